@@ -1,0 +1,65 @@
+# Every habit has a name. `make` alone checks and tests.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUN := .make/run
+DEV := .make/dev
+PYTEST := $(BIN)/python -m pytest
+
+.PHONY: all setup start fmt check quick test soak bench docs doctor clean
+
+all: check test
+
+setup: $(DEV)
+
+# What serving needs: Python 3.11+ and make are enough.
+$(RUN): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Pecia needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@mkdir -p .make && touch $@
+
+$(DEV): $(RUN)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev
+	@mkdir -p .make && touch $@
+
+# The handbook of an invented company, in local mode. PORT and HOST choose the address.
+start: $(RUN)
+	$(BIN)/pecia start examples/handbook $(if $(PORT),--port $(PORT)) $(if $(HOST),--host $(HOST))
+
+fmt: $(DEV)
+	$(BIN)/ruff check --fix --quiet .
+	$(BIN)/ruff format --quiet .
+
+check: $(DEV)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/codespell src tests docs examples bench *.md
+	$(BIN)/pyright
+
+# The inner loop: everything that needs no killed process and no browser.
+quick: $(DEV)
+	$(PYTEST) -n 2 -m 'not fault and not slow' $(ARGS)
+
+# Everything, at small counts.
+test: check
+	$(PYTEST) -n 2 $(ARGS)
+
+# The full counts of the laws and faults; hours. Writes bench/results/soak-*.json.
+soak: $(DEV)
+	PECIA_SOAK=1 $(PYTEST) tests/laws tests/faults -p no:cacheprovider --timeout 0 $(ARGS)
+
+bench: $(DEV)
+	$(BIN)/python -m bench $(ARGS)
+
+docs: $(DEV)
+	$(BIN)/python -m scripts.reference
+
+doctor: $(RUN)
+	$(BIN)/pecia doctor
+
+clean:
+	rm -rf .venv .make .pytest_cache .ruff_cache .hypothesis build dist

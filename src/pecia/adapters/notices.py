@@ -1,0 +1,137 @@
+"""Waiting for news of a folder: from the kernel, or by going round. It says where, never what."""
+
+import stat
+import sys
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import anyio
+from anyio.to_thread import run_sync
+
+# The public face of watchfiles arms itself only once it is waiting, which is too late for a scan.
+from watchfiles import _rust_notify as rust  # pyright: ignore[reportPrivateUsage]
+
+# The device and number of a folder: another disk mounted in its place has others.
+Identity: TypeAlias = tuple[int, int]
+
+# Relative paths that something happened to, or None for "look at everything".
+Seen: TypeAlias = frozenset[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """News is passed on after `quiet_ms` without more of it, at the latest after `most_ms`.
+
+    Everything is looked at again every `audit_s`, because the kernel drops notices under load and
+    does not say so. More than `overflow` paths at once are not listed. With `poll_s` the kernel is
+    not asked at all: it says nothing of what other machines do on a network share. `fallback_s` is
+    the same interval for when the kernel has no more watches to give.
+    """
+
+    quiet_ms: int = 50
+    most_ms: int = 1_600
+    check_s: float = 1
+    audit_s: float = 300
+    overflow: int = 5_000
+    poll_s: float | None = None
+    fallback_s: float = 5
+
+
+def identity_of(root: Path) -> Identity | None:
+    """Which folder this is, or None where there is none."""
+    try:
+        found = root.stat()
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None
+
+
+class Rounds:
+    """No notices: everything is looked at again after each interval."""
+
+    def __init__(self, every_s: float) -> None:
+        self._every_s = every_s
+
+    def covers(self, folders: Collection[str]) -> bool:
+        return True
+
+    async def wait(self) -> Seen:
+        await anyio.sleep(self._every_s)
+        return None
+
+    def stop(self) -> None:
+        return
+
+
+class Notices:
+    """The kernel's notices for these folders; armed once constructed.
+
+    The folders are named one by one. Left to walk the tree itself, the library follows links out
+    of the folder, and watches the folders that are left out.
+    """
+
+    def __init__(self, root: Path, folders: Collection[str], pace: Pace) -> None:
+        # FSEvents sees whole trees, follows no link, and starts anew for each folder it is given.
+        self._whole = sys.platform == "darwin"
+        self._folders = frozenset(folders)
+        self._root = root.resolve()
+        self._pace = pace
+        self._wake = _Wake(root, pace)
+        self._broken = False
+        paths = [str(self._root / folder) for folder in ({""} if self._whole else folders)]
+        # The last argument would pass over a full table of watches as well, in silence.
+        self._rust = rust.RustNotify(paths, False, False, 0, self._whole, False)
+        # A thread of its own: the shared ones are few, and this one waits for ever.
+        self._thread = anyio.CapacityLimiter(1)
+
+    def covers(self, folders: Collection[str]) -> bool:
+        return not self._broken and (self._whole or self._folders == folders)
+
+    async def wait(self) -> Seen:
+        # A time limit would drop the notices that arrive as it runs out. So may `_Wake`, but who
+        # is woken by it looks at everything.
+        waiting = (self._pace.most_ms, self._pace.quiet_ms, 0, self._wake)
+        try:
+            news = await run_sync(
+                self._rust.watch, *waiting, abandon_on_cancel=True, limiter=self._thread
+            )
+        except rust.WatchfilesRustInternalError:
+            # A name that is not UTF-8 is enough, and the watcher is of no use after that.
+            self._broken = True
+            return None
+        self._wake.renew()
+        if isinstance(news, str):
+            return None
+        inside = len(str(self._root)) + 1
+        return frozenset(path[inside:] for _, path in news)
+
+    def stop(self) -> None:
+        """Let the waiting thread go."""
+        self._wake.stopped = True
+
+
+class _Wake:
+    """Asked by the waiting thread at every step whether to give up waiting."""
+
+    def __init__(self, root: Path, pace: Pace) -> None:
+        self.stopped = False
+        self._root = root
+        self._identity = identity_of(root)
+        self._pace = pace
+        self._audit_at = time.monotonic() + pace.audit_s
+        self._check_at = 0.0
+
+    def renew(self) -> None:
+        if time.monotonic() >= self._audit_at:
+            self._audit_at = time.monotonic() + self._pace.audit_s
+
+    def is_set(self) -> bool:
+        now = time.monotonic()
+        if now >= self._check_at:
+            self._check_at = now + self._pace.check_s
+            if identity_of(self._root) != self._identity:
+                return True
+        return self.stopped or now >= self._audit_at

@@ -1,0 +1,191 @@
+"""A folder as it is now: its files and folders, and what could not be read and why.
+
+Blocking: callers run it in a thread. It reads no file's content, and never leaves the folder.
+"""
+
+import os
+import re
+import stat
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+
+from pecia.adapters.globs import compiled
+
+# File systems keep times in steps of up to two seconds: within one step a file can change unseen.
+_STEP_NS = 2_000_000_000
+
+
+class Links(StrEnum):
+    """What to do with symbolic links: pass them by, or follow those that stay in the folder."""
+
+    SKIP = "skip"
+    INSIDE = "inside"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which files count. A folder that `exclude` fits is left out with everything beneath it."""
+
+    include: tuple[str, ...] = ("**",)
+    exclude: tuple[str, ...] = ()
+    links: Links = Links.SKIP
+
+    def __post_init__(self) -> None:
+        # A bad pattern is refused here, not at the first scan.
+        _ = (self._included, self._excluded, self._emptied)
+
+    def admits(self, path: str) -> bool:
+        """Whether this file counts."""
+        return self.fits(path) and not self._lies_in_pruned(path)
+
+    def enters(self, folder: str) -> bool:
+        """Whether this folder can hold files that count."""
+        return not self.prunes(folder) and not self._lies_in_pruned(folder)
+
+    def fits(self, path: str) -> bool:
+        """Whether this file counts, given that the folder it lies in does."""
+        return bool(self._included.fullmatch(path)) and not self._excluded.fullmatch(path)
+
+    def prunes(self, folder: str) -> bool:
+        return bool(self._excluded.fullmatch(folder) or self._emptied.fullmatch(folder))
+
+    def _lies_in_pruned(self, path: str) -> bool:
+        return any(self.prunes(path[: slash.start()]) for slash in re.finditer("/", path))
+
+    @cached_property
+    def _included(self) -> re.Pattern[str]:
+        return compiled(self.include, field="include")
+
+    @cached_property
+    def _excluded(self) -> re.Pattern[str]:
+        return compiled(self.exclude, field="exclude")
+
+    @cached_property
+    def _emptied(self) -> re.Pattern[str]:
+        # `build/**` leaves nothing in the folder, so there is no reason to enter it.
+        heads = [it.removesuffix("/**") for it in self.exclude if it.endswith("/**")]
+        return compiled(heads, field="exclude")
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What tells one state of a file from the next. Not `settled`: it was too young to be sure."""
+
+    size_bytes: int
+    mtime_ns: int
+    inode: int
+    settled: bool = field(compare=False)
+
+    @classmethod
+    def of(cls, found: os.stat_result) -> "Stamp":
+        settled = time.time_ns() - found.st_mtime_ns > _STEP_NS
+        return cls(found.st_size, found.st_mtime_ns, found.st_ino, settled)
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """Relative paths with `/`. `refused` says for each path that was passed over why it was."""
+
+    files: dict[str, Stamp] = field(default_factory=dict[str, Stamp])
+    folders: set[str] = field(default_factory=set[str])
+    links: set[str] = field(default_factory=set[str])
+    refused: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def scan(root: Path, selection: Selection) -> Snapshot:
+    """The whole folder. One that cannot be read has nothing in it, and the reason under `.`."""
+    walk = _Walk(root.resolve(), selection, Snapshot())
+    waiting = [_Place("", str(walk.root))]
+    while waiting:
+        waiting.extend(walk.enter(waiting.pop()))
+    return walk.found
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    path: str
+    at: str
+    linked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    root: Path
+    selection: Selection
+    found: Snapshot
+
+    def enter(self, place: _Place) -> Iterator[_Place]:
+        """Record what this folder holds; what comes back is the folders to enter next."""
+        try:
+            with os.scandir(place.at) as entries:
+                children = list(entries)
+        except OSError as error:
+            self.found.refused[place.path or "."] = _reason(error)
+            return
+        if not place.linked:
+            self.found.folders.add(place.path)
+        for child in children:
+            path = f"{place.path}/{child.name}" if place.path else child.name
+            if not _is_text(child.name):
+                self.found.refused[ascii(path)] = "the name is not UTF-8"
+            elif child.is_symlink():
+                yield from self._link(path, child, place)
+            elif not child.is_dir(follow_symlinks=False):
+                self._file(path, child, follow=False)
+            elif not self.selection.prunes(path):
+                yield _Place(path, child.path, place.linked)
+
+    def _file(self, path: str, child: "os.DirEntry[str]", *, follow: bool) -> None:
+        if not self.selection.fits(path):
+            return
+        try:
+            found = child.stat(follow_symlinks=follow)
+        except OSError as error:
+            self.found.refused[path] = _reason(error)
+            return
+        if stat.S_ISREG(found.st_mode):
+            self.found.files[path] = Stamp.of(found)
+        else:
+            self.found.refused[path] = "not a plain file"
+
+    def _link(self, path: str, child: "os.DirEntry[str]", place: _Place) -> Iterator[_Place]:
+        if self.selection.links is Links.SKIP:
+            return
+        refused = self._why_not(Path(child.path), place)
+        if refused:
+            self.found.refused[path] = refused
+            return
+        self.found.links.add(path)
+        if not child.is_dir():
+            self._file(path, child, follow=True)
+        elif not self.selection.prunes(path):
+            yield _Place(path, str(Path(child.path).resolve()), linked=True)
+
+    def _why_not(self, link: Path, place: _Place) -> str:
+        # One link deep: two folders that link to each other would otherwise never end.
+        if place.linked:
+            return "a link behind a link"
+        try:
+            target = link.resolve(strict=True)
+        except OSError as error:
+            return _reason(error)
+        if not target.is_relative_to(self.root):
+            return "the link leaves the folder"
+        return "the link leads back to itself" if link.is_relative_to(target) else ""
+
+
+def _is_text(name: str) -> bool:
+    # A name that is not UTF-8 comes as lone surrogates, which no database and no client can take.
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or type(error).__name__).lower()

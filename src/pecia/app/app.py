@@ -1,0 +1,186 @@
+"""An open Pecia: store, ledger, gate, rooms and corridor, made from settings, closed again."""
+
+import os
+import pwd
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import psycopg
+
+from pecia.app.corridor import Corridor, Visit
+from pecia.app.gate import Gate
+from pecia.app.owner import without_token
+from pecia.app.rooms import MIGRATIONS, SETTINGS, build_rooms
+from pecia.app.trust import verifier
+from pecia.kernel.errors import Json, PeciaError
+from pecia.kernel.identity.caller import Caller, Operator
+from pecia.kernel.identity.oidc import Fetch
+from pecia.kernel.limits import Limit, RateLimiter
+from pecia.kernel.logs import Log
+from pecia.kernel.room import Room
+from pecia.kernel.secrets import key_file
+from pecia.kernel.secrets.keyring import Keyring
+from pecia.kernel.settings.kernel import KernelSettings
+from pecia.kernel.settings.load import Settings
+from pecia.kernel.store.audit import Ledger
+from pecia.kernel.store.cluster import Logins, Options, open_cluster
+from pecia.kernel.store.migrate import KERNEL, Part, migrate
+from pecia.kernel.store.store import Store
+from pecia.kernel.tool.model import AnyTool, Result
+from pecia.kernel.tool.view import View, combined
+
+log = Log(__name__)
+
+DRAIN_EVERY_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """Everything a door needs. Doors hold an App and nothing below it."""
+
+    settings: Settings
+    store: Store
+    ledger: Ledger
+    gate: Gate
+    corridor: Corridor
+    rooms: tuple[Room, ...]
+    keyring: Keyring
+    everything: View
+
+    @property
+    def tools(self) -> tuple[AnyTool, ...]:
+        return tuple(tool for room in self.rooms for tool in room.tools)
+
+    async def admit(self, bearer: str | None, visit: Visit) -> Caller | Operator:
+        """Who asks; a denial is written down."""
+        try:
+            return await self.gate.admit(bearer)
+        except PeciaError as error:
+            self.corridor.denied(error, visit)
+            raise
+
+    async def call(
+        self,
+        who: Caller | Operator,
+        name: str,
+        arguments: Mapping[str, Json],
+        visit: Visit,
+        view: View | None = None,
+    ) -> Result:
+        """The one way to run a tool, for every door."""
+        return await self.corridor.call(who, view or self.everything, name, arguments, visit)
+
+
+def home_of(settings: KernelSettings) -> Path:
+    """The folder of the data, made private at first sight."""
+    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return settings.home
+
+
+@asynccontextmanager
+async def open_logins(
+    settings: KernelSettings, report: Callable[[str], None]
+) -> AsyncGenerator[Logins]:
+    """The three logins: of the operator's PostgreSQL, or of an embedded one started here."""
+    if settings.database_url is not None:
+        app = settings.database_url.get_secret_value()
+        owner = settings.database_owner_url or settings.database_url
+        system = settings.database_system_url or settings.database_url
+        yield Logins(owner.get_secret_value(), app, system.get_secret_value())
+        return
+    options = Options(grace_s=settings.keeper_grace_s)
+    async with await open_cluster(home_of(settings), report=report, options=options) as cluster:
+        yield cluster.logins
+
+
+@asynccontextmanager
+async def open_app(
+    settings: Settings, *, fetch: Fetch, report: Callable[[str], None]
+) -> AsyncGenerator[App]:
+    """An App that is up to date and running. Leaving it closes everything, in the other order."""
+    kernel = settings.kernel
+    async with AsyncExitStack() as stack:
+        logins = await stack.enter_async_context(open_logins(kernel, report))
+        await migrate(logins.owner, parts())
+        store = Store(
+            logins,
+            app_connections=kernel.pool_max_size,
+            system_connections=kernel.system_pool_max_size,
+        )
+        await store.open()
+        stack.push_async_callback(store.close)
+        ledger = Ledger(store, home_of(kernel) / "spool")
+        stack.push_async_callback(ledger.close)
+        await ledger.adopt()
+        yield await _compose(settings, store, ledger, fetch)
+
+
+def parts() -> list[Part]:
+    """Every part of the schema: the kernel's, then the rooms'."""
+    return [KERNEL, *MIGRATIONS]
+
+
+async def _compose(settings: Settings, store: Store, ledger: Ledger, fetch: Fetch) -> App:
+    kernel = settings.kernel
+    keyring = await anyio.to_thread.run_sync(_keyring, home_of(kernel) / "keys.json")
+    limit = Limit(round(kernel.principal_rate_per_s * 1000), 1000, kernel.principal_burst)
+    owner = await without_token(store, kernel, pwd.getpwuid(os.getuid()).pw_name)
+    rooms = build_rooms(settings, store, ledger, keyring)
+    return App(
+        settings=settings,
+        store=store,
+        ledger=ledger,
+        gate=Gate(store, verifier(kernel, fetch), without_token=owner),
+        corridor=Corridor(ledger, RateLimiter(limit), kernel.request_timeout_s),
+        rooms=rooms,
+        keyring=keyring,
+        everything=combined(tool for room in rooms for tool in room.tools),
+    )
+
+
+def _keyring(path: Path) -> Keyring:
+    if not path.exists():
+        key_file.create(path, Keyring.fresh())
+    return key_file.load(path)
+
+
+async def keep_house(app: App) -> None:
+    """What a serving process does beside serving, until it is cancelled."""
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(lambda: app.ledger.keep_draining(every_s=DRAIN_EVERY_S))
+        tasks.start_soon(_listen, app)
+        tasks.start_soon(_note_uses, app)
+
+
+async def _note_uses(app: App) -> None:
+    while True:
+        await anyio.sleep(5)
+        try:
+            await app.gate.note_uses()
+        except PeciaError as error:
+            log.failure("note_uses", error)
+
+
+async def _listen(app: App) -> None:
+    """Clear what is remembered of credentials as soon as one of them changes, on any node."""
+    while True:
+        try:
+            connection = await psycopg.AsyncConnection.connect(
+                app.store.logins.system, autocommit=True
+            )
+            async with connection:
+                await connection.execute("LISTEN pecia_identity")
+                app.gate.forget()
+                async for _ in connection.notifies():
+                    app.gate.forget()
+        except psycopg.Error as error:
+            # Until the line is back, memories live one second at most.
+            log.failure("listen", error)
+            await anyio.sleep(1)
+
+
+__all__ = ["SETTINGS", "App", "home_of", "keep_house", "open_app", "open_logins", "parts"]

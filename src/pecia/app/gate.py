@@ -1,0 +1,137 @@
+"""Who asks: a bearer token, or none, becomes a Caller. Nothing is done here on anyone's behalf."""
+
+import hashlib
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+
+from pecia.kernel.errors import AuthRequired, Forbidden
+from pecia.kernel.identity import pat
+from pecia.kernel.identity.caller import Caller, CredentialKind, Operator, known_scopes
+from pecia.kernel.identity.oidc import Claims, Verifier, principals
+from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.store import Store
+
+SQL = load_queries("pecia.app")
+
+# Tools without a transaction may trust a credential this long; a NOTIFY clears it sooner.
+MAX_AGE_S = 1.0
+MAX_KEPT = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    who: Caller | Operator
+    since: float
+
+
+class Gate:
+    """Turns tokens into callers. Who has none is the local owner, the public, or nobody."""
+
+    def __init__(
+        self, store: Store, verifier: Verifier | None, *, without_token: Caller | None
+    ) -> None:
+        self._store = store
+        self._verifier = verifier
+        self._without_token = without_token
+        self._kept: OrderedDict[bytes, _Kept] = OrderedDict()
+        self._used: set[Any] = set()
+
+    async def admit(self, bearer: str | None) -> Caller | Operator:
+        """The caller behind a token, or AuthRequired with the reason."""
+        if bearer is None:
+            if self._without_token is None:
+                raise AuthRequired("a bearer token is required")
+            return self._without_token
+        who = await (self._by_pat(bearer) if pat.is_pat(bearer) else self._by_oidc(bearer))
+        self._used.add(who.credential_id)
+        return who
+
+    def forget(self) -> None:
+        """Somebody's rights to be here changed: ask the store again."""
+        self._kept.clear()
+
+    async def note_uses(self) -> None:
+        """Write down when credentials were last used, in one statement for all of them."""
+        used, self._used = self._used, set()
+        if used:
+            async with self._store.system() as tx:
+                await tx.run(SQL["note_uses"], credentials=[*used])
+
+    async def _by_pat(self, bearer: str) -> Caller | Operator:
+        # A damaged token is refused here, before anything is asked of the database.
+        digest = pat.check(bearer)
+        if kept := self._fresh(digest):
+            return kept
+        async with self._store.system() as tx:
+            row = await tx.maybe(SQL["authenticate"], hash=digest)
+        if row is None:
+            raise AuthRequired("this token is not known", error="invalid_token")
+        return self._keep(digest, _who(row))
+
+    async def _by_oidc(self, bearer: str) -> Caller | Operator:
+        if self._verifier is None:
+            raise AuthRequired("this is not a token of this server", error="invalid_token")
+        claims = await self._verifier.verify(bearer)
+        digest = hashlib.sha256(bearer.encode()).digest()
+        if kept := self._fresh(digest):
+            return kept
+        return self._keep(digest, _who(await self._enrol(claims, digest)))
+
+    async def _enrol(self, claims: Claims, digest: bytes) -> dict[str, Any]:
+        """The credential of a verified token: its user is made at first sight."""
+        names = principals(claims)
+        async with self._store.system() as tx:
+            tenant = await tx.maybe(SQL["tenant_named"], name=claims.tenant)
+            if tenant is None:
+                raise Forbidden("the token's tenant does not exist here", tenant=claims.tenant)
+            await tx.run(
+                SQL["enrol"],
+                tenant_id=tenant["id"],
+                name=claims.email or claims.upn or f"{claims.subject}@{claims.issuer}",
+                kinds=[it.kind.value for it in names],
+                scopes_of=[it.scope for it in names],
+                values=[it.value for it in names],
+                hash=digest,
+                scopes=sorted(it.value for it in known_scopes(claims.scopes)),
+                expires_at=claims.expires_at,
+            )
+            return await tx.one(SQL["authenticate"], "the token could not be enrolled", hash=digest)
+
+    def _fresh(self, digest: bytes) -> Caller | Operator | None:
+        kept = self._kept.get(digest)
+        if kept is None or anyio.current_time() - kept.since > MAX_AGE_S:
+            return None
+        return kept.who
+
+    def _keep(self, digest: bytes, who: Caller | Operator) -> Caller | Operator:
+        self._kept[digest] = _Kept(who, anyio.current_time())
+        self._kept.move_to_end(digest)
+        while len(self._kept) > MAX_KEPT:
+            self._kept.popitem(last=False)
+        return who
+
+
+def _who(row: dict[str, Any]) -> Caller | Operator:
+    if row["refusal"]:
+        raise AuthRequired(row["refusal"], error="invalid_token")
+    if row["kind"] == "operator":
+        return Operator(row["credential_id"], row["user_name"])
+    return caller_of(row)
+
+
+def caller_of(row: dict[str, Any]) -> Caller:
+    """A row of kernel.authenticate as a Caller."""
+    return Caller(
+        credential_id=row["credential_id"],
+        kind=CredentialKind(row["kind"]),
+        tenant_id=row["tenant_id"],
+        tenant=row["tenant"],
+        user_id=row["user_id"],
+        user=row["user_name"],
+        scopes=known_scopes(set(row["scopes"])),
+        is_admin=row["is_admin"],
+        expires_at=row["expires_at"],
+    )

@@ -1,0 +1,58 @@
+"""Who is here without a token: the owner of a local install, or the public of one tenant."""
+
+from pecia.app.gate import SQL, caller_of
+from pecia.kernel.errors import Conflict
+from pecia.kernel.identity.caller import Caller, CredentialKind, Scope
+from pecia.kernel.settings.kernel import KernelSettings
+from pecia.kernel.store.store import Store
+from pecia.kernel.store.transaction import Transaction
+
+
+async def without_token(store: Store, settings: KernelSettings, os_user: str) -> Caller | None:
+    """The caller that a request without a token stands for; None where it stands for nobody."""
+    if settings.mode == "local":
+        return await _local_owner(store, settings.local_tenant, os_user)
+    if settings.public_rooms and settings.public_tenant:
+        return await _public(store, settings.public_tenant)
+    return None
+
+
+async def _local_owner(store: Store, tenant: str, os_user: str) -> Caller:
+    async with store.system() as tx:
+        if await tx.maybe(SQL["tenant_named"], name=tenant) is None:
+            await tx.run(SQL["create_tenant"], name=tenant)
+        found = await tx.one(SQL["tenant_named"], f"no tenant {tenant!r}", name=tenant)
+        await tx.run(SQL["add_user"], tenant_id=found["id"], name=os_user, role="admin")
+        return await _standing(tx, tenant, CredentialKind.LOCAL, os_user, [*Scope])
+
+
+async def _public(store: Store, tenant: str) -> Caller:
+    async with store.system() as tx:
+        if await tx.maybe(SQL["tenant_named"], name=tenant) is None:
+            raise Conflict(
+                f"public_tenant names {tenant!r}, which does not exist; "
+                f"create it with: pecia tenant add {tenant}",
+                setting="public_tenant",
+            )
+        return await _standing(
+            tx, tenant, CredentialKind.ANONYMOUS, None, [Scope.SEARCH, Scope.READ]
+        )
+
+
+async def _standing(
+    tx: Transaction, tenant: str, kind: CredentialKind, user: str | None, scopes: list[Scope]
+) -> Caller:
+    row = await tx.maybe(SQL["standing_credential"], tenant=tenant, kind=kind.value)
+    if row is None:
+        await tx.run(
+            SQL["add_standing_credential"],
+            tenant=tenant,
+            kind=kind.value,
+            user=user,
+            scopes=[it.value for it in scopes],
+            label="the owner of this install" if user else "the public",
+        )
+        row = await tx.one(
+            SQL["standing_credential"], "no standing credential", tenant=tenant, kind=kind.value
+        )
+    return caller_of(row)

@@ -1,0 +1,66 @@
+"""Which issuers are believed, from the settings; and how their keys are fetched."""
+
+from urllib.parse import urlsplit
+
+import orjson
+
+from pecia.kernel.errors import UpstreamError
+from pecia.kernel.identity.claims import ClaimNames
+from pecia.kernel.identity.issuer import Issuer
+from pecia.kernel.identity.oidc import Fetch, Verifier
+from pecia.kernel.settings.kernel import KernelSettings
+
+DISCOVERY = "/.well-known/openid-configuration"
+
+
+def verifier(settings: KernelSettings, fetch: Fetch) -> Verifier | None:
+    """What checks access tokens; None where no issuer is configured."""
+    if settings.oidc_issuer is None:
+        return None
+    return Verifier([issuer(settings)], discovering(fetch))
+
+
+def issuer(settings: KernelSettings) -> Issuer:
+    """The one configured issuer. Audiences default to this server's own resource URL."""
+    name = settings.oidc_issuer or ""
+    own = settings.resource_url or settings.public_url
+    keys_file = settings.oidc_jwks_file
+    keys_url = settings.oidc_jwks_url or name.rstrip("/") + DISCOVERY
+    return Issuer(
+        issuer=name,
+        audiences=settings.oidc_audience or ((str(own).rstrip("/"),) if own else ()),
+        jwks_url=None if keys_file else str(keys_url),
+        jwks_file=keys_file,
+        tenant=settings.oidc_tenant,
+        tenant_claim=None if settings.oidc_tenant else settings.oidc_tenant_claim,
+        algorithms=frozenset(settings.oidc_algorithms),
+        leeway_s=round(settings.oidc_leeway_s),
+        names=ClaimNames(
+            subject=settings.oidc_user_claim,
+            email=settings.oidc_email_claim,
+            groups=settings.oidc_groups_claim,
+            scopes=(settings.oidc_scope_claim, "scp", "roles"),
+        ),
+    )
+
+
+def discovering(fetch: Fetch) -> Fetch:
+    """Follow an issuer's discovery document to its keys. It may not point to another scheme."""
+
+    async def keys(url: str) -> bytes:
+        found = await fetch(url)
+        if not url.endswith(DISCOVERY):
+            return found
+        return await fetch(_keys_url(found, url))
+
+    return keys
+
+
+def _keys_url(document: bytes, issuer_url: str) -> str:
+    try:
+        url = orjson.loads(document)["jwks_uri"]
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        raise UpstreamError("the issuer's discovery document names no keys") from None
+    if not isinstance(url, str) or urlsplit(url).scheme != urlsplit(issuer_url).scheme:
+        raise UpstreamError("the issuer's discovery document names keys at a weaker address")
+    return url

@@ -1,0 +1,162 @@
+"""Sources and their files: listed, described, put and removed, always for somebody.
+
+Every verb takes a transaction that already knows who asks; none of them checks a right.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from psycopg.types.json import Jsonb
+
+from pecia.kernel.errors import Json, NotFound
+from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.transaction import Transaction
+
+SQL = load_queries("pecia.kernel.corpus")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where files come from."""
+
+    source_id: str
+    protocol: str
+    trim_mode: str
+    enabled: bool
+    last_indexed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """One line of a listing."""
+
+    key: str
+    size_bytes: int | None
+    modified_at: datetime | None
+    etag: str | None
+    content_type: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """Everything known of a file but its text."""
+
+    source_id: str
+    key: str
+    size_bytes: int | None = None
+    modified_at: datetime | None = None
+    etag: str | None = None
+    content_type: str | None = None
+    storage_class: str | None = None
+    owner: str | None = None
+    posix_mode: int | None = None
+    posix_uid: int | None = None
+    posix_gid: int | None = None
+
+
+async def list_sources(tx: Transaction, *, after: str, limit: int) -> list[Source]:
+    return await tx.all_as(Source, SQL["sources"], after=after, limit=limit)
+
+
+async def get_source(tx: Transaction, source_id: str) -> Source:
+    """The source, or NotFound: none, and none you may see, are the same."""
+    found = await tx.all_as(Source, SQL["source"], source_id=source_id)
+    if not found:
+        raise NotFound(f"no source {source_id!r}", source_id=source_id)
+    return found[0]
+
+
+async def add_source(
+    tx: Transaction, source_id: str, *, protocol: str, trim_mode: str, config: dict[str, Json]
+) -> Source:
+    await tx.run(
+        SQL["add_source"],
+        source_id=source_id,
+        protocol=protocol,
+        trim_mode=trim_mode,
+        config=Jsonb(config),
+    )
+    return await get_source(tx, source_id)
+
+
+async def set_source(
+    tx: Transaction, source_id: str, *, trim_mode: str | None, enabled: bool | None
+) -> Source:
+    """Change how a source is trimmed, or switch it on or off. What is None stays."""
+    await get_source(tx, source_id)
+    _require_touched(
+        await tx.run(SQL["set_source"], source_id=source_id, trim_mode=trim_mode, enabled=enabled),
+        f"no source {source_id!r} that you govern",
+    )
+    return await get_source(tx, source_id)
+
+
+async def remove_source(tx: Transaction, source_id: str) -> None:
+    await get_source(tx, source_id)
+    _require_touched(
+        await tx.run(SQL["remove_source"], source_id=source_id),
+        f"no source {source_id!r} that you govern",
+    )
+
+
+async def list_files(
+    tx: Transaction, source_id: str, *, after: str, limit: int, prefix: str = ""
+) -> list[FileEntry]:
+    """Files by key. An unknown source is NotFound, an empty one is an empty list."""
+    await get_source(tx, source_id)
+    return await tx.all_as(
+        FileEntry,
+        SQL["files"],
+        source_id=source_id,
+        after=after,
+        limit=limit,
+        prefix=prefix,
+        before=key_after(prefix),
+    )
+
+
+async def get_file(tx: Transaction, source_id: str, key: str) -> FileFacts:
+    found = await tx.all_as(FileFacts, SQL["file"], source_id=source_id, key=key)
+    if not found:
+        raise NotFound(f"no file {key!r} in source {source_id!r}", source_id=source_id, key=key)
+    return found[0]
+
+
+async def put_file(tx: Transaction, facts: FileFacts) -> None:
+    """Add a file or learn new facts of one. Its rights come from the folders above it."""
+    values = {name: getattr(facts, name) for name in FileFacts.__slots__}
+    await tx.run(SQL["ready_class"], source_id=facts.source_id, key=facts.key)
+    await tx.run(SQL["put_file"], **values)
+
+
+async def remove_file(tx: Transaction, source_id: str, key: str) -> None:
+    await get_file(tx, source_id, key)
+    _require_touched(
+        await tx.run(SQL["remove_file"], source_id=source_id, key=key),
+        f"no file {key!r} in source {source_id!r} that you may change",
+    )
+
+
+async def move_file(tx: Transaction, source_id: str, key: str, to: str) -> None:
+    """Give a file another key. Its own grants stay; those of folders are the new folders'."""
+    await get_file(tx, source_id, key)
+    _require_touched(
+        await tx.run(SQL["move_file"], source_id=source_id, key=key, to=to),
+        f"no file {key!r} in source {source_id!r} that you may change",
+    )
+
+
+def key_after(prefix: str) -> str | None:
+    """The first key after all that start with `prefix`; None when there is no end."""
+    for at in range(len(prefix) - 1, -1, -1):
+        code = ord(prefix[at])
+        if code < 0x10FFFF:
+            # Surrogates cannot be sent to the database; the next sign after them can.
+            follower = 0xE000 if code + 1 == 0xD800 else code + 1
+            return prefix[:at] + chr(follower)
+    return None
+
+
+def _require_touched(rows: int, missing: str) -> None:
+    if rows == 0:
+        raise NotFound(missing)

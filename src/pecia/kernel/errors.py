@@ -1,0 +1,236 @@
+"""Every failure a caller may see, with its stable code. Raised in rooms, rendered in doors.
+
+PeciaError
+├── ParseError, InvalidRequest, MethodNotFound           the envelope is wrong
+├── ToolNotFound, NotFound                               there is no such thing, or none you may see
+├── BadArgument                                          one argument is wrong, and `field` names it
+│   ├── MissingField, InvalidInput, InvalidEnum
+│   ├── InvalidFormat, OutOfRange, PayloadTooLarge
+│   └── NotAgentSettable, MixedScope
+├── Unprocessable                                        each part is right, the whole is not
+├── AuthRequired, Forbidden                              who you are, what you may do
+├── Conflict                                             the thing changed since you read it
+├── RateLimited, QuotaExceeded, StorageFull              too much
+├── UpstreamError, Timeout, Unavailable, Cancelled       somebody else, or the clock
+└── InternalError                                        our fault
+
+The codes and legacy JSON-RPC numbers are those of the compiled-knowledge reference. The 2026-07-28
+revision reserves that range, so our own numbers move by a thousand there, and unknown names are
+invalid params: clients should read `code`, never the number.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+
+INVALID_PARAMS = -32602
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A stable name, its number in either era of MCP, its HTTP status, and whether to try again."""
+
+    name: str
+    rpc: int
+    http: int
+    retryable: bool = False
+    rpc_modern: int = 0
+
+    def number(self, *, modern: bool) -> int:
+        """The JSON-RPC number to send to a client of that era."""
+        if not modern:
+            return self.rpc
+        if self.rpc_modern:
+            return self.rpc_modern
+        return self.rpc + 1000 if -32019 <= self.rpc <= -32000 else self.rpc
+
+
+class PeciaError(Exception):
+    """A failure with a stable code; `fields` are facts a client can act on."""
+
+    code: ClassVar[Code]
+
+    def __init__(self, message: str, **fields: Json) -> None:
+        super().__init__(message)
+        self.message = message
+        self.fields: Mapping[str, Json] = fields
+
+    def payload(self) -> dict[str, Json]:
+        """The one shape of an error, the same at every door."""
+        return {
+            "code": self.code.name,
+            "message": self.message,
+            "retryable": self.code.retryable,
+            **self.fields,
+        }
+
+
+class ParseError(PeciaError):
+    """The body is not valid JSON."""
+
+    code = Code("PARSE_ERROR", rpc=-32700, http=400)
+
+
+class InvalidRequest(PeciaError):
+    """The body is JSON, but not a request."""
+
+    code = Code("INVALID_REQUEST", rpc=-32600, http=400)
+
+
+class MethodNotFound(PeciaError):
+    """No such method."""
+
+    code = Code("METHOD_NOT_FOUND", rpc=-32601, http=404)
+
+
+class ToolNotFound(PeciaError):
+    """No such tool in this view."""
+
+    code = Code("TOOL_NOT_FOUND", rpc=-32601, http=404, rpc_modern=INVALID_PARAMS)
+
+
+class NotFound(PeciaError):
+    """There is none, or none that this caller may see: the two look the same."""
+
+    code = Code("NOT_FOUND", rpc=-32004, http=404, rpc_modern=INVALID_PARAMS)
+
+
+class BadArgument(PeciaError):
+    """One argument is wrong. `field` names it, as a dotted path."""
+
+    code = Code("INVALID_INPUT", rpc=INVALID_PARAMS, http=400)
+
+    def __init__(self, message: str, *, field: str, **fields: Json) -> None:
+        super().__init__(message, field=field, **fields)
+
+
+class MissingField(BadArgument):
+    """A required argument is absent."""
+
+    code = Code("MISSING_FIELD", rpc=INVALID_PARAMS, http=400)
+
+
+class InvalidInput(BadArgument):
+    """Wrong type, or a name that is not an argument. `expected` and `got` say which."""
+
+    code = Code("INVALID_INPUT", rpc=INVALID_PARAMS, http=400)
+
+
+class InvalidEnum(BadArgument):
+    """A value outside the allowed set, which `allowed` lists."""
+
+    code = Code("INVALID_ENUM", rpc=INVALID_PARAMS, http=400)
+
+
+class InvalidFormat(BadArgument):
+    """The right type in the wrong shape."""
+
+    code = Code("INVALID_FORMAT", rpc=INVALID_PARAMS, http=400)
+
+
+class OutOfRange(BadArgument):
+    """Too short, too small or too large a number. `min` and `max` say the range."""
+
+    code = Code("OUT_OF_RANGE", rpc=INVALID_PARAMS, http=400)
+
+
+class PayloadTooLarge(BadArgument):
+    """Longer than the maximum, which `max` gives."""
+
+    code = Code("PAYLOAD_TOO_LARGE", rpc=-32005, http=413)
+
+
+class NotAgentSettable(BadArgument):
+    """A setting that only people may change."""
+
+    code = Code("NOT_AGENT_SETTABLE", rpc=INVALID_PARAMS, http=403)
+
+
+class MixedScope(BadArgument):
+    """One patch that would land in two configuration files."""
+
+    code = Code("MIXED_SCOPE", rpc=INVALID_PARAMS, http=400)
+
+
+class Unprocessable(PeciaError):
+    """Every field is well formed, the whole cannot be used."""
+
+    code = Code("UNPROCESSABLE", rpc=-32007, http=422)
+
+
+class AuthRequired(PeciaError):
+    """No token, or one that is not good."""
+
+    code = Code("AUTH_REQUIRED", rpc=-32001, http=401)
+
+
+class Forbidden(PeciaError):
+    """Known, but without the scope or the role."""
+
+    code = Code("FORBIDDEN", rpc=-32002, http=403)
+
+
+class Conflict(PeciaError):
+    """The thing changed, or exists already."""
+
+    code = Code("CONFLICT", rpc=-32008, http=409)
+
+
+class RateLimited(PeciaError):
+    """Too many calls. `retry_after_seconds` says how long to wait."""
+
+    code = Code("RATE_LIMITED", rpc=-32003, http=429, retryable=True)
+
+
+class QuotaExceeded(PeciaError):
+    """The tenant has used what it was given. `quota`, `limit` and `used` say which."""
+
+    code = Code("QUOTA_EXCEEDED", rpc=-32009, http=403)
+
+
+class StorageFull(PeciaError):
+    """The disk or the database takes no more writes."""
+
+    code = Code("STORAGE_FULL", rpc=-32010, http=507, retryable=True)
+
+
+class UpstreamError(PeciaError):
+    """A model provider, an upstream server or the database failed."""
+
+    code = Code("UPSTREAM_ERROR", rpc=-32006, http=502, retryable=True)
+
+
+class Timeout(PeciaError):
+    """The deadline passed. `timeout_s` says which one."""
+
+    code = Code("TIMEOUT", rpc=-32011, http=504, retryable=True)
+
+
+class Unavailable(PeciaError):
+    """Not now: starting, stopping, or another node holds it."""
+
+    code = Code("UNAVAILABLE", rpc=-32012, http=503, retryable=True)
+
+
+class Cancelled(PeciaError):
+    """The caller went away. Nobody reads this but the audit."""
+
+    code = Code("CANCELLED", rpc=-32013, http=499)
+
+
+class InternalError(PeciaError):
+    """Unexpected. The message never carries details; the log does, under the same request id."""
+
+    code = Code("INTERNAL_ERROR", rpc=-32603, http=500, retryable=True)
+
+
+def every_error() -> Iterator[type[PeciaError]]:
+    """Every concrete class, in the order of the tree above."""
+    waiting = list(PeciaError.__subclasses__())
+    while waiting:
+        found = waiting.pop(0)
+        waiting = [*found.__subclasses__(), *waiting]
+        if not found.__subclasses__():
+            yield found

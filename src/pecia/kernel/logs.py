@@ -1,0 +1,305 @@
+"""What the program says about itself: one line a record, to stderr and perhaps a file.
+
+Every record has an `action`; a request is one record. Stdout belongs to the protocol and is never
+written. Callers pass no secrets and no document text; `redact` is the last net, not the rule.
+"""
+
+import json
+import logging
+import math
+import os
+import re
+import sys
+import time
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import lru_cache
+from io import TextIOWrapper
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+from pecia.kernel.errors import Cancelled, InternalError, InvalidInput, Json, PeciaError
+from pecia.kernel.settings.kernel import KernelSettings
+
+REDACTED = "[redacted]"
+LONGEST_FIELD = 1_000
+LONGEST_TRACEBACK = 20_000
+
+_request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
+
+
+@contextmanager
+def installed(
+    settings: KernelSettings, *, stream: TextIO | None = None, process: str = ""
+) -> Generator[None]:
+    """Send every record of this process where the settings say, until the block ends.
+
+    A second process of one home names itself in `process` and so gets a log file of its own: two
+    processes that rotate one file lose lines.
+    """
+    root, ours = logging.getLogger(), logging.getLogger("pecia")
+    handlers, root_level, our_level = root.handlers[:], root.level, ours.level
+    with ExitStack() as stack:
+        made = _handlers(settings, stream or sys.stderr, process)
+        for handler in made:
+            stack.callback(handler.close)
+        root.handlers[:] = made
+        # Libraries chatter at info, with URLs in it; they speak up only when something is wrong.
+        root.setLevel(logging.INFO if settings.log_level == "debug" else logging.WARNING)
+        ours.setLevel(settings.log_level.upper())
+        try:
+            yield
+        finally:
+            root.handlers[:] = handlers
+            root.setLevel(root_level)
+            ours.setLevel(our_level)
+
+
+class Log:
+    """Says what one module does. Actions are dotted words: `store.opened`."""
+
+    def __init__(self, name: str) -> None:
+        self._logger = logging.getLogger(name)
+
+    def debug(self, action: str, **fields: Json) -> None:
+        self.say(logging.DEBUG, action, fields)
+
+    def info(self, action: str, **fields: Json) -> None:
+        self.say(logging.INFO, action, fields)
+
+    def warning(self, action: str, **fields: Json) -> None:
+        self.say(logging.WARNING, action, fields)
+
+    def error(self, action: str, **fields: Json) -> None:
+        self.say(logging.ERROR, action, fields)
+
+    def failure(self, action: str, error: BaseException, **fields: Json) -> None:
+        """An error with its traceback, where it is handled and nowhere else."""
+        self.say(logging.ERROR, action, fields, error)
+
+    def say(
+        self,
+        level: int,
+        action: str,
+        fields: Mapping[str, Json],
+        error: BaseException | None = None,
+    ) -> None:
+        """The one way to a record."""
+        extra = {"action": action, "fields": fields}
+        self._logger.log(level, "", extra=extra, exc_info=error)
+
+
+@dataclass(slots=True)
+class RequestLine:
+    """The record of a request that is still running."""
+
+    action: str
+    fields: dict[str, Json] = field(default_factory=dict[str, Json])
+    error: BaseException | None = None
+
+    def note(self, **fields: Json) -> None:
+        """Add what only the inside knows: principal, tool, rows."""
+        self.fields.update(fields)
+
+    def fail(self, error: BaseException) -> None:
+        """For a failure that is answered, not raised. A raised one is noted by itself."""
+        self.error = error
+
+
+@contextmanager
+def request(action: str, *, request_id: str) -> Generator[RequestLine]:
+    """One request, one record: written when the block ends, however it ends.
+
+    Every other record of the block carries the same request id.
+    """
+    line = RequestLine(action)
+    token = _request_id.set(request_id)
+    started = time.perf_counter()
+    try:
+        yield line
+    except BaseException as error:
+        line.fail(error)
+        raise
+    finally:
+        _write(line, took_ms=round((time.perf_counter() - started) * 1000, 3))
+        _request_id.reset(token)
+
+
+def current_request_id() -> str | None:
+    """The id of the request in hand, to be sent on and shown to the caller."""
+    return _request_id.get()
+
+
+def redact(text: str) -> str:
+    """The text without anything that has the shape of a secret."""
+    # Nearly every text is free of suspicion, and one search costs less than nine.
+    if not _SUSPICIOUS.search(text):
+        return text
+    for shape, kept in _SECRET_SHAPES:
+        text = shape.sub(kept, text)
+    return text
+
+
+_SUSPICIOUS = re.compile(
+    r"(?i)pat_|sk-|gh[pousr]_|xox|akia|aiza|eyj|bearer|basic|[?&]|password|secret|api_?key|://"
+)
+_SECRET_SHAPES = tuple(
+    (re.compile(shape), kept)
+    for shape, kept in (
+        (r"(?i)\bbearer\s+[\w.~+/=-]+", f"Bearer {REDACTED}"),
+        (r"(?i)\bbasic\s+[\w+/=]{12,}", f"Basic {REDACTED}"),
+        (r"(peciapat_|kdblpat_)[\w.~+/=-]+", rf"\1{REDACTED}"),
+        (r"\bsk-[\w-]{8,}", f"sk-{REDACTED}"),
+        (r"\b(gh[pousr]_|xox[abprs]-|AKIA|AIza)[\w-]{10,}", rf"\1{REDACTED}"),
+        (r"\beyJ[\w-]+\.[\w-]+\.[\w-]*", REDACTED),
+        (r"(?i)([?&](?:access_token|token|code|sig|signature)=)[^&\s\"']+", rf"\1{REDACTED}"),
+        (r"(?i)(password|secret|api_?key)([\"']?\s*[=:]\s*[\"']?)[^\s,;&\"']+", rf"\1\2{REDACTED}"),
+        (r"(\w://[^\s:/@]*:)[^\s/]+@", rf"\1{REDACTED}@"),
+    )
+)
+_SECRET_NAME = re.compile(
+    r"(?i)(^|[_-])(password|passwd|secret|token|authorization|cookie|credentials?|api_?key)$"
+)
+_BARE = re.compile(r"[\w./:@+\[\]-]+", re.ASCII)
+_log = Log("pecia.request")
+
+
+def _write(line: RequestLine, *, took_ms: float) -> None:
+    failure = _as_pecia(line.error)
+    # An expected failure is told by its code; only a surprise needs its traceback.
+    surprise = line.error if isinstance(failure, InternalError) else None
+    status = "ok" if failure is None else failure.code.name
+    fields: dict[str, Json] = {**line.fields, "status": status, "took_ms": took_ms}
+    _log.say(_weight(failure), line.action, fields, surprise)
+
+
+def _as_pecia(error: BaseException | None) -> PeciaError | None:
+    if error is None or isinstance(error, PeciaError):
+        return error
+    # What is no Exception is the loop's or the user's wish to stop.
+    return InternalError("") if isinstance(error, Exception) else Cancelled("")
+
+
+def _weight(failure: PeciaError | None) -> int:
+    if isinstance(failure, InternalError):
+        return logging.ERROR
+    return logging.WARNING if failure is not None and failure.code.http >= 500 else logging.INFO
+
+
+def _record(record: logging.LogRecord) -> dict[str, Json]:
+    """A record as plain data, cleaned; our own fields and those of any library alike."""
+    attributes = record.__dict__
+    when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+    fixed: dict[str, Json] = {
+        "time": when.replace("+00:00", "Z"),
+        "level": record.levelname.lower(),
+        "action": _clean(str(attributes.get("action", record.name))),
+    }
+    if (current := _request_id.get()) is not None:
+        fixed["request_id"] = _clean(current)
+    if message := record.getMessage():
+        fixed["message"] = _clean(message)
+    for name, value in cast(dict[str, Any], attributes.get("fields", {})).items():
+        # A field that bears a name of ours is kept beside it.
+        fixed[f"{name}_" if name in fixed else redact(name)] = _clean_field(name, value)
+    return fixed
+
+
+def _clean_field(name: str, value: Any) -> Json:
+    return REDACTED if _names_a_secret(name) else _clean(value)
+
+
+@lru_cache(maxsize=512)
+def _names_a_secret(name: str) -> bool:
+    return _SECRET_NAME.search(name) is not None
+
+
+def _clean(value: Any) -> Json:
+    if value is None or isinstance(value, int):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    if isinstance(value, dict):
+        pairs = cast(dict[str, Any], value).items()
+        return {redact(str(name)): _clean_field(str(name), it) for name, it in pairs}
+    if isinstance(value, list | tuple):
+        return [_clean(it) for it in cast(list[Any], value)]
+    return _shorten(redact(str(value)), LONGEST_FIELD)
+
+
+def _shorten(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}… (+{len(text) - longest})"
+
+
+class _Lines(logging.Formatter):
+    def trace(self, record: logging.LogRecord) -> str:
+        if not record.exc_info:
+            return ""
+        return _shorten(redact(self.formatException(record.exc_info)), LONGEST_TRACEBACK)
+
+
+class _JsonLines(_Lines):
+    def format(self, record: logging.LogRecord) -> str:
+        fields = _record(record)
+        if trace := self.trace(record):
+            fields["traceback"] = trace
+        return json.dumps(fields, separators=(",", ":"))
+
+
+class _TextLines(_Lines):
+    def format(self, record: logging.LogRecord) -> str:
+        fields = _record(record)
+        when, level, action = (fields.pop(it) for it in ("time", "level", "action"))
+        lead = f"{when} {str(level).upper():<7} {_word(action)}"
+        words = (f"{_word(name)}={_word(value)}" for name, value in fields.items())
+        # The indent keeps a forged line in an exception's message from passing for a record.
+        trace = (f"\n  {_printable(it)}" for it in self.trace(record).splitlines())
+        return " ".join((lead, *words)) + "".join(trace)
+
+
+def _word(value: Json) -> str:
+    if isinstance(value, str) and _BARE.fullmatch(value):
+        return value
+    return _printable(json.dumps(value, ensure_ascii=False))
+
+
+def _printable(text: str) -> str:
+    """Text that cannot break the line or drive a terminal."""
+    return "".join(it if it.isprintable() else f"\\u{ord(it):04x}" for it in text)
+
+
+def _handlers(settings: KernelSettings, stream: TextIO, process: str) -> list[logging.Handler]:
+    made: list[logging.Handler] = [logging.StreamHandler(stream)]
+    if settings.log_file is not None:
+        own = f"{settings.log_file.stem}.{process}" if process else settings.log_file.stem
+        made.append(_file(settings.log_file.with_stem(own), settings))
+    for handler in made:
+        handler.setFormatter(_JsonLines() if settings.log_format == "json" else _TextLines())
+    return made
+
+
+def _file(path: Path, settings: KernelSettings) -> logging.Handler:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return _PrivateFile(
+            path, maxBytes=settings.log_file_max_bytes, backupCount=settings.log_files_kept
+        )
+    except OSError as error:
+        raise InvalidInput(
+            f"log_file: {path} cannot be written: {error.strerror}",
+            field="log_file",
+            expected="a file that can be written",
+            got=str(path),
+        ) from error
+
+
+class _PrivateFile(RotatingFileHandler):
+    """A log file that only its owner can read, from its first byte."""
+
+    def _open(self) -> TextIOWrapper:
+        descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        return os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace")

@@ -1,0 +1,91 @@
+"""What a room brings, as data: rooms built side by side meet here and nowhere else."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pecia.kernel.errors import Json
+from pecia.kernel.identity.caller import Caller
+from pecia.kernel.jobs import Job
+from pecia.kernel.settings.model import Part
+from pecia.kernel.tool.model import AnyTool, Prompt, Resource, ResourceTemplate
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """An HTTP request to a room's own page, stripped to what a room may know."""
+
+    caller: Caller
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+    body: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a room's page answers."""
+
+    body: bytes
+    content_type: str = "text/html; charset=utf-8"
+    status: int = 200
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A page or download of a room. The door authenticates, audits and renders errors."""
+
+    method: str
+    path: str
+    name: str
+    serve: Callable[[Ask], Awaitable[Page]]
+    public: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Socket:
+    """A websocket of a room. `serve` gets the caller and a duplex of bytes."""
+
+    path: str
+    name: str
+    serve: Callable[[Caller, Any], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A CLI command of a room: it calls one of the room's tools and prints what came."""
+
+    group: str
+    name: str
+    tool: str
+    help: str
+    fixed: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A family of tools and everything that comes with it."""
+
+    name: str
+    tools: tuple[AnyTool, ...] = ()
+    resources: tuple[Resource, ...] = ()
+    templates: tuple[ResourceTemplate, ...] = ()
+    prompts: tuple[Prompt, ...] = ()
+    routes: tuple[Route, ...] = ()
+    sockets: tuple[Socket, ...] = ()
+    commands: tuple[Command, ...] = ()
+    jobs: tuple[Job, ...] = ()
+    settings: tuple[type[Part], ...] = ()
+    migrations: str | None = None
+    """The package that holds the room's numbered .sql files."""
+    purge: Callable[["Purge"], Awaitable[None]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Purge:
+    """What must leave no byte behind: a user, a tenant, or one key of a source."""
+
+    tenant_id: str
+    user_id: str | None = None
+    source_id: str | None = None
+    key: str | None = None

@@ -1,0 +1,29 @@
+"""What is wrong with the settings, gathered so that one run of the program names every mistake."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pecia.kernel.errors import InvalidInput, Json
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One mistake: the setting or key, a sentence, and the facts of that sentence."""
+
+    field: str
+    message: str
+    facts: Mapping[str, Json]
+
+
+def refuse(problems: Sequence[Problem]) -> None:
+    """Raise one error for all of them, if there are any. It names the field of the first."""
+    if not problems:
+        return
+    first = problems[0]
+    listed: list[Json] = [{"field": it.field, "message": it.message, **it.facts} for it in problems]
+    raise InvalidInput(
+        "\n".join(it.message for it in problems),
+        field=first.field,
+        **first.facts,
+        problems=listed,
+    )

@@ -1,0 +1,133 @@
+"""The kernel's settings for listening, limits, MCP and logs. Only words; nothing is opened here."""
+
+from typing import Literal, TypeAlias
+
+from pecia.kernel.settings.convert import debug, level
+from pecia.kernel.settings.model import Part, setting
+from pecia.kernel.settings.shapes import (
+    AbsolutePath,
+    Count,
+    Network,
+    Port,
+    Rate,
+    Seconds,
+    WebAddress,
+)
+
+Mode: TypeAlias = Literal["local", "server"]
+McpRoot: TypeAlias = Literal["desk", "all", "lake", "ckf", "wiki", "cascade", "memory", "cipher"]
+LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
+LogFormat: TypeAlias = Literal["text", "json"]
+
+MIB = 1024 * 1024
+
+
+class Listening(Part):
+    """Where the server listens, and whom it believes."""
+
+    mode: Mode = setting(
+        "local",
+        description="`local`: loopback, one owner, no password. `server`: tenants and tokens.",
+    )
+    host: str = setting(
+        "127.0.0.1",
+        description="The address to listen on. Local mode takes only loopback.",
+    )
+    port: Port = setting(
+        7324,
+        description="The port to listen on; 0 takes a free one.",
+        env=("MCP_PORT", "PORT"),
+        project=True,
+    )
+    public_url: WebAddress | None = setting(
+        None,
+        description="Where people and agents reach this server from outside; links begin with it.",
+        env=("KDBL_API_PUBLIC_URL",),
+    )
+    trusted_proxies: tuple[Network, ...] = setting(
+        (),
+        description="Networks whose `X-Forwarded-*` headers are believed.",
+    )
+    allowed_hosts: tuple[str, ...] = setting(
+        (),
+        description="`Host` headers accepted beside the listening address and the public URL.",
+    )
+    allowed_origins: tuple[str, ...] = setting(
+        (),
+        description="`Origin` headers accepted beside our own.",
+    )
+
+
+class Limits(Part):
+    """How much one caller may ask, and how long anything may take."""
+
+    body_limit_bytes: Count = setting(
+        10 * MIB, description="The longest request body.", unit="bytes"
+    )
+    request_timeout_s: Seconds = setting(
+        60.0, description="The deadline of a call that names none.", unit="s"
+    )
+    request_timeout_max_s: Seconds = setting(
+        300.0, description="The longest deadline a caller may ask for.", unit="s"
+    )
+    shutdown_grace_s: Seconds = setting(
+        10.0, description="How long running calls may finish when the server stops.", unit="s"
+    )
+    principal_rate_per_s: Rate = setting(
+        50.0,
+        description="Calls a second that one principal may make for long.",
+        unit="1/s",
+    )
+    principal_burst: Count = setting(
+        200, description="Calls one principal may make at once after a rest."
+    )
+    address_rate_per_s: Rate = setting(
+        10.0,
+        description="Calls a second from one address without a good token.",
+        unit="1/s",
+    )
+    address_burst: Count = setting(
+        40, description="Calls at once from one address without a good token."
+    )
+
+
+class Surfaces(Part):
+    """What is served."""
+
+    mcp_enabled: bool = setting(True, description="Serve MCP.", env=("KDBL_MCP_ENABLED",))
+    mcp_root: McpRoot = setting(
+        "desk",
+        description="What `/mcp` and `/sse` serve: the front desk, everything, or one room.",
+        project=True,
+    )
+    resource_url: WebAddress | None = setting(
+        None,
+        description="The resource that tokens are issued for. Unset: the public URL and `/mcp`.",
+    )
+    metrics_enabled: bool = setting(True, description="Serve `/metrics`.")
+
+
+class Logging(Part):
+    """What is logged, and where."""
+
+    log_level: LogLevel = setting(
+        "info",
+        description="The least important records that are kept.",
+        env=("MCP_LOG_LEVEL", "CIPHER_LOG_LEVEL", "DEBUG"),
+        convert={"MCP_LOG_LEVEL": level, "CIPHER_LOG_LEVEL": level, "DEBUG": debug},
+        project=True,
+    )
+    log_format: LogFormat = setting(
+        "text", description="`text` for people, `json` for machines.", project=True
+    )
+    log_file: AbsolutePath | None = setting(
+        None,
+        description="A file that gets every record too. Stderr always does.",
+        env=("CIPHER_MCP_LOG_FILE", "OK_LOG_FILE"),
+    )
+    log_file_max_bytes: Count = setting(
+        10 * MIB,
+        description="The size at which the log file is put aside and a new one begun.",
+        unit="bytes",
+    )
+    log_files_kept: Count = setting(5, description="How many log files put aside are kept.")

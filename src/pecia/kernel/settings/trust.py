@@ -1,0 +1,79 @@
+"""The kernel's settings for tokens, identity providers and public access. Only words."""
+
+from pecia.kernel.settings.model import Part, setting
+from pecia.kernel.settings.shapes import (
+    AbsolutePath,
+    Algorithm,
+    Issuer,
+    Name,
+    Seconds,
+    SigningKey,
+    Token,
+    WebAddress,
+)
+
+
+class Oidc(Part):
+    """The identity provider whose access tokens are accepted. Tokens of our own need none."""
+
+    oidc_issuer: Issuer | None = setting(
+        None, description="The identity provider, as its tokens name it."
+    )
+    oidc_audience: tuple[Name, ...] = setting(
+        (),
+        description="Audiences accepted in a token. Empty: the resource URL.",
+    )
+    oidc_jwks_url: WebAddress | None = setting(
+        None, description="Where its keys are. Unset: asked of the issuer."
+    )
+    oidc_jwks_file: AbsolutePath | None = setting(
+        None, description="Its keys as a file, where no network leads to it."
+    )
+    oidc_algorithms: tuple[Algorithm, ...] = setting(
+        ("RS256", "ES256"), description="Signatures accepted."
+    )
+    oidc_leeway_s: Seconds = setting(
+        30.0, description="How far its clock may differ from ours.", unit="s"
+    )
+    oidc_timeout_s: Seconds = setting(5.0, description="How long to wait for its keys.", unit="s")
+    oidc_tenant: Name | None = setting(
+        None, description="The tenant of every such caller. Unset: the tenant claim."
+    )
+    oidc_tenant_claim: Name = setting("tenant", description="The claim that names the tenant.")
+    oidc_user_claim: Name = setting("sub", description="The claim that names the user for good.")
+    oidc_email_claim: Name = setting(
+        "email", description="The claim that holds the e-mail address."
+    )
+    oidc_groups_claim: Name = setting("groups", description="The claim that lists the groups.")
+    oidc_scope_claim: Name = setting("scope", description="The claim that lists the scopes.")
+
+
+class PublicAccess(Part):
+    """Callers without a token."""
+
+    public_rooms: tuple[Name, ...] = setting(
+        (), description="Rooms whose read tools anybody may use. Off when empty."
+    )
+    public_tenant: Name | None = setting(
+        None, description="The one tenant that callers without a token see."
+    )
+
+
+class Downloads(Part):
+    """Links to originals: on when both secrets and the public URL are set."""
+
+    download_signing_secret: SigningKey | None = setting(
+        None,
+        description="Signs the short-lived links to originals; 32 characters or more.",
+        env=("KDBL_DOWNLOAD_SIGNING_SECRET",),
+        secret=True,
+    )
+    internal_fetch_token: Token | None = setting(
+        None,
+        description="Lets the server ask a worker for an original; 16 characters or more.",
+        env=("KDBL_INTERNAL_FETCH_TOKEN",),
+        secret=True,
+    )
+    download_link_ttl_s: Seconds = setting(
+        900.0, description="How long a link to an original works.", unit="s"
+    )

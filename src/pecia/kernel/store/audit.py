@@ -1,0 +1,74 @@
+"""The ledger: a spool in front of the audit table, drained in batches. One row a call."""
+
+from contextlib import suppress
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from pecia.kernel.errors import Json, PeciaError
+from pecia.kernel.store.spool import Segment, Spool, abandoned, as_row, records
+from pecia.kernel.store.store import SQL, Store
+from pecia.kernel.store.trace import Status, Trace
+
+BATCH = 500
+
+
+class Ledger:
+    """Where calls are written down. `begin` and `end` never wait for the database."""
+
+    def __init__(self, store: Store, folder: Path) -> None:
+        self._store = store
+        self._spool = Spool(folder)
+        self._full: list[Segment] = []
+        self._draining = anyio.Lock()
+
+    def begin(self, trace: Trace) -> None:
+        self._spool.begin(trace)
+
+    def end(self, trace: Trace, status: Status, code: str | None, duration_us: int) -> None:
+        self._spool.end(trace, status, code, duration_us)
+
+    async def keep_draining(self, *, every_s: float) -> None:
+        """Drain for ever. A database that is away is not an error here: the spool waits."""
+        while True:
+            await anyio.sleep(every_s)
+            with suppress(PeciaError):
+                await self.drain()
+
+    async def adopt(self) -> int:
+        """Settle what dead processes left behind. Says how many calls that was."""
+        async with self._draining:
+            found = await anyio.to_thread.run_sync(lambda: [*abandoned(self._spool.folder)])
+            left = [it for it in await anyio.to_thread.run_sync(records, found) if "begin" in it]
+            await self._settle(left)
+            for path in found:
+                path.unlink(missing_ok=True)
+            return len(left)
+
+    async def drain(self) -> None:
+        """Settle every call that has ended. Those still running are carried to the newest file."""
+        async with self._draining:
+            if full := self._spool.turn():
+                self._full.append(full)
+            if not self._full:
+                return
+            found = await anyio.to_thread.run_sync(records, [it.path for it in self._full])
+            await self._settle([it for it in found if "begin" in it and "end" in it])
+            for half in found:
+                if "end" not in half or "begin" not in half:
+                    self._spool.carry(half)
+            for segment in self._full:
+                segment.discard()
+            self._full = []
+
+    async def close(self) -> None:
+        with suppress(PeciaError):
+            await self.drain()
+        self._spool.close()
+
+    async def _settle(self, rows: list[dict[str, Json]]) -> None:
+        for start in range(0, len(rows), BATCH):
+            batch = [as_row(it) for it in rows[start : start + BATCH]]
+            async with self._store.system() as tx:
+                await tx.run_many(SQL["settle_audit"], batch)

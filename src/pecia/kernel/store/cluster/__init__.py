@@ -1,0 +1,46 @@
+"""Embedded PostgreSQL: one cluster per home, started by its first user, stopped after its last.
+
+    async with await open_cluster(home, report=print) as cluster:
+        pool = AsyncConnectionPool(cluster.logins.app)
+
+- `await open_cluster(home, *, report, options=Options()) -> Cluster` creates the cluster when there
+  is none, starts its server when none runs, and attaches otherwise. It waits for crash recovery
+  however long that takes, and may be cancelled. `report` gets one sentence at a time, from a
+  worker thread.
+- `Cluster.logins` is a `Logins(owner, app, system)` of libpq conninfo strings for the database
+  `pecia`; an external PostgreSQL gives the same thing. `Cluster.logins_to(database)` and
+  `Cluster.conninfo(role, database)` reach other databases of the cluster.
+- `await cluster.close()` lets go: the server ends when nobody else holds it, after a short grace.
+  `await cluster.stop()` lets go without the grace, and says whether the server has ended.
+- `await cluster.revive()` starts the server again if it went away under a holder.
+- `await cluster_status(home) -> ClusterStatus` looks and starts nothing.
+
+How it holds together, file by file:
+
+- `keeper.py` is the parent of postgres, a process of its own that imports nothing of Pecia.
+- Four lock files, beside the data, say who is alive; a pid is never trusted (`locks.py`).
+- `places.py` says where everything lies, `os_user.py` who runs it, `programs.py` from which files.
+- `create.py`, `bootstrap.py` and `upgrade.py` make a data directory, its roles, and its next major.
+- `server.py` starts and waits; `failure.py` says what to do when PostgreSQL will not.
+
+Nothing here listens on TCP, and no folder that is not ours is ever chmodded or chowned.
+"""
+
+from pecia.kernel.store.cluster.cluster import (
+    Cluster,
+    ClusterStatus,
+    Options,
+    cluster_status,
+    open_cluster,
+)
+from pecia.kernel.store.cluster.logins import Logins, Role
+
+__all__ = [
+    "Cluster",
+    "ClusterStatus",
+    "Logins",
+    "Options",
+    "Role",
+    "cluster_status",
+    "open_cluster",
+]

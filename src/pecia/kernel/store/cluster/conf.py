@@ -1,0 +1,58 @@
+"""The text of the server's settings. Pure: what it returns is written by whoever starts a server.
+
+Both files are written anew at every start, so a new Pecia brings its new settings along.
+"""
+
+from pathlib import Path
+
+from pecia.kernel.store.cluster.places import PORT
+
+HBA = """\
+# Written at every start. A password for everyone, the superuser included, and no network.
+local all all scram-sha-256
+"""
+
+# Durability is never traded: `fsync` and `synchronous_commit` are on for good.
+# Errors are logged without their statement, which may hold what people wrote.
+SETTINGS = {
+    "listen_addresses": "",
+    "port": str(PORT),
+    "unix_socket_permissions": "0700",
+    "password_encryption": "scram-sha-256",
+    "max_connections": "60",
+    "shared_buffers": "128MB",
+    "work_mem": "8MB",
+    "maintenance_work_mem": "128MB",
+    "jit": "off",
+    "fsync": "on",
+    "full_page_writes": "on",
+    "synchronous_commit": "on",
+    "min_wal_size": "64MB",
+    "max_wal_size": "512MB",
+    "checkpoint_timeout": "10min",
+    "max_wal_senders": "2",
+    "max_replication_slots": "0",
+    "max_logical_replication_workers": "0",
+    "io_workers": "2",
+    "autovacuum_max_workers": "2",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "log_destination": "stderr",
+    "log_line_prefix": "%m [%p] ",
+    "log_min_error_statement": "panic",
+    "log_checkpoints": "off",
+    "log_startup_progress_interval": "1s",
+}
+
+
+def server_conf(sockets: Path) -> str:
+    """The settings of a server that listens in this folder and nowhere else."""
+    # The value is a list of folders, so a folder is quoted twice.
+    folders = '"' + str(sockets).replace('"', '""') + '"'
+    settings = {**SETTINGS, "unix_socket_directories": folders}
+    lines = [f"{name} = {_quoted(value)}" for name, value in settings.items()]
+    return "# Written at every start: changes here are lost.\n" + "\n".join(lines) + "\n"
+
+
+def _quoted(value: str) -> str:
+    return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"

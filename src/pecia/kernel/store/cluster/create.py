@@ -1,0 +1,77 @@
+"""A new data directory, whole or not at all: it is made aside and moved into place."""
+
+import json
+import os
+import secrets
+import shutil
+import tempfile
+from pathlib import Path
+
+from pecia.kernel.errors import Unavailable
+from pecia.kernel.store.cluster.failure import explain
+from pecia.kernel.store.cluster.files import sync_folder, write_whole
+from pecia.kernel.store.cluster.locks import Lock
+from pecia.kernel.store.cluster.logins import NAME_BY_ROLE, Role
+from pecia.kernel.store.cluster.places import Places
+from pecia.kernel.store.cluster.programs import Programs
+
+STAGING = "new-"
+
+# The collation is PostgreSQL's own, the same on every machine and every version of libc. LC_* are
+# plain C, because not every OS has a locale called C.UTF-8.
+INITDB = [
+    "--username=postgres",
+    "--auth=scram-sha-256",
+    "--encoding=UTF8",
+    "--locale-provider=builtin",
+    "--builtin-locale=C.UTF-8",
+    "--locale=C",
+    "--data-checksums",
+    "--no-instructions",
+]
+
+
+def read_passwords(places: Places) -> dict[Role, str]:
+    """The password of every role, made up when there is no cluster yet."""
+    if places.passwords.exists():
+        return json.loads(places.passwords.read_text(encoding="utf-8"))
+    if places.data.exists():
+        raise Unavailable(
+            f"{places.passwords} is gone, and with it the passwords of the database: restore it"
+        )
+    passwords: dict[Role, str] = {role: secrets.token_urlsafe(32) for role in NAME_BY_ROLE}
+    write_whole(places.passwords, json.dumps(passwords))
+    return passwords
+
+
+def create_data(places: Places, programs: Programs, password: str, start_lock: Lock) -> None:
+    """Make the data directory. Call it with start.lock taken, and only when there is none."""
+    staging = make_staging(places, programs)
+    init(staging / "data", programs, password, start_lock)
+    (staging / "data").rename(places.data)
+    sync_folder(places.root)
+    shutil.rmtree(staging)
+
+
+def make_staging(places: Places, programs: Programs) -> Path:
+    """An empty folder of the server's user, beside the data. Earlier ones were left by a crash."""
+    for leftover in places.root.glob(f"{STAGING}*"):
+        shutil.rmtree(leftover)
+    staging = Path(tempfile.mkdtemp(prefix=STAGING, dir=places.root))
+    os.chown(staging, programs.user.uid, programs.user.gid)
+    return staging
+
+
+def init(data: Path, programs: Programs, password: str, start_lock: Lock) -> None:
+    """Run initdb, in a folder of the server's user."""
+    secret = data.with_name("password")
+    write_whole(secret, password + "\n")
+    os.chown(secret, programs.user.uid, programs.user.gid)
+    done, said = programs.run(
+        "initdb",
+        [f"--pgdata={data}", f"--pwfile={secret}", *INITDB],
+        cwd=data.parent,
+        locks=[start_lock.handle],
+    )
+    if not done:
+        raise explain("PostgreSQL could not make a data directory", said, data.parent)

@@ -1,0 +1,46 @@
+"""Files that are either whole or absent, whenever the power goes. Knows nothing of PostgreSQL."""
+
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+
+def write_whole(path: Path, text: str, *, mode: int = 0o600) -> None:
+    """Replace `path` so that a reader, or a crash, sees the old text or the new, never a part."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fchmod(handle, mode)
+            os.fsync(handle)
+        Path(name).replace(path)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            Path(name).unlink()
+        raise
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in `folder` durable: a rename is not, until its folder is synced."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def text_after(path: Path, start: int, *, limit_bytes: int = 16384) -> str:
+    """What was appended to a log after `start`, its end if that is long, or nothing if no log is.
+
+    A log shorter than `start` has been moved aside since: then all of it is new.
+    """
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(start if start <= size else 0, size - limit_bytes))
+            return file.read().decode("utf-8", "replace")
+    except FileNotFoundError:
+        return ""

@@ -1,0 +1,28 @@
+"""How each role reaches a database, as libpq conninfo strings. Opens no connection."""
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+Role: TypeAlias = Literal["owner", "app", "system", "superuser"]
+
+DATABASE = "pecia"
+
+# The superuser makes roles and databases, and nothing else ever logs in as it.
+NAME_BY_ROLE: dict[Role, str] = {
+    "owner": "pecia_owner",
+    "app": "pecia_app",
+    "system": "pecia_system",
+    "superuser": "postgres",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Logins:
+    """The three logins of one database: who migrates it, who serves callers, who runs the house.
+
+    The strings carry passwords, so they never show in a repr.
+    """
+
+    owner: str = field(repr=False)
+    app: str = field(repr=False)
+    system: str = field(repr=False)

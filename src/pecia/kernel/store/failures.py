@@ -1,0 +1,104 @@
+"""The database's failures as ours. What a caller may act on keeps its meaning."""
+
+from collections.abc import Callable, Sequence
+
+import psycopg
+from psycopg import errors as pg
+
+from pecia.kernel.errors import (
+    AuthRequired,
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    PeciaError,
+    QuotaExceeded,
+    StorageFull,
+    Timeout,
+    UpstreamError,
+)
+
+TRY_AGAIN = (pg.SerializationFailure, pg.DeadlockDetected)
+
+
+class Collision(Conflict):
+    """Two writers met and this one lost. The corridor runs the handler again."""
+
+
+def as_pecia_error(error: psycopg.Error) -> PeciaError:
+    """The nearest of our errors. Details of rows and constraints stay in the cause."""
+    if isinstance(error, TRY_AGAIN):
+        return Collision("two writers met; try again")
+    if (error.sqlstate or "").startswith("PE"):
+        return _ours(error)
+    for kind, build in _KNOWN:
+        if isinstance(error, kind):
+            return build(error)
+    return UpstreamError("the database refused the statement")
+
+
+def _ours(error: psycopg.Error) -> PeciaError:
+    """Raised by our own functions, with codes of our own."""
+    said = error.diag.message_primary or "refused"
+    match error.sqlstate:
+        case "PE401":
+            return AuthRequired(said)
+        case "PE404":
+            return NotFound(said)
+        case "PE429":
+            most, used = (error.diag.message_detail or "0 0").split()
+            return QuotaExceeded(
+                f"the tenant's quota of {said} is used up ({used} of {most})",
+                quota=said,
+                limit=int(most),
+                used=int(used),
+            )
+        case _:
+            return Forbidden(said)
+
+
+def _taken(error: psycopg.Error) -> PeciaError:
+    return Conflict("this exists already", constraint=error.diag.constraint_name)
+
+
+def _referred(error: psycopg.Error) -> PeciaError:
+    return Conflict("this refers to something missing", constraint=error.diag.constraint_name)
+
+
+def _out_of_shape(error: psycopg.Error) -> PeciaError:
+    field = error.diag.column_name or error.diag.constraint_name or "value"
+    return InvalidInput("a value is not one the store accepts", field=field)
+
+
+def _not_allowed(error: psycopg.Error) -> PeciaError:
+    return Forbidden("your role does not allow this change")
+
+
+def _disk_full(error: psycopg.Error) -> PeciaError:
+    return StorageFull("the database's disk is full; free space, then try again")
+
+
+def _read_only(error: psycopg.Error) -> PeciaError:
+    return Forbidden("this call may not change anything")
+
+
+def _too_slow(error: psycopg.Error) -> PeciaError:
+    return Timeout("the database took too long")
+
+
+def _away(error: psycopg.Error) -> PeciaError:
+    return UpstreamError("the database is not reachable")
+
+
+_KNOWN: Sequence[tuple[type[psycopg.Error], Callable[[psycopg.Error], PeciaError]]] = (
+    (pg.UniqueViolation, _taken),
+    (pg.ForeignKeyViolation, _referred),
+    (pg.CheckViolation, _out_of_shape),
+    (pg.NotNullViolation, _out_of_shape),
+    (pg.DataError, _out_of_shape),
+    (pg.InsufficientPrivilege, _not_allowed),
+    (pg.DiskFull, _disk_full),
+    (pg.ReadOnlySqlTransaction, _read_only),
+    (pg.QueryCanceled, _too_slow),
+    (psycopg.OperationalError, _away),
+)

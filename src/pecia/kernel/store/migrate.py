@@ -1,0 +1,99 @@
+"""Migrations: numbered .sql files, each applied once, in one transaction under one lock.
+
+`pre` files run before new code serves, and old code must survive them; `post` files run after.
+A file that changed after it was applied is an error; so is a database newer than this program.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, LiteralString, cast
+
+import psycopg
+from psycopg import AsyncConnection
+
+from pecia.kernel.errors import Conflict
+from pecia.kernel.store.queries import load_queries
+
+SQL = load_queries("pecia.kernel.store", "migrate.sql")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the schema with migrations of its own: the kernel, or a room."""
+
+    name: str
+    package: str
+
+
+KERNEL = Part("kernel", "pecia.kernel.store.schema")
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One file."""
+
+    part: str
+    name: str
+    sql: LiteralString
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.sql.encode()).hexdigest()
+
+
+def migrations(parts: Sequence[Part]) -> list[Migration]:
+    """Every file of every part: the kernel first, each part in the order of its numbers."""
+    return [it for part in parts for it in _of(part)]
+
+
+async def migrate(conninfo: str, parts: Sequence[Part]) -> list[Migration]:
+    """Bring the database up to date, as its owner. What was applied; nothing when all was."""
+    async with await AsyncConnection.connect(conninfo, autocommit=True) as connection:
+        async with connection.transaction():
+            await connection.execute(SQL["lock"])
+            missing = pending(migrations(parts), await _applied(connection))
+            for migration in missing:
+                await connection.execute(migration.sql)
+                await connection.execute(
+                    SQL["record"],
+                    {"part": migration.part, "name": migration.name, "sha256": migration.sha256},
+                )
+        return missing
+
+
+def pending(known: Sequence[Migration], applied: dict[tuple[str, str], str]) -> list[Migration]:
+    """What is still to do; Conflict when program and database do not belong together."""
+    names = {(it.part, it.name) for it in known}
+    parts = {it.part for it in known}
+    if newer := sorted(it for it in applied if it not in names and it[0] in parts):
+        raise Conflict(
+            f"the database is newer than this Pecia: it has {'/'.join(newer[0])}; upgrade Pecia",
+            migration="/".join(newer[0]),
+        )
+    for it in known:
+        if applied.get((it.part, it.name), it.sha256) != it.sha256:
+            raise Conflict(
+                f"migration {it.part}/{it.name} changed after it was applied",
+                migration=f"{it.part}/{it.name}",
+            )
+    return [it for it in known if (it.part, it.name) not in applied]
+
+
+async def _applied(connection: AsyncConnection[Any]) -> dict[tuple[str, str], str]:
+    try:
+        async with connection.transaction():
+            rows = await (await connection.execute(SQL["applied"])).fetchall()
+    except psycopg.errors.UndefinedTable:
+        return {}
+    return {(part, name): sha256 for part, name, sha256 in rows}
+
+
+def _of(part: Part) -> list[Migration]:
+    found = [it for it in files(part.package).iterdir() if it.name.endswith(".sql")]
+    return [
+        # Shipped in the wheel: as much ours as a literal in the code.
+        Migration(part.name, it.name, cast(LiteralString, it.read_text(encoding="utf-8")))
+        for it in sorted(found, key=lambda it: it.name)
+    ]

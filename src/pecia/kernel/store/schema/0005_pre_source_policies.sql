@@ -1,0 +1,141 @@
+-- Who may see and change sources, files, roles and grants.
+
+CREATE FUNCTION kernel.holds_role(in_source text, roles text[]) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = kernel, pg_temp AS $$
+    SELECT EXISTS (SELECT 1 FROM kernel.source_role
+                    WHERE tenant_id = kernel.tenant() AND source_id = in_source
+                      AND role = ANY (roles) AND principal_id = ANY (kernel.me()))
+$$;
+
+CREATE FUNCTION kernel.owns(in_source text) RETURNS boolean LANGUAGE sql STABLE AS
+$$ SELECT kernel.is_member() AND (kernel.is_admin() OR kernel.holds_role(in_source, ARRAY['owner'])) $$;
+
+-- Rights are governed by owners and administrators, with a token made for it.
+CREATE FUNCTION kernel.may_govern(in_source text) RETURNS boolean LANGUAGE sql STABLE AS
+$$ SELECT kernel.has_scope('pecia.admin') AND kernel.owns(in_source) $$;
+
+CREATE FUNCTION kernel.may_write(in_source text, in_key text) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = kernel, pg_temp AS $$
+    SELECT kernel.is_member() AND kernel.has_scope('pecia.write')
+       AND (kernel.is_admin()
+            OR kernel.holds_role(in_source, ARRAY['owner', 'writer'])
+            OR EXISTS (SELECT 1 FROM kernel.folder_grant
+                        WHERE tenant_id = kernel.tenant() AND source_id = in_source AND role = 'writer'
+                          AND principal_id = ANY (kernel.me()) AND starts_with(in_key, prefix)))
+$$;
+
+CALL kernel.guard('kernel.acl');
+CREATE POLICY see ON kernel.acl FOR SELECT TO pecia_app
+    USING (tenant_id = (SELECT kernel.tenant()) AND principals && (SELECT kernel.me()));
+GRANT SELECT ON kernel.acl TO pecia_app;
+
+CALL kernel.guard('kernel.source');
+-- A source shows itself to whoever holds a role in it, and to whoever may see one of its files.
+CREATE POLICY see ON kernel.source FOR SELECT TO pecia_app
+    USING (tenant_id = (SELECT kernel.tenant())
+           AND EXISTS (SELECT 1 FROM kernel.acl a
+                        WHERE a.tenant_id = source.tenant_id AND a.source_id = source.id
+                          AND (a.is_source OR a.files > 0)
+                          AND a.principals && (SELECT kernel.me())));
+CREATE POLICY add ON kernel.source FOR INSERT TO pecia_app
+    WITH CHECK (tenant_id = (SELECT kernel.tenant()) AND (SELECT kernel.may_administer()));
+CREATE POLICY change ON kernel.source FOR UPDATE TO pecia_app
+    USING (tenant_id = (SELECT kernel.tenant()) AND kernel.may_govern(id))
+    WITH CHECK (tenant_id = (SELECT kernel.tenant()));
+CREATE POLICY remove ON kernel.source FOR DELETE TO pecia_app
+    USING (tenant_id = (SELECT kernel.tenant()) AND kernel.may_govern(id));
+GRANT SELECT, INSERT, UPDATE (trim_mode, enabled, config, last_indexed_at), DELETE ON kernel.source TO pecia_app;
+
+CALL kernel.guard('kernel.source_role');
+CREATE POLICY see ON kernel.source_role FOR SELECT TO pecia_app
+    USING (tenant_id = (SELECT kernel.tenant()) AND (SELECT kernel.is_member())
+           AND (principal_id = ANY ((SELECT kernel.me())::integer[]) OR kernel.owns(source_id)));
+CREATE POLICY add ON kernel.source_role FOR INSERT TO pecia_app
+    WITH CHECK (tenant_id = (SELECT kernel.tenant()) AND kernel.may_govern(source_id));
+CREATE POLICY change ON kernel.source_role FOR UPDATE TO pecia_app
+    USING (tenant_id = (SELECT kernel.tenant()) AND kernel.may_govern(source_id))
+    WITH CHECK (tenant_id = (SELECT kernel.tenant()) AND kernel.may_govern(source_id));
+CREATE POLICY remove ON kernel.source_role FOR DELETE TO pecia_app
+    USING (tenant_id = (SELECT kernel.tenant()) AND kernel.may_govern(source_id));
+GRANT SELECT, INSERT, UPDATE (role), DELETE ON kernel.source_role TO pecia_app;
+
+CALL kernel.guard('kernel.folder_grant');
+CREATE POLICY see ON kernel.folder_grant FOR SELECT TO pecia_app
+    USING (tenant_id = (SELECT kernel.tenant()) AND (SELECT kernel.is_member())
+           AND (principal_id = ANY ((SELECT kernel.me())::integer[]) OR kernel.owns(source_id)));
+CREATE POLICY add ON kernel.folder_grant FOR INSERT TO pecia_app
+    WITH CHECK (tenant_id = (SELECT kernel.tenant()) AND kernel.may_govern(source_id));
+CREATE POLICY change ON kernel.folder_grant FOR UPDATE TO pecia_app
+    USING (tenant_id = (SELECT kernel.tenant()) AND kernel.may_govern(source_id))
+    WITH CHECK (tenant_id = (SELECT kernel.tenant()) AND kernel.may_govern(source_id));
+CREATE POLICY remove ON kernel.folder_grant FOR DELETE TO pecia_app
+    USING (tenant_id = (SELECT kernel.tenant()) AND kernel.may_govern(source_id));
+GRANT SELECT, INSERT, UPDATE (role), DELETE ON kernel.folder_grant TO pecia_app;
+
+CALL kernel.guard('kernel.file');
+CREATE POLICY see ON kernel.file FOR SELECT TO pecia_app
+    USING (tenant_id = (SELECT kernel.tenant())
+           AND EXISTS (SELECT 1 FROM kernel.acl a
+                        WHERE a.tenant_id = file.tenant_id AND a.id = file.acl_id
+                          AND a.principals && (SELECT kernel.me())));
+CREATE POLICY add ON kernel.file FOR INSERT TO pecia_app
+    WITH CHECK (tenant_id = (SELECT kernel.tenant()) AND kernel.may_write(source_id, key));
+CREATE POLICY change ON kernel.file FOR UPDATE TO pecia_app
+    USING (tenant_id = (SELECT kernel.tenant()) AND kernel.may_write(source_id, key))
+    WITH CHECK (tenant_id = (SELECT kernel.tenant()) AND kernel.may_write(source_id, key));
+CREATE POLICY remove ON kernel.file FOR DELETE TO pecia_app
+    USING (tenant_id = (SELECT kernel.tenant()) AND kernel.may_write(source_id, key));
+-- The class is not among them: rights change through kernel.grant_file and the grants above.
+GRANT SELECT, DELETE,
+    INSERT (tenant_id, source_id, key, size_bytes, modified_at, etag, content_type, storage_class, owner,
+            posix_mode, posix_uid, posix_gid),
+    UPDATE (key, size_bytes, modified_at, etag, content_type, storage_class, owner,
+            posix_mode, posix_uid, posix_gid)
+    ON kernel.file TO pecia_app;
+
+-- Makes the class that a file at this key will carry. A statement does not see the class its own
+-- trigger makes, so one that also reads the new row (RETURNING, ON CONFLICT) needs it made before.
+CREATE FUNCTION kernel.ready_class(in_source text, in_key text) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = kernel, pg_temp AS $$
+BEGIN
+    IF kernel.may_write(in_source, in_key)
+       AND EXISTS (SELECT 1 FROM kernel.source WHERE tenant_id = kernel.tenant() AND id = in_source) THEN
+        PERFORM kernel.lock_rights(kernel.tenant(), in_source, false);
+        PERFORM kernel.class_of(
+            kernel.tenant(), in_source, '{}',
+            kernel.folder_holders(kernel.tenant(), in_source, in_key, 'reader'),
+            kernel.folder_holders(kernel.tenant(), in_source, in_key, 'writer'), true);
+    END IF;
+END
+$$;
+
+-- Says whether there was such a file among those the caller may see.
+CREATE FUNCTION kernel.grant_file(in_source text, in_key text, in_granted integer[]) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = kernel, pg_temp AS $$
+BEGIN
+    IF NOT kernel.may_govern(in_source) THEN
+        RAISE EXCEPTION 'changing rights here needs the role owner and the scope pecia.admin' USING ERRCODE = 'PE403';
+    END IF;
+    IF EXISTS (SELECT 1 FROM unnest(in_granted) AS g
+                WHERE NOT EXISTS (SELECT 1 FROM kernel.principal WHERE tenant_id = kernel.tenant() AND id = g)) THEN
+        RAISE EXCEPTION 'a grant names a principal that does not exist' USING ERRCODE = 'PE404';
+    END IF;
+    RETURN kernel.regrant_file(kernel.tenant(), in_source, in_key, in_granted, true);
+END
+$$;
+
+DO $$
+DECLARE
+    f regprocedure;
+BEGIN
+    FOR f IN SELECT p.oid::regprocedure FROM pg_proc p
+              WHERE p.pronamespace = 'kernel'::regnamespace AND p.prosecdef
+                AND p.proowner <> 'pecia_system'::regrole
+    LOOP
+        EXECUTE format('ALTER FUNCTION %s OWNER TO pecia_system', f);
+        EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', f);
+        EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO pecia_system', f);
+    END LOOP;
+END
+$$;
+GRANT EXECUTE ON FUNCTION kernel.holds_role, kernel.may_write, kernel.ready_class, kernel.grant_file TO pecia_app;

@@ -1,0 +1,109 @@
+-- What happened, what is sealed, who holds what, how much is used.
+
+-- One row a call, whatever became of it. A row without a tenant is a denial before anyone was known.
+CREATE TABLE kernel.audit (
+    id uuid PRIMARY KEY,
+    tenant_id uuid REFERENCES kernel.tenant ON DELETE CASCADE,
+    at timestamptz NOT NULL,
+    user_id uuid,
+    credential_id uuid,
+    tool text NOT NULL,
+    door text NOT NULL,
+    arguments jsonb NOT NULL DEFAULT '{}',
+    sources text[] NOT NULL DEFAULT '{}',
+    keys text[] NOT NULL DEFAULT '{}',
+    row_count integer NOT NULL DEFAULT 0,
+    status text NOT NULL CHECK (status IN ('ok', 'error', 'denied', 'cancelled', 'crashed', 'interrupted')),
+    code text,
+    client_ip text,
+    request_id text,
+    duration_us bigint
+);
+CREATE INDEX audit_by_time ON kernel.audit (tenant_id, at DESC, id);
+CREATE INDEX audit_by_tool ON kernel.audit (tenant_id, tool, at DESC);
+CREATE INDEX audit_by_user ON kernel.audit (tenant_id, user_id, at DESC);
+
+CALL kernel.guard('kernel.audit');
+CREATE POLICY see ON kernel.audit FOR SELECT TO pecia_app
+    USING (tenant_id = (SELECT kernel.tenant()) AND (SELECT kernel.is_member())
+           AND (user_id = (SELECT kernel.user_id()) OR (SELECT kernel.is_admin())));
+CREATE POLICY add ON kernel.audit FOR INSERT TO pecia_app
+    WITH CHECK (tenant_id = (SELECT kernel.tenant())
+                AND user_id IS NOT DISTINCT FROM (SELECT kernel.user_id())
+                AND credential_id = (SELECT kernel.credential_id()));
+GRANT SELECT, INSERT ON kernel.audit TO pecia_app;
+
+-- Sealed credentials of sources and upstream servers. Nobody reads them through pecia_app.
+CREATE TABLE kernel.secret (
+    tenant_id uuid NOT NULL REFERENCES kernel.tenant ON DELETE CASCADE,
+    purpose text NOT NULL CHECK (purpose IN ('source', 'upstream')),
+    name text NOT NULL CHECK (length(name) BETWEEN 1 AND 200),
+    key_id text NOT NULL,
+    nonce bytea NOT NULL,
+    ciphertext bytea NOT NULL,
+    updated_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (tenant_id, purpose, name)
+);
+CALL kernel.guard('kernel.secret');
+CREATE POLICY see ON kernel.secret FOR SELECT TO pecia_app
+    USING (tenant_id = (SELECT kernel.tenant()) AND (SELECT kernel.is_admin()));
+CREATE POLICY add ON kernel.secret FOR INSERT TO pecia_app
+    WITH CHECK (tenant_id = (SELECT kernel.tenant()) AND (SELECT kernel.may_administer()));
+CREATE POLICY change ON kernel.secret FOR UPDATE TO pecia_app
+    USING (tenant_id = (SELECT kernel.tenant()) AND (SELECT kernel.may_administer()))
+    WITH CHECK (tenant_id = (SELECT kernel.tenant()));
+CREATE POLICY remove ON kernel.secret FOR DELETE TO pecia_app
+    USING (tenant_id = (SELECT kernel.tenant()) AND (SELECT kernel.may_administer()));
+GRANT SELECT (tenant_id, purpose, name, key_id, updated_at), DELETE,
+    INSERT (tenant_id, purpose, name, key_id, nonce, ciphertext),
+    UPDATE (key_id, nonce, ciphertext, updated_at) ON kernel.secret TO pecia_app;
+
+-- The right to be the only one. `fence` grows with every new holder and is checked in every write.
+CREATE TABLE kernel.lease (
+    tenant_id uuid NOT NULL REFERENCES kernel.tenant ON DELETE CASCADE,
+    name text NOT NULL,
+    holder text NOT NULL,
+    fence bigint NOT NULL DEFAULT 1,
+    expires_at timestamptz NOT NULL,
+    PRIMARY KEY (tenant_id, name)
+);
+CALL kernel.guard('kernel.lease');
+COMMENT ON TABLE kernel.lease IS 'system-only: held by processes, never by callers; pecia_app has no privilege here';
+
+CREATE TABLE kernel.quota (
+    tenant_id uuid NOT NULL REFERENCES kernel.tenant ON DELETE CASCADE,
+    kind text NOT NULL CHECK (kind IN ('files', 'bytes', 'chunks', 'model_tokens', 'upstreams')),
+    most bigint NOT NULL CHECK (most >= 0),
+    PRIMARY KEY (tenant_id, kind)
+);
+CREATE TABLE kernel.usage (
+    tenant_id uuid NOT NULL REFERENCES kernel.tenant ON DELETE CASCADE,
+    kind text NOT NULL CHECK (kind IN ('files', 'bytes', 'chunks', 'model_tokens', 'upstreams')),
+    used bigint NOT NULL DEFAULT 0,
+    PRIMARY KEY (tenant_id, kind)
+);
+CALL kernel.guard('kernel.quota');
+CREATE POLICY see ON kernel.quota FOR SELECT TO pecia_app
+    USING (tenant_id = (SELECT kernel.tenant()) AND (SELECT kernel.is_member()));
+GRANT SELECT ON kernel.quota TO pecia_app;
+-- How much a tenant holds tells about files one may not see, so it is the administrators' to know.
+CALL kernel.guard('kernel.usage');
+CREATE POLICY see ON kernel.usage FOR SELECT TO pecia_app
+    USING (tenant_id = (SELECT kernel.tenant()) AND (SELECT kernel.is_admin()));
+GRANT SELECT ON kernel.usage TO pecia_app;
+
+-- Checked where use grows, in the same transaction, so that two writers cannot both be the last one.
+CREATE FUNCTION kernel.keep_quota() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = kernel, pg_temp AS $$
+DECLARE
+    allowed bigint := (SELECT most FROM kernel.quota WHERE tenant_id = NEW.tenant_id AND kind = NEW.kind);
+BEGIN
+    IF NEW.used > allowed AND (TG_OP = 'INSERT' OR NEW.used > OLD.used) THEN
+        RAISE EXCEPTION '%', NEW.kind USING ERRCODE = 'PE429', DETAIL = allowed || ' ' || NEW.used;
+    END IF;
+    RETURN NULL;
+END
+$$;
+ALTER FUNCTION kernel.keep_quota OWNER TO pecia_system;
+CREATE TRIGGER kept AFTER INSERT OR UPDATE ON kernel.usage
+    FOR EACH ROW EXECUTE FUNCTION kernel.keep_quota();

@@ -1,0 +1,147 @@
+"""Audit lines on disk before they are rows: two appends a call, which survive `kill -9` of Pecia.
+
+Each process appends to a file of its own and holds a lock on it. A file nobody holds was left by
+a process that died: what it began and never ended is `interrupted`. No database is known here.
+"""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import orjson
+
+from pecia.kernel.errors import Json
+from pecia.kernel.store.trace import Status, Trace
+
+SUFFIX = ".audit"
+
+
+class Spool:
+    """The file of this process. Appending is one system call; the kernel keeps it if we die."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._segment = _new_segment(folder)
+
+    def begin(self, trace: Trace) -> None:
+        """A call started. Said before anything is done."""
+        self._append(
+            {
+                "begin": trace.id,
+                "at": trace.at,
+                "tenant_id": trace.tenant_id,
+                "user_id": trace.user_id,
+                "credential_id": trace.credential_id,
+                "tool": trace.tool,
+                "door": trace.door,
+                "arguments": trace.arguments,
+                "client_ip": trace.client_ip,
+                "request_id": trace.request_id,
+            }
+        )
+
+    def end(self, trace: Trace, status: Status, code: str | None, duration_us: int) -> None:
+        """A call ended, in whichever way."""
+        self._append(
+            {
+                "end": trace.id,
+                "status": status,
+                "code": code,
+                "sources": trace.sources,
+                "keys": trace.keys,
+                "row_count": trace.row_count,
+                "duration_us": duration_us,
+            }
+        )
+
+    def carry(self, record: dict[str, Json]) -> None:
+        """Say again that a call has begun, in the newest file, before its old one goes away."""
+        self._append(record)
+
+    def turn(self) -> "Segment | None":
+        """Go on in a new file. The old one is ours to drain; None if it was empty."""
+        if os.fstat(self._segment.file).st_size == 0:
+            return None
+        full, self._segment = self._segment, _new_segment(self.folder)
+        return full
+
+    def close(self) -> None:
+        """Let go. An empty file goes away; one with lines is for the next process to adopt."""
+        if os.fstat(self._segment.file).st_size == 0:
+            self._segment.discard()
+        else:
+            os.close(self._segment.file)
+
+    def _append(self, line: dict[str, Any]) -> None:
+        os.write(self._segment.file, orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One file of lines, locked by the process that wrote it until its rows are in the database."""
+
+    path: Path
+    file: int
+
+    def discard(self) -> None:
+        self.path.unlink(missing_ok=True)
+        os.close(self.file)
+
+
+def _new_segment(folder: Path) -> Segment:
+    path = folder / f"{os.getpid()}-{uuid4().hex}{SUFFIX}"
+    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o600)
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return Segment(path, file)
+
+
+def abandoned(folder: Path) -> Iterator[Path]:
+    """Files whose process is gone."""
+    for path in sorted(folder.glob(f"*{SUFFIX}")):
+        with path.open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+        yield path
+
+
+def records(paths: list[Path]) -> list[dict[str, Json]]:
+    """One record a call, ended or not, in the order they began. A torn last line is no line."""
+    begun: dict[str, dict[str, Json]] = {}
+    for line in _lines(paths):
+        if "begin" in line:
+            begun[str(line["begin"])] = {**line, **begun.pop(str(line["begin"]), {})}
+        else:
+            begun[str(line["end"])] = {**begun.pop(str(line["end"]), {}), **line}
+    return list(begun.values())
+
+
+def as_row(record: dict[str, Json]) -> dict[str, Any]:
+    """A record as parameters of `settle_audit`."""
+    row: dict[str, Any] = {**_EMPTY, **record}
+    row["id"] = UUID(str(record["begin"]))
+    row["arguments"] = orjson.dumps(row["arguments"]).decode()
+    return row
+
+
+_EMPTY: dict[str, Any] = {
+    "sources": [],
+    "keys": [],
+    "row_count": 0,
+    "status": "interrupted",
+    "code": None,
+    "duration_us": None,
+}
+
+
+def _lines(paths: list[Path]) -> Iterator[dict[str, Json]]:
+    for path in paths:
+        for line in path.read_bytes().splitlines(keepends=True):
+            if line.endswith(b"\n"):
+                yield orjson.loads(line)

@@ -1,0 +1,112 @@
+"""The way to the database. There are three transactions and no fourth.
+
+`reading` serves a caller and cannot write; `writing` serves a caller and carries the call's audit
+row; `system` serves nobody: migrations, jobs and the life cycle, and is easy to grep.
+"""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any, LiteralString
+
+import orjson
+import psycopg
+from psycopg import AsyncConnection
+from psycopg.types.json import set_json_dumps, set_json_loads
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from pecia.kernel.errors import Unavailable
+from pecia.kernel.identity.caller import Caller
+from pecia.kernel.store.cluster.logins import Logins
+from pecia.kernel.store.failures import as_pecia_error
+from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.trace import Trace, audit_row
+from pecia.kernel.store.transaction import Transaction
+
+SQL = load_queries("pecia.kernel.store")
+
+set_json_dumps(orjson.dumps)
+set_json_loads(orjson.loads)
+
+READ_ONLY: LiteralString = "BEGIN READ ONLY"
+READ_WRITE: LiteralString = "BEGIN"
+
+
+class Store:
+    """Two pools: one for callers, under row-level security, and one for the house itself."""
+
+    def __init__(self, logins: Logins, *, app_connections: int = 8, system_connections: int = 4):
+        self.logins = logins
+        self._app = _pool(logins.app, app_connections)
+        self._system = _pool(logins.system, system_connections)
+
+    async def open(self) -> None:
+        await self._app.open()
+        await self._system.open()
+
+    async def close(self) -> None:
+        await self._app.close()
+        await self._system.close()
+
+    @asynccontextmanager
+    async def reading(self, caller: Caller) -> AsyncGenerator[Transaction]:
+        """What this caller may see. Nothing can be changed in it."""
+        async with _transaction(self._app, READ_ONLY) as connection:
+            await connection.execute(SQL["enter"], {"credential": caller.credential_id})
+            yield Transaction(connection)
+
+    @asynccontextmanager
+    async def writing(self, caller: Caller, trace: Trace) -> AsyncGenerator[Transaction]:
+        """What this caller may see and change. The audit row commits with it, or neither does."""
+        async with _transaction(self._app, READ_WRITE) as connection:
+            await connection.execute(SQL["enter"], {"credential": caller.credential_id})
+            yield Transaction(connection)
+            await connection.execute(SQL["add_audit"], audit_row(trace, "ok"))
+        trace.written = True
+
+    @asynccontextmanager
+    async def system(self) -> AsyncGenerator[Transaction]:
+        """Everything, for nobody. Only for migrations, jobs, identity and the life cycle."""
+        async with _transaction(self._system, READ_WRITE) as connection:
+            yield Transaction(connection)
+
+
+@asynccontextmanager
+async def _transaction(
+    pool: AsyncConnectionPool[AsyncConnection[Any]], begin: LiteralString
+) -> AsyncGenerator[AsyncConnection[Any]]:
+    """BEGIN … COMMIT on a pooled connection, with the driver's failures turned into ours."""
+    try:
+        async with pool.connection() as connection:
+            await connection.execute(begin)
+            try:
+                yield connection
+            except BaseException:
+                await _roll_back(connection)
+                raise
+            await connection.execute("COMMIT")
+    except PoolTimeout:
+        raise Unavailable("every database connection is busy; try again shortly") from None
+    except psycopg.Error as error:
+        raise as_pecia_error(error) from error
+
+
+async def _roll_back(connection: AsyncConnection[Any]) -> None:
+    """A connection cancelled in mid-query is closed: the pool makes another."""
+    if connection.pgconn.transaction_status == psycopg.pq.TransactionStatus.INTRANS or (
+        connection.pgconn.transaction_status == psycopg.pq.TransactionStatus.INERROR
+    ):
+        await connection.execute("ROLLBACK")
+    else:
+        await connection.close()
+
+
+def _pool(conninfo: str, connections: int) -> AsyncConnectionPool[AsyncConnection[Any]]:
+    return AsyncConnectionPool(
+        conninfo,
+        min_size=1,
+        max_size=connections,
+        open=False,
+        timeout=10,
+        # We send BEGIN ourselves, so that it can say READ ONLY in the same breath.
+        kwargs={"autocommit": True},
+    )

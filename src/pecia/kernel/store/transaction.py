@@ -1,0 +1,61 @@
+"""A transaction that already knows who asks. Rights are PostgreSQL's business from here on."""
+
+from collections.abc import Sequence
+from typing import Any, LiteralString, TypeAlias, TypeVar
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row, dict_row, scalar_row
+
+from pecia.kernel.errors import NotFound
+
+Row: TypeAlias = dict[str, Any]
+T = TypeVar("T")
+
+
+class Transaction:
+    """One transaction. Statements are named SQL; parameters go by name."""
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, connection: AsyncConnection[Any]) -> None:
+        self._connection = connection
+
+    async def all(self, sql: LiteralString, **values: Any) -> list[Row]:
+        async with self._connection.cursor(row_factory=dict_row) as cursor:
+            await cursor.execute(sql, values)
+            return await cursor.fetchall()
+
+    async def all_as(self, kind: type[T], sql: LiteralString, **values: Any) -> list[T]:
+        """Rows as instances of `kind`, whose fields are the columns."""
+        async with self._connection.cursor(row_factory=class_row(kind)) as cursor:
+            await cursor.execute(sql, values)
+            return await cursor.fetchall()
+
+    async def maybe(self, sql: LiteralString, **values: Any) -> Row | None:
+        """The first row, or None."""
+        async with self._connection.cursor(row_factory=dict_row) as cursor:
+            await cursor.execute(sql, values)
+            return await cursor.fetchone()
+
+    async def one(self, sql: LiteralString, missing: str, **values: Any) -> Row:
+        """The first row, or NotFound with `missing` as its message."""
+        row = await self.maybe(sql, **values)
+        if row is None:
+            raise NotFound(missing)
+        return row
+
+    async def value(self, sql: LiteralString, **values: Any) -> Any:
+        """The first column of the first row, or None."""
+        async with self._connection.cursor(row_factory=scalar_row) as cursor:
+            await cursor.execute(sql, values)
+            return await cursor.fetchone()
+
+    async def run(self, sql: LiteralString, **values: Any) -> int:
+        """How many rows the statement touched."""
+        async with self._connection.cursor() as cursor:
+            await cursor.execute(sql, values)
+            return cursor.rowcount
+
+    async def run_many(self, sql: LiteralString, rows: Sequence[dict[str, Any]]) -> None:
+        async with self._connection.cursor() as cursor:
+            await cursor.executemany(sql, rows)

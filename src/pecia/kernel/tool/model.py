@@ -1,0 +1,213 @@
+"""Tools, resources and prompts as data: defined once, served by every door. Knows no door."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from pecia.kernel.errors import Json
+from pecia.kernel.identity.caller import Scope
+from pecia.kernel.tool.call import Call
+
+
+class Input(BaseModel):
+    """The arguments of a tool. An argument nobody declared is an error, never ignored."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
+
+
+class Output(BaseModel):
+    """What a tool gives back."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A citation: a resource the client may open."""
+
+    uri: str
+    name: str
+    title: str | None = None
+    description: str | None = None
+    mime_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """A resource sent along, text or bytes."""
+
+    uri: str
+    body: str | bytes
+    mime_type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """An image or a sound."""
+
+    body: bytes
+    mime_type: str
+
+
+Content: TypeAlias = Text | Link | Embedded | Media
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A tool's answer. Without a Text in `content`, a door shows `structured` as JSON text."""
+
+    structured: Json = None
+    content: tuple[Content, ...] = ()
+    is_error: bool = False
+    meta: Mapping[str, Json] = field(default_factory=dict[str, Json])
+
+
+In = TypeVar("In", bound=BaseModel)
+Out = TypeVar("Out", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[Out]):
+    """An output together with citations or embedded resources."""
+
+    output: Out
+    content: tuple[Content, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tool(Generic[In, Out]):
+    """One verb of one room. The docstring of `run` is its description: a model reads it."""
+
+    room: str
+    name: str
+    scope: Scope
+    takes: type[In]
+    gives: type[Out]
+    run: Callable[[Call, In], Awaitable[Out | Answer[Out] | Result]]
+    read_only: bool = True
+    destructive: bool = False
+    idempotent: bool = False
+    open_world: bool = False
+    public: bool = False
+    hidden: bool = False
+    title: str = ""
+    timeout_s: float | None = None
+
+    @property
+    def description(self) -> str:
+        return " ".join((self.run.__doc__ or "").split())
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignTool:
+    """A tool whose schema is known only at run time: an upstream's. Its result goes out raw."""
+
+    room: str
+    name: str
+    scope: Scope
+    description: str
+    input_schema: Mapping[str, Any]
+    run: Callable[[Call, Mapping[str, Json]], Awaitable[Result]]
+    output_schema: Mapping[str, Any] | None = None
+    read_only: bool = False
+    destructive: bool = True
+    idempotent: bool = False
+    open_world: bool = True
+    public: bool = False
+    hidden: bool = False
+    title: str = ""
+    timeout_s: float | None = None
+
+
+AnyTool: TypeAlias = Tool[Any, Any] | ForeignTool
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceEntry:
+    """One line of a listing of resources."""
+
+    uri: str
+    name: str
+    title: str | None = None
+    description: str | None = None
+    mime_type: str | None = None
+    size_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some entries, and the cursor of the next ones, None at the end."""
+
+    entries: tuple[ResourceEntry, ...]
+    next_cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A family of URIs under one scheme: listed by page, read by URI."""
+
+    room: str
+    scheme: str
+    scope: Scope
+    listing: Callable[[Call, str | None], Awaitable[Page]]
+    read: Callable[[Call, str], Awaitable[tuple[Embedded, ...]]]
+    public: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceTemplate:
+    """A URI with holes. `complete` suggests values for a hole, given the others."""
+
+    room: str
+    uri_template: str
+    name: str
+    scope: Scope
+    description: str = ""
+    mime_type: str | None = None
+    complete: "Complete | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class PromptArgument:
+    name: str
+    description: str
+    required: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PromptMessage:
+    role: str
+    content: Content
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prepared opening for a conversation."""
+
+    room: str
+    name: str
+    scope: Scope
+    description: str
+    arguments: tuple[PromptArgument, ...]
+    render: Callable[[Call, Mapping[str, str]], Awaitable[Sequence[PromptMessage]]]
+    complete: "Complete | None" = None
+    public: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """Suggested values. `total` counts what exists, when it is known; values are at most 100."""
+
+    values: tuple[str, ...]
+    total: int | None = None
+    has_more: bool = False
+
+
+Complete: TypeAlias = Callable[[Call, str, str, Mapping[str, str]], Awaitable[Completion]]

@@ -1,0 +1,131 @@
+"""Which tools a client sees, under which names. Immutable and deterministic; built once, cached."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from types import MappingProxyType
+from typing import Literal, TypeAlias
+
+from pecia.kernel.errors import Conflict, InvalidEnum, Json, ToolNotFound
+from pecia.kernel.identity.caller import Caller
+from pecia.kernel.tool.model import AnyTool
+
+Naming: TypeAlias = Literal["prefix", "first-wins", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Exposed names and their tools, in order. `aliases` are accepted and never listed."""
+
+    tools: Mapping[str, AnyTool]
+    aliases: Mapping[str, AnyTool] = field(default_factory=dict[str, AnyTool])
+
+    def find(self, name: str) -> AnyTool:
+        """The tool of that name, or ToolNotFound with what there is."""
+        tool = self.tools.get(name) or self.aliases.get(name)
+        if tool is None:
+            available: list[Json] = list(islice(self.tools, MAX_LISTED))
+            raise ToolNotFound(f"Tool not found: {name}", tool=name, available=available)
+        return tool
+
+    def narrowed(
+        self,
+        *,
+        rooms: Sequence[str] | None = None,
+        tools: Sequence[str] | None = None,
+        exclude: Sequence[str] = (),
+        read_only: bool = False,
+    ) -> "View":
+        """A smaller view. It can only shrink, and a name it does not have is an error."""
+        known_rooms = {tool.room for tool in self.tools.values()}
+        _require_known("toolset", rooms or (), known_rooms)
+        _require_known("tool", [*(tools or ()), *exclude], {*self.tools, *self.aliases})
+        keep = {
+            name: tool
+            for name, tool in self.tools.items()
+            if (rooms is None or tool.room in rooms)
+            and (tools is None or name in tools or _is_one_of(tool, tools, self.aliases))
+            and not (name in exclude or _is_one_of(tool, exclude, self.aliases))
+            and (tool.read_only or not read_only)
+        }
+        return _view(keep, self.aliases)
+
+    def for_caller(self, caller: Caller) -> "View":
+        """What this caller's scopes reach. Names stay the same whoever asks."""
+        return _view(
+            {name: tool for name, tool in self.tools.items() if may_call(caller, tool)},
+            self.aliases,
+        )
+
+
+MAX_LISTED = 100
+
+
+def may_call(caller: Caller, tool: AnyTool) -> bool:
+    """Whether the scopes reach. Rights to rows are the store's business, not this one's."""
+    if caller.is_anonymous:
+        return tool.public
+    return tool.scope in caller.scopes
+
+
+def combined(tools: Iterable[AnyTool], naming: Naming = "prefix") -> View:
+    """One view over everything configured.
+
+    A name held once stays bare. Decided on the full set, so that names never depend on who asks.
+    """
+    listed = sorted((tool for tool in tools if not tool.hidden), key=lambda it: (it.room, it.name))
+    holders = Counter(tool.name for tool in listed)
+    exposed: dict[str, AnyTool] = {}
+    for tool in listed:
+        name = _exposed_name(tool, holders[tool.name], naming)
+        if name not in exposed:
+            exposed[name] = tool
+    return _view(exposed, _always(listed))
+
+
+def of_room(tools: Iterable[AnyTool], room: str) -> View:
+    """One room alone, under the exact names of its reference."""
+    mine = sorted((it for it in tools if it.room == room and not it.hidden), key=lambda it: it.name)
+    return _view({tool.name: tool for tool in mine}, _always(mine))
+
+
+def prefixed(tool: AnyTool) -> str:
+    """The form that always works: `room__name`."""
+    return f"{tool.room}__{tool.name}"
+
+
+def full_name(tool: AnyTool) -> str:
+    """How people and the audit name a tool: `lake.search_content`, `ckf.compile`."""
+    return tool.name if tool.name.startswith(f"{tool.room}.") else f"{tool.room}.{tool.name}"
+
+
+def _exposed_name(tool: AnyTool, holders: int, naming: Naming) -> str:
+    if holders == 1 or naming == "first-wins":
+        return tool.name
+    if naming == "error":
+        raise Conflict(f"Tool name conflict: {tool.name}", tool=tool.name)
+    return prefixed(tool)
+
+
+def _always(tools: Sequence[AnyTool]) -> dict[str, AnyTool]:
+    """The names that reach a tool on any endpoint."""
+    return {name: tool for tool in tools for name in (prefixed(tool), full_name(tool))}
+
+
+def _view(tools: Mapping[str, AnyTool], aliases: Mapping[str, AnyTool]) -> View:
+    held = {id(tool) for tool in tools.values()}
+    kept = {name: tool for name, tool in aliases.items() if id(tool) in held}
+    return View(MappingProxyType(dict(tools)), MappingProxyType(kept))
+
+
+def _is_one_of(tool: AnyTool, names: Sequence[str], aliases: Mapping[str, AnyTool]) -> bool:
+    return any(aliases.get(name) is tool for name in names)
+
+
+def _require_known(what: str, names: Sequence[str], known: set[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise InvalidEnum(
+                f"no {what} {name!r} here", field=what, got=name, allowed=[*sorted(known)]
+            )

@@ -1,0 +1,1 @@
+"""Hub: other servers' tools under our roof."""

@@ -1,0 +1,146 @@
+"""Browsing the catalogue: sources, files and facts of a file, as the caller may see them."""
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+from pydantic import Field
+
+from pecia.kernel.corpus import catalog
+from pecia.kernel.identity.caller import Scope
+from pecia.kernel.store.store import Store
+from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
+
+ROOM = "lake"
+
+
+class ListSources(Input):
+    cursor: str | None = Field(default=None, max_length=500, description="From `next_cursor`.")
+    limit: int = Field(default=50, ge=1, le=200)
+
+
+class SourceOut(Output):
+    source_id: str
+    protocol: str
+    enabled: bool
+    last_indexed_at: datetime | None
+
+
+class SourcesOut(Output):
+    sources: list[SourceOut]
+    next_cursor: str | None = None
+
+
+class ListFiles(Input):
+    source_id: str = Field(min_length=1, max_length=500)
+    cursor: str | None = Field(default=None, max_length=2000, description="From `next_cursor`.")
+    limit: int = Field(default=50, ge=1, le=200)
+
+
+class FileOut(Output):
+    key: str
+    size: int | None
+    mtime: datetime | None
+    etag: str | None
+    content_type: str | None
+
+
+class FilesOut(Output):
+    files: list[FileOut]
+    next_cursor: str | None = None
+
+
+class GetFileMetadata(Input):
+    source_id: str = Field(min_length=1, max_length=500)
+    key: str = Field(min_length=1, max_length=2000)
+
+
+class MetadataOut(Output):
+    source_id: str
+    key: str
+    size: int | None
+    mtime: datetime | None
+    etag: str | None
+    storage_class: str | None
+    owner: str | None
+    content_type: str | None
+    mode: int | None
+    uid: int | None
+    gid: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Browse:
+    """The handlers."""
+
+    store: Store
+
+    async def list_sources(self, call: Call, ask: ListSources) -> SourcesOut:
+        """Sources you can access, by id. Page on with next_cursor."""
+        async with self.store.reading(call.caller) as tx:
+            found = await catalog.list_sources(tx, after=ask.cursor or "", limit=ask.limit + 1)
+        page = found[: ask.limit]
+        for source in page:
+            call.returned(source.source_id, [])
+        sources = [
+            SourceOut(
+                source_id=it.source_id,
+                protocol=it.protocol,
+                enabled=it.enabled,
+                last_indexed_at=it.last_indexed_at,
+            )
+            for it in page
+        ]
+        more = len(found) > ask.limit
+        return SourcesOut(sources=sources, next_cursor=page[-1].source_id if more else None)
+
+    async def list_files(self, call: Call, ask: ListFiles) -> FilesOut:
+        """Files within a source, by key. Page on with next_cursor."""
+        async with self.store.reading(call.caller) as tx:
+            found = await catalog.list_files(
+                tx, ask.source_id, after=ask.cursor or "", limit=ask.limit + 1
+            )
+        page = found[: ask.limit]
+        call.returned(ask.source_id, [it.key for it in page])
+        files = [
+            FileOut(
+                key=it.key,
+                size=it.size_bytes,
+                mtime=it.modified_at,
+                etag=it.etag,
+                content_type=it.content_type,
+            )
+            for it in page
+        ]
+        return FilesOut(files=files, next_cursor=page[-1].key if len(found) > ask.limit else None)
+
+    async def get_file_metadata(self, call: Call, ask: GetFileMetadata) -> MetadataOut:
+        """Facts of one file: size, mtime, etag, storage class, owner, content type, POSIX mode."""
+        async with self.store.reading(call.caller) as tx:
+            facts = asdict(await catalog.get_file(tx, ask.source_id, ask.key))
+        call.returned(ask.source_id, [ask.key])
+        return MetadataOut(
+            size=facts.pop("size_bytes"),
+            mtime=facts.pop("modified_at"),
+            mode=facts.pop("posix_mode"),
+            uid=facts.pop("posix_uid"),
+            gid=facts.pop("posix_gid"),
+            **facts,
+        )
+
+
+def browse_tools(store: Store) -> tuple[AnyTool, ...]:
+    """The three tools of the catalogue."""
+    it = Browse(store)
+    return (
+        Tool(ROOM, "list_sources", Scope.READ, ListSources, SourcesOut, it.list_sources),
+        Tool(ROOM, "list_files", Scope.READ, ListFiles, FilesOut, it.list_files),
+        Tool(
+            ROOM,
+            "get_file_metadata",
+            Scope.READ,
+            GetFileMetadata,
+            MetadataOut,
+            it.get_file_metadata,
+        ),
+    )

@@ -1,0 +1,229 @@
+"""Sources and who may see them: roles, folder grants, file grants, and the answer to why."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import Field
+
+from pecia.kernel.corpus import catalog
+from pecia.kernel.errors import NotFound
+from pecia.kernel.identity.caller import Scope
+from pecia.kernel.identity.principal import Principal
+from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.store import Store
+from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
+
+SQL = load_queries("pecia.rooms.office", "rights.sql")
+ROOM = "office"
+
+TrimMode = Literal["per_file", "source_only", "open"]
+WHO = "`user:ana`, `group:staff`, `everyone`, or a name as `email::ana@example.org`."
+
+
+class AddSource(Input):
+    source_id: str = Field(min_length=1, max_length=500)
+    protocol: str = Field(default="folder", min_length=1, max_length=50)
+    trim_mode: TrimMode = "per_file"
+
+
+class SetSource(Input):
+    source_id: str = Field(min_length=1, max_length=500)
+    trim_mode: TrimMode | None = None
+    enabled: bool | None = None
+
+
+class OneSource(Input):
+    source_id: str = Field(min_length=1, max_length=500)
+
+
+class SourceOut(Output):
+    source_id: str
+    protocol: str
+    trim_mode: str
+    enabled: bool
+
+
+class Grant(Input):
+    source_id: str = Field(min_length=1, max_length=500)
+    to: str = Field(min_length=1, max_length=2048, description=WHO)
+    role: Literal["reader", "writer", "owner"] | None = Field(
+        description="Null takes the grant away."
+    )
+    folder: str | None = Field(
+        default=None, max_length=2000, description="Only below this folder. Owners own it all."
+    )
+
+
+class GrantFile(Input):
+    source_id: str = Field(min_length=1, max_length=500)
+    key: str = Field(min_length=1, max_length=2000)
+    to: list[str] = Field(max_length=1000, description=f"Everyone who may see it: {WHO}")
+
+
+class GrantOut(Output):
+    principal: str
+    role: str
+    folder: str | None
+
+
+class GrantsOut(Output):
+    source_id: str
+    trim_mode: str
+    grants: list[GrantOut]
+
+
+class CheckAccess(Input):
+    source_id: str = Field(min_length=1, max_length=500)
+    key: str = Field(min_length=1, max_length=2000)
+    user: str | None = Field(default=None, max_length=200, description="Yourself unless given.")
+
+
+class AccessOut(Output):
+    user: str
+    may_see: bool
+    may_write: bool
+    reasons: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """The handlers."""
+
+    store: Store
+
+    async def add_source(self, call: Call, ask: AddSource) -> SourceOut:
+        """Register a source. Nobody but administrators sees its files until they are granted."""
+        async with self.store.writing(call.caller, call.trace) as tx:
+            source = await catalog.add_source(
+                tx, ask.source_id, protocol=ask.protocol, trim_mode=ask.trim_mode, config={}
+            )
+        return _source(source)
+
+    async def set_source(self, call: Call, ask: SetSource) -> SourceOut:
+        """Change who decides on a source's files, or switch it on or off. Works at once."""
+        async with self.store.writing(call.caller, call.trace) as tx:
+            source = await catalog.set_source(
+                tx, ask.source_id, trim_mode=ask.trim_mode, enabled=ask.enabled
+            )
+        return _source(source)
+
+    async def remove_source(self, call: Call, ask: OneSource) -> SourceOut:
+        """Remove a source and everything known of its files. The originals are not touched."""
+        async with self.store.writing(call.caller, call.trace) as tx:
+            source = await catalog.get_source(tx, ask.source_id)
+            await catalog.remove_source(tx, ask.source_id)
+        return _source(source)
+
+    async def grant(self, call: Call, ask: Grant) -> GrantsOut:
+        """Give somebody a role in a source or in one of its folders, or take it away."""
+        async with self.store.writing(call.caller, call.trace) as tx:
+            await catalog.get_source(tx, ask.source_id)
+            principal = await _principal(tx, ask.to, "to")
+            values = {"source_id": ask.source_id, "principal": principal}
+            if ask.folder is None:
+                await _change(tx, "role", ask.role, values)
+            else:
+                folder = _folder(ask.folder)
+                await _change(tx, "folder_grant", ask.role, {**values, "prefix": folder})
+            return await _grants(tx, ask.source_id)
+
+    async def grant_file(self, call: Call, ask: GrantFile) -> AccessOut:
+        """Say who may see one file, beside those whom the source and its folders let in."""
+        async with self.store.writing(call.caller, call.trace) as tx:
+            granted = [await _principal(tx, it, f"to.{at}") for at, it in enumerate(ask.to)]
+            found = await tx.value(
+                SQL["grant_file"], source_id=ask.source_id, key=ask.key, granted=granted
+            )
+            if not found:
+                raise NotFound(f"no file {ask.key!r} in source {ask.source_id!r}")
+            return await _access(tx, call.caller.user, ask.source_id, ask.key)
+
+    async def list_grants(self, call: Call, ask: OneSource) -> GrantsOut:
+        """Who holds which role in a source and its folders. Owners see all, others their own."""
+        async with self.store.reading(call.caller) as tx:
+            return await _grants(tx, ask.source_id)
+
+    async def check_access(self, call: Call, ask: CheckAccess) -> AccessOut:
+        """Why somebody may or may not see a file. Owners may ask about others."""
+        async with self.store.reading(call.caller) as tx:
+            return await _access(tx, ask.user or call.caller.user, ask.source_id, ask.key)
+
+
+def rights_tools(store: Store) -> tuple[AnyTool, ...]:
+    """The tools over sources and grants."""
+    it = Rights(store)
+    admin = Scope.ADMIN
+    return (
+        Tool(ROOM, "add_source", admin, AddSource, SourceOut, it.add_source, read_only=False),
+        Tool(ROOM, "set_source", admin, SetSource, SourceOut, it.set_source, read_only=False),
+        Tool(
+            ROOM,
+            "remove_source",
+            admin,
+            OneSource,
+            SourceOut,
+            it.remove_source,
+            read_only=False,
+            destructive=True,
+        ),
+        Tool(ROOM, "grant", admin, Grant, GrantsOut, it.grant, read_only=False),
+        Tool(ROOM, "grant_file", admin, GrantFile, AccessOut, it.grant_file, read_only=False),
+        Tool(ROOM, "list_grants", Scope.READ, OneSource, GrantsOut, it.list_grants),
+        Tool(ROOM, "check_access", Scope.READ, CheckAccess, AccessOut, it.check_access),
+    )
+
+
+def _source(source: catalog.Source) -> SourceOut:
+    return SourceOut(
+        source_id=source.source_id,
+        protocol=source.protocol,
+        trim_mode=source.trim_mode,
+        enabled=source.enabled,
+    )
+
+
+async def _change(tx: Transaction, what: str, role: str | None, values: dict[str, Any]) -> None:
+    if role is None:
+        if not await tx.run(SQL[f"remove_{what}"], **values):
+            raise NotFound("there is no such grant to take away")
+    else:
+        await tx.run(SQL[f"set_{what}"], role=role, **values)
+
+
+def _folder(text: str) -> str:
+    folder = text.strip("/")
+    return f"{folder}/" if folder else ""
+
+
+async def _principal(tx: Transaction, text: str, field: str) -> int:
+    """Users and groups by their names here; everybody else by the name they have outside."""
+    kind, _, name = text.partition(":")
+    if kind in ("user", "group") and name and ":" not in name:
+        row = await tx.one(SQL[f"{kind}_principal"], f"no {kind} {name!r}", name=name)
+        return row["id"]
+    whole = f"role::{text}" if text in ("everyone", "anyone") else text
+    parsed = Principal.parse(whole, at=field)
+    return await tx.value(
+        SQL["intern"], kind=parsed.kind.value, scope=parsed.scope, value=parsed.value
+    )
+
+
+async def _grants(tx: Transaction, source_id: str) -> GrantsOut:
+    source = await catalog.get_source(tx, source_id)
+    rows = await tx.all(SQL["grants"], source_id=source_id)
+    return GrantsOut(
+        source_id=source_id, trim_mode=source.trim_mode, grants=[GrantOut(**it) for it in rows]
+    )
+
+
+async def _access(tx: Transaction, user: str, source_id: str, key: str) -> AccessOut:
+    row = await tx.one(
+        SQL["access"],
+        f"no file {key!r} in source {source_id!r}, or no user {user!r}",
+        user=user,
+        source_id=source_id,
+        key=key,
+    )
+    return AccessOut(user=user, **row)

@@ -1,0 +1,41 @@
+-- name: user_principal
+SELECT principal_id AS id FROM kernel.user_account WHERE tenant_id = kernel.tenant() AND name = %(name)s;
+
+-- name: group_principal
+SELECT principal_id AS id FROM kernel.user_group WHERE tenant_id = kernel.tenant() AND name = %(name)s;
+
+-- name: intern
+SELECT kernel.intern(%(kind)s, %(scope)s, %(value)s);
+
+-- name: set_role
+INSERT INTO kernel.source_role (tenant_id, source_id, principal_id, role)
+VALUES (kernel.tenant(), %(source_id)s, %(principal)s, %(role)s)
+ON CONFLICT (tenant_id, source_id, principal_id) DO UPDATE SET role = EXCLUDED.role;
+
+-- name: remove_role
+DELETE FROM kernel.source_role
+ WHERE tenant_id = kernel.tenant() AND source_id = %(source_id)s AND principal_id = %(principal)s;
+
+-- name: set_folder_grant
+INSERT INTO kernel.folder_grant (tenant_id, source_id, prefix, principal_id, role)
+VALUES (kernel.tenant(), %(source_id)s, %(prefix)s, %(principal)s, %(role)s)
+ON CONFLICT (tenant_id, source_id, principal_id, prefix) DO UPDATE SET role = EXCLUDED.role;
+
+-- name: remove_folder_grant
+DELETE FROM kernel.folder_grant
+ WHERE tenant_id = kernel.tenant() AND source_id = %(source_id)s AND prefix = %(prefix)s AND principal_id = %(principal)s;
+
+-- name: grant_file
+SELECT kernel.grant_file(%(source_id)s, %(key)s, %(granted)s);
+
+-- name: grants
+SELECT g.role, g.folder, kernel.principal_name(g.principal_id) AS principal
+  FROM (SELECT principal_id, role, NULL AS folder FROM kernel.source_role
+         WHERE tenant_id = kernel.tenant() AND source_id = %(source_id)s
+        UNION ALL
+        SELECT principal_id, role, prefix FROM kernel.folder_grant
+         WHERE tenant_id = kernel.tenant() AND source_id = %(source_id)s) AS g
+ ORDER BY g.folder NULLS FIRST, principal;
+
+-- name: access
+SELECT * FROM kernel.why(%(user)s, %(source_id)s, %(key)s);

@@ -1,0 +1,23 @@
+"""The office: people, tokens, rights, secrets and the audit trail, as tools like any other."""
+
+from pecia.kernel.room import Room
+from pecia.kernel.secrets.keyring import Keyring
+from pecia.kernel.store.audit import Ledger
+from pecia.kernel.store.store import Store
+from pecia.rooms.office.people import people_tools
+from pecia.rooms.office.rights import rights_tools
+from pecia.rooms.office.tokens import token_tools
+from pecia.rooms.office.trail import trail_tools
+
+
+def office(store: Store, ledger: Ledger, keyring: Keyring) -> Room:
+    """The room, over one store."""
+    return Room(
+        "office",
+        tools=(
+            *people_tools(store),
+            *rights_tools(store),
+            *token_tools(store),
+            *trail_tools(store, ledger),
+        ),
+    )

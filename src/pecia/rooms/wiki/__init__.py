@@ -1,0 +1,1 @@
+"""Wiki: markdown written together, with history."""

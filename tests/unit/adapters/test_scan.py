@@ -1,0 +1,95 @@
+"""Folders as they are on a real disk."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pecia.adapters.scan import Links, Selection, scan
+from pecia.kernel.errors import InvalidFormat
+
+
+def plant(root: Path, *paths: str) -> None:
+    for path in paths:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(path)
+
+
+def test_every_file_is_found_under_its_relative_path(tmp_path: Path) -> None:
+    plant(tmp_path, "a.md", "deep/er/b.md", "ünïcode/c d.md")
+    found = scan(tmp_path, Selection())
+    assert sorted(found.files) == ["a.md", "deep/er/b.md", "ünïcode/c d.md"]
+    assert found.folders == {"", "deep", "deep/er", "ünïcode"}
+    assert found.files["a.md"].size_bytes == 4
+
+
+def test_only_what_is_included_and_not_excluded_counts(tmp_path: Path) -> None:
+    plant(tmp_path, "a.md", "a.txt", "draft/b.md", "node_modules/x/c.md", "build/d.md", "build2.md")
+    selection = Selection(
+        include=("**/*.md",), exclude=("draft/b.md", "**/node_modules", "build/**")
+    )
+    found = scan(tmp_path, selection)
+    assert sorted(found.files) == ["a.md", "build2.md"]
+    assert found.folders == {"", "draft"}
+
+
+@pytest.mark.parametrize("path", ["draft/b.md", "node_modules/x/c.md", "build/d.md", "build"])
+def test_one_path_is_judged_as_the_scan_judges_it(path: str) -> None:
+    selection = Selection(exclude=("draft/b.md", "**/node_modules", "build/**"))
+    assert selection.admits(path) is (path == "build")
+
+
+def test_links_are_passed_over_unless_they_are_asked_for(tmp_path: Path) -> None:
+    plant(tmp_path, "real/a.md")
+    (tmp_path / "alias").symlink_to(tmp_path / "real")
+    (tmp_path / "b.md").symlink_to(tmp_path / "real/a.md")
+    assert sorted(scan(tmp_path, Selection()).files) == ["real/a.md"]
+    followed = scan(tmp_path, Selection(links=Links.INSIDE))
+    assert sorted(followed.files) == ["alias/a.md", "b.md", "real/a.md"]
+    assert followed.folders == {"", "real"}
+
+
+def test_a_link_out_of_the_folder_is_never_followed(tmp_path: Path) -> None:
+    outside, root = tmp_path / "outside", tmp_path / "root"
+    plant(outside, "secret.md")
+    plant(root, "a.md")
+    (root / "door").symlink_to(outside)
+    (root / "window.md").symlink_to(outside / "secret.md")
+    (root / "up").symlink_to("..")
+    found = scan(root, Selection(links=Links.INSIDE))
+    assert sorted(found.files) == ["a.md"]
+    assert set(found.refused.values()) == {"the link leaves the folder"}
+
+
+def test_links_that_lead_in_circles_end(tmp_path: Path) -> None:
+    plant(tmp_path, "a/x.md", "b/y.md")
+    (tmp_path / "a/self").symlink_to(tmp_path / "a")
+    (tmp_path / "a/to-b").symlink_to(tmp_path / "b")
+    (tmp_path / "b/to-a").symlink_to(tmp_path / "a")
+    (tmp_path / "broken").symlink_to("nowhere")
+    found = scan(tmp_path, Selection(links=Links.INSIDE))
+    assert sorted(found.files) == ["a/to-b/y.md", "a/x.md", "b/to-a/x.md", "b/y.md"]
+    assert found.refused["a/self"] == "the link leads back to itself"
+    assert found.refused["b/to-a/to-b"] == "a link behind a link"
+    assert found.refused["broken"] == "no such file or directory"
+
+
+def test_what_cannot_be_a_file_of_ours_is_refused_with_a_reason(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / os.fsdecode(b"caf\xe9.md")).touch()
+    found = scan(tmp_path, Selection())
+    assert found.files == {}
+    assert found.refused == {
+        "pipe": "not a plain file",
+        r"'caf\udce9.md'": "the name is not UTF-8",
+    }
+
+
+def test_a_folder_that_is_not_there_is_empty_and_says_why(tmp_path: Path) -> None:
+    found = scan(tmp_path / "none", Selection())
+    assert (found.files, found.refused) == ({}, {".": "no such file or directory"})
+
+
+def test_a_bad_pattern_is_refused_at_once() -> None:
+    with pytest.raises(InvalidFormat):
+        Selection(exclude=("/etc/**",))

@@ -1,0 +1,334 @@
+"""The embedded cluster, piece by piece, and what a new one is like. What kills it is in faults."""
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import anyio
+import psycopg
+import pytest
+
+from pecia.kernel.errors import StorageFull, Unavailable, Unprocessable
+from pecia.kernel.store.cluster import Cluster, Logins, Options, cluster_status
+from pecia.kernel.store.cluster.conf import SETTINGS, server_conf
+from pecia.kernel.store.cluster.create import read_passwords
+from pecia.kernel.store.cluster.failure import explain, explained
+from pecia.kernel.store.cluster.files import text_after, write_whole
+from pecia.kernel.store.cluster.format import FORMAT, current_format, read_format, write_format
+from pecia.kernel.store.cluster.locks import Lock, is_taken
+from pecia.kernel.store.cluster.os_user import OsUser
+from pecia.kernel.store.cluster.places import (
+    Places,
+    find_places,
+    fits,
+    make_places,
+    make_socket_folder,
+)
+from pecia.kernel.store.cluster.server import understood
+from pecia.kernel.store.cluster.upgrade import finish_upgrade, major_of
+
+pytest_plugins = ["tests.database"]
+
+OURSELVES = OsUser(os.geteuid(), os.getegid())
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    return Places(tmp_path)
+
+
+def test_logins_never_show_their_passwords() -> None:
+    assert "secret" not in repr(Logins(owner="secret", app="secret", system="secret"))
+
+
+def test_a_lock_keeps_others_out_until_it_is_closed(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    first, second = Lock(path), Lock(path)
+    assert first.take()
+    assert not second.take()
+    assert is_taken(path)
+    first.close()
+    assert second.take()
+    second.close()
+    assert not is_taken(path)
+
+
+def test_a_shared_lock_lets_sharers_in_and_nobody_alone(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    first, second = Lock(path), Lock(path)
+    assert first.take(shared=True)
+    assert second.take(shared=True)
+    assert not second.take()
+    first.close()
+    assert second.take()
+    second.close()
+
+
+def test_looking_at_a_lock_makes_no_file(tmp_path: Path) -> None:
+    assert not is_taken(tmp_path / "lock")
+    assert not (tmp_path / "lock").exists()
+
+
+def test_a_file_is_replaced_whole_and_private(tmp_path: Path) -> None:
+    path = tmp_path / "passwords.json"
+    write_whole(path, "old")
+    write_whole(path, "new")
+    assert path.read_text() == "new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_log_that_was_moved_aside_is_read_from_its_beginning(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    assert text_after(log, 0) == ""
+    log.write_text("before\nafter\n")
+    assert text_after(log, len("before\n")) == "after\n"
+    log.write_text("fresh\n")
+    assert text_after(log, 1000) == "fresh\n"
+
+
+def test_settings_are_quoted_for_postgresql() -> None:
+    conf = server_conf(Path("/a'b/c\"d"))
+    assert """unix_socket_directories = '"/a''b/c""d"'""" in conf
+
+
+def test_nothing_is_ever_traded_for_durability_or_heard_from_a_network() -> None:
+    assert (SETTINGS["fsync"], SETTINGS["full_page_writes"]) == ("on", "on")
+    assert SETTINGS["synchronous_commit"] == "on"
+    assert SETTINGS["listen_addresses"] == ""
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "advice"),
+    [
+        ("FATAL: could not write: No space left on device", StorageFull, "free some space"),
+        ("initdb: error: Disk quota exceeded", StorageFull, "free some space"),
+        ("FATAL: could not create: Read-only file system", Unavailable, "mount it for writing"),
+        ("FATAL: data directory has invalid permissions", Unavailable, "0700"),
+        ("could not look up effective user ID 7", Unavailable, "/etc/passwd"),
+        ("block (key 1, ID 2) is still in use", Unavailable, "another PostgreSQL"),
+        ("FATAL: the moon is full", Unavailable, "the moon is full"),
+        ("", Unavailable, "said nothing"),
+    ],
+)
+def test_a_failure_says_what_to_do(said: str, kind: type[Exception], advice: str) -> None:
+    error = explain("It did not start", said, Path("/x"))
+    assert isinstance(error, kind)
+    assert advice in str(error)
+
+
+def test_a_refusal_of_the_os_becomes_one_of_ours(tmp_path: Path) -> None:
+    with pytest.raises(StorageFull), explained("It did not open", tmp_path):
+        raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize(
+    ("refusal", "answer"),
+    [
+        ("FATAL:  the database system is starting up", "starting"),
+        ("FATAL:  the database system is shutting down", "starting"),
+        ("connection timeout expired", "starting"),
+        ("FATAL:  sorry, too many clients already", "ready"),
+        ("FATAL:  remaining connection slots are reserved for roles", "ready"),
+        ("failed: No such file or directory", "absent"),
+        ("failed: Connection refused", "absent"),
+    ],
+)
+def test_a_refused_connection_says_whether_a_server_is_there(refusal: str, answer: str) -> None:
+    assert understood(refusal) == answer
+
+
+def test_a_stranger_at_our_socket_is_an_error() -> None:
+    with pytest.raises(Unavailable, match="not to our password"):
+        understood('FATAL:  password authentication failed for user "postgres"')
+
+
+def test_an_older_pecia_refuses_a_newer_format(places: Places) -> None:
+    newer = {"format": FORMAT + 1, "pecia": "9.0", "wheel": "9"}
+    places.format.write_text(json.dumps(newer))
+    with pytest.raises(Unprocessable, match=r"Pecia 9\.0 .* upgrade Pecia"):
+        read_format(places)
+
+
+def test_a_newer_format_with_unknown_words_is_refused_for_its_number(places: Places) -> None:
+    places.format.write_text(json.dumps({"format": FORMAT + 1, "pecia": "9.0", "moon": 1}))
+    with pytest.raises(Unprocessable, match="upgrade Pecia"):
+        read_format(places)
+
+
+def test_a_format_reads_back_as_it_was_written(places: Places) -> None:
+    assert read_format(places) is None
+    write_format(places)
+    assert read_format(places) == current_format()
+
+
+@pytest.mark.parametrize(("major", "way"), [(15, "older Pecia"), (19, "upgrade Pecia")])
+def test_a_major_version_we_cannot_run_is_refused(tmp_path: Path, major: int, way: str) -> None:
+    (tmp_path / "PG_VERSION").write_text(f"{major}\n")
+    with pytest.raises(Unprocessable, match=way):
+        major_of(tmp_path)
+
+
+@pytest.mark.parametrize("old_moved_already", [False, True])
+def test_an_interrupted_upgrade_is_finished(places: Places, old_moved_already: bool) -> None:
+    old = places.root / ("data-16" if old_moved_already else "data")
+    for folder, major in ((old, 16), (places.root / "data-18", 18)):
+        folder.mkdir()
+        (folder / "PG_VERSION").write_text(f"{major}\n")
+    finish_upgrade(places)
+    assert major_of(places.data) == 18
+    assert major_of(places.root / "data-16") == 16
+    finish_upgrade(places)
+    assert major_of(places.data) == 18
+
+
+def test_passwords_are_made_once_and_differ(places: Places) -> None:
+    made = read_passwords(places)
+    assert read_passwords(places) == made
+    assert len(set(made.values())) == 4
+    assert stat.S_IMODE(places.passwords.stat().st_mode) == 0o600
+
+
+def test_passwords_lost_beside_a_database_are_not_made_up_again(places: Places) -> None:
+    places.data.mkdir()
+    with pytest.raises(Unavailable, match="restore it"):
+        read_passwords(places)
+
+
+def test_a_long_socket_path_moves_to_a_short_private_folder(tmp_path: Path) -> None:
+    places = Places(tmp_path / ("x" * 60) / ("y" * 60))
+    places.root.mkdir(parents=True)
+    assert not fits(places.sockets)
+    make_socket_folder(places, OURSELVES)
+    folder = places.sockets
+    assert fits(folder)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    make_socket_folder(places, OURSELVES)
+    assert places.sockets == folder
+    folder.rmdir()
+
+
+def test_a_socket_folder_that_others_can_enter_is_not_used_again(tmp_path: Path) -> None:
+    places = Places(tmp_path / ("x" * 60) / ("y" * 60))
+    places.root.mkdir(parents=True)
+    make_socket_folder(places, OURSELVES)
+    swapped = places.sockets
+    swapped.chmod(0o755)
+    make_socket_folder(places, OURSELVES)
+    assert places.sockets != swapped
+    swapped.rmdir()
+    places.sockets.rmdir()
+
+
+def test_looking_at_an_empty_home_finds_and_makes_nothing(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+
+    async def look() -> str:
+        return (await cluster_status(home, options=Options(system=tmp_path / "system"))).state
+
+    assert anyio.run(look) == "absent"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_homes_of_one_name_have_clusters_of_their_own(tmp_path: Path) -> None:
+    system = tmp_path / "system"
+    first, _ = make_places(tmp_path / "a" / "home", system, print)
+    second, _ = make_places(tmp_path / "b" / "home", system, print)
+    assert first.root != second.root
+    assert find_places(tmp_path / "a" / "home", system) == first
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root keeps clusters outside the home")
+def test_a_cluster_of_root_that_is_gone_is_not_quietly_replaced(tmp_path: Path) -> None:
+    home, system = tmp_path / "home", tmp_path / "system"
+    places, _ = make_places(home, system, print)
+    places.root.rmdir()
+    with pytest.raises(Unavailable, match="mount a volume"):
+        make_places(home, system, print)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root could take over a user's cluster")
+def test_root_leaves_the_cluster_of_an_ordinary_user_alone(tmp_path: Path) -> None:
+    (tmp_path / "home" / "postgres").mkdir(parents=True)
+    with pytest.raises(Unavailable, match="ordinary user"):
+        make_places(tmp_path / "home", tmp_path / "system", print)
+
+
+def test_no_login_is_above_row_level_security(cluster: Cluster) -> None:
+    with psycopg.connect(cluster.logins.owner) as connection:
+        rows = connection.execute(
+            "SELECT rolname, rolsuper OR rolbypassrls OR rolcreaterole OR rolcreatedb"
+            " FROM pg_roles WHERE rolname LIKE 'pecia%' ORDER BY rolname"
+        ).fetchall()
+    assert rows == [("pecia_app", False), ("pecia_owner", False), ("pecia_system", False)]
+
+
+def test_every_login_needs_its_own_password(cluster: Cluster) -> None:
+    app = psycopg.conninfo.conninfo_to_dict(cluster.conninfo("app"))
+    for user in ("postgres", "pecia_owner", "pecia_system"):
+        with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+            psycopg.connect(**{**app, "user": user})  # pyright: ignore[reportArgumentType] - a conninfo, as keywords
+
+
+def test_sorting_is_the_same_on_every_machine_and_pages_are_checked(cluster: Cluster) -> None:
+    with psycopg.connect(cluster.logins.app) as connection:
+        row = connection.execute(
+            "SELECT datlocprovider, datlocale, pg_encoding_to_char(encoding),"
+            " current_setting('data_checksums'), current_setting('listen_addresses')"
+            " FROM pg_database WHERE datname = 'pecia'"
+        ).fetchone()
+    assert row == ("b", "C.UTF-8", "UTF8", "on", "")
+
+
+def test_the_app_and_system_logins_cannot_make_tables(database: Logins) -> None:
+    for login in (database.app, database.system):
+        with (
+            psycopg.connect(login) as connection,
+            pytest.raises(psycopg.errors.InsufficientPrivilege),
+        ):
+            connection.execute("CREATE TABLE mine (id int)")
+
+
+def test_the_owner_can_hand_a_function_to_the_system(database: Logins) -> None:
+    with psycopg.connect(database.owner) as connection:
+        connection.execute("CREATE SCHEMA kernel")
+        connection.execute("GRANT USAGE, CREATE ON SCHEMA kernel TO pecia_system")
+        connection.execute("CREATE FUNCTION kernel.f() RETURNS int RETURN 1")
+        connection.execute("ALTER FUNCTION kernel.f() OWNER TO pecia_system")
+        owner = connection.execute(
+            "SELECT pg_get_userbyid(proowner) FROM pg_proc WHERE proname = 'f'"
+        ).fetchone()
+    assert owner == ("pecia_system",)
+
+
+def test_vectors_work_in_a_fresh_database(database: Logins) -> None:
+    with psycopg.connect(database.app) as connection:
+        row = connection.execute("SELECT '[3,4]'::halfvec <-> '[0,0]'::halfvec").fetchone()
+    assert row == (5.0,)
+
+
+def test_each_test_has_a_database_of_its_own(database: Logins, cluster: Cluster) -> None:
+    assert database.owner != cluster.logins.owner
+    with psycopg.connect(database.owner) as connection:
+        rows = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+        assert rows.fetchall() == []
+
+
+def test_no_password_and_no_statement_is_in_the_log(database: Logins, cluster: Cluster) -> None:
+    with (
+        psycopg.connect(database.app) as connection,
+        pytest.raises(psycopg.errors.InvalidTextRepresentation),
+    ):
+        connection.execute("SELECT 'private words'::text, 'x'::int")
+    log = (cluster.root / "server.log").read_text()
+    assert "invalid input syntax" in log
+    assert "private words" not in log
+    for login in (database.owner, database.app, database.system):
+        assert str(psycopg.conninfo.conninfo_to_dict(login)["password"]) not in log
+
+
+def test_the_folders_of_a_cluster_are_closed_to_others(cluster: Cluster) -> None:
+    for name in ("data", "run"):
+        assert stat.S_IMODE((cluster.root / name).stat().st_mode) == 0o700
+    assert stat.S_IMODE((cluster.root / "passwords.json").stat().st_mode) == 0o600
