@@ -2,13 +2,15 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Caller
-from pecia.kernel.jobs import Job
 from pecia.kernel.settings.model import Part
 from pecia.kernel.tool.model import AnyTool, Prompt, Resource, ResourceTemplate
+
+if TYPE_CHECKING:
+    from pecia.kernel.jobs import Job
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ class Room:
     routes: tuple[Route, ...] = ()
     sockets: tuple[Socket, ...] = ()
     commands: tuple[Command, ...] = ()
-    jobs: tuple[Job, ...] = ()
+    jobs: "tuple[Job, ...]" = ()
     settings: tuple[type[Part], ...] = ()
     migrations: str | None = None
     """The package that holds the room's numbered .sql files."""

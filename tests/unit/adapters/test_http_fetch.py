@@ -9,6 +9,11 @@ from pathlib import Path
 import anyio
 import pytest
 from anyio.abc import ByteStream
+
+from pecia.adapters.http.fetch import Fetcher, Limits
+from pecia.adapters.http.guard import Guard
+from pecia.adapters.http.rules import Rules
+from pecia.kernel.errors import Forbidden, PayloadTooLarge, Timeout, UpstreamError
 from tests.unit.adapters.loopback import (
     Answer,
     Asked,
@@ -20,11 +25,6 @@ from tests.unit.adapters.loopback import (
     redirect,
     serving,
 )
-
-from pecia.adapters.http.fetch import Fetcher, Limits
-from pecia.adapters.http.guard import Guard
-from pecia.adapters.http.rules import Rules
-from pecia.kernel.errors import Forbidden, PayloadTooLarge, Timeout, UpstreamError
 
 pytestmark = pytest.mark.anyio
 

@@ -42,7 +42,7 @@ async def watching(
     root: Path, pace: Pace = QUICK, selection: Selection | None = None
 ) -> AsyncGenerator[AsyncGenerator[Event]]:
     """Events of a folder whose first one, the call for a scan, has been taken."""
-    with anyio.fail_after(30):
+    with anyio.fail_after(10):
         async with aclosing(watch(root, selection, pace)) as events:
             assert await anext(events) == Rescan("started")
             yield events
@@ -109,7 +109,7 @@ async def test_what_is_left_out_is_not_reported(tmp_path: Path, pace: Pace) -> N
 
 
 async def test_a_change_made_while_the_scan_is_asked_for_is_not_missed(tmp_path: Path) -> None:
-    with anyio.fail_after(30):
+    with anyio.fail_after(10):
         async with aclosing(watch(tmp_path, pace=QUICK)) as events:
             await anext(events)
             # Between the first event and the next the consumer scans; nobody waits for notices.
@@ -120,6 +120,23 @@ async def test_a_change_made_while_the_scan_is_asked_for_is_not_missed(tmp_path:
                 event = await anext(events)
                 assert isinstance(event, Batch)
                 last |= {change.path: change.kind for change in event.changes}
+
+
+async def test_a_folder_made_between_the_first_scan_and_the_arming_is_watched(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a.md").write_text("a")
+
+    class Meddling(Selection):
+        """Makes a folder in the middle of the first scan, after its parent was listed."""
+
+        def fits(self, path: str) -> bool:
+            (tmp_path / "late").mkdir(exist_ok=True)
+            return super().fits(path)
+
+    async with watching(tmp_path, selection=Meddling()) as events:
+        (tmp_path / "late/b.md").write_text("b")
+        assert await seen_until(events, "late/b.md") == {"late/b.md": Kind.ADDED}
 
 
 async def test_files_written_into_new_folders_at_once_are_all_found(tmp_path: Path) -> None:
@@ -196,7 +213,7 @@ async def test_another_folder_in_the_same_place_is_scanned_again(tmp_path: Path)
 
 async def test_a_folder_that_is_not_there_yet_is_waited_for(tmp_path: Path, pace: Pace) -> None:
     root = tmp_path / "later"
-    with anyio.fail_after(30):
+    with anyio.fail_after(10):
         async with aclosing(watch(root, pace=pace)) as events:
             assert await anext(events) == Vanished()
             root.mkdir()

@@ -89,6 +89,15 @@ def test_a_crowd_of_quiet_keys_costs_a_newcomer_only_what_they_owe() -> None:
     assert [passes(limits, "bo") for _ in range(3)] == [True, True, False]
 
 
+def test_a_caller_in_debt_is_not_forgotten_at_the_cost_of_newcomers() -> None:
+    limits = limiter(Clock(), max_keys=2)
+    assert [passes(limits, "ana") for _ in range(2)] == [True, True]
+    assert passes(limits, "a quiet address")
+    assert not passes(limits, "ana")
+    assert passes(limits, "bo")
+    assert passes(limits, "a newcomer")
+
+
 @pytest.mark.parametrize("cost", [0, -1, 3])
 def test_a_cost_that_could_never_pass_is_an_error_and_not_a_wait(cost: int) -> None:
     with pytest.raises(OutOfRange) as caught:

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import anyio
 import anyio.to_thread
+from psycopg.types.json import Jsonb
 
 from pecia.kernel.errors import Json, PeciaError
-from pecia.kernel.store.spool import Segment, Spool, abandoned, as_row, records
+from pecia.kernel.store.spool import Segment, Spool, abandoned, records
 from pecia.kernel.store.store import SQL, Store
 from pecia.kernel.store.trace import Status, Trace
 
@@ -69,6 +70,5 @@ class Ledger:
 
     async def _settle(self, rows: list[dict[str, Json]]) -> None:
         for start in range(0, len(rows), BATCH):
-            batch = [as_row(it) for it in rows[start : start + BATCH]]
             async with self._store.system() as tx:
-                await tx.run_many(SQL["settle_audit"], batch)
+                await tx.run(SQL["settle_audit"], records=Jsonb(rows[start : start + BATCH]))

@@ -9,6 +9,7 @@ from pecia.kernel.errors import (
     AuthRequired,
     Conflict,
     Forbidden,
+    InternalError,
     InvalidInput,
     NotFound,
     PeciaError,
@@ -34,7 +35,8 @@ def as_pecia_error(error: psycopg.Error) -> PeciaError:
     for kind, build in _KNOWN:
         if isinstance(error, kind):
             return build(error)
-    return UpstreamError("the database refused the statement")
+    # A statement the database does not understand is a mistake of ours, not a failure of its.
+    return InternalError("the database refused the statement")
 
 
 def _ours(error: psycopg.Error) -> PeciaError:

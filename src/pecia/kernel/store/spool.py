@@ -4,13 +4,15 @@ Each process appends to a file of its own and holds a lock on it. A file nobody 
 a process that died: what it began and never ended is `interrupted`. No database is known here.
 """
 
+import errno
 import fcntl
+import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import orjson
 
@@ -78,7 +80,28 @@ class Spool:
             os.close(self._segment.file)
 
     def _append(self, line: dict[str, Any]) -> None:
-        os.write(self._segment.file, orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+        data = _encoded(line)
+        if os.write(self._segment.file, data) != len(data):
+            # Half a line would swallow the next one.
+            size = os.fstat(self._segment.file).st_size
+            os.ftruncate(self._segment.file, size - size_of_torn_line(self._segment.path))
+            raise OSError(errno.ENOSPC, "the audit trail was cut short")
+
+
+def size_of_torn_line(path: Path) -> int:
+    """How many bytes follow the last whole line."""
+    content = path.read_bytes()
+    return len(content) - (content.rfind(b"\n") + 1)
+
+
+def _encoded(line: dict[str, Any]) -> bytes:
+    """One line of JSON that PostgreSQL will take: it refuses NUL signs and lone surrogates."""
+    try:
+        data = orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
+    except TypeError:
+        text = json.dumps(line, ensure_ascii=False, default=str)
+        data = text.encode("utf-8", "replace") + b"\n"
+    return data.replace(b"\\u0000", b"\\ufffd")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,24 +143,6 @@ def records(paths: list[Path]) -> list[dict[str, Json]]:
         else:
             begun[str(line["end"])] = {**begun.pop(str(line["end"]), {}), **line}
     return list(begun.values())
-
-
-def as_row(record: dict[str, Json]) -> dict[str, Any]:
-    """A record as parameters of `settle_audit`."""
-    row: dict[str, Any] = {**_EMPTY, **record}
-    row["id"] = UUID(str(record["begin"]))
-    row["arguments"] = orjson.dumps(row["arguments"]).decode()
-    return row
-
-
-_EMPTY: dict[str, Any] = {
-    "sources": [],
-    "keys": [],
-    "row_count": 0,
-    "status": "interrupted",
-    "code": None,
-    "duration_us": None,
-}
 
 
 def _lines(paths: list[Path]) -> Iterator[dict[str, Json]]:

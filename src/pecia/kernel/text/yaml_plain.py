@@ -76,18 +76,18 @@ class _Reader:
         self.indent = indent
         items = self.values[self.open_key]
         if isinstance(items, list):
-            items.append(_scalar(rest, _PLAIN))
+            items.append(_scalar(rest, PLAIN))
         else:
-            self.values[self.open_key] = [_scalar(rest, _PLAIN)]
+            self.values[self.open_key] = [_scalar(rest, PLAIN)]
 
 
 def _inline(rest: str) -> Json:
     if not rest.startswith("["):
-        return _scalar(rest, _PLAIN)
+        return _scalar(rest, PLAIN)
     inner = rest[1:-1].strip(" ")
     if not rest.endswith("]"):
         raise _Unsure
-    return [_scalar(it.strip(" "), _IN_FLOW) for it in inner.split(",")] if inner else []
+    return [_scalar(it.strip(" "), PLAIN_IN_FLOW) for it in inner.split(",")] if inner else []
 
 
 def _scalar(rest: str, plain: re.Pattern[str]) -> Json:
@@ -108,8 +108,8 @@ _ENTRY = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*):(?: (.*))?")
 _ITEM = re.compile(r"( *)- (.*)")
 _QUOTED = re.compile(r""""([^"\\]*)"|'([^']*)'""")
 # No indicator first, no colon before a space or at the end, no hash after a space.
-_PLAIN = re.compile(r"[A-Za-z0-9_./(+\u00a1-\U0010ffff](?:[^:#]|:(?=[^ ])|(?<! )#)*")
-_IN_FLOW = re.compile(r"[A-Za-z0-9_./(+\u00a1-\U0010ffff][^\[\]{},:#\"'&*!|>%@`]*")
+PLAIN = re.compile(r"[A-Za-z0-9_./(+\u00a1-\U0010ffff](?:[^:#]|:(?=[^ ])|(?<! )#)*")
+PLAIN_IN_FLOW = re.compile(r"[A-Za-z0-9_./(+\u00a1-\U0010ffff][^\[\]{},:#\"'&*!|>%@`]*")
 
 _WORDS: dict[str, Json] = {
     **dict.fromkeys(["", "~", "null", "Null", "NULL"], None),

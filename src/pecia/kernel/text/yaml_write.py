@@ -4,10 +4,9 @@ What `load_yaml` gives for the text is the value that was written.
 """
 
 import re
-from collections.abc import Mapping
 
 from pecia.kernel.errors import Json
-from pecia.kernel.text.yaml_plain import scalar_value
+from pecia.kernel.text.yaml_plain import PLAIN, PLAIN_IN_FLOW, scalar_value
 
 SHORT = 80
 
@@ -66,16 +65,12 @@ def scalar_text(value: Json, style: str = "") -> str:
     return repr(value)
 
 
-def is_mapping(value: Json) -> bool:
-    return isinstance(value, Mapping)
-
-
 def _flow_entry(key: str, value: Json) -> str:
     return f"{_in_flow(key)}: {_in_flow(value)}"
 
 
 def _in_flow(value: Json) -> str:
-    if isinstance(value, str) and not _FLOW_SAFE.fullmatch(value):
+    if isinstance(value, str) and not PLAIN_IN_FLOW.fullmatch(value):
         return _quoted(value, '"')
     return flow_text(value)
 
@@ -90,7 +85,7 @@ def _quoted(text: str, style: str) -> str:
 
 def _is_plain(text: str) -> bool:
     return (
-        bool(_SAFE.fullmatch(text))
+        bool(PLAIN.fullmatch(text))
         and text.isprintable()
         and not text.endswith(" ")
         and not _OTHER_MEANING.fullmatch(text)
@@ -110,8 +105,6 @@ def _escaped(char: str) -> str:
 
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-_SAFE = re.compile(r"[A-Za-z0-9_./(+\u00a1-\U0010ffff](?:[^:#]|:(?=[^ ])|(?<! )#)*")
-_FLOW_SAFE = re.compile(r"[A-Za-z0-9_./(+\u00a1-\U0010ffff][^\[\]{},:#\"'&*!|>%@`]*")
 # Readers of YAML 1.1 take these words for booleans, and digits with colons for numbers.
 _OTHER_MEANING = re.compile(
     r"(?i:y|n|yes|no|on|off)|[-+]?[0-9][0-9_]*(?::[0-9.]+)+|[-+]?[0-9._]+|0[bB][01_]+|\.(?:inf|nan)"

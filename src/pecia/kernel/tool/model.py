@@ -81,7 +81,8 @@ class Answer(Generic[Out]):
     content: tuple[Content, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+# A tool is itself and equal to no other, which also makes it a cheap key.
+@dataclass(frozen=True, slots=True, eq=False)
 class Tool(Generic[In, Out]):
     """One verb of one room. The docstring of `run` is its description: a model reads it."""
 
@@ -105,7 +106,7 @@ class Tool(Generic[In, Out]):
         return " ".join((self.run.__doc__ or "").split())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ForeignTool:
     """A tool whose schema is known only at run time: an upstream's. Its result goes out raw."""
 

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Any, cast
 
 import orjson
@@ -25,6 +25,9 @@ from pecia.kernel.tool.model import AnyTool, ForeignTool
 
 MAX_SHOWN = 200
 
+# Upstream tools come and go: what is compiled for them must not be kept for ever.
+KEPT = 4096
+
 
 def validated(tool: AnyTool, arguments: Mapping[str, Json]) -> Any:
     """The input of that tool: a model, or for a foreign tool the arguments as they came."""
@@ -39,7 +42,7 @@ def validated(tool: AnyTool, arguments: Mapping[str, Json]) -> Any:
         raise InvalidInput(f"arguments are not JSON: {error}", field="arguments") from None
 
 
-@cache
+@lru_cache(KEPT)
 def input_schema(tool: AnyTool) -> Mapping[str, Any]:
     """The JSON Schema a client is shown."""
     if isinstance(tool, ForeignTool):
@@ -47,14 +50,14 @@ def input_schema(tool: AnyTool) -> Mapping[str, Any]:
     return _plain(tool.takes.model_json_schema())
 
 
-@cache
+@lru_cache(KEPT)
 def output_schema(tool: AnyTool) -> Mapping[str, Any] | None:
     if isinstance(tool, ForeignTool):
         return tool.output_schema
     return _plain(tool.gives.model_json_schema(mode="serialization"))
 
 
-@cache
+@lru_cache(KEPT)
 def secret_fields(tool: AnyTool) -> frozenset[str]:
     """Arguments that no log and no audit may hold: those declared with `secret`."""
     if isinstance(tool, ForeignTool):
@@ -201,7 +204,7 @@ def _first_absent(error: SchemaError) -> str:
     return next((name for name in wanted if name not in given), "")
 
 
-@cache
+@lru_cache(KEPT)
 def _validator(tool: ForeignTool) -> Draft202012Validator:
     return Draft202012Validator(tool.input_schema)
 

@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from pecia.kernel.errors import AuthRequired, Conflict
+from pecia.kernel.identity.oidc import ClaimNames, Claims, Issuer, Verifier, principals
 from tests.issuer import (
     AUDIENCE,
     LoopbackIssuer,
@@ -19,9 +22,6 @@ from tests.issuer import (
     public_pem,
     serve,
 )
-
-from pecia.kernel.errors import AuthRequired, Conflict
-from pecia.kernel.identity.oidc import ClaimNames, Claims, Issuer, Verifier, principals
 
 pytestmark = pytest.mark.anyio
 
@@ -205,7 +205,7 @@ async def test_keys_that_a_token_brings_along_are_ignored(issuer: LoopbackIssuer
             "jku": elsewhere.jwks_url,
             "x5u": elsewhere.jwks_url,
             "jwk": stranger.jwk(),
-            "x5c": ["AAAA"],
+            "x5c": ["A" * 2000],
         }
         forged = issuer.forge(brought, issuer.claims(), stranger)
         assert "does not publish" in await refusal(issuer, forged)
@@ -292,6 +292,7 @@ async def test_every_change_of_the_content_is_noticed(issuer: LoopbackIssuer) ->
 async def test_an_oversized_token_is_refused_before_it_is_read(issuer: LoopbackIssuer) -> None:
     long = issuer.token(padding="x" * 20_000)
     assert "longer" in await refusal(issuer, long)
+    assert "longer" in await refusal(issuer, "x" * 20_000)
     assert (await verifier(issuer, max_token_bytes=40_000).verify(long)).subject == "ana"
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import anyio
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
 from pecia.kernel.errors import StorageFull, Unavailable, Unprocessable
 from pecia.kernel.store.cluster import Cluster, Logins, Options, cluster_status
@@ -265,10 +266,9 @@ def test_no_login_is_above_row_level_security(cluster: Cluster) -> None:
 
 
 def test_every_login_needs_its_own_password(cluster: Cluster) -> None:
-    app = psycopg.conninfo.conninfo_to_dict(cluster.conninfo("app"))
     for user in ("postgres", "pecia_owner", "pecia_system"):
         with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
-            psycopg.connect(**{**app, "user": user})  # pyright: ignore[reportArgumentType] - a conninfo, as keywords
+            psycopg.connect(cluster.conninfo("app"), user=user)
 
 
 def test_sorting_is_the_same_on_every_machine_and_pages_are_checked(cluster: Cluster) -> None:
@@ -325,7 +325,7 @@ def test_no_password_and_no_statement_is_in_the_log(database: Logins, cluster: C
     assert "invalid input syntax" in log
     assert "private words" not in log
     for login in (database.owner, database.app, database.system):
-        assert str(psycopg.conninfo.conninfo_to_dict(login)["password"]) not in log
+        assert str(conninfo_to_dict(login)["password"]) not in log
 
 
 def test_the_folders_of_a_cluster_are_closed_to_others(cluster: Cluster) -> None:

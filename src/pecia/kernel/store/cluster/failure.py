@@ -10,6 +10,7 @@ import psycopg
 from pecia.kernel.errors import PeciaError, StorageFull, Unavailable
 
 SHOWN_LINES = 6
+FULL_DISK = ("No space left on device", "Disk quota exceeded", "Check free disk space")
 
 # What PostgreSQL says, and what helps. The first that matches wins.
 ADVICE = {
@@ -29,9 +30,9 @@ ADVICE = {
 def explain(what: str, said: str, where: Path) -> PeciaError:
     """An error that says what failed, what PostgreSQL said of it, and what to do."""
     shown = "\n".join(said.strip().splitlines()[-SHOWN_LINES:])
-    if "No space left on device" in said or "Disk quota exceeded" in said:
+    if any(sign in said for sign in FULL_DISK):
         return StorageFull(
-            f"{what}: the disk is full. What was saved is safe; free some space, try again.\n{shown}",
+            f"{what}: the disk is full. What was saved is safe; free some space.\n{shown}",
             path=str(where),
         )
     for sign, advice in ADVICE.items():

@@ -34,8 +34,8 @@ def read_format(places: Places) -> Format | None:
     # Before anything else is read: a newer format may hold what we do not know.
     if found["format"] > FORMAT:
         raise Unprocessable(
-            f"{places.root} was written by Pecia {found['pecia']} in format {found['format']}; this "
-            f"is Pecia {pecia.__version__}, which reads up to format {FORMAT}: upgrade Pecia",
+            f"{places.root} was written by Pecia {found['pecia']}, in format {found['format']}; "
+            f"Pecia {pecia.__version__} reads up to format {FORMAT}: upgrade Pecia",
             expected=FORMAT,
             got=found["format"],
         )

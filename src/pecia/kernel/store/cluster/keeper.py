@@ -24,6 +24,7 @@ LOG_CHECK_S = 600.0
 BUSY_AFTER_S = 2.0
 ORPHAN_AFTER_S = 0.5
 STOP_LIMIT_S = 120.0
+GRACE_STEP_S = 0.1
 CRASH_LIMIT = 5
 STEADY_AFTER_S = 60.0
 PR_SET_PDEATHSIG = 1
@@ -220,7 +221,8 @@ def _await_last_holder(grace_s: float, wake: int) -> None:
         if left_s <= 0:
             break
         fcntl.flock(lock, fcntl.LOCK_UN)
-        time.sleep(min(left_s, grace_s))
+        # In small steps, for whoever comes and goes meanwhile may not want us to wait.
+        time.sleep(min(left_s, GRACE_STEP_S))
     os.write(wake, b"\0")
 
 

@@ -91,11 +91,14 @@ def _make_ready(site: Site) -> Mapping[Role, str]:
                 "to begin with an empty database"
             )
         passwords = read_passwords(site.places)
-        login = conninfo(site.places, passwords, "superuser", "postgres")
-        if not (is_taken(site.places.keeper_lock) and ask(login) == "ready"):
+        if not _answers(site.places, passwords):
             _start(site, passwords, start_lock)
         if found != current_format():
-            bootstrap(login, conninfo(site.places, passwords, "superuser", DATABASE), passwords)
+            bootstrap(
+                conninfo(site.places, passwords, "superuser", "postgres"),
+                conninfo(site.places, passwords, "superuser", DATABASE),
+                passwords,
+            )
             write_format(site.places)
         return passwords
 
@@ -109,6 +112,12 @@ def conninfo(places: Places, passwords: Mapping[Role, str], role: Role, database
         user=NAME_BY_ROLE[role],
         password=passwords[role],
     )
+
+
+def _answers(places: Places, passwords: Mapping[Role, str]) -> bool:
+    """Whether a server runs that somebody will stop. One that nobody keeps is to be replaced."""
+    login = conninfo(places, passwords, "superuser", "postgres")
+    return is_taken(places.keeper_lock) and ask(login) == "ready"
 
 
 def _start(site: Site, passwords: Mapping[Role, str], start_lock: Lock) -> None:

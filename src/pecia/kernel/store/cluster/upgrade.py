@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pecia.kernel.errors import Unprocessable
+from pecia.kernel.errors import PeciaError, Unprocessable
 from pecia.kernel.store.cluster.create import init, make_staging
 from pecia.kernel.store.cluster.failure import explain
-from pecia.kernel.store.cluster.files import sync_folder, write_whole
+from pecia.kernel.store.cluster.files import sync_folder, text_after, write_whole
 from pecia.kernel.store.cluster.locks import Lock, opened
 from pecia.kernel.store.cluster.places import Places
 from pecia.kernel.store.cluster.programs import FOLDER_BY_MAJOR, MAJOR, Programs
@@ -89,10 +89,10 @@ def _close_cleanly(job: Upgrade, locks: Sequence[int]) -> None:
     # Nobody lives who could have written it: we have server.lock.
     (job.places.data / "postmaster.pid").unlink(missing_ok=True)
     # In single-user mode postgres recovers, reads the end of its input, and shuts down.
-    _run(job, job.old, "postgres", ["--single", "-D", job.places.data, "template1"], locks)
-    control = _run(job, job.old, "pg_controldata", [job.places.data], locks)
+    _run(job, "postgres", ["--single", "-D", job.places.data, "template1"], locks)
+    control = _run(job, "pg_controldata", [job.places.data], locks)
     if NO_CHECKSUMS.search(control):
-        _run(job, job.old, "pg_checksums", ["--enable", job.places.data], locks)
+        _run(job, "pg_checksums", ["--enable", job.places.data], locks)
 
 
 def _run_pg_upgrade(job: Upgrade, staging: Path, locks: Sequence[int]) -> None:
@@ -107,18 +107,18 @@ def _run_pg_upgrade(job: Upgrade, staging: Path, locks: Sequence[int]) -> None:
         f"--socketdir={job.places.sockets}",
         "--username=postgres",
     ]
-    _run(job, job.new, "pg_upgrade", arguments, locks, cwd=staging, passwords=secret)
-
-
-def _run(
-    job: Upgrade,
-    programs: Programs,
-    name: str,
-    arguments: Sequence[str | Path],
-    locks: Sequence[int],
-    **options: Path,
-) -> str:
-    done, said = programs.run(name, arguments, locks=locks, **{"cwd": job.places.data, **options})
+    done, said = job.new.run("pg_upgrade", arguments, cwd=staging, locks=locks, passwords=secret)
     if not done:
-        raise explain(f"PostgreSQL could not be upgraded to {MAJOR}", said, job.places.data)
+        logs = sorted(staging.glob("data/pg_upgrade_output.d/*/log/*.log"))
+        raise _failure(job, "".join(text_after(log, 0) for log in logs) + said)
+
+
+def _run(job: Upgrade, name: str, arguments: Sequence[str | Path], locks: Sequence[int]) -> str:
+    done, said = job.old.run(name, arguments, cwd=job.places.data, locks=locks)
+    if not done:
+        raise _failure(job, said)
     return said
+
+
+def _failure(job: Upgrade, said: str) -> PeciaError:
+    return explain(f"PostgreSQL could not be upgraded to {MAJOR}", said, job.places.data)

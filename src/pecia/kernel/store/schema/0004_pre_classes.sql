@@ -74,7 +74,8 @@ BEGIN
        AND facts = kernel.facts_of(in_granted, in_reading, in_writing, in_known);
     IF found IS NULL THEN
         INSERT INTO kernel.acl (tenant_id, source_id, granted, reading, writing, known, facts, principals)
-        VALUES (in_tenant, in_source, in_granted, in_reading, in_writing, in_known, '', '{}')
+        SELECT in_tenant, in_source, in_granted, in_reading, in_writing, in_known, '', '{}'
+          FROM kernel.source WHERE tenant_id = in_tenant AND id = in_source
         RETURNING id INTO found;
     END IF;
     RETURN found;
@@ -98,11 +99,13 @@ BEGIN
     IF TG_OP = 'UPDATE' THEN
         SELECT * INTO old_class FROM kernel.acl WHERE tenant_id = OLD.tenant_id AND id = OLD.acl_id;
     END IF;
-    NEW.acl_id := kernel.class_of(
+    -- In a source that does not exist the file gets no class and no error, for policies are asked
+    -- after this: a stranger is refused there in the words used for a source they may not see.
+    NEW.acl_id := COALESCE(kernel.class_of(
         NEW.tenant_id, NEW.source_id, COALESCE(old_class.granted, '{}'),
         kernel.folder_holders(NEW.tenant_id, NEW.source_id, NEW.key, 'reader'),
         kernel.folder_holders(NEW.tenant_id, NEW.source_id, NEW.key, 'writer'),
-        COALESCE(old_class.known, true));
+        COALESCE(old_class.known, true)), 0);
     RETURN NEW;
 END
 $$;
@@ -122,9 +125,10 @@ BEGIN
     UPDATE kernel.acl a SET files = a.files + net.n
       FROM (SELECT tenant_id, acl_id, sum(files) AS n FROM unnest(moves) GROUP BY 1, 2 HAVING sum(files) <> 0) AS net
      WHERE a.tenant_id = net.tenant_id AND a.id = net.acl_id;
+    -- A tenant that is being removed takes its use with it.
     INSERT INTO kernel.usage AS u (tenant_id, kind, used)
-    SELECT tenant_id, kind, sum(n) FROM unnest(moves),
-           LATERAL (VALUES ('files', files::bigint), ('bytes', size_bytes)) AS v (kind, n)
+    SELECT t.id, kind, sum(n) FROM unnest(moves) AS m JOIN kernel.tenant t ON t.id = m.tenant_id,
+           LATERAL (VALUES ('files', m.files::bigint), ('bytes', m.size_bytes)) AS v (kind, n)
      GROUP BY 1, 2 HAVING sum(n) <> 0
         ON CONFLICT (tenant_id, kind) DO UPDATE SET used = u.used + EXCLUDED.used;
 END

@@ -1,0 +1,6 @@
+"""Runs the command line: `python -m pecia` is the same as `pecia`; it holds no behaviour of its own."""
+
+from pecia.doors.cli.main import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""The files of a commit: listed, read, and written over. Blocking.
+
+It follows neither links nor submodules, and reads no blob before its size is known.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import pygit2
+from pygit2.enums import FileMode, ObjectType
+
+from pecia.adapters.git.model import File, Listing, checked_path, why_not
+from pecia.kernel.errors import InvalidInput, NotFound, PayloadTooLarge, Unprocessable
+
+Oid: TypeAlias = pygit2.Oid
+
+
+def listing(repository: pygit2.Repository, commit: pygit2.Commit, max_entries: int) -> Listing:
+    """Every file, however deep. More entries than the limit is an error, not a shorter list."""
+    walk = _Walk(repository, max_entries)
+    files = tuple(walk.files(commit.tree, ""))
+    return Listing(str(commit.id), files, walk.refused)
+
+
+def read(repository: pygit2.Repository, commit: pygit2.Commit, path: str, max_bytes: int) -> bytes:
+    """One file's content as of that commit."""
+    entry = entry_at(commit.tree, checked_path(path))
+    if entry is None or not _is_file(entry):
+        raise NotFound(f"there is no file {path!r} in {str(commit.id)[:10]}")
+    return content(repository, entry.id, max_bytes)
+
+
+def content(repository: pygit2.Repository, oid: Oid, max_bytes: int) -> bytes:
+    size_bytes = size_of(repository, oid)
+    if size_bytes > max_bytes:
+        raise PayloadTooLarge(
+            f"the file has {size_bytes} bytes, at most {max_bytes} are read",
+            field="path",
+            max=max_bytes,
+        )
+    blob = repository[oid]
+    assert isinstance(blob, pygit2.Blob)
+    return blob.data
+
+
+def size_of(repository: pygit2.Repository, oid: Oid) -> int:
+    return repository.odb.read_header(oid)[1]
+
+
+def entry_at(tree: pygit2.Tree, path: str) -> pygit2.Object | None:
+    try:
+        return tree[path]
+    except KeyError:
+        return None
+
+
+def grafted(
+    repository: pygit2.Repository, base: pygit2.Tree | None, changes: Mapping[str, bytes | None]
+) -> Oid:
+    """The tree that these changes make of the base."""
+    growth = _Growth()
+    for path, data in changes.items():
+        growth.plant(checked_path(path, field="changes").split("/"), data, path)
+    oid = growth.write(repository, base)
+    return repository.TreeBuilder().write() if oid is None else oid
+
+
+@dataclass
+class _Walk:
+    repository: pygit2.Repository
+    left: int
+    refused: dict[str, str] = field(default_factory=dict[str, str])
+
+    def files(self, tree: pygit2.Tree, folder: str) -> Iterator[File]:
+        for entry in tree:
+            # Folders count too: a few small trees can name each other into billions of paths.
+            self.left -= 1
+            if self.left < 0:
+                raise Unprocessable("the repository has more entries than are read")
+            path = f"{folder}{entry.name}"
+            refused = why_not(path) or _why_not_read(entry)
+            if refused:
+                self.refused[path.encode(errors="replace").decode()] = refused
+            elif isinstance(entry, pygit2.Tree):
+                yield from self.files(entry, f"{path}/")
+            else:
+                size = size_of(self.repository, entry.id)
+                executable = entry.filemode == FileMode.BLOB_EXECUTABLE
+                yield File(path, str(entry.id), size, executable)
+
+
+@dataclass
+class _Growth:
+    """The changes as a tree of their own, to be laid over the old one folder by folder."""
+
+    files: dict[str, bytes | None] = field(default_factory=dict[str, bytes | None])
+    folders: "dict[str, _Growth]" = field(default_factory=dict[str, "_Growth"])
+
+    def plant(self, segments: list[str], data: bytes | None, path: str) -> None:
+        name, *rest = segments
+        if rest:
+            self.folders.setdefault(name, _Growth()).plant(rest, data, path)
+        else:
+            self.files[name] = data
+        if self.files.get(name) is not None and name in self.folders:
+            raise InvalidInput(f"{path!r} is a file and a folder at once", field="changes")
+
+    def write(self, repository: pygit2.Repository, base: pygit2.Tree | None) -> Oid | None:
+        """The new tree, or None where nothing is left in it."""
+        builder = repository.TreeBuilder(base) if base is not None else repository.TreeBuilder()
+        for name, data in self.files.items():
+            entry = None if base is None else entry_at(base, name)
+            if data is not None:
+                builder.insert(name, repository.create_blob(data), _mode(entry))
+            elif entry is not None:
+                builder.remove(name)
+        for name, growth in self.folders.items():
+            entry = None if base is None or name in self.files else entry_at(base, name)
+            oid = growth.write(repository, entry if isinstance(entry, pygit2.Tree) else None)
+            if oid is not None:
+                builder.insert(name, oid, FileMode.TREE)
+            elif isinstance(entry, pygit2.Tree):
+                builder.remove(name)
+        return builder.write() if len(builder) else None
+
+
+def _mode(entry: pygit2.Object | None) -> int:
+    executable = entry is not None and entry.filemode == FileMode.BLOB_EXECUTABLE
+    return FileMode.BLOB_EXECUTABLE if executable else FileMode.BLOB
+
+
+def _is_file(entry: pygit2.Object) -> bool:
+    return entry.type == ObjectType.BLOB and entry.filemode != FileMode.LINK
+
+
+def _why_not_read(entry: pygit2.Object) -> str:
+    if entry.filemode == FileMode.LINK:
+        return "is a link"
+    return "is a submodule" if entry.filemode == FileMode.COMMIT else ""

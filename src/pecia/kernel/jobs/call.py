@@ -1,0 +1,84 @@
+"""What the handler of a job is handed: which run this is, a fenced transaction, and a way to tell."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from uuid import UUID
+
+import anyio
+
+from pecia.kernel.errors import Conflict, Json, Timeout
+from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.store import Store
+from pecia.kernel.store.transaction import Transaction
+
+SQL = load_queries("pecia.kernel.jobs")
+
+TELL_EVERY_S = 0.5
+
+# A frozen process must not keep its job from everybody else by an open transaction.
+LONGEST_IDLE = "30s"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of one job. Worker and attempt together are its fence: they never come again."""
+
+    job_id: int
+    name: str
+    worker_id: int | None
+    attempt: int
+    arguments: dict[str, Json] = field(default_factory=dict[str, Json])
+
+
+@dataclass(slots=True)
+class JobCall:
+    """One run in flight. `attempt` counts from 1; `user_id` is who asked first, if somebody did."""
+
+    store: Store
+    run: Run
+    attempt: int
+    tenant_id: UUID | None
+    user_id: UUID | None
+    deadline: float
+    _told_at: float = -TELL_EVERY_S
+
+    @asynccontextmanager
+    async def tx(self) -> AsyncIterator[Transaction]:
+        """A system transaction that commits only while this run is the job's only one.
+
+        Conflict when the job was given to another worker; until the transaction ends, it cannot be.
+        """
+        async with self.store.system() as tx:
+            held = await tx.maybe(SQL["hold_run"], idle=LONGEST_IDLE, **fence(self.run))
+            if held is None:
+                raise _lost(self.run)
+            yield tx
+
+    async def progress(
+        self, done: float, total: float | None = None, message: str | None = None
+    ) -> None:
+        """Say how far the work is. Written at most twice a second, and when `done` is `total`."""
+        if done != total and anyio.current_time() - self._told_at < TELL_EVERY_S:
+            return
+        self._told_at = anyio.current_time()
+        async with self.store.system() as tx:
+            told = {"done": done, "total": total, "message": message}
+            if not await tx.run(SQL["tell_progress"], **told, **fence(self.run)):
+                raise _lost(self.run)
+
+    def remaining_s(self) -> float:
+        """Seconds left, or Timeout when there are none."""
+        left = self.deadline - anyio.current_time()
+        if left <= 0:
+            raise Timeout("the deadline of this job has passed")
+        return left
+
+
+def fence(run: Run) -> dict[str, int | None]:
+    """The parameters by which every statement of a run finds its own run and no other."""
+    return {"id": run.job_id, "worker_id": run.worker_id, "attempt": run.attempt}
+
+
+def _lost(run: Run) -> Conflict:
+    return Conflict(f"job {run.job_id} was given to another worker", job=run.job_id)

@@ -1,0 +1,138 @@
+"""A job as data: work that a room can have done later. Knows neither the queue nor the database."""
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from pecia.kernel.errors import Json
+from pecia.kernel.jobs.call import JobCall
+
+LONGEST_NAME = 128
+
+_WORD = re.compile(r"[a-z][a-z0-9_]*")
+_SECRET_NAME = re.compile(
+    r"(^|_)(password|passwd|secret|token|authorization|cookie|credentials?|api_?key)$"
+)
+
+
+class Arguments(BaseModel):
+    """What a job is about: ids and keys. They are stored and shown, so nothing in them is secret."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
+
+
+class NoArguments(Arguments):
+    """For a job that needs to know nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """How often a job is tried in all, and how long it rests after a failure: doubling, to a limit."""
+
+    attempts: int = 5
+    first_s: float = 2
+    longest_s: float = 600
+
+    def rest_s(self, failures: int, jitter: float) -> float:
+        """The rest after so many failures. `jitter`, from 0 to 1, spreads jobs that failed together."""
+        whole = min(self.longest_s, self.first_s * 2 ** min(failures - 1, 40))
+        return whole * (1 + jitter) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One kind of work of one room.
+
+    A worker may die at any point and another begins again, so `run` must be harmless to repeat;
+    what it writes goes through `call.tx()`, which a run that was given to another cannot pass.
+    `key` names the work that a set of arguments means: the same work waits in the queue once and
+    runs once at a time. Where it matters who asked, the user belongs in the arguments and the key.
+    `schedule` is a cron line, in UTC; a tick that passed while no worker ran is made up for once.
+    """
+
+    room: str
+    name: str
+    run: Callable[[JobCall, Any], Awaitable[None]]
+    takes: type[BaseModel]
+    queue: str = "default"
+    priority: int = 0
+    retry: Retry = Retry()
+    key: Callable[[Any], str] | None = None
+    schedule: str | None = None
+    timeout_s: float = 600
+
+    def __post_init__(self) -> None:
+        if wrong := next(_faults(self), None):
+            raise TypeError(f"job {self.full_name}: {wrong}")
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.room}.{self.name}"
+
+
+def by_name(jobs: Iterable[Job]) -> dict[str, Job]:
+    """Every job under its full name, which no two may share."""
+    found: dict[str, Job] = {}
+    for job in jobs:
+        if job.full_name in found:
+            raise TypeError(f"job {job.full_name} is defined twice")
+        found[job.full_name] = job
+    return found
+
+
+def _faults(job: Job) -> Iterator[str]:
+    """What is wrong with a definition; nothing, if all is well."""
+    if not all(_WORD.fullmatch(it) for it in (job.room, job.name, job.queue)):
+        yield "room, name and queue are lower-case words"
+    if len(job.full_name) > LONGEST_NAME:
+        yield f"its name is longer than {LONGEST_NAME} characters"
+    if job.timeout_s <= 0 or job.retry.attempts < 1:
+        yield "it needs time to run, and at least one attempt"
+    if not job.takes.model_config.get("frozen") or job.takes.model_config.get("extra") != "forbid":
+        yield f"{job.takes.__name__} must be frozen and forbid extra fields"
+    for path in _secrets_in(job.takes.model_json_schema(mode="serialization")):
+        yield f"the argument {path} is secret, and arguments are stored: pass a name of it instead"
+    if job.schedule is not None and not _needs_nothing(job.takes):
+        yield "nobody is there to give arguments to a job on a schedule"
+
+
+def _needs_nothing(takes: type[BaseModel]) -> bool:
+    try:
+        takes()
+    except ValidationError:
+        return False
+    return True
+
+
+def _secrets_in(schema: Json) -> Iterator[str]:
+    """The properties of a JSON Schema, of its definitions too, that are marked or named as secrets."""
+    if isinstance(schema, list):
+        for it in schema:
+            yield from _secrets_in(it)
+    if not isinstance(schema, dict):
+        return
+    properties = schema.get("properties")
+    if isinstance(properties, dict):
+        yield from (name for name, it in properties.items() if _is_secret(name, it))
+    for it in schema.values():
+        yield from _secrets_in(it)
+
+
+def _is_secret(name: str, schema: Json) -> bool:
+    if _SECRET_NAME.search(name):
+        return True
+    marks = {"writeOnly": True, "format": "password", "secret": True}
+    return any(_carries(schema, mark, value) for mark, value in marks.items())
+
+
+def _carries(schema: Json, mark: str, value: Json) -> bool:
+    """Whether a mark is on a property or on what it is made of: a list, a choice."""
+    if isinstance(schema, list):
+        return any(_carries(it, mark, value) for it in schema)
+    if not isinstance(schema, dict):
+        return False
+    inner = cast(list[Json], list(schema.values()))
+    return schema.get(mark) == value or any(_carries(it, mark, value) for it in inner)

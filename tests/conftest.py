@@ -1,0 +1,90 @@
+"""Fixtures for every tier: the event loop, a database per test, an open Pecia with two callers."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from pecia.app.app import SETTINGS, App, open_app, parts
+from pecia.app.corridor import Visit
+from pecia.kernel.errors import Json, UpstreamError
+from pecia.kernel.identity.caller import Caller
+from pecia.kernel.settings.load import load
+from pecia.kernel.store.cluster import Logins
+from pecia.kernel.store.migrate import migrate
+
+pytest_plugins = ["tests.database"]
+
+VISIT = Visit("test", client_ip="127.0.0.1")
+EVERY_SCOPE: list[Json] = ["pecia.search", "pecia.read", "pecia.write", "pecia.admin"]
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def prepare_template() -> Callable[[Logins], Awaitable[None]]:
+    """Every database of the run starts with the schema of this program."""
+
+    async def migrated(logins: Logins) -> None:
+        await migrate(logins.owner, parts())
+
+    return migrated
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """An open Pecia on a database of its own. `ana` administers the tenant, `bo` is a member."""
+
+    app: App
+    ana: Caller
+    bo: Caller
+    bo_token: str
+
+    async def call(self, who: Caller, tool: str, **arguments: Json) -> dict[str, Any]:
+        """What a tool gives, through the corridor."""
+        result = await self.app.call(who, tool, arguments, VISIT)
+        return cast(dict[str, Any], result.structured)
+
+
+def house_flags(database: Logins, home: Path) -> dict[str, str]:
+    """Settings of a Pecia on that database. No test should meet the rate limits unasked."""
+    return {
+        "home": str(home),
+        "database_url": database.app,
+        "database_owner_url": database.owner,
+        "database_system_url": database.system,
+        "principal_rate_per_s": "100000",
+        "principal_burst": "100000",
+    }
+
+
+async def no_fetch(url: str) -> bytes:
+    raise UpstreamError(f"this test has no way to {url}")
+
+
+@pytest.fixture
+async def house(database: Logins, tmp_path: Path) -> AsyncGenerator[House]:
+    settings = load(
+        SETTINGS,
+        flags=house_flags(database, tmp_path / "home"),
+        environ={},
+        project_file=None,
+        user_file=None,
+    )
+    async with open_app(settings, fetch=no_fetch, report=lambda _: None) as app:
+        ana = await app.admit(None, VISIT)
+        assert isinstance(ana, Caller)
+        await app.call(ana, "add_user", {"name": "bo"}, VISIT)
+        made = await app.call(
+            ana, "make_token", {"label": "test", "user": "bo", "scopes": EVERY_SCOPE}, VISIT
+        )
+        assert isinstance(made.structured, dict)
+        token = str(made.structured["token"])
+        bo = await app.admit(token, VISIT)
+        assert isinstance(bo, Caller)
+        yield House(app, ana, bo, token)

@@ -1,0 +1,217 @@
+"""Ways to read and write as a caller, and the house that makes the worlds they are tried on.
+
+A path asks as somebody and says what became of it. The law compares that with the oracle, whatever
+the path: SQL on the app role is here; the corridor fits the same shape.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, LiteralString, Protocol, TypeAlias, cast
+
+import psycopg
+
+from tests.laws.facts import Tenant, Verb, Write
+from tests.laws.oracle import TABLES, Rows
+from tests.laws.sql import SEEN, Names, added, house_statement, quote, statement, sweep
+from tests.laws.worlds import World
+
+Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """A write to every row there is, so that rights alone say how many are touched."""
+
+    verb: Verb
+    table: str
+
+    def __str__(self) -> str:
+        return f"{self.verb} every {self.table}"
+
+
+Ask: TypeAlias = Write | Sweep
+
+
+class Path(Protocol):
+    """One way in. Everything is asked as the holder of a credential."""
+
+    @property
+    def tables(self) -> Sequence[str]:
+        """The tables that can be read this way."""
+        ...
+
+    def can(self, ask: Ask) -> bool:
+        """Whether there is any way to ask for this here."""
+        ...
+
+    def read(self, names: Names, credential: str) -> dict[str, Rows] | None:
+        """Every row shown, by table; None when the credential lets nobody in."""
+        ...
+
+    def do(self, names: Names, credential: str, write: Write) -> str:
+        """Do it for good. `done N` with the number of rows, or how it failed."""
+        ...
+
+    def attempt(self, names: Names, credential: str, asks: Sequence[Ask]) -> list[str]:
+        """Do each one and undo it again. Says the same as `do`, for each."""
+        ...
+
+
+class SqlPath:
+    """Plain statements on the app role, after kernel.enter, with nothing in between."""
+
+    tables = TABLES
+
+    def __init__(self, app: Connection) -> None:
+        self._app = app
+
+    def can(self, ask: Ask) -> bool:
+        return True
+
+    def read(self, names: Names, credential: str) -> dict[str, Rows] | None:
+        self._app.execute("BEGIN READ ONLY")
+        try:
+            self._app.execute(ENTER, [names.id(credential)], prepare=True)
+            return self.read_as_is(names)
+        except psycopg.Error as error:
+            if error.sqlstate != REFUSED:
+                raise
+            return None
+        finally:
+            self._app.execute("ROLLBACK")
+
+    def read_as_is(self, names: Names) -> dict[str, Rows]:
+        """As whoever has entered, or as nobody."""
+        return names.tables(self._app.execute(SEEN, prepare=True).fetchall())
+
+    def do(self, names: Names, credential: str, write: Write) -> str:
+        return self._act(names, credential, [_asking_back(names, write)], keep=True)[0]
+
+    def attempt(self, names: Names, credential: str, asks: Sequence[Ask]) -> list[str]:
+        """A row that may be added must be shown to whoever adds it, so adding is tried twice."""
+        plain = [_statement(names, it) for it in asks]
+        asking = [_asking_back(names, it) for it in asks]
+        said = self._act(names, credential, plain + asking, keep=False)
+        return [
+            f"{once}, asking back: {twice}" if once != twice and once.startswith("done") else once
+            for once, twice in zip(said[: len(asks)], said[len(asks) :], strict=True)
+        ]
+
+    def _act(self, names: Names, credential: str, statements: list[str], *, keep: bool) -> list[str]:
+        act = "SELECT law.act(%s, %s, %s)"
+        found = self._app.execute(act, [names.id(credential), statements, keep], prepare=True)
+        return cast(tuple[list[str]], found.fetchone())[0]
+
+
+class House:
+    """The house itself, on the system role: makes worlds, and does what no caller may."""
+
+    def __init__(self, system: Connection) -> None:
+        self._system = system
+
+    def load(self, world: World, order: Random) -> Names:
+        """Put a world into the database, rights and files in any order."""
+        names = Names()
+        labels = {names.tenant_label(it.name): it.name for it in world.tenants}
+        made = self._system.execute(CREATE_TENANTS, [[*labels]], prepare=True)
+        for label, tenant_id in made.fetchall():
+            names.learn_tenant(labels[label], tenant_id)
+        self._run(_people(names, world))
+        self.learn_principals(names)
+        rights = [_inserted(names, world, it) for it in ("source_role", "folder_grant", "file")]
+        order.shuffle(rights)
+        self._run([
+            *(_inserted(names, world, it) for it in ("user_principal", "group_member")),
+            *(_inserted(names, world, it) for it in ("credential", "source")),
+            *rights,
+            *(_inserted(names, world, it) for it in ("audit", "secret", "quota")),
+            *_afterwards(names, world),
+        ])
+        return names
+
+    def do(self, names: Names, write: Write) -> None:
+        self._run([house_statement(names, write)])
+
+    def learn_principals(self, names: Names) -> None:
+        found = self._system.execute(PRINCIPALS, [names.tenant_ids], prepare=True)
+        for tenant_id, principal_id, text in found.fetchall():
+            names.learn_principal(tenant_id, principal_id, text)
+
+    def learn_classes(self, names: Names) -> None:
+        """Which files carry which class. Counts that are not so are an error."""
+        found = self._system.execute(CLASSES, [names.tenant_ids], prepare=True).fetchall()
+        for tenant_id, class_id, source, is_source, files, keys in found:
+            if files != len(keys):
+                raise AssertionError(f"a class of {source} counts {files} files, not {len(keys)}")
+            names.learn_class(tenant_id, class_id, source, None if is_source else keys)
+
+    def _run(self, statements: list[str]) -> None:
+        self._system.execute(cast(LiteralString, ";".join(it for it in statements if it)))
+
+
+REFUSED = "PE401"
+ENTER = "SELECT kernel.enter(%s)"
+CREATE_TENANTS = "SELECT name, kernel.create_tenant(name) FROM unnest(%s::text[]) AS name"
+PRINCIPALS = """
+SELECT tenant_id, id, concat(kind, ':', scope, ':', value) FROM kernel.principal
+ WHERE tenant_id = ANY (%s::uuid[])
+"""
+CLASSES = """
+SELECT a.tenant_id, a.id, a.source_id, a.is_source, a.files,
+       ARRAY(SELECT key::text FROM kernel.file f WHERE f.tenant_id = a.tenant_id AND f.acl_id = a.id)
+  FROM kernel.acl a WHERE a.tenant_id = ANY (%s::uuid[])
+"""
+
+
+def _statement(names: Names, ask: Ask) -> str:
+    if isinstance(ask, Sweep):
+        return sweep(ask.verb, ask.table)
+    return statement(names, ask)
+
+
+def _asking_back(names: Names, ask: Ask) -> str:
+    # An anonymous caller leaves an audit row and sees none.
+    if isinstance(ask, Sweep) or ask.table == "audit":
+        return _statement(names, ask)
+    return statement(names, ask, ask_back=True)
+
+
+def _people(names: Names, world: World) -> list[str]:
+    named = [
+        house_statement(names, Write("add", "principal", tenant.name, it))
+        for tenant in world.tenants
+        for it in sorted(tenant.principal)
+        if not it.startswith(("role:", "user:", "group:"))
+    ]
+    return [*named, *(_inserted(names, world, it) for it in ("user_account", "user_group"))]
+
+
+def _inserted(names: Names, world: World, table: str) -> str:
+    rows = [added(names, it) for tenant in world.tenants for it in _adding(tenant, table)]
+    if not rows:
+        return ""
+    values = ", ".join(f"({', '.join(map(quote, it.values()))})" for it in rows)
+    return f"INSERT INTO kernel.{table} ({', '.join(rows[0])}) VALUES {values}"
+
+
+def _adding(tenant: Tenant, table: str) -> Iterator[Write]:
+    rows: Any = getattr(tenant, table)
+    for key in sorted(rows):
+        row = rows[key] if isinstance(rows, dict) else None
+        yield Write("add", table, tenant.name, key, row)
+
+
+def _afterwards(names: Names, world: World) -> Iterator[str]:
+    """What rows are not born with: grants, revocation, suspension."""
+    for tenant in world.tenants:
+        for key, file in tenant.file.items():
+            changes = {"granted": file.granted, "known": file.known}
+            yield house_statement(names, Write("change", "file", tenant.name, key, None, changes))
+        for key, it in tenant.credential.items():
+            if it.revoked:
+                revoking = Write("change", "credential", tenant.name, key, None, {"revoked": True})
+                yield house_statement(names, revoking)
+        if tenant.status != "active":
+            changes = {"status": tenant.status}
+            yield house_statement(names, Write("change", "tenant", tenant.name, "", None, changes))

@@ -1,0 +1,314 @@
+"""Facts as SQL: what a write looks like as a statement, and what rows look like as facts.
+
+Only names are translated here, such as `ana` to her id and back. No rights are known here.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, LiteralString
+from uuid import UUID, uuid4, uuid5
+
+from tests.laws.facts import Verb, Write
+from tests.laws.oracle import TABLES, Row
+
+# Users and groups have the same id in every tenant: only the tenant tells them apart.
+SHARED = UUID("6d1d4b5e-0c4f-4d0c-9a52-5d0a3c1f0a11")
+
+
+class Names:
+    """What the things of one world are called in the database, and back."""
+
+    def __init__(self) -> None:
+        self.world = uuid4()
+        self._by_id: dict[str, str] = {}
+        self._tenants: dict[str, str] = {}
+        self._principals: dict[tuple[str, str], int] = {}
+        self._classes: dict[str, list[Row]] = {}
+
+    @property
+    def tenant_ids(self) -> list[str]:
+        return [*self._tenants.values()]
+
+    def tenant_label(self, tenant: str) -> str:
+        return f"{tenant}-{self.world.hex}"
+
+    def learn_tenant(self, tenant: str, id_: UUID) -> None:
+        self._tenants[tenant] = str(id_)
+        self._by_id[str(id_)] = tenant
+
+    def learn_principal(self, tenant_id: UUID, id_: int, text: str) -> None:
+        kind, _, rest = text.partition(":")
+        scope, _, value = rest.partition(":")
+        name = f"{kind}:{scope}:{self.plain(value)}"
+        self._principals[self._by_id[str(tenant_id)], name] = id_
+        self._by_id[f"#{id_}"] = name
+
+    def tenant(self, name: str) -> str:
+        return self._tenants[name]
+
+    def principal(self, tenant: str, name: str) -> int:
+        return self._principals[tenant, name]
+
+    def knows_principal(self, tenant: str, name: str) -> bool:
+        return (tenant, name) in self._principals
+
+    def id(self, name: str | None) -> str | None:
+        """The id of a user, a group, a credential or an audit row."""
+        if name is None:
+            return None
+        made = str(uuid5(self.world if "/" in name else SHARED, name))
+        self._by_id[made] = name
+        return made
+
+    def plain(self, value: str) -> str:
+        """An id as a name. What is not of this world stays as it is."""
+        return self._by_id.get(value, value)
+
+    def learn_class(self, of: UUID, id_: int, source: str, keys: list[str] | None) -> None:
+        """A class stands for the files that carry it; with no keys, for the source itself."""
+        tenant = self.plain(str(of))
+        rows = [(tenant, source)] if keys is None else [(tenant, source, it) for it in keys]
+        self._classes[f"@{id_}"] = rows
+
+    def tables(self, shown: Iterable[tuple[str, list[str]]]) -> dict[str, frozenset[Row]]:
+        """Rows by table, as facts."""
+        found: dict[str, set[Row]] = {table: set() for table in TABLES}
+        for table, values in shown:
+            if table == "acl" and values[1] in self._classes:
+                found[table].update(self._classes[values[1]])
+            else:
+                found[table].add(tuple(self.plain(it or "") for it in values))
+        return {table: frozenset(rows) for table, rows in found.items()}
+
+
+def columns(names: Names, write: Write) -> dict[str, Any]:
+    """The columns that say which row this is."""
+    if write.table == "tenant":
+        return {"id": names.tenant(write.tenant)}
+    parts = (write.key,) if isinstance(write.key, str) else write.key
+    found = dict(zip(_KEYS[write.table], parts, strict=True))
+    key = {column: _translated(names, write, column, it) for column, it in found.items()}
+    return {"tenant_id": names.tenant(write.tenant), **key}
+
+
+def added(names: Names, write: Write) -> dict[str, Any]:
+    """Every column of a new row."""
+    stated = {name: getattr(write.row, name) for name in getattr(write.row, "__slots__", ())}
+    # A file is born without grants, and a token good: callers may not even name these columns.
+    stated = {k: it for k, it in stated.items() if k not in ("granted", "known", "revoked")}
+    return columns(names, write) | _needed(names, write) | _stated(names, write, stated)
+
+
+def changed(names: Names, write: Write) -> dict[str, Any]:
+    """The columns that change."""
+    return _stated(names, write, write.changes)
+
+
+def statement(names: Names, write: Write, *, ask_back: bool = False) -> str:
+    """The write as one statement. Asking back makes the database show the new row to the writer."""
+    table = f"kernel.{write.table}"
+    if write.table == "principal":
+        kind, scope, value = str(write.key).split(":", 2)
+        return f"SELECT kernel.intern({quote(kind)}, {quote(scope)}, {quote(value)})"
+    if write.verb == "add":
+        new = added(names, write)
+        values = ", ".join(map(quote, new.values()))
+        back = " RETURNING tenant_id" if ask_back else ""
+        return f"INSERT INTO {table} ({', '.join(new)}) VALUES ({values}){back}"
+    where = " AND ".join(f"{k} = {quote(it)}" for k, it in columns(names, write).items())
+    if write.verb == "remove":
+        return f"DELETE FROM {table} WHERE {where}"
+    if "granted" in write.changes:
+        granted = quote(_granted(names, write))
+        return f"SELECT kernel.grant_file({quote(write.key[0])}, {quote(write.key[1])}, {granted})"
+    changes = ", ".join(f"{k} = {quote(it)}" for k, it in changed(names, write).items())
+    return f"UPDATE {table} SET {changes} WHERE {where}"
+
+
+def house_statement(names: Names, write: Write) -> str:
+    """The same done by the house itself, which asks nobody and captures grants."""
+    tenant = names.tenant(write.tenant)
+    if write.table == "principal":
+        kind, scope, value = str(write.key).split(":", 2)
+        values = ", ".join(map(quote, (tenant, kind, scope, value)))
+        return f"SELECT kernel.intern_in({values})"
+    if "granted" in write.changes:
+        of = (tenant, *write.key, _granted(names, write), write.changes["known"])
+        return f"SELECT kernel.regrant_file({', '.join(map(quote, of))})"
+    return statement(names, write)
+
+
+def sweep(verb: Verb, table: str) -> str:
+    """The write done to every row there is. With no condition, only the policy for it decides."""
+    if verb == "remove":
+        return f"DELETE FROM kernel.{table}"
+    if verb == "add":
+        return f"INSERT INTO kernel.{table} DEFAULT VALUES"
+    return f"UPDATE kernel.{table} SET {SWEPT[table]}"
+
+
+def quote(value: Any) -> str:
+    """A literal. Values come from worlds.py alone."""
+    match value:
+        case None:
+            return "NULL"
+        case bool() | int():
+            return str(value)
+        case Raw():
+            return value
+        case str():
+            return "'" + value.replace("'", "''") + "'"
+        case _:
+            kind = "integer" if all(isinstance(it, int) for it in value) else "text"
+            return f"ARRAY[{', '.join(map(quote, value))}]::{kind}[]"
+
+
+class Raw(str):
+    """SQL as it is."""
+
+
+_KEYS = {
+    "tenant": ("id",),
+    "user_account": ("id",),
+    "user_principal": ("user_id", "principal_id"),
+    "user_group": ("id",),
+    "group_member": ("group_id", "user_id"),
+    "credential": ("id",),
+    "source": ("id",),
+    "source_role": ("source_id", "principal_id"),
+    "folder_grant": ("source_id", "prefix", "principal_id"),
+    "file": ("source_id", "key"),
+    "audit": ("id",),
+    "secret": ("purpose", "name"),
+    "quota": ("kind",),
+}
+
+# Constants, where the table allows it: reading a column would bring the policy for reading in.
+SWEPT = {
+    "tenant": "status = 'active'",
+    "principal": "kind = 'role'",
+    "user_account": "status = 'active'",
+    "user_principal": "user_id = NULL",
+    "user_group": "name = name",
+    "group_member": "user_id = NULL",
+    "credential": "revoked_at = now()",
+    "source": "enabled = true",
+    "source_role": "role = 'reader'",
+    "folder_grant": "role = 'reader'",
+    "file": "size_bytes = 1",
+    "acl": "known = true",
+    "audit": "tool = 'other'",
+    "secret": "key_id = 'key3'",
+    "quota": "most = 1",
+    "usage": "used = 0",
+    "lease": "holder = 'other'",
+}
+
+
+def _translated(names: Names, write: Write, column: str, value: Any) -> Any:
+    is_id = column == "id" and write.table != "source"
+    if is_id or column in ("user_id", "group_id", "credential_id"):
+        return names.id(value)
+    return names.principal(write.tenant, value) if column == "principal_id" else value
+
+
+def _stated(names: Names, write: Write, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Facts that have a column of their own name, or nearly."""
+    found: dict[str, Any] = {}
+    for name, value in facts.items():
+        match name:
+            case "revoked":
+                found["revoked_at"] = Raw("now()") if value else None
+            case "expired":
+                found["expires_at"] = "2001-01-01" if value else None
+            case "claims":
+                found["claims"] = sorted(names.principal(write.tenant, it) for it in value)
+            case "scopes":
+                found["scopes"] = sorted(value)
+            case _:
+                found[name] = _translated(names, write, name, value)
+    return found
+
+
+def _needed(names: Names, write: Write) -> dict[str, Any]:
+    """What a table insists on and rights do not care about."""
+    match write.table:
+        case "user_account":
+            return {"name": write.key}
+        case "credential":
+            return {"hash": Raw(f"sha256('{names.id(str(write.key))}')")}
+        case "source":
+            return {"protocol": "folder"}
+        case "audit":
+            return {"at": Raw("now()"), "tool": "search", "door": "cli", "status": "ok"}
+        case "secret":
+            return {"nonce": Raw("'n'"), "ciphertext": Raw("'c'")}
+        case _:
+            return {}
+
+
+def _granted(names: Names, write: Write) -> list[int]:
+    return sorted(names.principal(write.tenant, it) for it in write.changes["granted"])
+
+
+# Every row of every table, as its table and its columns. A principal is `#id`, a class is `@id`.
+SEEN: LiteralString = """
+SELECT 'tenant', ARRAY[id::text, status] FROM kernel.tenant
+UNION ALL SELECT 'principal', ARRAY[tenant_id::text, '#' || id] FROM kernel.principal
+UNION ALL SELECT 'user_account', ARRAY[tenant_id::text, id::text, role, status] FROM kernel.user_account
+UNION ALL SELECT 'user_principal', ARRAY[tenant_id::text, user_id::text, '#' || principal_id]
+            FROM kernel.user_principal
+UNION ALL SELECT 'user_group', ARRAY[tenant_id::text, id::text, name] FROM kernel.user_group
+UNION ALL SELECT 'group_member', ARRAY[tenant_id::text, group_id::text, user_id::text]
+            FROM kernel.group_member
+UNION ALL SELECT 'credential', ARRAY[tenant_id::text, id::text, kind, user_id::text,
+                 array_to_string(scopes, ','), CASE WHEN revoked_at IS NULL THEN 'no' ELSE 'yes' END,
+                 CASE WHEN expires_at <= now() THEN 'yes' ELSE 'no' END]
+            FROM kernel.credential
+UNION ALL SELECT 'source', ARRAY[tenant_id::text, id, trim_mode, CASE WHEN enabled THEN 'yes' ELSE 'no' END]
+            FROM kernel.source
+UNION ALL SELECT 'source_role', ARRAY[tenant_id::text, source_id, '#' || principal_id, role]
+            FROM kernel.source_role
+UNION ALL SELECT 'folder_grant', ARRAY[tenant_id::text, source_id, prefix, '#' || principal_id, role]
+            FROM kernel.folder_grant
+UNION ALL SELECT 'file', ARRAY[tenant_id::text, source_id, key, size_bytes::text] FROM kernel.file
+UNION ALL SELECT 'acl', ARRAY[tenant_id::text, '@' || id] FROM kernel.acl
+UNION ALL SELECT 'audit', ARRAY[tenant_id::text, id::text, user_id::text, credential_id::text]
+            FROM kernel.audit
+UNION ALL SELECT 'secret', ARRAY[tenant_id::text, purpose, name, key_id] FROM kernel.secret
+UNION ALL SELECT 'quota', ARRAY[tenant_id::text, kind, most::text] FROM kernel.quota
+UNION ALL SELECT 'usage', ARRAY[tenant_id::text, kind, used::text] FROM kernel.usage WHERE used <> 0
+"""
+
+# Statements as a caller, each in its own subtransaction: what became of them, kept or undone.
+ACT: LiteralString = """
+CREATE SCHEMA law;
+GRANT USAGE ON SCHEMA law TO pecia_app;
+CREATE FUNCTION law.act(credential uuid, statements text[], keep boolean) RETURNS text[]
+LANGUAGE plpgsql AS $$
+DECLARE
+    said text[] := '{}';
+    statement text;
+    touched bigint;
+BEGIN
+    BEGIN
+        PERFORM kernel.enter(credential);
+    EXCEPTION WHEN OTHERS THEN
+        RETURN array_fill(SQLSTATE || ' ' || SQLERRM, ARRAY[cardinality(statements)]);
+    END;
+    FOREACH statement IN ARRAY statements LOOP
+        BEGIN
+            EXECUTE statement;
+            GET DIAGNOSTICS touched = ROW_COUNT;
+            IF NOT keep THEN
+                RAISE SQLSTATE 'UNDO0';
+            END IF;
+            said := said || ('done ' || touched);
+        EXCEPTION
+            WHEN SQLSTATE 'UNDO0' THEN said := said || ('done ' || touched);
+            WHEN OTHERS THEN said := said || (SQLSTATE || ' ' || SQLERRM);
+        END;
+    END LOOP;
+    RETURN said;
+END
+$$;
+"""

@@ -1,0 +1,111 @@
+"""The audit trail between the spool and its table: one row a call, whatever came between."""
+
+import os
+import resource
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from pecia.kernel.store.audit import Ledger
+from pecia.kernel.store.spool import abandoned, records
+from pecia.kernel.store.trace import Trace
+from tests.conftest import House
+
+pytestmark = pytest.mark.anyio
+
+
+def trace(house: House, **more: Any) -> Trace:
+    return Trace(uuid4(), "probe.ledger", "test", house.bo.tenant_id, house.bo.user_id, **more)
+
+
+async def rows(house: House) -> list[dict[str, Any]]:
+    async with house.app.store.system() as tx:
+        return await tx.all("SELECT * FROM kernel.audit WHERE tool = 'probe.ledger' ORDER BY at")
+
+
+def die_after(house: House, folder: Path, begun: Trace, done: Trace) -> None:
+    """A process that begins two calls, ends one, and is killed."""
+    child = os.fork()
+    if child == 0:
+        dying = Ledger(house.app.store, folder)
+        dying.begin(begun)
+        dying.begin(done)
+        dying.end(done, "ok", None, 3)
+        os.kill(os.getpid(), 9)
+    os.waitpid(child, 0)
+
+
+async def test_a_call_still_running_is_settled_once_when_it_ends(house: House) -> None:
+    running, ended = trace(house), trace(house)
+    ledger = house.app.ledger
+    ledger.begin(running)
+    ledger.begin(ended)
+    ledger.end(ended, "ok", None, 5)
+    await ledger.drain()
+    assert [it["id"] for it in await rows(house)] == [ended.id]
+    await ledger.drain()
+    ledger.end(running, "error", "NOT_FOUND", 7)
+    await ledger.drain()
+    found = {it["id"]: (it["status"], it["duration_us"]) for it in await rows(house)}
+    assert found == {ended.id: ("ok", 5), running.id: ("error", 7)}
+
+
+async def test_what_a_dead_process_began_and_never_ended_is_interrupted(
+    house: House, tmp_path: Path
+) -> None:
+    folder = tmp_path / "spool"
+    begun, done = trace(house), trace(house)
+    die_after(house, folder, begun, done)
+    next_one = Ledger(house.app.store, folder)
+    assert await next_one.adopt() == 2
+    found = {it["id"]: it["status"] for it in await rows(house)}
+    assert found == {begun.id: "interrupted", done.id: "ok"}
+    await next_one.close()
+    assert list(folder.iterdir()) == []
+
+
+async def test_an_interrupted_call_whose_write_committed_stays_ok(
+    house: House, tmp_path: Path
+) -> None:
+    written = trace(house, credential_id=house.bo.credential_id)
+    ledger = Ledger(house.app.store, tmp_path / "spool")
+    ledger.begin(written)
+    async with house.app.store.writing(house.bo, written):
+        pass
+    ledger._spool._segment.path.rename(tmp_path / "spool" / "left.audit")  # pyright: ignore[reportPrivateUsage] - stands for a process that died
+    os.close(ledger._spool._segment.file)  # pyright: ignore[reportPrivateUsage] - as above
+    await Ledger(house.app.store, tmp_path / "spool").adopt()
+    assert [it["status"] for it in await rows(house)] == ["ok"]
+
+
+async def test_arguments_the_database_cannot_hold_do_not_stop_the_trail(house: House) -> None:
+    for arguments in ({"text": "a\x00b"}, {"text": "\ud800"}, {"te\x00xt": 1}):
+        call = trace(house, arguments=arguments)
+        house.app.ledger.begin(call)
+        house.app.ledger.end(call, "ok", None, 1)
+    await house.app.ledger.drain()
+    assert [it["arguments"] for it in await rows(house)] == [
+        {"text": "a�b"},
+        {"text": "?"},
+        {"te�xt": 1},
+    ]
+
+
+async def test_a_line_that_the_disk_cut_short_does_not_swallow_the_next(
+    house: House, tmp_path: Path
+) -> None:
+    ledger = Ledger(house.app.store, tmp_path / "spool")
+    first, second = trace(house, arguments={"text": "x" * 4000}), trace(house)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, hard))
+    try:
+        with pytest.raises(OSError, match="cut short"):
+            ledger.begin(first)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    ledger.begin(second)
+    (path,) = (tmp_path / "spool").glob("*.audit")
+    assert [it["begin"] for it in records([path])] == [str(second.id)]
+    assert list(abandoned(tmp_path / "spool")) == []
