@@ -68,16 +68,16 @@ class Gate:
         async with self._store.system() as tx:
             row = await tx.maybe(SQL["authenticate"], hash=digest)
         if row is None:
-            raise AuthRequired("this token is not known", error="invalid_token")
+            raise AuthRequired("this token is not known", challenge="invalid_token")
         return self._keep(digest, _who(row))
 
     async def _by_oidc(self, bearer: str) -> Caller | Operator:
         if self._verifier is None:
-            raise AuthRequired("this is not a token of this server", error="invalid_token")
-        claims = await self._verifier.verify(bearer)
+            raise AuthRequired("this is not a token of this server", challenge="invalid_token")
         digest = hashlib.sha256(bearer.encode()).digest()
         if kept := self._fresh(digest):
             return kept
+        claims = await self._verifier.verify(bearer)
         return self._keep(digest, _who(await self._enrol(claims, digest)))
 
     async def _enrol(self, claims: Claims, digest: bytes) -> dict[str, Any]:
@@ -116,7 +116,7 @@ class Gate:
 
 def _who(row: dict[str, Any]) -> Caller | Operator:
     if row["refusal"]:
-        raise AuthRequired(row["refusal"], error="invalid_token")
+        raise AuthRequired(row["refusal"], challenge="invalid_token")
     if row["kind"] == "operator":
         return Operator(row["credential_id"], row["user_name"])
     return caller_of(row)

@@ -80,9 +80,13 @@ def list_claim(claims: Mapping[str, Json], name: str) -> tuple[str, ...]:
 
 
 def scope_claims(claims: Mapping[str, Json], names: tuple[str, ...]) -> frozenset[str]:
-    """Every word of these claims, be they one text with spaces or a list."""
-    texts = (text for name in names for text in list_claim(claims, name))
-    return frozenset(word for text in texts for word in text.split())
+    """Every scope of these claims: the words of a text, or the entries of a list as they are."""
+    scopes: set[str] = set()
+    for name in names:
+        value = _lookup(claims, name)
+        # A role may have spaces in its name, and its words are not roles.
+        scopes.update(value.split() if isinstance(value, str) else list_claim(claims, name))
+    return frozenset(scopes)
 
 
 def expiry_claim(claims: Mapping[str, Json]) -> datetime:

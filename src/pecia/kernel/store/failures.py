@@ -44,7 +44,7 @@ def _ours(error: psycopg.Error) -> PeciaError:
     said = error.diag.message_primary or "refused"
     match error.sqlstate:
         case "PE401":
-            return AuthRequired(said)
+            return AuthRequired(said, challenge="invalid_token")
         case "PE404":
             return NotFound(said)
         case "PE429":

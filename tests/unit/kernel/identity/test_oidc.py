@@ -358,6 +358,11 @@ async def test_scopes_are_gathered_from_every_usual_place(issuer: LoopbackIssuer
         assert (await verifier(issuer).verify(issuer.token(**said))).scopes == {"a", "b"}
 
 
+async def test_the_words_of_a_role_are_not_roles(issuer: LoopbackIssuer) -> None:
+    claims = await verifier(issuer).verify(issuer.token(roles=["not pecia.admin"]))
+    assert claims.scopes == {"not pecia.admin"}
+
+
 async def test_groups_that_were_left_out_are_reported(issuer: LoopbackIssuer) -> None:
     token = issuer.token(_claim_names={"groups": "src1"}, _claim_sources={"src1": {}})
     claims = await verifier(issuer).verify(token)
