@@ -1,9 +1,10 @@
 """Fixtures for every tier: the event loop, a database per test, an open Pecia with two callers."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import pytest
 
@@ -67,16 +68,29 @@ async def no_fetch(url: str) -> bytes:
     raise UpstreamError(f"this test has no way to {url}")
 
 
+OpenHouse: TypeAlias = Callable[[Logins, Path], AbstractAsyncContextManager[App]]
+
+
 @pytest.fixture
-async def house(database: Logins, tmp_path: Path) -> AsyncGenerator[House]:
-    settings = load(
-        SETTINGS,
-        flags=house_flags(database, tmp_path / "home"),
-        environ={},
-        project_file=None,
-        user_file=None,
-    )
-    async with open_app(settings, fetch=no_fetch, report=lambda _: None) as app:
+def open_house() -> OpenHouse:
+    """Opens a Pecia on a database and in a home of the test's choice."""
+
+    def opened(database: Logins, home: Path) -> AbstractAsyncContextManager[App]:
+        settings = load(
+            SETTINGS,
+            flags=house_flags(database, home),
+            environ={},
+            project_file=None,
+            user_file=None,
+        )
+        return open_app(settings, fetch=no_fetch, report=lambda _: None)
+
+    return opened
+
+
+@pytest.fixture
+async def house(database: Logins, tmp_path: Path, open_house: OpenHouse) -> AsyncGenerator[House]:
+    async with open_house(database, tmp_path / "home") as app:
         ana = await app.admit(None, VISIT)
         assert isinstance(ana, Caller)
         await app.call(ana, "add_user", {"name": "bo"}, VISIT)

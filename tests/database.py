@@ -91,6 +91,16 @@ def database(cluster: Cluster, template: str) -> Iterator[Logins]:
         _run(connection, "DROP DATABASE {} WITH (FORCE)", name)
 
 
+@pytest.fixture
+def empty_database(cluster: Cluster) -> Iterator[Logins]:
+    """A database as the cluster makes it: no table of ours."""
+    name = f"empty_{uuid4().hex}"
+    with _superuser(cluster) as connection:
+        _copy(connection, "pecia", name)
+        yield cluster.logins_to(name)
+        _run(connection, "DROP DATABASE {} WITH (FORCE)", name)
+
+
 def _make_template(cluster: Cluster, connection: Superuser, prepare: Prepare) -> None:
     """Under another name until it is ready, so that a half-made one is never copied."""
     unfinished = f"{TEMPLATE}_unfinished"

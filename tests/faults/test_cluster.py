@@ -14,7 +14,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +27,7 @@ import pytest
 from pecia.kernel.errors import StorageFull, Unavailable
 from pecia.kernel.store.cluster import Cluster, ClusterStatus, Options, cluster_status, open_cluster
 from pecia.kernel.store.cluster.create import read_passwords
+from pecia.kernel.store.cluster.keeper import CRASH_LIMIT, LOG_LIMIT_BYTES
 from pecia.kernel.store.cluster.locks import is_taken
 from pecia.kernel.store.cluster.opening import conninfo
 from pecia.kernel.store.cluster.os_user import OsUser, server_user
@@ -134,13 +136,31 @@ class Holder:
         self.child.communicate()
 
 
-@pytest.fixture
-def base() -> Iterator[Path]:
+@contextmanager
+def open_folder() -> Generator[Path]:
     """A folder that the user who runs PostgreSQL for root can pass, which pytest's own is not."""
     folder = Path(tempfile.mkdtemp(prefix="pecia-faults-"))
     folder.chmod(0o755)
     yield folder
     shutil.rmtree(folder)
+
+
+@pytest.fixture
+def base() -> Iterator[Path]:
+    with open_folder() as folder:
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def mould() -> Iterator[Path]:
+    """The folder of a stopped cluster in which the table `kept` has one row, to be copied."""
+    with open_folder() as folder:
+        ground = Ground(folder / "home", folder / "system")
+        cluster = ground.open()
+        with psycopg.connect(cluster.logins.owner) as connection:
+            connection.execute("CREATE TABLE kept AS SELECT 0 AS n")
+        assert anyio.run(cluster.stop)
+        yield ground.places.root
 
 
 @pytest.fixture
@@ -152,13 +172,10 @@ def fresh(base: Path) -> Iterator[Ground]:
 
 
 @pytest.fixture
-def ground(fresh: Ground) -> Ground:
+def ground(fresh: Ground, mould: Path) -> Ground:
     """A home with a stopped cluster, in which the table `kept` has one row."""
-    cluster = fresh.open()
-    with psycopg.connect(cluster.logins.owner) as connection:
-        connection.execute("CREATE TABLE kept (n int)")
-        connection.execute("INSERT INTO kept VALUES (0)")
-    assert anyio.run(cluster.stop)
+    places, _ = make_places(fresh.home, fresh.system, print)
+    subprocess.run(["cp", "-a", f"{mould}/.", str(places.root)], check=True)
     return fresh
 
 
@@ -305,17 +322,19 @@ def test_a_postmaster_killed_while_it_starts_is_started_again(ground: Ground) ->
 
 def test_a_server_that_keeps_dying_is_given_up(ground: Ground) -> None:
     cluster = ground.open()
-    seen: set[int] = set()
+    keeper = ground.keeper()
+    assert keeper is not None
+    killed: set[psutil.Process] = set()
 
     def given_up() -> bool:
         found = ground.postmaster()
-        if found is not None and found.pid not in seen:
-            seen.add(found.pid)
+        if found is not None and found not in killed:
             kill(found)
-        return not is_taken(ground.places.keeper_lock)
+            killed.add(found)
+        return not keeper.is_running()
 
     eventually(given_up)
-    assert len(seen) >= 2
+    assert len(killed) == CRASH_LIMIT + 1
     anyio.run(cluster.revive)
     assert rows(cluster.logins.owner) == 1
     assert anyio.run(cluster.stop)
@@ -402,6 +421,37 @@ def test_an_opening_can_be_cancelled(ground: Ground) -> None:
     assert anyio.run(give_up)
     os.close(blocker)
     assert ground.processes() == []
+
+
+def test_a_keeper_asked_to_end_stops_its_server_cleanly(ground: Ground) -> None:
+    cluster = ground.open()
+    keeper = ground.keeper()
+    assert keeper is not None
+    keeper.terminate()
+    eventually(lambda: not ground.processes())
+    assert "database system is shut down" in ground.places.log.read_text()
+    anyio.run(cluster.revive)
+    assert anyio.run(cluster.stop)
+
+
+def test_a_long_log_is_moved_aside(ground: Ground) -> None:
+    with ground.places.log.open("ab") as log:
+        log.write(b"x" * LOG_LIMIT_BYTES)
+    assert anyio.run(ground.open().stop)
+    assert ground.places.log.stat().st_size < LOG_LIMIT_BYTES
+    assert ground.places.log.with_name("server.log.1").stat().st_size > LOG_LIMIT_BYTES
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="only root can give files away")
+def test_a_cluster_from_another_container_runs_as_the_user_who_owns_it(ground: Ground) -> None:
+    for path in (ground.places.data, *ground.places.data.rglob("*")):
+        os.chown(path, 54321, 54321, follow_symlinks=False)
+    cluster = ground.open()
+    postmaster = ground.postmaster()
+    assert postmaster is not None
+    assert postmaster.uids().effective == 54321
+    assert rows(cluster.logins.owner) == 1
+    assert anyio.run(cluster.stop)
 
 
 def test_the_keeper_is_small(ground: Ground) -> None:

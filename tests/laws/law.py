@@ -11,7 +11,7 @@ from random import Random
 from tests.laws.facts import Tenant, Write, apply
 from tests.laws.oracle import Caller, allows, caller, is_writable, visible
 from tests.laws.paths import Ask, House, Path, Sweep
-from tests.laws.sql import SWEPT, Names
+from tests.laws.sql import SWEPT, Names, names_no_tenant
 from tests.laws.worlds import World, make_any_write, make_house_write, make_world
 
 # How the database says no: not your row, not your privilege, not a good token, not your right.
@@ -129,7 +129,9 @@ def _done_by_caller(trial: Trial, write: Write, credential: str) -> bool:
 
 def _somebody(chance: Random, world: World, ask: Ask) -> str:
     """Half of the time somebody who may, so that yes is tried as often as no."""
-    known = [credential for _, credential in world.credentials]
+    known = [*(credential for _, credential in world.credentials), "t1/stranger"]
+    if isinstance(ask, Write) and names_no_tenant(ask):
+        known = [*world.tenant(ask.tenant).credential, f"{ask.tenant}/stranger"]
     may = [it for it in known if _expected(world, it, ask)]
     return chance.choice(may if may and chance.random() < 0.5 else known)
 
@@ -164,8 +166,7 @@ def _judge(trial: Trial, credential: str, ask: Ask, said: str) -> None:
 
 def _expected(world: World, credential: str, ask: Ask) -> int:
     """How many rows the oracle lets this caller touch."""
-    tenant = next(it for it in world.tenants if credential in it.credential)
-    who = caller(tenant, credential)
+    who = caller(world.tenant(credential.partition("/")[0]), credential)
     if isinstance(ask, Write):
         return int(allows(who, ask))
     return _sweepable(who, ask) if who and is_writable(ask.verb, ask.table) else 0

@@ -124,6 +124,11 @@ def statement(names: Names, write: Write, *, ask_back: bool = False) -> str:
     return f"UPDATE {table} SET {changes} WHERE {where}"
 
 
+def names_no_tenant(write: Write) -> bool:
+    """Whether the statement is a function's call, which works in the caller's own tenant."""
+    return write.table == "principal" or "granted" in write.changes
+
+
 def house_statement(names: Names, write: Write) -> str:
     """The same done by the house itself, which asks nobody and captures grants."""
     tenant = names.tenant(write.tenant)

@@ -1,11 +1,12 @@
 """The one corridor: who asks, may they, is it valid, do it, write it down. It knows no door."""
 
 import logging
+import math
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import cast
-from uuid import uuid4
+from typing import Protocol, TypeVar, cast
+from uuid import UUID, uuid4
 
 import anyio
 from pydantic import BaseModel
@@ -19,7 +20,7 @@ from pecia.kernel.errors import (
     StorageFull,
     Timeout,
 )
-from pecia.kernel.identity.caller import Caller, Operator
+from pecia.kernel.identity.caller import Caller, CredentialKind, Operator, Scope
 from pecia.kernel.limits import RateLimiter
 from pecia.kernel.store.audit import Ledger
 from pecia.kernel.store.failures import Collision
@@ -36,6 +37,19 @@ log = logging.getLogger(__name__)
 TRIES = 3
 DENIALS = (AuthRequired, Forbidden)
 
+T = TypeVar("T")
+
+NOBODY = Caller(
+    credential_id=UUID(int=0),
+    kind=CredentialKind.ANONYMOUS,
+    tenant_id=UUID(int=0),
+    tenant="",
+    user_id=None,
+    user="nobody",
+    scopes=frozenset(),
+)
+"""A visitor to a public page where no tenant is public. The store opens nothing for it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Visit:
@@ -50,12 +64,34 @@ class Visit:
 
 
 @dataclass(frozen=True, slots=True)
+class Errand:
+    """What is asked for when it is no tool: a page, a socket, a resource, a prompt."""
+
+    name: str
+    scope: Scope
+    public: bool = False
+    """Open to everybody, even to a visitor who is nobody here."""
+    arguments: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    """What the audit keeps of the request: small, and no secret among it."""
+    timeout_s: float | None = None
+
+
+class Watcher(Protocol):
+    """Hears of every call that begins and ends, to count it."""
+
+    def began(self, trace: Trace) -> None: ...
+
+    def ended(self, trace: Trace, status: Status, code: str | None, duration_us: int) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
 class Corridor:
     """Everything a call passes, in order. It is the only caller of a tool's handler."""
 
     ledger: Ledger
     limiter: RateLimiter
     timeout_s: float
+    watchers: list[Watcher] = field(default_factory=list[Watcher])
 
     async def call(
         self,
@@ -67,15 +103,32 @@ class Corridor:
     ) -> Result:
         """Run one tool for one caller. Whatever happens leaves exactly one audit row."""
         tool = view.tools.get(name) or view.aliases.get(name)
-        trace = _trace(who, name, tool, arguments, visit)
+        named = full_name(tool) if tool else name[:200]
+        trace = _trace(who, named, audited(tool, arguments), visit)
+        return await self._recorded(
+            trace, lambda: self._pass(who, view, name, arguments, visit, trace)
+        )
+
+    async def run(
+        self,
+        who: Caller | Operator | None,
+        errand: Errand,
+        visit: Visit,
+        work: Callable[[Call], Awaitable[T]],
+    ) -> T:
+        """The same walk for what is no tool. Only a public errand may be nobody's."""
+        trace = _trace(who, errand.name, errand.arguments, visit)
+        return await self._recorded(trace, lambda: self._let(who, errand, visit, trace, work))
+
+    async def _recorded(self, trace: Trace, work: Callable[[], Awaitable[T]]) -> T:
         self._begin(trace)
         started = time.perf_counter_ns()
         status: Status = "crashed"
         code: str | None = None
         try:
-            result = await self._pass(who, view, name, arguments, visit, trace)
-            status = "error" if result.is_error else "ok"
-            return result
+            given = await work()
+            status = "error" if isinstance(given, Result) and given.is_error else "ok"
+            return given
         except InputRequired:
             status, code = "ok", "INPUT_REQUIRED"
             raise
@@ -116,15 +169,47 @@ class Corridor:
         caller = _tenant_caller(who)
         self.limiter.take(caller.user_id or visit.client_ip or "anonymous")
         tool = view.find(name)
-        _require_scope(caller, tool)
+        _require(caller, tool.name, tool.scope, reached=may_call(caller, tool))
         taken = validated(tool, arguments)
-        limit_s = min(visit.timeout_s or self.timeout_s, tool.timeout_s or self.timeout_s)
+        return _result(
+            await self._in_time(
+                caller, visit, trace, tool.timeout_s, lambda call: _run(tool, call, taken)
+            )
+        )
+
+    async def _let(
+        self,
+        who: Caller | Operator | None,
+        errand: Errand,
+        visit: Visit,
+        trace: Trace,
+        work: Callable[[Call], Awaitable[T]],
+    ) -> T:
+        caller = NOBODY if who is None else _tenant_caller(who)
+        self.limiter.take(caller.user_id or visit.client_ip or "anonymous")
+        if not errand.public:
+            reached = errand.scope in caller.scopes and not caller.is_anonymous
+            _require(caller, errand.name, errand.scope, reached=reached)
+        return await self._in_time(caller, visit, trace, errand.timeout_s, work)
+
+    async def _in_time(
+        self,
+        caller: Caller,
+        visit: Visit,
+        trace: Trace,
+        most_s: float | None,
+        work: Callable[[Call], Awaitable[T]],
+    ) -> T:
+        """What the visit asks for, but never more than the thing itself allows."""
+        limit_s = min(visit.timeout_s or most_s or self.timeout_s, most_s or math.inf)
         call = Call(caller, visit.channel, trace, anyio.current_time() + limit_s, visit.session)
         try:
             with anyio.fail_after(limit_s):
-                return _result(await _run(tool, call, taken))
+                return await work(call)
         except TimeoutError:
-            raise Timeout(f"{name} took longer than {limit_s:g} s", timeout_s=limit_s) from None
+            raise Timeout(
+                f"{trace.tool} took longer than {limit_s:g} s", timeout_s=limit_s
+            ) from None
 
     def _begin(self, trace: Trace) -> None:
         """What cannot be written down is not done."""
@@ -132,6 +217,8 @@ class Corridor:
             self.ledger.begin(trace)
         except OSError as error:
             raise StorageFull("the audit trail cannot be written; free disk space") from error
+        for watcher in self.watchers:
+            watcher.began(trace)
 
     def _end(self, trace: Trace, status: Status, code: str | None, duration_us: int) -> None:
         try:
@@ -139,6 +226,8 @@ class Corridor:
         except OSError:
             # The call is done and its beginning is on record: the row will say `interrupted`.
             log.exception("end of call not recorded", extra={"action": "audit"})
+        for watcher in self.watchers:
+            watcher.ended(trace, status, code, duration_us)
 
 
 async def _run(tool: AnyTool, call: Call, taken: BaseModel) -> object:
@@ -173,34 +262,30 @@ def _tenant_caller(who: Caller | Operator) -> Caller:
     return who
 
 
-def _require_scope(caller: Caller, tool: AnyTool) -> None:
-    if may_call(caller, tool):
+def _require(caller: Caller, name: str, scope: Scope, *, reached: bool) -> None:
+    if reached:
         return
     if caller.is_anonymous:
-        raise AuthRequired(f"{tool.name} needs a bearer token", scope=tool.scope.value)
+        raise AuthRequired(f"{name} needs a bearer token", scope=scope.value)
     raise Forbidden(
-        f"{tool.name} needs the scope {tool.scope.value}",
-        scope=tool.scope.value,
+        f"{name} needs the scope {scope.value}",
+        scope=scope.value,
         have=[*sorted(it.value for it in caller.scopes)],
     )
 
 
 def _trace(
-    who: Caller | Operator,
-    name: str,
-    tool: AnyTool | None,
-    arguments: Mapping[str, Json],
-    visit: Visit,
+    who: Caller | Operator | None, name: str, arguments: Mapping[str, Json], visit: Visit
 ) -> Trace:
     is_tenant = isinstance(who, Caller)
     return Trace(
         id=uuid4(),
-        tool=full_name(tool) if tool else name[:200],
+        tool=name,
         door=visit.door,
         tenant_id=who.tenant_id if is_tenant else None,
         user_id=who.user_id if is_tenant else None,
-        credential_id=who.credential_id,
-        arguments=audited(tool, arguments),
+        credential_id=who.credential_id if who else None,
+        arguments=arguments,
         client_ip=visit.client_ip,
         request_id=visit.request_id,
     )

@@ -22,4 +22,6 @@ def build_rooms(
     settings: Settings, store: Store, ledger: Ledger, keyring: Keyring
 ) -> tuple[Room, ...]:
     """Every room, in the order of the design."""
-    return (office(store, ledger, keyring), lake(store))
+    others = (lake(store),)
+    purgers = tuple(room.purge for room in others if room.purge)
+    return (office(store, ledger, keyring, purgers), *others)

@@ -2,15 +2,14 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Caller
+from pecia.kernel.jobs import Job
 from pecia.kernel.settings.model import Part
+from pecia.kernel.store.purge import Purge
 from pecia.kernel.tool.model import AnyTool, Prompt, Resource, ResourceTemplate
-
-if TYPE_CHECKING:
-    from pecia.kernel.jobs import Job
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +75,8 @@ class Room:
     routes: tuple[Route, ...] = ()
     sockets: tuple[Socket, ...] = ()
     commands: tuple[Command, ...] = ()
-    jobs: "tuple[Job, ...]" = ()
+    jobs: tuple[Job, ...] = ()
     settings: tuple[type[Part], ...] = ()
     migrations: str | None = None
     """The package that holds the room's numbered .sql files."""
-    purge: Callable[["Purge"], Awaitable[None]] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Purge:
-    """What must leave no byte behind: a user, a tenant, or one key of a source."""
-
-    tenant_id: str
-    user_id: str | None = None
-    source_id: str | None = None
-    key: str | None = None
+    purge: Callable[[Purge], Awaitable[None]] | None = None

@@ -30,6 +30,7 @@ Answer: TypeAlias = Callable[["Asked", ByteStream], Awaitable[None]]
 class Asked:
     line: str
     headers: dict[str, str]
+    rest: bytes = b""
 
     @property
     def path(self) -> str:
@@ -76,9 +77,10 @@ async def _read_head(stream: ByteStream) -> Asked:
     head = b""
     while b"\r\n\r\n" not in head:
         head += await stream.receive()
-    line, *rest = head.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")
-    pairs = (header.split(":", 1) for header in rest)
-    return Asked(line, {name.lower(): value.strip() for name, value in pairs})
+    head, _, rest = head.partition(b"\r\n\r\n")
+    line, *headers = head.decode("latin-1").split("\r\n")
+    pairs = (header.split(":", 1) for header in headers)
+    return Asked(line, {name.lower(): value.strip() for name, value in pairs}, rest)
 
 
 def page(body: bytes, *headers: str, status: str = "200 OK") -> Answer:

@@ -61,7 +61,7 @@ def grafted(
     """The tree that these changes make of the base."""
     growth = _Growth()
     for path, data in changes.items():
-        growth.plant(checked_path(path, field="changes").split("/"), data, path)
+        growth.plant(checked_path(path, field="changes").split("/"), data)
     oid = growth.write(repository, base)
     return repository.TreeBuilder().write() if oid is None else oid
 
@@ -97,14 +97,22 @@ class _Growth:
     files: dict[str, bytes | None] = field(default_factory=dict[str, bytes | None])
     folders: "dict[str, _Growth]" = field(default_factory=dict[str, "_Growth"])
 
-    def plant(self, segments: list[str], data: bytes | None, path: str) -> None:
+    def plant(self, segments: list[str], data: bytes | None) -> None:
         name, *rest = segments
         if rest:
-            self.folders.setdefault(name, _Growth()).plant(rest, data, path)
+            self.folders.setdefault(name, _Growth()).plant(rest, data)
         else:
             self.files[name] = data
-        if self.files.get(name) is not None and name in self.folders:
-            raise InvalidInput(f"{path!r} is a file and a folder at once", field="changes")
+
+    def grows(self) -> bool:
+        return any(data is not None for data in self.files.values()) or any(
+            growth.grows() for growth in self.folders.values()
+        )
+
+    def give_way(self, name: str) -> None:
+        """A file takes the place of this folder: fine, unless something is to be put into it."""
+        if self.grows():
+            raise InvalidInput(f"{name!r} is a file and a folder at once", field="changes")
 
     def write(self, repository: pygit2.Repository, base: pygit2.Tree | None) -> Oid | None:
         """The new tree, or None where nothing is left in it."""
@@ -116,6 +124,9 @@ class _Growth:
             elif entry is not None:
                 builder.remove(name)
         for name, growth in self.folders.items():
+            if self.files.get(name) is not None:
+                growth.give_way(name)
+                continue
             entry = None if base is None or name in self.files else entry_at(base, name)
             oid = growth.write(repository, entry if isinstance(entry, pygit2.Tree) else None)
             if oid is not None:

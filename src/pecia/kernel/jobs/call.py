@@ -1,6 +1,7 @@
-"""What the handler of a job is handed: which run this is, a fenced transaction, and a way to tell."""
+"""What the handler of a job is handed: its run, a fenced transaction, and a way to tell."""
 
-from collections.abc import AsyncIterator
+import math
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from uuid import UUID
@@ -41,10 +42,10 @@ class JobCall:
     tenant_id: UUID | None
     user_id: UUID | None
     deadline: float
-    _told_at: float = -TELL_EVERY_S
+    _told_at: float = field(default=-math.inf, init=False)
 
     @asynccontextmanager
-    async def tx(self) -> AsyncIterator[Transaction]:
+    async def tx(self) -> AsyncGenerator[Transaction]:
         """A system transaction that commits only while this run is the job's only one.
 
         Conflict when the job was given to another worker; until the transaction ends, it cannot be.

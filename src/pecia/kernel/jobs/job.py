@@ -3,7 +3,7 @@
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -19,7 +19,7 @@ _SECRET_NAME = re.compile(
 
 
 class Arguments(BaseModel):
-    """What a job is about: ids and keys. They are stored and shown, so nothing in them is secret."""
+    """What a job is about: ids and keys. They are stored, so nothing in them is secret."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
 
@@ -30,14 +30,14 @@ class NoArguments(Arguments):
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """How often a job is tried in all, and how long it rests after a failure: doubling, to a limit."""
+    """How often a job is tried in all, and its rest after a failure: doubling, to a limit."""
 
     attempts: int = 5
     first_s: float = 2
     longest_s: float = 600
 
     def rest_s(self, failures: int, jitter: float) -> float:
-        """The rest after so many failures. `jitter`, from 0 to 1, spreads jobs that failed together."""
+        """The rest after so many failures. `jitter`, 0 to 1, spreads jobs that failed together."""
         whole = min(self.longest_s, self.first_s * 2 ** min(failures - 1, 40))
         return whole * (1 + jitter) / 2
 
@@ -108,7 +108,7 @@ def _needs_nothing(takes: type[BaseModel]) -> bool:
 
 
 def _secrets_in(schema: Json) -> Iterator[str]:
-    """The properties of a JSON Schema, of its definitions too, that are marked or named as secrets."""
+    """The properties of a JSON Schema, at any depth, that are marked or named as secrets."""
     if isinstance(schema, list):
         for it in schema:
             yield from _secrets_in(it)
@@ -134,5 +134,4 @@ def _carries(schema: Json, mark: str, value: Json) -> bool:
         return any(_carries(it, mark, value) for it in schema)
     if not isinstance(schema, dict):
         return False
-    inner = cast(list[Json], list(schema.values()))
-    return schema.get(mark) == value or any(_carries(it, mark, value) for it in inner)
+    return schema.get(mark) == value or any(_carries(it, mark, value) for it in schema.values())

@@ -63,6 +63,10 @@ SELECT q.id AS job_id, q.task_name AS name, q.worker_id, q.attempts AS attempt, 
  WHERE q.status = 'doing' AND (w.id IS NULL OR w.last_heartbeat < now() - make_interval(secs => %(stalled_s)s))
    FOR UPDATE OF q SKIP LOCKED;
 
+-- name: forget_workers
+-- One of them that wakes up finds itself gone, and begins anew.
+DELETE FROM jobs.procrastinate_workers WHERE last_heartbeat < now() - make_interval(secs => %(stalled_s)s);
+
 -- name: hand_back
 -- What a worker that leaves has not ended. It does not count as an attempt.
 SELECT kernel.end_run(id, worker_id, attempts, 'todo', NULL, NULL, false)

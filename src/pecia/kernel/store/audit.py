@@ -1,5 +1,6 @@
 """The ledger: a spool in front of the audit table, drained in batches. One row a call."""
 
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import anyio.to_thread
 from psycopg.types.json import Jsonb
 
 from pecia.kernel.errors import Json, PeciaError
-from pecia.kernel.store.spool import Segment, Spool, abandoned, records
+from pecia.kernel.store.spool import SUFFIX, Segment, Spool, abandoned, records
 from pecia.kernel.store.store import SQL, Store
 from pecia.kernel.store.trace import Status, Trace
 
@@ -23,6 +24,8 @@ class Ledger:
         self._spool = Spool(folder)
         self._full: list[Segment] = []
         self._draining = anyio.Lock()
+        self.drained_at = time.monotonic()
+        """When the spool was last seen empty of finished calls."""
 
     def begin(self, trace: Trace) -> None:
         self._spool.begin(trace)
@@ -52,21 +55,28 @@ class Ledger:
         async with self._draining:
             if full := self._spool.turn():
                 self._full.append(full)
-            if not self._full:
-                return
-            found = await anyio.to_thread.run_sync(records, [it.path for it in self._full])
-            await self._settle([it for it in found if "begin" in it and "end" in it])
-            for half in found:
-                if "end" not in half or "begin" not in half:
-                    self._spool.carry(half)
-            for segment in self._full:
-                segment.discard()
-            self._full = []
+            if self._full:
+                await self._empty()
+            self.drained_at = time.monotonic()
+
+    def backlog_bytes(self) -> int:
+        """What waits on disk for the database."""
+        return sum(it.stat().st_size for it in self._spool.folder.glob(f"*{SUFFIX}"))
 
     async def close(self) -> None:
         with suppress(PeciaError):
             await self.drain()
         self._spool.close()
+
+    async def _empty(self) -> None:
+        found = await anyio.to_thread.run_sync(records, [it.path for it in self._full])
+        await self._settle([it for it in found if "begin" in it and "end" in it])
+        for half in found:
+            if "end" not in half or "begin" not in half:
+                self._spool.carry(half)
+        for segment in self._full:
+            segment.discard()
+        self._full = []
 
     async def _settle(self, rows: list[dict[str, Json]]) -> None:
         for start in range(0, len(rows), BATCH):

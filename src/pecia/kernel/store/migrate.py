@@ -54,13 +54,18 @@ async def migrate(conninfo: str, parts: Sequence[Part]) -> list[Migration]:
         async with connection.transaction():
             await connection.execute(SQL["lock"])
             missing = pending(migrations(parts), await _applied(connection))
-            for migration in missing:
-                await connection.execute(migration.sql)
-                await connection.execute(
-                    SQL["record"],
-                    {"part": migration.part, "name": migration.name, "sha256": migration.sha256},
-                )
+            await apply(connection, missing)
         return missing
+
+
+async def apply(connection: AsyncConnection[Any], missing: Sequence[Migration]) -> None:
+    """Run these and write them down, in the transaction of the connection."""
+    for migration in missing:
+        await connection.execute(migration.sql)
+        await connection.execute(
+            SQL["record"],
+            {"part": migration.part, "name": migration.name, "sha256": migration.sha256},
+        )
 
 
 def pending(known: Sequence[Migration], applied: dict[tuple[str, str], str]) -> list[Migration]:

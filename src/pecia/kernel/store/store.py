@@ -47,6 +47,10 @@ class Store:
         await self._app.close()
         await self._system.close()
 
+    def use(self) -> dict[str, dict[str, int]]:
+        """How busy each pool is, in the words of the driver."""
+        return {"app": self._app.get_stats(), "system": self._system.get_stats()}
+
     @asynccontextmanager
     async def reading(self, caller: Caller) -> AsyncGenerator[Transaction]:
         """What this caller may see. Nothing can be changed in it."""

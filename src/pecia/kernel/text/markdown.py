@@ -115,7 +115,7 @@ class _Scanner:
         ends = [it.at for it in self.starts[1:]] + [stop]
         return [
             Block(it.kind, Span(it.at, end), it.level, it.depth, it.underlined)
-            for it, end in zip(self.starts, ends, strict=bool(self.starts))
+            for it, end in zip(self.starts, ends, strict=False)
         ]
 
     def feed(self, source: str, at: int) -> None:

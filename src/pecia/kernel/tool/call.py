@@ -1,11 +1,13 @@
 """What a handler is handed beside its input: who asks, until when, and a way to talk back."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeAlias
 from uuid import UUID
 
 import anyio
+import orjson
 
 from pecia.kernel.errors import Json, Timeout
 from pecia.kernel.identity.caller import Caller
@@ -21,6 +23,22 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class Sampling:
+    """A few words from the model that the client lends."""
+
+    messages: Sequence[Mapping[str, Json]]
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Roots:
+    """Which folders the client works in."""
+
+
+Inquiry: TypeAlias = Question | Sampling | Roots
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """What came back. `action` is accept, decline or cancel; only accept has content."""
 
@@ -31,10 +49,9 @@ class Reply:
 class InputRequired(Exception):
     """The handler waits for answers: the door asks, then runs the handler again with them."""
 
-    def __init__(self, key: str, question: Question) -> None:
-        super().__init__(f"an answer to {key!r} is needed")
-        self.key = key
-        self.question = question
+    def __init__(self, inquiries: Mapping[str, Inquiry]) -> None:
+        super().__init__(f"answers are needed: {', '.join(inquiries)}")
+        self.inquiries = inquiries
 
 
 class Channel(Protocol):
@@ -44,11 +61,9 @@ class Channel(Protocol):
 
     async def log(self, level: str, message: str, fields: Mapping[str, Json]) -> None: ...
 
-    async def ask(self, key: str, question: Question) -> Reply:
-        """The answer, or InputRequired where the client must come back with it."""
+    async def inquire(self, inquiries: Mapping[str, Inquiry]) -> Mapping[str, Reply]:
+        """Every answer, or InputRequired where the client must come back with them."""
         ...
-
-    async def sample(self, messages: Sequence[Mapping[str, Json]], max_tokens: int) -> str: ...
 
 
 @dataclass(slots=True)
@@ -85,10 +100,24 @@ class Call:
         await self.channel.log(level, message, fields)
 
     async def ask(self, key: str, message: str, schema: Mapping[str, Json]) -> Reply:
-        return await self.channel.ask(key, Question(message, schema))
+        """The answer of a person to a form. The key names the question among those of this call."""
+        return (await self.inquire({key: Question(message, schema)}))[key]
 
     async def sample(self, messages: Sequence[Mapping[str, Json]], max_tokens: int) -> str:
-        return await self.channel.sample(messages, max_tokens)
+        """What the client's model says."""
+        # Named by what is asked, so that the handler finds its answer when it is run again.
+        key = f"sample-{hashlib.sha256(orjson.dumps(messages)).hexdigest()[:16]}"
+        reply = (await self.inquire({key: Sampling(messages, max_tokens)}))[key]
+        return str(reply.content.get("text", ""))
+
+    async def roots(self) -> Sequence[str]:
+        """The URIs of the folders that the client works in."""
+        found = (await self.inquire({"roots": Roots()}))["roots"].content.get("roots")
+        return [str(it) for it in found] if isinstance(found, list) else []
+
+    async def inquire(self, inquiries: Mapping[str, Inquiry]) -> Mapping[str, Reply]:
+        """Several answers in one round."""
+        return await self.channel.inquire(inquiries)
 
     def returned(self, source: str, keys: Sequence[str]) -> None:
         """Note for the audit which keys of which source this call gave out."""

@@ -98,6 +98,8 @@ class Tool(Generic[In, Out]):
     open_world: bool = False
     public: bool = False
     hidden: bool = False
+    long: bool = False
+    """May outlast a request: a client that can is handed a task to ask after."""
     title: str = ""
     timeout_s: float | None = None
 
@@ -123,6 +125,8 @@ class ForeignTool:
     open_world: bool = True
     public: bool = False
     hidden: bool = False
+    long: bool = False
+    """May outlast a request: a client that can is handed a task to ask after."""
     title: str = ""
     timeout_s: float | None = None
 

@@ -1,9 +1,9 @@
 """A channel to nobody: for callers who cannot be asked, and do not listen on the way."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from pecia.kernel.errors import Json, Unprocessable
-from pecia.kernel.tool.call import Question, Reply
+from pecia.kernel.tool.call import Inquiry, Reply
 
 
 class Quiet:
@@ -15,11 +15,8 @@ class Quiet:
     async def log(self, level: str, message: str, fields: Mapping[str, Json]) -> None:
         return None
 
-    async def ask(self, key: str, question: Question) -> Reply:
-        raise Unprocessable(f"this client cannot be asked: {question.message}", question=key)
-
-    async def sample(self, messages: Sequence[Mapping[str, Json]], max_tokens: int) -> str:
-        raise Unprocessable("this client lends no model")
+    async def inquire(self, inquiries: Mapping[str, Inquiry]) -> Mapping[str, Reply]:
+        raise Unprocessable("this client cannot be asked", questions=[*inquiries])
 
 
 QUIET = Quiet()

@@ -29,8 +29,6 @@ from pecia.kernel.store.cluster.places import (
 from pecia.kernel.store.cluster.server import understood
 from pecia.kernel.store.cluster.upgrade import finish_upgrade, major_of
 
-pytest_plugins = ["tests.database"]
-
 OURSELVES = OsUser(os.geteuid(), os.getegid())
 
 
@@ -148,7 +146,7 @@ def test_a_stranger_at_our_socket_is_an_error() -> None:
 def test_an_older_pecia_refuses_a_newer_format(places: Places) -> None:
     newer = {"format": FORMAT + 1, "pecia": "9.0", "wheel": "9"}
     places.format.write_text(json.dumps(newer))
-    with pytest.raises(Unprocessable, match=r"Pecia 9\.0 .* upgrade Pecia"):
+    with pytest.raises(Unprocessable, match=r"by Pecia 9\.0, .* upgrade Pecia"):
         read_format(places)
 
 
@@ -292,12 +290,12 @@ def test_the_app_and_system_logins_cannot_make_tables(database: Logins) -> None:
 
 def test_the_owner_can_hand_a_function_to_the_system(database: Logins) -> None:
     with psycopg.connect(database.owner) as connection:
-        connection.execute("CREATE SCHEMA kernel")
-        connection.execute("GRANT USAGE, CREATE ON SCHEMA kernel TO pecia_system")
-        connection.execute("CREATE FUNCTION kernel.f() RETURNS int RETURN 1")
-        connection.execute("ALTER FUNCTION kernel.f() OWNER TO pecia_system")
+        connection.execute("CREATE SCHEMA desk")
+        connection.execute("GRANT USAGE, CREATE ON SCHEMA desk TO pecia_system")
+        connection.execute("CREATE FUNCTION desk.f() RETURNS int RETURN 1")
+        connection.execute("ALTER FUNCTION desk.f() OWNER TO pecia_system")
         owner = connection.execute(
-            "SELECT pg_get_userbyid(proowner) FROM pg_proc WHERE proname = 'f'"
+            "SELECT pg_get_userbyid(proowner) FROM pg_proc WHERE oid = 'desk.f()'::regprocedure"
         ).fetchone()
     assert owner == ("pecia_system",)
 

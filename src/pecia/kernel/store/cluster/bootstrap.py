@@ -9,14 +9,16 @@ from pecia.kernel.store.cluster.logins import NAME_BY_ROLE, Role
 from pecia.kernel.store.queries import load_queries
 
 SQL = load_queries("pecia.kernel.store.cluster", "bootstrap.sql")
+LOGINS: tuple[Role, ...] = ("owner", "app", "system")
 CONNECT_LIMIT_S = 30
 
 
 def bootstrap(cluster_login: str, database_login: str, passwords: Mapping[Role, str]) -> None:
     """Bring a cluster to where the first migration can begin. Both logins are the superuser's."""
     with _connected(cluster_login) as connection:
-        for role, name in NAME_BY_ROLE.items():
+        for role in LOGINS:
             # Computed here, so that no password is ever in a statement, and hence in a log.
+            name = NAME_BY_ROLE[role]
             verifier = connection.pgconn.encrypt_password(
                 passwords[role].encode(), name.encode(), b"scram-sha-256"
             )

@@ -35,10 +35,10 @@ ENVIRONMENT = {"LC_ALL": "C", "TZ": "UTC"}
 
 def main(arguments: list[str]) -> None:
     """Keep one server for as long as anybody holds it."""
-    pipe = int(arguments[6])
+    pipe, crashes = (int(it) for it in arguments[-2:])
     os.set_inheritable(pipe, False)
-    if os.fork():
-        os._exit(0)
+    if not crashes:
+        _detach()
     try:
         _tell(pipe, _run(arguments))
     except OSError as error:
@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> None:
 def _run(arguments: list[str]) -> str:
     """From the first lock to the last holder. Returns how it ended."""
     root, sockets, postgres, uid, gid, grace_s, _, crashes = arguments
-    _detach(root)
+    _settle(root)
     if not _take(_open_lock("keeper.lock"), BUSY_AFTER_S):
         return "busy"
     server_lock = _open_lock("server.lock")
@@ -61,13 +61,19 @@ def _run(arguments: list[str]) -> str:
         return "stopped"
     if os.WIFSIGNALED(status) and int(crashes) < CRASH_LIMIT:
         steady = time.monotonic() - began > STEADY_AFTER_S
-        _begin_again(crashes=0 if steady else int(crashes) + 1)
+        _begin_again(crashes=1 if steady else int(crashes) + 1)
     return "failed"
 
 
-def _detach(root: str) -> None:
-    """Leave the caller's terminal, folder and umask, and write to the log from now on."""
+def _detach() -> None:
+    """Leave the caller's family and terminal, so that neither ends us nor has to bury us."""
+    if os.fork():
+        os._exit(0)
     os.setsid()
+
+
+def _settle(root: str) -> None:
+    """Move into the cluster's folder, and write to its log from now on."""
     os.chdir(root)
     os.umask(0o077)
     _shorten_log()
@@ -102,32 +108,27 @@ def _outlast_orphans(server_lock: int) -> None:
     """
     if _take(server_lock, ORPHAN_AFTER_S):
         return
-    postmaster = _postmaster()
-    if postmaster:
-        os.kill(postmaster, signal.SIGINT)
-    fcntl.flock(server_lock, fcntl.LOCK_EX)
-
-
-def _postmaster() -> int:
-    """The pid in postmaster.pid if it is a postgres, else 0. Asked only while one lives here."""
     try:
         with open("data/postmaster.pid", encoding="ascii") as file:
             pid = int(file.readline())
+        if b"postgres" in _command(pid):
+            os.kill(pid, signal.SIGINT)
     except (OSError, ValueError):
-        return 0
-    return pid if b"postgres" in _command(pid) else 0
+        # The postmaster is gone, and its children are going.
+        pass
+    fcntl.flock(server_lock, fcntl.LOCK_EX)
 
 
 def _command(pid: int) -> bytes:
-    try:
+    """The command line of a process. Somebody has server.lock, so a postgres there is ours."""
+    if sys.platform == "linux":
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             return file.read()
-    except OSError:
-        # There is no /proc on macOS. An orphan is rare, so only now is this worth its import.
-        import subprocess
+    # An orphan is rare, so only now is this worth its import.
+    import subprocess
 
-        ps = ["/bin/ps", "-o", "command=", "-p", str(pid)]
-        return subprocess.run(ps, capture_output=True, check=False, timeout=10).stdout
+    ps = ["/bin/ps", "-o", "command=", "-p", str(pid)]
+    return subprocess.run(ps, capture_output=True, check=False, timeout=10).stdout
 
 
 def _remove_leftovers(sockets: str) -> None:

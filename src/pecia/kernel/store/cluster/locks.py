@@ -75,9 +75,9 @@ def is_taken(path: Path) -> bool:
         return not lock.take(shared=True)
 
 
-def growing_waits() -> Iterator[float]:
-    """Waits in seconds that double from a blink to a tenth of a second, for ever."""
+def growing_waits(longest_s: float = LONGEST_WAIT_S) -> Iterator[float]:
+    """Waits in seconds that double from a blink to `longest_s`, for ever."""
     wait_s = FIRST_WAIT_S
     while True:
         yield wait_s
-        wait_s = min(wait_s * 2, LONGEST_WAIT_S)
+        wait_s = min(wait_s * 2, longest_s)

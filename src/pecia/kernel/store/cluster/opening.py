@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
@@ -56,7 +56,7 @@ class Hold:
 
     site: Site
     lock: Lock
-    passwords: Mapping[Role, str]
+    passwords: Mapping[Role, str] = field(repr=False)
 
 
 def hold(home: Path, options: Options, report: Report) -> Hold:

@@ -87,7 +87,8 @@ def make_places(home: Path, system: Path, report: Callable[[str], None]) -> tupl
     home = home.resolve()
     user = server_user(report)
     if os.geteuid() == 0:
-        return Places(_make_system_root(home, system)), user
+        places = Places(_make_system_root(home, system))
+        return places, _owner(places.data) or user
     if (home / POINTER).exists():
         raise Unavailable(
             f"the database of {home} was made by root: run Pecia as root, or use another home"
@@ -104,6 +105,7 @@ def make_socket_folder(places: Places, user: OsUser) -> None:
     folder = places.root / "run"
     if fits(folder):
         folder.mkdir(mode=0o700, exist_ok=True)
+        folder.chmod(0o700)
     else:
         folder = _short_folder()
         write_whole(places.root / "sockets.json", json.dumps({"folder": str(folder)}))
@@ -133,6 +135,15 @@ def _is_ours(folder: Path, user: OsUser) -> bool:
     except FileNotFoundError:
         return False
     return (found.st_mode, found.st_uid) == (0o040700, user.uid)
+
+
+def _owner(data: Path) -> OsUser | None:
+    """Whose a data directory is, and hence who must run it: on a volume that outlives its
+    container, the user `pecia` may have had another number."""
+    if not data.exists():
+        return None
+    found = data.stat()
+    return OsUser(found.st_uid, found.st_gid)
 
 
 def _make_system_root(home: Path, system: Path) -> Path:

@@ -7,14 +7,15 @@ import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 import psycopg
 from anyio.from_thread import check_cancelled
 
-from pecia.kernel.errors import Unavailable
+from pecia.kernel.errors import PeciaError, Unavailable
 from pecia.kernel.store.cluster.failure import explain
 from pecia.kernel.store.cluster.files import text_after
 from pecia.kernel.store.cluster.locks import growing_waits, is_taken
@@ -25,6 +26,7 @@ KEEPER = Path(__file__).with_name("keeper.py")
 KEEPER_START_LIMIT_S = 30
 CONNECT_LIMIT_S = 5
 QUIET_START_S = 1.0
+LONGEST_WAIT_S = 0.5
 ATTEMPTS = 5
 
 Answer: TypeAlias = Literal["ready", "starting", "absent"]
@@ -39,7 +41,7 @@ class Start:
 
     places: Places
     programs: Programs
-    login: str
+    login: str = field(repr=False)
     grace_s: float
     report: Callable[[str], None]
 
@@ -49,20 +51,15 @@ def ensure_running(start: Start) -> None:
 
     A keeper may be killed, or be on its way out, while we look: then we look again.
     """
-    log_start = _size(start.places.log)
-    ended: str | None = ""
+    log_start = start.places.log.stat().st_size if start.places.log.exists() else 0
     for _ in range(ATTEMPTS):
-        if is_taken(start.places.keeper_lock):
-            ended = _await_answer(start, _lock_dropped(start.places), log_start)
-        else:
-            with _keeper(start) as keeper_ended:
-                ended = _await_answer(start, keeper_ended, log_start)
+        with _keeper(start) as keeper_ended:
+            ended = _await_answer(start, keeper_ended, log_start)
         if ended is None:
             return
         if ended.startswith("failed"):
-            break
-    said = text_after(start.places.log, log_start) + ended
-    raise explain("PostgreSQL did not start", said, start.places.log)
+            raise _failure(start, log_start, ended)
+    raise _failure(start, log_start, "its keeper was killed again and again")
 
 
 def ask(login: str) -> Answer:
@@ -87,7 +84,7 @@ def understood(refusal: str) -> Answer:
 
 def _await_answer(start: Start, keeper_ended: Ended, log_start: int) -> str | None:
     told, patience_ends = "", time.monotonic() + QUIET_START_S
-    for wait_s in growing_waits():
+    for wait_s in growing_waits(LONGEST_WAIT_S):
         check_cancelled()
         answer = ask(start.login)
         if answer == "ready":
@@ -100,7 +97,7 @@ def _await_answer(start: Start, keeper_ended: Ended, log_start: int) -> str | No
         ended = keeper_ended(wait_s)
         if ended is not None:
             return ended
-    return None
+    return None  # pragma: no cover - the waits never end
 
 
 def _progress(log: Path, log_start: int) -> str:
@@ -111,31 +108,34 @@ def _progress(log: Path, log_start: int) -> str:
     return "The database is starting."
 
 
-def _lock_dropped(places: Places) -> Ended:
-    def ended(wait_s: float) -> str | None:
-        time.sleep(wait_s)
-        return None if is_taken(places.keeper_lock) else ""
-
-    return ended
-
-
 @contextmanager
 def _keeper(start: Start) -> Generator[Ended]:
-    """Start a keeper. It holds one end of a pipe for as long as it lives."""
+    """Watch the keeper that there is, or start one."""
+    if is_taken(start.places.keeper_lock):
+        yield partial(_dropped_its_lock, start.places)
+        return
     ours, theirs = os.pipe()
     try:
         try:
             _spawn(start, theirs)
         finally:
             os.close(theirs)
-
-        def ended(wait_s: float) -> str | None:
-            readable, _, _ = select.select([ours], [], [], wait_s)
-            return os.read(ours, 4096).decode() if readable else None
-
-        yield ended
+        yield partial(_closed_its_pipe, ours)
     finally:
         os.close(ours)
+
+
+def _dropped_its_lock(places: Places, wait_s: float) -> str | None:
+    time.sleep(wait_s)
+    return None if is_taken(places.keeper_lock) else ""
+
+
+def _closed_its_pipe(pipe: int, wait_s: float) -> str | None:
+    """The keeper holds the other end for as long as it lives, and tells how it ended."""
+    # Not select, which fails where a process has more than a thousand files open.
+    watched = select.poll()
+    watched.register(pipe, select.POLLIN)
+    return os.read(pipe, 4096).decode() if watched.poll(wait_s * 1000) else None
 
 
 def _spawn(start: Start, pipe: int) -> None:
@@ -157,5 +157,8 @@ def _spawn(start: Start, pipe: int) -> None:
     )
 
 
-def _size(log: Path) -> int:
-    return log.stat().st_size if log.exists() else 0
+def _failure(start: Start, log_start: int, ended: str) -> PeciaError:
+    """What the log says of this start, without the answers to our own early knocking."""
+    lines = text_after(start.places.log, log_start).splitlines()
+    said = [line for line in lines if "FATAL:  the database system is" not in line]
+    return explain("PostgreSQL did not start", "\n".join([*said, ended]), start.places.log)

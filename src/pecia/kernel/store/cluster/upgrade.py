@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pecia.kernel.errors import PeciaError, Unprocessable
@@ -29,7 +29,7 @@ class Upgrade:
     places: Places
     old: Programs
     new: Programs
-    password: str
+    password: str = field(repr=False)
 
 
 def major_of(data: Path) -> int:

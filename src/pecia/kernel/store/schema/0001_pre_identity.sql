@@ -46,7 +46,7 @@ CREATE TABLE kernel.user_principal (
     principal_id integer NOT NULL,
     PRIMARY KEY (tenant_id, user_id, principal_id),
     FOREIGN KEY (tenant_id, user_id) REFERENCES kernel.user_account (tenant_id, id) ON DELETE CASCADE,
-    FOREIGN KEY (tenant_id, principal_id) REFERENCES kernel.principal (tenant_id, id)
+    FOREIGN KEY (tenant_id, principal_id) REFERENCES kernel.principal (tenant_id, id) ON DELETE CASCADE
 );
 -- One principal names one user: a second claim on an email would be a way to another's rights.
 CREATE UNIQUE INDEX user_principal_once ON kernel.user_principal (tenant_id, principal_id);

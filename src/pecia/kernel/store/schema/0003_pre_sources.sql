@@ -24,7 +24,7 @@ CREATE TABLE kernel.source_role (
     role text NOT NULL CHECK (role IN ('reader', 'writer', 'owner')),
     PRIMARY KEY (tenant_id, source_id, principal_id),
     FOREIGN KEY (tenant_id, source_id) REFERENCES kernel.source (tenant_id, id) ON DELETE CASCADE,
-    FOREIGN KEY (tenant_id, principal_id) REFERENCES kernel.principal (tenant_id, id)
+    FOREIGN KEY (tenant_id, principal_id) REFERENCES kernel.principal (tenant_id, id) ON DELETE CASCADE
 );
 
 -- A grant on everything below a folder. `prefix` ends in a slash, or is empty for the whole source.
@@ -36,7 +36,7 @@ CREATE TABLE kernel.folder_grant (
     role text NOT NULL CHECK (role IN ('reader', 'writer')),
     PRIMARY KEY (tenant_id, source_id, principal_id, prefix),
     FOREIGN KEY (tenant_id, source_id) REFERENCES kernel.source (tenant_id, id) ON DELETE CASCADE,
-    FOREIGN KEY (tenant_id, principal_id) REFERENCES kernel.principal (tenant_id, id)
+    FOREIGN KEY (tenant_id, principal_id) REFERENCES kernel.principal (tenant_id, id) ON DELETE CASCADE
 );
 
 CREATE TABLE kernel.acl (

@@ -1,1 +1,1 @@
-"""The kernel's migrations: numbered .sql files, `pre` or `post` deployment. Never edited once released."""
+"""The kernel's migrations: numbered .sql files, `pre` or `post` deployment. Never edited later."""

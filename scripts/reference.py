@@ -1,0 +1,76 @@
+"""Writes the reference tables from the code: `python -m scripts.reference`. A test finds drift."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+from pecia.app.rooms import SETTINGS, build_rooms
+from pecia.kernel.errors import every_error
+from pecia.kernel.room import Room
+from pecia.kernel.settings.load import load
+from pecia.kernel.settings.table import settings_table
+from pecia.kernel.tool.model import AnyTool
+from pecia.kernel.tool.validate import input_schema
+from pecia.kernel.tool.view import full_name
+
+FOLDER = Path(__file__).parent.parent / "docs" / "reference"
+
+NOTICE = "<!-- Written by `make docs` from the code. Change the code, not this page. -->\n"
+
+
+def pages() -> dict[str, str]:
+    """Every generated page, by file name."""
+    return {
+        "tools.md": f"{NOTICE}# Tools\n\n" + "\n".join(_rooms()),
+        "settings.md": f"{NOTICE}# Settings\n\n{settings_table(SETTINGS)}",
+        "errors.md": f"{NOTICE}# Errors\n\n" + "\n".join(_errors()),
+    }
+
+
+def main() -> None:
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+
+
+def _rooms() -> Iterator[str]:
+    yield "Served by every door: MCP, `POST /api/v1/{room}/{tool}`, `pecia call`. Bold: required.\n"
+    for room in _described_rooms():
+        yield f"## {room.name}\n"
+        yield "| tool | scope | changes something | arguments | what it does |"
+        yield "|---|---|---|---|---|"
+        for tool in sorted(room.tools, key=full_name):
+            yield _tool_line(tool)
+        yield ""
+
+
+def _described_rooms() -> tuple[Room, ...]:
+    """The rooms over nothing: to be described, never to be called."""
+    settings = load(SETTINGS, flags={}, environ={}, project_file=None, user_file=None)
+    nothing = cast(Any, None)
+    return build_rooms(settings, nothing, nothing, nothing)
+
+
+def _tool_line(tool: AnyTool) -> str:
+    schema = input_schema(tool)
+    required = schema.get("required", [])
+    names = [f"**{it}**" if it in required else it for it in schema.get("properties", {})]
+    changes = "no" if tool.read_only else "yes"
+    cells = [f"`{full_name(tool)}`", f"`{tool.scope.value}`", changes, ", ".join(names) or "–"]
+    return f"| {' | '.join(cells)} | {tool.description} |"
+
+
+def _errors() -> Iterator[str]:
+    yield "Read `code`, not the number or the prose. A retryable call may be sent again as it was.\n"
+    yield "| code | JSON-RPC | 2026-07-28 | HTTP | retryable | when |"
+    yield "|---|---|---|---|---|---|"
+    for error in every_error():
+        code = error.code
+        numbers = f"{code.number(modern=False)} | {code.number(modern=True)} | {code.http}"
+        retry = "yes" if code.retryable else "no"
+        yield f"| `{code.name}` | {numbers} | {retry} | {' '.join((error.__doc__ or '').split())} |"
+    yield ""
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,208 @@
+"""Repositories of others, copied here: https, ssh and file, under the guard and under limits.
+
+The copying runs in a process of its own with little memory and no environment. A hostile server
+can make that process fail, or be ended; it cannot reach our addresses, nor fill our memory.
+"""
+
+import shutil
+import sys
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import NoReturn
+from urllib.parse import unquote, urlsplit
+
+import anyio
+import orjson
+from anyio.to_thread import run_sync
+from pydantic import BaseModel, ValidationError
+
+from pecia.adapters.http.guard import Guard
+from pecia.adapters.http.tunnel import Tunnel, tunnel
+from pecia.kernel.errors import Forbidden, PayloadTooLarge, Timeout, UpstreamError
+
+_CHILD = "pecia.adapters.git.child"
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What to show when asked: a user and a password or token, or a private key for ssh."""
+
+    username: str
+    secret: str = field(repr=False)
+    is_key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """`max_bytes` holds for what comes over the wire and for each file it is written to."""
+
+    max_bytes: int = 1_000_000_000
+    max_objects: int = 5_000_000
+    memory_bytes: int = 2_000_000_000
+    timeout_s: float = 600
+    depth: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """What an operator allows beyond public https.
+
+    ssh goes only to hosts named in the guard's rules, and only where `ssh_home` has their keys
+    in `.ssh/known_hosts`: the library can neither be told an address nor show us the key. A file
+    URL must lie beneath one of `folders`.
+    """
+
+    guard: Guard = field(default_factory=Guard)
+    folders: tuple[Path, ...] = ()
+    ssh_home: Path | None = None
+    authorities: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cloned:
+    """What is here now: the default branch, where the server names one, and every reference."""
+
+    head: str | None
+    references: Mapping[str, str]
+
+
+async def fetch(
+    url: str,
+    into: Path,
+    trust: Trust,
+    *,
+    credentials: Credentials | None = None,
+    limits: Limits | None = None,
+) -> Cloned:
+    """Bring the bare repository at `into` up to date with the one at this URL, or make it.
+
+    Branches and tags become the same as there. A first copy appears whole or not at all.
+    """
+    bounds = limits or Limits()
+    async with _way_out(url, trust, bounds) as way, _place(into) as place:
+        order = {
+            "url": way.url,
+            "proxy": way.tunnel.url if way.tunnel else None,
+            "into": str(place),
+            "limits": asdict(bounds),
+            "credentials": asdict(credentials) if credentials else None,
+            "ssh_home": str(trust.ssh_home or ""),
+            "authorities": str(trust.authorities or ""),
+        }
+        answer = await _run(order, bounds.timeout_s)
+        if answer.error == "limit" or (way.tunnel and way.tunnel.overrun):
+            raise PayloadTooLarge(
+                f"the repository is larger than {bounds.max_bytes} bytes",
+                field="url",
+                max=bounds.max_bytes,
+            )
+        if answer.error:
+            _fail(answer, way.host)
+    return Cloned(answer.head, answer.references)
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    url: str
+    host: str
+    tunnel: Tunnel | None = None
+
+
+@asynccontextmanager
+async def _way_out(url: str, trust: Trust, bounds: Limits) -> AsyncGenerator[_Way]:
+    scheme = urlsplit(url).scheme
+    if scheme == "https":
+        rules = replace(trust.guard.rules, schemes=frozenset({"https"}))
+        target = rules.check(url)
+        guard = replace(trust.guard, rules=rules)
+        async with tunnel(guard, target, max_bytes=bounds.max_bytes) as way:
+            yield _Way(url, target.host, way)
+    elif scheme == "ssh":
+        yield _Way(url, _trusted_ssh_host(url, trust))
+    elif scheme == "file":
+        yield _Way(await run_sync(_trusted_folder, url, trust.folders), "file")
+    else:
+        raise Forbidden(
+            "refused: a repository is fetched by https, ssh or file URLs",
+            rule="scheme",
+            hint="git@host:path is written ssh://git@host/path.",
+        )
+
+
+def _trusted_ssh_host(url: str, trust: Trust) -> str:
+    parts = urlsplit(url)
+    host, port = (parts.hostname or "").lower(), parts.port or 22
+    if parts.password is not None:
+        raise Forbidden("refused: a URL must not carry a password", rule="userinfo", host=host)
+    if trust.ssh_home is None or not {host, f"{host}:{port}"} & trust.guard.rules.hosts:
+        raise Forbidden(
+            f"refused: {host!r} is not a host that ssh may go to",
+            rule="ssh_host",
+            host=host,
+            hint="The operator can allow a host; see the outbound settings.",
+        )
+    return host
+
+
+def _trusted_folder(url: str, folders: tuple[Path, ...]) -> str:
+    parts = urlsplit(url)
+    place = Path(unquote(parts.path)).resolve()
+    if parts.netloc or not any(place.is_relative_to(folder.resolve()) for folder in folders):
+        raise Forbidden("refused: the folder is not one that may be read", rule="folder")
+    return str(place)
+
+
+@asynccontextmanager
+async def _place(into: Path) -> AsyncGenerator[Path]:
+    """Where to copy to: the place itself, or beside it until the first copy is whole."""
+    if await run_sync(into.exists):
+        yield into
+        return
+    beside = into.with_name(f".{into.name}.part")
+    await run_sync(_cleared, beside)
+    try:
+        yield beside
+        await run_sync(beside.rename, into)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await run_sync(_cleared, beside)
+
+
+def _cleared(place: Path) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(place, ignore_errors=True)
+
+
+class _Answer(BaseModel):
+    error: str = ""
+    reason: str = ""
+    head: str | None = None
+    references: dict[str, str] = {}
+
+
+async def _run(order: Mapping[str, object], timeout_s: float) -> _Answer:
+    command = [sys.executable, "-I", "-m", _CHILD]
+    with anyio.move_on_after(timeout_s):
+        # Cancelling kills the process. What it must know comes by its input: a command line and
+        # an environment can be read by others.
+        done = await anyio.run_process(
+            command, input=orjson.dumps(order), env={}, cwd="/", check=False
+        )
+        try:
+            return _Answer.model_validate_json(done.stdout)
+        except ValidationError:
+            return _Answer(error="died", reason=f"it ended with {done.returncode}")
+    raise Timeout("the repository was not copied in time", timeout_s=timeout_s)
+
+
+def _fail(answer: _Answer, host: str) -> NoReturn:
+    if answer.error == "auth":
+        raise UpstreamError(
+            f"{host!r} refused the credentials, or needs some",
+            host=host,
+            reason="credentials_refused",
+            retryable=False,
+        )
+    raise UpstreamError(f"the repository was not copied: {answer.reason}", host=host)

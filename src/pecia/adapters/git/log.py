@@ -1,0 +1,139 @@
+"""Who changed what, newest first, through renames. Blocking."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pygit2
+from pygit2.enums import DeltaStatus, SortMode
+
+from pecia.adapters.git.model import Commit, Kind, Step, checked_path
+from pecia.adapters.git.opening import told
+from pecia.adapters.git.tree import Oid, entry_at, size_of
+
+# Comparing everything with everything is for small commits of small files.
+_MAX_RENAMES = 200
+_MAX_COMPARED_BYTES = 1_000_000
+
+
+def commits(repository: pygit2.Repository, tips: Iterable[Oid]) -> Iterator[pygit2.Commit]:
+    """Every commit that a tip leads to, each before its parents."""
+    walker: pygit2.Walker | None = None
+    for tip in dict.fromkeys(tips):
+        if walker is None:
+            walker = repository.walk(tip, SortMode.TOPOLOGICAL | SortMode.TIME)
+        else:
+            walker.push(tip)
+    if walker is not None:
+        yield from walker
+
+
+def steps(
+    repository: pygit2.Repository, tips: Iterable[Oid], path: str, max_commits: int
+) -> Iterator[Step | None]:
+    """The life of one file. None says that there are more commits than were looked at."""
+    tips = list(tips)
+    trail = _Trail(repository)
+    for tip in tips:
+        trail.want(tip, checked_path(path))
+    for number, commit in enumerate(commits(repository, tips)):
+        if number == max_commits:
+            yield None
+            return
+        yield from trail.visit(commit)
+        if trail.ended:
+            return
+
+
+def last_touched(
+    repository: pygit2.Repository, tip: pygit2.Commit, max_commits: int
+) -> dict[str, Commit]:
+    """For each file of this commit the commit that last changed it, where history tells.
+
+    It does not at the edge of a shallow clone, where every file looks new.
+    """
+    found: dict[str, Commit] = {}
+    edge = _shallow_edge(repository)
+    for number, commit in enumerate(commits(repository, [tip.id])):
+        if number == max_commits:
+            break
+        # What a merge brings in was changed on one of its sides, not by the merge.
+        if str(commit.id) in edge or len(commit.parents) > 1:
+            continue
+        for path in _changed_paths(commit):
+            if path not in found:
+                found[path] = told(commit)
+    return {path: commit for path, commit in found.items() if entry_at(tip.tree, path) is not None}
+
+
+class _Trail:
+    """Which name of the file to look for in which commit, as the walk goes back."""
+
+    def __init__(self, repository: pygit2.Repository) -> None:
+        self._repository = repository
+        self._wanted: dict[Oid, set[str]] = {}
+
+    @property
+    def ended(self) -> bool:
+        return not self._wanted
+
+    def want(self, oid: Oid, path: str) -> None:
+        self._wanted.setdefault(oid, set()).add(path)
+
+    def visit(self, commit: pygit2.Commit) -> Iterator[Step]:
+        for path in sorted(self._wanted.pop(commit.id, ())):
+            step = self._step(commit, path)
+            earlier = path if step is None or step.came_from is None else step.came_from
+            for parent in commit.parent_ids:
+                self.want(parent, earlier)
+            if step is not None:
+                yield step
+
+    def _step(self, commit: pygit2.Commit, path: str) -> Step | None:
+        mine = _state(commit, path)
+        before = [_state(parent, path) for parent in commit.parents] or [None]
+        # A merge that agrees with one side changed nothing itself.
+        if mine in before:
+            return None
+        if mine is None:
+            return Step(told(commit), Kind.REMOVED, path)
+        if any(it is not None for it in before):
+            return Step(told(commit), Kind.CHANGED, path)
+        old = self._old_name(commit, path)
+        return Step(told(commit), Kind.RENAMED if old else Kind.ADDED, path, old)
+
+    def _old_name(self, commit: pygit2.Commit, path: str) -> str | None:
+        if not commit.parents:
+            return None
+        diff = commit.parents[0].tree.diff_to_tree(commit.tree)
+        new = entry_at(commit.tree, path)
+        gone = [it.old_file for it in diff.deltas if it.status == DeltaStatus.DELETED]
+        same = [it.path for it in gone if new is not None and it.id == new.id]
+        if same:
+            return same[0]
+        if not gone or len(diff) > _MAX_RENAMES or not self._is_comparable(diff):
+            return None
+        diff.find_similar(rename_limit=_MAX_RENAMES)
+        renamed = (it for it in diff.deltas if it.status == DeltaStatus.RENAMED)
+        return next((it.old_file.path for it in renamed if it.new_file.path == path), None)
+
+    def _is_comparable(self, diff: pygit2.Diff) -> bool:
+        sides = (side for delta in diff.deltas for side in (delta.old_file, delta.new_file))
+        present = (it.id for it in sides if it.id in self._repository)
+        return all(size_of(self._repository, it) <= _MAX_COMPARED_BYTES for it in present)
+
+
+def _state(commit: pygit2.Commit, path: str) -> tuple[Oid, int] | None:
+    entry = entry_at(commit.tree, path)
+    return None if entry is None else (entry.id, int(entry.filemode))
+
+
+def _changed_paths(commit: pygit2.Commit) -> list[str]:
+    before = commit.parents[0].tree if commit.parents else None
+    diff = before.diff_to_tree(commit.tree) if before else commit.tree.diff_to_tree(swap=True)
+    return [it.new_file.path for it in diff.deltas if it.status != DeltaStatus.DELETED]
+
+
+def _shallow_edge(repository: pygit2.Repository) -> frozenset[str]:
+    if not repository.is_shallow:
+        return frozenset()
+    return frozenset((Path(repository.path) / "shallow").read_text(encoding="ascii").split())

@@ -1,0 +1,201 @@
+"""A git repository without blocking: any one to read, and a bare one of ours to write.
+
+Each call opens the repository anew in a thread, so that no handle is shared between threads and
+none outlives a purge. It never runs a program, a hook or a filter.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+
+import anyio
+import pygit2
+from anyio.to_thread import run_sync
+from pygit2.enums import ReferenceType
+
+from pecia.adapters.git import diff, log, purge, tree, write
+from pecia.adapters.git.model import (
+    Commit,
+    Draft,
+    FileDiff,
+    Listing,
+    Purged,
+    Signature,
+    Step,
+)
+from pecia.adapters.git.opening import found_commit, opened, told
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How much is read of a repository, which may have been made to hurt."""
+
+    entries: int = 1_000_000
+    file_bytes: int = 100_000_000
+    diff_bytes: int = 5_000_000
+    commits: int = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Steps of a history, newest first."""
+
+    steps: tuple[Step, ...]
+    has_more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """Commits, newest first."""
+
+    commits: tuple[Commit, ...]
+    has_more: bool
+
+
+class Repository:
+    """A repository to read: ours, a clone, or a folder somebody works in."""
+
+    def __init__(self, place: Path, bounds: Bounds | None = None) -> None:
+        self.place = place
+        self.bounds = bounds or Bounds()
+
+    async def commit(self, ref: str) -> Commit:
+        """The commit that a branch, tag, reference or id names."""
+        return await self._with(lambda repository: told(found_commit(repository, ref)))
+
+    async def references(self, prefix: str = "refs/") -> Mapping[str, str]:
+        """The references under a prefix, and the id that each names."""
+        return await self._with(lambda repository: _references(repository, prefix))
+
+    async def tree(self, ref: str) -> Listing:
+        """Every file of a commit with its mode, id and size."""
+
+        def list_all(repository: pygit2.Repository) -> Listing:
+            commit = found_commit(repository, ref)
+            return tree.listing(repository, commit, self.bounds.entries)
+
+        return await self._with(list_all)
+
+    async def read(self, ref: str, path: str) -> bytes:
+        """One file as of a commit."""
+
+        def read_one(repository: pygit2.Repository) -> bytes:
+            commit = found_commit(repository, ref)
+            return tree.read(repository, commit, path, self.bounds.file_bytes)
+
+        return await self._with(read_one)
+
+    async def log(self, refs: Sequence[str], *, limit: int = 50, offset: int = 0) -> Log:
+        """What led to any of these references."""
+
+        def walk(repository: pygit2.Repository) -> Log:
+            tips = [found_commit(repository, ref).id for ref in refs]
+            found = list(islice(log.commits(repository, tips), offset, offset + limit + 1))
+            return Log(tuple(told(commit) for commit in found[:limit]), len(found) > limit)
+
+        return await self._with(walk)
+
+    async def history(
+        self, refs: Sequence[str], path: str, *, limit: int = 50, offset: int = 0
+    ) -> Page:
+        """The life of one file on these references, through renames."""
+
+        def walk(repository: pygit2.Repository) -> Page:
+            tips = [found_commit(repository, ref).id for ref in refs]
+            steps = log.steps(repository, tips, path, self.bounds.commits)
+            found = list(islice(steps, offset, offset + limit + 1))
+            shown = tuple(step for step in found[:limit] if step is not None)
+            return Page(shown, len(found) > limit or None in found)
+
+        return await self._with(walk)
+
+    async def last_touched(self, ref: str) -> Mapping[str, Commit]:
+        """For each file of a commit who changed it last, where the history reaches that far."""
+
+        def walk(repository: pygit2.Repository) -> Mapping[str, Commit]:
+            tip = found_commit(repository, ref)
+            return log.last_touched(repository, tip, self.bounds.commits)
+
+        return await self._with(walk)
+
+    async def diff(
+        self, old: str | None, new: str, *, path: str | None = None
+    ) -> tuple[FileDiff, ...]:
+        """What the newer commit changed; without an older one, everything is new."""
+
+        def compare(repository: pygit2.Repository) -> tuple[FileDiff, ...]:
+            before = None if old is None else found_commit(repository, old)
+            after = found_commit(repository, new)
+            limit = self.bounds.diff_bytes
+            return tuple(diff.differences(repository, before, after, path=path, max_bytes=limit))
+
+        return await self._with(compare)
+
+    async def _with(self, work: Callable[[pygit2.Repository], T]) -> T:
+        return await run_sync(_in_repository, self.place, work)
+
+
+class History(Repository):
+    """A bare repository of ours beside the content. One writer at a time; one process owns it."""
+
+    def __init__(self, place: Path, bounds: Bounds | None = None) -> None:
+        super().__init__(place, bounds)
+        self._writing = anyio.Lock()
+
+    @classmethod
+    async def open(cls, place: Path, *, branch: str = "main") -> "History":
+        """The history at this place, made when there is none."""
+        await run_sync(write.made, place, branch)
+        return cls(place)
+
+    async def record(self, draft: Draft) -> Commit | None:
+        """Commit a draft. None says that it changed nothing."""
+        return await self._write(lambda repository: write.recorded(repository, draft))
+
+    async def tag(
+        self, name: str, ref: str, *, message: str = "", tagger: Signature | None = None
+    ) -> None:
+        """Name a commit for good; with a message and a tagger the tag is a record of its own."""
+        await self._write(lambda repository: write.tagged(repository, name, ref, message, tagger))
+
+    async def point(self, reference: str, ref: str | None) -> None:
+        """Make a reference name a commit, or remove it."""
+        await self._write(lambda repository: write.pointed(repository, reference, ref))
+
+    async def purge(
+        self, paths: Iterable[str], *, reword: Callable[[str], str] | None = None
+    ) -> Purged:
+        """Take paths out of all history and leave no byte of them in the repository."""
+        async with self._writing:
+            return await run_sync(purge.purge, self.place, list(paths), reword or _as_it_is)
+
+    async def compact(self) -> None:
+        """Pack what counts and drop what nothing leads to."""
+        async with self._writing:
+            await run_sync(purge.compact, self.place)
+
+    async def _write(self, work: Callable[[pygit2.Repository], T]) -> T:
+        async with self._writing:
+            return await self._with(work)
+
+
+def _in_repository(place: Path, work: Callable[[pygit2.Repository], T]) -> T:
+    with opened(place) as repository:
+        return work(repository)
+
+
+def _references(repository: pygit2.Repository, prefix: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name in repository.references:
+        reference = repository.references[name]
+        if name.startswith(prefix) and reference.type == ReferenceType.DIRECT:
+            found[name] = str(reference.target)
+    return found
+
+
+def _as_it_is(message: str) -> str:
+    return message

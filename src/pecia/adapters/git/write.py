@@ -1,0 +1,68 @@
+"""What a history of ours is made of: commits, tags, references. Blocking."""
+
+from pathlib import Path
+
+import pygit2
+from pygit2.enums import ObjectType
+
+from pecia.adapters.git.model import Commit, Draft, Signature
+from pecia.adapters.git.opening import found_commit, settle, signed, told
+from pecia.adapters.git.tree import grafted
+from pecia.kernel.errors import Conflict, InvalidFormat, NotFound
+
+
+def made(place: Path, branch: str) -> None:
+    settle()
+    if not (place / "HEAD").exists():
+        pygit2.init_repository(str(place), bare=True, initial_head=branch)
+
+
+def recorded(repository: pygit2.Repository, draft: Draft) -> Commit | None:
+    _check_reference(draft.ref)
+    tip = repository.references.get(draft.ref)
+    names = draft.parents if draft.parents is not None else ([str(tip.target)] if tip else [])
+    parents = [found_commit(repository, name) for name in names]
+    base = parents[0].tree if parents else None
+    new = grafted(repository, base, draft.changes)
+    if not draft.kept and base is not None and len(parents) == 1 and new == base.id:
+        return None
+    author = signed(draft.author, field="author")
+    committer = signed(draft.committer, field="committer") if draft.committer else author
+    message = draft.full_message()
+    ids = [parent.id for parent in parents]
+    try:
+        oid = repository.create_commit(draft.ref, author, committer, message, new, ids)
+    except pygit2.GitError as error:
+        raise Conflict(f"{draft.ref!r} is not where the draft starts from: {error}") from None
+    return told(repository[oid].peel(pygit2.Commit))
+
+
+def tagged(
+    repository: pygit2.Repository, name: str, ref: str, message: str, tagger: Signature | None
+) -> None:
+    reference = _check_reference(f"refs/tags/{name}")
+    if reference in repository.references:
+        raise Conflict(f"there is a tag {name!r} already")
+    target = found_commit(repository, ref)
+    if tagger is None:
+        repository.references.create(reference, target.id)
+    else:
+        by = signed(tagger, field="tagger")
+        repository.create_tag(name, target.id, ObjectType.COMMIT, by, message)
+
+
+def pointed(repository: pygit2.Repository, reference: str, ref: str | None) -> None:
+    _check_reference(reference)
+    if ref is not None:
+        target = found_commit(repository, ref)
+        repository.references.create(reference, target.id, force=True)
+    elif reference in repository.references:
+        repository.references.delete(reference)
+    else:
+        raise NotFound(f"there is no reference {reference!r}")
+
+
+def _check_reference(name: str) -> str:
+    if not name.startswith("refs/") or not pygit2.reference_is_valid_name(name):
+        raise InvalidFormat(f"{name!r} is not a reference", field="ref")
+    return name

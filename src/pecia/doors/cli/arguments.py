@@ -1,0 +1,244 @@
+"""Words of a command line as the arguments of a tool, by the tool's JSON Schema. Pure.
+
+What the schema forbids (ranges, lengths) is the tool's to refuse: here a word only gets its type.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, cast
+
+from pecia.kernel.errors import InvalidFormat, InvalidInput, Json, MissingField
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_TRUTH: Mapping[str, bool] = {"true": True, "yes": True, "false": False, "no": False}
+# Most special first: a word is a string only when it is nothing else that the schema allows.
+_ORDER = ("integer", "number", "boolean", "null", "enum", "object", "array", "string")
+
+
+def arguments(
+    words: Sequence[str],
+    schema: Mapping[str, Any],
+    *,
+    positional: Sequence[str] = (),
+    given: Mapping[str, Json] | None = None,
+) -> dict[str, Json]:
+    """What these words mean to a tool of that schema.
+
+    `--name value`, `--name=value`, `--flag`, `--no-flag`; a list by repeating its flag; an object
+    as JSON. Words without a flag fill `positional`, in order; the last of them takes the rest when
+    it is a list. `given` are arguments that came otherwise, and that no word may give again.
+    """
+    reading = _Reading(Shape(schema), tuple(positional), dict(given or {}))
+    reading.take(words)
+    return reading.found
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The properties of a tool's input."""
+
+    schema: Mapping[str, Any]
+
+    @property
+    def properties(self) -> Mapping[str, Any]:
+        return self.schema.get("properties", {})
+
+    def name_of(self, flag: str) -> str | None:
+        """The argument a flag names; dashes are as good as underscores."""
+        if flag in self.properties:
+            return flag
+        by_dashes = {name.replace("_", "-"): name for name in self.properties}
+        return by_dashes.get(flag.replace("_", "-"))
+
+    def branches(self, name: str) -> dict[str, Mapping[str, Any]]:
+        """The kinds of value an argument may have, each with its schema."""
+        return dict(self._branches(self.properties[name]))
+
+    def items(self, name: str) -> dict[str, Mapping[str, Any]]:
+        """The same for the items of a list."""
+        array = self.branches(name)["array"]
+        return dict(self._branches(array.get("items", {"type": "string"})))
+
+    def _branches(self, node: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        node = self._resolved(node)
+        for choice in (*node.get("anyOf", ()), *node.get("oneOf", ())):
+            yield from self._branches(choice)
+        if "enum" in node or "const" in node:
+            yield "enum", node
+            return
+        kinds = node.get("type", () if "anyOf" in node or "oneOf" in node else "string")
+        for kind in [kinds] if isinstance(kinds, str) else kinds:
+            yield kind, node
+
+    def _resolved(self, node: Mapping[str, Any]) -> Mapping[str, Any]:
+        name = str(node.get("$ref", "")).removeprefix("#/$defs/")
+        return self.schema["$defs"][name] if name else node
+
+
+@dataclass(slots=True)
+class _Reading:
+    shape: Shape
+    positional: tuple[str, ...]
+    found: dict[str, Json]
+    taken: set[str] = field(default_factory=set[str])
+
+    def take(self, words: Sequence[str]) -> None:
+        waiting = list(words)
+        while waiting:
+            word = waiting.pop(0)
+            _refuse_unreadable(word)
+            if word == "--":
+                for it in waiting:
+                    self._place(it)
+                return
+            if word.startswith("--"):
+                self._flag(word[2:], waiting)
+            else:
+                self._place(word)
+
+    def _flag(self, flag: str, waiting: list[str]) -> None:
+        flag, has_value, value = flag.partition("=")
+        name = self.shape.name_of(flag)
+        if name is None and not has_value and self._is_negated(flag):
+            self._set(self.shape.name_of(flag[3:]) or "", False)
+            return
+        if name is None:
+            raise self._unknown(flag)
+        if has_value:
+            self._give(name, value)
+        elif "boolean" in self.shape.branches(name):
+            self._set(name, _TRUTH[waiting.pop(0)] if waiting[:1] and waiting[0] in _TRUTH else True)
+        elif not waiting or waiting[0].startswith("--"):
+            raise MissingField(f"--{flag} needs a value", field=name)
+        else:
+            self._give(name, waiting.pop(0))
+
+    def _is_negated(self, flag: str) -> bool:
+        name = self.shape.name_of(flag[3:]) if flag.startswith("no-") else None
+        return name is not None and "boolean" in self.shape.branches(name)
+
+    def _place(self, word: str) -> None:
+        for name in self.positional:
+            if name not in self.taken:
+                self._give(name, word)
+                return
+        last = self.positional[-1] if self.positional else None
+        if last is None or "array" not in self.shape.branches(last):
+            raise InvalidInput(
+                f"{word!r} belongs to no argument; name it with --", field="arguments", got=word
+            )
+        self._give(last, word)
+
+    def _give(self, name: str, word: str) -> None:
+        _refuse_unreadable(word)
+        branches = self.shape.branches(name)
+        if "array" not in branches:
+            self._set(name, converted(name, word, branches))
+            return
+        item = converted(name, word, self.shape.items(name))
+        if name in self.taken:
+            cast(list[Json], self.found[name]).append(item)
+        else:
+            self._set(name, [item])
+
+    def _set(self, name: str, value: Json) -> None:
+        if name in self.found:
+            raise InvalidInput(f"{name} is given twice", field=name)
+        self.found[name] = value
+        self.taken.add(name)
+
+    def _unknown(self, flag: str) -> InvalidInput:
+        known = sorted(name.replace("_", "-") for name in self.shape.properties)
+        near = get_close_matches(flag.replace("_", "-"), known, n=1)
+        meant = f"; did you mean --{near[0]}?" if near else ""
+        return InvalidInput(
+            f"--{flag} is not an argument of this tool{meant}",
+            field=flag,
+            expected=[f"--{it}" for it in known],
+            got=f"--{flag}",
+        )
+
+
+def converted(name: str, word: str, branches: Mapping[str, Mapping[str, Any]]) -> Json:
+    """The word as the most special kind of value that it can be."""
+    for kind in sorted(branches, key=_ORDER.index):
+        value = _as(kind, word, branches[kind])
+        if value is not _NOT_THAT:
+            return cast(Json, value)
+    wanted = " or ".join(kind_name(kind, branches[kind]) for kind in branches)
+    raise InvalidInput(
+        f"{name} must be {wanted}; got {word!r}", field=name, expected=wanted, got=word
+    )
+
+
+def kind_name(kind: str, node: Mapping[str, Any]) -> str:
+    """A kind of value in words."""
+    if kind == "enum":
+        return "|".join(map(str, _choices(node)))
+    return {"object": "JSON object", "array": "list"}.get(kind, kind)
+
+
+def json_object(text: str, *, field: str) -> dict[str, Json]:
+    """A JSON object given as text."""
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise InvalidFormat(f"{field} is not JSON: {error}", field=field) from None
+    if not isinstance(value, dict):
+        raise InvalidInput(f"{field} must be a JSON object", field=field, expected="object")
+    return cast(dict[str, Json], value)
+
+
+_NOT_THAT = object()
+
+
+def _as(kind: str, word: str, node: Mapping[str, Any]) -> object:
+    match kind:
+        case "integer":
+            return int(word) if _INTEGER.fullmatch(word) else _NOT_THAT
+        case "number":
+            return _number(word)
+        case "boolean":
+            return _TRUTH.get(word, _NOT_THAT)
+        case "null":
+            return None if word == "null" else _NOT_THAT
+        case "enum":
+            return next((it for it in _choices(node) if str(it) == word), _NOT_THAT)
+        case "object" | "array":
+            return _document(word, dict if kind == "object" else list)
+        case _:
+            return word
+
+
+def _number(word: str) -> object:
+    try:
+        value = float(word)
+    except ValueError:
+        return _NOT_THAT
+    # JSON has no infinity and no "not a number".
+    return value if value - value == 0 else _NOT_THAT
+
+
+def _document(word: str, kind: type) -> object:
+    try:
+        value = json.loads(word)
+    except ValueError:
+        return _NOT_THAT
+    return value if isinstance(value, kind) else _NOT_THAT
+
+
+def _choices(node: Mapping[str, Any]) -> list[Any]:
+    return node["enum"] if "enum" in node else [node["const"]]
+
+
+def _refuse_unreadable(word: str) -> None:
+    """A word that is no UTF-8 cannot be sent as JSON."""
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        raise InvalidFormat(
+            f"{ascii(word)} is not UTF-8", field="arguments", got=ascii(word)
+        ) from None

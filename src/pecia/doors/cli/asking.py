@@ -1,0 +1,96 @@
+"""One tool run from a shell: words in, the tool's answer out. The same for every command."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import typer
+
+from pecia.doors.cli.arguments import arguments, json_object
+from pecia.doors.cli.describe import tool_document, tool_help
+from pecia.doors.cli.reach import Tools, described, found_tool, reached
+from pecia.doors.cli.render import show
+from pecia.doors.cli.terminal import FAILED, Misuse, Terminal
+from pecia.kernel.errors import BadArgument, Json, MissingField
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Which tool, under which words, and how its answer is shown."""
+
+    tool: str
+    command: str
+    positional: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    fixed: Mapping[str, Json] = field(default_factory=dict[str, Json])
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What follows a tool's name, with our own two words taken out."""
+
+    rest: tuple[str, ...]
+    document: str | None = None
+    wants_help: bool = False
+
+
+def run_tool(terminal: Terminal, ask: Ask, words: Sequence[str]) -> None:
+    """Call the tool and show what it gave; or show what it takes."""
+    split = split_words(words)
+    if split.wants_help:
+        show_help(terminal, ask)
+        return
+    with reached(terminal) as tools:
+        outcome = _called(tools, ask, split)
+    terminal.give(
+        outcome.document, lambda it: show(it, outcome.document, columns=ask.columns)
+    )
+    if outcome.is_error:
+        raise typer.Exit(FAILED)
+
+
+def show_help(terminal: Terminal, ask: Ask) -> None:
+    """What the tool takes, from its schema. Opens no database."""
+    with described(terminal) as tools:
+        tool = found_tool(tools, ask.tool)
+    text = tool_help(tool, ask.command, ask.positional)
+    terminal.give(tool_document(tool), lambda it: it.line(text))
+
+
+def split_words(words: Sequence[str]) -> Words:
+    """Take `--args` and `--help` out of the words. After `--` nothing is ours."""
+    rest: list[str] = []
+    document: str | None = None
+    waiting = list(words)
+    while waiting:
+        word = waiting.pop(0)
+        if word == "--help":
+            return Words((), wants_help=True)
+        if word == "--":
+            rest += [word, *waiting]
+            break
+        if word == "--args" and not waiting:
+            raise Misuse(MissingField("--args needs a JSON object, or - for stdin", field="args"))
+        if word == "--args":
+            document = waiting.pop(0)
+        elif word.startswith("--args="):
+            document = word.removeprefix("--args=")
+        else:
+            rest.append(word)
+    return Words(tuple(rest), document)
+
+
+def _called(tools: Tools, ask: Ask, words: Words):
+    tool = found_tool(tools.listing(), ask.tool)
+    try:
+        given = {**ask.fixed, **_document(words.document)}
+        taken = arguments(words.rest, tool.schema, positional=ask.positional, given=given)
+    except BadArgument as error:
+        raise Misuse(error, hint=f"{ask.command} --help") from None
+    return tools.call(tool, taken)
+
+
+def _document(text: str | None) -> dict[str, Json]:
+    if text is None:
+        return {}
+    return json_object(sys.stdin.read() if text == "-" else text, field="args")

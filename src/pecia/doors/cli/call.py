@@ -1,0 +1,45 @@
+"""`pecia call`: any tool from a shell."""
+
+import typer
+
+from pecia.doors.cli.asking import Ask, run_tool
+from pecia.doors.cli.describe import tool_document
+from pecia.doors.cli.reach import described
+from pecia.doors.cli.render import show_rows
+from pecia.doors.cli.terminal import Terminal, terminal_of
+
+RAW = {"ignore_unknown_options": True, "allow_extra_args": True, "allow_interspersed_args": False}
+"""How a command takes words that only its tool understands."""
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command(context_settings=RAW)(call)
+
+
+def call(
+    ctx: typer.Context,
+    list_tools: bool = typer.Option(False, "--list", help="List the tools instead."),
+) -> None:
+    """Call any tool: pecia call TOOL --name value …
+
+    TOOL is a full (lake.list_files), prefixed (lake__list_files) or bare name. `pecia call TOOL
+    --help` shows its arguments. A list is given by repeating its flag, an object as JSON, and all
+    arguments at once with --args JSON, or --args - from stdin.
+    """
+    terminal = terminal_of(ctx)
+    if list_tools:
+        show_tools(terminal)
+    elif not ctx.args:
+        terminal.say(ctx.get_help())
+        raise typer.Exit(2)
+    else:
+        tool, *words = ctx.args
+        run_tool(terminal, Ask(tool, f"pecia call {tool}"), words)
+
+
+def show_tools(terminal: Terminal) -> None:
+    """Every tool, one a line."""
+    with described(terminal) as tools:
+        found = sorted(tools, key=lambda it: it.full_name)
+    rows = [{"tool": it.full_name, "description": it.description} for it in found]
+    terminal.give([tool_document(it) for it in found], lambda it: show_rows(it, rows))

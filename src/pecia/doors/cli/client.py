@@ -1,0 +1,105 @@
+"""Asks a running server, over HTTP. It renders nothing and retries nothing."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Any, cast
+from urllib.parse import quote, urlsplit
+
+from pecia.kernel.errors import InternalError, Json, PeciaError, Unavailable, every_error
+
+HEALTH_LIMIT_S = 2.0
+CALL_LIMIT_S = 330.0
+"""Longer than the longest deadline a server gives a call: the server's own refusal says more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What a server said, whatever it was."""
+
+    status: int
+    body: bytes
+
+    def json(self) -> Any:
+        try:
+            return json.loads(self.body)
+        except ValueError:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server at an address, perhaps."""
+
+    url: str
+    token: str | None = None
+
+    def health(self, *, limit_s: float = HEALTH_LIMIT_S) -> Mapping[str, Any] | None:
+        """What it says of itself; None when nobody answers there, or somebody else does."""
+        try:
+            answer = self.ask("GET", "/healthz", limit_s=limit_s)
+        except PeciaError:
+            return None
+        found = answer.json()
+        return cast(Mapping[str, Any], found) if isinstance(found, dict) else None
+
+    def interface(self) -> Mapping[str, Any]:
+        """The interface of the server, as its OpenAPI document."""
+        return cast(Mapping[str, Any], self._document(self.ask("GET", "/api/v1/openapi.json")))
+
+    def call(self, room: str, tool: str, arguments: Mapping[str, Json]) -> Json:
+        """Run a tool there. A refusal is raised here as it was raised there."""
+        path = f"/api/v1/{quote(room, safe='')}/{quote(tool, safe='')}"
+        return cast(Json, self._document(self.ask("POST", path, arguments)))
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Json] | None = None,
+        *,
+        limit_s: float = CALL_LIMIT_S,
+    ) -> Answered:
+        """One request, one answer, within the limit."""
+        where = urlsplit(self.url)
+        kind = HTTPSConnection if where.scheme == "https" else HTTPConnection
+        connection = kind(where.hostname or "", where.port, timeout=limit_s)
+        data = None if body is None else json.dumps(body).encode()
+        try:
+            connection.request(method, path, data, self._headers())
+            answer = connection.getresponse()
+            return Answered(answer.status, answer.read())
+        except (OSError, HTTPException) as error:
+            raise Unavailable(f"no answer from {self.url}: {error}", url=self.url) from error
+        finally:
+            connection.close()
+
+    def _headers(self) -> dict[str, str]:
+        headers = {"content-type": "application/json", "accept": "application/json"}
+        return headers | ({"authorization": f"Bearer {self.token}"} if self.token else {})
+
+    def _document(self, answer: Answered) -> Any:
+        found = answer.json()
+        if answer.status < 400:
+            return found
+        raise raised(found) or InternalError(f"{self.url} answered {answer.status}")
+
+
+def raised(document: Any) -> PeciaError | None:
+    """The error that a document of a server tells of, as the class it had there."""
+    told = cast(Any, document).get("error") if isinstance(document, dict) else None
+    if not isinstance(told, dict):
+        return None
+    facts = dict(cast(Mapping[str, Any], told))
+    kind = _class_of(str(facts.pop("code", "")))
+    message = str(facts.pop("message", "refused"))
+    facts.pop("retryable", None)
+    error = kind.__new__(kind)
+    # Not through its own constructor, which may want facts that this server did not send.
+    PeciaError.__init__(error, message, **facts)
+    return error
+
+
+def _class_of(code: str) -> type[PeciaError]:
+    return next((it for it in every_error() if it.code.name == code), InternalError)

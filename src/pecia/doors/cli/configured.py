@@ -1,0 +1,52 @@
+"""The settings of one run of a command: flags, environment and the two files, read once."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pecia.doors.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    from pecia.kernel.settings.layers import Flag
+    from pecia.kernel.settings.load import Settings
+
+# Read by commands themselves: it says who asks, and not how the server behaves.
+TOKEN = "PECIA_TOKEN"
+
+
+def settled(
+    flags: "Mapping[str, Flag] | None" = None,
+    *,
+    folder: Path | None = None,
+    config: Path | None = None,
+) -> "Settings":
+    """Every setting, as it holds in that folder. A file named with --config stands for the user's."""
+    from pecia.app.rooms import SETTINGS
+    from pecia.kernel.settings.discover import find_project_file, find_user_file
+    from pecia.kernel.settings.load import load
+
+    return load(
+        SETTINGS,
+        flags=flags or {},
+        environ={name: value for name, value in environ().items() if name != TOKEN},
+        project_file=find_project_file(folder or Path.cwd(), home=Path.home()),
+        user_file=config or find_user_file(),
+    )
+
+
+def environ() -> Mapping[str, str]:
+    """The environment of this process."""
+    from pecia.kernel.settings.environment import environment
+
+    return environment()
+
+
+def token() -> str | None:
+    """The token of the person at the keyboard, if one is set."""
+    return environ().get(TOKEN) or None
+
+
+def warn(terminal: Terminal, settings: "Settings") -> None:
+    """Say what is odd about the settings."""
+    for warning in settings.warnings:
+        terminal.say(f"warning: {warning}")

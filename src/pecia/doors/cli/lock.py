@@ -1,0 +1,129 @@
+"""The lock files that say where a server is: one in the home, one in every folder it serves.
+
+A lock is a note, not a proof. Whether the server lives is asked of the server, and who may serve a
+home is settled by the operating system, through a file that the serving process keeps locked.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, cast
+
+from pecia.kernel.errors import Conflict, Json
+
+NAME = "server.lock"
+CLAIM = "serving.lock"
+PROJECT_FOLDER = ".pecia"
+
+# What belongs to one machine, and to no repository that the folder may be in.
+IGNORED = "# Written by Pecia: what belongs to this machine.\nserver.lock\nui.lock\ncache/\n"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLock:
+    """Where a server is, and which one."""
+
+    url: str
+    port: int
+    pid: int
+    version: str
+    home: str
+    instance: str
+    started_at: str
+
+    def as_json(self) -> dict[str, Json]:
+        return asdict(self)
+
+
+def home_lock(home: Path) -> Path:
+    """Where the server of a home says that it is."""
+    return home / NAME
+
+
+def folder_lock(folder: Path) -> Path:
+    """Where a folder says which server serves it."""
+    return folder / PROJECT_FOLDER / NAME
+
+
+def read_lock(path: Path) -> ServerLock | None:
+    """What a lock says; None where there is none, or none that can be read."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    if not isinstance(found, dict):
+        return None
+    facts = cast(dict[str, Any], found)
+    try:
+        return ServerLock(**{it.name: facts[it.name] for it in fields(ServerLock)})
+    except KeyError:
+        return None
+
+
+def write_lock(path: Path, lock: ServerLock) -> None:
+    """Write a lock whole, readable by its owner alone."""
+    # Here, because the package of the cluster brings the database driver along.
+    from pecia.kernel.store.cluster.files import write_whole
+
+    write_whole(path, json.dumps(lock.as_json(), indent=2) + "\n")
+
+
+def write_folder_lock(folder: Path, lock: ServerLock) -> Path:
+    """The lock of a folder. Makes the project folder, and keeps git from taking the lock along."""
+    project = folder / PROJECT_FOLDER
+    if project.is_symlink():
+        # In a folder that somebody cloned it may lead anywhere.
+        raise Conflict(f"{project} is a symbolic link, and nothing is written through one")
+    project.mkdir(exist_ok=True)
+    ignore = project / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text(IGNORED, encoding="utf-8")
+    write_lock(folder_lock(folder), lock)
+    return folder_lock(folder)
+
+
+def remove_lock(path: Path, *, instance: str | None = None) -> bool:
+    """Remove a lock, if it is there, and if it is that instance's. Says whether it was."""
+    if instance is not None:
+        found = read_lock(path)
+        if found is None or found.instance != instance:
+            return False
+    try:
+        path.unlink()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+@contextmanager
+def claimed(home: Path) -> Generator[bool]:
+    """Whether this process is now the one that may serve the home, until the block ends."""
+    handle = os.open(home / CLAIM, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        yield _take(handle)
+    finally:
+        os.close(handle)
+
+
+def is_claimed(home: Path) -> bool:
+    """Whether some process serves the home, or is about to. Leaves nothing behind."""
+    try:
+        handle = os.open(home / CLAIM, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        return not _take(handle)
+    finally:
+        os.close(handle)
+
+
+def _take(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

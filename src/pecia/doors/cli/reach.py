@@ -1,0 +1,176 @@
+"""How a command reaches the tools: through the running server, or an App opened in this process."""
+
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pecia.doors.cli.client import Server
+from pecia.doors.cli.configured import settled, token
+from pecia.doors.cli.find import running
+from pecia.doors.cli.terminal import Terminal
+from pecia.kernel.errors import Json, ToolNotFound
+
+if TYPE_CHECKING:
+    from anyio.from_thread import BlockingPortal
+
+    from pecia.app.app import App
+    from pecia.kernel.settings.load import Settings
+    from pecia.kernel.tool.model import AnyTool
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFacts:
+    """What the command line needs to know of a tool."""
+
+    room: str
+    name: str
+    full_name: str
+    description: str
+    schema: Mapping[str, Any]
+    scope: str = ""
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """Full, prefixed and bare."""
+        return self.full_name, f"{self.room}__{self.name}", self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a tool gave. An upstream's own failure is an answer too, marked as one."""
+
+    document: Json
+    is_error: bool = False
+
+
+class Tools(Protocol):
+    """Some place where tools can be listed and called."""
+
+    def listing(self) -> Sequence[ToolFacts]: ...
+
+    def call(self, tool: ToolFacts, arguments: Mapping[str, Json]) -> Outcome: ...
+
+
+@contextmanager
+def reached(terminal: Terminal, settings: "Settings | None" = None) -> Generator[Tools]:
+    """The tools of this home: of its server when one runs, else of an App opened for the purpose."""
+    settings = settings or settled()
+    if found := running(settings.kernel.home):
+        yield ServedTools(Server(found.lock.url, token()))
+        return
+    with opened(terminal, settings) as tools:
+        yield tools
+
+
+@contextmanager
+def opened(terminal: Terminal, settings: "Settings") -> Generator["OwnTools"]:
+    """The tools of an App in this process."""
+    from anyio.from_thread import start_blocking_portal
+
+    from pecia.app.app import open_app
+    from pecia.doors.cli.opening import fetching
+
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(
+            open_app(settings, fetch=fetching(settings.kernel), report=terminal.say)
+        ) as app,
+    ):
+        yield OwnTools(portal, app)
+
+
+@contextmanager
+def described(terminal: Terminal, settings: "Settings | None" = None) -> Generator[list[ToolFacts]]:
+    """What tools there are: asked of the running server, else read off the rooms.
+
+    The rooms are built over a store that is never opened, so that asking for help starts nothing.
+    """
+    settings = settings or settled()
+    if found := running(settings.kernel.home):
+        yield ServedTools(Server(found.lock.url, token())).listing()
+        return
+    with TemporaryDirectory(prefix="pecia-") as folder:
+        yield _built(settings, Path(folder))
+
+
+def found_tool(tools: Sequence[ToolFacts], name: str) -> ToolFacts:
+    """The tool of that full, prefixed or bare name. A bare name that two tools have is no name."""
+    holders = [it for it in tools if name in it.names]
+    exact = [it for it in holders if it.full_name == name or len(holders) == 1]
+    if exact:
+        return exact[0]
+    if holders:
+        raise ToolNotFound(
+            f"{name} is the name of {len(holders)} tools: say which",
+            tool=name,
+            expected=[it.full_name for it in holders],
+        )
+    near = get_close_matches(name, [it for tool in tools for it in tool.names], n=1)
+    meant = f"; did you mean {near[0]}?" if near else ""
+    raise ToolNotFound(f"there is no tool {name!r}{meant}", tool=name)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTools:
+    """The tools of an App in this process."""
+
+    portal: "BlockingPortal"
+    app: "App"
+
+    def listing(self) -> list[ToolFacts]:
+        return facts_of(self.app.tools)
+
+    def call(self, tool: ToolFacts, arguments: Mapping[str, Json]) -> Outcome:
+        return self.portal.call(self._call, tool.full_name, arguments)
+
+    async def _call(self, name: str, arguments: Mapping[str, Json]) -> Outcome:
+        from pecia.app.corridor import Visit
+
+        visit = Visit("cli")
+        who = await self.app.admit(token(), visit)
+        result = await self.app.call(who, name, arguments, visit)
+        return Outcome(result.structured, result.is_error)
+
+
+@dataclass(frozen=True, slots=True)
+class ServedTools:
+    """The tools of a running server."""
+
+    server: Server
+
+    def listing(self) -> list[ToolFacts]:
+        with TemporaryDirectory(prefix="pecia-") as folder:
+            return _built(settled(), Path(folder))
+
+    def call(self, tool: ToolFacts, arguments: Mapping[str, Json]) -> Outcome:
+        return Outcome(self.server.call(tool.room, tool.name, arguments))
+
+
+def facts_of(tools: "Iterable[AnyTool]") -> list[ToolFacts]:
+    """What is shown of tools; of hidden ones nothing."""
+    from pecia.kernel.tool.validate import input_schema
+    from pecia.kernel.tool.view import full_name
+
+    return [
+        ToolFacts(
+            it.room, it.name, full_name(it), it.description, input_schema(it), it.scope.value
+        )
+        for it in tools
+        if not it.hidden
+    ]
+
+
+def _built(settings: "Settings", folder: Path) -> list[ToolFacts]:
+    from pecia.app.rooms import build_rooms
+    from pecia.kernel.secrets.keyring import Keyring
+    from pecia.kernel.store.audit import Ledger
+    from pecia.kernel.store.cluster import Logins
+    from pecia.kernel.store.store import Store
+
+    store = Store(Logins("", "", ""))
+    rooms = build_rooms(settings, store, Ledger(store, folder), Keyring.fresh())
+    return facts_of(tool for room in rooms for tool in room.tools)

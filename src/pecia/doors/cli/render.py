@@ -1,0 +1,95 @@
+"""Documents as people read them: tables on a terminal, tabs in a pipe. Changes no value."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from pecia.doors.cli.terminal import Terminal
+from pecia.kernel.errors import Json
+
+Row = Mapping[str, Json]
+
+
+def show(terminal: Terminal, document: Json, *, columns: Sequence[str] = ()) -> None:
+    """A document in the shape that fits it: rows, facts, or JSON when it is neither."""
+    if isinstance(document, dict) and (rows := _rows(document)) is not None:
+        show_rows(terminal, rows, columns)
+        if cursor := document.get("next_cursor"):
+            terminal.say(f"there is more: --cursor {cursor}")
+    elif isinstance(document, dict) and all(_is_flat(it) for it in document.values()):
+        show_facts(terminal, document)
+    elif isinstance(document, str):
+        terminal.line(document)
+    else:
+        terminal.line(json.dumps(document, ensure_ascii=False, indent=2))
+
+
+def show_rows(terminal: Terminal, rows: Sequence[Row], columns: Sequence[str] = ()) -> None:
+    """A table. An empty one says so, to the person only."""
+    if not rows:
+        terminal.say("nothing")
+        return
+    names = list(columns) or list(dict.fromkeys(name for row in rows for name in row))
+    cells = [[cell(row.get(name)) for name in names] for row in rows]
+    if terminal.is_terminal:
+        _table(terminal, names, cells)
+    else:
+        for line in (names, *cells):
+            terminal.line("\t".join(line))
+
+
+def show_facts(terminal: Terminal, facts: Row) -> None:
+    """One fact a line."""
+    width = max((len(name) for name in facts), default=0) if terminal.is_terminal else 0
+    for name, value in facts.items():
+        terminal.line(f"{name:<{width}}  {cell(value)}" if width else f"{name}\t{cell(value)}")
+
+
+def cell(value: Json) -> str:
+    """A value on one line, without anything that could drive a terminal."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list) and all(_is_scalar(it) for it in value):
+        return ", ".join(cell(it) for it in value)
+    if isinstance(value, dict | list):
+        return printable(json.dumps(value, ensure_ascii=False))
+    return printable(str(value))
+
+
+def printable(text: str) -> str:
+    """The text with every sign that is not printable written out."""
+    return "".join(it if it.isprintable() else f"\\u{ord(it):04x}" for it in text)
+
+
+def _rows(document: Mapping[str, Json]) -> list[Row] | None:
+    """The one list of objects in a document, if that is what it is about."""
+    lists = [it for it in document.values() if isinstance(it, list)]
+    rest = [value for value in document.values() if not isinstance(value, list)]
+    if len(lists) != 1 or not all(isinstance(it, dict) for it in lists[0]):
+        return None
+    if not lists[0] and len(document) > 2:
+        return None
+    return cast(list[Row], lists[0]) if all(_is_scalar(it) for it in rest) else None
+
+
+def _is_scalar(value: Json) -> bool:
+    return not isinstance(value, dict | list)
+
+
+def _is_flat(value: Json) -> bool:
+    return _is_scalar(value) or (isinstance(value, list) and all(_is_scalar(it) for it in value))
+
+
+def _table(terminal: Terminal, names: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in names:
+        table.add_column(name, overflow="fold")
+    for row in cells:
+        table.add_row(*(Text(it) for it in row))
+    Console(file=terminal.out).print(table)

@@ -1,0 +1,93 @@
+"""Commands that are a tool under a shorter name: a table, and the Typer groups made from it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import typer
+
+from pecia.doors.cli.asking import Ask, run_tool
+from pecia.doors.cli.call import RAW
+from pecia.doors.cli.terminal import terminal_of
+from pecia.kernel.errors import Json
+
+GROUPS: Mapping[str, str] = {
+    "token": "Personal access tokens of your tenant.",
+    "user": "The users of your tenant.",
+    "group": "Groups of users.",
+    "source": "Sources and who may see them.",
+    "space": "Folders of this machine that are served as wikis.",
+    "secret": "Sealed credentials of sources and upstream servers.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """One command. Words without a flag fill `positional`; a terminal shows `columns`."""
+
+    words: str
+    tool: str
+    help: str
+    positional: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    fixed: Mapping[str, Json] = field(default_factory=dict[str, Json])
+
+
+VERBS: tuple[Verb, ...] = (
+    Verb("token make", "office.make_token", "Make a token; it is shown this once.", ("label",)),
+    Verb(
+        "token list",
+        "office.list_tokens",
+        "Tokens: yours, or everybody's for an administrator.",
+        columns=("id", "user", "label", "hint", "scopes", "expires_at", "last_used_at"),
+    ),
+    Verb("token revoke", "office.revoke_token", "Revoke a token at once, for good.", ("id",)),
+    Verb("user add", "office.add_user", "Add a user.", ("name",)),
+    Verb("user list", "office.list_users", "List the users."),
+    Verb("user set", "office.set_user", "Change a user's role, status or other names.", ("name",)),
+    Verb("group add", "office.add_group", "Add a group.", ("name",)),
+    Verb("group list", "office.list_groups", "List the groups and who is in them."),
+    Verb("group remove", "office.remove_group", "Remove a group.", ("name",)),
+    Verb("group join", "office.add_member", "Put a user into a group.", ("group", "user")),
+    Verb("group leave", "office.remove_member", "Take a user out of a group.", ("group", "user")),
+    Verb("source add", "office.add_source", "Register a source.", ("source_id",)),
+    Verb("source list", "lake.list_sources", "List the sources that you may see."),
+    Verb("source set", "office.set_source", "Change or switch off a source.", ("source_id",)),
+    Verb("source remove", "office.remove_source", "Remove a source.", ("source_id",)),
+    Verb(
+        "source grant",
+        "office.grant",
+        "Give somebody a role in a source; the role null takes it away.",
+        ("source_id", "to", "role"),
+    ),
+    Verb("space add", "office.add_space", "Serve a folder as a wiki.", ("folder",)),
+    Verb("space list", "office.list_spaces", "List the folders that are served."),
+    Verb("secret list", "office.list_secrets", "List the names of the secrets."),
+    Verb("secret remove", "office.remove_secret", "Forget a secret.", ("name",)),
+    Verb(
+        "audit",
+        "office.list_audit",
+        "Who called what, when, with which outcome.",
+        columns=("at", "user", "tool", "door", "status", "code", "duration_us"),
+    ),
+)
+
+
+def add_to(app: typer.Typer) -> Mapping[str, typer.Typer]:
+    """Make every command of the table. The groups, so that others may add to them."""
+    groups = {name: typer.Typer(no_args_is_help=True, help=text) for name, text in GROUPS.items()}
+    for name, group in groups.items():
+        app.add_typer(group, name=name)
+    for verb in VERBS:
+        group, _, name = verb.words.rpartition(" ")
+        home = groups[group] if group else app
+        home.command(name, help=verb.help, context_settings=RAW, add_help_option=False)(_made(verb))
+    return groups
+
+
+def _made(verb: Verb):
+    ask = Ask(verb.tool, f"pecia {verb.words}", verb.positional, verb.columns, verb.fixed)
+
+    def run(ctx: typer.Context) -> None:
+        run_tool(terminal_of(ctx), ask, ctx.args)
+
+    return run

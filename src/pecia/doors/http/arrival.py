@@ -1,0 +1,30 @@
+"""What the front learned of a request before anybody asked who sent it. Decides nothing."""
+
+from dataclasses import dataclass
+from typing import cast
+
+from starlette.types import Scope
+
+from pecia.kernel.logs import RequestLine
+
+KEY = "pecia.arrival"
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """One request: from where, under which name of ours, and the line the log will hold."""
+
+    request_id: str
+    client_ip: str | None
+    is_local: bool
+    """From this machine, and forwarded by nobody."""
+    base_url: str
+    """Where the client reaches us, without a last slash."""
+    resource: str
+    """The path of the protected endpoint asked for, empty for the server as a whole."""
+    line: RequestLine
+
+
+def arrival_of(scope: Scope) -> Arrival:
+    """The arrival that the front put into every scope it let in."""
+    return cast(Arrival, scope[KEY])

@@ -1,0 +1,38 @@
+"""What `WWW-Authenticate` says, as RFC 6750 and RFC 9728 want it. Pure."""
+
+import re
+
+from starlette.requests import HTTPConnection
+
+from pecia.doors.http.arrival import arrival_of
+from pecia.kernel.errors import AuthRequired, Forbidden, PeciaError
+
+WELL_KNOWN = "/.well-known/oauth-protected-resource"
+
+_UNQUOTABLE = re.compile(r'[^\x20-\x21\x23-\x5b\x5d-\x7e]')
+
+
+def challenge(error: PeciaError, connection: HTTPConnection) -> dict[str, str]:
+    """The header of a 401, and of a 403 that a stronger token would mend; none for the rest."""
+    scope = error.fields.get("scope")
+    if isinstance(error, AuthRequired):
+        # A client without a token made no mistake yet, and is told of none.
+        wrong = "invalid_token" if "authorization" in connection.headers else None
+    elif isinstance(error, Forbidden) and isinstance(scope, str):
+        wrong = "insufficient_scope"
+    else:
+        return {}
+    arrival = arrival_of(connection.scope)
+    words = {
+        "error": wrong,
+        "error_description": error.message if wrong else None,
+        "scope": scope if isinstance(scope, str) else None,
+        "resource_metadata": f"{arrival.base_url}{WELL_KNOWN}{arrival.resource}",
+    }
+    said = (f'{name}="{_quotable(word)}"' for name, word in words.items() if word)
+    return {"www-authenticate": f"Bearer {', '.join(said)}"}
+
+
+def _quotable(text: str) -> str:
+    """What may stand between the quotes: RFC 6750 leaves out quotes and backslashes."""
+    return _UNQUOTABLE.sub("'", text)

@@ -1,0 +1,68 @@
+"""The one place where a failure becomes an HTTP answer. It invents no message of its own."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+
+import orjson
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
+from starlette.types import Scope
+
+from pecia.doors.http.arrival import arrival_of
+from pecia.doors.http.challenge import challenge
+from pecia.doors.http.page import page
+from pecia.kernel.errors import InternalError, PeciaError, RateLimited
+
+
+class Refused(Exception):
+    """A failure whose HTTP status says more than its code does: 405, 408, 415, 421."""
+
+    def __init__(
+        self, error: PeciaError, status: int, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(error.message)
+        self.error = error
+        self.status = status
+        self.headers = headers or {}
+
+
+def rendered(failure: Exception, scope: Scope) -> Response:
+    """Any failure as a response, JSON or a page by `Accept`; and its code noted for the log."""
+    error, status, headers = _parts(failure)
+    arrival_of(scope).line.fail(failure if isinstance(error, InternalError) else error)
+    connection = HTTPConnection(scope)
+    headers |= challenge(error, connection)
+    if isinstance(error, RateLimited):
+        headers["retry-after"] = str(error.fields.get("retry_after_seconds", 1))
+    if wants_page(connection.headers.get("accept", "")):
+        return page(_title(status), [error.message], status=status, headers=headers)
+    return as_json({"error": error.payload()}, status, headers)
+
+
+def as_json(body: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """JSON, the shortest way."""
+    return Response(orjson.dumps(body), status, headers, media_type="application/json")
+
+
+def wants_page(accept: str) -> bool:
+    """Whether a person with a browser asks: it names HTML, and does not prefer JSON to it."""
+    kinds = [it.partition(";")[0].strip().lower() for it in accept.split(",")]
+    if "text/html" not in kinds:
+        return False
+    return "application/json" not in kinds[: kinds.index("text/html")]
+
+
+def _parts(failure: Exception) -> tuple[PeciaError, int, dict[str, str]]:
+    if isinstance(failure, Refused):
+        return failure.error, failure.status, dict(failure.headers)
+    if isinstance(failure, PeciaError):
+        return failure, failure.code.http, {}
+    error = InternalError("something went wrong on our side; the log has it under this request")
+    return error, error.code.http, {}
+
+
+def _title(status: int) -> str:
+    return f"{status} {HTTPStatus(status).phrase}" if status in _KNOWN else str(status)
+
+
+_KNOWN = frozenset(int(it) for it in HTTPStatus)

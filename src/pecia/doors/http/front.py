@@ -1,0 +1,188 @@
+"""What every request passes before anything else, in one pass. It knows no tool and no caller."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from urllib.parse import parse_qsl
+from uuid import uuid4
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from pecia.doors.http.arrival import KEY, Arrival
+from pecia.doors.http.body import Body, BodyLimits, check_length
+from pecia.doors.http.cors import cors_headers, is_preflight, preflight
+from pecia.doors.http.errors import Refused, rendered
+from pecia.doors.http.names import Names
+from pecia.doors.http.proxy import Network, Whence, parsed, whence
+from pecia.doors.http.reply import Reply
+from pecia.kernel import logs
+from pecia.kernel.errors import Forbidden, InvalidInput, InvalidRequest, PeciaError
+from pecia.kernel.identity import pat
+
+SINGLE = ("authorization", "content-length", "content-type", "host", "origin")
+"""Given twice, one reader might believe the first and another the last."""
+
+NO_TOKENS = frozenset(("access_token", "authorization", "bearer"))
+MAX_PARAMETERS = 1000
+
+_SANE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+_ODD_PATH = re.compile(r"[\x00-\x1f\x7f\\]|(^|/)\.{1,2}(/|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the front holds requests to."""
+
+    names: Names
+    trusted: tuple[Network, ...]
+    body: BodyLimits
+    public_url: str | None
+    resource_of: Callable[[str], str]
+    """The protected endpoint that a path belongs to."""
+
+
+class Front:
+    """An ASGI app around another: refuses what is out of order, logs one line, adds headers."""
+
+    def __init__(self, inner: ASGIApp, rules: Rules) -> None:
+        self._inner = inner
+        self._rules = rules
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._inner(scope, receive, send)
+            return
+        # A copy: the server goes on writing to its own, and trailers are not headers.
+        pairs = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
+        headers = _joined(pairs)
+        request_id = _request_id(headers.get("x-request-id", ""))
+        with logs.request("http", request_id=request_id) as line:
+            line.note(method=scope.get("method", "GET"), path=scope["path"])
+            body = Body(receive, self._rules.body, is_complete=scope["type"] == "websocket")
+            reply = Reply(send, request_id, body)
+            # Whatever is refused before we know more is answered as to a stranger.
+            stranger = Arrival(request_id, None, False, self._rules.public_url or "", "", line)
+            inner = {**scope, "headers": pairs, KEY: stranger}
+            try:
+                await self._pass(inner, headers, body, reply)
+            except (PeciaError, Refused) as failure:
+                await _refuse(failure, inner, body, reply)
+            except Exception as failure:  # noqa: BLE001 - the edge: nobody else answers.
+                await _refuse(failure, inner, body, reply)
+            finally:
+                line.note(http_status=reply.status)
+
+    async def _pass(
+        self, scope: Scope, headers: Mapping[str, str], body: Body, reply: Reply
+    ) -> None:
+        peer = scope["client"][0] if scope.get("client") else None
+        far = whence(peer, scope["scheme"], headers, self._rules.trusted)
+        scope[KEY] = arrival = self._arrival(scope[KEY], far, scope["path"])
+        arrival.line.note(client_ip=far.client_ip)
+        _check_shape(scope)
+        self._check_names(far, headers)
+        origin = headers.get("origin", "")
+        if self._rules.names.is_foreign(origin):
+            reply.always += cors_headers(origin)
+            if is_preflight(scope.get("method", ""), headers):
+                await preflight(headers)(scope, body, reply)
+                return
+        check_length(headers.get("content-length"), self._rules.body)
+        await self._inner(scope, body, reply)
+
+    def _arrival(self, stranger: Arrival, far: Whence, path: str) -> Arrival:
+        address = parsed(far.client_ip)
+        return Arrival(
+            request_id=stranger.request_id,
+            client_ip=far.client_ip,
+            is_local=address is not None and address.is_loopback and not far.was_forwarded,
+            base_url=self._rules.public_url or f"{far.scheme}://{far.host}",
+            resource=self._rules.resource_of(path),
+            line=stranger.line,
+        )
+
+    def _check_names(self, far: Whence, headers: Mapping[str, str]) -> None:
+        if not self._rules.names.has_host(far.host):
+            raise Refused(
+                InvalidRequest(
+                    f"this server is not called {far.host[:200]!r}; "
+                    "the operator can name it in allowed_hosts",
+                    header="Host",
+                ),
+                421,
+            )
+        if "origin" in headers:
+            own = f"{far.scheme}://{far.host}"
+            if not self._rules.names.has_origin(headers["origin"], own=own):
+                raise _foreign(headers["origin"])
+        elif _is_from_elsewhere(headers):
+            raise _foreign("another site")
+
+
+async def _refuse(failure: Exception, scope: Scope, body: Body, reply: Reply) -> None:
+    response = rendered(failure, scope)
+    if reply.status is not None:
+        # Too late to say so: the server cuts the connection, and the client sees a torn answer.
+        raise failure
+    await response(scope, body, reply)
+
+
+def _foreign(origin: str) -> Forbidden:
+    return Forbidden(
+        f"pages of {origin[:200]} may not call this server; "
+        "the operator can name them in allowed_origins",
+        header="Origin",
+    )
+
+
+def _is_from_elsewhere(headers: Mapping[str, str]) -> bool:
+    """Whether a browser says that a page of another site asked, by an image or a script.
+
+    Such requests carry no Origin, and in local mode they would be made in the owner's name.
+    """
+    site, mode = headers.get("sec-fetch-site", ""), headers.get("sec-fetch-mode", "")
+    return site in ("cross-site", "same-site") and mode != "navigate"
+
+
+def _check_shape(scope: Scope) -> None:
+    """Refuse what two readers could read in two ways."""
+    names = [name.decode("latin-1") for name, _ in scope["headers"]]
+    for name in SINGLE:
+        if names.count(name) > 1:
+            raise InvalidRequest(f"the header {name} came more than once", header=name)
+    if _ODD_PATH.search(scope["path"]):
+        raise InvalidRequest("the path holds dot segments, backslashes or control characters")
+    _check_query(scope["query_string"])
+
+
+def _check_query(query: bytes) -> None:
+    """A token in a URL ends up in logs, histories and Referer headers."""
+    if not query:
+        return
+    try:
+        pairs = parse_qsl(
+            query.decode("latin-1"), keep_blank_values=True, max_num_fields=MAX_PARAMETERS
+        )
+    except ValueError:
+        raise InvalidRequest(f"the query holds more than {MAX_PARAMETERS} parameters") from None
+    for name, value in pairs:
+        if name.lower() in NO_TOKENS or pat.is_pat(value):
+            raise InvalidInput(
+                f'"{name[:100]}" in the query holds a token; '
+                "send it in the Authorization header, and revoke this one",
+                field=name[:100],
+                expected="an Authorization header",
+            )
+
+
+def _joined(pairs: list[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Headers by name; those that came more than once joined by commas."""
+    found: dict[str, str] = {}
+    for name, value in pairs:
+        key, text = name.decode("latin-1"), value.decode("latin-1")
+        found[key] = f"{found[key]}, {text}" if key in found else text
+    return found
+
+
+def _request_id(given: str) -> str:
+    return given if _SANE_ID.fullmatch(given) else uuid4().hex

@@ -1,0 +1,112 @@
+"""Every tool as a path: POST with a JSON object, and GET too where nothing is changed."""
+
+from base64 import b64encode
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from pecia.app.app import App
+from pecia.doors.http.arguments import from_body, from_query
+from pecia.doors.http.endpoint import Endpoint, Handler
+from pecia.doors.http.errors import as_json
+from pecia.doors.http.gone import unless_gone
+from pecia.doors.http.visit import Doorkeeper
+from pecia.kernel.errors import Json, UpstreamError
+from pecia.kernel.tool.model import AnyTool, Content, Embedded, Link, Result, Text
+from pecia.kernel.tool.validate import input_schema, secret_fields
+from pecia.kernel.tool.view import full_name, prefixed
+
+API = "/api/v1"
+
+
+def tool_paths(app: App, keeper: Doorkeeper) -> dict[str, Endpoint]:
+    """One endpoint per tool that is not hidden."""
+    return {
+        path_of(tool): Endpoint(ToolDoor(app, keeper, tool).handlers())
+        for tool in app.everything.tools.values()
+    }
+
+
+def path_of(tool: AnyTool) -> str:
+    """Where a tool is called."""
+    return f"{API}/{tool.room}/{tool.name}"
+
+
+def takes_get(tool: AnyTool) -> bool:
+    """Whether a GET may call it. Never with a secret among the arguments: URLs are written down."""
+    return tool.read_only and not secret_fields(tool)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDoor:
+    """The handlers of one tool's path."""
+
+    app: App
+    keeper: Doorkeeper
+    tool: AnyTool
+
+    def handlers(self) -> Mapping[str, Handler]:
+        return {"POST": self.post} | ({"GET": self.get} if takes_get(self.tool) else {})
+
+    async def post(self, request: Request) -> Response:
+        return await self._call(request, from_body)
+
+    async def get(self, request: Request) -> Response:
+        async def read(request: Request) -> dict[str, Json]:
+            await request.body()
+            return from_query(request.url.query, input_schema(self.tool))
+
+        return await self._call(request, read)
+
+    async def _call(
+        self, request: Request, read: Callable[[Request], Awaitable[dict[str, Json]]]
+    ) -> Response:
+        visit = self.keeper.visit(request)
+        who = await self.keeper.admit(request, visit, scope=self.tool.scope.value)
+        arguments = await read(request)
+
+        async def work() -> Result:
+            return await self.app.call(who, prefixed(self.tool), arguments, visit)
+
+        return as_response(await unless_gone(request.receive, work), self.tool)
+
+
+def unknown_tool(app: App, keeper: Doorkeeper) -> Endpoint:
+    """The answer for a path below a room that is no tool: refused and audited like any call."""
+
+    async def call(request: Request) -> Response:
+        visit = keeper.visit(request)
+        who = await keeper.admit(request, visit)
+        room, tool = request.path_params["room"], request.path_params["tool"]
+        # The slash keeps it from being the name of anything.
+        return as_json((await app.call(who, f"{room}/{tool}", {}, visit)).structured)
+
+    return Endpoint({"GET": call, "POST": call})
+
+
+def as_response(result: Result, tool: AnyTool) -> Response:
+    """The structured answer as it is; without one, the content."""
+    content: list[Json] = [_content(it) for it in result.content]
+    if result.is_error:
+        raise UpstreamError(
+            f"{full_name(tool)} reported a failure", result=result.structured, content=content
+        )
+    return as_json(result.structured if result.structured is not None else {"content": content})
+
+
+def _content(it: Content) -> Json:
+    match it:
+        case Text(text):
+            return {"type": "text", "text": text}
+        case Link():
+            return {"type": "resource_link", "uri": it.uri, "name": it.name, "title": it.title}
+        case Embedded(uri, str(text), mime_type):
+            return {"type": "resource", "uri": uri, "mime_type": mime_type, "text": text}
+        case Embedded(uri, bytes(body), mime_type):
+            blob = b64encode(body).decode()
+            return {"type": "resource", "uri": uri, "mime_type": mime_type, "blob": blob}
+        case _:
+            blob = b64encode(it.body).decode()
+            return {"type": "media", "mime_type": it.mime_type, "blob": blob}

@@ -1,0 +1,63 @@
+"""Into the queue, inside a transaction: the job is there if and only if the transaction commits."""
+
+from typing import Any
+from uuid import UUID
+
+import orjson
+from psycopg.types.json import Jsonb
+from pydantic import BaseModel
+
+from pecia.kernel.errors import InvalidInput, PayloadTooLarge
+from pecia.kernel.jobs.call import SQL
+from pecia.kernel.jobs.job import Job
+from pecia.kernel.store.transaction import Transaction
+
+LARGEST_ARGUMENTS = 16_000
+
+
+async def defer(tx: Transaction, job: Job, arguments: BaseModel, *, after_s: float = 0) -> int:
+    """Queue a job as part of a caller's write, for the tenant and user of the transaction.
+
+    The id of the job, or of the one that waits to do the same work. Best done last: until the
+    transaction ends, others who defer the same work wait for it.
+    """
+    return await tx.value(SQL["defer_job"], after_s=after_s, **queued(job, arguments))
+
+
+async def defer_as_system(
+    tx: Transaction,
+    job: Job,
+    arguments: BaseModel,
+    *,
+    tenant_id: UUID | None,
+    user_id: UUID | None = None,
+    after_s: float = 0,
+) -> int:
+    """Queue a job in a system transaction. Without a tenant, it is the house's own."""
+    whose = {"tenant_id": tenant_id, "user_id": user_id}
+    return await tx.value(SQL["put_job"], after_s=after_s, **whose, **queued(job, arguments))
+
+
+def queued(job: Job, arguments: BaseModel) -> dict[str, Any]:
+    """A job with its arguments as the queue takes them."""
+    if not isinstance(arguments, job.takes):
+        raise InvalidInput(
+            f"job {job.full_name} takes {job.takes.__name__}",
+            field="arguments",
+            expected=job.takes.__name__,
+            got=type(arguments).__name__,
+        )
+    plain = arguments.model_dump(mode="json")
+    if len(orjson.dumps(plain)) > LARGEST_ARGUMENTS:
+        raise PayloadTooLarge(
+            f"the arguments of a job are ids and keys, at most {LARGEST_ARGUMENTS} bytes of them",
+            field="arguments",
+            max=LARGEST_ARGUMENTS,
+        )
+    return {
+        "name": job.full_name,
+        "key": None if job.key is None else job.key(arguments),
+        "queue": job.queue,
+        "priority": job.priority,
+        "arguments": Jsonb(plain),
+    }

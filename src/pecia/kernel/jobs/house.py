@@ -1,0 +1,30 @@
+"""The house's own jobs: nobody asks for them, and they belong to no tenant."""
+
+from typing import LiteralString
+
+from pecia.kernel.jobs.call import SQL, JobCall
+from pecia.kernel.jobs.job import Job, NoArguments
+
+BATCH = 1000
+
+
+def sweep(*, jobs_days: int, audit_days: int) -> Job:
+    """The hourly job that drops what is older than it must be kept."""
+
+    async def run(call: JobCall, _: NoArguments) -> None:
+        dropped = await _drop(call, SQL["drop_old_jobs"], jobs_days)
+        dropped += await _drop(call, SQL["drop_old_audit"], audit_days)
+        await call.progress(dropped, dropped, "rows dropped")
+
+    return Job("house", "sweep", run, NoArguments, key=lambda _: "", schedule="23 * * * *")
+
+
+async def _drop(call: JobCall, statement: LiteralString, days: int) -> int:
+    """In small transactions, so that nobody waits long for a lock."""
+    dropped = 0
+    while True:
+        async with call.tx() as tx:
+            touched = await tx.run(statement, days=days, most=BATCH)
+        dropped += touched
+        if touched < BATCH:
+            return dropped

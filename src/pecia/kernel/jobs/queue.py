@@ -1,0 +1,102 @@
+"""The queue as one worker sees it: procrastinate's job manager on connections of its own.
+
+Of its own, so that a heartbeat never waits behind the work. It takes jobs and never ends them.
+"""
+
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, TypeAlias
+
+import anyio
+import psycopg
+from procrastinate import PsycopgConnector
+from procrastinate.exceptions import ConnectorException
+from procrastinate.jobs import Notification
+from procrastinate.manager import JobManager
+from psycopg import AsyncConnection
+from psycopg_pool import PoolTimeout
+
+from pecia.kernel.errors import Unavailable
+from pecia.kernel.jobs.call import SQL, Run
+
+CLOSE_WITHIN_S = 5.0
+
+Heard: TypeAlias = Callable[[Notification], None]
+
+
+class Queue:
+    """Failures of the database come out as Unavailable."""
+
+    def __init__(self, connector: PsycopgConnector, queues: Sequence[str] | None) -> None:
+        self._connector = connector
+        self._manager = JobManager(connector)
+        self._queues = queues
+
+    async def register(self) -> int:
+        """A new worker's id, which is never given again."""
+        with _ours():
+            return await self._manager.register_worker()
+
+    async def beat(self, worker_id: int) -> bool:
+        """Say that the worker lives. False when it was taken for dead, and is to stop all work."""
+        with _ours():
+            query = SQL["beat"]
+            return bool(await self._connector.execute_query_all_async(query, worker_id=worker_id))
+
+    async def take(self, worker_id: int) -> Run | None:
+        """The next job, now this worker's; None when there is none to do."""
+        with _ours():
+            found = await self._manager.fetch_job(self._queues, worker_id)
+        if found is None or found.id is None:
+            return None
+        return Run(found.id, found.task_name, worker_id, found.attempts, found.task_kwargs)
+
+    async def aborted(self) -> list[int]:
+        """The running jobs that somebody wants stopped."""
+        with _ours():
+            return [*await self._manager.list_jobs_to_abort_async()]
+
+    async def listen(self, heard: Heard) -> None:
+        """Pass on what the database says, for as long as it can be heard."""
+
+        async def pass_on(*, channel: str, notification: Notification) -> None:
+            heard(notification)
+
+        with _ours():
+            await self._manager.listen_for_jobs(on_notification=pass_on, queues=self._queues)
+
+    async def unregister(self, worker_id: int) -> None:
+        """Leave. Whatever the worker has not ended is handed back."""
+        with _ours():
+            query = SQL["hand_back"]
+            await self._connector.execute_query_all_async(query, worker_id=worker_id)
+            await self._manager.unregister_worker(worker_id)
+
+
+@asynccontextmanager
+async def open_queue(conninfo: str, queues: Sequence[str] | None) -> AsyncGenerator[Queue]:
+    """The queue of a database, reached as the system."""
+    connector = PsycopgConnector(
+        conninfo=conninfo, min_size=1, max_size=2, timeout=10, configure=_use_schema
+    )
+    with _ours():
+        await connector.open_async()
+    try:
+        yield Queue(connector, queues)
+    finally:
+        with anyio.move_on_after(CLOSE_WITHIN_S, shield=True):
+            await connector.close_async()
+
+
+async def _use_schema(connection: AsyncConnection[Any]) -> None:
+    """Procrastinate names its tables bare."""
+    await connection.set_autocommit(True)
+    await connection.execute("SET search_path = jobs")
+
+
+@contextmanager
+def _ours() -> Generator[None]:
+    try:
+        yield
+    except (ConnectorException, PoolTimeout, psycopg.Error) as error:
+        raise Unavailable("the queue is not reachable") from error

@@ -1,0 +1,47 @@
+"""Jobs on a schedule. Every worker looks at the clock; the database lets one defer a tick."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TypeAlias
+
+from croniter import croniter
+
+from pecia.kernel.jobs.call import SQL
+from pecia.kernel.jobs.defer import queued
+from pecia.kernel.jobs.job import Job
+from pecia.kernel.store.store import Store
+
+LONGEST_WAIT_S = 60.0
+
+Scheduled: TypeAlias = tuple[str, Job]
+
+
+def on_schedule(jobs: Iterable[Job]) -> list[Scheduled]:
+    """The jobs that have a schedule, which must be a cron line."""
+    found = [(it.schedule, it) for it in jobs if it.schedule is not None]
+    for schedule, job in found:
+        if not croniter.is_valid(schedule):
+            raise TypeError(f"job {job.full_name}: {schedule!r} is not a cron line")
+    return found
+
+
+def last_tick(schedule: str, now: datetime) -> int:
+    """When the schedule last fell due, now included, in seconds since 1970."""
+    # croniter looks strictly before its start, and a tick has no fraction of a second.
+    start = int(now.timestamp()) + 1
+    return int(croniter(schedule, start).get_prev(float))
+
+
+def wait_s(jobs: Iterable[Scheduled], now: datetime) -> float:
+    """Seconds until the next of them falls due, or a minute: clocks are set and machines sleep."""
+    at = now.timestamp()
+    waits = (croniter(schedule, at).get_next(float) - at for schedule, _ in jobs)
+    return min([LONGEST_WAIT_S, *waits])
+
+
+async def defer_due(store: Store, jobs: Iterable[Scheduled], now: datetime) -> None:
+    """Queue what fell due last, unless that was done: of many missed ticks, only the last."""
+    for schedule, job in jobs:
+        due = {"tick": last_tick(schedule, now), **queued(job, job.takes())}
+        async with store.system() as tx:
+            await tx.value(SQL["defer_tick"], **due)

@@ -1,0 +1,58 @@
+"""A worker: runs jobs until told to stop, and waits for a database that is away."""
+
+import signal
+from collections.abc import Sequence
+
+import anyio
+
+from pecia.kernel.errors import PeciaError
+from pecia.kernel.jobs.job import Job, by_name
+from pecia.kernel.jobs.queue import open_queue
+from pecia.kernel.jobs.schedule import on_schedule
+from pecia.kernel.jobs.shift import Pace, Post, Shift
+from pecia.kernel.logs import Log
+from pecia.kernel.store.store import Store
+
+_log = Log(__name__)
+
+
+async def run_worker(
+    store: Store,
+    jobs: Sequence[Job],
+    *,
+    stop: anyio.Event,
+    concurrency: int = 2,
+    queues: Sequence[str] | None = None,
+    pace: Pace | None = None,
+) -> None:
+    """Run jobs until `stop`; then finish what runs, or hand it back when it takes too long.
+
+    A worker works in shifts. A shift is one registration with the queue: it ends with `stop`, or
+    when the worker was silent for so long that its jobs were given to others.
+    """
+    on_schedule(jobs)
+    post = Post(store, by_name(jobs), concurrency, pace or Pace())
+    while not stop.is_set():
+        try:
+            async with open_queue(store.logins.system, queues) as queue:
+                while not stop.is_set():
+                    await Shift(post, queue).work(stop)
+        except PeciaError as error:
+            _log.warning("jobs.queue_away", problem=error.message)
+            with anyio.move_on_after(post.pace.poll_s):
+                await stop.wait()
+
+
+async def run_until_idle(store: Store, jobs: Sequence[Job]) -> None:
+    """Run what is due and return when nothing is left to run now."""
+    post = Post(store, by_name(jobs), concurrency=1, pace=Pace())
+    async with open_queue(store.logins.system, None) as queue:
+        await Shift(post, queue).work_off()
+
+
+async def stop_on_signal(stop: anyio.Event) -> None:
+    """Set `stop` at the first SIGTERM or SIGINT. Start it before the worker, in the main thread."""
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async for _ in signals:
+            stop.set()
+            return

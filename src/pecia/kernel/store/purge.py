@@ -1,0 +1,14 @@
+"""What must leave no byte behind. Every room that keeps something elsewhere is told."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Purge:
+    """A tenant; with `user_id` one user of it; with `source_id` and `key` one file."""
+
+    tenant_id: UUID
+    user_id: UUID | None = None
+    source_id: str | None = None
+    key: str | None = None

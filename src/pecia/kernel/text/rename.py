@@ -1,0 +1,196 @@
+"""Links after documents moved: the least change that keeps every link on its document. Pure.
+
+A link is rewritten only when, as it stands, it would no longer mean the same document, or would
+mean it by a looser way than before. Only the path inside the link changes: its anchor, alias,
+title, query, brackets and everything around it stay. Embedded files (`![[picture.png]]`) are found
+by their base names and stay as they are.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from pecia.kernel.text.escapes import encode_path, unescape
+from pecia.kernel.text.inline import Link, LinkKind
+from pecia.kernel.text.links import find_links
+from pecia.kernel.text.names import Names, folder_of, relative_path
+from pecia.kernel.text.resolve import (
+    Asset,
+    Found,
+    LinkRules,
+    Missing,
+    Resolution,
+    Way,
+    reference_of,
+    resolve_link,
+    strip_extension,
+)
+from pecia.kernel.text.span import Edit, apply_edits
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """Old to new: names of documents, and folders whose files of other kinds go with them."""
+
+    documents: Mapping[str, str]
+    folders: Mapping[str, str] = field(default_factory=lambda: dict[str, str]())
+
+    def of(self, path: str) -> str:
+        """Where a document, a file or a place where nothing is yet, is now."""
+        if path in self.documents:
+            return self.documents[path]
+        folder = folder_of(path)
+        while folder:
+            if folder in self.folders:
+                return self.folders[folder] + path[len(folder) :]
+            folder = folder_of(folder)
+        return path
+
+
+@dataclass(frozen=True, slots=True)
+class Rename:
+    """One move with the names before and after it: make it once, rewrite many documents."""
+
+    moves: Moves
+    before: Names
+    after: Names
+    rules: LinkRules
+
+    @classmethod
+    def of(cls, moves: Moves, names: Names, rules: LinkRules) -> "Rename":
+        arriving = {new: names.labels(old) for old, new in moves.documents.items()}
+        after = names.with_changes(remove=moves.documents, add=arriving)
+        return cls(moves, names, after, rules)
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """`stranded` are links that no spelling could keep, such as a wiki link to a name with `#`."""
+
+    text: str
+    edits: tuple[Edit, ...]
+    stranded: tuple[Link, ...]
+
+
+def rewrite_links(text: str, source: str, rename: Rename) -> Rewritten:
+    """The document `source`, by its name before the move, with its links as they must be after."""
+    edits: dict[int, Edit] = {}
+    stranded: list[Link] = []
+    for link in find_links(text):
+        site = _Site(text, link, source, rename)
+        wanted = site.wanted()
+        if wanted is None:
+            continue
+        path = site.spelling(wanted)
+        if path is None:
+            stranded.append(link)
+        else:
+            # All uses of a reference share one place, in its definition.
+            edits[link.target.path_span.start] = Edit(link.target.path_span, path)
+    changes = tuple(edits.values())
+    return Rewritten(apply_edits(text, changes), changes, tuple(stranded))
+
+
+@dataclass(frozen=True, slots=True)
+class _Site:
+    """One link in one document that may have moved, to others that may have moved."""
+
+    text: str
+    link: Link
+    source: str
+    rename: Rename
+
+    def wanted(self) -> str | None:
+        """Where the link must lead from now on, or None when it may stay as it is."""
+        before = self._before()
+        place = _place(before)
+        if place is None or (self._is_wiki and not isinstance(before, Found)):
+            return None
+        wanted = self.rename.moves.of(place)
+        if not isinstance(before, Found) and wanted == place and not self._folder_changed:
+            return None
+        after = self._resolve(self.link)
+        if _place(after) == wanted and self._looseness(after) <= self._looseness(before):
+            return None
+        return wanted
+
+    def spelling(self, wanted: str) -> str | None:
+        """The first spelling that leads there, beginning with the manner of the old one."""
+        for path in self._spellings(wanted):
+            written = self._written(path)
+            if written and _place(self._resolve(self._with_path(written))) == wanted:
+                return written
+        return None
+
+    @property
+    def _is_wiki(self) -> bool:
+        return self.link.kind is LinkKind.WIKI
+
+    @property
+    def _new_folder(self) -> str:
+        return folder_of(self.rename.moves.of(self.source))
+
+    @property
+    def _folder_changed(self) -> bool:
+        return folder_of(self.source) != self._new_folder
+
+    def _before(self) -> Resolution:
+        return resolve_link(self.link, self.source, self.rename.before, self.rename.rules)
+
+    def _resolve(self, link: Link) -> Resolution:
+        source = self.rename.moves.of(self.source)
+        return resolve_link(link, source, self.rename.after, self.rename.rules)
+
+    def _looseness(self, resolution: Resolution) -> int:
+        ways = self.rename.rules.wiki if self._is_wiki else self.rename.rules.markdown
+        return ways.index(resolution.way) if isinstance(resolution, Found) else 0
+
+    def _spellings(self, wanted: str) -> Iterator[str]:
+        path = reference_of(self.link, self.rename.rules).path
+        extension = path[len(strip_extension(path)) :]
+        before = self._before()
+        way = before.way if isinstance(before, Found) else Way.RELATIVE
+        if way is Way.FOLDER and folder_of(wanted):
+            tail = "/" if path.endswith("/") else ""
+            yield self._in_manner(folder_of(wanted), path, way) + tail
+        if way is Way.SUFFIX:
+            yield wanted.rpartition("/")[2] + extension
+        yield self._in_manner(wanted, path, way) + extension
+        # A name may look like an address or like a file of another kind.
+        relative = relative_path(wanted, self._new_folder)
+        yield from (wanted, f"./{relative}", f"{wanted}.md", f"./{relative}.md", f"/{wanted}.md")
+
+    def _in_manner(self, wanted: str, path: str, way: Way) -> str:
+        """From the root if the old path was, or was a wiki link's; else from the folder."""
+        if path.startswith("/"):
+            return f"/{wanted}"
+        dotted = path.startswith(("./", "../"))
+        if not dotted and (way is Way.ROOT or (self._is_wiki and way is not Way.RELATIVE)):
+            return wanted
+        relative = relative_path(wanted, self._new_folder)
+        return f"./{relative}" if path.startswith("./") and relative[:1] != "." else relative
+
+    def _written(self, path: str) -> str | None:
+        """The path as it must be written at this place, if it can be."""
+        if not self._is_wiki:
+            start = self.link.target.span.start
+            return encode_path(path, angled=self.text[start - 1 : start] == "<")
+        writable = path == path.strip() and not path.endswith("\\") and not set(path) & _NOT_WIKI
+        return path if writable else None
+
+    def _with_path(self, written: str) -> Link:
+        path = written if self._is_wiki else unescape(written)
+        return replace(self.link, target=replace(self.link.target, path=path))
+
+
+def _place(resolution: Resolution) -> str | None:
+    """The name or path that a link leads to, be there anything or not."""
+    match resolution:
+        case Found(name=name, prefix=None) | Missing(name=name, prefix=None):
+            return name
+        case Asset(path=path):
+            return path
+        case _:
+            return None
+
+
+_NOT_WIKI = frozenset("#[]|\r\n")

@@ -1,0 +1,248 @@
+"""The one resolver of links: what a link in a document means among the names of its space. Pure.
+
+Which ways are tried, and in which order, is a `LinkRules`. The first way that finds anything
+decides: one document is found, several are ambiguous, and both say by which way.
+"""
+
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+from pecia.kernel.text.escapes import decode_path
+from pecia.kernel.text.inline import Link, LinkKind
+from pecia.kernel.text.names import Names, folder_of
+
+
+class Way(StrEnum):
+    ROOT = "root"
+    """The path from the root is the document's name."""
+    RELATIVE = "relative"
+    """The path from the source's folder is."""
+    SLUG = "slug"
+    """The same, but for case, accents and punctuation."""
+    FOLDER = "folder"
+    """The path is a folder with an `index`, or with a document named like the folder."""
+    SUFFIX = "suffix"
+    """The name ends in the path."""
+    LABEL = "label"
+    """The path is a title or an alias."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRules:
+    """Where the rooms differ.
+
+    `root_slash`: in a Markdown link, `/x` is a path from the root; otherwise it leaves the space.
+    `prefixes`: words that may stand before a colon, such as the names of layers.
+    `wiki_query`: a question mark ends the path of a wiki link too.
+    """
+
+    wiki: tuple[Way, ...]
+    markdown: tuple[Way, ...]
+    root_slash: bool = True
+    prefixes: frozenset[str] = field(default_factory=lambda: frozenset[str]())
+    wiki_query: bool = False
+
+
+_LOOSE = (Way.SLUG, Way.FOLDER, Way.SUFFIX, Way.LABEL)
+WIKI_RULES = LinkRules(
+    wiki=(Way.ROOT, Way.RELATIVE, *_LOOSE),
+    markdown=(Way.RELATIVE, Way.ROOT, *_LOOSE),
+    root_slash=False,
+)
+CASCADE_RULES = LinkRules(
+    wiki=(Way.ROOT, Way.RELATIVE, Way.SUFFIX),
+    markdown=(Way.RELATIVE, Way.ROOT),
+    wiki_query=True,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    name: str
+    way: Way
+    anchor: str | None = None
+    prefix: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ambiguous:
+    names: tuple[str, ...]
+    way: Way
+    anchor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """No such document; `name` is what it would be called."""
+
+    name: str
+    anchor: str | None = None
+    prefix: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """A file that is no document, by its path from the root."""
+
+    path: str
+    anchor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SamePage:
+    anchor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class External:
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """The path climbs above the root. Nothing there is ever looked at."""
+
+    path: str
+
+
+Resolution: TypeAlias = Found | Ambiguous | Missing | Asset | SamePage | External | Outside
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What a link says: a path with nothing left to decode, and an anchor."""
+
+    path: str
+    anchor: str | None
+    wiki: bool
+
+
+def resolve_link(link: Link, source: str, names: Names, rules: LinkRules) -> Resolution:
+    """What the link means in the document named `source`."""
+    if link.kind is LinkKind.AUTO:
+        return External(link.target.path)
+    return resolve(reference_of(link, rules), source, names, rules)
+
+
+def reference_of(link: Link, rules: LinkRules) -> Reference:
+    path, anchor = link.target.path, link.target.anchor
+    if link.kind is LinkKind.WIKI:
+        return Reference(path.partition("?")[0] if rules.wiki_query else path, anchor, True)
+    return Reference(decode_path(path), None if anchor is None else decode_path(anchor), False)
+
+
+def resolve(reference: Reference, source: str, names: Names, rules: LinkRules) -> Resolution:
+    path, anchor = reference.path, reference.anchor
+    prefix, colon, rest = path.partition(":")
+    if colon and prefix in rules.prefixes and not rest.startswith("//"):
+        return _behind_prefix(prefix, rest, anchor, names)
+    if _leaves_space(reference, rules) and not (reference.wiki and names.exact(path)):
+        return External(path if anchor is None else f"{path}#{anchor}")
+    if not path:
+        return SamePage(anchor)
+    places = _places(reference, source)
+    if not places.forms:
+        return Outside(path)
+    for way in rules.wiki if reference.wiki else rules.markdown:
+        found = _try(way, places, names)
+        if len(found) == 1:
+            return Found(found[0], way, anchor)
+        if found:
+            return Ambiguous(tuple(sorted(found)), way, anchor)
+    if other_extension(path):
+        return Asset(places.forms[0], anchor)
+    return Missing(places.forms[0], anchor)
+
+
+def strip_extension(path: str) -> str:
+    return _DOCUMENT_EXTENSION.sub("", path)
+
+
+def other_extension(path: str) -> bool:
+    """Whether the path names a file of another kind. `v1.2` has no extension."""
+    return bool(_EXTENSION.search(path)) and not _DOCUMENT_EXTENSION.search(path)
+
+
+def normal_path(folder: str, path: str) -> str | None:
+    """The path from the root without dots, or None when it climbs above the root."""
+    parts = folder.split("/") if folder else []
+    for part in path.split("/"):
+        if part == "..":
+            if not parts:
+                return None
+            parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """What a path can mean: `forms` are full names in the order in which to prefer them."""
+
+    path: str
+    root: str | None
+    relative: str | None
+    forms: tuple[str, ...]
+    anywhere: bool
+
+
+def _places(reference: Reference, source: str) -> _Places:
+    path = strip_extension(reference.path)
+    root, relative = normal_path("", path), normal_path(folder_of(source), path)
+    # A path that begins with a slash or a dot says where it starts.
+    if path.startswith("/"):
+        relative = None
+    elif path.startswith(("./", "../")) or path in (".", ".."):
+        root = None
+    order = (root, relative) if reference.wiki else (relative, root)
+    forms = tuple(it for it in order if it is not None)
+    return _Places(path, root, relative, forms, len(forms) == 2)
+
+
+def _try(way: Way, places: _Places, names: Names) -> tuple[str, ...]:
+    match way:
+        case Way.ROOT:
+            return names.exact(places.root) if places.root else ()
+        case Way.RELATIVE:
+            return names.exact(places.relative) if places.relative else ()
+        case Way.SLUG:
+            return next((found for it in places.forms if (found := names.alike(it))), ())
+        case Way.FOLDER:
+            return next((found for it in places.forms if (found := _in_folder(it, names))), ())
+        case Way.SUFFIX:
+            return names.ending_in(places.path.strip("/")) if places.anywhere else ()
+        case Way.LABEL:
+            return names.labelled(places.path) if places.anywhere else ()
+
+
+def _in_folder(folder: str, names: Names) -> tuple[str, ...]:
+    lead = f"{folder}/" if folder else ""
+    leaf = folder.rpartition("/")[2]
+    inside = names.alike(f"{lead}index")
+    return inside or (names.alike(f"{lead}{leaf}") if leaf else ())
+
+
+def _behind_prefix(prefix: str, rest: str, anchor: str | None, names: Names) -> Resolution:
+    name = normal_path("", strip_extension(rest))
+    if not name:
+        return Outside(rest)
+    found = names.exact(name)
+    if found:
+        return Found(found[0], Way.ROOT, anchor, prefix)
+    return Missing(name, anchor, prefix)
+
+
+def _leaves_space(reference: Reference, rules: LinkRules) -> bool:
+    path = reference.path
+    if path.startswith("//") or _SCHEME.fullmatch(path):
+        return True
+    return path.startswith("/") and not reference.wiki and not rules.root_slash
+
+
+# An address has no spaces: "Note: this" is a title.
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+:\S*+")
+_DOCUMENT_EXTENSION = re.compile(r"(?<=[^/])\.mdx?$", re.IGNORECASE)
+_EXTENSION = re.compile(r"(?<=[^/])\.[A-Za-z][A-Za-z0-9]{0,9}$")

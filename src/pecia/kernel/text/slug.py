@@ -1,0 +1,41 @@
+"""Names for headings and documents that fit in an address. Pure."""
+
+import re
+import unicodedata
+
+
+def github_slug(heading: str) -> str:
+    """The anchor that GitHub gives a heading: lower case, no punctuation, hyphens for spaces."""
+    kept = (it for it in heading.strip().lower() if it in "-_ " or _is_word(it))
+    return "".join(kept).replace(" ", "-")
+
+
+def name_slug(text: str) -> str:
+    """Letters and digits without their accents, in lower case, joined by single hyphens."""
+    if not text.isascii():
+        decomposed = unicodedata.normalize("NFKD", text)
+        text = "".join(it for it in decomposed if not unicodedata.combining(it))
+    return _NOT_WORD.sub("-", text.lower()).strip("-")
+
+
+class Numbering:
+    """Makes repeated names differ: the second `setup` is `setup-1`, the third `setup-2`."""
+
+    def __init__(self) -> None:
+        self._used: dict[str, int] = {}
+
+    def distinct(self, name: str) -> str:
+        found, number = name, self._used.get(name, 0)
+        while found in self._used:
+            number += 1
+            found = f"{name}-{number}"
+        self._used[name] = number
+        self._used.setdefault(found, 0)
+        return found
+
+
+def _is_word(char: str) -> bool:
+    return char.isalnum() or unicodedata.category(char).startswith("M")
+
+
+_NOT_WORD = re.compile(r"[\W_]+")

@@ -1,0 +1,2 @@
+-- name: purge_user
+SELECT kernel.purge_user(%(user)s);

@@ -1,0 +1,11 @@
+"""The reference pages say what the code says."""
+
+import pytest
+
+from scripts.reference import FOLDER, pages
+
+
+@pytest.mark.parametrize("name", sorted(pages()))
+def test_a_reference_page_is_what_the_code_says(name: str) -> None:
+    written = (FOLDER / name).read_text(encoding="utf-8")
+    assert written == pages()[name], "run `make docs`"

@@ -1,0 +1,195 @@
+"""The law bites: switch off any policy, trigger or condition that keeps rights, and it says so.
+
+Each is weakened alone, in a database of its own, until the law complains, and is then put back.
+"""
+
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from random import Random
+from typing import LiteralString, NamedTuple, cast
+
+import psycopg
+import pytest
+
+from tests.laws.facts import Verb
+from tests.laws.ground import Ground
+from tests.laws.law import Broken, Tally, Trial, check_asks, check_reads
+from tests.laws.paths import Ask, Sweep
+from tests.laws.sql import names_no_tenant
+from tests.laws.worlds import make_write
+
+WORLDS = 12
+FRESH_WORLDS = 60
+
+
+class Policy(NamedTuple):
+    table: str
+    name: str
+    command: str
+    using: str | None
+    check: str | None
+
+
+def test_every_policy_matters(ground: Ground) -> None:
+    trials = [ground.begin(seed) for seed in range(WORLDS)]
+    toothless: list[str] = []
+    for policy in policies(ground):
+        hold_to(policy, trials)
+        with loosened(ground, policy):
+            if not complains(lambda it=policy: hold_to(it, trials)):
+                toothless.append(f"{policy.name} on {policy.table}")
+    assert toothless == []
+
+
+def test_a_file_moves_only_to_where_its_mover_may_write(ground: Ground) -> None:
+    """The second half of a policy that has two: the new place is checked as well as the old."""
+    trials = [ground.begin(seed) for seed in range(WORLDS)]
+    policy = next(it for it in policies(ground) if (it.table, it.command) == ("file", "UPDATE"))
+    hold_to(policy, trials)
+    with loosened(ground, policy._replace(using=None)):
+        assert complains(lambda: hold_to(policy, trials))
+
+
+def test_every_trigger_that_keeps_rights_matters(ground: Ground) -> None:
+    toothless: list[str] = []
+    for table, name in triggers(ground):
+        with disabled(ground, table, name):
+            if not complains(lambda: try_fresh_worlds(ground)):
+                toothless.append(f"{name} on {table}")
+    assert toothless == []
+
+
+# Not about rights: caches hear of changes, quotas are kept, the queue follows.
+OTHER_TRIGGERS = ("told", "kept", "dropped")
+
+
+@pytest.mark.parametrize(
+    ("function", "before", "after"),
+    [
+        ("enter", "who.revoked_at IS NOT NULL", "false"),
+        ("enter", "who.expires_at <= now()", "false"),
+        ("enter", "who.user_status = 'disabled'", "false"),
+        ("enter", "who.tenant_status <> 'active'", "false"),
+        ("principals_of", "SELECT unnest(in_claims)", "SELECT NULL::integer WHERE false"),
+        ("principals_of", "AND in_user IS NOT NULL", ""),
+        ("principals_of", "AND m.user_id = in_user", ""),
+        ("principals_of", "AND in_admin", ""),
+        ("may_administer", "AND kernel.has_scope('pecia.admin')", ""),
+        ("may_govern", "kernel.has_scope('pecia.admin') AND", ""),
+        ("owns", "ARRAY['owner']", "ARRAY['owner', 'writer']"),
+        ("owns", "kernel.is_member() AND", ""),
+        ("may_write", "AND kernel.has_scope('pecia.write')", ""),
+        ("may_write", "kernel.is_member() AND", ""),
+        ("may_write", "ARRAY['owner', 'writer']", "ARRAY['owner', 'writer', 'reader']"),
+        ("may_write", "AND role = 'writer'", ""),
+        ("may_write", "AND starts_with(in_key, prefix)", ""),
+        ("holds_role", "tenant_id = kernel.tenant() AND", ""),
+        ("holds_role", "AND principal_id = ANY (kernel.me())", ""),
+        ("derive_class", "AND mode = 'open'", ""),
+        ("derive_class", "role <> 'reader' OR", ""),
+        ("derive_class", "OR mode = 'source_only'", "OR true"),
+        ("derive_class", "mode = 'per_file' AND NEW.known", "mode = 'per_file'"),
+        ("derive_class", "mode = 'per_file' AND NEW.known", "NEW.known"),
+        ("derive_class", "WHEN mode = 'per_file' THEN NEW.reading", "WHEN true THEN NEW.reading"),
+        ("folder_holders", "starts_with(in_key, prefix)", "in_key LIKE prefix || '%'"),
+        ("after_prefix", "|| '0'", "|| '~'"),
+        ("regrant_folder", "class.files = cardinality(part.keys)", "true"),
+        ("regrant_file", "class.files = 1", "true"),
+        ("place_file", "COALESCE(old_class.granted, '{}')", "'{}'"),
+        ("place_file", "COALESCE(old_class.known, true)", "true"),
+        ("grant_file", "IF NOT kernel.may_govern(in_source)", "IF false"),
+        ("intern", "NOT kernel.is_member() OR NOT kernel.has_scope('pecia.admin')", "false"),
+    ],
+)
+def test_every_condition_matters(ground: Ground, function: str, before: str, after: str) -> None:
+    with rewritten(ground, function, before, after):
+        assert complains(lambda: try_fresh_worlds(ground))
+
+
+def complains(hold: Callable[[], None]) -> bool:
+    """Whether the law, or a constraint of the database, says that something is wrong."""
+    try:
+        hold()
+    except (Broken, psycopg.Error):
+        return True
+    return False
+
+
+def hold_to(policy: Policy, trials: Iterable[Trial]) -> None:
+    """Whatever of the law this policy has to do with, in worlds that are there already."""
+    for trial in trials:
+        if policy.command == "SELECT":
+            check_reads(trial)
+        else:
+            check_asks(trial, asks_of(VERBS[policy.command], policy.table, trial))
+
+
+VERBS: dict[str, Verb] = {"INSERT": "add", "UPDATE": "change", "DELETE": "remove"}
+
+
+def asks_of(verb: Verb, table: str, trial: Trial) -> Iterable[tuple[str, Ask]]:
+    """Everybody asks for several writes of a kind, and to do it to every row."""
+    chance = Random(0)
+    made = [make_write(chance, it, verb, table) for it in trial.world.tenants for _ in range(4)]
+    asks: list[Ask] = [it for it in made if it and not names_no_tenant(it)]
+    if verb != "add":
+        asks.append(Sweep(verb, table))
+    return [(credential, ask) for _, credential in trial.world.credentials for ask in asks]
+
+
+def try_fresh_worlds(ground: Ground) -> None:
+    for seed in range(FRESH_WORLDS):
+        ground.try_world(Random(seed), Tally())
+
+
+def policies(ground: Ground) -> list[Policy]:
+    found = ground.owner.execute("""
+        SELECT tablename, policyname, cmd, qual, with_check FROM pg_policies
+         WHERE schemaname = 'kernel' AND 'pecia_app' = ANY (roles) ORDER BY 1, 2
+    """)
+    return [Policy(*it) for it in found.fetchall()]
+
+
+def triggers(ground: Ground) -> list[tuple[str, str]]:
+    found = ground.owner.execute("""
+        SELECT tgrelid::regclass::text, tgname FROM pg_trigger t JOIN pg_class c ON c.oid = tgrelid
+         WHERE NOT tgisinternal AND c.relnamespace = 'kernel'::regnamespace ORDER BY 1, 2
+    """)
+    return [(table, name) for table, name in found.fetchall() if name not in OTHER_TRIGGERS]
+
+
+@contextmanager
+def loosened(ground: Ground, policy: Policy) -> Generator[None]:
+    """The policy lets everything pass."""
+    clauses = {"USING": policy.using, "WITH CHECK": policy.check}
+    alter = f"ALTER POLICY {policy.name} ON kernel.{policy.table} "
+    run(ground, alter + " ".join(f"{clause} (true)" for clause, it in clauses.items() if it))
+    yield
+    run(ground, alter + " ".join(f"{clause} ({it})" for clause, it in clauses.items() if it))
+
+
+@contextmanager
+def disabled(ground: Ground, table: str, trigger: str) -> Generator[None]:
+    run(ground, f"ALTER TABLE {table} DISABLE TRIGGER {trigger}")
+    yield
+    run(ground, f"ALTER TABLE {table} ENABLE TRIGGER {trigger}")
+
+
+@contextmanager
+def rewritten(ground: Ground, function: str, before: str, after: str) -> Generator[None]:
+    """The function with one condition changed. That the condition is not there is an error."""
+    found = ground.owner.execute(
+        "SELECT pg_get_functiondef(oid) FROM pg_proc"
+        " WHERE pronamespace = 'kernel'::regnamespace AND proname = %s",
+        [function],
+    )
+    ((whole,),) = found.fetchall()
+    assert whole.count(before) == 1
+    run(ground, whole.replace(before, after))
+    yield
+    run(ground, whole)
+
+
+def run(ground: Ground, statement: str) -> None:
+    # Made of the catalog's words and this file's own.
+    ground.owner.execute(cast(LiteralString, statement))
