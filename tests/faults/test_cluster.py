@@ -367,6 +367,7 @@ def test_a_pid_that_somebody_else_has_now_does_not_block(ground: Ground) -> None
 
 
 def test_a_server_without_a_keeper_is_replaced_by_one_with_a_keeper(ground: Ground) -> None:
+    opens_with_its_rows(ground)
     places, user = make_places(ground.home, ground.system, print)
     postgres = find_programs(18, user, ground.system).path("postgres")
     lock = os.open(places.server_lock, os.O_RDWR)

@@ -92,7 +92,14 @@ def make_write(chance: Random, tenant: Tenant, verb: Verb, table: str) -> Write 
 
 
 def make_any_write(chance: Random, world: World) -> Write | None:
+    """Every kind is as likely as every other."""
     verb, table = chance.choice(KINDS)
+    return make_write(chance, chance.choice(world.tenants), verb, table)
+
+
+def make_step(chance: Random, world: World) -> Write | None:
+    """A write that is likely to change who sees what."""
+    verb, table = chance.choice(STEPS)
     return make_write(chance, chance.choice(world.tenants), verb, table)
 
 
@@ -116,7 +123,7 @@ def _make_tenant(chance: Random, name: str) -> Tenant:
         tenant.file[key] = replace(
             tenant.file[key],
             granted=_some(chance, _grantees(tenant), 2),
-            known=chance.random() < 0.8,
+            known=chance.random() < 0.7,
         )
     _add(chance, tenant, "secret", chance.randint(0, 1))
     for kind in ("files", "chunks")[: chance.randint(0, 2)]:
@@ -224,8 +231,9 @@ def _add_credential(chance: Random, tenant: Tenant) -> Write | None:
 
 
 def _change_credential(chance: Random, tenant: Tenant) -> Write | None:
-    key = _one(chance, tenant.credential)
-    return _write(key, revoked=chance.random() < 0.7) if key else None
+    revoked = [key for key, it in tenant.credential.items() if it.revoked]
+    key = _one(chance, revoked if revoked and chance.random() < 0.4 else tenant.credential)
+    return _write(key, revoked=key not in revoked) if key else None
 
 
 def _add_source(chance: Random, tenant: Tenant) -> Write | None:
@@ -282,7 +290,7 @@ def _change_file(chance: Random, tenant: Tenant) -> Write | None:
     file = _one(chance, tenant.file)
     if not file:
         return None
-    match chance.choice(("grant", "move", "resize")):
+    match chance.choice(("grant", "move", "move", "resize")):
         case "grant":
             return _write(file, granted=_some(chance, _grantees(tenant), 2), known=True)
         case "move":
@@ -355,11 +363,14 @@ WRITES: dict[tuple[Verb, str], Maker] = {
     ("remove", "secret"): _remove("secret"),
 }
 
-# Those that move rights and files about come up most.
-KINDS = (
+KINDS = tuple(WRITES)
+
+# What rights hang on comes up most.
+STEPS = (
     *WRITES,
-    *[it for it in WRITES if it[1] in ("source", "source_role") and it[0] != "remove"],
-    *[it for it in WRITES if it[1] in ("folder_grant", "file")] * 2,
+    *[it for it in WRITES if it[1] in ("source_role", "folder_grant", "credential")],
+    *[it for it in WRITES if it[1] in ("source", "file") and it[0] != "remove"] * 2,
+    *[("change", "file")] * 6,
 )
 
 

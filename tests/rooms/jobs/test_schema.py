@@ -11,7 +11,7 @@ from pecia.kernel.store.cluster import Logins
 # Everything of one schema that its program relies on, as text without the schema's name.
 DESCRIBE: LiteralString = """
 WITH here AS (SELECT current_schema()::regnamespace AS id, current_schema() || '.' AS prefix)
-SELECT replace(found, prefix, '') AS found FROM here, LATERAL (
+SELECT found FROM here, LATERAL (
     SELECT concat_ws(' ', 'column', c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
                      a.attnotnull, a.attidentity, pg_get_expr(d.adbin, d.adrelid))
       FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
@@ -21,7 +21,7 @@ SELECT replace(found, prefix, '') AS found FROM here, LATERAL (
     SELECT concat_ws(' ', 'label', t.typname, e.enumsortorder, e.enumlabel)
       FROM pg_enum e JOIN pg_type t ON t.oid = e.enumtypid WHERE t.typnamespace = here.id
     UNION ALL
-    SELECT concat_ws(' ', 'index', pg_get_indexdef(i.indexrelid))
+    SELECT concat_ws(' ', 'index', replace(pg_get_indexdef(i.indexrelid), here.prefix, ''))
       FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid WHERE c.relnamespace = here.id
     UNION ALL
     SELECT concat_ws(' ', 'constraint', conrelid::regclass, conname, pg_get_constraintdef(oid))
@@ -31,7 +31,7 @@ SELECT replace(found, prefix, '') AS found FROM here, LATERAL (
                      pg_get_function_result(oid), prosrc)
       FROM pg_proc WHERE pronamespace = here.id
     UNION ALL
-    SELECT concat_ws(' ', 'trigger', pg_get_triggerdef(t.oid))
+    SELECT concat_ws(' ', 'trigger', replace(pg_get_triggerdef(t.oid), here.prefix, ''))
       FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
      WHERE c.relnamespace = here.id AND NOT t.tgisinternal
 ) AS everything (found)

@@ -9,6 +9,7 @@ from urllib.parse import quote, urlsplit
 
 from pecia.kernel.errors import InternalError, Json, PeciaError, Unavailable, every_error
 
+API = "/api/v1"
 HEALTH_LIMIT_S = 2.0
 CALL_LIMIT_S = 330.0
 """Longer than the longest deadline a server gives a call: the server's own refusal says more."""
@@ -44,13 +45,19 @@ class Server:
         found = answer.json()
         return cast(Mapping[str, Any], found) if isinstance(found, dict) else None
 
-    def interface(self) -> Mapping[str, Any]:
-        """The interface of the server, as its OpenAPI document."""
-        return cast(Mapping[str, Any], self._document(self.ask("GET", "/api/v1/openapi.json")))
+    def tools(self) -> list[Mapping[str, Any]]:
+        """Every tool that the caller may use, with its schema."""
+        found: list[Mapping[str, Any]] = []
+        cursor = ""
+        while True:
+            page = self._document(self.ask("GET", f"{API}/tools?limit=500&cursor={quote(cursor)}"))
+            found += page["tools"]
+            cursor = page["next_cursor"]
+            if not cursor:
+                return found
 
-    def call(self, room: str, tool: str, arguments: Mapping[str, Json]) -> Json:
-        """Run a tool there. A refusal is raised here as it was raised there."""
-        path = f"/api/v1/{quote(room, safe='')}/{quote(tool, safe='')}"
+    def call(self, path: str, arguments: Mapping[str, Json]) -> Json:
+        """Run the tool at that path. A refusal is raised here as it was raised there."""
         return cast(Json, self._document(self.ask("POST", path, arguments)))
 
     def ask(

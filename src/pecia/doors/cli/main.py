@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import typer
 
 from pecia import __version__
-from pecia.doors.cli import call, verbs
+from pecia.doors.cli import call, start, stop, verbs, worker
 from pecia.doors.cli.terminal import MISUSED, OK, Misuse, Terminal, terminal_of
 from pecia.kernel.errors import InvalidInput, PeciaError
 
@@ -61,6 +61,9 @@ def commands() -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     app.command()(version)
+    start.add_to(app)
+    stop.add_to(app)
+    worker.add_to(app)
     call.add_to(app)
     verbs.add_to(app)
     return app

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pecia.doors.cli.client import Server
+from pecia.doors.cli.client import API, Server
 from pecia.doors.cli.configured import settled, token
 from pecia.doors.cli.find import running
 from pecia.doors.cli.terminal import Terminal
@@ -32,6 +32,11 @@ class ToolFacts:
     description: str
     schema: Mapping[str, Any]
     scope: str = ""
+
+    @property
+    def path(self) -> str:
+        """Where a server takes calls of it."""
+        return f"{API}/{self.room}/{self.name}"
 
     @property
     def names(self) -> tuple[str, str, str]:
@@ -143,11 +148,23 @@ class ServedTools:
     server: Server
 
     def listing(self) -> list[ToolFacts]:
-        with TemporaryDirectory(prefix="pecia-") as folder:
-            return _built(settled(), Path(folder))
+        return [_told(it) for it in self.server.tools()]
 
     def call(self, tool: ToolFacts, arguments: Mapping[str, Json]) -> Outcome:
-        return Outcome(self.server.call(tool.room, tool.name, arguments))
+        return Outcome(self.server.call(tool.path, arguments))
+
+
+def _told(facts: Mapping[str, Any]) -> ToolFacts:
+    """A tool as a server describes it."""
+    path = str(facts["path"])
+    return ToolFacts(
+        room=facts["room"],
+        name=path.rpartition("/")[2],
+        full_name=facts["name"],
+        description=facts["description"],
+        schema=facts["input_schema"],
+        scope=facts["scope"],
+    )
 
 
 def facts_of(tools: "Iterable[AnyTool]") -> list[ToolFacts]:

@@ -1,21 +1,32 @@
 """The HTTP door as one ASGI app, put together from an open App. It starts nothing."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import TypeAlias
 
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pecia.app.app import App
 from pecia.doors.http.body import BodyLimits
-from pecia.doors.http.endpoint import Endpoint, nothing_here
+from pecia.doors.http.endpoint import Endpoint, Handler, nothing_here
 from pecia.doors.http.front import Front, Rules
 from pecia.doors.http.health import Health
+from pecia.doors.http.listing import list_tools
+from pecia.doors.http.metrics import Metrics, MetricsDesk
 from pecia.doors.http.names import Names
+from pecia.doors.http.openapi import document
+from pecia.doors.http.pages import docs_page, home_page
+from pecia.doors.http.room_pages import page_routes
+from pecia.doors.http.room_sockets import socket_routes
 from pecia.doors.http.tools import API, tool_paths, unknown_tool
 from pecia.doors.http.visit import Doorkeeper
+from pecia.doors.http.wellknown import metadata_paths
+from pecia.kernel.settings.kernel import KernelSettings
 
 BODY_IDLE_S = 10.0
 
@@ -26,25 +37,72 @@ class Annex:
 
     routes: tuple[BaseRoute, ...]
     resources: tuple[str, ...] = ()
-    """Paths of its own that are protected resources, each with metadata of its own."""
+    """Paths of it that are protected resources, each with metadata of its own."""
     running: Callable[[], AbstractAsyncContextManager[None]] | None = None
 
 
+BuildAnnex: TypeAlias = Callable[[App, Doorkeeper], Annex]
+
+
 def http_app(
-    app: App, keeper: Doorkeeper, annexes: Sequence[Annex] = (), *, instance: str = ""
+    app: App,
+    keeper: Doorkeeper,
+    annexes: Sequence[Annex] = (),
+    *,
+    instance: str = "",
+    body_idle_s: float = BODY_IDLE_S,
 ) -> ASGIApp:
-    """Everything that is served over HTTP."""
+    """Everything that is served over HTTP, with the front before it."""
+    resources = (API, *(it for annex in annexes for it in annex.resources))
     health = Health(app, instance)
     exact: dict[str, ASGIApp] = {
-        "/healthz": Endpoint({"GET": health.alive}),
+        **_own_paths(app, keeper, health),
+        **metadata_paths(app, resources),
         **tool_paths(app, keeper),
     }
-    routes = [
-        Route(f"{API}/{{room}}/{{tool}}", unknown_tool(app, keeper)),
-        *(it for annex in annexes for it in annex.routes),
-    ]
-    rest = Router(routes, redirect_slashes=False, default=nothing_here, lifespan=_running(annexes))
-    return Front(_by_path(exact, rest), _rules(app, annexes))
+    rest = Router(
+        [
+            *(it for annex in annexes for it in annex.routes),
+            *page_routes(app, keeper),
+            *socket_routes(app, keeper),
+            Route(f"{API}/{{room}}/{{tool}}", unknown_tool(app, keeper)),
+        ],
+        redirect_slashes=False,
+        default=nothing_here,
+    )
+    return Front(_by_path(exact, rest), _rules(app.settings.kernel, resources, body_idle_s))
+
+
+def _own_paths(app: App, keeper: Doorkeeper, health: Health) -> Mapping[str, ASGIApp]:
+    handlers: dict[str, Handler] = {
+        "/": home_page(app),
+        "/healthz": health.alive,
+        "/readyz": health.ready,
+        f"{API}/docs": docs_page(app),
+        f"{API}/openapi.json": _openapi(app),
+        f"{API}/tools": list_tools(app, keeper),
+    }
+    if app.settings.kernel.metrics_enabled:
+        metrics = Metrics(app)
+        app.corridor.watchers.append(metrics)
+        handlers["/metrics"] = MetricsDesk(app, keeper, health, metrics).answer
+    return {path: Endpoint({"GET": handler}) for path, handler in handlers.items()}
+
+
+def _openapi(app: App) -> Handler:
+    settings = app.settings.kernel
+    body = orjson.dumps(
+        document(
+            [*app.everything.tools.values()],
+            server_url=settings.public_url or "/",
+            needs_token=settings.mode == "server",
+        )
+    )
+
+    async def answer(request: Request) -> Response:
+        return Response(body, media_type="application/json")
+
+    return answer
 
 
 def _by_path(exact: Mapping[str, ASGIApp], rest: ASGIApp) -> ASGIApp:
@@ -57,30 +115,17 @@ def _by_path(exact: Mapping[str, ASGIApp], rest: ASGIApp) -> ASGIApp:
     return dispatch
 
 
-def _running(annexes: Sequence[Annex]) -> Callable[[Any], AbstractAsyncContextManager[None]]:
-    @asynccontextmanager
-    async def lifespan(_: Any) -> AsyncGenerator[None]:
-        async with AsyncExitStack() as stack:
-            for annex in annexes:
-                if annex.running is not None:
-                    await stack.enter_async_context(annex.running())
-            yield
-
-    return lifespan
-
-
-def _rules(app: App, annexes: Sequence[Annex]) -> Rules:
-    settings = app.settings.kernel
-    resources = sorted({API, *(it for annex in annexes for it in annex.resources)}, key=len)
+def _rules(settings: KernelSettings, resources: Sequence[str], body_idle_s: float) -> Rules:
+    longest_first = sorted(resources, key=len, reverse=True)
 
     def resource_of(path: str) -> str:
-        fits = [it for it in resources if path == it or path.startswith(f"{it}/")]
-        return fits[-1] if fits else ""
+        fits = (it for it in longest_first if path == it or path.startswith(f"{it}/"))
+        return next(fits, "")
 
     return Rules(
         names=Names.of(settings),
         trusted=settings.trusted_proxies,
-        body=BodyLimits(settings.body_limit_bytes, BODY_IDLE_S, settings.request_timeout_s),
+        body=BodyLimits(settings.body_limit_bytes, body_idle_s, settings.request_timeout_s),
         public_url=settings.public_url,
         resource_of=resource_of,
     )

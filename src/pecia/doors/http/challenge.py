@@ -5,11 +5,12 @@ import re
 from starlette.requests import HTTPConnection
 
 from pecia.doors.http.arrival import arrival_of
+from pecia.doors.http.credential import claimed
 from pecia.kernel.errors import AuthRequired, Forbidden, PeciaError
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 
-_UNQUOTABLE = re.compile(r'[^\x20-\x21\x23-\x5b\x5d-\x7e]')
+_UNQUOTABLE = re.compile(r"[^\x20-\x21\x23-\x5b\x5d-\x7e]")
 
 
 def challenge(error: PeciaError, connection: HTTPConnection) -> dict[str, str]:
@@ -17,7 +18,7 @@ def challenge(error: PeciaError, connection: HTTPConnection) -> dict[str, str]:
     scope = error.fields.get("scope")
     if isinstance(error, AuthRequired):
         # A client without a token made no mistake yet, and is told of none.
-        wrong = "invalid_token" if "authorization" in connection.headers else None
+        wrong = "invalid_token" if claimed(connection) is not None else None
     elif isinstance(error, Forbidden) and isinstance(scope, str):
         wrong = "insufficient_scope"
     else:

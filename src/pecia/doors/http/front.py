@@ -49,9 +49,6 @@ class Front:
         self._rules = rules
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await self._inner(scope, receive, send)
-            return
         # A copy: the server goes on writing to its own, and trailers are not headers.
         pairs = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
         headers = _joined(pairs)

@@ -3,7 +3,7 @@
 import math
 import socket
 from collections.abc import AsyncGenerator, Generator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
 import anyio
@@ -11,7 +11,8 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from pecia.app.app import App
-from pecia.doors.http.app import Annex, http_app
+from pecia.doors.http.app import BuildAnnex, http_app
+from pecia.doors.http.protocol import GuardedProtocol
 from pecia.doors.http.visit import Doorkeeper
 from pecia.kernel.errors import Conflict
 from pecia.kernel.settings.kernel import KernelSettings
@@ -43,36 +44,49 @@ async def serving(
     *,
     host: str | None = None,
     port: int | None = None,
-    annexes: Sequence[Annex] = (),
+    annexes: Sequence[BuildAnnex] = (),
     instance: str = "",
 ) -> AsyncGenerator[Address]:
     """Requests are answered inside the block. Leaving it lets running calls finish, in time.
 
     Host and port are those of the settings unless given; port 0 takes a free one. Signals are
-    the caller's business, and so is `keep_house`.
+    the caller's business, and so is `keep_house`. `instance` is what `/healthz` answers to.
     """
-    settings = app.settings.kernel
-    asgi = http_app(app, Doorkeeper(app), annexes, instance=instance)
-    with _bound(settings.host if host is None else host, port if port is not None else settings.port) as listener:
+    keeper = Doorkeeper(app)
+    built = [build(app, keeper) for build in annexes]
+    asgi = http_app(app, keeper, built, instance=instance)
+    async with AsyncExitStack() as stack:
+        for annex in built:
+            if annex.running is not None:
+                await stack.enter_async_context(annex.running())
+        yield await stack.enter_async_context(listening(asgi, app.settings.kernel, host, port))
+
+
+@asynccontextmanager
+async def listening(
+    asgi: ASGIApp, settings: KernelSettings, host: str | None = None, port: int | None = None
+) -> AsyncGenerator[Address]:
+    """Any ASGI app on a socket of ours."""
+    with _bound(
+        settings.host if host is None else host, settings.port if port is None else port
+    ) as listener:
+        where = Address(*listener.getsockname()[:2])
         server = _Server(_config(asgi, settings))
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(server.serve, [listener])
             await server.is_up.wait()
             try:
-                yield Address(*listener.getsockname()[:2])
+                yield where
             finally:
-                with anyio.CancelScope(shield=True):
-                    server.should_exit = True
-                    await server.is_down.wait()
+                server.should_exit = True
 
 
 class _Server(uvicorn.Server):
-    """Uvicorn that leaves signals alone and says when it is up and when it is down."""
+    """Uvicorn that leaves signals alone, says when it is up, and ends in its own time."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.is_up = anyio.Event()
-        self.is_down = anyio.Event()
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
@@ -83,12 +97,10 @@ class _Server(uvicorn.Server):
         self.is_up.set()
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
-        try:
-            with anyio.CancelScope(shield=True):
-                await super().serve(sockets)
-                await self._let_the_cancelled_end()
-        finally:
-            self.is_down.set()
+        # Shielded: whoever cancels us wants an end, not an accident. It comes by should_exit.
+        with anyio.CancelScope(shield=True):
+            await super().serve(sockets)
+            await self._let_the_cancelled_end()
 
     async def _let_the_cancelled_end(self) -> None:
         """A call that was cut off still writes its audit row; the store closes after us."""
@@ -100,10 +112,10 @@ class _Server(uvicorn.Server):
 def _config(asgi: ASGIApp, settings: KernelSettings) -> uvicorn.Config:
     return uvicorn.Config(
         asgi,
-        http="httptools",
+        http=GuardedProtocol,
         ws="websockets-sansio",
         ws_max_size=settings.body_limit_bytes,
-        lifespan="on",
+        lifespan="off",
         log_config=None,
         access_log=False,
         proxy_headers=False,

@@ -1,7 +1,6 @@
 """Who comes in, and how: the bearer token of a request becomes a Caller, its headers a Visit."""
 
 import math
-import re
 from ipaddress import IPv6Address, ip_network
 
 from starlette.requests import HTTPConnection
@@ -9,14 +8,13 @@ from starlette.requests import HTTPConnection
 from pecia.app.app import App
 from pecia.app.corridor import Visit
 from pecia.doors.http.arrival import arrival_of
+from pecia.doors.http.credential import bearer, claimed
 from pecia.doors.http.proxy import parsed
 from pecia.kernel.errors import AuthRequired, InvalidFormat, OutOfRange, PeciaError
 from pecia.kernel.identity.caller import Caller, Operator
 from pecia.kernel.limits import Limit, RateLimiter
 
 TIMEOUT_HEADER = "X-Pecia-Timeout"
-
-_BEARER = re.compile(r"(?i:bearer) +([A-Za-z0-9._~+/=-]+)")
 
 
 class Doorkeeper:
@@ -48,24 +46,46 @@ class Doorkeeper:
             timeout_s=self._timeout_s(connection.headers.get(TIMEOUT_HEADER)),
         )
 
-    async def _admitted(self, connection: HTTPConnection, visit: Visit) -> Caller | Operator:
-        given = bearer(connection)
-        arrival = arrival_of(connection.scope)
-        is_owner = self._settings.mode == "local" and arrival.is_local
-        if given is None and not is_owner:
-            self._strangers.take(_neighbourhood(visit.client_ip))
+    async def visitor(self, connection: HTTPConnection, visit: Visit) -> Caller | Operator | None:
+        """Who asks for something public: whom their token names, or nobody. A bad one is refused."""
+        if claimed(connection) is not None:
+            return await self.admit(connection, visit)
+        self._count(connection)
         try:
-            if given is None and self._settings.mode == "local" and not is_owner:
-                raise AuthRequired("a bearer token is required from outside this machine")
-            who = await self._app.gate.admit(given)
+            return await self._standing(connection)
+        except AuthRequired:
+            return None
+
+    async def _admitted(self, connection: HTTPConnection, visit: Visit) -> Caller | Operator:
+        if claimed(connection) is None:
+            self._count(connection)
+        try:
+            given = bearer(connection)
+            who = await (self._app.gate.admit(given) if given else self._standing(connection))
         except PeciaError as error:
-            if given is not None:
+            if claimed(connection) is not None:
                 # Before the denial is written down: a flood of guesses must not fill the audit.
-                self._strangers.take(_neighbourhood(visit.client_ip))
+                self._count(connection)
             self._app.corridor.denied(error, visit)
             raise
-        arrival.line.note(**_named(who))
+        arrival_of(connection.scope).line.note(**_named(who))
         return who
+
+    async def _standing(self, connection: HTTPConnection) -> Caller | Operator:
+        """Whom a request without a token stands for; in local mode nobody from elsewhere."""
+        if self._settings.mode == "local" and not arrival_of(connection.scope).is_local:
+            raise AuthRequired("a bearer token is required from outside this machine")
+        return await self._app.gate.admit(None)
+
+    def _count(self, connection: HTTPConnection) -> None:
+        """One more request of this address without a good token. The owner's are not counted."""
+        arrival = arrival_of(connection.scope)
+        if (
+            claimed(connection) is not None
+            or self._settings.mode != "local"
+            or not arrival.is_local
+        ):
+            self._strangers.take(_neighbourhood(arrival.client_ip))
 
     def _timeout_s(self, given: str | None) -> float | None:
         """The deadline that the caller asks for, in seconds."""
@@ -91,17 +111,6 @@ class Doorkeeper:
                 got=given[:100],
             )
         return seconds
-
-
-def bearer(connection: HTTPConnection) -> str | None:
-    """The token of the request, None when it brings none; AuthRequired for any other scheme."""
-    given = connection.headers.get("authorization")
-    if given is None:
-        return None
-    found = _BEARER.fullmatch(given)
-    if found is None:
-        raise AuthRequired("the Authorization header is not `Bearer` and a token")
-    return found[1]
 
 
 def _neighbourhood(client_ip: str | None) -> str:

@@ -61,7 +61,12 @@ class Ledger:
 
     def backlog_bytes(self) -> int:
         """What waits on disk for the database."""
-        return sum(it.stat().st_size for it in self._spool.folder.glob(f"*{SUFFIX}"))
+        waiting = 0
+        for path in self._spool.folder.glob(f"*{SUFFIX}"):
+            # Another process of this home may be done with its own at any moment.
+            with suppress(FileNotFoundError):
+                waiting += path.stat().st_size
+        return waiting
 
     async def close(self) -> None:
         with suppress(PeciaError):

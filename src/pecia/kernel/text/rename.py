@@ -160,11 +160,10 @@ class _Site:
         yield from (wanted, f"./{relative}", f"{wanted}.md", f"./{relative}.md", f"/{wanted}.md")
 
     def _in_manner(self, wanted: str, path: str, way: Way) -> str:
-        """From the root if the old path was, or was a wiki link's; else from the folder."""
+        """From the root if the old path was, or was a plain wiki link's; else from the folder."""
         if path.startswith("/"):
             return f"/{wanted}"
-        dotted = path.startswith(("./", "../"))
-        if not dotted and (way is Way.ROOT or (self._is_wiki and way is not Way.RELATIVE)):
+        if not path.startswith(("./", "../")) and (self._is_wiki or way is Way.ROOT):
             return wanted
         relative = relative_path(wanted, self._new_folder)
         return f"./{relative}" if path.startswith("./") and relative[:1] != "." else relative

@@ -1,0 +1,1 @@
+"""Measurements: ratios in one run, ours against the named alternative. Never a test."""

@@ -1,0 +1,123 @@
+"""A server in this process, from its first lock file to its last: the body of `start` and `serve`."""
+
+import os
+import signal
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+import anyio
+
+from pecia import __version__
+from pecia.app.app import App, keep_house, open_app
+from pecia.app.corridor import Visit
+from pecia.doors.cli.configured import environ
+from pecia.doors.cli.listen import Reserved
+from pecia.doors.cli.lock import ServerLock, home_lock, remove_lock, write_folder_lock, write_lock
+from pecia.doors.cli.opening import fetching
+from pecia.doors.cli.terminal import FAILED, Terminal
+from pecia.doors.http.server import LOOP, Address, serving
+from pecia.kernel import logs
+from pecia.kernel.errors import Json
+from pecia.kernel.jobs.child import supervise_worker, worker_command
+from pecia.kernel.settings.load import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Hosting:
+    """What is to be served, and where. `ready` is told the lock and the space, if there is one."""
+
+    settings: Settings
+    reserved: Reserved
+    ready: Callable[[ServerLock, Json], None]
+    folder: Path | None = None
+    check: Callable[[App], Awaitable[None]] | None = None
+    """Raises when this App must not be served as it is."""
+    with_worker: bool = True
+
+
+def host(terminal: Terminal, plan: Hosting) -> None:
+    """Serve until SIGINT or SIGTERM. Call it as the one process that may serve the home."""
+    with logs.installed(plan.settings.kernel):
+        anyio.run(_host, terminal, plan, backend_options=LOOP)
+
+
+async def _host(terminal: Terminal, plan: Hosting) -> None:
+    lock = _lock(plan)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_stop_on_signal, terminal, tasks.cancel_scope)
+        with _announced(plan, lock):
+            async with _opened(terminal, plan, lock) as app:
+                space = await _add_space(app, plan.folder) if plan.folder else None
+                plan.ready(lock, space)
+                await _keep_running(terminal, plan, app)
+
+
+@asynccontextmanager
+async def _opened(terminal: Terminal, plan: Hosting, lock: ServerLock) -> AsyncGenerator[App]:
+    kernel = plan.settings.kernel
+    terminal.say("starting the database…")
+    async with open_app(plan.settings, fetch=fetching(kernel), report=terminal.say) as app:
+        if plan.check is not None:
+            await plan.check(app)
+        plan.reserved.let_go()
+        place = {"host": plan.reserved.host, "port": plan.reserved.port}
+        async with serving(app, **place, instance=lock.instance):
+            yield app
+
+
+async def _keep_running(terminal: Terminal, plan: Hosting, app: App) -> None:
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(keep_house, app)
+        if plan.with_worker:
+            env = {**environ(), "PECIA_HOME": str(plan.settings.kernel.home)}
+            tasks.start_soon(
+                supervise_worker, worker_command(sys.executable), env, terminal.say
+            )
+
+
+async def _add_space(app: App, folder: Path) -> Json:
+    visit = Visit("cli")
+    who = await app.admit(None, visit)
+    given = await app.call(who, "office.add_space", {"folder": str(folder)}, visit)
+    return given.structured
+
+
+async def _stop_on_signal(terminal: Terminal, scope: anyio.CancelScope) -> None:
+    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async for _ in signals:
+            if scope.cancel_called:
+                # Asked twice: whatever holds us up is not worth waiting for.
+                os._exit(FAILED)
+            terminal.say("stopping…")
+            scope.cancel()
+
+
+def _lock(plan: Hosting) -> ServerLock:
+    return ServerLock(
+        url=Address(plan.reserved.host, plan.reserved.port).url,
+        port=plan.reserved.port,
+        pid=os.getpid(),
+        version=__version__,
+        home=str(plan.settings.kernel.home),
+        instance=uuid4().hex,
+        started_at=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+@contextmanager
+def _announced(plan: Hosting, lock: ServerLock) -> Generator[None]:
+    """The locks, from before the database opens until after it is let go."""
+    written = [home_lock(plan.settings.kernel.home)]
+    write_lock(written[0], lock)
+    try:
+        if plan.folder:
+            written.append(write_folder_lock(plan.folder, lock))
+        yield
+    finally:
+        for path in written:
+            remove_lock(path, instance=lock.instance)

@@ -1,0 +1,136 @@
+"""`pecia start`: one server for this home; a folder becomes a space of it."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from pecia import __version__
+from pecia.doors.cli.client import API, Server
+from pecia.doors.cli.configured import settled, warn
+from pecia.doors.cli.find import Running, running
+from pecia.doors.cli.lock import ServerLock, claimed, write_folder_lock
+from pecia.doors.cli.terminal import Terminal, terminal_of
+from pecia.doors.cli.welcome import welcome
+from pecia.kernel.errors import InvalidInput, Json, NotFound, Unavailable
+
+if TYPE_CHECKING:
+    from pecia.kernel.settings.load import Settings
+
+ADD_SPACE = f"{API}/office/add_space"
+WAIT_S = 60.0
+LOOK_EVERY_S = 0.1
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command()(start)
+
+
+def start(
+    ctx: typer.Context,
+    folder: Path = typer.Argument(Path(), help="The folder to serve as a wiki."),
+    port: int | None = typer.Option(None, help="The port to listen on; 0 takes a free one."),
+    host: str | None = typer.Option(None, help="The loopback address to listen on."),
+    detach: bool = typer.Option(False, help="Return as soon as the server answers."),
+) -> None:
+    """Serve a folder on this machine, or add it to the server that runs already."""
+    terminal = terminal_of(ctx)
+    place = _folder(folder)
+    settings = settled({"mode": "local", "port": port, "host": host}, folder=place)
+    warn(terminal, settings)
+    settings.kernel.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if detach:
+        start_apart(terminal, settings, place)
+    else:
+        start_here(terminal, settings, place)
+
+
+def start_here(terminal: Terminal, settings: "Settings", folder: Path) -> None:
+    """Serve in this process, unless another one serves the home already: then join it."""
+    home = settings.kernel.home
+    deadline = time.monotonic() + WAIT_S
+    told = False
+    while time.monotonic() < deadline:
+        if found := running(home):
+            join(terminal, settings, found, folder)
+            return
+        with claimed(home) as ours:
+            if ours:
+                _serve(terminal, settings, folder)
+                return
+        if not told:
+            terminal.say("another process is starting or stopping the server of this home…")
+            told = True
+        time.sleep(LOOK_EVERY_S)
+    raise Unavailable(
+        f"another process has {home} and does not answer", hint="pecia stop, then pecia start"
+    )
+
+
+def start_apart(terminal: Terminal, settings: "Settings", folder: Path) -> None:
+    """Serve in a process of its own, and return when it answers."""
+    from pecia.doors.cli.detach import spawn, wait_until_up
+
+    home = settings.kernel.home
+    found = running(home)
+    if found is None:
+        given = settings.provenance
+        flags = [
+            word
+            for name in ("port", "host")
+            if given[name].layer == "flag"
+            for word in (f"--{name}", str(given[name].raw))
+        ]
+        found = wait_until_up(terminal, home, spawn(settings, folder, flags))
+    join(terminal, settings, found, folder)
+
+
+def join(terminal: Terminal, settings: "Settings", found: Running, folder: Path) -> None:
+    """Add the folder to a server that runs, and leave a lock there that points to it."""
+    told_of_version(terminal, found)
+    if settings.provenance["port"].layer == "flag" and settings.kernel.port != found.lock.port:
+        terminal.say(f"a server runs already at {found.lock.url}: --port has no effect")
+    space: Json = Server(found.lock.url).call(ADD_SPACE, {"folder": str(folder)})
+    write_folder_lock(folder, found.lock)
+    welcome(terminal, found.lock, space)
+
+
+def told_of_version(terminal: Terminal, found: Running) -> None:
+    """Say so when the running server is of another version than this program."""
+    if found.version != __version__:
+        terminal.say(
+            f"warning: the server at {found.lock.url} is Pecia {found.version}, this is "
+            f"{__version__}; restart it with: pecia stop, then pecia start"
+        )
+
+
+def _serve(terminal: Terminal, settings: "Settings", folder: Path) -> None:
+    from pecia.doors.cli.hosting import Hosting, host
+    from pecia.doors.cli.listen import holder_of, reserve
+
+    kernel = settings.kernel
+    exact = settings.provenance["port"].layer == "flag"
+    reserved = reserve(kernel.host, kernel.port, exact=exact)
+    if kernel.port not in (0, reserved.port):
+        terminal.say(
+            f"port {kernel.port} is taken by {holder_of(kernel.port)}; using {reserved.port}"
+        )
+
+    def ready(lock: ServerLock, space: Json) -> None:
+        welcome(terminal, lock, space)
+
+    host(terminal, Hosting(settings, reserved, ready, folder))
+
+
+def _folder(given: Path) -> Path:
+    folder = given.expanduser().resolve()
+    if not folder.is_dir():
+        raise NotFound(f"there is no folder {folder}", field="folder")
+    if folder in (Path("/"), Path.home().resolve()):
+        raise InvalidInput(
+            f"{folder} is too much to serve as one space",
+            field="folder",
+            hint="pecia start FOLDER, for a folder below it",
+        )
+    return folder

@@ -1,0 +1,73 @@
+"""`pecia stop`: ends the server of this home, and waits until it has ended."""
+
+import os
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import typer
+
+from pecia.doors.cli.configured import settled
+from pecia.doors.cli.find import running
+from pecia.doors.cli.lock import CLAIM, ServerLock, home_lock, is_claimed, read_lock
+from pecia.doors.cli.terminal import Terminal, terminal_of
+from pecia.kernel.errors import Timeout, Unavailable
+
+AFTER_GRACE_S = 30.0
+LOOK_EVERY_S = 0.05
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command()(stop)
+
+
+def stop(ctx: typer.Context) -> None:
+    """Stop the server of this home. Running calls may finish first."""
+    terminal = terminal_of(ctx)
+    kernel = settled().kernel
+    lock = _server_to_stop(kernel.home)
+    if lock is None:
+        terminal.give({"stopped": False}, lambda it: it.say("no server runs for this home"))
+        return
+    with suppress(ProcessLookupError):
+        os.kill(lock.pid, signal.SIGTERM)
+    _wait(terminal, kernel.home, kernel.shutdown_grace_s + AFTER_GRACE_S)
+    terminal.give(
+        {"stopped": True, **lock.as_json()},
+        lambda it: it.line(f"stopped the server at {lock.url}"),
+    )
+
+
+def _server_to_stop(home: Path) -> ServerLock | None:
+    """The server that answers; or one that does not, when its process has the home for sure."""
+    if found := running(home):
+        return found.lock
+    if not is_claimed(home):
+        return None
+    lock = read_lock(home_lock(home))
+    if lock is None or not holds_claim(lock.pid, home):
+        raise Unavailable(
+            f"a process has {home} and is not known; wait until it has started",
+            hint="pecia status",
+        )
+    return lock
+
+
+def holds_claim(pid: int, home: Path) -> bool:
+    """Whether that process keeps the file open by which a home is claimed."""
+    import psutil
+
+    with suppress(psutil.Error):
+        claim = (home / CLAIM).resolve()
+        return any(Path(it.path) == claim for it in psutil.Process(pid).open_files())
+    return False
+
+
+def _wait(terminal: Terminal, home: Path, limit_s: float) -> None:
+    terminal.say("stopping…")
+    deadline = time.monotonic() + limit_s
+    while is_claimed(home):
+        if time.monotonic() > deadline:
+            raise Timeout(f"the server has not ended after {limit_s:g} s", timeout_s=limit_s)
+        time.sleep(LOOK_EVERY_S)

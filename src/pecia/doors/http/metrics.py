@@ -1,0 +1,92 @@
+"""Figures for Prometheus: what was called and how it went. No argument, no caller, no content."""
+
+from collections.abc import Iterable
+
+import anyio.to_thread
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.process_collector import ProcessCollector
+from starlette.requests import Request
+from starlette.responses import Response
+
+from pecia.app.app import App
+from pecia.doors.http.arrival import arrival_of
+from pecia.doors.http.health import Health
+from pecia.doors.http.visit import Doorkeeper
+from pecia.kernel.errors import Forbidden
+from pecia.kernel.identity.caller import Operator, Scope
+from pecia.kernel.store.trace import Status, Trace
+from pecia.kernel.tool.view import full_name
+
+BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+
+
+class Metrics:
+    """Counts every call of every door, by watching the corridor."""
+
+    def __init__(self, app: App, known: Iterable[str] = ()) -> None:
+        self._known = {full_name(it) for it in app.tools} | {*known, "authenticate"}
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        labels = ("tool", "door", "status")
+        self._calls = Counter("pecia_calls", "Calls that ended.", labels, registry=self.registry)
+        self._seconds = Histogram(
+            "pecia_call_seconds",
+            "How long calls took.",
+            ("tool",),
+            buckets=BUCKETS_S,
+            registry=self.registry,
+        )
+        self._in_flight = Gauge("pecia_calls_in_flight", "Calls running.", registry=self.registry)
+        self._pool = Gauge(
+            "pecia_pool",
+            "The database pools, as the driver counts them.",
+            ("pool", "figure"),
+            registry=self.registry,
+        )
+        self._spool = Gauge(
+            "pecia_audit_spool_bytes", "Audit waiting for the database.", registry=self.registry
+        )
+        self._up = Gauge("pecia_database_up", "Whether it answers.", registry=self.registry)
+
+    def began(self, trace: Trace) -> None:
+        self._in_flight.inc()
+
+    def ended(self, trace: Trace, status: Status, code: str | None, duration_us: int) -> None:
+        # A name that is no tool's comes from outside, and each would be a series for ever.
+        tool = trace.tool if trace.tool in self._known else "unknown"
+        self._in_flight.dec()
+        self._calls.labels(tool, trace.door, status).inc()
+        self._seconds.labels(tool).observe(duration_us / 1_000_000)
+
+    async def text(self, app: App, health: Health) -> bytes:
+        """Everything as of now."""
+        checks = await health.checks()
+        self._up.set(checks["database"].is_ok)
+        self._spool.set(await anyio.to_thread.run_sync(app.ledger.backlog_bytes))
+        for pool, figures in app.store.use().items():
+            for figure, value in figures.items():
+                self._pool.labels(pool, figure).set(value)
+        return generate_latest(self.registry)
+
+
+class MetricsDesk:
+    """Who may read the figures: this machine, an administrator, an operator."""
+
+    def __init__(self, app: App, keeper: Doorkeeper, health: Health, metrics: Metrics) -> None:
+        self._app = app
+        self._keeper = keeper
+        self._health = health
+        self._metrics = metrics
+
+    async def answer(self, request: Request) -> Response:
+        if not arrival_of(request.scope).is_local:
+            await self._require_admin(request)
+        body = await self._metrics.text(self._app, self._health)
+        return Response(body, media_type=CONTENT_TYPE_LATEST)
+
+    async def _require_admin(self, request: Request) -> None:
+        scope = Scope.ADMIN.value
+        who = await self._keeper.admit(request, self._keeper.visit(request), scope=scope)
+        if not isinstance(who, Operator) and not (who.is_admin and Scope.ADMIN in who.scopes):
+            raise Forbidden(f"metrics need the scope {scope}", scope=scope)

@@ -1,0 +1,85 @@
+"""Uvicorn's HTTP parser, held to what it does not hold itself to: the size and pace of a head."""
+
+import asyncio
+
+import orjson
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from pecia.doors.http.reply import DEFAULTS
+from pecia.kernel.errors import InvalidRequest
+
+MAX_HEAD_BYTES = 64 * 1024
+HEAD_S = 10.0
+
+
+class GuardedProtocol(HttpToolsProtocol):
+    """One connection. A head that is too long or too slow is refused before anybody reads it."""
+
+    max_head_bytes = MAX_HEAD_BYTES
+    head_s = HEAD_S
+
+    _awaits_head = True
+    _head_bytes = 0
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - as uvicorn has it
+        super().connection_made(transport)
+        self._expect_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._awaits_head:
+            self._head_bytes += len(data)
+            if self._head_bytes > self.max_head_bytes:
+                self._refuse(431, f"the head is longer than {self.max_head_bytes} bytes")
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._expect_head()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        # What follows the body are trailers. No proxy vouches for them: they are not headers.
+        if self._awaits_head:
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        self._awaits_head = False
+        self._stop_timer()
+        super().on_headers_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(400, "this is not HTTP/1.1 as we read it")
+
+    def _expect_head(self) -> None:
+        self._awaits_head = True
+        self._head_bytes = 0
+        self._stop_timer()
+        self._timer = self.loop.call_later(self.head_s, self._too_slow)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _too_slow(self) -> None:
+        self._refuse(408, "the head came too slowly")
+
+    def _refuse(self, status: int, message: str) -> None:
+        """Say so in the shape of every other error, and hang up."""
+        self._stop_timer()
+        if self.transport.is_closing():
+            return
+        body = orjson.dumps({"error": InvalidRequest(message).payload()})
+        own = (
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(body)).encode()),
+            (b"connection", b"close"),
+        )
+        lines = (b": ".join(it) for it in (*own, *DEFAULTS))
+        head = b"\r\n".join((b"HTTP/1.1 %d Refused" % status, *lines))
+        self.transport.write(head + b"\r\n\r\n" + body)
+        self.transport.close()

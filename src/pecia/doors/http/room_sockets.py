@@ -1,0 +1,94 @@
+"""The websockets that rooms bring: authenticated before they open, audited when they close."""
+
+import math
+
+import anyio
+from starlette.routing import WebSocketRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocket, WebSocketState
+
+from pecia.app.app import App
+from pecia.app.corridor import Errand
+from pecia.doors.http.errors import Refused, rendered
+from pecia.doors.http.room_pages import path_arguments
+from pecia.doors.http.visit import Doorkeeper
+from pecia.kernel.errors import PeciaError
+from pecia.kernel.identity.caller import Scope as Right
+from pecia.kernel.room import Socket
+from pecia.kernel.tool.call import Call
+
+SUBPROTOCOL = "pecia"
+UNSUPPORTED_DATA = 1003
+APPLICATION = 4000
+"""Where the close codes of applications begin: ours are this and the HTTP status."""
+
+
+class Duplex:
+    """A websocket as messages of bytes, both ways."""
+
+    def __init__(self, socket: WebSocket) -> None:
+        self._socket = socket
+
+    async def receive(self) -> bytes:
+        """The next message, or EndOfStream when the other side is gone."""
+        message = await self._socket.receive()
+        if message["type"] == "websocket.disconnect":
+            raise anyio.EndOfStream
+        if message.get("bytes") is None:
+            await self._socket.close(UNSUPPORTED_DATA, "messages are binary here")
+            raise anyio.EndOfStream
+        return message["bytes"]
+
+    async def send(self, message: bytes) -> None:
+        await self._socket.send_bytes(message)
+
+
+def socket_routes(app: App, keeper: Doorkeeper) -> list[WebSocketRoute]:
+    """One path for each."""
+    return [
+        WebSocketRoute(socket.path, _endpoint(app, keeper, socket))
+        for room in app.rooms
+        for socket in room.sockets
+    ]
+
+
+def _endpoint(app: App, keeper: Doorkeeper, socket: Socket) -> ASGIApp:
+    async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
+        connection = WebSocket(scope, receive, send)
+        try:
+            await _serve(app, keeper, socket, connection)
+        except (PeciaError, Refused) as failure:
+            response = rendered(failure, scope)
+            if connection.client_state is WebSocketState.CONNECTED:
+                ours = failure.error if isinstance(failure, Refused) else failure
+                await _close(connection, APPLICATION + ours.code.http, ours.code.name)
+            else:
+                await response(scope, receive, send)
+
+    return endpoint
+
+
+async def _serve(app: App, keeper: Doorkeeper, socket: Socket, connection: WebSocket) -> None:
+    visit = keeper.visit(connection)
+    who = await keeper.admit(connection, visit, scope=Right.READ.value)
+    errand = Errand(
+        socket.name,
+        Right.READ,
+        arguments=path_arguments(connection.path_params),
+        # A socket is open for as long as both sides want it.
+        timeout_s=math.inf,
+    )
+
+    async def serve(call: Call) -> None:
+        offered: list[str] = connection.scope.get("subprotocols", [])
+        await connection.accept(SUBPROTOCOL if SUBPROTOCOL in offered else None)
+        await socket.serve(call.caller, Duplex(connection))
+
+    await app.corridor.run(who, errand, visit, serve)
+    await _close(connection, 1000, "")
+
+
+async def _close(connection: WebSocket, code: int, reason: str) -> None:
+    is_open = WebSocketState.CONNECTED
+    if connection.client_state is is_open and connection.application_state is is_open:
+        await connection.close(code, reason)

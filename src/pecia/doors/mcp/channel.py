@@ -1,0 +1,119 @@
+"""What a running call can say to its client, in either era of the protocol."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from mcp.shared.exceptions import MCPError, NoBackChannelError
+from mcp.shared.message import ServerMessageMetadata
+from mcp_types import (
+    LOG_LEVEL_META_KEY,
+    InputRequiredResult,
+    LoggingMessageNotification,
+    LoggingMessageNotificationParams,
+)
+
+from pecia.doors.mcp.inquiry import (
+    as_state,
+    from_state,
+    reply,
+    request,
+    require_able,
+    result_type,
+)
+from pecia.doors.mcp.levels import is_wanted, known
+from pecia.doors.mcp.standing import Context, connection_of, modern
+from pecia.kernel.errors import Json, Unprocessable
+from pecia.kernel.tool.call import InputRequired, Inquiry, Reply
+
+LEVEL = "log_level"
+"""Where a session keeps the level that its client asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Speaking:
+    """Progress and logs, which both eras carry alike."""
+
+    ctx: Context
+
+    async def progress(self, done: float, total: float | None, message: str | None) -> None:
+        await self.ctx.session.report_progress(done, total, message)
+
+    async def log(self, level: str, message: str, fields: Mapping[str, Json]) -> None:
+        least = self._least()
+        if least is None or not is_wanted(known(level), least):
+            return
+        data = {"message": message, **fields} if fields else message
+        params = LoggingMessageNotificationParams(level=known(level), data=data, logger="pecia")
+        await self.ctx.session.send_notification(
+            LoggingMessageNotification(params=params), self.ctx.request_id
+        )
+
+    def _least(self) -> str | None:
+        """The newer era is told only what the very request asked for."""
+        if modern(self.ctx):
+            meta: Mapping[str, Any] = self.ctx.meta or {}
+            return meta.get(LOG_LEVEL_META_KEY)
+        return connection_of(self.ctx).state.get(LEVEL, "debug")
+
+
+@dataclass(frozen=True, slots=True)
+class Asking(Speaking):
+    """The older era: the client is asked while the call runs."""
+
+    async def inquire(self, inquiries: Mapping[str, Inquiry]) -> Mapping[str, Reply]:
+        require_able(self.ctx.session.client_capabilities, inquiries)
+        return {key: await self._one(key, it) for key, it in inquiries.items()}
+
+    async def _one(self, key: str, inquiry: Inquiry) -> Reply:
+        metadata = ServerMessageMetadata(related_request_id=self.ctx.request_id)
+        try:
+            answer = await self.ctx.session.send_request(
+                request(inquiry), result_type(inquiry), metadata=metadata
+            )
+        except NoBackChannelError:
+            raise Unprocessable("without a session a client cannot be asked", question=key) from None
+        except MCPError as error:
+            raise Unprocessable(f"the client refused: {error.message}", question=key) from error
+        found = reply(inquiry, answer)
+        if found is None:
+            raise Unprocessable("the client's answer does not fit the question", question=key)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Returning(Speaking):
+    """The newer era: the client takes the questions with it, and comes back with the answers."""
+
+    answers: Mapping[str, object] = field(default_factory=dict[str, object])
+    earlier: Mapping[str, Reply] = field(default_factory=dict[str, Reply])
+    given: dict[str, Reply] = field(default_factory=dict[str, Reply])
+    """What this run was told, kept for the next one."""
+
+    async def inquire(self, inquiries: Mapping[str, Inquiry]) -> Mapping[str, Reply]:
+        found = {key: self._known(key, it) for key, it in inquiries.items()}
+        open_ones = {key: it for key, it in inquiries.items() if found[key] is None}
+        self.given.update({key: it for key, it in found.items() if it is not None})
+        if open_ones:
+            require_able(self.ctx.session.client_capabilities, open_ones)
+            raise InputRequired(open_ones)
+        return {key: it for key, it in found.items() if it is not None}
+
+    def waiting(self, asked: InputRequired) -> InputRequiredResult:
+        """The answer that sends the client away with the questions."""
+        return InputRequiredResult(
+            input_requests={key: request(it) for key, it in asked.inquiries.items()},
+            request_state=orjson.dumps(as_state(self.given)).decode(),
+        )
+
+    def _known(self, key: str, inquiry: Inquiry) -> Reply | None:
+        if key in self.earlier:
+            return self.earlier[key]
+        return reply(inquiry, self.answers.get(key))
+
+
+def returning(ctx: Context, answers: Mapping[str, object] | None, state: str | None) -> Returning:
+    """The channel of a request that may be a return. The state was opened before, and is ours."""
+    earlier = from_state(orjson.loads(state)) if state else {}
+    return Returning(ctx, answers or {}, earlier)

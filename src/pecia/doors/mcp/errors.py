@@ -1,0 +1,68 @@
+"""The one place where a failure becomes MCP: a result that a model reads, or a JSON-RPC error."""
+
+from typing import Any
+
+import orjson
+from mcp.shared.exceptions import MCPError
+from mcp_types import MISSING_REQUIRED_CLIENT_CAPABILITY
+
+from pecia.kernel.errors import Json, NotFound, PeciaError, ToolNotFound
+
+CAPABILITIES = "required_capabilities"
+"""The field of a failure that names what the client would have to be able to do."""
+
+RESOURCE_NOT_FOUND = -32002
+
+
+def tool_error(error: PeciaError) -> dict[str, Any]:
+    """A failure inside a tool: a result that the model can read and act on."""
+    return {
+        "isError": True,
+        "content": [{"type": "text", "text": f"[{error.code.name}] {error.message}"}],
+        "structuredContent": {"error": error.payload()},
+    }
+
+
+def is_envelope(error: PeciaError, *, modern: bool) -> bool:
+    """Whether a failure of a tool call concerns the protocol, and not the tool."""
+    return isinstance(error, ToolNotFound) or (modern and CAPABILITIES in error.fields)
+
+
+def rpc_error(error: PeciaError, *, modern: bool) -> MCPError:
+    """A failure of the protocol, as the SDK wants it raised."""
+    found = error_object(error, modern=modern)
+    return MCPError(int(str(found["code"])), error.message, found["data"])
+
+
+def resource_error(error: PeciaError, *, modern: bool, by_reference: bool) -> MCPError:
+    """The same for reading: older revisions have a number of their own for what is not there.
+
+    The compiled-knowledge reference uses that number for something else, and keeps its own.
+    """
+    if isinstance(error, NotFound) and not modern and not by_reference:
+        return MCPError(RESOURCE_NOT_FOUND, error.message, facts(error))
+    return rpc_error(error, modern=modern)
+
+
+def error_object(error: PeciaError, *, modern: bool) -> dict[str, Json]:
+    """The `error` of a JSON-RPC answer."""
+    missing = error.fields.get(CAPABILITIES)
+    if modern and missing is not None:
+        number = MISSING_REQUIRED_CLIENT_CAPABILITY
+        data = {**facts(error), "requiredCapabilities": missing}
+    else:
+        number, data = error.code.number(modern=modern), facts(error)
+    return {"code": number, "message": error.message, "data": data}
+
+
+def envelope(error: PeciaError, request_id: Json, *, modern: bool) -> bytes:
+    """A whole JSON-RPC answer that says what is wrong."""
+    found = error_object(error, modern=modern)
+    return orjson.dumps({"jsonrpc": "2.0", "id": request_id, "error": found})
+
+
+def facts(error: PeciaError) -> dict[str, Json]:
+    """What a program needs to know; the message stands beside it."""
+    payload = error.payload()
+    del payload["message"]
+    return payload

@@ -1,0 +1,122 @@
+"""Questions to a client as MCP writes them, and its answers as we do. Pure."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from jsonschema import Draft202012Validator
+from mcp_types import (
+    ClientCapabilities,
+    CreateMessageRequest,
+    CreateMessageRequestParams,
+    CreateMessageResult,
+    ElicitRequest,
+    ElicitRequestFormParams,
+    ElicitResult,
+    ListRootsRequest,
+    ListRootsResult,
+    SamplingMessage,
+    TextContent,
+)
+from typing_extensions import TypeIs
+
+from pecia.doors.mcp.errors import CAPABILITIES
+from pecia.kernel.errors import Json, Unprocessable
+from pecia.kernel.tool.call import Inquiry, Question, Reply, Roots, Sampling
+
+Wire = ElicitRequest | CreateMessageRequest | ListRootsRequest
+Answer = ElicitResult | CreateMessageResult | ListRootsResult
+
+
+def request(inquiry: Inquiry) -> Wire:
+    """The request that asks it."""
+    match inquiry:
+        case Question(message, schema):
+            form = ElicitRequestFormParams(message=message, requested_schema=dict(schema))
+            return ElicitRequest(params=form)
+        case Sampling(messages, max_tokens):
+            said = [SamplingMessage.model_validate(it) for it in messages]
+            return CreateMessageRequest(
+                params=CreateMessageRequestParams(messages=said, max_tokens=max_tokens)
+            )
+        case Roots():
+            return ListRootsRequest()
+
+
+def reply(inquiry: Inquiry, answer: object) -> Reply | None:
+    """What an answer says; None where it does not answer the question."""
+    match inquiry, answer:
+        case Question(), ElicitResult():
+            return _form(inquiry, answer)
+        case Sampling(), CreateMessageResult():
+            said = answer.content
+            text = said.text if isinstance(said, TextContent) else ""
+            return Reply("accept", {"text": text, "model": answer.model, "role": answer.role})
+        case Roots(), ListRootsResult():
+            return Reply("accept", {"roots": [str(it.uri) for it in answer.roots]})
+        case _:
+            return None
+
+
+def result_type(inquiry: Inquiry) -> type[Answer]:
+    match inquiry:
+        case Question():
+            return ElicitResult
+        case Sampling():
+            return CreateMessageResult
+        case Roots():
+            return ListRootsResult
+
+
+def require_able(can: ClientCapabilities | None, inquiries: Mapping[str, Inquiry]) -> None:
+    """Refuse to ask a client what it did not say it can answer."""
+    missing = {name for it in inquiries.values() if not _can(can, name := _capability(it))}
+    if missing:
+        raise Unprocessable(
+            f"this client cannot be asked: it has no {', '.join(sorted(missing))}",
+            questions=[*inquiries],
+            **{CAPABILITIES: cast(Json, {name: {} for name in sorted(missing)})},
+        )
+
+
+def is_able(can: ClientCapabilities | None, inquiry: Inquiry) -> bool:
+    return _can(can, _capability(inquiry))
+
+
+def as_state(replies: Mapping[str, Reply]) -> dict[str, Any]:
+    """Answers of earlier rounds, as they travel with the client."""
+    return {key: {"action": it.action, "content": dict(it.content)} for key, it in replies.items()}
+
+
+def from_state(state: object) -> dict[str, Reply]:
+    """The same, read back. It was sealed by us, so its shape is known."""
+    if not _is_mapping(state):
+        return {}
+    return {key: Reply(it["action"], it["content"]) for key, it in state.items()}
+
+
+def _is_mapping(state: object) -> TypeIs[Mapping[str, Any]]:
+    return isinstance(state, Mapping)
+
+
+def _form(question: Question, answer: ElicitResult) -> Reply | None:
+    if answer.action != "accept":
+        return Reply(answer.action)
+    content = dict(answer.content or {})
+    # A form that does not fit its schema is no answer: the client is asked again.
+    if not Draft202012Validator(dict(question.schema)).is_valid(content):  # pyright: ignore[reportUnknownMemberType] - the library is untyped here
+        return None
+    return Reply("accept", cast(Mapping[str, Json], content))
+
+
+def _capability(inquiry: Inquiry) -> str:
+    match inquiry:
+        case Question():
+            return "elicitation"
+        case Sampling():
+            return "sampling"
+        case Roots():
+            return "roots"
+
+
+def _can(can: ClientCapabilities | None, name: str) -> bool:
+    return can is not None and getattr(can, name) is not None

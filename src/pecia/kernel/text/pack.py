@@ -1,0 +1,67 @@
+"""Passages packed into runs of a good length, cut where the text itself pauses. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pecia.kernel.text.passages import Break, Passage
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkSize:
+    """A run is filled up to `high` characters, and ends after `low` if it can.
+
+    A run shorter than `small` goes on past a heading, or is added to the run before it. A table up
+    to `table` is not cut.
+    """
+
+    small: int = 200
+    low: int = 700
+    high: int = 1000
+    table: int = 4000
+
+
+def pack_passages(passages: Iterable[Passage], size: ChunkSize) -> list[list[Passage]]:
+    """Runs that are never empty and hold every passage, in order."""
+    runs: list[list[Passage]] = []
+    current: list[Passage] = []
+    for passage in passages:
+        while current and _must_cut(current, passage, size):
+            number = _best_cut(current, passage, size)
+            runs.append(current[:number])
+            current = current[number:]
+        current.append(passage)
+    if current:
+        runs.append(current)
+    return _with_long_tail(runs, size)
+
+
+def _must_cut(current: list[Passage], following: Passage, size: ChunkSize) -> bool:
+    start, end = current[0].start, current[-1].end
+    too_long = following.end - start > size.high
+    new_section = following.cut is Break.HEADING and end - start >= size.small
+    if not too_long and not new_section:
+        return False
+    # A heading stays with what it is the heading of, however long that is.
+    return following.leads or not all(it.leads for it in current)
+
+
+def _best_cut(current: list[Passage], following: Passage, size: ChunkSize) -> int:
+    """How many passages to take: not right after a heading, long enough, at the best break."""
+    start = current[0].start
+    after = [*current[1:], following]
+
+    def merit(number: int) -> tuple[bool, bool, Break, int]:
+        last = current[number - 1]
+        return not last.leads, last.end - start >= size.low, after[number - 1].cut, number
+
+    return max(range(1, len(current) + 1), key=merit)
+
+
+def _with_long_tail(runs: list[list[Passage]], size: ChunkSize) -> list[list[Passage]]:
+    if len(runs) < 2 or runs[-1][0].cut is Break.HEADING:
+        return runs
+    before, tail = runs[-2], runs[-1]
+    is_small = tail[-1].end - tail[0].start < size.small
+    if is_small and tail[-1].end - before[0].start <= size.high + size.small:
+        return [*runs[:-2], before + tail]
+    return runs

@@ -1,0 +1,180 @@
+"""A text cut into the smallest passages that a chunk is built of, each with how well it may start.
+
+Passages are a partition of what they are cut from. A passage is a heading, a sentence, a line of
+code, a row of a long table, or a short table as a whole. Pure.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+from pecia.kernel.text.markdown import Block, BlockKind
+from pecia.kernel.text.span import Span, split_lines
+from pecia.kernel.text.tables import Table, markdown_table, plain_tables
+
+
+class Break(IntEnum):
+    """How good a place the start of a passage is to cut at, worst first."""
+
+    WORD = 0
+    LINE = 1
+    SENTENCE = 2
+    PARAGRAPH = 3
+    HEADING = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """`leads` is a heading or a table's header, which is nothing without what follows it.
+
+    `prefix` is what a reader needs who starts here, inside a table.
+    """
+
+    start: int
+    end: int
+    cut: Break
+    leads: bool = False
+    prefix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PassageSize:
+    """The longest passage, and the longest table that stays one passage."""
+
+    longest: int = 1000
+    table: int = 4000
+
+
+def markdown_passages(text: str, blocks: Sequence[Block], size: PassageSize) -> Iterator[Passage]:
+    for piece in _pieces(text, blocks):
+        if piece.table:
+            yield from _table_passages(text, piece.table, piece.end, size)
+        elif piece.kind is BlockKind.HEADING:
+            heading = Passage(piece.start, piece.end, Break.HEADING, leads=True)
+            yield from _bounded(text, heading, size.longest)
+        elif piece.kind in (BlockKind.CODE, BlockKind.RAW):
+            yield from _lines(text, Span(piece.start, piece.end), Break.PARAGRAPH, size)
+        else:
+            cut = Break.SENTENCE if piece.depth else Break.PARAGRAPH
+            yield from _sentences(text, Span(piece.start, piece.end), cut, size)
+
+
+def plain_passages(
+    text: str, span: Span, headings: frozenset[int], size: PassageSize
+) -> Iterator[Passage]:
+    """`headings` are the starts of lines that are known to be headings."""
+    at = span.start
+    for table in plain_tables(text, span):
+        yield from _paragraphs(text, Span(at, table.span.start), headings, size)
+        yield from _table_passages(text, table, table.span.end, size)
+        at = table.span.end
+    yield from _paragraphs(text, Span(at, span.end), headings, size)
+
+
+@dataclass(slots=True)
+class _Piece:
+    """A block with the blank lines after it, or a table with its caption before it."""
+
+    kind: BlockKind
+    start: int
+    end: int
+    depth: int
+    table: Table | None = None
+
+
+def _pieces(text: str, blocks: Sequence[Block]) -> list[_Piece]:
+    pieces: list[_Piece] = []
+    for block in blocks:
+        piece = _Piece(block.kind, block.span.start, block.span.end, block.depth)
+        last = pieces[-1] if pieces else None
+        if block.kind is BlockKind.BLANK and last:
+            last.end = piece.end
+            continue
+        if block.kind is BlockKind.TABLE:
+            captioned = last and last.kind is BlockKind.TEXT and not last.table
+            caption = Span(last.start, last.end) if last and captioned else None
+            piece.table = markdown_table(text, block.span, caption)
+            piece.start = piece.table.span.start
+            if last and last.start == piece.start:
+                pieces.pop()
+        pieces.append(piece)
+    return pieces
+
+
+def _table_passages(text: str, table: Table, end: int, size: PassageSize) -> Iterator[Passage]:
+    start = table.span.start
+    if table.span.size <= size.table:
+        yield Passage(start, end, Break.PARAGRAPH)
+        return
+    # A header as long as a chunk would drown the rows: it is not repeated.
+    prefix = table.head.of(text) if table.head.size <= size.longest else ""
+    if table.head.size:
+        head = Passage(start, table.head.end, Break.PARAGRAPH, leads=True)
+        yield from _bounded(text, head, size.longest)
+    for row in _lines(text, Span(table.head.end, end), Break.LINE, size):
+        yield replace(row, prefix=prefix)
+
+
+def _paragraphs(
+    text: str, span: Span, headings: frozenset[int], size: PassageSize
+) -> Iterator[Passage]:
+    start = at = span.start
+    blank = True
+    for line in split_lines(span.of(text)):
+        is_blank = not line.strip()
+        if (blank and not is_blank) or at in headings:
+            yield from _sentences(text, Span(start, at), Break.PARAGRAPH, size)
+            start = at
+        at += len(line)
+        blank = is_blank
+        if at - len(line) in headings:
+            heading = Passage(start, at, Break.HEADING, leads=True)
+            yield from _bounded(text, heading, size.longest)
+            start = at
+    yield from _sentences(text, Span(start, span.end), Break.PARAGRAPH, size)
+
+
+def _sentences(text: str, span: Span, first: Break, size: PassageSize) -> Iterator[Passage]:
+    start, cut = span.start, first
+    for end in _SENTENCE_END.finditer(text, span.start, span.end):
+        if end.end() < span.end:
+            yield from _bounded(text, Passage(start, end.end(), cut), size.longest)
+            start, cut = end.end(), Break.SENTENCE
+    if start < span.end:
+        yield from _bounded(text, Passage(start, span.end, cut), size.longest)
+
+
+def _lines(text: str, span: Span, first: Break, size: PassageSize) -> Iterator[Passage]:
+    start, cut = span.start, first
+    for line in split_lines(span.of(text)):
+        yield from _bounded(text, Passage(start, start + len(line), cut), size.longest)
+        start, cut = start + len(line), Break.LINE
+
+
+def _bounded(text: str, passage: Passage, longest: int) -> Iterator[Passage]:
+    """The passage, cut between words where it is too long, and anywhere when it has none."""
+    start, cut = passage.start, passage.cut
+    while passage.end - start > longest:
+        end = _last_gap(text, start, start + longest)
+        yield Passage(start, end, cut)
+        start, cut = end, Break.WORD
+    yield replace(passage, start=start, cut=cut)
+
+
+def _last_gap(text: str, start: int, limit: int) -> int:
+    """After the last white space of the second half, else at the limit, but inside no letter."""
+    gaps = [it.end() for it in _GAP.finditer(text, (start + limit) // 2, limit)]
+    if gaps:
+        return gaps[-1]
+    end = limit
+    while end > limit - 16 and unicodedata.combining(text[end]):
+        end -= 1
+    return end
+
+
+_SENTENCE_END = re.compile(
+    r"(?<!\b\w)[.!?…]++[\"'”’»)\]]*+\s++(?![a-z])|[。！？]++[」』”’）]*+\s*+"
+)
+_GAP = re.compile(r"\s+")

@@ -1,0 +1,98 @@
+"""Where the tables of a text are, and which of their lines repeat when one is cut. Pure."""
+
+import re
+from dataclasses import dataclass
+
+from pecia.kernel.text.span import Span, split_lines
+
+LONGEST_CAPTION = 200
+FEWEST_ROWS = 3
+MOST_HEADER_LINES = 3
+MOST_LINES_BETWEEN_ROWS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """`head` is the caption and the header; the rows follow it up to the end of `span`."""
+
+    span: Span
+    head: Span
+
+
+def markdown_table(text: str, rows: Span, before: Span | None) -> Table:
+    """A pipe table, with the paragraph before it if that is its caption."""
+    header = split_lines(rows.of(text))[:2]
+    start = before.start if before and is_caption(before.of(text)) else rows.start
+    return Table(Span(start, rows.end), Span(start, rows.start + sum(map(len, header))))
+
+
+def is_caption(paragraph: str) -> bool:
+    """One short line that says "Table 3", ends in a colon, or is bold as a whole."""
+    line = paragraph.strip()
+    return len(line) <= LONGEST_CAPTION and "\n" not in line and bool(_CAPTION.fullmatch(line))
+
+
+def plain_tables(text: str, span: Span) -> list[Table]:
+    """Runs of lines that end in columns of numbers, as PDF text has them, with what is above.
+
+    A few lines without numbers may stand between rows: they name groups of rows.
+    """
+    starts: list[int] = []
+    rows: list[int] = []
+    lines = split_lines(span.of(text))
+    at = span.start
+    for number, line in enumerate(lines):
+        starts.append(at)
+        at += len(line)
+        if is_row(line):
+            rows.append(number)
+    starts.append(at)
+    return [_table(lines, starts, first, last) for first, last in _runs(rows)]
+
+
+def is_row(line: str) -> bool:
+    """At least two columns, the last one a number, and too few words for a sentence."""
+    if "\t" in line.strip() or len(_WIDE_GAP.findall(line.strip())) >= 2:
+        return True
+    if not _ENDS_IN_NUMBER.search(line):
+        return False
+    numbers = len(_NUMBER.findall(line))
+    return numbers >= 2 and len(_WORD.findall(line)) <= 12
+
+
+def _runs(rows: list[int]) -> list[tuple[int, int]]:
+    runs: list[tuple[int, int]] = []
+    first = count = 0
+    for number, row in enumerate(rows):
+        if number and row - rows[number - 1] <= MOST_LINES_BETWEEN_ROWS + 1:
+            count += 1
+        else:
+            first, count = row, 1
+        if count == FEWEST_ROWS:
+            runs.append((first, row))
+        elif count > FEWEST_ROWS:
+            runs[-1] = (first, row)
+    return runs
+
+
+def _table(lines: list[str], starts: list[int], first: int, last: int) -> Table:
+    top = first
+    while first - top < MOST_HEADER_LINES and top and _is_header(lines[top - 1]):
+        top -= 1
+    return Table(Span(starts[top], starts[last + 1]), Span(starts[top], starts[first]))
+
+
+def _is_header(line: str) -> bool:
+    words = line.strip()
+    return 0 < len(words) <= 100 and not words.endswith((".", ";", ","))
+
+
+_CAPTION = re.compile(
+    r"[*_]*(?:table|figure|exhibit|schedule|tabelle|tableau|tabla|tabela|tabella)\b.*|.*:[*_]*"
+    r"|\*\*[^*]+\*\*|__[^_]+__",
+    re.IGNORECASE,
+)
+_WIDE_GAP = re.compile(r" {2,}")
+_NUMBER = re.compile(r"(?<![\w.,])[-–(]?[$€£]? ?\d[\d.,]*+%?\)?")
+_ENDS_IN_NUMBER = re.compile(r"(?:\d[%)]?|[—–-])\s*$")
+_WORD = re.compile(r"[^\W\d_]{2,}")

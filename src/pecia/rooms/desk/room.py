@@ -1,0 +1,149 @@
+"""The front desk: a few tools that most work begins with, and two that reach all the others.
+
+It holds no tool of its own beside those two, and widens nobody's rights.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, cast
+
+from pydantic import Field, ValidationError
+
+from pecia.kernel.errors import InvalidEnum, Json, Unprocessable
+from pecia.kernel.identity.caller import Scope
+from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.model import AnyTool, Input, Output, Result, Tool
+from pecia.kernel.tool.validate import input_schema
+from pecia.kernel.tool.view import View, may_call
+from pecia.rooms.desk.rank import Finder, WordFinder
+
+ROOM = "desk"
+FIND_TOOLS = "find_tools"
+CALL_TOOL = "call_tool"
+
+# What most work begins with. Those whose room is not there are left out.
+LEAN = (
+    "search_content",
+    "get_file_window",
+    "list_sources",
+    "list_files",
+    "read_document",
+    "edit_document",
+    "write_document",
+    "cipher_memory_search",
+    "cipher_extract_and_operate_memory",
+    "ckf.compile",
+    "list_concepts",
+    "read_file",
+)
+
+
+class FindTools(Input):
+    query: str = Field(min_length=1, max_length=500, description="What you want to do.")
+    limit: int = Field(default=5, ge=1, le=20)
+
+
+class Found(Output):
+    name: str
+    description: str
+    arguments: dict[str, Any] = Field(description="The JSON Schema of the arguments.")
+    read_only: bool
+
+
+class FoundTools(Output):
+    tools: list[Found]
+    total: int
+
+
+class CallTool(Input):
+    name: str = Field(min_length=1, max_length=200, description="As find_tools gave it.")
+    arguments: dict[str, Any] = Field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The tool that a call of `call_tool` stands for."""
+
+    name: str
+    arguments: Mapping[str, Json]
+
+
+def target(arguments: Mapping[str, Json]) -> Target | None:
+    """What is really called; None where the arguments are wrong, so that validation says how."""
+    try:
+        asked = CallTool.model_validate(arguments, strict=True)
+    except ValidationError:
+        return None
+    return Target(asked.name, asked.arguments)
+
+
+def desk_view(reach: View, lean: Sequence[str] = ()) -> View:
+    """The dozen and the two as one view; everything within reach can be called by its name."""
+    listed = {name: reach.find(name) for name in (lean or LEAN) if lean or _has(reach, name)}
+    tools: dict[str, AnyTool] = {FIND_TOOLS: find_tools(reach), CALL_TOOL: call_tool()}
+    names = {**reach.tools, **reach.aliases}
+    return View(MappingProxyType({**tools, **listed}), MappingProxyType(names))
+
+
+def require_known(everything: View, lean: Sequence[str]) -> None:
+    """Refuse a setting that names a tool which is not there."""
+    for name in lean:
+        if not _has(everything, name):
+            raise InvalidEnum(
+                f"the setting desk.tools names {name!r}, and there is no such tool",
+                field="desk.tools",
+                got=name,
+                allowed=[*everything.tools],
+            )
+
+
+def find_tools(reach: View, finder: Finder | None = None) -> AnyTool:
+    """The tool that searches the tools of a view."""
+    asked = finder or WordFinder(reach)
+
+    async def run(call: Call, ask: FindTools) -> FoundTools:
+        """Find tools by what you want to do. Then use call_tool with a name and arguments."""
+        mine = [it for it in asked.find(ask.query) if may_call(call.caller, it[1])]
+        found = [_found(name, tool) for name, tool in mine[: ask.limit]]
+        return FoundTools(tools=found, total=len(mine))
+
+    return Tool(ROOM, FIND_TOOLS, Scope.SEARCH, FindTools, FoundTools, run, public=True)
+
+
+def call_tool() -> AnyTool:
+    """The tool that stands for any other. The door puts the other in its place before the call."""
+
+    async def run(call: Call, ask: CallTool) -> Result:
+        """Call any tool by its name, as find_tools gave it."""
+        raise Unprocessable(f"call {ask.name} by its own name here", tool=ask.name)
+
+    # It is as harmless as the tool it stands for, which the client is told by find_tools.
+    return cast(
+        AnyTool,
+        Tool(
+            ROOM,
+            CALL_TOOL,
+            Scope.SEARCH,
+            CallTool,
+            Output,
+            run,
+            read_only=False,
+            destructive=True,
+            open_world=True,
+            public=True,
+        ),
+    )
+
+
+def _has(view: View, name: str) -> bool:
+    return name in view.tools or name in view.aliases
+
+
+def _found(name: str, tool: AnyTool) -> Found:
+    return Found(
+        name=name,
+        description=tool.description,
+        arguments=dict(input_schema(tool)),
+        read_only=tool.read_only,
+    )
