@@ -61,7 +61,7 @@ def _tool_line(tool: AnyTool) -> str:
 
 
 def _errors() -> Iterator[str]:
-    yield "Read `code`, not the number or the prose. A retryable call may be sent again as it was.\n"
+    yield "Read `code`, not the number or the prose. Retryable: send it again as it was.\n"
     yield "| code | JSON-RPC | 2026-07-28 | HTTP | retryable | when |"
     yield "|---|---|---|---|---|---|"
     for error in every_error():

@@ -28,6 +28,9 @@ NEVER = ("42501", "PE401")
 SWEEPS = [
     *(Sweep(verb, table) for table in SWEPT for verb in ("change", "remove")),
     *(Sweep("add", table) for table in SWEPT if not is_writable("add", table)),
+    # Where rights are finest, most can go wrong.
+    *[Sweep("change", "file"), Sweep("remove", "file")] * 6,
+    *[Sweep("change", "source"), Sweep("remove", "source_role")] * 2,
 ]
 
 

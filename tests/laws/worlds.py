@@ -117,13 +117,13 @@ def _make_tenant(chance: Random, name: str) -> Tenant:
     tenant.status = chance.choice(("active",) * 19 + ("suspended",))
     _add_people(chance, tenant)
     _add_credentials(chance, tenant)
-    for table, most in (("source", 3), ("source_role", 4), ("folder_grant", 4), ("file", 8)):
+    for table, most in (("source", 2), ("source_role", 4), ("folder_grant", 4), ("file", 8)):
         _add(chance, tenant, table, chance.randint(1, most))
     for key in tenant.file:
         tenant.file[key] = replace(
             tenant.file[key],
-            granted=_some(chance, _grantees(tenant), 2),
-            known=chance.random() < 0.7,
+            granted=_some(chance, _grantees(tenant), 3),
+            known=chance.random() < 0.6,
         )
     _add(chance, tenant, "secret", chance.randint(0, 1))
     for kind in ("files", "chunks")[: chance.randint(0, 2)]:
@@ -133,7 +133,7 @@ def _make_tenant(chance: Random, name: str) -> Tenant:
 
 def _add_people(chance: Random, tenant: Tenant) -> None:
     for user in USERS[: chance.randint(1, 4)]:
-        role = chance.choice(("member", "member", "member", "admin"))
+        role = chance.choice(("member",) * 4 + ("admin",))
         status = chance.choice(("active",) * 9 + ("disabled",))
         apply(tenant, Write("add", "user_account", tenant.name, user, User(role, status)))
     for group in GROUPS[: chance.randint(0, 2)]:
@@ -154,7 +154,7 @@ def _add_credentials(chance: Random, tenant: Tenant) -> None:
                 revoked=chance.random() < 0.07,
                 expired=chance.random() < 0.07,
             )
-    if chance.random() < 0.5:
+    if chance.random() < 0.6:
         anonymous = Credential("anonymous", None, _scopes(chance))
         tenant.credential[f"{tenant.name}/anonymous"] = anonymous
     for n, key in enumerate(_some_in_order(chance, tenant.credential, 2)):
@@ -370,7 +370,7 @@ STEPS = (
     *WRITES,
     *[it for it in WRITES if it[1] in ("source_role", "folder_grant", "credential")],
     *[it for it in WRITES if it[1] in ("source", "file") and it[0] != "remove"] * 2,
-    *[("change", "file")] * 6,
+    *[("change", "file")] * 10,
 )
 
 
@@ -399,7 +399,7 @@ _HOUSE_WRITES: dict[str, Maker] = {
 
 def _grantees(tenant: Tenant) -> list[str]:
     """Whom rights are given to: anybody, a role of the tenant as likely as a person."""
-    return [*sorted(tenant.principal), "role::everyone", "role::anyone"]
+    return [*sorted(tenant.principal), "role::everyone", "role::anyone", "role::anyone"]
 
 
 def _scopes(chance: Random) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""A request's body or query as the arguments of a tool. Types only; what is valid, the tool says."""
+"""A request's body or query as the arguments of a tool. What is valid, the tool itself says."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """Figures for Prometheus: what was called and how it went. No argument, no caller, no content."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 
 import anyio.to_thread
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -24,8 +24,8 @@ BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
 class Metrics:
     """Counts every call of every door, by watching the corridor."""
 
-    def __init__(self, app: App, known: Iterable[str] = ()) -> None:
-        self._known = {full_name(it) for it in app.tools} | {*known, "authenticate"}
+    def __init__(self, app: App) -> None:
+        self._known = frozenset(_names(app))
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
         labels = ("tool", "door", "status")
@@ -90,3 +90,12 @@ class MetricsDesk:
         who = await self._keeper.admit(request, self._keeper.visit(request), scope=scope)
         if not isinstance(who, Operator) and not (who.is_admin and Scope.ADMIN in who.scopes):
             raise Forbidden(f"metrics need the scope {scope}", scope=scope)
+
+
+def _names(app: App) -> Iterator[str]:
+    """Every name that a call can have here."""
+    yield "authenticate"
+    yield from (full_name(it) for it in app.tools)
+    for room in app.rooms:
+        yield from (it.name for it in room.routes)
+        yield from (it.name for it in room.sockets)

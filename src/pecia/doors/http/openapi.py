@@ -63,14 +63,16 @@ def operation_id(tool: AnyTool) -> str:
 def _operation(tool: AnyTool, needs_token: bool) -> dict[str, Any]:
     name = operation_id(tool)
     answer = {"$ref": f"#/components/schemas/{name}_out"} if output_schema(tool) else {}
-    open_too = [] if needs_token and not tool.public else [{}]
+    security: list[dict[str, list[str]]] = [{"bearer": [tool.scope.value]}]
+    if tool.public or not needs_token:
+        security.append({})
     statuses = sorted({it.code.http for it in _told()})
     return {
         "operationId": name,
         "tags": [tool.room],
         "summary": tool.title or full_name(tool),
         "description": tool.description,
-        "security": [{"bearer": [tool.scope.value]}, *open_too],
+        "security": security,
         "x-pecia": {
             "room": tool.room,
             "tool": tool.name,

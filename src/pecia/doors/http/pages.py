@@ -1,4 +1,4 @@
-"""The pages of this door: what the server is, and which tools it has. For people, without scripts."""
+"""The pages of this door, for people: what the server is, and which tools it has."""
 
 from collections.abc import Sequence
 from html import escape
@@ -42,7 +42,7 @@ def docs_page(app: App) -> Handler:
 
 def _introduction() -> str:
     return (
-        "POST a JSON object to a path; where GET is named too, the arguments may stand in the query. "
+        "POST a JSON object to a path; where GET is named too, arguments may stand in the query. "
         "The token goes in the Authorization header, as Bearer."
     )
 

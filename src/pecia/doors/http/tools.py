@@ -14,7 +14,7 @@ from pecia.doors.http.errors import as_json
 from pecia.doors.http.gone import unless_gone
 from pecia.doors.http.visit import Doorkeeper
 from pecia.kernel.errors import Json, UpstreamError
-from pecia.kernel.tool.model import AnyTool, Content, Embedded, Link, Result, Text
+from pecia.kernel.tool.model import AnyTool, Content, Embedded, Link, Media, Result, Text
 from pecia.kernel.tool.validate import input_schema, secret_fields
 from pecia.kernel.tool.view import full_name, prefixed
 
@@ -102,11 +102,13 @@ def _content(it: Content) -> Json:
             return {"type": "text", "text": text}
         case Link():
             return {"type": "resource_link", "uri": it.uri, "name": it.name, "title": it.title}
-        case Embedded(uri, str(text), mime_type):
-            return {"type": "resource", "uri": uri, "mime_type": mime_type, "text": text}
-        case Embedded(uri, bytes(body), mime_type):
-            blob = b64encode(body).decode()
-            return {"type": "resource", "uri": uri, "mime_type": mime_type, "blob": blob}
-        case _:
-            blob = b64encode(it.body).decode()
-            return {"type": "media", "mime_type": it.mime_type, "blob": blob}
+        case Embedded():
+            return {"type": "resource", "uri": it.uri, "mime_type": it.mime_type, **_body(it.body)}
+        case Media():
+            return {"type": "media", "mime_type": it.mime_type, **_body(it.body)}
+
+
+def _body(body: str | bytes) -> dict[str, Json]:
+    if isinstance(body, str):
+        return {"text": body}
+    return {"blob": b64encode(body).decode()}

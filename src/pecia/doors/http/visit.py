@@ -47,7 +47,7 @@ class Doorkeeper:
         )
 
     async def visitor(self, connection: HTTPConnection, visit: Visit) -> Caller | Operator | None:
-        """Who asks for something public: whom their token names, or nobody. A bad one is refused."""
+        """Who asks for something public: whom their token names, or nobody at all."""
         if claimed(connection) is not None:
             return await self.admit(connection, visit)
         self._count(connection)
