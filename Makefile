@@ -6,7 +6,7 @@ RUN := .make/run
 DEV := .make/dev
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: all setup start fmt check quick test soak bench docs doctor clean
+.PHONY: all setup start fmt check quick test soak bench docs doctor web browser clean
 
 all: check test
 
@@ -45,8 +45,21 @@ quick: $(DEV)
 	$(PYTEST) -n 2 -m 'not fault and not slow' $(ARGS)
 
 # Everything, at small counts.
-test: check
+test: check web browser
 	$(PYTEST) -n 2 $(ARGS)
+
+# The console's pages. Where there is no npm the server goes without them and says so.
+web: .make/web
+.make/web: web/package.json web/package-lock.json $(shell find web/src -type f) web/index.html
+	cd web && npm install --no-save --ignore-scripts --silent && npm run check --silent && npm run build --silent
+	@mkdir -p .make && touch $@
+
+# A browser for the tests that need one.
+browser:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || { \
+	  echo "installing Chromium"; \
+	  { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } \
+	  || { echo "Chromium is missing and could not be installed: install the package chromium"; exit 1; }; }
 
 # The full counts of the laws and faults; hours. Writes bench/results/soak-*.json.
 soak: $(DEV)

@@ -39,6 +39,10 @@ class Annex:
     resources: tuple[str, ...] = ()
     """Paths of it that are protected resources, each with metadata of its own."""
     running: Callable[[], AbstractAsyncContextManager[None]] | None = None
+    home: Handler | None = None
+    """Stands at `/` instead of the plain page."""
+    stopping: Callable[[], None] | None = None
+    """Told when the server stops: the moment to end streams that would never end by themselves."""
 
 
 BuildAnnex: TypeAlias = Callable[[App, Doorkeeper], Annex]
@@ -50,13 +54,13 @@ def http_app(
     annexes: Sequence[Annex] = (),
     *,
     instance: str = "",
-    body_idle_s: float = BODY_IDLE_S,
 ) -> ASGIApp:
     """Everything that is served over HTTP, with the front before it."""
     resources = (API, *(it for annex in annexes for it in annex.resources))
     health = Health(app, instance)
     exact: dict[str, ASGIApp] = {
         **_own_paths(app, keeper, health),
+        **_home(app, annexes),
         **metadata_paths(app, resources),
         **tool_paths(app, keeper),
     }
@@ -70,12 +74,11 @@ def http_app(
         redirect_slashes=False,
         default=nothing_here,
     )
-    return Front(_by_path(exact, rest), _rules(app.settings.kernel, resources, body_idle_s))
+    return Front(_by_path(exact, rest), _rules(app.settings.kernel, resources))
 
 
 def _own_paths(app: App, keeper: Doorkeeper, health: Health) -> Mapping[str, ASGIApp]:
     handlers: dict[str, Handler] = {
-        "/": home_page(app),
         "/healthz": health.alive,
         "/readyz": health.ready,
         f"{API}/docs": docs_page(app),
@@ -87,6 +90,11 @@ def _own_paths(app: App, keeper: Doorkeeper, health: Health) -> Mapping[str, ASG
         app.corridor.watchers.append(metrics)
         handlers["/metrics"] = MetricsDesk(app, keeper, health, metrics).answer
     return {path: Endpoint({"GET": handler}) for path, handler in handlers.items()}
+
+
+def _home(app: App, annexes: Sequence[Annex]) -> Mapping[str, ASGIApp]:
+    homes = [it.home for it in annexes if it.home]
+    return {"/": Endpoint({"GET": homes[0] if homes else home_page(app)})}
 
 
 def _openapi(app: App) -> Handler:
@@ -115,7 +123,7 @@ def _by_path(exact: Mapping[str, ASGIApp], rest: ASGIApp) -> ASGIApp:
     return dispatch
 
 
-def _rules(settings: KernelSettings, resources: Sequence[str], body_idle_s: float) -> Rules:
+def _rules(settings: KernelSettings, resources: Sequence[str]) -> Rules:
     longest_first = sorted(resources, key=len, reverse=True)
 
     def resource_of(path: str) -> str:
@@ -125,7 +133,7 @@ def _rules(settings: KernelSettings, resources: Sequence[str], body_idle_s: floa
     return Rules(
         names=Names.of(settings),
         trusted=settings.trusted_proxies,
-        body=BodyLimits(settings.body_limit_bytes, body_idle_s, settings.request_timeout_s),
+        body=BodyLimits(settings.body_limit_bytes, BODY_IDLE_S, settings.request_timeout_s),
         public_url=settings.public_url,
         resource_of=resource_of,
     )

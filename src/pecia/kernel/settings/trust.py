@@ -23,6 +23,9 @@ class Oidc(Part):
         (),
         description="Audiences accepted in a token. Empty: the resource URL.",
     )
+    oidc_client_id: Name | None = setting(
+        None, description="The public client that people sign in with. Unset: tokens only."
+    )
     oidc_jwks_url: WebAddress | None = setting(
         None, description="Where its keys are. Unset: asked of the issuer."
     )

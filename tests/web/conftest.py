@@ -1,0 +1,106 @@
+"""The console in a real browser, served by an installed wheel with no Node in reach."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ROOT = Path(__file__).parents[2]
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """A wheel of this tree, unpacked where nothing else of it is."""
+
+    site: Path
+
+    def environ(self, home: Path, **more: str) -> dict[str, str]:
+        """A newcomer's: the wheel, its dependencies, and no Node."""
+        return {
+            "PATH": "/bin",
+            "HOME": str(home),
+            "PECIA_HOME": str(home / "pecia"),
+            "PYTHONPATH": str(self.site),
+            **more,
+        }
+
+    def run(self, home: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "pecia", *words],
+            env=self.environ(home, **more),
+            cwd=home,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder)]
+    subprocess.run([*build, str(ROOT)], check=True, capture_output=True, timeout=170)
+    (wheel,) = folder.glob("*.whl")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile"]
+    subprocess.run([*pip, "--target", str(folder / "site"), str(wheel)], check=True, timeout=60)
+    return Installed(folder / "site")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    assert CHROMIUM, "no Chromium: run `make browser`"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A fresh page; whatever it complains about fails the test that opened it."""
+    context = browser.new_context(viewport={"width": 1100, "height": 900})
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on(
+        "console", lambda said: complaints.append(said.text) if _is_complaint(said.text) else None
+    )
+    yield page
+    context.close()
+    assert complaints == []
+
+
+def _is_complaint(text: str) -> bool:
+    return "Content Security Policy" in text or "Uncaught" in text
+
+
+def free_port() -> int:
+    with socket.socket() as it:
+        it.bind(("127.0.0.1", 0))
+        return it.getsockname()[1]
+
+
+def kill_tree(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(20)
+    except subprocess.TimeoutExpired:
+        os.kill(process.pid, 9)

@@ -1,0 +1,88 @@
+// The server's answers, and its errors as it renders them: a stable code, a message, facts.
+
+import { bearer, forget } from "./session.svelte";
+
+export class Problem extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+    readonly status: number,
+    readonly requestId: string | null,
+  ) {
+    super(message);
+  }
+}
+
+export interface Me {
+  tenant: string;
+  user: string;
+  is_admin: boolean;
+  scopes: string[];
+  credential: string;
+}
+
+export interface Check {
+  name: string;
+  ok: boolean;
+  detail: string;
+}
+
+export interface About {
+  version: string;
+  mode: "local" | "server";
+  mcp: boolean;
+  oidc: { issuer: string; client_id: string; scopes: string[] } | null;
+}
+
+export async function call<T>(tool: string, input: object = {}): Promise<T> {
+  const token = bearer();
+  const answer = await reach(`/api/v1/${tool}`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      ...(token ? { authorization: `Bearer ${token}` } : {}),
+    },
+    body: JSON.stringify(input),
+  });
+  if (answer.status === 401) forget();
+  return read<T>(answer);
+}
+
+export async function about(): Promise<About> {
+  return read<About>(await reach("/console/about.json"));
+}
+
+export async function readiness(): Promise<Check[]> {
+  const answer = await reach("/readyz");
+  const body = (await answer.json()) as { checks?: Record<string, unknown> };
+  return Object.entries(body.checks ?? {}).map(([name, found]) => check(name, found));
+}
+
+function check(name: string, found: unknown): Check {
+  if (typeof found === "object" && found !== null) {
+    const { ok, found: detail } = found as { ok?: boolean; found?: string };
+    return { name, ok: ok === true, detail: detail ?? "" };
+  }
+  return { name, ok: found === true || found === "ok", detail: "" };
+}
+
+async function reach(url: string, init: RequestInit = {}): Promise<Response> {
+  try {
+    return await fetch(url, { ...init, credentials: "omit", signal: AbortSignal.timeout(15_000) });
+  } catch {
+    throw new Problem("UNREACHABLE", "The server does not answer. Is it running?", 0, null);
+  }
+}
+
+async function read<T>(answer: Response): Promise<T> {
+  const id = answer.headers.get("x-request-id");
+  const body: unknown = await answer.json().catch(() => null);
+  if (answer.ok) return body as T;
+  const error = (body as { error?: { code?: string; message?: string } } | null)?.error;
+  throw new Problem(
+    error?.code ?? "UNEXPECTED",
+    error?.message ?? `The server answered ${answer.status}.`,
+    answer.status,
+    id,
+  );
+}
