@@ -2,10 +2,11 @@
 
 import os
 import pwd
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeAlias
 
 import anyio
 import anyio.to_thread
@@ -37,6 +38,8 @@ log = Log(__name__)
 
 DRAIN_EVERY_S = 0.5
 
+Revive: TypeAlias = Callable[[], Awaitable[None]]
+
 
 @dataclass(frozen=True, slots=True)
 class App:
@@ -50,6 +53,8 @@ class App:
     rooms: tuple[Room, ...]
     keyring: Keyring
     everything: View
+    revive: Revive
+    """Starts the database again, where it is ours to start."""
 
     @property
     def tools(self) -> tuple[AnyTool, ...]:
@@ -81,20 +86,43 @@ def home_of(settings: KernelSettings) -> Path:
     return settings.home
 
 
+@dataclass(frozen=True, slots=True)
+class Database:
+    """Where it is, and how to start it again if it went away."""
+
+    logins: Logins
+    revive: Revive
+
+
 @asynccontextmanager
-async def open_logins(
+async def open_database(
     settings: KernelSettings, report: Callable[[str], None]
-) -> AsyncGenerator[Logins]:
-    """The three logins: of the operator's PostgreSQL, or of an embedded one started here."""
+) -> AsyncGenerator[Database]:
+    """The operator's PostgreSQL, or an embedded one that is started here."""
     if settings.database_url is not None:
         app = settings.database_url.get_secret_value()
         owner = settings.database_owner_url or settings.database_url
         system = settings.database_system_url or settings.database_url
-        yield Logins(owner.get_secret_value(), app, system.get_secret_value())
+        yield Database(
+            Logins(owner.get_secret_value(), app, system.get_secret_value()), _nothing_to_revive
+        )
         return
     options = Options(grace_s=settings.keeper_grace_s)
     async with await open_cluster(home_of(settings), report=report, options=options) as cluster:
-        yield cluster.logins
+        yield Database(cluster.logins, cluster.revive)
+
+
+@asynccontextmanager
+async def open_logins(
+    settings: KernelSettings, report: Callable[[str], None]
+) -> AsyncGenerator[Logins]:
+    """The three logins alone, for what is over before a database can go away."""
+    async with open_database(settings, report) as database:
+        yield database.logins
+
+
+async def _nothing_to_revive() -> None:
+    """The operator's PostgreSQL has keepers of its own."""
 
 
 @asynccontextmanager
@@ -104,10 +132,10 @@ async def open_app(
     """An App that is up to date and running. Leaving it closes everything, in the other order."""
     kernel = settings.kernel
     async with AsyncExitStack() as stack:
-        logins = await stack.enter_async_context(open_logins(kernel, report))
-        await migrate(logins.owner, parts())
+        database = await stack.enter_async_context(open_database(kernel, report))
+        await migrate(database.logins.owner, parts())
         store = Store(
-            logins,
+            database.logins,
             app_connections=kernel.pool_max_size,
             system_connections=kernel.system_pool_max_size,
         )
@@ -116,7 +144,7 @@ async def open_app(
         ledger = Ledger(store, home_of(kernel) / "spool")
         stack.push_async_callback(ledger.close)
         await ledger.adopt()
-        yield await _compose(settings, store, ledger, fetch)
+        yield replace(await _compose(settings, store, ledger, fetch), revive=database.revive)
 
 
 def parts() -> list[Part]:
@@ -139,6 +167,7 @@ async def _compose(settings: Settings, store: Store, ledger: Ledger, fetch: Fetc
         rooms=rooms,
         keyring=keyring,
         everything=combined(tool for room in rooms for tool in room.tools),
+        revive=_nothing_to_revive,
     )
 
 
@@ -180,7 +209,25 @@ async def _listen(app: App) -> None:
         except psycopg.Error as error:
             # Until the line is back, memories live one second at most.
             log.failure("listen", error)
-            await anyio.sleep(1)
+            await _bring_back(app)
 
 
-__all__ = ["SETTINGS", "App", "home_of", "keep_house", "open_app", "open_logins", "parts"]
+async def _bring_back(app: App) -> None:
+    """A line that broke is how we learn that the database went away."""
+    try:
+        await app.revive()
+    except PeciaError as error:
+        log.failure("revive", error)
+    await anyio.sleep(1)
+
+
+__all__ = [
+    "SETTINGS",
+    "App",
+    "home_of",
+    "keep_house",
+    "open_app",
+    "open_database",
+    "open_logins",
+    "parts",
+]

@@ -7,13 +7,14 @@ from pecia.kernel.settings.model import Part as SettingsPart
 from pecia.kernel.store.audit import Ledger
 from pecia.kernel.store.migrate import Part
 from pecia.kernel.store.store import Store
+from pecia.rooms.desk.settings import DeskSettings
 from pecia.rooms.hub.settings import HubSettings
 from pecia.rooms.lake.room import lake
 from pecia.rooms.memory.settings import MemorySettings
 from pecia.rooms.office.room import office
 from pecia.rooms.wiki.settings import WikiSettings
 
-SETTINGS: tuple[type[SettingsPart], ...] = (HubSettings, MemorySettings, WikiSettings)
+SETTINGS: tuple[type[SettingsPart], ...] = (DeskSettings, HubSettings, MemorySettings, WikiSettings)
 
 MIGRATIONS: tuple[Part, ...] = ()
 

@@ -1,4 +1,4 @@
-"""Tenants and the operator's own tokens: made, listed, suspended, bounded. Deletes nobody's data."""
+"""Tenants and the operator's own tokens: made, listed, suspended, bounded. Deletes no data."""
 
 import re
 from collections.abc import Mapping
@@ -181,9 +181,7 @@ async def _require_new(deed: Deed, name: str) -> None:
         raise Conflict(f"there is a tenant {name!r} already", field="name")
 
 
-async def _set_quotas(
-    deed: Deed, tenant_id: UUID, quotas: Mapping[QuotaKind, int | None]
-) -> None:
+async def _set_quotas(deed: Deed, tenant_id: UUID, quotas: Mapping[QuotaKind, int | None]) -> None:
     for kind, most in quotas.items():
         values: dict[str, Any] = {"tenant_id": tenant_id, "kind": kind}
         if most is None:

@@ -1,0 +1,85 @@
+"""How a database is doing: who works, what waits, and whether a write comes back. For operators."""
+
+from dataclasses import dataclass
+from uuid import UUID, uuid4
+
+from pecia.app.corridor import Corridor, Visit
+from pecia.kernel.errors import InternalError
+from pecia.kernel.identity.caller import EVERY_SCOPE, Caller, CredentialKind
+from pecia.kernel.limits import Limit, RateLimiter
+from pecia.kernel.store.audit import Ledger
+from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.store import Store
+from pecia.kernel.tool.view import View
+
+SQL = load_queries("pecia.app", "condition.sql")
+TENANTS = load_queries("pecia.app", "tenants.sql")
+
+SILENT_S = 12.0
+"""A worker that has been silent for so long has lost its jobs to others."""
+LIMIT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class QueueCondition:
+    """How many jobs wait, run and have failed, and how many workers are alive."""
+
+    waiting: int
+    running: int
+    failed: int
+    workers: int
+
+
+async def queue_condition(store: Store) -> QueueCondition:
+    """The queue, over all tenants."""
+    async with store.system() as tx:
+        found = await tx.all_as(QueueCondition, SQL["queue"], silent_s=SILENT_S)
+    return found[0]
+
+
+async def round_trip(store: Store, ledger: Ledger, tools: View) -> str:
+    """Write, read and audit through the corridor in a tenant of its own, which then goes away."""
+    caller = await _temporary_caller(store)
+    corridor = Corridor(ledger, RateLimiter(Limit(1000, 1000, 100)), LIMIT_S)
+    try:
+        visit = Visit("cli")
+        await corridor.call(caller, tools, "office.add_group", {"name": "checked"}, visit)
+        found = await corridor.call(caller, tools, "office.list_groups", {}, visit)
+        if "checked" not in str(found.structured):
+            raise InternalError("a group was written and is not read back")
+        await ledger.drain()
+        await _require_audited(store, caller.tenant_id)
+        return "written, read back, audited"
+    finally:
+        async with store.system() as tx:
+            await tx.run(SQL["forget_tenant"], tenant_id=caller.tenant_id)
+
+
+async def _temporary_caller(store: Store) -> Caller:
+    name = f"doctor-{uuid4().hex[:12]}"
+    async with store.system() as tx:
+        tenant_id = await tx.value(TENANTS["create_tenant"], name=name)
+        user_id = await tx.value(SQL["temporary_user"], tenant_id=tenant_id)
+        credential_id = await tx.value(
+            SQL["temporary_credential"],
+            tenant_id=tenant_id,
+            user_id=user_id,
+            scopes=sorted(it.value for it in EVERY_SCOPE),
+        )
+    return Caller(
+        credential_id=credential_id,
+        kind=CredentialKind.LOCAL,
+        tenant_id=tenant_id,
+        tenant=name,
+        user_id=user_id,
+        user="doctor",
+        scopes=EVERY_SCOPE,
+        is_admin=True,
+    )
+
+
+async def _require_audited(store: Store, tenant_id: UUID) -> None:
+    async with store.system() as tx:
+        rows = await tx.value(SQL["audited"], tenant_id=tenant_id, tool="office.add_group")
+    if rows != 1:
+        raise InternalError(f"one call left {rows} rows in the audit trail")

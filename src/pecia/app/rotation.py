@@ -1,0 +1,57 @@
+"""A new key for stored secrets, and everything sealed again under it. Goes on where it stopped."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio.to_thread
+
+from pecia.app.app import App, home_of
+from pecia.app.operating import Operating
+from pecia.kernel.secrets import key_file
+from pecia.kernel.secrets.keyring import Keyring, Purpose
+from pecia.rooms.office.secrets import has_old, reseal
+
+
+@dataclass(frozen=True, slots=True)
+class Rotation:
+    """The key that is current now, and how many secrets were sealed under it."""
+
+    key_id: str
+    resealed: int
+
+
+async def rotate_keys(
+    app: App, operating: Operating, purpose: Purpose, *, retire: bool
+) -> Rotation:
+    """Rotate one purpose. Nobody else may serve the home meanwhile.
+
+    The new key is in the file before anything is sealed under it. A run that finds secrets under
+    older keys first brings those home, and makes no further key.
+    """
+    path = home_of(app.settings.kernel) / "keys.json"
+    keyring = app.keyring
+    if not await has_old(app.store, keyring, purpose):
+        keyring = await anyio.to_thread.run_sync(_add_key, path, purpose)
+    resealed = await reseal(app.store, keyring, purpose)
+    if retire:
+        keyring = await anyio.to_thread.run_sync(_retire, path, purpose)
+    key_id = keyring.keys(purpose).current_id
+    async with operating.deed(
+        "secret.rotate", {"purpose": purpose.value, "key_id": key_id, "resealed": resealed}
+    ):
+        return Rotation(key_id, resealed)
+
+
+def _add_key(path: Path, purpose: Purpose) -> Keyring:
+    return key_file.update(path, lambda keyring: keyring.rotated(purpose))
+
+
+def _retire(path: Path, purpose: Purpose) -> Keyring:
+    def without_old(keyring: Keyring) -> Keyring:
+        keys = keyring.keys(purpose)
+        for key_id in keys.key_by_id:
+            if key_id != keys.current_id:
+                keyring = keyring.retired(purpose, key_id)
+        return keyring
+
+    return key_file.update(path, without_old)
