@@ -27,6 +27,7 @@ from pecia.kernel.store.cluster import Cluster, Logins, Options, open_cluster
 from pecia.kernel.store.cluster.bootstrap import furnish
 
 TEMPLATE = "test_template"
+ROOM_BYTES = 4 << 30
 
 Prepare: TypeAlias = Callable[[Logins], Awaitable[None]]
 Superuser: TypeAlias = psycopg.Connection[tuple[object, ...]]
@@ -39,7 +40,7 @@ def run_folder(testrun_uid: str) -> Iterator[Path]:
     Not below pytest's own temporary folder, which the user that runs PostgreSQL for root may not
     enter.
     """
-    folder = Path(tempfile.gettempdir()) / f"pecia-tests-{testrun_uid[:12]}"
+    folder = scratch() / f"pecia-tests-{testrun_uid[:12]}"
     _join(folder)
     yield folder
     _leave(folder)
@@ -99,6 +100,14 @@ def empty_database(cluster: Cluster) -> Iterator[Logins]:
         _copy(connection, "pecia", name)
         yield cluster.logins_to(name)
         _run(connection, "DROP DATABASE {} WITH (FORCE)", name)
+
+
+def scratch() -> Path:
+    """Where clusters of tests go: in memory, where there is room, so as not to wait for a disk."""
+    memory = Path("/dev/shm")
+    if memory.exists() and shutil.disk_usage(memory).free > ROOM_BYTES:
+        return memory
+    return Path(tempfile.gettempdir())
 
 
 def _make_template(cluster: Cluster, connection: Superuser, prepare: Prepare) -> None:

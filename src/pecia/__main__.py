@@ -1,4 +1,4 @@
-"""Runs the command line: `python -m pecia` is the same as `pecia`; it holds no behaviour of its own."""
+"""`python -m pecia` is the same as `pecia`. It holds no behaviour of its own."""
 
 from pecia.doors.cli.main import main
 

@@ -71,6 +71,12 @@ class Quota:
     most: int
 
 
+@dataclass(frozen=True, slots=True)
+class Job:
+    asked_by: frozenset[str]
+    status: str = "waiting"
+
+
 @dataclass(slots=True)
 class Tenant:
     """All that is true in one tenant. Keys of several parts are in the order of the tables' own."""
@@ -92,11 +98,15 @@ class Tenant:
     audit: dict[str, Audit] = field(default_factory=dict[str, Audit])
     secret: dict[tuple[str, str], Secret] = field(default_factory=dict[tuple[str, str], Secret])
     quota: dict[str, Quota] = field(default_factory=dict[str, Quota])
+    jobs_visible: dict[str, Job] = field(default_factory=dict[str, Job])
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """One row added, changed or removed. `row` is for adding, `changes` for changing."""
+    """One row added, changed or removed. `row` is for adding, `changes` for changing.
+
+    A user who is removed with the change `purge` leaves no trace of their names.
+    """
 
     verb: Verb
     table: str
@@ -155,6 +165,8 @@ def _forget(tenant: Tenant, write: Write) -> None:
     gone = write.key
     match write.table:
         case "user_account":
+            if write.changes.get("purge"):
+                _purge(tenant, str(gone))
             tenant.user_principal = {it for it in tenant.user_principal if it[0] != gone}
             tenant.group_member = {it for it in tenant.group_member if it[1] != gone}
             tenant.credential = {k: v for k, v in tenant.credential.items() if v.user_id != gone}
@@ -166,3 +178,20 @@ def _forget(tenant: Tenant, write: Write) -> None:
             tenant.file = {k: v for k, v in tenant.file.items() if k[0] != gone}
         case _:
             pass
+
+
+def _purge(tenant: Tenant, user: str) -> None:
+    """No right names them any more, by any of their names, and no row says that it was them."""
+    names = {f"user::{user}", *(name for it, name in tenant.user_principal if it == user)}
+    tenant.principal -= names
+    tenant.source_role = {k: v for k, v in tenant.source_role.items() if k[1] not in names}
+    tenant.folder_grant = {k: v for k, v in tenant.folder_grant.items() if k[2] not in names}
+    for key, file in tenant.file.items():
+        tenant.file[key] = replace(file, granted=file.granted - names)
+    for key, credential in tenant.credential.items():
+        tenant.credential[key] = replace(credential, claims=credential.claims - names)
+    for key, job in tenant.jobs_visible.items():
+        tenant.jobs_visible[key] = replace(job, asked_by=job.asked_by - {user})
+    for key, audit in tenant.audit.items():
+        if audit.user_id == user:
+            tenant.audit[key] = Audit(None, "")

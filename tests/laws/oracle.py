@@ -3,15 +3,10 @@
 Only a caller's own tenant is ever looked at, so that nothing of another can be seen or changed.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from tests.laws.facts import Audit, Credential, Key, Tenant, Verb, Write
-
-Row: TypeAlias = tuple[str, ...]
-Rows: TypeAlias = frozenset[Row]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +118,13 @@ def may_govern(who: Caller, source: str) -> bool:
     return owns(who, source) and "pecia.admin" in who.scopes
 
 
-def visible(who: Caller) -> dict[str, Rows]:
-    """Every row of every table that this caller sees. Each begins with its tenant."""
-    return {
-        table: frozenset((who.tenant.name, *row) for row in rows(who))
-        for table, rows in _VISIBLE.items()
-    }
+def sees_job(who: Caller, key: str) -> bool:
+    return who.is_member and (who.is_admin or who.user_id in who.tenant.jobs_visible[key].asked_by)
+
+
+def is_private_to(who: Caller, user_id: str | None) -> bool:
+    """Its user's business, and the administrators'."""
+    return who.is_member and (user_id == who.user_id or who.is_admin)
 
 
 def allows(who: Caller | None, write: Write) -> bool:
@@ -142,117 +138,6 @@ def allows(who: Caller | None, write: Write) -> bool:
 def is_writable(verb: Verb, table: str) -> bool:
     """Whether anybody at all may do this to this table."""
     return (verb, table) in _RULES
-
-
-def _principals(who: Caller) -> Iterator[Row]:
-    if who.is_member:
-        yield from ((it,) for it in who.tenant.principal)
-
-
-def _users(who: Caller) -> Iterator[Row]:
-    if who.is_member:
-        yield from ((k, it.role, it.status) for k, it in who.tenant.user_account.items())
-
-
-def _user_principals(who: Caller) -> Iterator[Row]:
-    yield from (it for it in who.tenant.user_principal if _is_private_to(who, it[0]))
-
-
-def _groups(who: Caller) -> Iterator[Row]:
-    if who.is_member:
-        yield from ((key, it.name) for key, it in who.tenant.user_group.items())
-
-
-def _members(who: Caller) -> Iterator[Row]:
-    if who.is_member:
-        yield from who.tenant.group_member
-
-
-def _credentials(who: Caller) -> Iterator[Row]:
-    for key, it in who.tenant.credential.items():
-        if _is_private_to(who, it.user_id):
-            scopes = ",".join(sorted(it.scopes))
-            yield key, it.kind, it.user_id or "", scopes, _word(it.revoked), _word(it.expired)
-
-
-def _sources(who: Caller) -> Iterator[Row]:
-    for key, it in who.tenant.source.items():
-        if sees_source(who, key):
-            yield key, it.trim_mode, _word(it.enabled)
-
-
-def _source_roles(who: Caller) -> Iterator[Row]:
-    for (source, whom), it in who.tenant.source_role.items():
-        if who.is_member and (whom in who.holds or owns(who, source)):
-            yield source, whom, it.role
-
-
-def _folder_grants(who: Caller) -> Iterator[Row]:
-    for (source, prefix, whom), it in who.tenant.folder_grant.items():
-        if who.is_member and (whom in who.holds or owns(who, source)):
-            yield source, prefix, whom, it.role
-
-
-def _files(who: Caller) -> Iterator[Row]:
-    for (source, key), it in who.tenant.file.items():
-        if sees_file(who, source, key):
-            yield source, key, str(it.size_bytes)
-
-
-def _classes(who: Caller) -> Iterator[Row]:
-    """A class is seen with the files that carry it; the source's own with the source itself."""
-    yield from (it for it in who.tenant.file if sees_file(who, *it))
-    yield from ((it,) for it in who.tenant.source if knows_source(who, it))
-
-
-def _audits(who: Caller) -> Iterator[Row]:
-    for key, it in who.tenant.audit.items():
-        if _is_private_to(who, it.user_id):
-            yield key, it.user_id or "", it.credential_id
-
-
-def _secrets(who: Caller) -> Iterator[Row]:
-    if who.is_admin:
-        yield from ((*key, it.key_id) for key, it in who.tenant.secret.items())
-
-
-def _quotas(who: Caller) -> Iterator[Row]:
-    if who.is_member:
-        yield from ((key, str(it.most)) for key, it in who.tenant.quota.items())
-
-
-def _usage(who: Caller) -> Iterator[Row]:
-    if who.is_admin:
-        used = Counter(files=len(who.tenant.file))
-        used["bytes"] = sum(it.size_bytes for it in who.tenant.file.values())
-        yield from ((kind, str(n)) for kind, n in used.items() if n)
-
-
-_VISIBLE: dict[str, Callable[[Caller], Iterator[Row]]] = {
-    "tenant": lambda who: iter([(who.tenant.status,)]),
-    "principal": _principals,
-    "user_account": _users,
-    "user_principal": _user_principals,
-    "user_group": _groups,
-    "group_member": _members,
-    "credential": _credentials,
-    "source": _sources,
-    "source_role": _source_roles,
-    "folder_grant": _folder_grants,
-    "file": _files,
-    "acl": _classes,
-    "audit": _audits,
-    "secret": _secrets,
-    "quota": _quotas,
-    "usage": _usage,
-}
-
-TABLES = tuple(_VISIBLE)
-
-
-def _is_private_to(who: Caller, user_id: str | None) -> bool:
-    """Its user's business, and the administrators'."""
-    return who.is_member and (user_id == who.user_id or who.is_admin)
 
 
 def _administers(who: Caller, write: Write) -> bool:
@@ -294,6 +179,13 @@ def _changes_credential(who: Caller, write: Write) -> bool:
     return who.is_member and whose and set(write.changes) == {"revoked"}
 
 
+def _changes_job(who: Caller, write: Write) -> bool:
+    """Whoever asked for it alone, or an administrator."""
+    asked_by = who.tenant.jobs_visible[_first(write.key)].asked_by
+    alone = asked_by == frozenset({who.user_id or ""}) and "pecia.write" in who.scopes
+    return sees_job(who, _first(write.key)) and (who.administers or alone)
+
+
 def _tells(who: Caller, write: Write) -> bool:
     told: Audit = write.row
     return (told.user_id, told.credential_id) == (who.user_id, who.credential_id)
@@ -301,10 +193,6 @@ def _tells(who: Caller, write: Write) -> bool:
 
 def _first(key: Key) -> str:
     return key if isinstance(key, str) else key[0]
-
-
-def _word(claim: bool) -> str:
-    return "yes" if claim else "no"
 
 
 # What is not here nobody may do, whoever they are.
@@ -335,6 +223,7 @@ _RULES: dict[tuple[Verb, str], Callable[[Caller, Write], bool]] = {
     ("change", "file"): _changes_file,
     ("remove", "file"): _writes,
     ("add", "audit"): _tells,
+    ("change", "jobs_visible"): _changes_job,
     ("add", "secret"): _administers,
     ("change", "secret"): _administers,
     ("remove", "secret"): _administers,

@@ -11,10 +11,13 @@ from typing import Any, LiteralString, Protocol, TypeAlias, cast
 
 import psycopg
 
+from pecia.kernel.store.queries import load_queries
 from tests.laws.facts import Tenant, Verb, Write
-from tests.laws.oracle import TABLES, Rows
-from tests.laws.sql import SEEN, Names, added, house_statement, quote, statement, sweep
+from tests.laws.sql import Names, added, house_statement, put_jobs, quote, statement, sweep
+from tests.laws.visible import TABLES, Rows
 from tests.laws.worlds import World
+
+SQL = load_queries("tests.laws", "law.sql")
 
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
@@ -72,7 +75,7 @@ class SqlPath:
     def read(self, names: Names, credential: str) -> dict[str, Rows] | None:
         self._app.execute("BEGIN READ ONLY")
         try:
-            self._app.execute(ENTER, [names.id(credential)], prepare=True)
+            self._app.execute(SQL["enter"], {"credential": names.id(credential)}, prepare=True)
             return self.read_as_is(names)
         except psycopg.Error as error:
             if error.sqlstate != REFUSED:
@@ -83,22 +86,20 @@ class SqlPath:
 
     def read_as_is(self, names: Names) -> dict[str, Rows]:
         """As whoever has entered, or as nobody."""
-        return names.tables(self._app.execute(SEEN, prepare=True).fetchall())
+        return names.tables(self._app.execute(SQL["seen"], prepare=True).fetchall())
 
     def do(self, names: Names, credential: str, write: Write) -> str:
         return self._act(names, credential, [_asking_back(names, write)], keep=True)[0]
 
     def attempt(self, names: Names, credential: str, asks: Sequence[Ask]) -> list[str]:
         """A row that may be added must be shown to whoever adds it, so adding is tried twice."""
-        plain = [_statement(names, it) for it in asks]
-        asking = [_asking_back(names, it) for it in asks]
-        said = self._act(names, credential, plain + asking, keep=False)
-        return [
-            f"{once}, asking back: {twice}" if once != twice and once.startswith("done") else once
-            for once, twice in zip(said[: len(asks)], said[len(asks) :], strict=True)
-        ]
+        forms = [dict.fromkeys((_statement(names, it), _asking_back(names, it))) for it in asks]
+        said = iter(self._act(names, credential, [it for form in forms for it in form], keep=False))
+        return [_agreed([next(said) for _ in form]) for form in forms]
 
-    def _act(self, names: Names, credential: str, statements: list[str], *, keep: bool) -> list[str]:
+    def _act(
+        self, names: Names, credential: str, statements: list[str], *, keep: bool
+    ) -> list[str]:
         act = "SELECT law.act(%s, %s, %s)"
         found = self._app.execute(act, [names.id(credential), statements, keep], prepare=True)
         return cast(tuple[list[str]], found.fetchone())[0]
@@ -114,54 +115,55 @@ class House:
         """Put a world into the database, rights and files in any order."""
         names = Names()
         labels = {names.tenant_label(it.name): it.name for it in world.tenants}
-        made = self._system.execute(CREATE_TENANTS, [[*labels]], prepare=True)
+        made = self._system.execute(SQL["create_tenants"], {"names": [*labels]}, prepare=True)
         for label, tenant_id in made.fetchall():
             names.learn_tenant(labels[label], tenant_id)
         self._run(_people(names, world))
         self.learn_principals(names)
         rights = [_inserted(names, world, it) for it in ("source_role", "folder_grant", "file")]
         order.shuffle(rights)
-        self._run([
-            *(_inserted(names, world, it) for it in ("user_principal", "group_member")),
-            *(_inserted(names, world, it) for it in ("credential", "source")),
-            *rights,
-            *(_inserted(names, world, it) for it in ("audit", "secret", "quota")),
-            *_afterwards(names, world),
-        ])
+        self._run(
+            [
+                *(_inserted(names, world, it) for it in ("user_principal", "group_member")),
+                *(_inserted(names, world, it) for it in ("credential", "source")),
+                *rights,
+                *(_inserted(names, world, it) for it in ("audit", "secret", "quota")),
+                *(it for tenant in world.tenants for it in put_jobs(names, tenant)),
+                *_afterwards(names, world),
+            ]
+        )
+        for key, job_id in self._all("jobs", names):
+            names.learn_job(key, job_id)
         return names
 
     def do(self, names: Names, write: Write) -> None:
         self._run([house_statement(names, write)])
 
     def learn_principals(self, names: Names) -> None:
-        found = self._system.execute(PRINCIPALS, [names.tenant_ids], prepare=True)
-        for tenant_id, principal_id, text in found.fetchall():
+        for tenant_id, principal_id, text in self._all("principals", names):
             names.learn_principal(tenant_id, principal_id, text)
 
     def learn_classes(self, names: Names) -> None:
         """Which files carry which class. Counts that are not so are an error."""
-        found = self._system.execute(CLASSES, [names.tenant_ids], prepare=True).fetchall()
-        for tenant_id, class_id, source, is_source, files, keys in found:
+        for tenant_id, class_id, source, is_source, files, keys in self._all("classes", names):
             if files != len(keys):
                 raise AssertionError(f"a class of {source} counts {files} files, not {len(keys)}")
             names.learn_class(tenant_id, class_id, source, None if is_source else keys)
+
+    def _all(self, query: str, names: Names) -> list[tuple[Any, ...]]:
+        values = {"tenants": names.tenant_ids}
+        return self._system.execute(SQL[query], values, prepare=True).fetchall()
 
     def _run(self, statements: list[str]) -> None:
         self._system.execute(cast(LiteralString, ";".join(it for it in statements if it)))
 
 
 REFUSED = "PE401"
-ENTER = "SELECT kernel.enter(%s)"
-CREATE_TENANTS = "SELECT name, kernel.create_tenant(name) FROM unnest(%s::text[]) AS name"
-PRINCIPALS = """
-SELECT tenant_id, id, concat(kind, ':', scope, ':', value) FROM kernel.principal
- WHERE tenant_id = ANY (%s::uuid[])
-"""
-CLASSES = """
-SELECT a.tenant_id, a.id, a.source_id, a.is_source, a.files,
-       ARRAY(SELECT key::text FROM kernel.file f WHERE f.tenant_id = a.tenant_id AND f.acl_id = a.id)
-  FROM kernel.acl a WHERE a.tenant_id = ANY (%s::uuid[])
-"""
+
+
+def _agreed(said: list[str]) -> str:
+    """One answer for both forms of a write: where the first works, so must the second."""
+    return said[0] if len({*said}) == 1 or not said[0].startswith("done") else ", but ".join(said)
 
 
 def _statement(names: Names, ask: Ask) -> str:
@@ -198,7 +200,7 @@ def _inserted(names: Names, world: World, table: str) -> str:
 def _adding(tenant: Tenant, table: str) -> Iterator[Write]:
     rows: Any = getattr(tenant, table)
     for key in sorted(rows):
-        row = rows[key] if isinstance(rows, dict) else None
+        row = None if isinstance(rows, set) else rows[key]
         yield Write("add", table, tenant.name, key, row)
 
 

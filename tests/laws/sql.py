@@ -3,12 +3,12 @@
 Only names are translated here, such as `ana` to her id and back. No rights are known here.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any, LiteralString
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 from uuid import UUID, uuid4, uuid5
 
-from tests.laws.facts import Verb, Write
-from tests.laws.oracle import TABLES, Row
+from tests.laws.facts import Tenant, Verb, Write
+from tests.laws.visible import TABLES, Row
 
 # Users and groups have the same id in every tenant: only the tenant tells them apart.
 SHARED = UUID("6d1d4b5e-0c4f-4d0c-9a52-5d0a3c1f0a11")
@@ -23,6 +23,7 @@ class Names:
         self._tenants: dict[str, str] = {}
         self._principals: dict[tuple[str, str], int] = {}
         self._classes: dict[str, list[Row]] = {}
+        self._jobs: dict[str, int] = {}
 
     @property
     def tenant_ids(self) -> list[str]:
@@ -69,6 +70,12 @@ class Names:
         rows = [(tenant, source)] if keys is None else [(tenant, source, it) for it in keys]
         self._classes[f"@{id_}"] = rows
 
+    def learn_job(self, key: str, id_: int) -> None:
+        self._jobs[self.plain(key)] = id_
+
+    def job(self, key: str) -> int:
+        return self._jobs[key]
+
     def tables(self, shown: Iterable[tuple[str, list[str]]]) -> dict[str, frozenset[Row]]:
         """Rows by table, as facts."""
         found: dict[str, set[Row]] = {table: set() for table in TABLES}
@@ -109,11 +116,16 @@ def statement(names: Names, write: Write, *, ask_back: bool = False) -> str:
     if write.table == "principal":
         kind, scope, value = str(write.key).split(":", 2)
         return f"SELECT kernel.intern({quote(kind)}, {quote(scope)}, {quote(value)})"
+    if write.table == "jobs_visible":
+        do = "cancel_job" if write.changes["status"] == "cancelled" else "retry_job"
+        return f"SELECT kernel.{do}({names.job(str(write.key))})"
     if write.verb == "add":
         new = added(names, write)
         values = ", ".join(map(quote, new.values()))
         back = " RETURNING tenant_id" if ask_back else ""
         return f"INSERT INTO {table} ({', '.join(new)}) VALUES ({values}){back}"
+    if "purge" in write.changes:
+        return f"SELECT kernel.purge_user({quote(write.key)})"
     where = " AND ".join(f"{k} = {quote(it)}" for k, it in columns(names, write).items())
     if write.verb == "remove":
         return f"DELETE FROM {table} WHERE {where}"
@@ -125,8 +137,8 @@ def statement(names: Names, write: Write, *, ask_back: bool = False) -> str:
 
 
 def names_no_tenant(write: Write) -> bool:
-    """Whether the statement is a function's call, which works in the caller's own tenant."""
-    return write.table == "principal" or "granted" in write.changes
+    """Whether the statement calls a function that works in the caller's own tenant."""
+    return write.table == "principal" or bool({"granted", "purge"} & {*write.changes})
 
 
 def house_statement(names: Names, write: Write) -> str:
@@ -139,7 +151,19 @@ def house_statement(names: Names, write: Write) -> str:
     if "granted" in write.changes:
         of = (tenant, *write.key, _granted(names, write), write.changes["known"])
         return f"SELECT kernel.regrant_file({', '.join(map(quote, of))})"
+    if write.table == "jobs_visible":
+        status = "cancelled" if write.changes["status"] == "cancelled" else "todo"
+        job = names.job(str(write.key))
+        return f"UPDATE jobs.procrastinate_jobs SET status = '{status}' WHERE id = {job}"
     return statement(names, write)
+
+
+def put_jobs(names: Names, tenant: Tenant) -> Iterator[str]:
+    """Each job, asked for by each who asked for it, or by nobody."""
+    for key, job in tenant.jobs_visible.items():
+        for user in sorted(job.asked_by) or (None,):
+            of = (names.tenant(tenant.name), names.id(user), "work", names.id(key), "default")
+            yield f"SELECT kernel.put_job({', '.join(map(quote, of))}, 0, '{{}}', NULL)"
 
 
 def sweep(verb: Verb, table: str) -> str:
@@ -206,6 +230,7 @@ SWEPT = {
     "quota": "most = 1",
     "usage": "used = 0",
     "lease": "holder = 'other'",
+    "job": "name = 'other'",
 }
 
 
@@ -253,67 +278,3 @@ def _needed(names: Names, write: Write) -> dict[str, Any]:
 
 def _granted(names: Names, write: Write) -> list[int]:
     return sorted(names.principal(write.tenant, it) for it in write.changes["granted"])
-
-
-# Every row of every table, as its table and its columns. A principal is `#id`, a class is `@id`.
-SEEN: LiteralString = """
-SELECT 'tenant', ARRAY[id::text, status] FROM kernel.tenant
-UNION ALL SELECT 'principal', ARRAY[tenant_id::text, '#' || id] FROM kernel.principal
-UNION ALL SELECT 'user_account', ARRAY[tenant_id::text, id::text, role, status] FROM kernel.user_account
-UNION ALL SELECT 'user_principal', ARRAY[tenant_id::text, user_id::text, '#' || principal_id]
-            FROM kernel.user_principal
-UNION ALL SELECT 'user_group', ARRAY[tenant_id::text, id::text, name] FROM kernel.user_group
-UNION ALL SELECT 'group_member', ARRAY[tenant_id::text, group_id::text, user_id::text]
-            FROM kernel.group_member
-UNION ALL SELECT 'credential', ARRAY[tenant_id::text, id::text, kind, user_id::text,
-                 array_to_string(scopes, ','), CASE WHEN revoked_at IS NULL THEN 'no' ELSE 'yes' END,
-                 CASE WHEN expires_at <= now() THEN 'yes' ELSE 'no' END]
-            FROM kernel.credential
-UNION ALL SELECT 'source', ARRAY[tenant_id::text, id, trim_mode, CASE WHEN enabled THEN 'yes' ELSE 'no' END]
-            FROM kernel.source
-UNION ALL SELECT 'source_role', ARRAY[tenant_id::text, source_id, '#' || principal_id, role]
-            FROM kernel.source_role
-UNION ALL SELECT 'folder_grant', ARRAY[tenant_id::text, source_id, prefix, '#' || principal_id, role]
-            FROM kernel.folder_grant
-UNION ALL SELECT 'file', ARRAY[tenant_id::text, source_id, key, size_bytes::text] FROM kernel.file
-UNION ALL SELECT 'acl', ARRAY[tenant_id::text, '@' || id] FROM kernel.acl
-UNION ALL SELECT 'audit', ARRAY[tenant_id::text, id::text, user_id::text, credential_id::text]
-            FROM kernel.audit
-UNION ALL SELECT 'secret', ARRAY[tenant_id::text, purpose, name, key_id] FROM kernel.secret
-UNION ALL SELECT 'quota', ARRAY[tenant_id::text, kind, most::text] FROM kernel.quota
-UNION ALL SELECT 'usage', ARRAY[tenant_id::text, kind, used::text] FROM kernel.usage WHERE used <> 0
-"""
-
-# Statements as a caller, each in its own subtransaction: what became of them, kept or undone.
-ACT: LiteralString = """
-CREATE SCHEMA law;
-GRANT USAGE ON SCHEMA law TO pecia_app;
-CREATE FUNCTION law.act(credential uuid, statements text[], keep boolean) RETURNS text[]
-LANGUAGE plpgsql AS $$
-DECLARE
-    said text[] := '{}';
-    statement text;
-    touched bigint;
-BEGIN
-    BEGIN
-        PERFORM kernel.enter(credential);
-    EXCEPTION WHEN OTHERS THEN
-        RETURN array_fill(SQLSTATE || ' ' || SQLERRM, ARRAY[cardinality(statements)]);
-    END;
-    FOREACH statement IN ARRAY statements LOOP
-        BEGIN
-            EXECUTE statement;
-            GET DIAGNOSTICS touched = ROW_COUNT;
-            IF NOT keep THEN
-                RAISE SQLSTATE 'UNDO0';
-            END IF;
-            said := said || ('done ' || touched);
-        EXCEPTION
-            WHEN SQLSTATE 'UNDO0' THEN said := said || ('done ' || touched);
-            WHEN OTHERS THEN said := said || (SQLSTATE || ' ' || SQLERRM);
-        END;
-    END LOOP;
-    RETURN said;
-END
-$$;
-"""

@@ -56,7 +56,7 @@ documents = st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(documents | st.text(alphabet="-\r\n \ufeffa:", max_size=20))
 def test_a_document_split_and_joined_is_the_document(text: str) -> None:
     assert split_document(text).join() == text
@@ -69,7 +69,7 @@ def test_what_is_dumped_is_what_is_loaded(mapping: dict[str, Json]) -> None:
     assert repr(loaded) == repr(mapping)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(yaml_texts)
 def test_the_quick_reader_never_disagrees_with_the_full_one(text: str) -> None:
     quick = read_plain(text)

@@ -39,13 +39,13 @@ rows = st.lists(nested_rows, max_size=10) | st.lists(flat_rows, max_size=10)
 documents = st.builds(document, rows, st.sampled_from(["\n", "\r\n"]))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.text(alphabet="#>-*+`~|:=<!/ab1. \t\r\n\f\\[]", max_size=60))
 def test_blocks_joined_are_the_text(text: str) -> None:
     assert "".join(it.span.of(text) for it in scan_blocks(text)) == text
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(documents)
 def test_headings_code_html_and_tables_are_where_markdown_it_sees_them(text: str) -> None:
     assert ours(text) == theirs(text)

@@ -1,16 +1,35 @@
 """What the operator of a cluster does, on the database itself: for nobody, and written down."""
 
 import time
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from uuid import uuid4
 
+from pecia.app.app import home_of, open_logins, parts
 from pecia.kernel.errors import Json, PeciaError
+from pecia.kernel.settings.kernel import KernelSettings
 from pecia.kernel.store.audit import Ledger
+from pecia.kernel.store.migrate import migrate
 from pecia.kernel.store.store import SQL, Store
 from pecia.kernel.store.trace import Status, Trace, audit_row
 from pecia.kernel.store.transaction import Transaction
+
+
+@asynccontextmanager
+async def open_operating(
+    settings: KernelSettings, *, who: str, report: Callable[[str], None]
+) -> AsyncGenerator["Operating"]:
+    """The database of these settings, up to date, for its operator. No room and no tenant is made."""
+    async with AsyncExitStack() as stack:
+        logins = await stack.enter_async_context(open_logins(settings, report))
+        await migrate(logins.owner, parts())
+        store = Store(logins, app_connections=1, system_connections=2)
+        await store.open()
+        stack.push_async_callback(store.close)
+        ledger = Ledger(store, home_of(settings) / "spool")
+        stack.push_async_callback(ledger.close)
+        yield Operating(store, ledger, who)
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,30 +83,29 @@ REQUIREMENTS: dict[str, Requirement] = {
         51, "The stdio block connects with one key in `env`.", FLAGS, replaced=COMPAT
     ),
     "memory.transport.sse_endpoint": Requirement(
-        68, "`GET /sse` opens an event stream over which a client can list and call.", SSE
+        68, "`GET /sse` opens an event stream over which a client can list and call."
     ),
     "memory.transport.sse_flags": Requirement(
         72, "`--mcp-transport-type sse --mcp-port 4000` serves `/sse` on port 4000.", FLAGS
     ),
     "memory.transport.sse_block": Requirement(
-        75, "A client configured with the URL that ends in `/sse` connects.", SSE
+        75, "A client configured with the URL that ends in `/sse` connects."
     ),
     "memory.transport.http_endpoint": Requirement(
-        87, "`/mcp` answers requests as JSON or as a stream.", HTTP
+        87, "`/mcp` answers requests as JSON or as a stream."
     ),
     "memory.transport.http_flags": Requirement(
         91, "`--mcp-transport-type streamable-http --mcp-port 4000` serves `/mcp` there.", FLAGS
     ),
     "memory.transport.http_block": Requirement(
-        94, "A client configured with the URL that ends in `/mcp` connects.", HTTP
+        94, "A client configured with the URL that ends in `/mcp` connects."
     ),
     "memory.transport.get_accept": Requirement(
-        105, "`GET /mcp` with `Accept: text/event-stream` opens the session's stream.", HTTP
+        105, "`GET /mcp` with `Accept: text/event-stream` opens the session's stream."
     ),
     "memory.transport.post_accept": Requirement(
         106,
         "`POST /mcp` that accepts JSON and event streams and sends JSON is answered.",
-        HTTP,
         replaced="A missing Accept header is tolerated too: simple clients send none.",
     ),
     # Server modes.
@@ -230,37 +229,35 @@ REQUIREMENTS: dict[str, Requirement] = {
     ),
     # Optional methods.
     "hub.method.ping": Requirement(
-        209, "Either side's `ping` is answered with an empty result.", METHODS, replaced=MODERN
+        209, "Either side's `ping` is answered with an empty result.", replaced=MODERN
     ),
     "hub.method.set_logging_level": Requirement(
         210,
         "After `logging/setLevel` only messages at or above that level arrive.",
-        METHODS,
         replaced=MODERN,
     ),
     "hub.method.complete": Requirement(
-        211, "`completion/complete` completes an argument of a prompt or template.", METHODS
+        211, "`completion/complete` completes an argument of a prompt or template."
     ),
     "hub.method.subscribe": Requirement(
         212,
         "After `resources/subscribe`, a change of that resource is notified.",
-        METHODS,
         replaced=MODERN,
     ),
     "hub.method.unsubscribe": Requirement(
-        212, "After `resources/unsubscribe` nothing is notified.", METHODS, replaced=MODERN
+        212, "After `resources/unsubscribe` nothing is notified.", replaced=MODERN
     ),
     "hub.method.list_resource_templates": Requirement(
         213, "`resources/templates/list` gives our templates and those of upstreams.", METHODS
     ),
     "hub.method.list_roots": Requirement(
-        214, "A tool can ask the client for its roots.", METHODS, replaced=MODERN
+        214, "A tool can ask the client for its roots.", replaced=MODERN
     ),
     "hub.method.create_message": Requirement(
-        215, "A tool can have the client's model write a message.", METHODS, replaced=MODERN
+        215, "A tool can have the client's model write a message.", replaced=MODERN
     ),
     "hub.method.elicit_input": Requirement(
-        216, "A tool can ask the person for input, and sees a refusal.", METHODS, replaced=MODERN
+        216, "A tool can ask the person for input, and sees a refusal.", replaced=MODERN
     ),
     # Cancelling, progress, deadlines.
     "hub.cancel.stops_the_request": Requirement(
@@ -371,7 +368,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         305, "The Claude Desktop block, store variables included, connects.", FLAGS, replaced=COMPAT
     ),
     "memory.client.cursor_url_is_sse": Requirement(
-        326, "A client that speaks only SSE works from a URL entry.", SSE
+        326, "A client that speaks only SSE works from a URL entry."
     ),
     "memory.client.windsurf_block": Requirement(
         340, "The Windsurf block connects with workspace memory on.", FLAGS, replaced=COMPAT
@@ -436,7 +433,6 @@ REQUIREMENTS: dict[str, Requirement] = {
     "memory.trouble.connection_refused": Requirement(
         473,
         "A shim that reaches no server says so on stderr and exits 1.",
-        SHIM,
         replaced="`Failed to connect to Pecia MCP server: <reason>`: our name, and the reason.",
     ),
     "memory.trouble.install_command": Requirement(
@@ -477,7 +473,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         513, "`MCP_LOG_LEVEL=debug` is debug level in `pecia config`, which names it."
     ),
     "memory.debug.stderr_only": Requirement(
-        513, "At debug level stdout of a stdio session still carries protocol only.", LOGS
+        513, "At debug level stdout of a stdio session still carries protocol only."
     ),
     "memory.debug.manual_start": Requirement(
         527, "`pecia cipher --mode mcp` in a terminal waits for frames on stdin.", FLAGS

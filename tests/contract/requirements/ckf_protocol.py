@@ -19,10 +19,9 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ckf.server.post_json_rpc": Requirement(
         5,
         "A JSON-RPC 2.0 request POSTed to the endpoint is answered with the same id.",
-        deferred=DOOR,
     ),
     "ckf.server.no_handshake": Requirement(
-        5, "A bare POST, with no initialize, session or SDK before it, is answered.", deferred=DOOR
+        5, "A bare POST, with no initialize, session or SDK before it, is answered."
     ),
     "ckf.server.api_mcp_path": Requirement(
         6, "POST /api/mcp lists and runs the same tools as /mcp/ckf.", deferred=ROOM
@@ -97,7 +96,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         deferred=CLIENTS,
     ),
     "ckf.client.ai_sdk_connects": Requirement(
-        43, "createMCPClient with transport http and our URL connects.", deferred=CLIENTS
+        43, "createMCPClient with transport http and our URL connects."
     ),
     "ckf.client.ai_sdk_tools": Requirement(
         48,
@@ -110,7 +109,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         deferred=CLIENTS,
     ),
     "ckf.client.ai_sdk_closes": Requirement(
-        55, "close() of the AI SDK client ends without an error on either side.", deferred=CLIENTS
+        55, "close() of the AI SDK client ends without an error on either side."
     ),
     "ckf.client.custom_gpt": Requirement(
         146,
@@ -122,17 +121,14 @@ REQUIREMENTS: dict[str, Requirement] = {
         88,
         "A protocol failure is a JSON-RPC error with a number in error.code and the name in "
         "error.data.code.",
-        deferred=DOOR,
     ),
     "ckf.errors.tool_result": Requirement(
         88,
         "A failure inside a tool is a result with isError true and structuredContent.error.",
-        deferred=DOOR,
     ),
     "ckf.errors.same_fields": Requirement(
         88,
         "Both shapes carry code, retryable and the same facts, so one reader serves both.",
-        deferred=DOOR,
     ),
     "ckf.errors.unknown_tool_example": Requirement(
         89,
@@ -151,7 +147,6 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ckf.errors.text_block": Requirement(
         110,
         "The text block of a failed call is the code in brackets, then the message.",
-        deferred=DOOR,
     ),
     "ckf.errors.numbers_on_the_wire": Requirement(
         123,
@@ -168,10 +163,9 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ckf.errors.invalid_request": Requirement(
         126,
         "A body without jsonrpc or method is INVALID_REQUEST (-32600), not retryable.",
-        deferred=DOOR,
     ),
     "ckf.errors.method_not_found": Requirement(
-        127, "An unknown RPC method is METHOD_NOT_FOUND (-32601), not retryable.", deferred=DOOR
+        127, "An unknown RPC method is METHOD_NOT_FOUND (-32601), not retryable."
     ),
     "ckf.errors.tool_not_found": Requirement(
         128, "A call of a tool that does not exist is TOOL_NOT_FOUND (-32601), not retryable."
@@ -234,12 +228,11 @@ REQUIREMENTS: dict[str, Requirement] = {
         deferred=HINTS,
     ),
     "ckf.version.protocol": Requirement(
-        151, "initialize with revision 2025-03-26 is answered with that revision.", deferred=DOOR
+        151, "initialize with revision 2025-03-26 is answered with that revision."
     ),
     "ckf.version.batch": Requirement(
         151,
         "A batch of requests, as that revision allows, is answered with a batch.",
-        deferred=DOOR,
     ),
     "ckf.version.post_only": Requirement(
         151, "GET on the ckf endpoint is answered with 405.", deferred=DOOR

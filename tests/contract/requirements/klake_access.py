@@ -22,19 +22,17 @@ REQUIREMENTS: dict[str, Requirement] = {
     "lake.server.json_rpc": Requirement(
         6,
         "A JSON-RPC 2.0 request POSTed to the lake endpoint is answered over Streamable HTTP.",
-        deferred=DOOR,
     ),
     "lake.server.get_refused": Requirement(
         6,
         "GET on the lake endpoint is answered with 405.",
-        deferred=DOOR,
         replaced=(
             "So it is on /mcp/lake; the other endpoints open the stream that old clients "
             "subscribe by."
         ),
     ),
     "lake.server.revision": Requirement(
-        7, "initialize with revision 2025-11-25 is answered with that revision.", deferred=DOOR
+        7, "initialize with revision 2025-11-25 is answered with that revision."
     ),
     "lake.auth.bearer_required": Requirement(
         8, "A tool call without a bearer token is refused with 401."
@@ -70,7 +68,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         9, "The protected-resource metadata is served to callers without a token."
     ),
     "lake.settings.mcp_enabled": Requirement(
-        10, "KDBL_MCP_ENABLED switches the MCP endpoints on and off.", deferred=DOOR
+        10, "KDBL_MCP_ENABLED switches the MCP endpoints on and off."
     ),
     "lake.scopes.names": Requirement(
         10,
@@ -92,16 +90,14 @@ REQUIREMENTS: dict[str, Requirement] = {
         11,
         "The smoke command runs initialize, tools/list and one tools/call, and exits 0 when all "
         "pass.",
-        deferred=CLI,
         replaced="The program is `pecia`, not kdbl-control.",
     ),
     "lake.smoke.reports_failure": Requirement(
-        11, "The smoke command exits non-zero and names the step that failed.", deferred=CLI
+        11, "The smoke command exits non-zero and names the step that failed."
     ),
     "lake.smoke.options": Requirement(
         11,
         "The smoke command takes the server's URL and a token.",
-        deferred=CLI,
         replaced=(
             "The token comes by environment or stdin, never by a flag that the process list shows."
         ),
@@ -115,7 +111,6 @@ REQUIREMENTS: dict[str, Requirement] = {
     "lake.server.internal_name": Requirement(
         13,
         "A client that comes by an internal host name which the operator allows is served.",
-        deferred=DOOR,
     ),
     "lake.trim.tenant": Requirement(
         3, "No source or file row of another tenant is visible, even to a query without a filter."

@@ -48,7 +48,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         replaced="`/mcp/wiki` serves them; `/mcp` is the front desk unless PECIA_MCP_ROOT=wiki.",
     ),
     "wiki.shim.speaks_stdio": Requirement(
-        8, "An editor that launches `pecia mcp` can initialize, list and call over stdio.", SHIM
+        8, "An editor that launches `pecia mcp` can initialize, list and call over stdio."
     ),
     "wiki.lock.read_at_startup": Requirement(
         12, "`pecia mcp` finds the port of the running server in `.pecia/server.lock`.", LOCK
@@ -63,7 +63,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         12, "The shim gives up when the lock shows no port above 0 within 5 s.", SPAWN
     ),
     "wiki.shim.proxies_to_lock_port": Requirement(
-        16, "With a live lock, frames go to `http://localhost:PORT/mcp` of that port.", SHIM
+        16, "With a live lock, frames go to `http://localhost:PORT/mcp` of that port."
     ),
     "wiki.server.owns_the_runtime": Requirement(
         17, "Two shims on one server see one registry, one identity table and one document.", SHIM
@@ -117,29 +117,28 @@ REQUIREMENTS: dict[str, Requirement] = {
         25, "`mcp.autoStart: false` in the project file is auto-start off in `pecia config`."
     ),
     "wiki.autostart.off_suppresses_both": Requirement(
-        25, "With auto-start off, `pecia mcp` starts no server and makes no repository.", SPAWN
+        25, "With auto-start off, `pecia mcp` starts no server and makes no repository."
     ),
     "wiki.autostart.off_exits_with_diagnostic": Requirement(
-        29, "Off, and nothing running: stderr says that the server is not running.", SHIM
+        29, "Off, and nothing running: stderr says that the server is not running."
     ),
     "wiki.autostart.diagnostic_names_ways_out": Requirement(
-        30, "The diagnostic names `pecia start` and how to turn auto-start on again.", SHIM
+        30, "The diagnostic names `pecia start` and how to turn auto-start on again."
     ),
     "wiki.server.single_implementation": Requirement(
         31,
         "`pecia mcp` never answers a tool call itself: without a server it exits.",
-        SHIM,
         replaced="`pecia call wiki.TOOL` answers the tools marked Both or Always from disk.",
     ),
     # Which endpoint.
     "wiki.endpoint.port_flag": Requirement(
-        37, "`pecia mcp --port N --host H` proxies to `http://H:N/mcp`, whatever the lock.", SHIM
+        37, "`pecia mcp --port N --host H` proxies to `http://H:N/mcp`, whatever the lock."
     ),
     "wiki.endpoint.port_flag_zero": Requirement(
-        37, "`--port 0` overrides nothing: the lock decides.", SHIM
+        37, "`--port 0` overrides nothing: the lock decides."
     ),
     "wiki.endpoint.live_lock_beats_opt_out": Requirement(
-        38, "A live lock is used even when auto-start is off.", SHIM
+        38, "A live lock is used even when auto-start is off."
     ),
     "wiki.endpoint.lock_port_zero": Requirement(
         38, "A live lock with port 0 is a server still starting: the shim waits for it.", SHIM
@@ -148,7 +147,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         39, "With nothing set, `pecia config` shows auto-start on, by default."
     ),
     "wiki.endpoint.opt_out_exits_one": Requirement(
-        40, "No live lock and auto-start off: `pecia mcp` exits with status 1.", SHIM
+        40, "No live lock and auto-start off: `pecia mcp` exits with status 1."
     ),
     "wiki.lock.dead_pid_cleaned": Requirement(
         42, "Reading a lock of this host whose process is gone removes the file.", LOCK
@@ -556,11 +555,11 @@ REQUIREMENTS: dict[str, Requirement] = {
         replaced="`pecia mcp --toolset wiki`, or `ok mcp` from the `pecia-compat` distribution.",
     ),
     "wiki.shim.stdout_is_protocol": Requirement(
-        193, "The shim's stdout carries JSON-RPC and nothing else.", SHIM
+        193, "The shim's stdout carries JSON-RPC and nothing else."
     ),
-    "wiki.shim.stderr_is_diagnostics": Requirement(193, "Diagnostics are on stderr.", SHIM),
+    "wiki.shim.stderr_is_diagnostics": Requirement(193, "Diagnostics are on stderr."),
     "wiki.shim.each_frame_forwarded": Requirement(
-        193, "Each frame, notifications included, reaches the server's Streamable HTTP.", SHIM
+        193, "Each frame, notifications included, reaches the server's Streamable HTTP."
     ),
     "wiki.shim.registers_no_tools": Requirement(
         193, "A tool added to the running server is listed by a shim that was there before.", SHIM

@@ -21,6 +21,13 @@ QUICK = Pace(beat_s=0.05, stalled_s=30, poll_s=0.05, grace_s=5)
 AT_ONCE = Retry(attempts=3, first_s=0, longest_s=0)
 
 
+# Every connection of the house to this database, but the one that says so.
+CUT = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+ WHERE usename = 'pecia_system' AND datname = current_database() AND pid <> pg_backend_pid()
+"""
+
+
 class About(Arguments):
     """What the probe jobs are about."""
 

@@ -22,10 +22,14 @@ async def taken(queue: Queue, worker_id: int) -> int | None:
 
 async def test_a_job_exists_if_and_only_if_the_write_commits(ground: Ground) -> None:
     job = Probe().job
-    with pytest.raises(NotFound):
+
+    async def fail() -> None:
         async with ground.writing(ground.bo) as tx:
             await defer(tx, job, About())
             raise NotFound("the write failed")
+
+    with pytest.raises(NotFound):
+        await fail()
     assert await ground.seen_by(ground.ana) == []
     asked = await ground.ask(ground.bo, job)
     assert await ground.seen_by(ground.ana) == [asked]

@@ -1,7 +1,6 @@
 """A worker: runs what was asked for, tries again, stops, and never acts for a run it has lost."""
 
 from datetime import UTC, datetime
-from typing import Any
 
 import anyio
 import psycopg
@@ -9,11 +8,13 @@ import pytest
 
 from pecia.kernel.errors import Conflict, NotFound, Unavailable
 from pecia.kernel.jobs import Job, JobCall, NoArguments, Retry, cancel_job, defer_as_system
-from pecia.kernel.jobs.rescue import rescue_stalled
+from pecia.kernel.jobs.ending import SUCCEEDED
+from pecia.kernel.jobs.queue import open_queue
+from pecia.kernel.jobs.rescue import end_run, rescue_stalled
 from pecia.kernel.jobs.schedule import defer_due, on_schedule
 from pecia.kernel.jobs.shift import Pace
 from pecia.kernel.jobs.worker import run_until_idle
-from tests.rooms.jobs.ground import QUICK, About, Ground, Probe
+from tests.rooms.jobs.ground import CUT, QUICK, About, Ground, Probe
 
 pytestmark = pytest.mark.anyio
 
@@ -37,15 +38,16 @@ async def listening(ground: Ground) -> None:
 async def test_a_job_runs_and_tells_how_far_it_is(ground: Ground) -> None:
     async def half(call: JobCall) -> None:
         await call.progress(1, 2, "half")
+        told.set()
         await probe.wait(call)
         await call.progress(2, 2)
 
+    told = anyio.Event()
     probe = Probe(then=half)
     job_id = await ground.ask(ground.bo, probe.job)
     async with ground.working(probe.job):
-        await probe.began.wait()
-        while (running := await ground.state(job_id)).done is None:
-            await anyio.sleep(0.01)
+        await told.wait()
+        running = await ground.state(job_id)
         assert (running.status, running.done, running.total) == ("running", 1, 2)
         assert running.message == "half"
         probe.go_on.set()
@@ -225,11 +227,14 @@ async def test_the_same_work_never_runs_twice_at_once(ground: Ground) -> None:
 
     probe = Probe(then=count)
     async with ground.working(probe.job, concurrency=4), ground.working(probe.job):
+        asked: set[int] = set()
         for _ in range(10):
-            last = await ground.ask(ground.bo, probe.job)
-            await ground.reaches(last, "running", "done")
-        await ground.reaches(last, "done")
-    assert most == 1
+            job_id = await ground.ask(ground.bo, probe.job)
+            await ground.reaches(job_id, "running", "done")
+            asked.add(job_id)
+        for job_id in asked:
+            await ground.reaches(job_id, "done")
+    assert (most, len(probe.runs)) == (1, len(asked))
 
 
 async def test_a_run_that_was_given_to_another_can_write_no_more(ground: Ground) -> None:
@@ -263,11 +268,28 @@ async def test_a_run_that_was_given_to_another_can_write_no_more(ground: Ground)
     async with ground.working(job, pace=DEAF):
         with anyio.fail_after(10):
             await lost.wait()
-        await run_until_idle(ground.store, [job])
+        async with ground.working(job):
+            done = await ground.reaches(job_id, "done")
     assert refused == ["tx", "progress"]
-    assert probe.runs == [1, 2]
-    done = await ground.state(job_id)
-    assert (done.status, done.attempts) == ("done", 2)
+    assert (done.attempts, probe.runs) == (2, [1, 2])
+
+
+async def test_a_run_that_was_given_to_another_can_end_nothing(ground: Ground) -> None:
+    job = Probe().job
+    job_id = await ground.ask(ground.bo, job)
+    async with open_queue(ground.store.logins.system, None) as queue:
+        lost = await queue.take(await queue.register())
+        await ground.run(SILENCE)
+        assert await rescue_stalled(ground.store, {job.full_name: job}, stalled_s=60) == 1
+        held = await queue.take(await queue.register())
+    assert lost is not None
+    assert held is not None
+    async with ground.store.system() as tx:
+        assert not await end_run(tx, lost, SUCCEEDED)
+    assert (await ground.state(job_id)).status == "running"
+    async with ground.store.system() as tx:
+        assert await end_run(tx, held, SUCCEEDED)
+    assert (await ground.state(job_id)).status == "done"
 
 
 async def test_a_worker_that_was_taken_for_dead_begins_anew(ground: Ground) -> None:
@@ -306,9 +328,8 @@ async def test_a_worker_outlives_its_connections(ground: Ground) -> None:
     running = await ground.ask(ground.bo, probe.job, "running")
     async with ground.working(probe.job, pace=QUICK):
         await probe.began.wait()
-        cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'pecia_system'"
         async with await psycopg.AsyncConnection.connect(ground.store.logins.system) as other:
-            await other.execute(f"{cut} AND pid <> pg_backend_pid()")
+            await other.execute(CUT)
         probe.go_on.set()
         await ground.reaches(running, "done")
         later = await ground.ask(ground.bo, probe.job, "later")
@@ -316,9 +337,9 @@ async def test_a_worker_outlives_its_connections(ground: Ground) -> None:
     assert probe.runs == [1, 1]
 
 
-def scheduled(name: str, ran: list[str]) -> Job:
+def scheduled(name: str, ran: anyio.Event) -> Job:
     async def run(call: JobCall, about: NoArguments) -> None:
-        ran.append(name)
+        ran.set()
 
     return Job("probe", name, run, NoArguments, schedule="23 * * * *")
 
@@ -326,20 +347,16 @@ def scheduled(name: str, ran: list[str]) -> Job:
 async def test_a_tick_is_queued_once_however_many_look_and_missed_ones_only_once(
     ground: Ground,
 ) -> None:
-    ran: list[str] = []
-    jobs = on_schedule([scheduled("hourly", ran)])
+    jobs = on_schedule([scheduled("hourly", anyio.Event())])
     first = datetime(2026, 1, 2, 3, 24, tzinfo=UTC)
     for now in (first, first, first.replace(hour=9), first.replace(hour=9, minute=59), first):
         await defer_due(ground.store, jobs, now)
     async with ground.store.system() as tx:
-        ticks: list[dict[str, Any]] = await tx.all("SELECT task_name FROM jobs.procrastinate_jobs")
-    assert len(ticks) == 2
+        assert await tx.value("SELECT count(*) FROM jobs.procrastinate_jobs") == 2
 
 
 async def test_a_worker_queues_what_fell_due(ground: Ground) -> None:
-    ran: list[str] = []
+    ran = anyio.Event()
     async with ground.working(scheduled("hourly", ran)):
         with anyio.fail_after(10):
-            while not ran:
-                await anyio.sleep(0.01)
-    assert ran == ["hourly"]
+            await ran.wait()

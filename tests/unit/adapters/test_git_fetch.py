@@ -1,21 +1,29 @@
 """Copying repositories from real servers on loopback, over TLS, through the guarded tunnel."""
 
-import gc
 import logging
+import shutil
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
+import psutil
 import pygit2
 import pytest
 from anyio.abc import ByteStream
+from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+)
 from pygit2.enums import FileMode
 
 from pecia.adapters.git.fetch import Credentials, Limits, Trust, fetch
 from pecia.adapters.git.repository import Repository
 from pecia.adapters.http.rules import Rules
-from pecia.kernel.errors import Forbidden, PayloadTooLarge, Timeout, UpstreamError
+from pecia.kernel.errors import Forbidden, InvalidFormat, PayloadTooLarge, Timeout, UpstreamError
 from tests.unit.adapters.git_server import GitServer
 from tests.unit.adapters.loopback import Answer, Asked, Authority, Server, guard, serving
 
@@ -57,12 +65,17 @@ def url_of(server: Server, host: str = "git.test") -> str:
     return server.url("/repo.git", host=host, scheme="https")
 
 
+def copies(folder: Path) -> list[str]:
+    """Everything in the folder that a copy left there, finished or not."""
+    return sorted(it.name for it in folder.glob("*clone*"))
+
+
 async def test_a_repository_is_copied_over_https(tmp_path: Path, origin: pygit2.Repository) -> None:
     async with over_tls(tmp_path, GitServer(origin)) as (server, trust):
         cloned = await fetch(url_of(server), tmp_path / "clone", trust)
     assert cloned.head == "refs/heads/main"
     assert await Repository(tmp_path / "clone").read("main", "a.md") == b"first"
-    assert sorted(it.name for it in tmp_path.glob("*clone*")) == ["clone"]
+    assert copies(tmp_path) == ["clone"]
 
 
 async def test_a_second_fetch_brings_what_is_new_and_drops_what_is_gone(
@@ -132,7 +145,7 @@ async def test_more_than_the_limit_is_refused_and_leaves_nothing(
     async with over_tls(tmp_path, GitServer(origin, padding=5_000_000)) as (server, trust):
         with pytest.raises(PayloadTooLarge):
             await fetch(url_of(server), tmp_path / "clone", trust, limits=Limits(max_bytes=100_000))
-    assert list(tmp_path.glob("*clone*")) == []
+    assert copies(tmp_path) == []
 
 
 async def test_a_server_that_falls_silent_ends_at_the_deadline(tmp_path: Path) -> None:
@@ -142,7 +155,33 @@ async def test_a_server_that_falls_silent_ends_at_the_deadline(tmp_path: Path) -
     async with over_tls(tmp_path, silent) as (server, trust):
         with pytest.raises(Timeout):
             await fetch(url_of(server), tmp_path / "clone", trust, limits=Limits(timeout_s=2))
-    assert list(tmp_path.glob("*clone*")) == []
+    assert copies(tmp_path) == []
+
+
+async def test_cancelling_ends_the_process_and_leaves_nothing(tmp_path: Path) -> None:
+    asked = anyio.Event()
+
+    async def silent(request: Asked, stream: ByteStream) -> None:
+        asked.set()
+        await anyio.sleep_forever()
+
+    async with over_tls(tmp_path, silent) as (server, trust):
+        with anyio.fail_after(30):
+            async with anyio.create_task_group() as group:
+                group.start_soon(fetch, url_of(server), tmp_path / "clone", trust)
+                await asked.wait()
+                group.cancel_scope.cancel()
+    assert psutil.Process().children(recursive=True) == []
+    assert copies(tmp_path) == []
+
+
+async def test_a_process_without_memory_is_an_upstream_error(
+    tmp_path: Path, origin: pygit2.Repository
+) -> None:
+    tight, trust = Limits(memory_bytes=1_000_000), Trust(folders=(tmp_path,))
+    with pytest.raises(UpstreamError):
+        await fetch(f"file://{origin.path}", tmp_path / "clone", trust, limits=tight)
+    assert copies(tmp_path) == []
 
 
 async def test_credentials_are_shown_when_asked_for_and_nowhere_else(
@@ -185,30 +224,32 @@ async def test_a_url_is_refused_by_a_named_rule(tmp_path: Path, url: str, rule: 
     assert caught.value.fields["rule"] == rule
 
 
+def test_only_keys_that_the_ssh_library_survives_are_taken() -> None:
+    def written(key: ed25519.Ed25519PrivateKey | rsa.RSAPrivateKey, form: PrivateFormat) -> str:
+        return key.private_bytes(Encoding.PEM, form, NoEncryption()).decode()
+
+    good, bad = ed25519.Ed25519PrivateKey.generate(), rsa.generate_private_key(65537, 2048)
+    for form in (PrivateFormat.OpenSSH, PrivateFormat.PKCS8):
+        assert "PRIVATE" not in repr(Credentials("git", written(good, form), is_key=True))
+        with pytest.raises(InvalidFormat) as caught:
+            Credentials("git", written(bad, form), is_key=True)
+        assert "PRIVATE" not in str(caught.value.payload())
+    sealed = good.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"x"))
+    for text in (sealed.decode(), "no key"):
+        with pytest.raises(InvalidFormat):
+            Credentials("git", text, is_key=True)
+
+
 async def test_a_trusted_folder_is_copied_and_a_link_out_of_it_is_not(
     tmp_path: Path, origin: pygit2.Repository
 ) -> None:
     trusted = tmp_path / "trusted"
     trusted.mkdir()
-    inside = Path(origin.path).rename(trusted / "origin")
+    inside = trusted / "origin"
+    shutil.move(origin.path, inside)
     cloned = await fetch(f"file://{inside}", tmp_path / "clone", Trust(folders=(trusted,)))
     assert set(cloned.references) == {"refs/heads/main"}
     outside = pygit2.init_repository(str(tmp_path / "outside"), bare=True)
     (trusted / "door").symlink_to(outside.path)
     with pytest.raises(Forbidden):
         await fetch(f"file://{trusted}/door", tmp_path / "other", Trust(folders=(trusted,)))
-
-
-async def test_a_shallow_copy_says_who_touched_a_file_only_where_it_knows(
-    tmp_path: Path,
-) -> None:
-    origin = pygit2.init_repository(str(tmp_path / "origin"), bare=True, initial_head="main")
-    commit(origin, b"1")
-    trust = Trust(folders=(tmp_path,))
-    clone = tmp_path / "clone"
-    await fetch(f"file://{origin.path}", clone, trust)
-    assert set(await Repository(clone).last_touched("main")) == {"a.md"}
-    (clone / "shallow").write_text(f"{commit(origin, b'2')}\n")
-    await fetch(f"file://{origin.path}", clone, trust)
-    assert await Repository(clone).last_touched("main") == {}
-    gc.collect()

@@ -88,11 +88,17 @@ async def test_a_commit_whose_objects_are_missing_is_an_error_in_our_words(
     foreign: pygit2.Repository,
 ) -> None:
     missing = pygit2.Oid(hex="2" * 40)
-    repository = commit_tree(foreign, raw_tree(foreign, (FileMode.BLOB, b"a", missing)))
-    with pytest.raises((Unprocessable, NotFound)):
-        await repository.tree("main")
-    with pytest.raises((Unprocessable, NotFound)):
-        await repository.read("main", "a")
+    entries = ((FileMode.BLOB, b"a", missing), (FileMode.TREE, b"b", missing))
+    repository = commit_tree(foreign, raw_tree(foreign, *entries))
+    for call in (
+        repository.tree("main"),
+        repository.read("main", "a"),
+        repository.read("main", "b/c"),
+        repository.history(["main"], "b/c"),
+        repository.diff(None, "main"),
+    ):
+        with pytest.raises((Unprocessable, NotFound)):
+            await call
 
 
 async def test_a_working_folder_is_read_at_its_commits_not_its_files(tmp_path: Path) -> None:

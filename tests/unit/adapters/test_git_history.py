@@ -220,6 +220,16 @@ async def test_every_file_knows_who_touched_it_last(history: History) -> None:
     assert {path: it.subject for path, it in touched.items()} == {"a.md": "second", "b.md": "first"}
 
 
+async def test_at_the_edge_of_a_shallow_copy_nobody_knows_who_touched_a_file(
+    history: History,
+) -> None:
+    edge = await record(history, {"a.md": b"1", "b.md": b"1"}, "edge")
+    await record(history, {"a.md": b"2"}, "since")
+    (history.place / "shallow").write_text(f"{edge.oid}\n")
+    touched = await history.last_touched("main")
+    assert {path: it.subject for path, it in touched.items()} == {"a.md": "since"}
+
+
 async def test_a_diff_tells_what_changed_line_by_line(history: History) -> None:
     one = await record(
         history, {"a.md": b"one\ntwo\n", "b.md": b"same\n" * 20, "c": b"\0\1", "d.md": b"gone\n"}

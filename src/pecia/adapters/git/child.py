@@ -4,6 +4,7 @@ It is started by `fetch` alone, limits itself before it touches the network, and
 """
 
 import json
+import os
 import resource
 import sys
 from pathlib import Path
@@ -41,7 +42,12 @@ def main() -> None:
     except (pygit2.GitError, KeyError, ValueError, MemoryError) as error:
         over = "File too large" in str(error)
         answer = {"error": "limit" if over else "git", "reason": str(error)}
+    _answer(answer)
+
+
+def _answer(answer: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(answer))
+    sys.stdout.flush()
 
 
 def _limit(limits: dict[str, Any]) -> None:
@@ -66,7 +72,6 @@ def _fetched(order: dict[str, Any]) -> dict[str, Any]:
         callbacks=_Callbacks(order["limits"]["max_bytes"], order["credentials"]),
         prune=FetchPrune.PRUNE,
         proxy=order["proxy"],
-        depth=order["limits"]["depth"],
     )
     heads = remote.list_heads(connect=False)
     head = next((it.symref_target for it in heads if it.name == "HEAD"), None)
@@ -106,6 +111,13 @@ class _Callbacks(pygit2.RemoteCallbacks):
         if shown["is_key"]:
             return pygit2.KeypairFromMemory(shown["username"], "", shown["secret"], "")
         return pygit2.UserPass(shown["username"], shown["secret"])
+
+    def certificate_check(self, certificate: None, valid: bool, host: bytes) -> bool:
+        if not valid:
+            # Told no, libgit2 1.9 closes its connection to a proxy and then waits for it.
+            _answer({"error": "git", "reason": f"the certificate is not that of {host.decode()}"})
+            os._exit(0)
+        return True
 
     def transfer_progress(self, stats: pygit2.remotes.TransferProgress) -> None:
         if stats.received_bytes > self._max_bytes:

@@ -10,28 +10,49 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import NoReturn
 from urllib.parse import unquote, urlsplit
 
 import anyio
 import orjson
 from anyio.to_thread import run_sync
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    load_pem_private_key,
+    load_ssh_private_key,
+)
 from pydantic import BaseModel, ValidationError
 
 from pecia.adapters.http.guard import Guard
 from pecia.adapters.http.tunnel import Tunnel, tunnel
-from pecia.kernel.errors import Forbidden, PayloadTooLarge, Timeout, UpstreamError
+from pecia.kernel.errors import (
+    Forbidden,
+    InvalidFormat,
+    PayloadTooLarge,
+    PeciaError,
+    Timeout,
+    UpstreamError,
+)
 
 _CHILD = "pecia.adapters.git.child"
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What to show when asked: a user and a password or token, or a private key for ssh."""
+    """What to show when asked: a user and a password or token, or with `is_key` a key for ssh."""
 
     username: str
     secret: str = field(repr=False)
     is_key: bool = False
+
+    def __post_init__(self) -> None:
+        # libssh2 1.11, which pygit2 brings along, corrupts its memory when it is given an RSA key.
+        if self.is_key and not _is_elliptic(self.secret):
+            raise InvalidFormat(
+                "the key must be an Ed25519 or ECDSA private key without a passphrase",
+                field="credentials",
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +63,6 @@ class Limits:
     max_objects: int = 5_000_000
     memory_bytes: int = 2_000_000_000
     timeout_s: float = 600
-    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,32 +101,41 @@ async def fetch(
     Branches and tags become the same as there. A first copy appears whole or not at all.
     """
     bounds = limits or Limits()
-    async with _way_out(url, trust, bounds) as way, _place(into) as place:
-        order = {
-            "url": way.url,
-            "proxy": way.tunnel.url if way.tunnel else None,
+    async with _place(into) as place:
+        order: dict[str, object] = {
             "into": str(place),
             "limits": asdict(bounds),
             "credentials": asdict(credentials) if credentials else None,
             "ssh_home": str(trust.ssh_home or ""),
             "authorities": str(trust.authorities or ""),
         }
-        answer = await _run(order, bounds.timeout_s)
-        if answer.error == "limit" or (way.tunnel and way.tunnel.overrun):
-            raise PayloadTooLarge(
-                f"the repository is larger than {bounds.max_bytes} bytes",
-                field="url",
-                max=bounds.max_bytes,
-            )
+        answer = await _copied(url, trust, order, bounds)
         if answer.error:
-            _fail(answer, way.host)
+            raise _failure(answer, bounds)
     return Cloned(answer.head, answer.references)
+
+
+async def _copied(url: str, trust: Trust, order: dict[str, object], bounds: Limits) -> "_Answer":
+    async with _way_out(url, trust, bounds) as way:
+        order |= {"url": way.url, "proxy": way.tunnel.url if way.tunnel else None}
+        answer = await _run(order, bounds.timeout_s)
+        overrun = way.tunnel is not None and way.tunnel.overrun
+    return _Answer(error="limit") if overrun else answer
+
+
+def _is_elliptic(key: str) -> bool:
+    for load in (load_ssh_private_key, load_pem_private_key):
+        try:
+            found = load(key.encode(), password=None)
+        except (ValueError, TypeError, UnsupportedAlgorithm):
+            continue
+        return isinstance(found, Ed25519PrivateKey | EllipticCurvePrivateKey)
+    return False
 
 
 @dataclass(frozen=True, slots=True)
 class _Way:
     url: str
-    host: str
     tunnel: Tunnel | None = None
 
 
@@ -118,11 +147,12 @@ async def _way_out(url: str, trust: Trust, bounds: Limits) -> AsyncGenerator[_Wa
         target = rules.check(url)
         guard = replace(trust.guard, rules=rules)
         async with tunnel(guard, target, max_bytes=bounds.max_bytes) as way:
-            yield _Way(url, target.host, way)
+            yield _Way(url, way)
     elif scheme == "ssh":
-        yield _Way(url, _trusted_ssh_host(url, trust))
+        _check_ssh_host(url, trust)
+        yield _Way(url)
     elif scheme == "file":
-        yield _Way(await run_sync(_trusted_folder, url, trust.folders), "file")
+        yield _Way(await run_sync(_trusted_folder, url, trust.folders))
     else:
         raise Forbidden(
             "refused: a repository is fetched by https, ssh or file URLs",
@@ -131,7 +161,7 @@ async def _way_out(url: str, trust: Trust, bounds: Limits) -> AsyncGenerator[_Wa
         )
 
 
-def _trusted_ssh_host(url: str, trust: Trust) -> str:
+def _check_ssh_host(url: str, trust: Trust) -> None:
     parts = urlsplit(url)
     host, port = (parts.hostname or "").lower(), parts.port or 22
     if parts.password is not None:
@@ -143,7 +173,6 @@ def _trusted_ssh_host(url: str, trust: Trust) -> str:
             host=host,
             hint="The operator can allow a host; see the outbound settings.",
         )
-    return host
 
 
 def _trusted_folder(url: str, folders: tuple[Path, ...]) -> str:
@@ -193,16 +222,20 @@ async def _run(order: Mapping[str, object], timeout_s: float) -> _Answer:
         try:
             return _Answer.model_validate_json(done.stdout)
         except ValidationError:
-            return _Answer(error="died", reason=f"it ended with {done.returncode}")
-    raise Timeout("the repository was not copied in time", timeout_s=timeout_s)
+            return _Answer(error="died", reason=f"the process ended with {done.returncode}")
+    return _Answer(error="time")
 
 
-def _fail(answer: _Answer, host: str) -> NoReturn:
-    if answer.error == "auth":
-        raise UpstreamError(
-            f"{host!r} refused the credentials, or needs some",
-            host=host,
-            reason="credentials_refused",
-            retryable=False,
-        )
-    raise UpstreamError(f"the repository was not copied: {answer.reason}", host=host)
+def _failure(answer: _Answer, bounds: Limits) -> PeciaError:
+    match answer.error:
+        case "time":
+            return Timeout("the repository was not copied in time", timeout_s=bounds.timeout_s)
+        case "limit":
+            largest = bounds.max_bytes
+            message = f"the repository is larger than {largest} bytes"
+            return PayloadTooLarge(message, field="url", max=largest)
+        case "auth":
+            message = "the server refused the credentials, or needs some"
+            return UpstreamError(message, reason="credentials_refused", retryable=False)
+        case _:
+            return UpstreamError(f"the repository was not copied: {answer.reason}")

@@ -14,7 +14,7 @@ import pygit2
 from pygit2.enums import ConfigLevel, RepositoryOpenFlag
 
 from pecia.adapters.git.model import Commit, Signature
-from pecia.kernel.errors import InvalidFormat, NotFound, Unprocessable
+from pecia.kernel.errors import InvalidFormat, NotFound, PeciaError, StorageFull, Unprocessable
 
 # Names and object ids. The rest of git's syntax can search all history by a regular expression.
 _NAME = re.compile(r"[A-Za-z0-9_+.@/-]{1,255}")
@@ -30,10 +30,17 @@ def opened(path: Path) -> Generator[pygit2.Repository]:
         raise NotFound(f"no repository can be opened at {path.name!r}: {error}") from None
     try:
         yield repository
-    except pygit2.GitError as error:
-        raise Unprocessable(f"the repository cannot be used: {error}") from None
+    except (pygit2.GitError, KeyError) as error:
+        # An object that is named but not there comes as a KeyError.
+        raise _failure(error) from None
     finally:
         repository.free()
+
+
+def _failure(error: Exception) -> PeciaError:
+    if "No space left" in str(error):
+        return StorageFull("the disk of the repository is full")
+    return Unprocessable(f"the repository cannot be used: {error}")
 
 
 @cache

@@ -9,6 +9,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeAlias
@@ -60,6 +61,10 @@ class _Rewrite:
     dropped: int = 0
     _new_by_old: dict[Oid, Oid | None] = field(default_factory=dict[Oid, Oid | None])
 
+    @cached_property
+    def _empty(self) -> Oid:
+        return self.repository.TreeBuilder().write()
+
     def run(self) -> None:
         for commit in _every_commit(self.repository):
             self._new_by_old[commit.id] = self._rewritten(commit)
@@ -88,9 +93,8 @@ class _Rewrite:
 
     def _says_nothing(self, commit: pygit2.Commit, tree: Oid, parents: list[Oid]) -> bool:
         """Whether it was about the purged paths alone. A commit that was empty before is kept."""
-        empty = self.repository.TreeBuilder().write()
-        before = commit.parents[0].tree.id if commit.parents else empty
-        now = self.repository[parents[0]].peel(pygit2.Tree).id if parents else empty
+        before = commit.parents[0].tree.id if commit.parents else self._empty
+        now = self.repository[parents[0]].peel(pygit2.Tree).id if parents else self._empty
         return len(parents) <= 1 and before != commit.tree.id and tree == now
 
     def _cleaned(self, tree: pygit2.Tree) -> Oid:

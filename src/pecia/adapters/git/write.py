@@ -22,6 +22,8 @@ def recorded(repository: pygit2.Repository, draft: Draft) -> Commit | None:
     tip = repository.references.get(draft.ref)
     names = draft.parents if draft.parents is not None else ([str(tip.target)] if tip else [])
     parents = [found_commit(repository, name) for name in names]
+    if tip is not None and (not parents or parents[0].id != tip.target):
+        raise Conflict(f"{draft.ref!r} has moved on from where the draft starts")
     base = parents[0].tree if parents else None
     new = grafted(repository, base, draft.changes)
     if not draft.kept and base is not None and len(parents) == 1 and new == base.id:
@@ -30,10 +32,7 @@ def recorded(repository: pygit2.Repository, draft: Draft) -> Commit | None:
     committer = signed(draft.committer, field="committer") if draft.committer else author
     message = draft.full_message()
     ids = [parent.id for parent in parents]
-    try:
-        oid = repository.create_commit(draft.ref, author, committer, message, new, ids)
-    except pygit2.GitError as error:
-        raise Conflict(f"{draft.ref!r} is not where the draft starts from: {error}") from None
+    oid = repository.create_commit(draft.ref, author, committer, message, new, ids)
     return told(repository[oid].peel(pygit2.Commit))
 
 

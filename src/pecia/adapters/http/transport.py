@@ -7,6 +7,7 @@ than it was told to, compressed or not.
 import ssl
 from collections.abc import AsyncIterator, Generator
 from contextlib import aclosing, contextmanager
+from functools import cache
 from typing import cast
 
 import httpcore2
@@ -30,7 +31,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         self._guard = guard
         self._max_bytes = max_bytes
         self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=tls or httpx2.create_ssl_context(trust_env=False),
+            ssl_context=tls or _system_trust(),
             max_connections=100,
             max_keepalive_connections=20,
             keepalive_expiry=5,
@@ -55,6 +56,12 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         await self._pool.aclose()
+
+
+@cache
+def _system_trust() -> ssl.SSLContext:
+    # Reading the system's certificates takes longer than many a request.
+    return httpx2.create_ssl_context(trust_env=False)
 
 
 class _Bounded(httpx2.AsyncByteStream):

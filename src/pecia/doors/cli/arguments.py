@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, cast
 
-from pecia.kernel.errors import InvalidFormat, InvalidInput, Json, MissingField
+from pecia.kernel.errors import InvalidEnum, InvalidFormat, InvalidInput, Json, MissingField
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _TRUTH: Mapping[str, bool] = {"true": True, "yes": True, "false": False, "no": False}
@@ -33,6 +33,9 @@ def arguments(
     """
     reading = _Reading(Shape(schema), tuple(positional), dict(given or {}))
     reading.take(words)
+    for name in schema.get("required", ()):
+        if name not in reading.found:
+            raise MissingField(f"{_flag_or_word(name, positional)} is missing", field=name)
     return reading.found
 
 
@@ -110,7 +113,9 @@ class _Reading:
         if has_value:
             self._give(name, value)
         elif "boolean" in self.shape.branches(name):
-            self._set(name, _TRUTH[waiting.pop(0)] if waiting[:1] and waiting[0] in _TRUTH else True)
+            self._set(
+                name, _TRUTH[waiting.pop(0)] if waiting[:1] and waiting[0] in _TRUTH else True
+            )
         elif not waiting or waiting[0].startswith("--"):
             raise MissingField(f"--{flag} needs a value", field=name)
         else:
@@ -134,6 +139,12 @@ class _Reading:
 
     def _give(self, name: str, word: str) -> None:
         _refuse_unreadable(word)
+        if self.shape.properties[name].get("secret"):
+            raise InvalidInput(
+                f"{name} is a secret, and a command line is no place for one: "
+                "give it with --args - from stdin",
+                field=name,
+            )
         branches = self.shape.branches(name)
         if "array" not in branches:
             self._set(name, converted(name, word, branches))
@@ -164,10 +175,20 @@ class _Reading:
 
 def converted(name: str, word: str, branches: Mapping[str, Mapping[str, Any]]) -> Json:
     """The word as the most special kind of value that it can be."""
-    for kind in sorted(branches, key=_ORDER.index):
+    kinds = sorted(branches, key=_ORDER.index)
+    # Where any text will do, `null` is a text like others; leaving the flag out means nothing.
+    for kind in (it for it in kinds if not (it == "null" and "string" in kinds)):
         value = _as(kind, word, branches[kind])
         if value is not _NOT_THAT:
             return cast(Json, value)
+    if set(branches) <= {"enum", "null"}:
+        allowed = [kind_name(kind, node) for kind, node in branches.items()]
+        raise InvalidEnum(
+            f"{name} must be one of {'|'.join(allowed)}; got {word!r}",
+            field=name,
+            allowed=[*"|".join(allowed).split("|")],
+            got=word,
+        )
     wanted = " or ".join(kind_name(kind, branches[kind]) for kind in branches)
     raise InvalidInput(
         f"{name} must be {wanted}; got {word!r}", field=name, expected=wanted, got=word
@@ -193,6 +214,10 @@ def json_object(text: str, *, field: str) -> dict[str, Json]:
 
 
 _NOT_THAT = object()
+
+
+def _flag_or_word(name: str, positional: Sequence[str]) -> str:
+    return name.upper() if name in positional else f"--{name.replace('_', '-')}"
 
 
 def _as(kind: str, word: str, node: Mapping[str, Any]) -> object:
@@ -239,6 +264,4 @@ def _refuse_unreadable(word: str) -> None:
     try:
         word.encode()
     except UnicodeEncodeError:
-        raise InvalidFormat(
-            f"{ascii(word)} is not UTF-8", field="arguments", got=ascii(word)
-        ) from None
+        raise InvalidFormat(f"{word!a} is not UTF-8", field="arguments", got=ascii(word)) from None

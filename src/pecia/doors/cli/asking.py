@@ -4,13 +4,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import typer
-
 from pecia.doors.cli.arguments import arguments, json_object
+from pecia.doors.cli.configured import settled
 from pecia.doors.cli.describe import tool_document, tool_help
-from pecia.doors.cli.reach import Tools, described, found_tool, reached
+from pecia.doors.cli.reach import ToolFacts, described, found_tool, is_tool, reached
 from pecia.doors.cli.render import show
-from pecia.doors.cli.terminal import FAILED, Misuse, Terminal
+from pecia.doors.cli.terminal import Misuse, Terminal
 from pecia.kernel.errors import BadArgument, Json, MissingField
 
 
@@ -37,22 +36,21 @@ class Words:
 def run_tool(terminal: Terminal, ask: Ask, words: Sequence[str]) -> None:
     """Call the tool and show what it gave; or show what it takes."""
     split = split_words(words)
+    settings = settled(terminal)
+    known = described(settings)
     if split.wants_help:
-        show_help(terminal, ask)
+        _show_help(terminal, ask, found_tool(known, ask.tool))
         return
-    with reached(terminal) as tools:
-        outcome = _called(tools, ask, split)
-    terminal.give(
-        outcome.document, lambda it: show(it, outcome.document, columns=ask.columns)
-    )
-    if outcome.is_error:
-        raise typer.Exit(FAILED)
+    # What is typed wrongly is told before anything is opened. Tools of upstream servers are known
+    # only to an App that is open.
+    taken = _taken(found_tool(known, ask.tool), ask, split) if is_tool(known, ask.tool) else None
+    with reached(terminal, settings) as tools:
+        tool = found_tool(tools.listing(), ask.tool)
+        answer = tools.call(tool, _taken(tool, ask, split) if taken is None else taken)
+    terminal.give(answer, lambda it: show(it, answer, columns=ask.columns))
 
 
-def show_help(terminal: Terminal, ask: Ask) -> None:
-    """What the tool takes, from its schema. Opens no database."""
-    with described(terminal) as tools:
-        tool = found_tool(tools, ask.tool)
+def _show_help(terminal: Terminal, ask: Ask, tool: ToolFacts) -> None:
     text = tool_help(tool, ask.command, ask.positional)
     terminal.give(tool_document(tool), lambda it: it.line(text))
 
@@ -80,14 +78,12 @@ def split_words(words: Sequence[str]) -> Words:
     return Words(tuple(rest), document)
 
 
-def _called(tools: Tools, ask: Ask, words: Words):
-    tool = found_tool(tools.listing(), ask.tool)
+def _taken(tool: ToolFacts, ask: Ask, words: Words) -> dict[str, Json]:
     try:
         given = {**ask.fixed, **_document(words.document)}
-        taken = arguments(words.rest, tool.schema, positional=ask.positional, given=given)
+        return arguments(words.rest, tool.schema, positional=ask.positional, given=given)
     except BadArgument as error:
         raise Misuse(error, hint=f"{ask.command} --help") from None
-    return tools.call(tool, taken)
 
 
 def _document(text: str | None) -> dict[str, Json]:

@@ -3,6 +3,7 @@
 import typer
 
 from pecia.doors.cli.asking import Ask, run_tool
+from pecia.doors.cli.configured import settled
 from pecia.doors.cli.describe import tool_document
 from pecia.doors.cli.reach import described
 from pecia.doors.cli.render import show_rows
@@ -12,20 +13,23 @@ RAW = {"ignore_unknown_options": True, "allow_extra_args": True, "allow_interspe
 """How a command takes words that only its tool understands."""
 
 
+HELP = (
+    "Call any tool: pecia call TOOL --name value …\n\n"
+    "TOOL is a full (lake.list_files), prefixed (lake__list_files) or bare name. "
+    "pecia call TOOL --help shows its arguments. A list is given by repeating its flag, an object "
+    "as JSON; all arguments at once with --args JSON, or from stdin with --args -. "
+    "A value that begins with two dashes is given as --name=--value."
+)
+
+
 def add_to(app: typer.Typer) -> None:
-    app.command(context_settings=RAW)(call)
+    app.command(context_settings=RAW, help=HELP)(call)
 
 
 def call(
     ctx: typer.Context,
     list_tools: bool = typer.Option(False, "--list", help="List the tools instead."),
 ) -> None:
-    """Call any tool: pecia call TOOL --name value …
-
-    TOOL is a full (lake.list_files), prefixed (lake__list_files) or bare name. `pecia call TOOL
-    --help` shows its arguments. A list is given by repeating its flag, an object as JSON, and all
-    arguments at once with --args JSON, or --args - from stdin.
-    """
     terminal = terminal_of(ctx)
     if list_tools:
         show_tools(terminal)
@@ -39,7 +43,6 @@ def call(
 
 def show_tools(terminal: Terminal) -> None:
     """Every tool, one a line."""
-    with described(terminal) as tools:
-        found = sorted(tools, key=lambda it: it.full_name)
+    found = sorted(described(settled(terminal)), key=lambda it: it.full_name)
     rows = [{"tool": it.full_name, "description": it.description} for it in found]
     terminal.give([tool_document(it) for it in found], lambda it: show_rows(it, rows))

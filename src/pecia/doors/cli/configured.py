@@ -15,12 +15,12 @@ TOKEN = "PECIA_TOKEN"
 
 
 def settled(
+    terminal: Terminal,
     flags: "Mapping[str, Flag] | None" = None,
     *,
     folder: Path | None = None,
-    config: Path | None = None,
 ) -> "Settings":
-    """Every setting, as it holds in that folder. A file named with --config stands for the user's."""
+    """Every setting as it holds in that folder. A file named with --config is the user's file."""
     from pecia.app.rooms import SETTINGS
     from pecia.kernel.settings.discover import find_project_file, find_user_file
     from pecia.kernel.settings.load import load
@@ -30,7 +30,7 @@ def settled(
         flags=flags or {},
         environ={name: value for name, value in environ().items() if name != TOKEN},
         project_file=find_project_file(folder or Path.cwd(), home=Path.home()),
-        user_file=config or find_user_file(),
+        user_file=terminal.config or find_user_file(),
     )
 
 

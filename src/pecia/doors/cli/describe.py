@@ -50,10 +50,14 @@ def kind_of(shape: Shape, name: str) -> str:
 
 
 def _kinds(branches: Mapping[str, Mapping[str, Any]]) -> str:
-    return "|".join(kind_name(kind, node).upper() if kind != "enum" else kind_name(kind, node)
-                    for kind, node in branches.items() if kind != "null")
+    return "|".join(
+        kind_name(kind, node).upper() if kind != "enum" else kind_name(kind, node)
+        for kind, node in branches.items()
+        if kind != "null"
+    )
 
 
 def _default(node: Mapping[str, Any]) -> str:
     default = node.get("default")
-    return "" if default is None or default in ([], "") else f"  (default {default})"
+    silent = default is None or default is False or default in ([], "")
+    return "" if silent else f"  (default {default})"

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pecia import __version__
 from pecia.doors.cli.client import HEALTH_LIMIT_S, Server
 from pecia.doors.cli.lock import ServerLock, home_lock, is_claimed, read_lock, remove_lock
+from pecia.doors.cli.terminal import Terminal
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,15 @@ def running(home: Path, *, limit_s: float = HEALTH_LIMIT_S) -> Running | None:
     if not is_claimed(home):
         remove_lock(path, instance=lock.instance if lock else None)
     return None
+
+
+def tell_version(terminal: Terminal, found: Running) -> None:
+    """Say so when the running server is of another version than this program."""
+    if found.version != __version__:
+        terminal.say(
+            f"warning: the server at {found.lock.url} is Pecia {found.version}, this is "
+            f"{__version__}; restart it with: pecia stop, then pecia start"
+        )
 
 
 def answers(lock: ServerLock, *, limit_s: float = HEALTH_LIMIT_S) -> Mapping[str, Any] | None:

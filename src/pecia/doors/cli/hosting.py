@@ -1,4 +1,4 @@
-"""A server in this process, from its first lock file to its last: the body of `start` and `serve`."""
+"""A server in this process, from its first lock file to its last: what `start` and `serve` run."""
 
 import os
 import signal
@@ -19,8 +19,10 @@ from pecia.doors.cli.configured import environ
 from pecia.doors.cli.listen import Reserved
 from pecia.doors.cli.lock import ServerLock, home_lock, remove_lock, write_folder_lock, write_lock
 from pecia.doors.cli.opening import fetching
-from pecia.doors.cli.terminal import FAILED, Terminal
+from pecia.doors.cli.terminal import Terminal
 from pecia.doors.http.server import LOOP, Address, serving
+from pecia.doors.mcp.mount import mount_mcp
+from pecia.doors.web.console import mount_console
 from pecia.kernel import logs
 from pecia.kernel.errors import Json
 from pecia.kernel.jobs.child import supervise_worker, worker_command
@@ -49,12 +51,34 @@ def host(terminal: Terminal, plan: Hosting) -> None:
 async def _host(terminal: Terminal, plan: Hosting) -> None:
     lock = _lock(plan)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_stop_on_signal, terminal, tasks.cancel_scope)
+        stop = _Stop(terminal, anyio.Event(), tasks.cancel_scope)
+        tasks.start_soon(stop.on_signal)
         with _announced(plan, lock):
             async with _opened(terminal, plan, lock) as app:
                 space = await _add_space(app, plan.folder) if plan.folder else None
+                stop.is_gentle = True
                 plan.ready(lock, space)
-                await _keep_running(terminal, plan, app)
+                await _keep_running(terminal, plan, app, stop.asked)
+        tasks.cancel_scope.cancel()
+
+
+@dataclass(slots=True)
+class _Stop:
+    """How a signal ends us. Once we serve, nothing is cancelled: what is open closes in order."""
+
+    terminal: Terminal
+    asked: anyio.Event
+    scope: anyio.CancelScope
+    is_gentle: bool = False
+
+    async def on_signal(self) -> None:
+        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
+            async for _ in signals:
+                # While we start, or when asked again, there is nothing worth waiting for.
+                if self.asked.is_set() or not self.is_gentle:
+                    self.scope.cancel()
+                self.terminal.say("stopping…")
+                self.asked.set()
 
 
 @asynccontextmanager
@@ -65,19 +89,22 @@ async def _opened(terminal: Terminal, plan: Hosting, lock: ServerLock) -> AsyncG
         if plan.check is not None:
             await plan.check(app)
         plan.reserved.let_go()
-        place = {"host": plan.reserved.host, "port": plan.reserved.port}
-        async with serving(app, **place, instance=lock.instance):
+        host, port = plan.reserved.host, plan.reserved.port
+        async with serving(
+            app, host=host, port=port, annexes=[mount_mcp, mount_console], instance=lock.instance
+        ):
             yield app
 
 
-async def _keep_running(terminal: Terminal, plan: Hosting, app: App) -> None:
+async def _keep_running(terminal: Terminal, plan: Hosting, app: App, asked: anyio.Event) -> None:
+    """What a server does beside serving, until it is asked to stop."""
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(keep_house, app)
         if plan.with_worker:
             env = {**environ(), "PECIA_HOME": str(plan.settings.kernel.home)}
-            tasks.start_soon(
-                supervise_worker, worker_command(sys.executable), env, terminal.say
-            )
+            tasks.start_soon(supervise_worker, worker_command(sys.executable), env, terminal.say)
+        await asked.wait()
+        tasks.cancel_scope.cancel()
 
 
 async def _add_space(app: App, folder: Path) -> Json:
@@ -85,16 +112,6 @@ async def _add_space(app: App, folder: Path) -> Json:
     who = await app.admit(None, visit)
     given = await app.call(who, "office.add_space", {"folder": str(folder)}, visit)
     return given.structured
-
-
-async def _stop_on_signal(terminal: Terminal, scope: anyio.CancelScope) -> None:
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        async for _ in signals:
-            if scope.cancel_called:
-                # Asked twice: whatever holds us up is not worth waiting for.
-                os._exit(FAILED)
-            terminal.say("stopping…")
-            scope.cancel()
 
 
 def _lock(plan: Hosting) -> ServerLock:

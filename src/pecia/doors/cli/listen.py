@@ -42,7 +42,9 @@ def holder_of(port: int) -> str:
 
     with suppress(psutil.Error, OSError):
         for found in psutil.net_connections("tcp"):
-            if found.status == psutil.CONN_LISTEN and found.laddr.port == port and found.pid:
+            # An address is a host and a port, or nothing at all.
+            listens = found.status == psutil.CONN_LISTEN and tuple(found.laddr)[1:] == (port,)
+            if listens and found.pid:
                 return f"{psutil.Process(found.pid).name()} (pid {found.pid})"
     return "another program"
 

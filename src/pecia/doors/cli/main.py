@@ -1,13 +1,31 @@
 """The entry point of the command line: every command, and the one place that renders failures."""
 
+import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
 
 import typer
 
 from pecia import __version__
-from pecia.doors.cli import call, start, stop, verbs, worker
-from pecia.doors.cli.terminal import MISUSED, OK, Misuse, Terminal, terminal_of
+from pecia.doors.cli import (
+    call,
+    config,
+    doctor,
+    keeping,
+    mcp,
+    migrate,
+    operator,
+    secrets,
+    serve,
+    start,
+    status,
+    stop,
+    verbs,
+    worker,
+)
+from pecia.doors.cli.terminal import MISUSED, OK, Misuse, Terminal, terminal_of, with_config
 from pecia.kernel.errors import InvalidInput, PeciaError
 
 INTERRUPTED = 130
@@ -24,9 +42,7 @@ def run(words: Sequence[str]) -> int:
     """Run one command; its exit code."""
     words, terminal = own_words(words)
     try:
-        code = commands()(
-            list(words), prog_name="pecia", obj=terminal, standalone_mode=False
-        )
+        code = commands()(list(words), prog_name="pecia", obj=terminal, standalone_mode=False)
         return code if isinstance(code, int) else OK
     except PeciaError as error:
         return terminal.fail(error)
@@ -34,13 +50,28 @@ def run(words: Sequence[str]) -> int:
         terminal.fail(misuse.error)
         return MISUSED
     except typer.TyperException as error:
-        terminal.fail(InvalidInput(error.format_message(), field="command", hint="pecia --help"))
+        # Without a message, its help has been shown already.
+        if said := error.format_message():
+            terminal.fail(InvalidInput(said, field="command", hint="pecia --help"))
         return error.exit_code
+    except BrokenPipeError:
+        # Whoever read us has enough. Without this the interpreter would complain at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
     except (typer.Abort, KeyboardInterrupt):
         terminal.say("stopped")
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - a door: nobody else is left to tell.
-        return terminal.crash(error)
+        cause = sole(error)
+        return terminal.fail(cause) if isinstance(cause, PeciaError) else terminal.crash(error)
+
+
+def sole(error: BaseException) -> BaseException:
+    """The one error in a group of tasks that failed, when it is one."""
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    group = cast(BaseExceptionGroup[BaseException], error)
+    return sole(group.exceptions[0]) if len(group.exceptions) == 1 else group
 
 
 def own_words(words: Sequence[str]) -> tuple[list[str], Terminal]:
@@ -55,18 +86,37 @@ def commands() -> typer.Typer:
     """All commands. Making them imports neither the web stack nor the database driver."""
     app = typer.Typer(
         name="pecia",
-        help="Find, read, compile, write, layer and remember knowledge.",
         epilog=EPILOG,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
     )
+    app.callback()(with_options)
+    for command in (
+        start,
+        stop,
+        status,
+        call,
+        config,
+        doctor,
+        serve,
+        worker,
+        migrate,
+        keeping,
+        operator,
+        mcp,
+    ):
+        command.add_to(app)
+    secrets.add_to(verbs.add_to(app)["secret"])
     app.command()(version)
-    start.add_to(app)
-    stop.add_to(app)
-    worker.add_to(app)
-    call.add_to(app)
-    verbs.add_to(app)
     return app
+
+
+def with_options(
+    ctx: typer.Context,
+    config: Path | None = typer.Option(None, help="A configuration file, in place of the user's."),
+) -> None:
+    """Find, read, compile, write, layer and remember knowledge."""
+    ctx.obj = with_config(terminal_of(ctx), config)
 
 
 def version(ctx: typer.Context) -> None:

@@ -1,5 +1,6 @@
 """How a command reaches the tools: through the running server, or an App opened in this process."""
 
+import json
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,8 +10,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pecia.doors.cli.client import API, Server
-from pecia.doors.cli.configured import settled, token
-from pecia.doors.cli.find import running
+from pecia.doors.cli.configured import token
+from pecia.doors.cli.find import running, tell_version
 from pecia.doors.cli.terminal import Terminal
 from pecia.kernel.errors import Json, ToolNotFound
 
@@ -44,27 +45,19 @@ class ToolFacts:
         return self.full_name, f"{self.room}__{self.name}", self.name
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a tool gave. An upstream's own failure is an answer too, marked as one."""
-
-    document: Json
-    is_error: bool = False
-
-
 class Tools(Protocol):
     """Some place where tools can be listed and called."""
 
     def listing(self) -> Sequence[ToolFacts]: ...
 
-    def call(self, tool: ToolFacts, arguments: Mapping[str, Json]) -> Outcome: ...
+    def call(self, tool: ToolFacts, arguments: Mapping[str, Json]) -> Json: ...
 
 
 @contextmanager
-def reached(terminal: Terminal, settings: "Settings | None" = None) -> Generator[Tools]:
-    """The tools of this home: of its server when one runs, else of an App opened for the purpose."""
-    settings = settings or settled()
+def reached(terminal: Terminal, settings: "Settings") -> Generator[Tools]:
+    """The tools of this home: of its server when one runs, else of an App opened for this."""
     if found := running(settings.kernel.home):
+        tell_version(terminal, found)
         yield ServedTools(Server(found.lock.url, token()))
         return
     with opened(terminal, settings) as tools:
@@ -88,18 +81,20 @@ def opened(terminal: Terminal, settings: "Settings") -> Generator["OwnTools"]:
         yield OwnTools(portal, app)
 
 
-@contextmanager
-def described(terminal: Terminal, settings: "Settings | None" = None) -> Generator[list[ToolFacts]]:
+def described(settings: "Settings") -> list[ToolFacts]:
     """What tools there are: asked of the running server, else read off the rooms.
 
     The rooms are built over a store that is never opened, so that asking for help starts nothing.
     """
-    settings = settings or settled()
     if found := running(settings.kernel.home):
-        yield ServedTools(Server(found.lock.url, token())).listing()
-        return
+        return ServedTools(Server(found.lock.url, token())).listing()
     with TemporaryDirectory(prefix="pecia-") as folder:
-        yield _built(settings, Path(folder))
+        return _built(settings, Path(folder))
+
+
+def is_tool(tools: Sequence[ToolFacts], name: str) -> bool:
+    """Whether any tool goes by that name."""
+    return any(name in it.names for it in tools)
 
 
 def found_tool(tools: Sequence[ToolFacts], name: str) -> ToolFacts:
@@ -129,16 +124,18 @@ class OwnTools:
     def listing(self) -> list[ToolFacts]:
         return facts_of(self.app.tools)
 
-    def call(self, tool: ToolFacts, arguments: Mapping[str, Json]) -> Outcome:
+    def call(self, tool: ToolFacts, arguments: Mapping[str, Json]) -> Json:
         return self.portal.call(self._call, tool.full_name, arguments)
 
-    async def _call(self, name: str, arguments: Mapping[str, Json]) -> Outcome:
+    async def _call(self, name: str, arguments: Mapping[str, Json]) -> Json:
         from pecia.app.corridor import Visit
+        from pecia.doors.http.tools import as_response
 
         visit = Visit("cli")
         who = await self.app.admit(token(), visit)
         result = await self.app.call(who, name, arguments, visit)
-        return Outcome(result.structured, result.is_error)
+        # As a server would answer it, so that a script sees no difference.
+        return json.loads(bytes(as_response(result, self.app.everything.find(name)).body))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +147,8 @@ class ServedTools:
     def listing(self) -> list[ToolFacts]:
         return [_told(it) for it in self.server.tools()]
 
-    def call(self, tool: ToolFacts, arguments: Mapping[str, Json]) -> Outcome:
-        return Outcome(self.server.call(tool.path, arguments))
+    def call(self, tool: ToolFacts, arguments: Mapping[str, Json]) -> Json:
+        return self.server.call(tool.path, arguments)
 
 
 def _told(facts: Mapping[str, Any]) -> ToolFacts:
@@ -173,9 +170,7 @@ def facts_of(tools: "Iterable[AnyTool]") -> list[ToolFacts]:
     from pecia.kernel.tool.view import full_name
 
     return [
-        ToolFacts(
-            it.room, it.name, full_name(it), it.description, input_schema(it), it.scope.value
-        )
+        ToolFacts(it.room, it.name, full_name(it), it.description, input_schema(it), it.scope.value)
         for it in tools
         if not it.hidden
     ]

@@ -2,24 +2,28 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import TypeAlias, cast
 
 from pecia.doors.cli.terminal import Terminal
 from pecia.kernel.errors import Json
 
-Row = Mapping[str, Json]
+Row: TypeAlias = Mapping[str, Json]
+
+CURSOR = "next_cursor"
 
 
 def show(terminal: Terminal, document: Json, *, columns: Sequence[str] = ()) -> None:
     """A document in the shape that fits it: rows, facts, or JSON when it is neither."""
-    if isinstance(document, dict) and (rows := _rows(document)) is not None:
+    if isinstance(document, str):
+        terminal.line(document)
+    elif isinstance(document, dict) and (listed := _listed(document)) is not None:
+        facts, rows = listed
+        show_facts(terminal, facts)
         show_rows(terminal, rows, columns)
-        if cursor := document.get("next_cursor"):
+        if cursor := document.get(CURSOR):
             terminal.say(f"there is more: --cursor {cursor}")
     elif isinstance(document, dict) and all(_is_flat(it) for it in document.values()):
         show_facts(terminal, document)
-    elif isinstance(document, str):
-        terminal.line(document)
     else:
         terminal.line(json.dumps(document, ensure_ascii=False, indent=2))
 
@@ -63,15 +67,16 @@ def printable(text: str) -> str:
     return "".join(it if it.isprintable() else f"\\u{ord(it):04x}" for it in text)
 
 
-def _rows(document: Mapping[str, Json]) -> list[Row] | None:
-    """The one list of objects in a document, if that is what it is about."""
+def _listed(document: Row) -> tuple[Row, list[Row]] | None:
+    """The one list of objects that a document is about, and the facts beside it."""
     lists = [it for it in document.values() if isinstance(it, list)]
-    rest = [value for value in document.values() if not isinstance(value, list)]
-    if len(lists) != 1 or not all(isinstance(it, dict) for it in lists[0]):
+    facts = {name: it for name, it in document.items() if _is_scalar(it) and name != CURSOR}
+    if len(lists) != 1 or len(facts) + 1 + (CURSOR in document) != len(document):
         return None
-    if not lists[0] and len(document) > 2:
+    # An empty list is taken for one of objects only where it is all there is.
+    if any(not isinstance(it, dict) for it in lists[0]) or (facts and not lists[0]):
         return None
-    return cast(list[Row], lists[0]) if all(_is_scalar(it) for it in rest) else None
+    return facts, cast(list[Row], lists[0])
 
 
 def _is_scalar(value: Json) -> bool:

@@ -8,8 +8,8 @@ import typer
 from pecia.doors.cli.configured import settled, warn
 from pecia.doors.cli.find import running
 from pecia.doors.cli.lock import ServerLock, claimed
-from pecia.doors.cli.terminal import Misuse, Terminal, terminal_of
-from pecia.kernel.errors import Conflict, InvalidInput, Json
+from pecia.doors.cli.terminal import Misuse, Terminal, terminal_of, with_config
+from pecia.kernel.errors import Conflict, InvalidInput, Json, MissingField
 
 if TYPE_CHECKING:
     from pecia.app.app import App
@@ -27,7 +27,7 @@ def add_to(app: typer.Typer) -> None:
 
 def serve(
     ctx: typer.Context,
-    config: Path = typer.Option(..., help="The configuration file of the server."),
+    config: Path | None = typer.Option(None, help="The configuration file of the server."),
     port: int | None = typer.Option(None, help="The port to listen on."),
     host: str | None = typer.Option(None, help="The address to listen on."),
     workers: int | None = typer.Option(None, hidden=True, help=ONE_PROCESS),
@@ -35,8 +35,10 @@ def serve(
     """Serve tenants, with tokens, for as long as it runs."""
     if workers is not None:
         raise Misuse(InvalidInput(f"--workers is not taken: {ONE_PROCESS}", field="workers"))
-    terminal = terminal_of(ctx)
-    settings = settled({"mode": "server", "port": port, "host": host}, config=config)
+    terminal = with_config(terminal_of(ctx), config)
+    if terminal.config is None:
+        raise Misuse(MissingField("serve needs --config FILE", field="config"))
+    settings = settled(terminal, {"mode": "server", "port": port, "host": host})
     warn(terminal, settings)
     settings.kernel.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     with claimed(settings.kernel.home) as ours:
@@ -52,9 +54,7 @@ def _serve(terminal: Terminal, settings: "Settings") -> None:
     reserved = reserve(settings.kernel.host, settings.kernel.port, exact=True)
 
     def ready(lock: ServerLock, _: Json) -> None:
-        terminal.give(
-            lock.as_json(), lambda it: it.line(f"Pecia {lock.version} is at {lock.url}")
-        )
+        terminal.give(lock.as_json(), lambda it: it.line(f"Pecia {lock.version} is at {lock.url}"))
         terminal.out.flush()
 
     host(terminal, Hosting(settings, reserved, ready, check=require_way_in, with_worker=False))

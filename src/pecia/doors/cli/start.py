@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from pecia import __version__
 from pecia.doors.cli.client import API, Server
 from pecia.doors.cli.configured import settled, warn
-from pecia.doors.cli.find import Running, running
+from pecia.doors.cli.find import Running, running, tell_version
 from pecia.doors.cli.lock import ServerLock, claimed, write_folder_lock
 from pecia.doors.cli.terminal import Terminal, terminal_of
 from pecia.doors.cli.welcome import welcome
@@ -37,7 +36,7 @@ def start(
     """Serve a folder on this machine, or add it to the server that runs already."""
     terminal = terminal_of(ctx)
     place = _folder(folder)
-    settings = settled({"mode": "local", "port": port, "host": host}, folder=place)
+    settings = settled(terminal, {"mode": "local", "port": port, "host": host}, folder=place)
     warn(terminal, settings)
     settings.kernel.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     if detach:
@@ -88,21 +87,12 @@ def start_apart(terminal: Terminal, settings: "Settings", folder: Path) -> None:
 
 def join(terminal: Terminal, settings: "Settings", found: Running, folder: Path) -> None:
     """Add the folder to a server that runs, and leave a lock there that points to it."""
-    told_of_version(terminal, found)
+    tell_version(terminal, found)
     if settings.provenance["port"].layer == "flag" and settings.kernel.port != found.lock.port:
         terminal.say(f"a server runs already at {found.lock.url}: --port has no effect")
     space: Json = Server(found.lock.url).call(ADD_SPACE, {"folder": str(folder)})
     write_folder_lock(folder, found.lock)
     welcome(terminal, found.lock, space)
-
-
-def told_of_version(terminal: Terminal, found: Running) -> None:
-    """Say so when the running server is of another version than this program."""
-    if found.version != __version__:
-        terminal.say(
-            f"warning: the server at {found.lock.url} is Pecia {found.version}, this is "
-            f"{__version__}; restart it with: pecia stop, then pecia start"
-        )
 
 
 def _serve(terminal: Terminal, settings: "Settings", folder: Path) -> None:

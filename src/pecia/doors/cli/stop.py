@@ -5,15 +5,26 @@ import signal
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import cast
 
 import typer
 
+from pecia.doors.cli.client import API, Server
 from pecia.doors.cli.configured import settled
 from pecia.doors.cli.find import running
-from pecia.doors.cli.lock import CLAIM, ServerLock, home_lock, is_claimed, read_lock
+from pecia.doors.cli.lock import (
+    CLAIM,
+    ServerLock,
+    folder_lock,
+    home_lock,
+    is_claimed,
+    read_lock,
+    remove_lock,
+)
 from pecia.doors.cli.terminal import Terminal, terminal_of
-from pecia.kernel.errors import Timeout, Unavailable
+from pecia.kernel.errors import PeciaError, Timeout, Unavailable
 
+LIST_SPACES = f"{API}/office/list_spaces"
 AFTER_GRACE_S = 30.0
 LOOK_EVERY_S = 0.05
 
@@ -25,14 +36,17 @@ def add_to(app: typer.Typer) -> None:
 def stop(ctx: typer.Context) -> None:
     """Stop the server of this home. Running calls may finish first."""
     terminal = terminal_of(ctx)
-    kernel = settled().kernel
+    kernel = settled(terminal).kernel
     lock = _server_to_stop(kernel.home)
     if lock is None:
         terminal.give({"stopped": False}, lambda it: it.say("no server runs for this home"))
         return
+    folders = _folders(lock)
     with suppress(ProcessLookupError):
         os.kill(lock.pid, signal.SIGTERM)
     _wait(terminal, kernel.home, kernel.shutdown_grace_s + AFTER_GRACE_S)
+    for folder in folders:
+        remove_lock(folder_lock(folder), instance=lock.instance)
     terminal.give(
         {"stopped": True, **lock.as_json()},
         lambda it: it.line(f"stopped the server at {lock.url}"),
@@ -52,6 +66,17 @@ def _server_to_stop(home: Path) -> ServerLock | None:
             hint="pecia status",
         )
     return lock
+
+
+def _folders(lock: ServerLock) -> list[Path]:
+    """The folders that a local server serves: each has a lock that will point to nobody."""
+    try:
+        found = Server(lock.url).call(LIST_SPACES, {"limit": 200})
+    except PeciaError:
+        # Not ours to ask, or past answering. A lock that is left is seen through when it is read.
+        return []
+    spaces = cast(dict[str, list[dict[str, str]]], found)["spaces"]
+    return [Path(it["folder"]) for it in spaces]
 
 
 def holds_claim(pid: int, home: Path) -> bool:

@@ -3,7 +3,8 @@
 import json
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TextIO, cast
 
 import typer
@@ -38,6 +39,7 @@ class Terminal:
 
     as_json: bool = False
     debug: bool = False
+    config: Path | None = None
 
     @property
     def out(self) -> TextIO:
@@ -89,6 +91,11 @@ class Misuse(Exception):
         super().__init__(error.message)
         error.fields = {**error.fields, **({"hint": hint} if hint else {})}
         self.error = error
+
+
+def with_config(terminal: Terminal, config: Path | None) -> Terminal:
+    """The same terminal, with a configuration file of its own unless it has one."""
+    return replace(terminal, config=config or terminal.config)
 
 
 def terminal_of(ctx: typer.Context) -> Terminal:

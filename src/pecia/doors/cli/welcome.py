@@ -41,7 +41,9 @@ def _show(terminal: Terminal, lock: ServerLock, space: Json) -> None:
     terminal.line()
     terminal.line("Give it to an agent, by address or as a process that it starts:")
     terminal.line(f"  Claude Code     claude mcp add --transport http pecia {lock.url}/mcp")
-    terminal.line(f"  Cursor          {_json({'mcpServers': {'pecia': {'url': lock.url + '/mcp'}}})}")
+    terminal.line(
+        f"  Cursor          {_json({'mcpServers': {'pecia': {'url': lock.url + '/mcp'}}})}"
+    )
     terminal.line(f"  VS Code         {_json(snippets(lock.url)['vscode'])}")
     terminal.line(f"  Windsurf        {_json(snippets(lock.url)['windsurf'])}")
     terminal.line(f"  Claude Desktop  {_json(snippets(lock.url)['stdio'])}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from pecia.doors.cli.configured import settled
-from pecia.doors.cli.terminal import Terminal, terminal_of
+from pecia.doors.cli.terminal import Terminal, terminal_of, with_config
 
 if TYPE_CHECKING:
     from pecia.kernel.settings.load import Settings
@@ -29,8 +29,8 @@ def worker(
         from pecia.kernel.jobs.child import become_child
 
         become_child()
-    settings = settled({"worker_concurrency": concurrency}, config=config)
-    run(terminal_of(ctx), settings)
+    terminal = with_config(terminal_of(ctx), config)
+    run(terminal, settled(terminal, {"worker_concurrency": concurrency}))
 
 
 def run(terminal: Terminal, settings: "Settings") -> None:

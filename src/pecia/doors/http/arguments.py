@@ -1,5 +1,6 @@
 """A request's body or query as the arguments of a tool. What is valid, the tool itself says."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -11,7 +12,7 @@ from starlette.requests import Request
 from pecia.doors.http.errors import Refused
 from pecia.kernel.errors import InvalidFormat, InvalidInput, InvalidRequest, Json, ParseError
 
-JSON = "application/json"
+EXPECTED = "application/json"
 
 _CONTENT_TYPE = re.compile(
     r'application/(?:json|[\w.+-]+\+json)\s*(?:;\s*charset="?utf-?8"?\s*)?', re.IGNORECASE
@@ -24,23 +25,31 @@ async def from_body(request: Request) -> dict[str, Json]:
     """The JSON object of the body."""
     given = request.headers.get("content-type", "")
     if not _CONTENT_TYPE.fullmatch(given):
-        raise Refused(
-            InvalidFormat(
-                f"the body must be {JSON} in UTF-8; {given[:100] or 'no content type'} came",
-                field="Content-Type",
-                expected=JSON,
-                got=given[:100],
-            ),
-            415,
-        )
-    body = await request.body()
+        raise _unsupported("Content-Type", f"{EXPECTED} in UTF-8", given)
+    encoding = request.headers.get("content-encoding", "identity")
+    if encoding != "identity":
+        raise _unsupported("Content-Encoding", "sent as it is", encoding)
+    return parsed_object(await request.body())
+
+
+def parsed_object(body: bytes) -> dict[str, Json]:
+    """A JSON object, read strictly: no NaN, no half characters, no name twice."""
     try:
         found = orjson.loads(body)
+        # orjson keeps the last of two equal names without a word; this one tells.
+        json.loads(body, object_pairs_hook=_each_once)
     except orjson.JSONDecodeError as error:
         raise ParseError(f"the body is not JSON: {error.msg}", position=error.pos) from None
+    except RecursionError:
+        raise ParseError("the body is nested too deeply") from None
     if not isinstance(found, dict):
         raise InvalidRequest("the body is JSON, but not an object", expected="object")
     return cast(dict[str, Json], found)
+
+
+def query_of(request: Request) -> str:
+    """The query as it was sent."""
+    return request.scope["query_string"].decode("latin-1")
 
 
 def from_query(query: str, schema: Mapping[str, Any]) -> dict[str, Json]:
@@ -56,10 +65,35 @@ def from_query(query: str, schema: Mapping[str, Any]) -> dict[str, Json]:
             items = _resolved(wanted.get("items", {}), schema)
             cast(list[Json], found.setdefault(name, [])).append(_value(text, items))
         elif name in found:
-            raise InvalidInput(f'Field "{name}" came more than once', field=name, got="repeated")
+            raise _twice(name)
         else:
             found[name] = _value(text, wanted)
     return found
+
+
+def _unsupported(header: str, expected: str, given: str) -> Refused:
+    got = given[:100]
+    return Refused(
+        InvalidFormat(
+            f"the body must be {expected}; {header} was {got!r}",
+            field=header,
+            expected=expected,
+            got=got,
+        ),
+        415,
+    )
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> None:
+    names: set[str] = set()
+    for name, _ in pairs:
+        if name in names:
+            raise _twice(name)
+        names.add(name)
+
+
+def _twice(name: str) -> InvalidInput:
+    return InvalidInput(f'Field "{name[:100]}" came more than once', field=name[:100])
 
 
 def _value(text: str, schema: Mapping[str, Any]) -> Json:

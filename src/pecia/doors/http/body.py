@@ -60,6 +60,8 @@ class Body:
             with anyio.fail_after(limit_s):
                 return await self._receive()
         except TimeoutError:
+            # Nothing more is waited for, not even to be polite.
+            self.is_complete = True
             slow = Timeout("the body came too slowly", timeout_s=limit_s)
             raise Refused(slow, 408, CLOSE) from None
 

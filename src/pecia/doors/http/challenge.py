@@ -24,14 +24,22 @@ def challenge(error: PeciaError, connection: HTTPConnection) -> dict[str, str]:
     else:
         return {}
     arrival = arrival_of(connection.scope)
-    words = {
-        "error": wrong,
-        "error_description": error.message if wrong else None,
-        "scope": scope if isinstance(scope, str) else None,
-        "resource_metadata": f"{arrival.base_url}{WELL_KNOWN}{arrival.resource}",
-    }
-    said = (f'{name}="{_quotable(word)}"' for name, word in words.items() if word)
-    return {"www-authenticate": f"Bearer {', '.join(said)}"}
+    metadata = f"{arrival.base_url}{WELL_KNOWN}{arrival.resource}"
+    wanted = scope if isinstance(scope, str) else None
+    if wrong is None:
+        said = _said(resource_metadata=metadata, scope=wanted)
+    else:
+        said = _said(
+            error=wrong,
+            scope=wanted,
+            resource_metadata=metadata,
+            error_description=error.message,
+        )
+    return {"www-authenticate": f"Bearer {said}"}
+
+
+def _said(**words: str | None) -> str:
+    return ", ".join(f'{name}="{_quotable(word)}"' for name, word in words.items() if word)
 
 
 def _quotable(text: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl
 from uuid import uuid4
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pecia.doors.http.arrival import KEY, Arrival
@@ -16,7 +17,7 @@ from pecia.doors.http.names import Names
 from pecia.doors.http.proxy import Network, Whence, parsed, whence
 from pecia.doors.http.reply import Reply
 from pecia.kernel import logs
-from pecia.kernel.errors import Forbidden, InvalidInput, InvalidRequest, PeciaError
+from pecia.kernel.errors import Cancelled, Forbidden, InvalidInput, InvalidRequest
 from pecia.kernel.identity import pat
 
 SINGLE = ("authorization", "content-length", "content-type", "host", "origin")
@@ -62,8 +63,8 @@ class Front:
             inner = {**scope, "headers": pairs, KEY: stranger}
             try:
                 await self._pass(inner, headers, body, reply)
-            except (PeciaError, Refused) as failure:
-                await _refuse(failure, inner, body, reply)
+            except ClientDisconnect:
+                line.fail(Cancelled("the client went away"))
             except Exception as failure:  # noqa: BLE001 - the edge: nobody else answers.
                 await _refuse(failure, inner, body, reply)
             finally:

@@ -1,5 +1,6 @@
 """Work that stops when the client goes away: nobody would read what it gives."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -10,11 +11,21 @@ from pecia.kernel.errors import Cancelled
 
 T = TypeVar("T")
 
+PATIENCE_S = 0.02
+"""Most calls are over by then, and need no second task to watch over them: it costs more than
+all else that this door does for a call."""
+
 
 async def unless_gone(receive: Receive, work: Callable[[], Awaitable[T]]) -> T:
     """What the work gives, or Cancelled. The body must have been read before."""
     outcome: list[T] = []
     failure: Exception | None = None
+    is_watched = False
+
+    def begin() -> None:
+        nonlocal is_watched
+        is_watched = True
+        tasks.start_soon(watch)
 
     async def watch() -> None:
         while (await receive())["type"] != "http.disconnect":
@@ -22,12 +33,15 @@ async def unless_gone(receive: Receive, work: Callable[[], Awaitable[T]]) -> T:
         tasks.cancel_scope.cancel()
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(watch)
+        later = asyncio.get_running_loop().call_later(PATIENCE_S, begin)
         try:
             outcome.append(await work())
         except Exception as error:  # noqa: BLE001 - carried out of the group as it is, not wrapped.
             failure = error
-        tasks.cancel_scope.cancel()
+        finally:
+            later.cancel()
+        if is_watched:
+            tasks.cancel_scope.cancel()
     if failure is not None:
         raise failure
     if not outcome:

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from pecia.app.app import App
-from pecia.doors.http.arguments import from_query
+from pecia.doors.http.arguments import from_query, query_of
 from pecia.doors.http.endpoint import Handler
 from pecia.doors.http.errors import as_json
 from pecia.doors.http.tools import path_of, takes_get
@@ -31,7 +31,7 @@ def list_tools(app: App, keeper: Doorkeeper) -> Handler:
         who = await keeper.admit(request, keeper.visit(request))
         if isinstance(who, Operator):
             raise Forbidden("MCP tools are tenant-scoped")
-        ask = _asked(request.url.query)
+        ask = _asked(query_of(request))
         held = {full_name(it): it for it in app.everything.for_caller(who).tools.values()}
         names = [name for name in sorted(held) if name > ask.cursor]
         page = names[: ask.limit]

@@ -7,6 +7,9 @@ from urllib.parse import urlsplit
 
 from pecia.kernel.settings.kernel import KernelSettings
 
+EVERYWHERE = frozenset(("", "0.0.0.0", "::"))
+"""Addresses to listen on that are nobody's name: a browser takes some of them for this machine."""
+
 LOOPBACK = frozenset(("localhost", "127.0.0.1", "[::1]"))
 
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:[0-9]{1,5})?", re.IGNORECASE)
@@ -26,7 +29,7 @@ class Names:
         known = [settings.host, public.hostname or "", *settings.allowed_hosts]
         own = [f"{public.scheme}://{public.netloc}"] if public.netloc else []
         return cls(
-            LOOPBACK | {_bracketed(it.lower()) for it in known if it},
+            LOOPBACK | {_bracketed(it.lower()) for it in known if it not in EVERYWHERE},
             frozenset(_origins([*own, *settings.allowed_origins])),
         )
 

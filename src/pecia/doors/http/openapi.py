@@ -5,7 +5,7 @@ from itertools import groupby
 from typing import Any, cast
 
 from pecia import __version__
-from pecia.doors.http.tools import API, path_of, takes_get
+from pecia.doors.http.tools import path_of, takes_get
 from pecia.kernel.errors import Cancelled, PeciaError, every_error
 from pecia.kernel.tool.model import AnyTool
 from pecia.kernel.tool.validate import input_schema, output_schema
@@ -138,8 +138,10 @@ def _response(errors: Sequence[type[PeciaError]]) -> dict[str, Any]:
 
 
 def _told() -> list[type[PeciaError]]:
-    """Those that somebody is left to read."""
-    return [it for it in every_error() if it is not Cancelled]
+    """Those that somebody is left to read, as the table of errors has them."""
+    table = PeciaError.__module__
+    listed = (next(it for it in kind.__mro__ if it.__module__ == table) for kind in every_error())
+    return [it for it in dict.fromkeys(listed) if it is not Cancelled]
 
 
 def _meaning(error: type[PeciaError]) -> str:
@@ -149,6 +151,3 @@ def _meaning(error: type[PeciaError]) -> str:
 def _example(error: type[PeciaError]) -> dict[str, Any]:
     code = error.code
     return {"code": code.name, "message": _meaning(error), "retryable": code.retryable}
-
-
-__all__ = ["API", "document", "operation_id"]

@@ -1,9 +1,10 @@
 """Uvicorn's HTTP parser, held to what it does not hold itself to: the size and pace of a head."""
 
 import asyncio
+from typing import cast
 
 import orjson
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from pecia.doors.http.reply import DEFAULTS
 from pecia.kernel.errors import InvalidRequest
@@ -66,20 +67,41 @@ class GuardedProtocol(HttpToolsProtocol):
             self._timer = None
 
     def _too_slow(self) -> None:
-        self._refuse(408, "the head came too slowly")
+        if self._is_answering():
+            # The next request may wait for the answer to this one.
+            self._timer = self.loop.call_later(self.head_s, self._too_slow)
+        else:
+            self._refuse(408, "the head came too slowly")
+
+    def _is_answering(self) -> bool:
+        """Whether a request that was read whole, or its head, has no whole answer yet."""
+        # Uvicorn declares it as always there; before the first request it is None.
+        cycle = cast(RequestResponseCycle | None, self.cycle)
+        return cycle is not None and not cycle.response_complete
+
+    def _may_answer(self) -> bool:
+        """Whether what we say now would be read as the answer to what is wrong."""
+        if not self._is_answering():
+            return True
+        return not (self._awaits_head or self.pipeline or self.cycle.response_started)
 
     def _refuse(self, status: int, message: str) -> None:
         """Say so in the shape of every other error, and hang up."""
         self._stop_timer()
         if self.transport.is_closing():
             return
-        body = orjson.dumps({"error": InvalidRequest(message).payload()})
-        own = (
-            (b"content-type", b"application/json"),
-            (b"content-length", str(len(body)).encode()),
-            (b"connection", b"close"),
-        )
-        lines = (b": ".join(it) for it in (*own, *DEFAULTS))
-        head = b"\r\n".join((b"HTTP/1.1 %d Refused" % status, *lines))
-        self.transport.write(head + b"\r\n\r\n" + body)
+        if self._may_answer():
+            self.transport.write(_refusal(status, message))
         self.transport.close()
+
+
+def _refusal(status: int, message: str) -> bytes:
+    body = orjson.dumps({"error": InvalidRequest(message).payload()})
+    own = (
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+    )
+    lines = (b": ".join(it) for it in (*own, *DEFAULTS))
+    head = b"\r\n".join((b"HTTP/1.1 %d Refused" % status, *lines))
+    return head + b"\r\n\r\n" + body

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import TypeAlias
 
@@ -57,6 +58,7 @@ def whence(
     )
 
 
+@lru_cache(maxsize=4096)
 def parsed(text: str | None) -> Address | None:
     """An address as proxies write it: perhaps in brackets, with a port or a zone."""
     bare = (text or "").strip()

@@ -1,11 +1,12 @@
 """The websockets that rooms bring: authenticated before they open, audited when they close."""
 
 import math
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import anyio
 from starlette.routing import WebSocketRoute
-from starlette.types import ASGIApp, Receive, Scope, Send
-from starlette.websockets import WebSocket, WebSocketState
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from pecia.app.app import App
 from pecia.app.corridor import Errand
@@ -13,7 +14,7 @@ from pecia.doors.http.errors import Refused, rendered
 from pecia.doors.http.room_pages import path_arguments
 from pecia.doors.http.visit import Doorkeeper
 from pecia.kernel.errors import PeciaError
-from pecia.kernel.identity.caller import Scope as Right
+from pecia.kernel.identity.caller import Scope
 from pecia.kernel.room import Socket
 from pecia.kernel.tool.call import Call
 
@@ -24,13 +25,13 @@ APPLICATION = 4000
 
 
 class Duplex:
-    """A websocket as messages of bytes, both ways."""
+    """A websocket as messages of bytes, both ways. EndOfStream says that nobody is there."""
 
     def __init__(self, socket: WebSocket) -> None:
         self._socket = socket
 
     async def receive(self) -> bytes:
-        """The next message, or EndOfStream when the other side is gone."""
+        """The next message."""
         message = await self._socket.receive()
         if message["type"] == "websocket.disconnect":
             raise anyio.EndOfStream
@@ -40,7 +41,10 @@ class Duplex:
         return message["bytes"]
 
     async def send(self, message: bytes) -> None:
-        await self._socket.send_bytes(message)
+        try:
+            await self._socket.send_bytes(message)
+        except WebSocketDisconnect:
+            raise anyio.EndOfStream from None
 
 
 def socket_routes(app: App, keeper: Doorkeeper) -> list[WebSocketRoute]:
@@ -52,28 +56,29 @@ def socket_routes(app: App, keeper: Doorkeeper) -> list[WebSocketRoute]:
     ]
 
 
-def _endpoint(app: App, keeper: Doorkeeper, socket: Socket) -> ASGIApp:
-    async def endpoint(scope: Scope, receive: Receive, send: Send) -> None:
-        connection = WebSocket(scope, receive, send)
+def _endpoint(
+    app: App, keeper: Doorkeeper, socket: Socket
+) -> Callable[[WebSocket], Awaitable[None]]:
+    async def endpoint(connection: WebSocket) -> None:
         try:
             await _serve(app, keeper, socket, connection)
         except (PeciaError, Refused) as failure:
-            response = rendered(failure, scope)
-            if connection.client_state is WebSocketState.CONNECTED:
+            response = rendered(failure, connection.scope)
+            if connection.application_state is WebSocketState.CONNECTING:
+                await connection.send_denial_response(response)
+            else:
                 ours = failure.error if isinstance(failure, Refused) else failure
                 await _close(connection, APPLICATION + ours.code.http, ours.code.name)
-            else:
-                await response(scope, receive, send)
 
     return endpoint
 
 
 async def _serve(app: App, keeper: Doorkeeper, socket: Socket, connection: WebSocket) -> None:
     visit = keeper.visit(connection)
-    who = await keeper.admit(connection, visit, scope=Right.READ.value)
+    who = await keeper.admit(connection, visit, scope=Scope.READ.value)
     errand = Errand(
         socket.name,
-        Right.READ,
+        Scope.READ,
         arguments=path_arguments(connection.path_params),
         # A socket is open for as long as both sides want it.
         timeout_s=math.inf,
@@ -82,7 +87,9 @@ async def _serve(app: App, keeper: Doorkeeper, socket: Socket, connection: WebSo
     async def serve(call: Call) -> None:
         offered: list[str] = connection.scope.get("subprotocols", [])
         await connection.accept(SUBPROTOCOL if SUBPROTOCOL in offered else None)
-        await socket.serve(call.caller, Duplex(connection))
+        # That the other side went away is how most sockets end.
+        with suppress(anyio.EndOfStream):
+            await socket.serve(call.caller, Duplex(connection))
 
     await app.corridor.run(who, errand, visit, serve)
     await _close(connection, 1000, "")

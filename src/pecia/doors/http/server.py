@@ -60,7 +60,13 @@ async def serving(
         for annex in built:
             if annex.running is not None:
                 await stack.enter_async_context(annex.running())
-        yield await stack.enter_async_context(listening(asgi, app.settings.kernel, host, port))
+        where = await stack.enter_async_context(listening(asgi, app.settings.kernel, host, port))
+        try:
+            yield where
+        finally:
+            for annex in built:
+                if annex.stopping is not None:
+                    annex.stopping()
 
 
 @asynccontextmanager
@@ -73,13 +79,19 @@ async def listening(
     ) as listener:
         where = Address(*listener.getsockname()[:2])
         server = _Server(_config(asgi, settings))
+        failure: Exception | None = None
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(server.serve, [listener])
             await server.is_up.wait()
             try:
                 yield where
+            except Exception as error:  # noqa: BLE001 - raised below, outside of the group.
+                failure = error
             finally:
                 server.should_exit = True
+        if failure is not None:
+            # As it was: a group would wrap it, and nobody could catch it by its name.
+            raise failure
 
 
 class _Server(uvicorn.Server):

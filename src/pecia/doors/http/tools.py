@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from pecia.app.app import App
-from pecia.doors.http.arguments import from_body, from_query
+from pecia.doors.http.arguments import from_body, from_query, query_of
 from pecia.doors.http.endpoint import Endpoint, Handler
 from pecia.doors.http.errors import as_json
 from pecia.doors.http.gone import unless_gone
@@ -56,7 +56,7 @@ class ToolDoor:
     async def get(self, request: Request) -> Response:
         async def read(request: Request) -> dict[str, Json]:
             await request.body()
-            return from_query(request.url.query, input_schema(self.tool))
+            return from_query(query_of(request), input_schema(self.tool))
 
         return await self._call(request, read)
 

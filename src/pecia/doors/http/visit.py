@@ -6,7 +6,7 @@ from ipaddress import IPv6Address, ip_network
 from starlette.requests import HTTPConnection
 
 from pecia.app.app import App
-from pecia.app.corridor import Visit
+from pecia.app.corridor import DENIALS, Visit
 from pecia.doors.http.arrival import arrival_of
 from pecia.doors.http.credential import bearer, claimed
 from pecia.doors.http.proxy import parsed
@@ -23,7 +23,7 @@ class Doorkeeper:
     def __init__(self, app: App) -> None:
         self._app = app
         self._settings = app.settings.kernel
-        rate = round(self._settings.address_rate_per_s * 1000)
+        rate = max(1, round(self._settings.address_rate_per_s * 1000))
         self._strangers = RateLimiter(Limit(rate, 1000, self._settings.address_burst))
 
     async def admit(
@@ -63,7 +63,7 @@ class Doorkeeper:
             given = bearer(connection)
             who = await (self._app.gate.admit(given) if given else self._standing(connection))
         except PeciaError as error:
-            if claimed(connection) is not None:
+            if claimed(connection) is not None and isinstance(error, DENIALS):
                 # Before the denial is written down: a flood of guesses must not fill the audit.
                 self._count(connection)
             self._app.corridor.denied(error, visit)
@@ -80,11 +80,8 @@ class Doorkeeper:
     def _count(self, connection: HTTPConnection) -> None:
         """One more request of this address without a good token. The owner's are not counted."""
         arrival = arrival_of(connection.scope)
-        if (
-            claimed(connection) is not None
-            or self._settings.mode != "local"
-            or not arrival.is_local
-        ):
+        is_owner = self._settings.mode == "local" and arrival.is_local
+        if claimed(connection) is not None or not is_owner:
             self._strangers.take(_neighbourhood(arrival.client_ip))
 
     def _timeout_s(self, given: str | None) -> float | None:

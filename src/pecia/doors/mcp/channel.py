@@ -16,10 +16,10 @@ from mcp_types import (
 
 from pecia.doors.mcp.inquiry import (
     as_state,
+    askable,
     from_state,
     reply,
     request,
-    require_able,
     result_type,
 )
 from pecia.doors.mcp.levels import is_wanted, known
@@ -50,6 +50,9 @@ class Speaking:
             LoggingMessageNotification(params=params), self.ctx.request_id
         )
 
+    async def detach(self) -> bool:
+        return False
+
     def _least(self) -> str | None:
         """The newer era is told only what the very request asked for."""
         if modern(self.ctx):
@@ -63,8 +66,11 @@ class Asking(Speaking):
     """The older era: the client is asked while the call runs."""
 
     async def inquire(self, inquiries: Mapping[str, Inquiry]) -> Mapping[str, Reply]:
-        require_able(self.ctx.session.client_capabilities, inquiries)
-        return {key: await self._one(key, it) for key, it in inquiries.items()}
+        able = askable(self.ctx.session.client_capabilities, inquiries)
+        return {
+            key: await self._one(key, it) if key in able else Reply("cancel")
+            for key, it in inquiries.items()
+        }
 
     async def _one(self, key: str, inquiry: Inquiry) -> Reply:
         metadata = ServerMessageMetadata(related_request_id=self.ctx.request_id)
@@ -73,7 +79,9 @@ class Asking(Speaking):
                 request(inquiry), result_type(inquiry), metadata=metadata
             )
         except NoBackChannelError:
-            raise Unprocessable("without a session a client cannot be asked", question=key) from None
+            raise Unprocessable(
+                "without a session a client cannot be asked", question=key
+            ) from None
         except MCPError as error:
             raise Unprocessable(f"the client refused: {error.message}", question=key) from error
         found = reply(inquiry, answer)
@@ -92,13 +100,13 @@ class Returning(Speaking):
     """What this run was told, kept for the next one."""
 
     async def inquire(self, inquiries: Mapping[str, Inquiry]) -> Mapping[str, Reply]:
-        found = {key: self._known(key, it) for key, it in inquiries.items()}
-        open_ones = {key: it for key, it in inquiries.items() if found[key] is None}
-        self.given.update({key: it for key, it in found.items() if it is not None})
-        if open_ones:
-            require_able(self.ctx.session.client_capabilities, open_ones)
-            raise InputRequired(open_ones)
-        return {key: it for key, it in found.items() if it is not None}
+        known = {key: self._known(key, it) for key, it in inquiries.items()}
+        found = {key: it for key, it in known.items() if it is not None}
+        self.given.update(found)
+        left = {key: it for key, it in inquiries.items() if key not in found}
+        if able := askable(self.ctx.session.client_capabilities, left):
+            raise InputRequired(able)
+        return {key: found.get(key, Reply("cancel")) for key in inquiries}
 
     def waiting(self, asked: InputRequired) -> InputRequiredResult:
         """The answer that sends the client away with the questions."""

@@ -7,13 +7,16 @@ import orjson
 
 from pecia.kernel.tool.model import Content, Embedded, Link, Media, Result, Text
 
+COMPLETE = {"resultType": "complete"}
+"""What the newer era wants on every result; the SDK takes it off for the older one."""
+
 
 def tool_result(result: Result, *, modern: bool) -> dict[str, Any]:
     """A tool's answer. Whoever reads no structured content finds it as text."""
     content = [block(it) for it in result.content]
     if result.structured is not None and not any(isinstance(it, Text) for it in result.content):
         content.insert(0, {"type": "text", "text": orjson.dumps(result.structured).decode()})
-    wire: dict[str, Any] = {"content": content}
+    wire: dict[str, Any] = {**COMPLETE, "content": content}
     # Before 2026-07-28 structured content is an object or nothing.
     if isinstance(result.structured, dict) or (modern and result.structured is not None):
         wire["structuredContent"] = result.structured

@@ -6,7 +6,8 @@ import orjson
 from mcp.shared.exceptions import MCPError
 from mcp_types import MISSING_REQUIRED_CLIENT_CAPABILITY
 
-from pecia.kernel.errors import Json, NotFound, PeciaError, ToolNotFound
+from pecia.doors.mcp.content import COMPLETE
+from pecia.kernel.errors import InternalError, Json, NotFound, PeciaError, ToolNotFound
 
 CAPABILITIES = "required_capabilities"
 """The field of a failure that names what the client would have to be able to do."""
@@ -17,6 +18,7 @@ RESOURCE_NOT_FOUND = -32002
 def tool_error(error: PeciaError) -> dict[str, Any]:
     """A failure inside a tool: a result that the model can read and act on."""
     return {
+        **COMPLETE,
         "isError": True,
         "content": [{"type": "text", "text": f"[{error.code.name}] {error.message}"}],
         "structuredContent": {"error": error.payload()},
@@ -24,8 +26,9 @@ def tool_error(error: PeciaError) -> dict[str, Any]:
 
 
 def is_envelope(error: PeciaError, *, modern: bool) -> bool:
-    """Whether a failure of a tool call concerns the protocol, and not the tool."""
-    return isinstance(error, ToolNotFound) or (modern and CAPABILITIES in error.fields)
+    """Whether a failure of a call is no tool's: a wrong name, or a fault of the server."""
+    is_ours = isinstance(error, ToolNotFound | InternalError)
+    return is_ours or (modern and CAPABILITIES in error.fields)
 
 
 def rpc_error(error: PeciaError, *, modern: bool) -> MCPError:

@@ -67,19 +67,19 @@ def result_type(inquiry: Inquiry) -> type[Answer]:
             return ListRootsResult
 
 
-def require_able(can: ClientCapabilities | None, inquiries: Mapping[str, Inquiry]) -> None:
-    """Refuse to ask a client what it did not say it can answer."""
-    missing = {name for it in inquiries.values() if not _can(can, name := _capability(it))}
-    if missing:
-        raise Unprocessable(
-            f"this client cannot be asked: it has no {', '.join(sorted(missing))}",
-            questions=[*inquiries],
-            **{CAPABILITIES: cast(Json, {name: {} for name in sorted(missing)})},
-        )
-
-
-def is_able(can: ClientCapabilities | None, inquiry: Inquiry) -> bool:
-    return _can(can, _capability(inquiry))
+def askable(
+    can: ClientCapabilities | None, inquiries: Mapping[str, Inquiry]
+) -> Mapping[str, Inquiry]:
+    """Those that the client said it can answer. Where it can answer none, there is no use."""
+    able = {key: it for key, it in inquiries.items() if _can(can, _capability(it))}
+    if able or not inquiries:
+        return able
+    missing = sorted({_capability(it) for it in inquiries.values()})
+    raise Unprocessable(
+        f"this client cannot be asked: it has no {', '.join(missing)}",
+        questions=[*inquiries],
+        **{CAPABILITIES: cast(Json, {name: {} for name in missing})},
+    )
 
 
 def as_state(replies: Mapping[str, Reply]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ LEVELS: tuple[LoggingLevel, ...] = get_args(LoggingLevel)
 
 def known(level: str) -> LoggingLevel:
     """Our word for a level as the protocol's."""
-    return next((it for it in LEVELS if it == level), "info")
+    return LEVELS[LEVELS.index(level)] if level in LEVELS else "info"
 
 
 def is_wanted(level: LoggingLevel, least: str) -> bool:

@@ -11,7 +11,7 @@ from mcp_types import SERVER_INFO_META_KEY
 from mcp_types.methods import serialize_server_result
 
 from pecia import __version__
-from pecia.doors.mcp.content import present
+from pecia.doors.mcp.content import COMPLETE, present
 from pecia.doors.mcp.endpoints import Endpoint
 from pecia.doors.mcp.era import is_modern
 from pecia.doors.mcp.offer import Offer
@@ -67,6 +67,7 @@ class Listings:
             if isinstance(who, Caller) and may_call(who, tool)
         ]
         wire: Wire = {
+            **COMPLETE,
             "tools": [described(name, it, lean=offer.is_lean) for name, it in mine[start:][:PAGE]],
             "_meta": {VERSION_KEY: __version__},
             **freshness(offer),

@@ -27,6 +27,14 @@ SELECT kernel.cancel_job(%(id)s);
 -- name: retry_job
 SELECT kernel.retry_job(%(id)s);
 
+-- name: use_schema
+-- Procrastinate names its tables bare.
+SET search_path = jobs;
+
+-- name: listen
+-- To news of every queue: a worker of one looks once too often for the others.
+LISTEN procrastinate_any_queue_v1;
+
 -- name: beat
 -- No row: the worker was taken for dead, and its jobs were given to others.
 UPDATE jobs.procrastinate_workers SET last_heartbeat = now() WHERE id = %(worker_id)s RETURNING id;

@@ -4,14 +4,14 @@ Of its own, so that a heartbeat never waits behind the work. It takes jobs and n
 """
 
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from typing import Any, TypeAlias
 
 import anyio
+import orjson
 import psycopg
 from procrastinate import PsycopgConnector
 from procrastinate.exceptions import ConnectorException
-from procrastinate.jobs import Notification
 from procrastinate.manager import JobManager
 from psycopg import AsyncConnection
 from psycopg_pool import PoolTimeout
@@ -19,15 +19,19 @@ from psycopg_pool import PoolTimeout
 from pecia.kernel.errors import Unavailable
 from pecia.kernel.jobs.call import SQL, Run
 
-CLOSE_WITHIN_S = 5.0
+WITHIN_S = 10
 
-Heard: TypeAlias = Callable[[Notification], None]
+Heard: TypeAlias = Callable[[int | None], None]
+"""Told of a job that is to be aborted; or, with None, that there may be something to do."""
 
 
 class Queue:
     """Failures of the database come out as Unavailable."""
 
-    def __init__(self, connector: PsycopgConnector, queues: Sequence[str] | None) -> None:
+    def __init__(
+        self, conninfo: str, connector: PsycopgConnector, queues: Sequence[str] | None
+    ) -> None:
+        self._conninfo = conninfo
         self._connector = connector
         self._manager = JobManager(connector)
         self._queues = queues
@@ -57,13 +61,15 @@ class Queue:
             return [*await self._manager.list_jobs_to_abort_async()]
 
     async def listen(self, heard: Heard) -> None:
-        """Pass on what the database says, for as long as it can be heard."""
-
-        async def pass_on(*, channel: str, notification: Notification) -> None:
-            heard(notification)
-
+        """Pass on what the database says, for as long as it can be heard; first, that it can."""
         with _ours():
-            await self._manager.listen_for_jobs(on_notification=pass_on, queues=self._queues)
+            async with _connected(self._conninfo) as connection:
+                await connection.execute(SQL["listen"])
+                heard(None)
+                async with aclosing(connection.notifies()) as told:
+                    async for it in told:
+                        news = orjson.loads(it.payload)
+                        heard(news["job_id"] if news["type"] == "abort_job_requested" else None)
 
     async def unregister(self, worker_id: int) -> None:
         """Leave. Whatever the worker has not ended is handed back."""
@@ -77,21 +83,30 @@ class Queue:
 async def open_queue(conninfo: str, queues: Sequence[str] | None) -> AsyncGenerator[Queue]:
     """The queue of a database, reached as the system."""
     connector = PsycopgConnector(
-        conninfo=conninfo, min_size=1, max_size=2, timeout=10, configure=_use_schema
+        conninfo=conninfo, min_size=1, max_size=2, timeout=WITHIN_S, configure=_use_schema
     )
-    with _ours():
-        await connector.open_async()
     try:
-        yield Queue(connector, queues)
+        with _ours():
+            await connector.open_async()
+        yield Queue(conninfo, connector, queues)
     finally:
-        with anyio.move_on_after(CLOSE_WITHIN_S, shield=True):
+        with anyio.move_on_after(WITHIN_S, shield=True):
             await connector.close_async()
 
 
 async def _use_schema(connection: AsyncConnection[Any]) -> None:
-    """Procrastinate names its tables bare."""
     await connection.set_autocommit(True)
-    await connection.execute("SET search_path = jobs")
+    await connection.execute(SQL["use_schema"])
+
+
+@asynccontextmanager
+async def _connected(conninfo: str) -> AsyncGenerator[AsyncConnection[Any]]:
+    # Left half-way, a connection stays open on the server until its patience ends.
+    with anyio.CancelScope(shield=True) as scope:
+        opening = AsyncConnection.connect(conninfo, autocommit=True, connect_timeout=WITHIN_S)
+        async with await opening as connection:
+            scope.shield = False
+            yield connection
 
 
 @contextmanager

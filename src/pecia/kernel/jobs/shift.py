@@ -4,13 +4,12 @@ Jobs run in one task group and what serves them in another, so that the heart be
 job has ended. Nothing here gives up because the database is away for a moment.
 """
 
-from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import anyio
 from anyio.abc import TaskGroup
-from procrastinate.jobs import Notification
 
 from pecia.kernel.errors import PeciaError
 from pecia.kernel.jobs.call import Run
@@ -48,6 +47,15 @@ class Post:
     pace: Pace
 
 
+@dataclass(eq=False, slots=True)
+class Running:
+    """A run in this process. The next run of its job may begin before this one is gone."""
+
+    run: Run
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    aborted: bool = False
+
+
 class Shift:
     """Used once: `work` for ever, `work_off` until nothing is left."""
 
@@ -55,8 +63,7 @@ class Shift:
         self._post = post
         self._queue = queue
         self._worker_id = 0
-        self._scopes: dict[int, anyio.CancelScope] = {}
-        self._aborted: set[int] = set()
+        self._running: set[Running] = set()
         self._over = anyio.Event()
         self._stir = anyio.Event()
 
@@ -84,7 +91,7 @@ class Shift:
         self._worker_id = await self._queue.register()
         try:
             while run := await self._queue.take(self._worker_id):
-                await self._run(run)
+                await self._run(Running(run))
         finally:
             await self._leave()
 
@@ -92,9 +99,9 @@ class Shift:
         while not self._over.is_set():
             # Made before we look, so that news which comes while we look is not lost.
             self._stir = anyio.Event()
-            if len(self._scopes) < self._post.concurrency and (run := await self._take()):
-                self._scopes[run.job_id] = anyio.CancelScope()
-                runs.start_soon(self._run, run)
+            if len(self._running) < self._post.concurrency and (run := await self._take()):
+                self._running.add(running := Running(run))
+                runs.start_soon(self._run, running)
                 continue
             with anyio.move_on_after(self._post.pace.poll_s):
                 await self._stir.wait()
@@ -106,20 +113,18 @@ class Shift:
             _log.warning("jobs.queue_away", problem=error.message)
             return None
 
-    async def _run(self, run: Run) -> None:
+    async def _run(self, running: Running) -> None:
         """Without an ending the run was stopped for the worker's sake: leaving hands it back."""
         ending: Ending | None = None
-        scope = self._scopes.setdefault(run.job_id, anyio.CancelScope())
         try:
-            with scope:
-                ending = await self._carry_out(run)
-            if run.job_id in self._aborted:
+            with running.scope:
+                ending = await self._carry_out(running.run)
+            if running.aborted:
                 ending = ending or ABORTED
             if ending is not None:
-                await self._end(run, ending)
+                await self._end(running.run, ending)
         finally:
-            del self._scopes[run.job_id]
-            self._aborted.discard(run.job_id)
+            self._running.discard(running)
             self._stir.set()
 
     async def _carry_out(self, run: Run) -> Ending:
@@ -149,14 +154,14 @@ class Shift:
     async def _wind_down(self) -> None:
         """Let the running jobs finish, but not for ever."""
         with anyio.move_on_after(self._post.pace.grace_s):
-            while self._scopes:
+            while self._running:
                 self._stir = anyio.Event()
                 await self._stir.wait()
         self._stop_runs()
 
     def _stop_runs(self) -> None:
-        for scope in self._scopes.values():
-            scope.cancel()
+        for running in self._running:
+            running.scope.cancel()
 
     async def _leave(self) -> None:
         with anyio.move_on_after(LEAVE_WITHIN_S, shield=True):
@@ -183,7 +188,7 @@ class Shift:
             _log.warning("jobs.taken_for_dead", worker=self._worker_id)
             self._finish()
             self._stop_runs()
-        elif self._scopes:
+        elif self._running:
             self._abort(await self._queue.aborted())
 
     async def _rescue(self) -> None:
@@ -193,15 +198,17 @@ class Shift:
     async def _listen(self) -> None:
         await self._queue.listen(self._hear)
 
-    def _hear(self, news: Notification) -> None:
-        if news["type"] == "abort_job_requested":
-            self._abort([news["job_id"]])
-        self._stir.set()
+    def _hear(self, aborted: int | None) -> None:
+        if aborted is None:
+            self._stir.set()
+        else:
+            self._abort([aborted])
 
-    def _abort(self, job_ids: Iterable[int]) -> None:
-        for job_id in self._scopes.keys() & set(job_ids):
-            self._aborted.add(job_id)
-            self._scopes[job_id].cancel()
+    def _abort(self, job_ids: Sequence[int]) -> None:
+        for running in self._running:
+            if running.run.job_id in job_ids:
+                running.aborted = True
+                running.scope.cancel()
 
     async def _follow_schedules(self) -> None:
         jobs = on_schedule(self._post.jobs.values())

@@ -81,7 +81,7 @@ def chunk_text(source: ChunkSource, size: ChunkSize = SIZE) -> list[Chunk]:
     trail = _Trail(reader.headings())
     return [
         _chunk(source, seq, run, trail)
-        for seq, run in enumerate(_without_blank_runs(source.text, runs))
+        for seq, run in enumerate(_without_blank_runs(source.text, runs, size))
     ]
 
 
@@ -176,24 +176,32 @@ def _entry(text: str, block: Block) -> OutlineEntry:
 
 
 def _first_body(text: str, run: list[Passage]) -> int:
-    """Where the first words are that are no heading, else the run's last character."""
+    """Where the first words are that are no heading, else the last words of all."""
     for passage in run:
         words = text[passage.start : passage.end]
         if not passage.leads and words.strip():
             return passage.start + len(words) - len(words.lstrip())
-    return run[-1].end - 1
+    start = run[0].start
+    return start + max(0, len(text[start : run[-1].end].rstrip()) - 1)
 
 
-def _without_blank_runs(text: str, runs: list[list[Passage]]) -> list[list[Passage]]:
-    """An empty page is no chunk: its white space belongs to the chunk before it, or after."""
+def _without_blank_runs(
+    text: str, runs: list[list[Passage]], size: ChunkSize
+) -> list[list[Passage]]:
+    """An empty page is no chunk: its white space goes to the chunk before it, or after.
+
+    White space longer than `size.small` stays, so that no chunk grows without bound.
+    """
     kept: list[list[Passage]] = []
     lead: list[Passage] = []
     for run in runs:
-        if text[run[0].start : run[-1].end].strip():
-            kept.append([*lead, *run])
+        start, end = run[0].start, run[-1].end
+        is_blank = end - start <= size.small and not text[start:end].strip()
+        if is_blank and kept and end - kept[-1][0].start <= size.high + size.table:
+            kept[-1] += run
+            continue
+        lead += run
+        if not is_blank or end - lead[0].start > size.small:
+            kept.append(lead)
             lead = []
-        elif kept:
-            kept[-1] = [*kept[-1], *run]
-        else:
-            lead += run
-    return kept or ([lead] if lead else [])
+    return [*kept, lead] if lead else kept

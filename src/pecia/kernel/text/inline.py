@@ -1,68 +1,30 @@
 """The links of one paragraph, with exact places. Knows nothing of blocks, files or targets.
 
 One pass from left to right, as CommonMark reads brackets, with `[[wiki links]]` before the rest.
-Every character is looked at a bounded number of times: parentheses in a destination nest at most
-`MAX_PARENTHESES` deep, and when `MAX_OPEN_BRACKETS` are open, they are given up as text.
+When `MAX_OPEN_BRACKETS` are open, they are given up as text; so every character is looked at a
+bounded number of times.
 """
 
 import re
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
+from string import ascii_letters
 
-from pecia.kernel.text.escapes import path_length, unescape
+from pecia.kernel.text.destination import fold_label, match_resource
+from pecia.kernel.text.escapes import unescape
+from pecia.kernel.text.link import Definition, Link, LinkKind, Target
 from pecia.kernel.text.markdown_lines import CLOSE_TAG, OPEN_TAG
-from pecia.kernel.text.span import Span
+from pecia.kernel.text.span import Edit, Span, apply_edits
 
-MAX_PARENTHESES = 8
 MAX_OPEN_BRACKETS = 1000
-
-
-class LinkKind(StrEnum):
-    INLINE = "inline"
-    REFERENCE = "reference"
-    AUTO = "auto"
-    WIKI = "wiki"
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """Where a link leads, as its writer put it, escapes undone. `path_span` is what to rewrite."""
-
-    path: str
-    anchor: str | None
-    span: Span
-    path_span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """`embed` is an image or a `![[file]]`. A reference's target lies in its definition."""
-
-    kind: LinkKind
-    embed: bool
-    span: Span
-    target: Target
-    text: str
-    title: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """A line `[label]: target "title"`."""
-
-    label: str
-    span: Span
-    target: Target
-    title: str | None
 
 
 def find_inline_links(
     text: str, span: Span, definitions: Mapping[str, Definition] | None = None
 ) -> list[Link]:
     """The links of the paragraph at `span`, in the order in which they start."""
-    if "[" not in text[span.start : span.end] and "<" not in text[span.start : span.end]:
+    if text.find("[", span.start, span.end) < 0 and text.find("<", span.start, span.end) < 0:
         return []
     links = _Paragraph(text, span, definitions or {}).read()
     return sorted(links, key=lambda it: it.span)
@@ -70,56 +32,19 @@ def find_inline_links(
 
 def plain_text(source: str) -> str:
     """A line as a reader sees it: links by their text, no emphasis, no code marks."""
-    seen = source
-    for link in reversed(find_inline_links(source, Span(0, len(source)))):
-        if not link.embed:
-            seen = seen[: link.span.start] + link.text + seen[link.span.end :]
-    return unescape(_EMPHASIS.sub("", seen))
-
-
-def match_definition(text: str, start: int, end: int) -> Definition | None:
-    """The definition that starts exactly there, up to the end of its line."""
-    label = _DEFINED_LABEL.match(text, start, end)
-    if not label or not label[1].strip():
-        return None
-    destination = _destination(text, label.end(), end)
-    if not destination or not (destination.angled or destination.span.size):
-        return None
-    rest = _TITLE_AND_LINE_END.match(text, destination.end, end)
-    if not rest:
-        return None
-    target = markdown_target(text, destination.span)
-    return Definition(fold_label(label[1]), Span(start, rest.end()), target, _title(rest[1]))
-
-
-def markdown_target(text: str, span: Span) -> Target:
-    """The target written at `span`, which is what stands between the brackets."""
-    raw = span.of(text)
-    cut = path_length(raw)
-    _, hash_mark, anchor = unescape(raw[cut:]).partition("#")
-    return Target(
-        unescape(raw[:cut]),
-        anchor if hash_mark else None,
-        span,
-        Span(span.start, span.start + cut),
-    )
-
-
-def fold_label(label: str) -> str:
-    return " ".join(label.split()).casefold()
+    edits: list[Edit] = []
+    done = 0
+    for link in find_inline_links(source, Span(0, len(source))):
+        if link.span.start >= done and not link.embed:
+            edits.append(Edit(link.span, link.text))
+            done = link.span.end
+    return unescape(_EMPHASIS.sub("", apply_edits(source, edits)))
 
 
 @dataclass(slots=True)
 class _Bracket:
     at: int
     image: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Destination:
-    span: Span
-    end: int
-    angled: bool
 
 
 class _Paragraph:
@@ -132,7 +57,8 @@ class _Paragraph:
         # Brackets below this number are around a link, and a link holds no other link.
         self.dead = 0
         self.ticks: dict[int, list[int]] | None = None
-        self.comments_close = True
+        # Looked for once and not found, so never looked for again.
+        self.unclosed: set[str] = set()
 
     def read(self) -> list[Link]:
         at = self.start
@@ -171,11 +97,18 @@ class _Paragraph:
             return auto.end()
         if tag := _TAG.match(self.text, at, self.end):
             return tag.end()
-        if self.comments_close and self.text.startswith("<!--", at):
-            close = self.text.find("-->", at + 4, self.end)
-            self.comments_close = close >= 0
-            return close + 3 if self.comments_close else at + 1
-        return at + 1
+        raw = _RAW.match(self.text, at, self.end)
+        return self._skip_raw(at, _RAW_END[raw[0][:3]]) if raw else at + 1
+
+    def _skip_raw(self, at: int, closing: str) -> int:
+        """Past a comment, a declaration or the like; one that is never closed is text."""
+        if closing in self.unclosed:
+            return at + 1
+        end = self.text.find(closing, at + 2, self.end)
+        if end < 0:
+            self.unclosed.add(closing)
+            return at + 1
+        return end + len(closing)
 
     def _open_bracket(self, at: int, after: int) -> int:
         # An escaped exclamation mark has been passed already.
@@ -208,23 +141,22 @@ class _Paragraph:
     def _inline(self, opening: _Bracket, at: int) -> Link | None:
         if not self.text.startswith("(", at + 1):
             return None
-        destination = _destination(self.text, at + 2, self.end)
-        if not destination:
+        found = match_resource(self.text, at + 2, self.end)
+        if not found:
             return None
-        tail = _TITLE_AND_CLOSE.match(self.text, destination.end, self.end)
-        if not tail:
-            return None
-        target = markdown_target(self.text, destination.span)
-        return self._link(LinkKind.INLINE, opening, Span(at, tail.end()), target, _title(tail[1]))
+        tail = Span(at, found.end)
+        return self._link(LinkKind.INLINE, opening, tail, found.target, found.title)
 
     def _reference(self, opening: _Bracket, at: int) -> Link | None:
         if not self.definitions:
             return None
         own = self.text[opening.at + 1 : at]
         label = _LABEL.match(self.text, at + 1, self.end)
-        name = label[1] if label and label[1].strip() else own
-        end = label.end() if label else at + 1
-        if len(name) > _LONGEST_LABEL or (name is own and not _PLAIN_LABEL.fullmatch(own)):
+        named = label is not None and bool(label[1].strip())
+        collapsed = self.text.startswith("[]", at + 1)
+        name = label[1] if label and named else own
+        end = label.end() if label and (named or collapsed) else at + 1
+        if not named and (len(own) > _LONGEST_LABEL or not _PLAIN_LABEL.fullmatch(own)):
             return None
         found = self.definitions.get(fold_label(name))
         if not found:
@@ -256,34 +188,6 @@ def _wiki_link(text: str, wiki: re.Match[str], embed: bool) -> Link | None:
     return Link(LinkKind.WIKI, embed, span, target, alias or shown)
 
 
-def _destination(text: str, at: int, end: int) -> _Destination | None:
-    start = _end_of(_SPACES, text, at, end)
-    if text.startswith("<", start, end):
-        angled = _ANGLED.match(text, start, end)
-        inner = Span(start + 1, angled.end() - 1) if angled else None
-        return _Destination(inner, inner.end + 1, True) if inner else None
-    stop, depth = start, 0
-    while True:
-        stop = _end_of(_BARE, text, stop, end)
-        mark = text[stop : stop + 1] if stop < end else ""
-        if mark == "(" and depth < MAX_PARENTHESES:
-            depth += 1
-        elif mark == ")" and depth:
-            depth -= 1
-        else:
-            return _Destination(Span(start, stop), stop, False) if not depth else None
-        stop += 1
-
-
-def _end_of(pattern: re.Pattern[str], text: str, at: int, end: int) -> int:
-    found = pattern.match(text, at, end)
-    return found.end() if found else at
-
-
-def _title(quoted: str | None) -> str | None:
-    return None if quoted is None else unescape(quoted[1:-1])
-
-
 _SPECIAL = re.compile(r"[\\`<\[\]]")
 _TICKS = re.compile(r"`+")
 _SPACES = re.compile(r"[ \t\r\n]*+")
@@ -295,13 +199,11 @@ _TITLE_AND_LINE_END = re.compile(rf"(?:[ \t]++({_QUOTED}))?+[ \t]*+(?:\r\n|[\r\n
 _LONGEST_LABEL = 999
 _LABEL = re.compile(r"\[((?:[^\[\]\\]|\\.){0,999}+)\]", re.DOTALL)
 _PLAIN_LABEL = re.compile(r"(?:[^\[\]\\]|\\.)*+", re.DOTALL)
-# A label that begins with a caret is a footnote's.
-_DEFINED_LABEL = re.compile(
-    r"\[(?!\^)((?:[^\[\]\\\r\n]|\\.){1,999}+)\]:(?:[ \t]*+(?:\r\n|[\r\n]))?"
-)
 _WIKI = re.compile(r"\[\[([^\[\]|#\r\n]*+)(#[^\[\]|\r\n]*+)?(?:\|([^\[\]\r\n]*+))?\]\]")
 _AUTOLINK = re.compile(
     r"<(?:[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\x00-\x20<>]*+|[\w.!#$%&'*+/=?^`{|}~-]++@[\w.-]++)>"
 )
 _TAG = re.compile(rf"{OPEN_TAG}|{CLOSE_TAG}")
+_RAW = re.compile(r"<!--|<!\[CDATA\[|<\?|<![A-Za-z]")
+_RAW_END = {"<!-": "-->", "<![": "]]>", "<?": "?>"} | {f"<!{it}": ">" for it in ascii_letters}
 _EMPHASIS = re.compile(r"[*`~]+|(?<!\w)_+|_+(?!\w)")

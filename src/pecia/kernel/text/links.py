@@ -5,23 +5,19 @@ Frontmatter, code, comments and raw HTML hold no links. Bare addresses are text,
 
 import re
 
+from pecia.kernel.text.destination import match_definition
 from pecia.kernel.text.frontmatter import body_start
-from pecia.kernel.text.inline import (
-    Definition,
-    Link,
-    find_inline_links,
-    match_definition,
-)
+from pecia.kernel.text.inline import find_inline_links
+from pecia.kernel.text.link import Definition, Link
 from pecia.kernel.text.markdown import Block, BlockKind, scan_blocks
 from pecia.kernel.text.span import Span, split_lines
 
 
 def find_links(text: str) -> list[Link]:
     """The document's links, in the order in which they start."""
-    start = body_start(text)
     if "[" not in text and "<" not in text:
         return []
-    return find_block_links(text, scan_blocks(text, start))
+    return find_block_links(text, scan_blocks(text, body_start(text)))
 
 
 def find_block_links(text: str, blocks: list[Block]) -> list[Link]:

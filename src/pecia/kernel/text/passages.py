@@ -75,7 +75,7 @@ def plain_passages(
 
 @dataclass(slots=True)
 class _Piece:
-    """A block with the blank lines after it, or a table with its caption before it."""
+    """A block with the blank lines and rules after it, or a table with its caption."""
 
     kind: BlockKind
     start: int
@@ -89,7 +89,7 @@ def _pieces(text: str, blocks: Sequence[Block]) -> list[_Piece]:
     for block in blocks:
         piece = _Piece(block.kind, block.span.start, block.span.end, block.depth)
         last = pieces[-1] if pieces else None
-        if block.kind is BlockKind.BLANK and last:
+        if block.kind in (BlockKind.BLANK, BlockKind.RULE) and last:
             last.end = piece.end
             continue
         if block.kind is BlockKind.TABLE:
@@ -139,7 +139,7 @@ def _paragraphs(
 def _sentences(text: str, span: Span, first: Break, size: PassageSize) -> Iterator[Passage]:
     start, cut = span.start, first
     for end in _SENTENCE_END.finditer(text, span.start, span.end):
-        if end.end() < span.end:
+        if end.end() < span.end and end.end() - start >= _SHORTEST_SENTENCE:
             yield from _bounded(text, Passage(start, end.end(), cut), size.longest)
             start, cut = end.end(), Break.SENTENCE
     if start < span.end:
@@ -174,7 +174,9 @@ def _last_gap(text: str, start: int, limit: int) -> int:
     return end
 
 
+# Initials and numbers end in full stops too.
+_SHORTEST_SENTENCE = 20
 _SENTENCE_END = re.compile(
-    r"(?<!\b\w)[.!?…]++[\"'”’»)\]]*+\s++(?![a-z])|[。！？]++[」』”’）]*+\s*+"
+    r"(?<![.!?…])(?<!\b\w)[.!?…]++[\"'”’»)\]]*+\s++(?![a-z])|[。！？]++[」』”’）]*+\s*+"
 )
 _GAP = re.compile(r"\s+")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from pecia.kernel.text.escapes import encode_path, unescape
-from pecia.kernel.text.inline import Link, LinkKind
+from pecia.kernel.text.link import Link, LinkKind
 from pecia.kernel.text.links import find_links
 from pecia.kernel.text.names import Names, folder_of, relative_path
 from pecia.kernel.text.resolve import (

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from pecia.kernel.text.escapes import decode_path
-from pecia.kernel.text.inline import Link, LinkKind
+from pecia.kernel.text.link import Link, LinkKind
 from pecia.kernel.text.names import Names, folder_of
 
 

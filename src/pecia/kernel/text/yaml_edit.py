@@ -47,9 +47,16 @@ def patch_yaml(
         raise InvalidFormat(f"{source.name} has no keys", field=source.name, expected="mapping")
     wanted = merge_patch(root.value if root else {}, patch)
     result = _Editor(text).rewrite(root, wanted)
-    if not _same(load_yaml(result, source, limits).value or {}, wanted):
+    if not _says(result, wanted, source, limits):
         raise Unprocessable(f"{source.name} is laid out so that it cannot be changed in place")
     return result
+
+
+def _says(text: str, wanted: dict[str, Json], source: YamlSource, limits: YamlLimits) -> bool:
+    try:
+        return _same(load_yaml(text, source, limits).value or {}, wanted)
+    except InvalidFormat:
+        return False
 
 
 class _Editor:

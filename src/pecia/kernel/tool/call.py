@@ -62,7 +62,14 @@ class Channel(Protocol):
     async def log(self, level: str, message: str, fields: Mapping[str, Json]) -> None: ...
 
     async def inquire(self, inquiries: Mapping[str, Inquiry]) -> Mapping[str, Reply]:
-        """Every answer, or InputRequired where the client must come back with them."""
+        """Every answer, or InputRequired where the client must come back with them.
+
+        Of several questions, those that this client cannot be asked come back as `cancel`.
+        """
+        ...
+
+    async def detach(self) -> bool:
+        """Let the request go, where the client can follow what goes on. Whether it could."""
         ...
 
 
@@ -118,6 +125,13 @@ class Call:
     async def inquire(self, inquiries: Mapping[str, Inquiry]) -> Mapping[str, Reply]:
         """Several answers in one round."""
         return await self.channel.inquire(inquiries)
+
+    async def detach(self) -> bool:
+        """Go on without the request from here, because this takes long; False where it must wait.
+
+        A client that can is told how to ask after the call.
+        """
+        return await self.channel.detach()
 
     def returned(self, source: str, keys: Sequence[str]) -> None:
         """Note for the audit which keys of which source this call gave out."""

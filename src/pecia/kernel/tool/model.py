@@ -98,8 +98,6 @@ class Tool(Generic[In, Out]):
     open_world: bool = False
     public: bool = False
     hidden: bool = False
-    long: bool = False
-    """May outlast a request: a client that can is handed a task to ask after."""
     title: str = ""
     timeout_s: float | None = None
 
@@ -125,8 +123,6 @@ class ForeignTool:
     open_world: bool = True
     public: bool = False
     hidden: bool = False
-    long: bool = False
-    """May outlast a request: a client that can is handed a task to ask after."""
     title: str = ""
     timeout_s: float | None = None
 

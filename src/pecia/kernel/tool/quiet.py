@@ -18,5 +18,8 @@ class Quiet:
     async def inquire(self, inquiries: Mapping[str, Inquiry]) -> Mapping[str, Reply]:
         raise Unprocessable("this client cannot be asked", questions=[*inquiries])
 
+    async def detach(self) -> bool:
+        return False
+
 
 QUIET = Quiet()

@@ -17,6 +17,16 @@ NAME_WEIGHT, TITLE_WEIGHT, ARGUMENT_WEIGHT = 4, 2, 1
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
 _ENDINGS = ("ing", "ies", "ed", "es", "s", "e")
 
+# With few tools even these look rare, and would decide.
+_EMPTY = frozenset(
+    (
+        *("a", "an", "and", "are", "as", "at", "be", "by", "do", "for", "from", "has", "i", "in"),
+        *("is", "it", "its", "me", "my", "not", "of", "on", "one", "or", "s", "so", "some", "that"),
+        *("the", "their", "them", "then", "there", "these", "they", "this", "to", "was", "what"),
+        *("when", "which", "who", "will", "with", "you", "your"),
+    )
+)
+
 
 class Finder(Protocol):
     """Whatever can tell which tools fit some words."""
@@ -66,7 +76,8 @@ class WordFinder:
 def stems(text: str) -> Iterator[str]:
     """The words of a text, folded so that `listing files` finds `list_files`."""
     for word in _WORD.findall(text):
-        yield _stem(word.lower())
+        if (folded := word.lower()) not in _EMPTY:
+            yield _stem(folded)
 
 
 def _stem(word: str) -> str:

@@ -12,7 +12,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from pecia.kernel.errors import StorageFull, Unavailable, Unprocessable
 from pecia.kernel.store.cluster import Cluster, Logins, Options, cluster_status
-from pecia.kernel.store.cluster.conf import SETTINGS, server_conf
+from pecia.kernel.store.cluster.conf import SETTINGS, server_conf, sync_method
 from pecia.kernel.store.cluster.create import read_passwords
 from pecia.kernel.store.cluster.failure import explain, explained
 from pecia.kernel.store.cluster.files import text_after, write_whole
@@ -88,7 +88,7 @@ def test_a_log_that_was_moved_aside_is_read_from_its_beginning(tmp_path: Path) -
 
 
 def test_settings_are_quoted_for_postgresql() -> None:
-    conf = server_conf(Path("/a'b/c\"d"))
+    conf = server_conf(Path("/a'b/c\"d"), "fsync")
     assert """unix_socket_directories = '"/a''b/c""d"'""" in conf
 
 
@@ -96,6 +96,22 @@ def test_nothing_is_ever_traded_for_durability_or_heard_from_a_network() -> None
     assert (SETTINGS["fsync"], SETTINGS["full_page_writes"]) == ("on", "on")
     assert SETTINGS["synchronous_commit"] == "on"
     assert SETTINGS["listen_addresses"] == ""
+
+
+@pytest.mark.parametrize(
+    ("system", "release", "method"),
+    [
+        ("Linux", "6.18.44-fc", "syncfs"),
+        ("Linux", "5.8.0", "syncfs"),
+        ("Linux", "5.4.0-190-generic", "fsync"),
+        ("Linux", "unknown", "fsync"),
+        ("Darwin", "24.1.0", "fsync"),
+    ],
+)
+def test_a_directory_is_synced_at_once_only_where_failures_are_told(
+    system: str, release: str, method: str
+) -> None:
+    assert sync_method(os.uname_result((system, "node", release, "", ""))) == method
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,12 @@ import tempfile
 from pathlib import Path
 
 from pecia.kernel.errors import Unavailable
+from pecia.kernel.store.cluster.conf import sync_method
 from pecia.kernel.store.cluster.failure import explain
 from pecia.kernel.store.cluster.files import sync_folder, write_whole
 from pecia.kernel.store.cluster.locks import Lock
 from pecia.kernel.store.cluster.logins import NAME_BY_ROLE, Role
+from pecia.kernel.store.cluster.os_user import OsUser
 from pecia.kernel.store.cluster.places import Places
 from pecia.kernel.store.cluster.programs import Programs
 
@@ -58,18 +60,28 @@ def make_staging(places: Places, programs: Programs) -> Path:
     for leftover in places.root.glob(f"{STAGING}*"):
         shutil.rmtree(leftover)
     staging = Path(tempfile.mkdtemp(prefix=STAGING, dir=places.root))
-    os.chown(staging, programs.user.uid, programs.user.gid)
+    give(staging, programs.user)
     return staging
+
+
+def give(path: Path, user: OsUser) -> None:
+    """Make it the server's user's; never through a link, which that user might have put there."""
+    os.chown(path, user.uid, user.gid, follow_symlinks=False)
 
 
 def init(data: Path, programs: Programs, password: str, start_lock: Lock) -> None:
     """Run initdb, in a folder of the server's user."""
     secret = data.with_name("password")
     write_whole(secret, password + "\n")
-    os.chown(secret, programs.user.uid, programs.user.gid)
+    give(secret, programs.user)
     done, said = programs.run(
         "initdb",
-        [f"--pgdata={data}", f"--pwfile={secret}", *INITDB],
+        [
+            f"--pgdata={data}",
+            f"--pwfile={secret}",
+            *INITDB,
+            f"--sync-method={sync_method(os.uname())}",
+        ],
         cwd=data.parent,
         locks=[start_lock.handle],
     )

@@ -9,7 +9,7 @@ and why; where that is nothing, postgres ended by itself and its log says why.
 """
 
 # Without pathlib and contextlib, which would be most of what this process weighs.
-# ruff: noqa: PTH108, PTH116, PTH123, PTH208, SIM105
+# ruff: noqa: PTH108, PTH115, PTH116, PTH123, PTH208, SIM105
 
 import _thread
 import fcntl
@@ -108,35 +108,21 @@ def _outlast_orphans(server_lock: int) -> None:
     """
     if _take(server_lock, ORPHAN_AFTER_S):
         return
-    try:
-        with open("data/postmaster.pid", encoding="ascii") as file:
-            pid = int(file.readline())
-        if b"postgres" in _command(pid):
-            os.kill(pid, signal.SIGINT)
-    except (OSError, ValueError):
-        # The postmaster is gone, and its children are going.
-        pass
+    postmaster = _postmaster()
+    if postmaster:
+        os.kill(postmaster, signal.SIGINT)
     fcntl.flock(server_lock, fcntl.LOCK_EX)
-
-
-def _command(pid: int) -> bytes:
-    """The command line of a process. Somebody has server.lock, so a postgres there is ours."""
-    if sys.platform == "linux":
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            return file.read()
-    # An orphan is rare, so only now is this worth its import.
-    import subprocess
-
-    ps = ["/bin/ps", "-o", "command=", "-p", str(pid)]
-    return subprocess.run(ps, capture_output=True, check=False, timeout=10).stdout
 
 
 def _remove_leftovers(sockets: str) -> None:
     """Remove what a killed server left, for its pid may be somebody else's by now.
 
     Safe because we have server.lock: not one process of that server lives. One that was started
-    by hand, without the lock, is still found by postgres through its shared memory.
+    by hand, and has no lock, is left alone; if we miss it, postgres finds its shared memory.
     """
+    stranger = _postmaster()
+    if stranger:
+        raise OSError(f"the data directory is still in use by process {stranger}")
     names = ["data/postmaster.pid"]
     names += [f"{sockets}/{name}" for name in os.listdir(sockets) if name.startswith(".s.PGSQL")]
     for name in names:
@@ -144,6 +130,28 @@ def _remove_leftovers(sockets: str) -> None:
             os.unlink(name)
         except FileNotFoundError:
             pass
+
+
+def _postmaster() -> int:
+    """The pid in postmaster.pid, if that process works in our data directory; else 0."""
+    try:
+        with open("data/postmaster.pid", encoding="ascii") as file:
+            pid = int(file.readline())
+        return pid if _works_here(pid) else 0
+    except (OSError, ValueError):
+        return 0
+
+
+def _works_here(pid: int) -> bool:
+    data = os.path.realpath("data")
+    if sys.platform == "linux":
+        return os.readlink(f"/proc/{pid}/cwd") == data
+    # A left-over postmaster.pid is rare, so only now is this worth its import.
+    import subprocess
+
+    ps = ["/bin/ps", "-o", "command=", "-p", str(pid)]
+    found = subprocess.run(ps, capture_output=True, check=False, timeout=10).stdout
+    return b"postgres" in found and os.fsencode(data) in found
 
 
 def _start(root: str, postgres: str, owner: tuple[int, int], server_lock: int) -> int:

@@ -10,7 +10,7 @@ from psycopg.conninfo import make_conninfo
 
 from pecia.kernel.errors import Unavailable
 from pecia.kernel.store.cluster.bootstrap import bootstrap
-from pecia.kernel.store.cluster.conf import HBA, server_conf
+from pecia.kernel.store.cluster.conf import HBA, server_conf, sync_method
 from pecia.kernel.store.cluster.create import create_data, read_passwords
 from pecia.kernel.store.cluster.failure import explained
 from pecia.kernel.store.cluster.files import write_whole
@@ -125,7 +125,8 @@ def _start(site: Site, passwords: Mapping[Role, str], start_lock: Lock) -> None:
     if not is_taken(site.places.keeper_lock):
         make_socket_folder(site.places, site.user)
         _prepare_data(site, programs, passwords["superuser"], start_lock)
-        write_whole(site.places.root / "server.conf", server_conf(site.places.sockets), mode=0o644)
+        conf = server_conf(site.places.sockets, sync_method(os.uname()))
+        write_whole(site.places.root / "server.conf", conf, mode=0o644)
         write_whole(site.places.root / "hba.conf", HBA, mode=0o644)
     login = conninfo(site.places, passwords, "superuser", "postgres")
     ensure_running(Start(site.places, programs, login, site.options.grace_s, site.report))

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pecia.kernel.errors import PeciaError, Unprocessable
-from pecia.kernel.store.cluster.create import init, make_staging
+from pecia.kernel.store.cluster.conf import sync_method
+from pecia.kernel.store.cluster.create import give, init, make_staging
 from pecia.kernel.store.cluster.failure import explain
 from pecia.kernel.store.cluster.files import sync_folder, text_after, write_whole
 from pecia.kernel.store.cluster.locks import Lock, opened
@@ -98,7 +99,7 @@ def _close_cleanly(job: Upgrade, locks: Sequence[int]) -> None:
 def _run_pg_upgrade(job: Upgrade, staging: Path, locks: Sequence[int]) -> None:
     secret = staging / "pgpass"
     write_whole(secret, f"*:*:*:postgres:{job.password}\n")
-    os.chown(secret, job.new.user.uid, job.new.user.gid)
+    give(secret, job.new.user)
     arguments = [
         f"--old-bindir={job.old.path('')}",
         f"--new-bindir={job.new.path('')}",
@@ -106,6 +107,7 @@ def _run_pg_upgrade(job: Upgrade, staging: Path, locks: Sequence[int]) -> None:
         f"--new-datadir={staging / 'data'}",
         f"--socketdir={job.places.sockets}",
         "--username=postgres",
+        f"--sync-method={sync_method(os.uname())}",
     ]
     done, said = job.new.run("pg_upgrade", arguments, cwd=staging, locks=locks, passwords=secret)
     if not done:

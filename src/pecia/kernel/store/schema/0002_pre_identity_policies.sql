@@ -157,6 +157,7 @@ ALTER FUNCTION kernel.intern_in OWNER TO pecia_system;
 ALTER FUNCTION kernel.name_principal OWNER TO pecia_system;
 REVOKE ALL ON FUNCTION kernel.intern FROM PUBLIC;
 REVOKE ALL ON FUNCTION kernel.intern_in FROM PUBLIC;
+REVOKE ALL ON FUNCTION kernel.name_principal FROM PUBLIC;
 REVOKE ALL ON FUNCTION kernel.create_tenant FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION kernel.intern TO pecia_app;
 GRANT EXECUTE ON FUNCTION kernel.create_tenant, kernel.intern_in TO pecia_system;

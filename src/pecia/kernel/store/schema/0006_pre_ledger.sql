@@ -105,5 +105,6 @@ BEGIN
 END
 $$;
 ALTER FUNCTION kernel.keep_quota OWNER TO pecia_system;
+REVOKE ALL ON FUNCTION kernel.keep_quota FROM PUBLIC;
 CREATE TRIGGER kept AFTER INSERT OR UPDATE ON kernel.usage
     FOR EACH ROW EXECUTE FUNCTION kernel.keep_quota();

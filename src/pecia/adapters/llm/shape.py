@@ -1,0 +1,73 @@
+"""The form an answer must have: a schema for the model, and a check for what comes back. Pure."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast
+
+import orjson
+from jsonschema import Draft202012Validator
+from jsonschema import ValidationError as SchemaMisfit
+from pydantic import BaseModel, ValidationError
+
+from pecia.kernel.errors import Json
+
+T = TypeVar("T")
+M = TypeVar("M", bound=BaseModel)
+
+
+class Misfit(Exception):
+    """The answer does not have the form. The text says where and why, and repeats no answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape(Generic[T]):
+    """`name` is what the model is told it calls; `check` makes a value of what it calls it with."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+    check: Callable[[Json], T]
+
+
+def shape_of(kind: type[M]) -> Shape[M]:
+    """The form of a pydantic model, told with its own docstring."""
+
+    def check(answer: Json) -> M:
+        try:
+            return kind.model_validate(answer)
+        except ValidationError as error:
+            problems = error.errors(include_input=False, include_url=False)
+            lines = (f"{'.'.join(map(str, it['loc']))}: {it['msg']}" for it in problems)
+            raise Misfit("; ".join(lines)) from None
+
+    description = (kind.__doc__ or "").strip()
+    return Shape(f"emit_{kind.__name__.lower()}", description, kind.model_json_schema(), check)
+
+
+def shape_by_schema(
+    name: str, schema: Mapping[str, Any], *, description: str = ""
+) -> Shape[dict[str, Json]]:
+    """The form of a JSON schema for an object; the value is that object."""
+    # The stubs of jsonschema leave the type of what it checks open.
+    validate = cast("Callable[[Json], None]", Draft202012Validator(schema).validate)  # pyright: ignore[reportUnknownMemberType]
+
+    def check(answer: Json) -> dict[str, Json]:
+        try:
+            validate(answer)
+        except SchemaMisfit as problem:
+            raise Misfit(f"{problem.json_path}: does not fit {problem.validator!r}") from None
+        if not isinstance(answer, dict):
+            raise Misfit("$: is not an object")
+        return answer
+
+    return Shape(name, description, schema, check)
+
+
+def object_in(text: str) -> Json:
+    """The JSON object in a text, for models that answer in words though asked to call."""
+    start, end = text.find("{"), text.rfind("}")
+    try:
+        # What orjson reads is JSON by construction.
+        return cast(Json, orjson.loads(text[start : end + 1]))
+    except orjson.JSONDecodeError:
+        raise Misfit("$: there is no JSON object in the answer") from None

@@ -1,0 +1,193 @@
+"""`pecia tenant` and `pecia operator`: what a cluster's operator does, on the database itself."""
+
+import getpass
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, cast
+from uuid import UUID
+
+import typer
+
+from pecia.doors.cli.configured import settled
+from pecia.doors.cli.render import show
+from pecia.doors.cli.terminal import Misuse, Terminal, terminal_of
+from pecia.kernel.errors import InvalidFormat, InvalidInput, Json
+
+if TYPE_CHECKING:
+    from pecia.app.operating import Operating
+    from pecia.app.tenants import QuotaKind
+
+NO_LIMIT = "none"
+
+
+def add_to(app: typer.Typer) -> None:
+    tenants = typer.Typer(no_args_is_help=True, help="The tenants of this cluster.")
+    for verb in (tenant_add, tenant_list, tenant_suspend, tenant_resume, tenant_quota):
+        tenants.command(verb.__name__.removeprefix("tenant_"))(verb)
+    app.add_typer(tenants, name="tenant")
+    operator = typer.Typer(no_args_is_help=True, help="The operators of this cluster.")
+    tokens = typer.Typer(no_args_is_help=True, help="Tokens of cluster administrators.")
+    for verb in (token_make, token_list, token_revoke):
+        tokens.command(verb.__name__.removeprefix("token_"))(verb)
+    operator.add_typer(tokens, name="token")
+    app.add_typer(operator, name="operator")
+
+
+def tenant_add(
+    ctx: typer.Context,
+    name: str = typer.Argument(help="Small letters, digits, dots, dashes, underscores."),
+    admin: str = typer.Option("admin", help="The user who begins, as an administrator."),
+) -> None:
+    """Make a tenant, its first administrator and a token for that one, which is shown this once."""
+    from pecia.app.tenants import add_tenant, default_quotas
+
+    quotas = default_quotas(settled(terminal_of(ctx)).kernel)
+
+    async def work(operating: "Operating") -> Json:
+        return _plain(asdict(await add_tenant(operating, name, admin=admin, quotas=quotas)))
+
+    _operate(ctx, work)
+
+
+def tenant_list(ctx: typer.Context) -> None:
+    """List the tenants."""
+    from pecia.app.tenants import list_tenants
+
+    async def work(operating: "Operating") -> Json:
+        return {"tenants": _plain(await list_tenants(operating.store))}
+
+    _operate(ctx, work)
+
+
+def tenant_suspend(ctx: typer.Context, name: str) -> None:
+    """Let nobody of a tenant in any more. Nothing is lost."""
+    from pecia.app.tenants import suspend_tenant
+
+    async def work(operating: "Operating") -> Json:
+        await suspend_tenant(operating, name)
+        return {"tenant": name, "status": "suspended"}
+
+    _operate(ctx, work)
+
+
+def tenant_resume(ctx: typer.Context, name: str) -> None:
+    """Let a suspended tenant in again."""
+    from pecia.app.tenants import resume_tenant
+
+    async def work(operating: "Operating") -> Json:
+        await resume_tenant(operating, name)
+        return {"tenant": name, "status": "active"}
+
+    _operate(ctx, work)
+
+
+def tenant_quota(
+    ctx: typer.Context,
+    name: str,
+    changes: list[str] = typer.Option(
+        [], "--set", help="As files=1000, or files=none for no limit. May be repeated."
+    ),
+) -> None:
+    """Show or change what a tenant may hold."""
+    from pecia.app.tenants import quotas_of, set_quotas
+
+    wanted = quota_changes(changes)
+
+    async def work(operating: "Operating") -> Json:
+        if wanted:
+            await set_quotas(operating, name, wanted)
+        return {"quotas": _plain(await quotas_of(operating.store, name))}
+
+    _operate(ctx, work)
+
+
+def token_make(
+    ctx: typer.Context,
+    label: str = typer.Argument(help="What it is for."),
+    expires_in_days: int | None = typer.Option(90, min=1, max=3650, help="How long it works."),
+) -> None:
+    """Make a token of a cluster administrator. It is shown this once."""
+    from pecia.app.tenants import make_operator_token
+
+    async def work(operating: "Operating") -> Json:
+        return _plain(asdict(await make_operator_token(operating, label, days=expires_in_days)))
+
+    _operate(ctx, work)
+
+
+def token_list(ctx: typer.Context) -> None:
+    """List the tokens of cluster administrators."""
+    from pecia.app.tenants import list_operator_tokens
+
+    async def work(operating: "Operating") -> Json:
+        return {"tokens": _plain(await list_operator_tokens(operating.store))}
+
+    _operate(ctx, work)
+
+
+def token_revoke(ctx: typer.Context, id_: str = typer.Argument(metavar="ID")) -> None:
+    """Revoke a token of a cluster administrator at once, for good."""
+    from pecia.app.tenants import revoke_operator_token
+
+    id_uuid = _uuid(id_)
+
+    async def work(operating: "Operating") -> Json:
+        await revoke_operator_token(operating, id_uuid)
+        return {"id": id_, "revoked": True}
+
+    _operate(ctx, work)
+
+
+def quota_changes(words: Sequence[str]) -> "dict[QuotaKind, int | None]":
+    """`files=1000` and the like, as limits by kind."""
+    from pecia.app.tenants import quota_kind
+
+    changes: dict[QuotaKind, int | None] = {}
+    for word in words:
+        name, _, text = word.partition("=")
+        if text != NO_LIMIT and not text.isdecimal():
+            raise Misuse(
+                InvalidInput(
+                    f"{word!r} is not KIND=NUMBER or KIND={NO_LIMIT}", field="set", got=word
+                )
+            )
+        changes[quota_kind(name)] = None if text == NO_LIMIT else int(text)
+    return changes
+
+
+def _operate(ctx: typer.Context, work: "Callable[[Operating], Awaitable[Json]]") -> None:
+    import anyio
+
+    terminal = terminal_of(ctx)
+    document = anyio.run(_operated, terminal, work)
+    terminal.give(document, lambda it: show(it, document))
+
+
+async def _operated(terminal: Terminal, work: "Callable[[Operating], Awaitable[Json]]") -> Json:
+    from pecia.app.operating import open_operating
+
+    kernel, who = settled(terminal).kernel, getpass.getuser()
+    async with open_operating(kernel, who=who, report=terminal.say) as operating:
+        return await work(operating)
+
+
+def _plain(value: Any) -> Json:
+    """What the database gives, as JSON."""
+    if isinstance(value, dict):
+        pairs = cast(dict[str, Any], value).items()
+        return {name: _plain(it) for name, it in pairs}
+    if isinstance(value, list):
+        return [_plain(it) for it in cast(list[Any], value)]
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value) if isinstance(value, UUID) else value
+
+
+def _uuid(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise Misuse(
+            InvalidFormat(f"{text!r} is not the id of a token", field="id", got=text)
+        ) from None

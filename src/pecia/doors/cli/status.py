@@ -1,0 +1,115 @@
+"""`pecia status`: what there is and how it does. Looks; starts, stops and changes nothing."""
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import typer
+
+from pecia.doors.cli.client import Server
+from pecia.doors.cli.configured import settled
+from pecia.doors.cli.find import Running, running, tell_version
+from pecia.doors.cli.lock import is_claimed
+from pecia.doors.cli.render import show_facts
+from pecia.doors.cli.terminal import FAILED, terminal_of
+from pecia.kernel.errors import Json, PeciaError
+
+if TYPE_CHECKING:
+    from pecia.kernel.settings.kernel import KernelSettings
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command()(status)
+
+
+def status(ctx: typer.Context) -> None:
+    """Whether a server runs for this home, and how it does. Exits with 1 when none does."""
+    import anyio
+
+    terminal = terminal_of(ctx)
+    kernel = settled(terminal).kernel
+    found = running(kernel.home)
+    if found is not None:
+        tell_version(terminal, found)
+    document: dict[str, Json] = {
+        "running": found is not None,
+        "home": str(kernel.home),
+        **(_server(found) if found else {"starting": is_claimed(kernel.home)}),
+        "spool": _spool(kernel.home / "spool"),
+        **anyio.run(_database, kernel),
+    }
+    terminal.give(document, lambda it: show_facts(it, _flat(document)))
+    if found is None:
+        raise typer.Exit(FAILED)
+
+
+def _server(found: Running) -> dict[str, Json]:
+    started = datetime.fromisoformat(found.lock.started_at)
+    return {
+        "url": found.lock.url,
+        "pid": found.lock.pid,
+        "version": found.version,
+        "mode": str(found.health.get("mode")),
+        "started_at": found.lock.started_at,
+        "uptime_s": round((datetime.now(UTC) - started).total_seconds()),
+        "checks": _checks(found.lock.url),
+    }
+
+
+def _checks(url: str) -> Json:
+    """What the server finds when it looks at itself, by name."""
+    try:
+        found = Server(url).ask("GET", "/readyz", limit_s=5).json()
+    except PeciaError:
+        return {}
+    return cast(dict[str, Json], found).get("checks") if isinstance(found, dict) else {}
+
+
+def _spool(folder: Path) -> dict[str, Json]:
+    """The audit that is not in the database yet."""
+    files = [it for it in folder.glob("*.audit") if it.exists()] if folder.is_dir() else []
+    return {"files": len(files), "bytes": sum(it.stat().st_size for it in files)}
+
+
+async def _database(kernel: "KernelSettings") -> dict[str, Json]:
+    from pecia.kernel.store.cluster import cluster_status
+
+    if kernel.database_url is None:
+        state = (await cluster_status(kernel.home)).state
+        database: dict[str, Json] = {"kind": "embedded", "state": state}
+        if state != "running":
+            return {"database": database}
+    else:
+        database = {"kind": "external", "state": "running"}
+    try:
+        return {"database": database, **await _queue(kernel)}
+    except PeciaError as error:
+        return {"database": {**database, "state": "not answering", "problem": error.message}}
+
+
+async def _queue(kernel: "KernelSettings") -> dict[str, Json]:
+    from pecia.app.app import open_logins
+    from pecia.app.condition import queue_condition
+    from pecia.kernel.store.store import Store
+
+    async with open_logins(kernel, lambda _: None) as logins:
+        store = Store(logins, app_connections=1, system_connections=1)
+        await store.open()
+        try:
+            found = asdict(await queue_condition(store))
+        finally:
+            await store.close()
+    workers = found.pop("workers")
+    return {"worker": {"alive": workers}, "queue": found}
+
+
+def _flat(document: dict[str, Json], prefix: str = "") -> dict[str, Json]:
+    """Facts within facts, as lines of their own."""
+    flat: dict[str, Json] = {}
+    for name, value in document.items():
+        if isinstance(value, dict):
+            flat |= _flat(value, f"{prefix}{name}.")
+        else:
+            flat[prefix + name] = value
+    return flat

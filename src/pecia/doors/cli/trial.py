@@ -1,0 +1,83 @@
+"""What the doctor finds in the database: it opens it, brings it up to date and tries it out."""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import psycopg
+
+from pecia.app.app import home_of, open_logins, parts
+from pecia.app.condition import queue_condition, round_trip
+from pecia.app.rooms import build_rooms
+from pecia.doors.cli.find import running
+from pecia.doors.cli.finding import Finding
+from pecia.kernel.errors import PeciaError
+from pecia.kernel.secrets.keyring import Keyring
+from pecia.kernel.settings.load import Settings
+from pecia.kernel.store.audit import Ledger
+from pecia.kernel.store.cluster import Logins
+from pecia.kernel.store.migrate import migrate
+from pecia.kernel.store.store import Store
+from pecia.kernel.tool.view import combined
+
+
+async def of_database(settings: Settings, report: Callable[[str], None]) -> list[Finding]:
+    """Every check that needs the database, until one of them fails."""
+    found: list[Finding] = []
+    step = "database"
+    try:
+        async with open_logins(settings.kernel, report) as logins:
+            found.append(Finding(step, "ok", "it opens"))
+            step = "migrations"
+            found.append(await _migrated(logins))
+            step = "round trip"
+            async with _store(logins) as store:
+                found.append(Finding(step, "ok", await _tried(settings, store)))
+                step = "worker"
+                found.append(await _worker(settings, store))
+    except (PeciaError, psycopg.Error) as error:
+        found.append(Finding(step, "fail", str(error).strip(), _advice(step)))
+    return found
+
+
+async def _migrated(logins: Logins) -> Finding:
+    done = await migrate(logins.owner, parts())
+    return Finding("migrations", "ok", f"{len(done)} applied now" if done else "all applied")
+
+
+async def _tried(settings: Settings, store: Store) -> str:
+    """In a tenant of its own, with keys of its own: it needs nobody's."""
+    folder = home_of(settings.kernel) / "spool"
+    ledger = Ledger(store, Path(folder))
+    try:
+        rooms = build_rooms(settings, store, ledger, Keyring.fresh())
+        tools = combined(tool for room in rooms for tool in room.tools)
+        return await round_trip(store, ledger, tools)
+    finally:
+        await ledger.close()
+
+
+async def _worker(settings: Settings, store: Store) -> Finding:
+    queue = await queue_condition(store)
+    found = f"{queue.workers} alive, {queue.waiting} jobs wait, {queue.failed} failed"
+    if queue.workers:
+        return Finding("worker", "ok", found)
+    if running(settings.kernel.home) is None:
+        return Finding("worker", "ok", f"no server runs; {found}")
+    return Finding("worker", "warn", found, "pecia worker")
+
+
+@asynccontextmanager
+async def _store(logins: Logins) -> AsyncGenerator[Store]:
+    store = Store(logins, app_connections=2, system_connections=2)
+    await store.open()
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+def _advice(step: str) -> str:
+    if step == "migrations":
+        return "pecia migrate, or for an external database pecia migrate --print-sql"
+    return "look at the log of the database, or run it again with --debug"

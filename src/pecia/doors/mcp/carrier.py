@@ -1,0 +1,91 @@
+"""What HTTP wants around a frame: kinds of content, statuses and challenges. Answers no frame."""
+
+from collections.abc import Mapping
+
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope
+
+from pecia.doors.http.arrival import arrival_of
+from pecia.doors.http.challenge import challenge
+from pecia.doors.http.errors import Refused
+from pecia.doors.mcp.errors import envelope
+from pecia.doors.mcp.standing import Standing
+from pecia.kernel.errors import InvalidFormat, InvalidRequest, Json, PeciaError, RateLimited
+from pecia.kernel.identity.caller import Caller
+
+JSON, STREAM = "application/json", "text/event-stream"
+
+# Host and Origin are the front's business, and it is stricter.
+OPEN = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+
+
+def refusal(
+    failure: PeciaError | Refused, request: Request, request_id: Json, *, modern: bool
+) -> Response:
+    """A refusal as JSON-RPC, with the status and the challenge that HTTP has for it."""
+    error = failure.error if isinstance(failure, Refused) else failure
+    status = failure.status if isinstance(failure, Refused) else error.code.http
+    headers = dict(failure.headers) if isinstance(failure, Refused) else {}
+    headers |= challenge(error, request)
+    if isinstance(error, RateLimited):
+        headers["retry-after"] = str(error.fields.get("retry_after_seconds", 1))
+    arrival_of(request.scope).line.fail(error)
+    return as_json(envelope(error, request_id, modern=modern), status, headers)
+
+
+def as_json(body: bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(body, status, headers, media_type=JSON)
+
+
+def check_content_type(given: str) -> None:
+    kind = given.partition(";")[0].strip().lower()
+    if kind != JSON:
+        raise Refused(
+            InvalidFormat(
+                f"the body must be {JSON}; {given[:100] or 'no content type'} came",
+                field="Content-Type",
+                expected=JSON,
+                got=given[:100],
+            ),
+            415,
+        )
+
+
+def accepted(request: Request) -> frozenset[str]:
+    """What the client takes. Who says nothing takes anything."""
+    given = request.headers.get("accept", "").strip()
+    kinds = {it.partition(";")[0].strip().lower() for it in (given or "*/*").split(",")}
+    takes_json = kinds & {"*/*", "application/*", JSON}
+    takes_streams = kinds & {"*/*", "text/*", STREAM}
+    if not takes_json and not takes_streams:
+        raise Refused(
+            InvalidRequest(f"this endpoint answers {JSON} or {STREAM}", header="Accept"), 406
+        )
+    return frozenset((*([JSON] if takes_json else []), *([STREAM] if takes_streams else [])))
+
+
+def accepting(scope: Scope) -> Scope:
+    """The scope as the SDK wants it: it insists on both kinds by name."""
+    others = [it for it in scope["headers"] if it[0] != b"accept"]
+    return {**scope, "headers": [*others, (b"accept", f"{JSON}, {STREAM}".encode())]}
+
+
+def replayed(request: Request, body: bytes) -> Receive:
+    """The body once more, for whoever reads after us; then what really comes."""
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> Message:
+        return waiting.pop() if waiting else await request.receive()
+
+    return receive
+
+
+def user_of(here: Standing) -> AuthenticatedUser:
+    """Whose session it is, as the SDK compares it: the owner's. A token may be renewed."""
+    client = here.who.tenant if isinstance(here.who, Caller) else "operator"
+    token = AccessToken(token="", client_id=client, scopes=[], subject=here.owner)
+    return AuthenticatedUser(token)

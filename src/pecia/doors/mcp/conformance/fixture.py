@@ -1,0 +1,49 @@
+"""A fixture as a tool: a name, what it does, and a schema as the suite wants it."""
+
+from base64 import b64decode
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeAlias
+
+from pecia.kernel.errors import Json
+from pecia.kernel.identity.caller import Scope
+from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.model import AnyTool, Content, ForeignTool, Media, Result, Text
+
+ROOM = "conformance"
+
+Run: TypeAlias = Callable[[Call, Mapping[str, Json]], Awaitable[Result]]
+
+# One red pixel, and a sound of no length.
+PNG = b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
+)
+WAV = b64decode("UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=")
+
+IMAGE = Media(PNG, "image/png")
+SOUND = Media(WAV, "audio/wav")
+
+
+def fixture(name: str, run: Run, schema: Mapping[str, Any] | None = None) -> AnyTool:
+    """A tool of this room. Without a schema it takes anything."""
+    described = (run.__doc__ or name).strip()
+    return ForeignTool(
+        ROOM, name, Scope.READ, described, schema or {"type": "object"}, run, destructive=False
+    )
+
+
+def saying(*content: Content) -> Run:
+    """A handler that always gives this."""
+
+    async def run(call: Call, arguments: Mapping[str, Json]) -> Result:
+        return Result(content=content)
+
+    return run
+
+
+def text(words: str, *, is_error: bool = False) -> Result:
+    return Result(content=(Text(words),), is_error=is_error)
+
+
+def form(**properties: Json) -> dict[str, Json]:
+    """The schema of a form with these fields, all required."""
+    return {"type": "object", "properties": properties, "required": [*properties]}

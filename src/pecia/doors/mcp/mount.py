@@ -1,0 +1,79 @@
+"""Every MCP endpoint of this server, hung into the HTTP door by one function."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import anyio
+from starlette.routing import Route
+
+from pecia.app.app import App
+from pecia.doors.http.app import Annex
+from pecia.doors.http.visit import Doorkeeper
+from pecia.doors.mcp.changes import Changes
+from pecia.doors.mcp.door import Door
+from pecia.doors.mcp.endpoints import endpoints, messages_path, sse_endpoints
+from pecia.doors.mcp.offer import Offers
+from pecia.doors.mcp.server import Parts
+from pecia.doors.mcp.sse import SseDoor
+from pecia.doors.mcp.tasks import TaskBoard
+from pecia.kernel.room import Room
+from pecia.rooms.desk.room import require_known
+from pecia.rooms.desk.settings import DeskSettings
+
+
+def mount_mcp(app: App, keeper: Doorkeeper, changes: Changes | None = None) -> Annex:
+    """Everything below `/mcp` and `/sse`; nothing where MCP is switched off.
+
+    Whoever keeps the `changes` can tell clients that something changed.
+    """
+    settings = app.settings.kernel
+    if not settings.mcp_enabled:
+        return Annex(())
+    changes = changes or Changes()
+    desk = app.settings.part(DeskSettings)
+    require_known(app.everything, desk.tools)
+    extra = _extra(changes) if desk.conformance else ()
+    parts = Parts(app, Offers(app, desk.tools, extra), changes, TaskBoard())
+    names = [room.name for room in (*app.rooms, *extra)]
+    doors = [Door(it, parts, keeper) for it in endpoints(names, settings.mcp_root)]
+    older = [SseDoor(it, parts, keeper) for it in sse_endpoints(names, settings.mcp_root)]
+    return Annex(
+        routes=(*_routes(doors), *_sse_routes(older)),
+        resources=tuple(it.endpoint.path for it in (*doors, *older)),
+        running=lambda: _running(doors, parts),
+    )
+
+
+def _routes(doors: Sequence[Door]) -> list[Route]:
+    return [Route(it.endpoint.path, it) for it in doors]
+
+
+def _sse_routes(doors: Sequence[SseDoor]) -> list[Route]:
+    return [
+        route
+        for it in doors
+        for route in (
+            Route(it.endpoint.path, it.stream),
+            Route(messages_path(it.endpoint), it.messages),
+        )
+    ]
+
+
+@asynccontextmanager
+async def _running(doors: Sequence[Door], parts: Parts) -> AsyncGenerator[None]:
+    async with AsyncExitStack() as stack, anyio.create_task_group() as group:
+        await group.start(parts.tasks.serve)
+        for door in doors:
+            for it in door.running():
+                await stack.enter_async_context(it)
+        yield
+        parts.changes.close()
+        await stack.aclose()
+        group.cancel_scope.cancel()
+
+
+def _extra(changes: Changes) -> tuple[Room, ...]:
+    # Fixtures for tests: nobody else should pay for importing them.
+    from pecia.doors.mcp.conformance.room import conformance_room
+
+    return (conformance_room(changes),)

@@ -1,0 +1,89 @@
+"""The transport of 2024-11-05: a stream of events, and a second path to post messages to."""
+
+from typing import Any
+
+from mcp.server.sse import SseServerTransport
+from starlette.requests import Request
+from starlette.types import Message, Receive, Scope, Send
+
+from pecia.doors.http.errors import Refused
+from pecia.doors.http.visit import Doorkeeper
+from pecia.doors.mcp.carrier import OPEN, refusal, user_of
+from pecia.doors.mcp.endpoints import Endpoint, messages_path
+from pecia.doors.mcp.listing import Listings
+from pecia.doors.mcp.narrowing import narrowing
+from pecia.doors.mcp.server import Parts, make_server
+from pecia.doors.mcp.session import session_settings
+from pecia.doors.mcp.standing import Standing, put
+from pecia.kernel.errors import Forbidden, MethodNotFound, PeciaError
+from pecia.kernel.identity.caller import Operator
+
+
+class SseDoor:
+    """One endpoint of the older transport: the stream, and the way back."""
+
+    def __init__(self, endpoint: Endpoint, parts: Parts, keeper: Doorkeeper) -> None:
+        self.endpoint = endpoint
+        self._parts = parts
+        self._keeper = keeper
+        self._server = make_server(endpoint, parts, Listings(endpoint))
+        self._transport = SseServerTransport(
+            messages_path(endpoint),
+            security_settings=OPEN,
+            max_request_body_size=parts.app.settings.kernel.body_limit_bytes,
+        )
+        self.stream = _Guarded(self._stream, "GET")
+        self.messages = _Guarded(self._message, "POST")
+
+    async def _stream(self, request: Request, send: Send) -> None:
+        await self._stand(request)
+        options = self._server.create_initialization_options()
+        async with self._transport.connect_sse(
+            request.scope, request.receive, _unbuffered(send)
+        ) as (reader, writer):
+            await self._server.run(reader, writer, options)
+
+    async def _message(self, request: Request, send: Send) -> None:
+        await self._stand(request)
+        await self._transport.handle_post_message(request.scope, request.receive, send)
+
+    async def _stand(self, request: Request) -> None:
+        visit = self._keeper.visit(request, "mcp")
+        who = await self._keeper.admit(request, visit, scope="pecia.search")
+        if isinstance(who, Operator):
+            raise Forbidden("MCP tools are tenant-scoped")
+        offer = self._parts.offers.of(self.endpoint, narrowing(request.headers))
+        here = Standing(who, session_settings(visit, request, self._parts.app), offer)
+        put(request.scope, here)
+        request.scope["user"] = user_of(here)
+
+
+class _Guarded:
+    """An ASGI app for one method, whose refusals are JSON-RPC."""
+
+    def __init__(self, serve: Any, method: str) -> None:
+        self._serve = serve
+        self._method = method
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        try:
+            if request.method != self._method:
+                raise Refused(
+                    MethodNotFound(f"this path takes {self._method}"), 405, {"allow": self._method}
+                )
+            await self._serve(request, send)
+        except (PeciaError, Refused) as failure:
+            await refusal(failure, request, None, modern=False)(scope, receive, send)
+
+
+def _unbuffered(send: Send) -> Send:
+    """Proxies must not hold events back."""
+
+    async def passed(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = [*message["headers"], (b"x-accel-buffering", b"no")]
+            message = {**message, "headers": headers}
+        await send(message)
+
+    return passed

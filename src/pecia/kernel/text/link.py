@@ -1,0 +1,45 @@
+"""A link as it is written: its kind, its places and what it says. No opinion on what it means."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pecia.kernel.text.span import Span
+
+
+class LinkKind(StrEnum):
+    INLINE = "inline"
+    REFERENCE = "reference"
+    AUTO = "auto"
+    WIKI = "wiki"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a link leads, as its writer put it, escapes undone. `path_span` is what to rewrite."""
+
+    path: str
+    anchor: str | None
+    span: Span
+    path_span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """`embed` is an image or a `![[file]]`. A reference's target lies in its definition."""
+
+    kind: LinkKind
+    embed: bool
+    span: Span
+    target: Target
+    text: str
+    title: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A line `[label]: target "title"`."""
+
+    label: str
+    span: Span
+    target: Target
+    title: str | None

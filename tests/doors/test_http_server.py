@@ -1,0 +1,310 @@
+"""The server around the tools: what it says of itself, to whom, and how it ends."""
+
+import logging
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import orjson
+import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from pecia import __version__
+from pecia.app.app import App
+from pecia.doors.http.app import Annex
+from pecia.doors.http.server import Address, serving
+from pecia.doors.http.visit import Doorkeeper
+from pecia.kernel.errors import Conflict, NotFound
+from pecia.kernel.store.cluster import Logins
+from tests.doors.probe import Probe
+from tests.doors.served import Pecia, bearing, open_pecia, open_unserved
+
+pytestmark = pytest.mark.anyio
+
+ELSEWHERE = {"x-forwarded-for": "203.0.113.9"}
+"""A proxy that nobody trusts still proves that the request is not this machine's own."""
+
+
+async def test_the_process_says_that_it_is_up(pecia: Pecia) -> None:
+    response = await pecia.http.get("/healthz")
+    assert response.status_code == 200
+    assert response.json() == {
+        "status": "ok",
+        "name": "pecia",
+        "version": __version__,
+        "mode": "server",
+        "instance": "test",
+    }
+
+
+async def test_a_server_with_all_it_needs_is_ready(pecia: Pecia) -> None:
+    response = await pecia.http.get("/readyz")
+    assert response.status_code == 200
+    assert response.json()["status"] == "ready"
+    assert {name: it["ok"] for name, it in response.json()["checks"].items()} == {
+        "database": True,
+        "migrations": True,
+        "audit": True,
+    }
+
+
+async def test_without_its_database_it_is_up_and_not_ready(pecia: Pecia) -> None:
+    await pecia.app.store.close()
+    response = await pecia.http.get("/readyz")
+    assert response.status_code == 503
+    assert response.json()["checks"]["database"]["ok"] is False
+    assert (await pecia.http.get("/healthz")).status_code == 200
+
+
+async def test_a_database_that_lacks_a_migration_is_not_ready(pecia: Pecia) -> None:
+    async with pecia.app.store.system() as tx:
+        await tx.run("DELETE FROM kernel.migration WHERE name LIKE '0001%%'")
+    checks = (await pecia.http.get("/readyz")).json()["checks"]
+    assert checks["migrations"] == {"ok": False, "found": "1 to apply"}
+    assert checks["database"]["ok"] is True
+
+
+async def test_an_audit_trail_that_no_longer_reaches_the_database_is_not_ready(
+    pecia: Pecia,
+) -> None:
+    pecia.app.ledger.drained_at -= 1000
+    response = await pecia.http.get("/readyz")
+    assert response.status_code == 503
+    assert response.json()["checks"]["audit"]["ok"] is False
+
+
+async def test_readiness_is_asked_of_the_database_once_however_many_ask(pecia: Pecia) -> None:
+    await pecia.http.get("/readyz")
+    before = pecia.app.store.use()["system"]["requests_num"]
+    for _ in range(20):
+        await pecia.http.get("/readyz")
+    # Two transactions for each that asks the database.
+    assert pecia.app.store.use()["system"]["requests_num"] - before < 40
+
+
+async def test_the_figures_count_every_call_by_tool_and_outcome(pecia: Pecia) -> None:
+    await pecia.call("office/whoami")
+    await pecia.call("office/whoami")
+    await pecia.call("office/add_user", {})
+    await pecia.call("office/no_such_tool")
+    await pecia.http.get("/api/v1/office/whoami")
+    text = (await pecia.http.get("/metrics")).text
+    assert 'pecia_calls_total{door="http",status="ok",tool="office.whoami"} 2.0' in text
+    assert 'pecia_calls_total{door="http",status="error",tool="office.add_user"} 1.0' in text
+    assert 'pecia_calls_total{door="http",status="error",tool="unknown"} 1.0' in text
+    assert 'pecia_calls_total{door="http",status="denied",tool="authenticate"} 1.0' in text
+    assert 'pecia_call_seconds_count{tool="office.whoami"} 2.0' in text
+    assert "pecia_calls_in_flight 0.0" in text
+    assert "pecia_database_up 1.0" in text
+    assert 'pecia_pool{figure="pool_max",pool="app"}' in text
+    assert "no_such_tool" not in text
+
+
+async def test_the_figures_are_this_machines_and_the_administrators(pecia: Pecia) -> None:
+    async def status(headers: dict[str, str]) -> int:
+        return (await pecia.http.get("/metrics", headers={**ELSEWHERE, **headers})).status_code
+
+    assert (await pecia.http.get("/metrics")).status_code == 200
+    assert await status({}) == 401
+    assert await status(pecia.bo) == 403
+    assert await status(pecia.ana) == 200
+    assert await status(bearing(await pecia.token("north", "ana", ["pecia.read"]))) == 403
+    assert await status(bearing(pecia.operator)) == 200
+
+
+async def test_figures_that_are_switched_off_are_not_there(
+    database: Logins, tmp_path: Path
+) -> None:
+    async with open_pecia(database, tmp_path / "home", metrics_enabled="false") as pecia:
+        assert (await pecia.http.get("/metrics")).status_code == 404
+
+
+async def test_the_interface_is_a_valid_openapi_document(database: Logins, tmp_path: Path) -> None:
+    async with open_pecia(database, tmp_path / "home", rooms=[Probe().room()]) as pecia:
+        response = await pecia.http.get("/api/v1/openapi.json")
+        document: dict[str, Any] = response.json()
+        OpenAPIV31SpecValidator(document).validate()
+        tools = pecia.app.everything.tools.values()
+    operations = [it["post"] for it in document["paths"].values()]
+    assert len(operations) == len(tools)
+    assert len({it["operationId"] for it in operations}) == len(operations)
+    echo = document["paths"]["/api/v1/probe/echo"]["post"]
+    assert echo["security"] == [{"bearer": ["pecia.read"]}]
+    assert {"200", "400", "401", "403", "404", "429", "500"} <= set(echo["responses"])
+    refused = document["components"]["responses"]["400"]["content"]["application/json"]
+    assert refused["examples"]["MISSING_FIELD"]["value"]["error"]["retryable"] is False
+
+
+async def test_every_reference_of_the_document_leads_somewhere(pecia: Pecia) -> None:
+    document: dict[str, Any] = (await pecia.http.get("/api/v1/openapi.json")).json()
+
+    found: list[str] = re.findall(r'"\$ref":"#/([^"]+)"', orjson.dumps(document).decode())
+    assert any("$defs" in it for it in found)
+    for reference in found:
+        node: Any = document
+        for step in reference.split("/"):
+            node = node[step]
+
+
+async def test_the_pages_are_html_that_loads_nothing(pecia: Pecia) -> None:
+    for path in ("/", "/api/v1/docs"):
+        response = await pecia.http.get(path)
+        assert response.status_code == 200
+        assert response.headers["content-type"] == "text/html; charset=utf-8"
+        assert "default-src 'none'" in response.headers["content-security-policy"]
+        assert "<script" not in response.text
+        assert "http://" not in response.text
+        assert "https://" not in response.text
+    assert "/api/v1/office/whoami" in (await pecia.http.get("/api/v1/docs")).text
+    assert __version__ in (await pecia.http.get("/")).text
+
+
+async def test_what_is_not_there_is_told_to_people_and_to_machines(pecia: Pecia) -> None:
+    machine = await pecia.http.get("/nowhere")
+    person = await pecia.http.get("/nowhere", headers={"accept": "text/html,*/*"})
+    assert (machine.status_code, person.status_code) == (404, 404)
+    assert machine.json()["error"]["code"] == "NOT_FOUND"
+    assert person.headers["content-type"] == "text/html; charset=utf-8"
+
+
+async def test_a_slash_at_the_end_is_another_path(pecia: Pecia) -> None:
+    assert (await pecia.http.get("/healthz/")).status_code == 404
+
+
+async def test_a_request_is_one_line_in_the_log_and_holds_no_token(
+    pecia: Pecia, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, logger="pecia.request"):
+        await pecia.call("office/whoami", headers={**pecia.ana, "x-request-id": "r-1"})
+    [line] = [it for it in caplog.records if it.name == "pecia.request"]
+    assert line.__dict__["action"] == "http"
+    fields = line.__dict__["fields"]
+    assert fields["path"] == "/api/v1/office/whoami"
+    assert (fields["method"], fields["http_status"], fields["status"]) == ("POST", 200, "ok")
+    assert (fields["tenant"], fields["user"]) == ("north", "ana")
+    assert fields["client_ip"] == "127.0.0.1"
+    assert pecia.tokens["north", "ana"] not in str(fields)
+
+
+async def test_a_call_that_runs_when_the_server_stops_may_finish(
+    database: Logins, tmp_path: Path
+) -> None:
+    probe = Probe()
+    answers: list[httpx.Response] = []
+
+    async def ask(url: str, token: str) -> None:
+        async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=20) as http:
+            path = "/api/v1/probe/wait"
+            answers.append(await http.post(path, json={}, headers=bearing(token)))
+
+    async with (
+        open_unserved(database, tmp_path / "home", rooms=[probe.room()]) as made,
+        anyio.create_task_group() as tasks,
+        serving(made.app, port=0) as where,
+    ):
+        tasks.start_soon(ask, where.url, made.tokens["north", "ana"])
+        await probe.started.wait()
+        tasks.start_soon(_let_go_when_closed, where, probe)
+    assert [it.status_code for it in answers] == [200]
+
+
+async def _let_go_when_closed(where: Address, probe: Probe) -> None:
+    with suppress(OSError):
+        while True:
+            async with await anyio.connect_tcp(where.host, where.port):
+                pass
+    probe.may_end.set()
+
+
+async def test_a_call_that_does_not_finish_in_time_is_cut_off_and_audited(
+    database: Logins, tmp_path: Path
+) -> None:
+    probe = Probe()
+
+    async def ask(url: str, token: str) -> None:
+        async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=20) as http:
+            with suppress(httpx.HTTPError):
+                await http.post("/api/v1/probe/wait", json={}, headers=bearing(token))
+
+    async with (
+        open_unserved(
+            database, tmp_path / "home", rooms=[probe.room()], shutdown_grace_s="0.1"
+        ) as made,
+        anyio.create_task_group() as tasks,
+    ):
+        async with serving(made.app, port=0) as where:
+            tasks.start_soon(ask, where.url, made.tokens["north", "ana"])
+            await probe.started.wait()
+        assert probe.ended
+        await made.app.ledger.drain()
+        async with made.app.store.system() as tx:
+            rows = await tx.all("SELECT status FROM kernel.audit WHERE tool = 'probe.wait'")
+        assert rows == [{"status": "cancelled"}]
+
+
+async def test_a_server_that_is_cancelled_ends_in_order(database: Logins, tmp_path: Path) -> None:
+    served: list[Address] = []
+    async with open_unserved(database, tmp_path / "home") as made:
+        with anyio.CancelScope() as scope:
+            async with serving(made.app, port=0) as where:
+                served.append(where)
+                scope.cancel()
+                await anyio.sleep_forever()
+        with pytest.raises(OSError, match="connect"):
+            await anyio.connect_tcp(served[0].host, served[0].port)
+
+
+async def test_a_failure_while_serving_comes_out_as_it_is(database: Logins, tmp_path: Path) -> None:
+    async with open_unserved(database, tmp_path / "home") as made:
+        with pytest.raises(NotFound):
+            async with serving(made.app, port=0):
+                raise NotFound("something that the server has nothing to do with")
+
+
+async def test_a_port_that_is_taken_is_said_to_be(pecia: Pecia) -> None:
+    with pytest.raises(Conflict) as refused:
+        async with serving(pecia.app, port=pecia.port):
+            pass
+    assert refused.value.fields["port"] == pecia.port
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:80"),
+        ("0.0.0.0", "http://127.0.0.1:80"),
+        ("::", "http://[::1]:80"),
+        ("::1", "http://[::1]:80"),
+    ],
+)
+def test_an_address_tells_how_to_reach_it(host: str, url: str) -> None:
+    assert Address(host, 80).url == url
+
+
+async def test_another_door_can_be_hung_into_this_one(database: Logins, tmp_path: Path) -> None:
+    told: list[str] = []
+
+    def build(app: App, keeper: Doorkeeper) -> Annex:
+        async def hello(request: Request) -> Response:
+            await keeper.admit(request, keeper.visit(request, "annex"), scope="pecia.search")
+            return PlainTextResponse("hello")
+
+        route = Route("/annex", hello)
+        return Annex((route,), resources=("/annex",), stopping=lambda: told.append("stopping"))
+
+    async with open_pecia(database, tmp_path / "home", annexes=[build]) as pecia:
+        assert (await pecia.http.get("/annex", headers=pecia.ana)).text == "hello"
+        refused = await pecia.http.get("/annex")
+        where = f"{pecia.url}/.well-known/oauth-protected-resource/annex"
+        assert refused.status_code == 401
+        assert f'resource_metadata="{where}"' in refused.headers["www-authenticate"]
+        assert (await pecia.http.get(where)).json()["resource"] == f"{pecia.url}/annex"
+        [row] = await pecia.audit(door="annex")
+        assert (row["status"], row["code"]) == ("denied", "AUTH_REQUIRED")
+    assert told == ["stopping"]

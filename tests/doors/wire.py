@@ -1,0 +1,64 @@
+"""Bytes to a server and bytes back, for what no HTTP client would send."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import anyio
+from anyio.abc import SocketStream
+
+from tests.doors.served import Pecia
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """Everything that came back before the server hung up, or fell silent."""
+
+    data: bytes
+
+    @property
+    def statuses(self) -> list[int]:
+        """The status of every response, in order."""
+        return [int(it) for it in re.findall(rb"HTTP/1\.1 (\d{3}) ", self.data)]
+
+
+def request(
+    pecia: Pecia,
+    target: str = "/healthz",
+    *headers: str,
+    method: str = "GET",
+    body: bytes = b"",
+    host: str | None = None,
+) -> bytes:
+    """A request to the letter. It asks the server to hang up afterwards."""
+    own = f"127.0.0.1:{pecia.port}" if host is None else host
+    lines = (f"{method} {target} HTTP/1.1", f"Host: {own}", "Connection: close", *headers)
+    return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body
+
+
+async def tell(pecia: Pecia, *pieces: bytes, silent_s: float = 10) -> Heard:
+    """Send the pieces, then listen until the server hangs up."""
+    async with await anyio.connect_tcp("127.0.0.1", pecia.port) as stream:
+        return await _exchange(stream, pieces, silent_s)
+
+
+async def _exchange(stream: SocketStream, pieces: Iterable[bytes], silent_s: float) -> Heard:
+    data = b""
+    async with anyio.create_task_group() as tasks:
+
+        async def send() -> None:
+            try:
+                for piece in pieces:
+                    await stream.send(piece)
+            except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+                # It hung up on us, which is what some tests are about.
+                return
+
+        tasks.start_soon(send)
+        with anyio.fail_after(silent_s):
+            try:
+                while True:
+                    data += await stream.receive()
+            except (anyio.EndOfStream, anyio.BrokenResourceError):
+                tasks.cancel_scope.cancel()
+    return Heard(data)

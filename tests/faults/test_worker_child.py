@@ -1,0 +1,112 @@
+"""The worker child of local mode: started again when it crashes, gone when its parent is."""
+
+import os
+import sys
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import psutil
+import pytest
+
+from pecia.kernel.jobs.child import NICENESS, Pauses, supervise_worker, worker_command
+from tests.faults import worker_parent
+
+pytestmark = [pytest.mark.anyio, pytest.mark.fault]
+
+SCRIPT = str(Path(worker_parent.__file__))
+BRIEF = Pauses(first_s=0.01, longest_s=0.04, steady_s=60, grace_s=0.2)
+
+
+async def child_in(folder: Path) -> psutil.Process:
+    """The child, once it has said that it lives."""
+    with anyio.fail_after(30):
+        while True:
+            if (folder / "alive").exists():
+                break
+            await anyio.sleep(0.02)
+    pid, niceness = (folder / "alive").read_text(encoding="utf-8").split()
+    assert int(niceness) == os.nice(0) + NICENESS
+    return psutil.Process(int(pid))
+
+
+async def gone(process: psutil.Process) -> None:
+    with anyio.fail_after(30):
+        await anyio.to_thread.run_sync(process.wait, abandon_on_cancel=True)
+
+
+only_linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has death signals")
+
+
+@pytest.mark.parametrize("how", [pytest.param("signalled", marks=only_linux), "piped"])
+async def test_a_child_dies_with_its_parent(tmp_path: Path, how: str) -> None:
+    parent = await anyio.open_process([sys.executable, SCRIPT, "parent", str(tmp_path), how])
+    async with parent:
+        child = await child_in(tmp_path)
+        parent.kill()
+        await gone(child)
+
+
+@pytest.mark.parametrize("how", ["child", "stubborn"])
+async def test_a_child_is_stopped_with_its_supervision(tmp_path: Path, how: str) -> None:
+    command = [sys.executable, SCRIPT, how, str(tmp_path)]
+
+    async def keep() -> None:
+        await supervise_worker(command, dict(os.environ), lambda said: None, pauses=BRIEF)
+
+    children: list[psutil.Process] = []
+    async with anyio.create_task_group() as group:
+        group.start_soon(keep)
+        children.append(await child_in(tmp_path))
+        group.cancel_scope.cancel()
+    assert [it.is_running() for it in children] == [False]
+
+
+async def test_a_child_that_crashes_is_started_again_after_longer_and_longer_pauses() -> None:
+    said: list[str] = []
+    enough = anyio.Event()
+
+    def hear(line: str) -> None:
+        said.append(line)
+        if len(said) == 4:
+            enough.set()
+
+    async def keep() -> None:
+        command = [sys.executable, "-c", "raise SystemExit(3)"]
+        await supervise_worker(command, dict(os.environ), hear, pauses=BRIEF)
+
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as group:
+            group.start_soon(keep)
+            await enough.wait()
+            group.cancel_scope.cancel()
+    assert said == [
+        f"The worker ended with 3; it is started again in {pause} s."
+        for pause in ("0.01", "0.02", "0.04", "0.04")
+    ]
+
+
+async def test_a_child_that_is_killed_is_followed_by_another(tmp_path: Path) -> None:
+    command = [sys.executable, SCRIPT, "child", str(tmp_path)]
+
+    async def keep() -> None:
+        await supervise_worker(command, dict(os.environ), lambda said: None, pauses=BRIEF)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(keep)
+        first = await child_in(tmp_path)
+        (tmp_path / "alive").unlink()
+        first.kill()
+        second = await child_in(tmp_path)
+        assert second.pid != first.pid
+        group.cancel_scope.cancel()
+
+
+def test_the_command_is_the_worker_of_this_python() -> None:
+    assert worker_command("/usr/bin/python3") == [
+        "/usr/bin/python3",
+        "-m",
+        "pecia",
+        "worker",
+        "--child",
+    ]

@@ -1,0 +1,103 @@
+"""A worker process that dies, or freezes, at a named point of its job. Run by test_worker.py.
+
+The job writes once for each thing it is about, however often it is run: `tally` counts the writes
+that were not yet there.
+"""
+
+import os
+import signal
+import sys
+
+import anyio
+from pydantic import model_validator
+
+from pecia.kernel.errors import Conflict
+from pecia.kernel.jobs import Arguments, Job, JobCall, Retry
+from pecia.kernel.jobs.shift import Pace
+from pecia.kernel.jobs.worker import run_worker, stop_on_signal
+from pecia.kernel.store.cluster import Logins
+from pecia.kernel.store.store import Store
+
+POINTS = ["taken", "begun", "writing", "written"]
+
+PACE = Pace(beat_s=0.1, stalled_s=1, poll_s=0.1, grace_s=0)
+
+CREATE = """
+CREATE TABLE public.effect (what text PRIMARY KEY, attempt integer);
+CREATE TABLE public.tally (what text);
+GRANT ALL ON public.effect, public.tally TO pecia_system;
+"""
+WRITE = """
+WITH new AS (INSERT INTO public.effect VALUES (%(what)s, %(attempt)s)
+             ON CONFLICT DO NOTHING RETURNING what)
+INSERT INTO public.tally SELECT what FROM new
+"""
+
+
+class About(Arguments):
+    what: str
+
+    @model_validator(mode="after")
+    def reached(self) -> "About":
+        reach("taken")
+        return self
+
+
+def reach(point: str) -> None:
+    """Die here if this is the point, or freeze at it."""
+    if sys.argv[1] == f"die:{point}":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if sys.argv[1] == f"freeze:{point}":
+        say(f"reached {point}")
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+async def run(call: JobCall, about: About) -> None:
+    reach("begun")
+    if sys.argv[1] == "linger":
+        say("lingering")
+        await anyio.sleep_forever()
+    # Stubborn, so that it is the fence which stops a write and not the worker's own good sense.
+    with anyio.CancelScope(shield=True):
+        await write(call, about)
+    reach("written")
+
+
+async def write(call: JobCall, about: About) -> None:
+    try:
+        async with call.tx() as tx:
+            await tx.run(WRITE, what=about.what, attempt=call.attempt)
+            reach("writing")
+    except Conflict:
+        say("refused")
+        raise
+
+
+JOB = Job(
+    "probe",
+    "write",
+    run,
+    About,
+    key=lambda it: it.what,
+    retry=Retry(attempts=20, first_s=0.1, longest_s=0.1),
+)
+
+
+async def main() -> None:
+    store = Store(Logins(owner="", app=sys.argv[2], system=sys.argv[3]))
+    await store.open()
+    stop = anyio.Event()
+    async with anyio.create_task_group() as group:
+        group.start_soon(stop_on_signal, stop)
+        await run_worker(store, [JOB], stop=stop, pace=PACE)
+        group.cancel_scope.cancel()
+    await store.close()
+
+
+if __name__ == "__main__":
+    anyio.run(main)

@@ -1,0 +1,137 @@
+"""A canonical text is exact, its chunks are all of it in order, and windows are slices of it."""
+
+import hashlib
+import unicodedata
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pecia.kernel.text.canonical import (
+    JOINT,
+    CanonicalText,
+    RawUnit,
+    UnitKind,
+    canonical_text,
+    normalize,
+)
+from pecia.kernel.text.chunk import Chunk, ChunkSource, Markup, chunk_text
+from pecia.kernel.text.pack import ChunkSize
+from pecia.kernel.text.span import Span
+from pecia.kernel.text.window import WindowSize, window_around
+
+PARTS = (
+    *(
+        "# Head\n\n",
+        "## Two {#x}\n",
+        "A sentence. ",
+        "Another one! ",
+        "word ",
+        "\n\n",
+        "\n",
+        "- item\n",
+    ),
+    *(
+        "```\ncode\n```\n",
+        "|a|b|\n|-|-|\n|1|2|\n",
+        "Table 1: sums\n",
+        "x" * 60,
+        "Sales 1,200 3,400\n",
+    ),
+    *(
+        "Costs 5 6 7\n",
+        "|c|d|\n",
+        "e\u0301",
+        "。",
+        "> quoted\n",
+        "---\n",
+        "\t",
+        "\f",
+        "\r\n",
+        "Title\n===\n",
+    ),
+)
+SMALL = ChunkSize(small=20, low=70, high=100, table=150)
+
+texts = st.lists(st.sampled_from(PARTS), max_size=40).map("".join)
+raw_units = st.builds(
+    RawUnit, st.integers(1, 9), st.sampled_from(UnitKind), texts | st.just(""), st.just("label")
+)
+canonical_texts = st.lists(raw_units, max_size=5).map(canonical_text)
+markups = st.sampled_from(Markup)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.builds(RawUnit, st.just(1), st.just(UnitKind.PAGE), st.text()), max_size=4))
+def test_a_canonical_text_is_its_units_between_joints(units: list[RawUnit]) -> None:
+    made = canonical_text(units)
+    assert JOINT.join(it.span.of(made.text) for it in made.units) == made.text
+    assert unicodedata.is_normalized("NFC", made.text)
+    assert "\r" not in made.text
+    assert made.text.count("\f") == max(0, len(units) - 1)
+    assert made.sha256 == hashlib.sha256(made.text.encode()).hexdigest()
+    assert all(normalize(it.span.of(made.text)) == it.span.of(made.text) for it in made.units)
+
+
+@settings(max_examples=100, deadline=None)
+@given(canonical_texts, markups)
+def test_chunks_joined_are_the_text(made: CanonicalText, markup: Markup) -> None:
+    chunks = cut(made, markup)
+    assert "".join(it.text for it in chunks) == made.text
+    assert [it.text for it in chunks] == [made.text[it.start : it.end] for it in chunks]
+    assert [it.seq for it in chunks] == list(range(len(chunks)))
+    assert all(it.text for it in chunks)
+
+
+@settings(max_examples=100, deadline=None)
+@given(canonical_texts, markups)
+def test_no_chunk_holds_words_of_two_pages(made: CanonicalText, markup: Markup) -> None:
+    for chunk in cut(made, markup):
+        words = [it for it in made.units if common(chunk, it.span, made.text).strip()]
+        assert len(words) <= 1 or not any(it.is_locator for it in words)
+        if words:
+            assert chunk.unit == words[0] or not words[0].is_locator
+
+
+@settings(max_examples=100, deadline=None)
+@given(canonical_texts, markups)
+def test_chunks_are_bounded(made: CanonicalText, markup: Markup) -> None:
+    longest = SMALL.high + SMALL.table + SMALL.small
+    assert all(it.end - it.start <= longest for it in cut(made, markup))
+
+
+@settings(max_examples=100, deadline=None)
+@given(canonical_texts, markups, st.data())
+def test_a_window_is_a_bounded_slice_that_holds_its_hit(
+    made: CanonicalText, markup: Markup, data: st.DataObject
+) -> None:
+    chunks = cut(made, markup)
+    if not chunks:
+        return
+    hit = data.draw(st.sampled_from(chunks))
+    limit = data.draw(st.sampled_from([50, 200, 400]))
+    window = window_around(chunks, hit.seq, WindowSize(limit))
+    assert window.text == window.span.of(made.text)
+    assert len(window.text) <= limit
+    assert window.first_seq <= hit.seq <= window.last_seq
+    if len(hit.text) <= limit:
+        assert window.span.start <= hit.start
+        assert window.span.end >= hit.end
+    around = [it for it in chunks if abs(it.seq - hit.seq) <= 1]
+    whole = Span(around[0].start, around[-1].end)
+    assert window.truncated == (window.span != whole)
+
+
+@settings(max_examples=50, deadline=None)
+@given(texts, markups)
+def test_one_window_after_another_shows_every_character(text: str, markup: Markup) -> None:
+    chunks = chunk_text(ChunkSource(normalize(text), markup=markup), SMALL)
+    shown = [window_around(chunks, it.seq, WindowSize(10_000, reach=0)) for it in chunks]
+    assert "".join(it.text for it in shown) == normalize(text)
+
+
+def cut(made: CanonicalText, markup: Markup) -> list[Chunk]:
+    return chunk_text(ChunkSource(made.text, made.units, markup), SMALL)
+
+
+def common(chunk: Chunk, span: Span, text: str) -> str:
+    return text[max(chunk.start, span.start) : min(chunk.end, span.end)]

@@ -1,0 +1,114 @@
+"""After a move, every link that was alive leads to the same document, and nothing else changed."""
+
+from dataclasses import dataclass
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pecia.kernel.text.links import find_links
+from pecia.kernel.text.names import Names
+from pecia.kernel.text.rename import Moves, Rename, rewrite_links
+from pecia.kernel.text.resolve import CASCADE_RULES, WIKI_RULES, Found, LinkRules, resolve_link
+from pecia.kernel.text.span import Edit, apply_edits
+
+NAMES = (
+    *("a", "b", "d/a", "d/b", "d/e/a", "f/index", "f/f", "g h", "A", "v1.2", "x.js", "d/c#1", "é"),
+    *("m:n", "p(q", "r&amp;s", "100%", "d/t.md", "[u]"),
+)
+WRITTEN = (
+    *(
+        "[[a]]",
+        "[[b|x]]",
+        "[[d/a#h]]",
+        "[[e/a]]",
+        "[[f]]",
+        "[[g h]]",
+        "[[G-H]]",
+        "[[../a]]",
+        "[[Ttl]]",
+    ),
+    *("[x](a.md)", "[x](./b)", "[x](../a.md#h)", "[x](d/b.mdx?q=1)", "[x](<g h.md>)", "[x](g%20h)"),
+    *(
+        "[x](f/)",
+        "[x](e/a)",
+        "![x](p.png)",
+        "![[p.png]]",
+        "![[b]]",
+        "[r]",
+        "[x](/d/a)",
+        "[x](v1.2)",
+    ),
+    *(
+        "`[[a]]`",
+        "[x](none.md)",
+        "[[none]]",
+        "<http://a>",
+        "[x](#h)",
+        "[x](m:n)",
+        "text",
+        "[x](p%28q)",
+    ),
+    *("[x](x.js)", "[[x.js]]", "[[é]]", "[x](r%26amp;s)"),
+)
+DEFINITION = "\n\n[r]: d/b.md 'title'\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    texts: dict[str, str]
+    moves: Moves
+    rules: LinkRules
+
+    def names(self) -> Names:
+        return Names.of(self.texts, {"b": ["Ttl"], "d/a": ["a"]})
+
+
+@st.composite
+def spaces(draw: st.DrawFn) -> Space:
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=6, unique=True))
+    bodies = st.lists(st.sampled_from(WRITTEN), max_size=6).map(" ".join)
+    texts = {it: draw(bodies) + DEFINITION for it in names}
+    moved = draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
+    free = [it for it in NAMES if it not in names or it in moved]
+    places = draw(st.permutations(free))
+    rules = draw(st.sampled_from([WIKI_RULES, CASCADE_RULES]))
+    return Space(texts, Moves(dict(zip(moved, places, strict=False))), rules)
+
+
+@settings(max_examples=200, deadline=None)
+@given(spaces())
+def test_a_link_that_was_alive_leads_to_the_same_document(space: Space) -> None:
+    rename = Rename.of(space.moves, space.names(), space.rules)
+    for source, text in space.texts.items():
+        result = rewrite_links(text, source, rename)
+        before, after = find_links(text), find_links(result.text)
+        assert len(before) == len(after)
+        for old, new in zip(before, after, strict=True):
+            meant = resolve_link(old, source, rename.before, space.rules)
+            means = resolve_link(new, space.moves.of(source), rename.after, space.rules)
+            if isinstance(meant, Found) and old not in result.stranded:
+                assert isinstance(means, Found)
+                assert means.name == space.moves.of(meant.name)
+                assert means.anchor == meant.anchor
+
+
+@settings(max_examples=100, deadline=None)
+@given(spaces())
+def test_only_the_paths_inside_links_change(space: Space) -> None:
+    rename = Rename.of(space.moves, space.names(), space.rules)
+    for source, text in space.texts.items():
+        result = rewrite_links(text, source, rename)
+        assert paths_blanked(result.text) == paths_blanked(text)
+
+
+@settings(max_examples=100, deadline=None)
+@given(spaces())
+def test_a_link_to_what_stayed_from_what_stayed_is_left_alone(space: Space) -> None:
+    rename = Rename.of(Moves({}), space.names(), space.rules)
+    for source, text in space.texts.items():
+        assert rewrite_links(text, source, rename).text == text
+
+
+def paths_blanked(text: str) -> str:
+    spans = {it.target.path_span for it in find_links(text)}
+    return apply_edits(text, [Edit(it, "*") for it in spans])

@@ -1,0 +1,93 @@
+"""A server on a socket, with every MCP endpoint and the fixtures of the conformance suite."""
+
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import httpx
+import pytest
+
+from pecia.app.app import SETTINGS, App, open_app
+from pecia.app.corridor import NOBODY
+from pecia.doors.http.server import serving
+from pecia.doors.mcp.changes import Changes
+from pecia.doors.mcp.mount import mount_mcp
+from pecia.kernel.errors import Json
+from pecia.kernel.identity.caller import Caller
+from pecia.kernel.settings.load import load
+from pecia.kernel.store.cluster import Logins
+from tests.conftest import EVERY_SCOPE, VISIT, house_flags, no_fetch
+from tests.mcp.talk import Talk
+
+BIT = "/mcp/conformance"
+INSTANCE = "the-one-under-test"
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A Pecia that answers at `url`. Without a token its owner asks; `talk` is the owner's."""
+
+    app: App
+    url: str
+    talk: Talk
+    owner: Caller
+    changes: Changes
+
+    def other(self, token: str | None = None) -> Talk:
+        """Another client at the same server."""
+        return Talk(self.talk.http, token)
+
+    async def token(self, user: str, scopes: list[Json] = EVERY_SCOPE) -> str:
+        """A token of a user, who is made when there is none yet."""
+        names = await self.app.call(self.owner, "list_users", {}, VISIT)
+        if f'"{user}"' not in str(names.structured).replace("'", '"'):
+            await self.app.call(self.owner, "add_user", {"name": user}, VISIT)
+        asked: dict[str, Json] = {"label": "test", "user": user, "scopes": scopes}
+        made = await self.app.call(self.owner, "make_token", asked, VISIT)
+        assert isinstance(made.structured, dict)
+        return str(made.structured["token"])
+
+
+Serve: TypeAlias = Callable[..., AbstractAsyncContextManager[Served]]
+
+
+@pytest.fixture
+def serve(database: Logins, tmp_path: Path) -> Serve:
+    """Serves with the settings that the test names, beside those of every test."""
+
+    @asynccontextmanager
+    async def served(
+        environ: Mapping[str, str] | None = None, **flags: str
+    ) -> AsyncGenerator[Served]:
+        named = {name.replace("__", "."): value for name, value in flags.items()}
+        settings = load(
+            SETTINGS,
+            flags={**house_flags(database, tmp_path / "home"), "desk.conformance": "true"} | named,
+            environ=environ or {},
+            project_file=None,
+            user_file=None,
+        )
+        changes = Changes()
+        async with open_app(settings, fetch=no_fetch, report=lambda _: None) as app:
+            owner = await app.admit(None, VISIT) if settings.kernel.mode == "local" else None
+            async with (
+                serving(
+                    app,
+                    port=0,
+                    annexes=[lambda app, keeper: mount_mcp(app, keeper, changes)],
+                    instance=INSTANCE,
+                ) as address,
+                httpx.AsyncClient(base_url=address.url, timeout=20) as http,
+            ):
+                assert owner is None or isinstance(owner, Caller)
+                yield Served(app, address.url, Talk(http), owner or NOBODY, changes)
+
+    return served
+
+
+@pytest.fixture
+async def served(serve: Serve) -> AsyncGenerator[Served]:
+    async with serve() as found:
+        yield found
