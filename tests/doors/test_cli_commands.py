@@ -13,6 +13,8 @@ from pecia.doors.cli.lock import claimed
 from pecia.kernel.store.cluster import Cluster, Logins
 from tests.doors.shell import Shell, opened_shell
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def shell(database: Logins) -> Iterator[Shell]:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
@@ -44,7 +45,11 @@ async def test_a_child_dies_with_its_parent(tmp_path: Path, how: str) -> None:
     async with parent:
         child = await child_in(tmp_path)
         parent.kill()
-        await gone(child)
+        try:
+            await gone(child)
+        finally:
+            with suppress(psutil.NoSuchProcess):
+                child.kill()
 
 
 @pytest.mark.parametrize("how", ["child", "stubborn"])

@@ -44,8 +44,7 @@ UNION ALL SELECT 'folder_grant', ARRAY[tenant_id::text, source_id, prefix, '#' |
             FROM kernel.folder_grant
 UNION ALL SELECT 'file', ARRAY[tenant_id::text, source_id, key, size_bytes::text] FROM kernel.file
 UNION ALL SELECT 'acl', ARRAY[tenant_id::text, '@' || id] FROM kernel.acl
-UNION ALL SELECT 'audit', ARRAY[tenant_id::text, id::text, user_id::text, credential_id::text]
-            FROM kernel.audit
+UNION ALL SELECT 'audit', ARRAY[tenant_id::text, id::text] FROM kernel.audit
 UNION ALL SELECT 'secret', ARRAY[tenant_id::text, purpose, name, key_id] FROM kernel.secret
 UNION ALL SELECT 'quota', ARRAY[tenant_id::text, kind, most::text] FROM kernel.quota
 UNION ALL SELECT 'usage', ARRAY[tenant_id::text, kind, used::text] FROM kernel.usage WHERE used <> 0

@@ -13,7 +13,17 @@ import psycopg
 
 from pecia.kernel.store.queries import load_queries
 from tests.laws.facts import Tenant, Verb, Write
-from tests.laws.sql import Names, added, house_statement, put_jobs, quote, statement, sweep
+from tests.laws.oracle import Caller
+from tests.laws.sql import (
+    Names,
+    added,
+    calls_function,
+    house_statement,
+    put_jobs,
+    quote,
+    statement,
+    sweep,
+)
 from tests.laws.visible import TABLES, Rows
 from tests.laws.worlds import World
 
@@ -44,17 +54,33 @@ class Path(Protocol):
         """The tables that can be read this way."""
         ...
 
-    def can(self, ask: Ask) -> bool:
+    def can(self, write: Write, tenant: Tenant) -> bool:
         """Whether there is any way to ask for this here."""
+        ...
+
+    def names_tenant(self, write: Write) -> bool:
+        """Whether it could be asked for in another tenant than one's own."""
+        ...
+
+    def admits(self, who: Caller) -> bool:
+        """Whether this caller may read at all this way."""
+        ...
+
+    def reaches(self, who: Caller) -> bool:
+        """Whether this caller may write at all this way."""
         ...
 
     def read(self, names: Names, credential: str) -> dict[str, Rows] | None:
         """Every row shown, by table; None when the credential lets nobody in."""
         ...
 
-    def do(self, names: Names, credential: str, write: Write) -> str:
+    def do(self, names: Names, credential: str, write: Write, tenant: Tenant) -> str:
         """Do it for good. `done N` with the number of rows, or how it failed."""
         ...
+
+
+class UndoingPath(Path, Protocol):
+    """A way on which things can be tried without being done."""
 
     def attempt(self, names: Names, credential: str, asks: Sequence[Ask]) -> list[str]:
         """Do each one and undo it again. Says the same as `do`, for each."""
@@ -69,7 +95,16 @@ class SqlPath:
     def __init__(self, app: Connection) -> None:
         self._app = app
 
-    def can(self, ask: Ask) -> bool:
+    def can(self, write: Write, tenant: Tenant) -> bool:
+        return True
+
+    def names_tenant(self, write: Write) -> bool:
+        return not calls_function(write)
+
+    def admits(self, who: Caller) -> bool:
+        return True
+
+    def reaches(self, who: Caller) -> bool:
         return True
 
     def read(self, names: Names, credential: str) -> dict[str, Rows] | None:
@@ -88,7 +123,7 @@ class SqlPath:
         """As whoever has entered, or as nobody."""
         return names.tables(self._app.execute(SQL["seen"], prepare=True).fetchall())
 
-    def do(self, names: Names, credential: str, write: Write) -> str:
+    def do(self, names: Names, credential: str, write: Write, tenant: Tenant) -> str:
         return self._act(names, credential, [_asking_back(names, write)], keep=True)[0]
 
     def attempt(self, names: Names, credential: str, asks: Sequence[Ask]) -> list[str]:

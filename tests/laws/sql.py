@@ -4,14 +4,20 @@ Only names are translated here, such as `ana` to her id and back. No rights are 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from hashlib import sha256
 from typing import Any
 from uuid import UUID, uuid4, uuid5
 
+from pecia.kernel.identity import pat
 from tests.laws.facts import Tenant, Verb, Write
 from tests.laws.visible import TABLES, Row
 
 # Users and groups have the same id in every tenant: only the tenant tells them apart.
 SHARED = UUID("6d1d4b5e-0c4f-4d0c-9a52-5d0a3c1f0a11")
+
+
+# The tool that audit rows of worlds speak of.
+AUDITED_TOOL = "law.row"
 
 
 class Names:
@@ -87,6 +93,11 @@ class Names:
         return {table: frozenset(rows) for table, rows in found.items()}
 
 
+def bearer(names: Names, credential: str) -> str:
+    """The token behind a credential."""
+    return pat.encode(sha256(str(names.id(credential)).encode()).digest())
+
+
 def columns(names: Names, write: Write) -> dict[str, Any]:
     """The columns that say which row this is."""
     if write.table == "tenant":
@@ -136,7 +147,7 @@ def statement(names: Names, write: Write, *, ask_back: bool = False) -> str:
     return f"UPDATE {table} SET {changes} WHERE {where}"
 
 
-def names_no_tenant(write: Write) -> bool:
+def calls_function(write: Write) -> bool:
     """Whether the statement calls a function that works in the caller's own tenant."""
     return write.table == "principal" or bool({"granted", "purge"} & {*write.changes})
 
@@ -153,8 +164,8 @@ def house_statement(names: Names, write: Write) -> str:
         return f"SELECT kernel.regrant_file({', '.join(map(quote, of))})"
     if write.table == "jobs_visible":
         status = "cancelled" if write.changes["status"] == "cancelled" else "todo"
-        job = names.job(str(write.key))
-        return f"UPDATE jobs.procrastinate_jobs SET status = '{status}' WHERE id = {job}"
+        change = f"status = '{status}', abort_requested = false"
+        return f"UPDATE jobs.procrastinate_jobs SET {change} WHERE id = {names.job(str(write.key))}"
     return statement(names, write)
 
 
@@ -265,11 +276,12 @@ def _needed(names: Names, write: Write) -> dict[str, Any]:
         case "user_account":
             return {"name": write.key}
         case "credential":
-            return {"hash": Raw(f"sha256('{names.id(str(write.key))}')")}
+            digest = pat.check(bearer(names, str(write.key)))
+            return {"hash": Raw(f"'\\x{digest.hex()}'")}
         case "source":
             return {"protocol": "folder"}
         case "audit":
-            return {"at": Raw("now()"), "tool": "search", "door": "cli", "status": "ok"}
+            return {"at": Raw("now()"), "tool": AUDITED_TOOL, "door": "law", "status": "ok"}
         case "secret":
             return {"nonce": Raw("'n'"), "ciphertext": Raw("'c'")}
         case _:

@@ -48,7 +48,7 @@ def test_rights_hold_in_a_great_many_worlds(ground: Ground) -> None:
     for seed in range(FIRST, FIRST + WORLDS):
         try:
             ground.try_world(Random(seed), tally)
-        except AssertionError as error:
+        except (AssertionError, psycopg.Error) as error:
             error.add_note(f"in the world of seed {seed}")
             raise
     elapsed_s = time.monotonic() - begun

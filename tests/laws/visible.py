@@ -90,7 +90,7 @@ def _classes(who: Caller) -> Iterator[Row]:
 def _audits(who: Caller) -> Iterator[Row]:
     for key, it in who.tenant.audit.items():
         if is_private_to(who, it.user_id):
-            yield key, it.user_id or "", it.credential_id
+            yield (key,)
 
 
 def _secrets(who: Caller) -> Iterator[Row]:

@@ -82,8 +82,11 @@ class Notices:
         self._wake = _Wake(root, pace)
         self._broken = False
         paths = [str(self._root / folder) for folder in ({""} if self._whole else folders)]
-        # The last argument would pass over a full table of watches as well, in silence.
-        self._rust = rust.RustNotify(paths, False, False, 0, self._whole, False)
+        try:
+            # The last argument would pass over a full table of watches as well, in silence.
+            self._rust = rust.RustNotify(paths, False, False, 0, self._whole, False)
+        except rust.WatchfilesRustInternalError as error:
+            raise OSError(str(error)) from None
         # A thread of its own: the shared ones are few, and this one waits for ever.
         self._thread = anyio.CapacityLimiter(1)
 

@@ -4,7 +4,6 @@ Nothing is missed for good: the eye is open before the first scan, everything is
 whenever folders come or go, and once in a while for no reason. It never reads a file's content.
 """
 
-import logging
 import stat
 from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import aclosing
@@ -18,8 +17,9 @@ from anyio.to_thread import run_sync
 
 from pecia.adapters.notices import Identity, Notices, Pace, Rounds, Seen, identity_of
 from pecia.adapters.scan import Links, Selection, Snapshot, Stamp, scan
+from pecia.kernel.logs import Log
 
-log = logging.getLogger(__name__)
+_log = Log(__name__)
 
 
 class Kind(StrEnum):
@@ -123,9 +123,10 @@ class _Folder:
                 else:
                     eye.stop()
                     eye, seen = await self._open_eye(), None
+                event = await self._event(seen, doubtful=isinstance(eye, Rounds))
+                # Asked last: what was seen of a folder that has gone since is not to be believed.
                 if await run_sync(identity_of, self.root) != identity:
                     return
-                event = await self._event(seen, doubtful=isinstance(eye, Rounds))
                 if event is not None:
                     yield event
         finally:
@@ -182,5 +183,5 @@ class _Folder:
                 # A folder went between the scan and now.
                 folders = (await self._scan()).folders
             except OSError as error:
-                log.warning("no notices for %s, going round instead: %s", self.root, error)
+                _log.warning("watch.no_notices", folder=str(self.root), reason=str(error))
                 return Rounds(self.pace.fallback_s)

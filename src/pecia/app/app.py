@@ -15,6 +15,7 @@ import psycopg
 from pecia.app.corridor import Corridor, Visit
 from pecia.app.gate import Gate
 from pecia.app.owner import without_token
+from pecia.app.public import published
 from pecia.app.rooms import MIGRATIONS, SETTINGS, build_rooms
 from pecia.app.trust import verifier
 from pecia.kernel.errors import Json, PeciaError
@@ -155,14 +156,15 @@ def parts() -> list[Part]:
 async def _compose(settings: Settings, store: Store, ledger: Ledger, fetch: Fetch) -> App:
     kernel = settings.kernel
     keyring = await anyio.to_thread.run_sync(_keyring, home_of(kernel) / "keys.json")
-    limit = Limit(round(kernel.principal_rate_per_s * 1000), 1000, kernel.principal_burst)
+    rate = max(1, round(kernel.principal_rate_per_s * 1000))
+    limit = Limit(rate, 1000, kernel.principal_burst)
     owner = await without_token(store, kernel, pwd.getpwuid(os.getuid()).pw_name)
-    rooms = build_rooms(settings, store, ledger, keyring)
+    rooms = published(build_rooms(settings, store, ledger, keyring), kernel.public_rooms)
     return App(
         settings=settings,
         store=store,
         ledger=ledger,
-        gate=Gate(store, verifier(kernel, fetch), without_token=owner),
+        gate=Gate(store, verifier(kernel, rooms, fetch), without_token=owner),
         corridor=Corridor(ledger, RateLimiter(limit), kernel.request_timeout_s),
         rooms=rooms,
         keyring=keyring,

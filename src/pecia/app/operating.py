@@ -20,7 +20,7 @@ from pecia.kernel.store.transaction import Transaction
 async def open_operating(
     settings: KernelSettings, *, who: str, report: Callable[[str], None]
 ) -> AsyncGenerator["Operating"]:
-    """The database of these settings, up to date, for its operator. No room and no tenant is made."""
+    """The database of these settings, up to date, for its operator. Makes no room, no tenant."""
     async with AsyncExitStack() as stack:
         logins = await stack.enter_async_context(open_logins(settings, report))
         await migrate(logins.owner, parts())

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from pecia.app.app import App, home_of
 from pecia.app.operating import Operating
 from pecia.kernel.secrets import key_file
 from pecia.kernel.secrets.keyring import Keyring, Purpose
@@ -21,18 +20,17 @@ class Rotation:
 
 
 async def rotate_keys(
-    app: App, operating: Operating, purpose: Purpose, *, retire: bool
+    operating: Operating, path: Path, purpose: Purpose, *, retire: bool
 ) -> Rotation:
-    """Rotate one purpose. Nobody else may serve the home meanwhile.
+    """Rotate one purpose of the key file at `path`. Nobody else may serve the home meanwhile.
 
     The new key is in the file before anything is sealed under it. A run that finds secrets under
     older keys first brings those home, and makes no further key.
     """
-    path = home_of(app.settings.kernel) / "keys.json"
-    keyring = app.keyring
-    if not await has_old(app.store, keyring, purpose):
+    keyring = await anyio.to_thread.run_sync(key_file.load, path)
+    if not await has_old(operating.store, keyring, purpose):
         keyring = await anyio.to_thread.run_sync(_add_key, path, purpose)
-    resealed = await reseal(app.store, keyring, purpose)
+    resealed = await reseal(operating.store, keyring, purpose)
     if retire:
         keyring = await anyio.to_thread.run_sync(_retire, path, purpose)
     key_id = keyring.keys(purpose).current_id

@@ -1,5 +1,6 @@
 """Which issuers are believed, from the settings; and how their keys are fetched."""
 
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 import orjson
@@ -8,27 +9,27 @@ from pecia.kernel.errors import UpstreamError
 from pecia.kernel.identity.claims import ClaimNames
 from pecia.kernel.identity.issuer import Issuer
 from pecia.kernel.identity.oidc import Fetch, Verifier
+from pecia.kernel.room import Room
 from pecia.kernel.settings.kernel import KernelSettings
 
 DISCOVERY = "/.well-known/openid-configuration"
 
 
-def verifier(settings: KernelSettings, fetch: Fetch) -> Verifier | None:
+def verifier(settings: KernelSettings, rooms: Sequence[Room], fetch: Fetch) -> Verifier | None:
     """What checks access tokens; None where no issuer is configured."""
     if settings.oidc_issuer is None:
         return None
-    return Verifier([issuer(settings)], discovering(fetch))
+    return Verifier([issuer(settings, rooms)], discovering(fetch))
 
 
-def issuer(settings: KernelSettings) -> Issuer:
-    """The one configured issuer. Audiences default to this server's own resource URL."""
+def issuer(settings: KernelSettings, rooms: Sequence[Room]) -> Issuer:
+    """The one configured issuer. Audiences default to this server and each of its endpoints."""
     name = settings.oidc_issuer or ""
-    own = settings.resource_url or settings.public_url
     keys_file = settings.oidc_jwks_file
     keys_url = settings.oidc_jwks_url or name.rstrip("/") + DISCOVERY
     return Issuer(
         issuer=name,
-        audiences=settings.oidc_audience or ((str(own).rstrip("/"),) if own else ()),
+        audiences=settings.oidc_audience or _own_audiences(settings, rooms),
         jwks_url=None if keys_file else str(keys_url),
         jwks_file=keys_file,
         tenant=settings.oidc_tenant,
@@ -42,6 +43,14 @@ def issuer(settings: KernelSettings) -> Issuer:
             scopes=(settings.oidc_scope_claim, "scp", "roles"),
         ),
     )
+
+
+def _own_audiences(settings: KernelSettings, rooms: Sequence[Room]) -> tuple[str, ...]:
+    """What a client that follows our metadata asks a token for: the endpoint it talks to."""
+    own = str(settings.resource_url or settings.public_url or "").rstrip("/")
+    endpoints = ["/mcp", "/mcp/all", *(f"/mcp/{room.name}" for room in rooms)]
+    paths = ["", "/api/v1", "/api/mcp", *endpoints, *(f"{it}/readonly" for it in endpoints)]
+    return tuple(f"{own}{path}" for path in paths) if own else ()
 
 
 def discovering(fetch: Fetch) -> Fetch:

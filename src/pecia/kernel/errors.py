@@ -231,6 +231,8 @@ def every_error() -> Iterator[type[PeciaError]]:
     waiting = list(PeciaError.__subclasses__())
     while waiting:
         found = waiting.pop(0)
-        waiting = [*found.__subclasses__(), *waiting]
-        if not found.__subclasses__():
+        # A refinement made elsewhere keeps the code of its kind, and hides nothing.
+        kinds = [it for it in found.__subclasses__() if it.__module__ == __name__]
+        waiting = [*kinds, *waiting]
+        if not kinds:
             yield found

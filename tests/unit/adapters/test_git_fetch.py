@@ -33,11 +33,6 @@ SOMEBODY = pygit2.Signature("somebody", "s@example.com", 1_700_000_000, 0)
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def origin(tmp_path: Path) -> pygit2.Repository:
     repository = pygit2.init_repository(str(tmp_path / "origin"), bare=True, initial_head="main")
     commit(repository, b"first")

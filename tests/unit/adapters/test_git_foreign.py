@@ -15,11 +15,6 @@ SOMEBODY = pygit2.Signature("somebody", "s@example.com", 1_700_000_000, 0)
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 def foreign(tmp_path: Path) -> pygit2.Repository:
     return pygit2.init_repository(str(tmp_path / "foreign"), bare=True, initial_head="main")
 
@@ -47,7 +42,7 @@ async def test_links_submodules_and_odd_paths_are_refused_with_a_reason(
         (FileMode.TREE, b"..", inner),
         (FileMode.TREE, b".GIT", inner),
         (FileMode.BLOB, b"a.md", blob),
-        (FileMode.BLOB, b"caf\xe9.md", blob),
+        (FileMode.BLOB, b"x\xe9.md", blob),
         (FileMode.LINK, b"link.md", blob),
         (FileMode.BLOB_EXECUTABLE, b"run.sh", blob),
         (FileMode.COMMIT, b"sub", pygit2.Oid(hex="1" * 40)),
@@ -58,7 +53,7 @@ async def test_links_submodules_and_odd_paths_are_refused_with_a_reason(
     assert {path: reason.split()[-1] for path, reason in listing.refused.items()} == {
         "..": "..",
         ".GIT": ".git",
-        "caf?.md": "UTF-8",
+        "x?.md": "UTF-8",
         "link.md": "link",
         "sub": "submodule",
     }

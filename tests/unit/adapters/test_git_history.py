@@ -22,11 +22,6 @@ BO = Signature("bo", "bo@example.com", NOON)
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 async def history(tmp_path: Path) -> History:
     return await History.open(tmp_path / "history.git")
 

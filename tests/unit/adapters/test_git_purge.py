@@ -18,11 +18,6 @@ SECRET = b"the combination of the safe is 17-4-23\n"
 
 
 @pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-@pytest.fixture
 async def history(tmp_path: Path) -> History:
     return await History.open(tmp_path / "history.git")
 

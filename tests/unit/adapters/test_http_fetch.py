@@ -29,11 +29,6 @@ from tests.unit.adapters.loopback import (
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @asynccontextmanager
 async def fetching(answer: Answer) -> AsyncGenerator[tuple[Fetcher, Server]]:
     async with serving(answer) as server, Fetcher(Guard(server.trusting_loopback)) as web:
@@ -199,6 +194,7 @@ async def test_a_body_that_never_ends_is_refused_at_the_limit() -> None:
         ("deflate", zlib.compress(b"plain words", wbits=-15)),
         ("identity", b"plain words"),
     ],
+    ids=["two members", "zlib", "bare deflate", "plain"],
 )
 async def test_a_compressed_body_is_opened(encoding: str, body: bytes) -> None:
     async with fetching(page(body, f"Content-Encoding: {encoding}")) as (web, server):
@@ -208,6 +204,7 @@ async def test_a_compressed_body_is_opened(encoding: str, body: bytes) -> None:
 @pytest.mark.parametrize(
     ("encoding", "body"),
     [("br", b"x"), ("gzip, gzip", b"x"), ("gzip", b"not"), ("gzip", gzip.compress(b"cut")[:-4])],
+    ids=["unasked", "twice", "not gzip", "cut off"],
 )
 async def test_a_body_that_cannot_be_opened_is_an_upstream_error(
     encoding: str, body: bytes

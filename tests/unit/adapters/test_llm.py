@@ -42,11 +42,6 @@ class Talk(BaseModel):
     minutes: int
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 def model_of(provider: LoopbackProvider, name: str = "compatible") -> Model:
     return Model(provider.as_provider(name), guard=provider.guard)
 

@@ -27,11 +27,6 @@ QUICK = Pace(quiet_ms=10, most_ms=200, check_s=0.05)
 POLLING = Pace(poll_s=0.05, check_s=0.05)
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 @pytest.fixture(params=[QUICK, POLLING], ids=["notices", "polling"])
 def pace(request: pytest.FixtureRequest) -> Pace:
     return request.param
@@ -222,7 +217,7 @@ async def test_a_folder_that_is_not_there_yet_is_waited_for(tmp_path: Path, pace
 
 async def test_a_name_that_is_not_utf8_does_not_blind_the_watcher(tmp_path: Path) -> None:
     async with watching(tmp_path) as events:
-        (tmp_path / b"caf\xe9".decode(errors="surrogateescape")).touch()
+        (tmp_path / b"x\xe9".decode(errors="surrogateescape")).touch()
         (tmp_path / "a.md").write_text("a")
         assert await seen_until(events, "a.md") == {"a.md": Kind.ADDED}
         (tmp_path / "b.md").write_text("b")

@@ -48,12 +48,12 @@ def shape_by_schema(
     name: str, schema: Mapping[str, Any], *, description: str = ""
 ) -> Shape[dict[str, Json]]:
     """The form of a JSON schema for an object; the value is that object."""
-    # The stubs of jsonschema leave the type of what it checks open.
-    validate = cast("Callable[[Json], None]", Draft202012Validator(schema).validate)  # pyright: ignore[reportUnknownMemberType]
+    validator = Draft202012Validator(schema)
 
     def check(answer: Json) -> dict[str, Json]:
         try:
-            validate(answer)
+            # The stubs leave open the type of what is checked.
+            validator.validate(answer)  # pyright: ignore[reportUnknownMemberType]
         except SchemaMisfit as problem:
             raise Misfit(f"{problem.json_path}: does not fit {problem.validator!r}") from None
         if not isinstance(answer, dict):

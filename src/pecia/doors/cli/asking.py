@@ -1,13 +1,13 @@
 """One tool run from a shell: words in, the tool's answer out. The same for every command."""
 
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pecia.doors.cli.arguments import arguments, json_object
 from pecia.doors.cli.configured import settled
 from pecia.doors.cli.describe import tool_document, tool_help
-from pecia.doors.cli.reach import ToolFacts, described, found_tool, is_tool, reached
+from pecia.doors.cli.reach import ToolFacts, callable_tools, found_tool, is_tool, reached
 from pecia.doors.cli.render import show
 from pecia.doors.cli.terminal import Misuse, Terminal
 from pecia.kernel.errors import BadArgument, Json, MissingField
@@ -21,7 +21,6 @@ class Ask:
     command: str
     positional: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
-    fixed: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +36,16 @@ def run_tool(terminal: Terminal, ask: Ask, words: Sequence[str]) -> None:
     """Call the tool and show what it gave; or show what it takes."""
     split = split_words(words)
     settings = settled(terminal)
-    known = described(settings)
+    known = callable_tools(settings)
     if split.wants_help:
         _show_help(terminal, ask, found_tool(known, ask.tool))
         return
     # What is typed wrongly is told before anything is opened. Tools of upstream servers are known
     # only to an App that is open.
-    taken = _taken(found_tool(known, ask.tool), ask, split) if is_tool(known, ask.tool) else None
+    ready = _ready(known, ask, split) if is_tool(known, ask.tool) else None
     with reached(terminal, settings) as tools:
-        tool = found_tool(tools.listing(), ask.tool)
-        answer = tools.call(tool, _taken(tool, ask, split) if taken is None else taken)
+        tool, taken = ready or _ready(tools.listing(), ask, split)
+        answer = tools.call(tool, taken)
     terminal.give(answer, lambda it: show(it, answer, columns=ask.columns))
 
 
@@ -78,10 +77,12 @@ def split_words(words: Sequence[str]) -> Words:
     return Words(tuple(rest), document)
 
 
-def _taken(tool: ToolFacts, ask: Ask, words: Words) -> dict[str, Json]:
+def _ready(tools: Sequence[ToolFacts], ask: Ask, words: Words) -> tuple[ToolFacts, dict[str, Json]]:
+    """The tool, and the arguments that the words mean to it."""
+    tool = found_tool(tools, ask.tool)
     try:
-        given = {**ask.fixed, **_document(words.document)}
-        return arguments(words.rest, tool.schema, positional=ask.positional, given=given)
+        given = _document(words.document)
+        return tool, arguments(words.rest, tool.schema, positional=ask.positional, given=given)
     except BadArgument as error:
         raise Misuse(error, hint=f"{ask.command} --help") from None
 

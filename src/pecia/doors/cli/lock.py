@@ -10,8 +10,10 @@ import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 from pecia.kernel.errors import Conflict, Json
 
@@ -59,9 +61,13 @@ def read_lock(path: Path) -> ServerLock | None:
         return None
     facts = cast(dict[str, Any], found)
     try:
-        return ServerLock(**{it.name: facts[it.name] for it in fields(ServerLock)})
+        lock = ServerLock(**{it.name: facts[it.name] for it in fields(ServerLock)})
     except KeyError:
         return None
+    # A folder may have been cloned, lock and all: it may point to this machine and no other, since
+    # tokens and keys are sent to where it points.
+    is_of_folder = path.parent.name == PROJECT_FOLDER
+    return None if is_of_folder and not _is_here(lock.url) else lock
 
 
 def write_lock(path: Path, lock: ServerLock) -> None:
@@ -119,6 +125,16 @@ def is_claimed(home: Path) -> bool:
         return not _take(handle)
     finally:
         os.close(handle)
+
+
+def _is_here(url: object) -> bool:
+    host = urlsplit(url).hostname if isinstance(url, str) else None
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host or "").is_loopback
+    except ValueError:
+        return False
 
 
 def _take(handle: int) -> bool:

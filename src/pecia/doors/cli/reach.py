@@ -88,8 +88,14 @@ def described(settings: "Settings") -> list[ToolFacts]:
     """
     if found := running(settings.kernel.home):
         return ServedTools(Server(found.lock.url, token())).listing()
-    with TemporaryDirectory(prefix="pecia-") as folder:
-        return _built(settings, Path(folder))
+    return _built(settings)
+
+
+def callable_tools(settings: "Settings") -> list[ToolFacts]:
+    """The same, and those that a server does not show this caller: its refusal says why not."""
+    listed = described(settings)
+    names = {it.full_name for it in listed}
+    return [*listed, *(it for it in _built(settings) if it.full_name not in names)]
 
 
 def is_tool(tools: Sequence[ToolFacts], name: str) -> bool:
@@ -176,7 +182,7 @@ def facts_of(tools: "Iterable[AnyTool]") -> list[ToolFacts]:
     ]
 
 
-def _built(settings: "Settings", folder: Path) -> list[ToolFacts]:
+def _built(settings: "Settings") -> list[ToolFacts]:
     from pecia.app.rooms import build_rooms
     from pecia.kernel.secrets.keyring import Keyring
     from pecia.kernel.store.audit import Ledger
@@ -184,5 +190,6 @@ def _built(settings: "Settings", folder: Path) -> list[ToolFacts]:
     from pecia.kernel.store.store import Store
 
     store = Store(Logins("", "", ""))
-    rooms = build_rooms(settings, store, Ledger(store, folder), Keyring.fresh())
-    return facts_of(tool for room in rooms for tool in room.tools)
+    with TemporaryDirectory(prefix="pecia-") as folder:
+        rooms = build_rooms(settings, store, Ledger(store, Path(folder)), Keyring.fresh())
+        return facts_of(tool for room in rooms for tool in room.tools)

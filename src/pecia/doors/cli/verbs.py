@@ -1,14 +1,13 @@
 """Commands that are a tool under a shorter name: a table, and the Typer groups made from it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import typer
 
 from pecia.doors.cli.asking import Ask, run_tool
 from pecia.doors.cli.call import RAW
 from pecia.doors.cli.terminal import terminal_of
-from pecia.kernel.errors import Json
 
 GROUPS: Mapping[str, str] = {
     "token": "Personal access tokens of your tenant.",
@@ -29,7 +28,6 @@ class Verb:
     help: str
     positional: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
-    fixed: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
 
 VERBS: tuple[Verb, ...] = (
@@ -85,7 +83,7 @@ def add_to(app: typer.Typer) -> Mapping[str, typer.Typer]:
 
 
 def _made(verb: Verb):
-    ask = Ask(verb.tool, f"pecia {verb.words}", verb.positional, verb.columns, verb.fixed)
+    ask = Ask(verb.tool, f"pecia {verb.words}", verb.positional, verb.columns)
 
     def run(ctx: typer.Context) -> None:
         run_tool(terminal_of(ctx), ask, ctx.args)

@@ -25,7 +25,7 @@ class Pauses:
     first_s: float = 0.5
     longest_s: float = 30.0
     steady_s: float = 60.0
-    grace_s: float = 15.0
+    grace_s: float = 20.0
 
 
 def worker_command(executable: str) -> list[str]:

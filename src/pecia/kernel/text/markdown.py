@@ -12,7 +12,7 @@ from enum import Enum, StrEnum
 from pecia.kernel.text import markdown_lines as lines
 from pecia.kernel.text.span import Span, split_lines
 
-MAX_DEPTH = 64
+MAX_DEPTH = 32
 
 
 class BlockKind(StrEnum):
@@ -123,6 +123,8 @@ class _Scanner:
         if "\t" in row:
             # Columns decide the structure, and only whole lines leave this class.
             row = row.expandtabs(4)
+        if not row and self._after_blank():
+            return
         line = _Line(row, at, 0)
         if self.containers:
             self._enter(line)
@@ -133,6 +135,15 @@ class _Scanner:
             self._text(line)
             return
         self._read(line)
+
+    def _after_blank(self) -> bool:
+        """Whether a blank line came before, so that another one changes nothing."""
+        return (
+            self.leaf is _Leaf.NONE
+            and bool(self.starts)
+            and self.starts[-1].kind is BlockKind.BLANK
+            and min(self.containers, default=1) > _QUOTE
+        )
 
     def _enter(self, line: _Line) -> None:
         """Move past the marks of the open containers; leave those that the line has left."""

@@ -14,7 +14,7 @@ def name_slug(text: str) -> str:
     """Letters and digits without their accents, in lower case, joined by single hyphens."""
     if not text.isascii():
         decomposed = unicodedata.normalize("NFKD", text)
-        text = "".join(it for it in decomposed if not unicodedata.combining(it))
+        text = unicodedata.normalize("NFC", "".join(it for it in decomposed if not _is_mark(it)))
     return _NOT_WORD.sub("-", text.lower()).strip("-")
 
 
@@ -35,7 +35,11 @@ class Numbering:
 
 
 def _is_word(char: str) -> bool:
-    return char.isalnum() or unicodedata.category(char).startswith("M")
+    return char.isalnum() or _is_mark(char)
+
+
+def _is_mark(char: str) -> bool:
+    return unicodedata.category(char).startswith("M")
 
 
 _NOT_WORD = re.compile(r"[\W_]+")

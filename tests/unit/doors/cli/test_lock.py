@@ -48,6 +48,16 @@ def test_the_lock_of_a_folder_is_kept_out_of_git(tmp_path: Path) -> None:
     assert "server.lock" in (tmp_path / ".pecia" / ".gitignore").read_text().splitlines()
 
 
+@pytest.mark.parametrize("url", ["http://203.0.113.9:80", "http://127.0.0.1@evil.example", 7])
+def test_a_folder_that_was_cloned_with_its_lock_points_to_no_other_machine(
+    tmp_path: Path, url: object
+) -> None:
+    write_folder_lock(tmp_path, LOCK)
+    told = {**LOCK.as_json(), "url": url}
+    folder_lock(tmp_path).write_text(json.dumps(told))
+    assert read_lock(folder_lock(tmp_path)) is None
+
+
 def test_a_gitignore_that_is_there_stays_as_it_is(tmp_path: Path) -> None:
     (tmp_path / ".pecia").mkdir()
     (tmp_path / ".pecia" / ".gitignore").write_text("mine\n")
