@@ -156,7 +156,7 @@ def _tool(names: Names, write: Write, tenant: Tenant) -> Tool | None:
     """The tool that does this write; None when there is none."""
     match write.table:
         case "user_account" | "user_principal":
-            return None
+            return _set_user(write)
         case "user_group" | "group_member":
             return _set_group(write, tenant)
         case "source":
