@@ -3,7 +3,7 @@
 import json
 import shutil
 import tempfile
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
 
 import pytest
@@ -15,14 +15,24 @@ pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(180)]
 
 
 @pytest.fixture
-async def project() -> AsyncGenerator[Path]:
-    """A folder that Pecia knows, with a home beside it that the database's user may enter."""
+def place() -> Generator[Path]:
+    """A folder that the user of the database may enter, with a project in it."""
     folder = Path(tempfile.mkdtemp(prefix="pecia-shim-"))
     folder.chmod(0o711)
-    (folder / ".pecia").mkdir()
+    (folder / "project" / ".pecia").mkdir(parents=True)
     yield folder
-    await pecia("stop", cwd=folder)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+async def project(place: Path) -> AsyncGenerator[Path]:
+    """The project; a server that was started for it is stopped in the end."""
+    yield place / "project"
+    await pecia("stop", cwd=place / "project", env=around(place))
+
+
+def around(place: Path) -> dict[str, str]:
+    return {"HOME": str(place), "PECIA_HOME": str(place / "home"), "PECIA_PORT": "0"}
 
 
 @pytest.mark.requirement(
@@ -34,7 +44,7 @@ async def project() -> AsyncGenerator[Path]:
 async def test_the_first_call_of_an_editor_is_answered_and_the_server_stays(project: Path) -> None:
     gone = ServerLock("http://127.0.0.1:9", 9, 999_999, "0", "", "nobody", "2026-01-01")
     write_folder_lock(project, gone)
-    free = {"PECIA_PORT": "0"}
+    free = around(project.parent)
     call = {
         "jsonrpc": "2.0",
         "id": 3,

@@ -54,10 +54,10 @@ REQUIREMENTS: dict[str, Requirement] = {
         12, "`pecia mcp` finds the port of the running server in `.pecia/server.lock`.", LOCK
     ),
     "wiki.spawn.absent_lock": Requirement(
-        12, "With no lock file, `pecia mcp` starts a server as a process of its own.", SPAWN
+        12, "With no lock file, `pecia mcp` starts a server as a process of its own."
     ),
     "wiki.spawn.stale_lock": Requirement(
-        12, "A lock whose owner is dead counts as absent: a new server is started.", SPAWN
+        12, "A lock whose owner is dead counts as absent: a new server is started."
     ),
     "wiki.spawn.five_second_deadline": Requirement(
         12, "The shim gives up when the lock shows no port above 0 within 5 s.", SPAWN
@@ -78,10 +78,10 @@ REQUIREMENTS: dict[str, Requirement] = {
         20, "Frames sent before the port is known are forwarded once it is, in order.", SPAWN
     ),
     "wiki.spawn.first_call_answers": Requirement(
-        22, "With nothing running, the first tool call of an editor is answered.", SPAWN
+        22, "With nothing running, the first tool call of an editor is answered."
     ),
     "wiki.spawn.server_outlives_shim": Requirement(
-        23, "Closing the shim that started the server leaves other editors' calls working.", SPAWN
+        23, "Closing the shim that started the server leaves other editors' calls working."
     ),
     "wiki.spawn.failure_shows_stderr": Requirement(
         24, "A failed start answers the editor with the captured text, such as EADDRINUSE.", SPAWN

@@ -44,3 +44,29 @@ async def test_the_sweep_drops_what_is_old_and_keeps_the_rest(ground: Ground) ->
         None,
     }
     assert len(left) == 3
+
+
+SIGN_IN = """
+INSERT INTO kernel.credential (tenant_id, kind, user_id, hash, scopes, label, expires_at)
+VALUES (%(tenant_id)s, %(kind)s, %(user_id)s, sha256(%(label)s::bytea), '{}', %(label)s,
+        now() - make_interval(hours => %(hours)s))
+"""
+
+
+async def test_the_sweep_drops_sign_ins_that_are_over_and_no_token_of_ours(ground: Ground) -> None:
+    for kind, hours in (("oidc", 25), ("oidc", 1), ("pat", 25)):
+        await ground.run(
+            SIGN_IN,
+            tenant_id=ground.bo.tenant_id,
+            user_id=ground.bo.user_id,
+            kind=kind,
+            hours=hours,
+            label=f"{kind} {hours}",
+        )
+    job = sweep(jobs_days=14, audit_days=365)
+    async with ground.store.system() as tx:
+        await defer_as_system(tx, job, NoArguments(), tenant_id=None)
+    await run_until_idle(ground.store, [job])
+    async with ground.store.system() as tx:
+        left = await tx.all("SELECT label FROM kernel.credential WHERE label ~ '^(oidc|pat) '")
+    assert {it["label"] for it in left} == {"oidc 1", "pat 25"}

@@ -7,6 +7,9 @@ from pecia.kernel.jobs.job import Job, NoArguments
 
 BATCH = 1000
 
+# An issuer's tokens live an hour; each leaves a row that nobody needs once it is over.
+SIGN_INS_DAYS = 1
+
 
 def sweep(*, jobs_days: int, audit_days: int) -> Job:
     """The hourly job that drops what is older than it must be kept."""
@@ -14,6 +17,7 @@ def sweep(*, jobs_days: int, audit_days: int) -> Job:
     async def run(call: JobCall, _: NoArguments) -> None:
         dropped = await _drop(call, SQL["drop_old_jobs"], jobs_days)
         dropped += await _drop(call, SQL["drop_old_audit"], audit_days)
+        dropped += await _drop(call, SQL["drop_old_sign_ins"], SIGN_INS_DAYS)
         await call.progress(dropped, dropped, "rows dropped")
 
     return Job("house", "sweep", run, NoArguments, key=lambda _: "", schedule="23 * * * *")

@@ -94,3 +94,8 @@ DELETE FROM kernel.audit WHERE id IN (
     SELECT a.id FROM kernel.audit a
      WHERE a.tenant_id IS NULL AND a.at < now() - make_interval(days => %(days)s)
     LIMIT %(most)s);
+
+-- name: drop_old_sign_ins
+DELETE FROM kernel.credential WHERE id IN (
+    SELECT id FROM kernel.credential
+     WHERE kind = 'oidc' AND expires_at < now() - make_interval(days => %(days)s) LIMIT %(most)s);
