@@ -15,7 +15,6 @@ from tests.laws.visible import TABLES, Row
 # Users and groups have the same id in every tenant: only the tenant tells them apart.
 SHARED = UUID("6d1d4b5e-0c4f-4d0c-9a52-5d0a3c1f0a11")
 
-
 # The tool that audit rows of worlds speak of.
 AUDITED_TOOL = "law.row"
 
@@ -54,9 +53,6 @@ class Names:
 
     def principal(self, tenant: str, name: str) -> int:
         return self._principals[tenant, name]
-
-    def knows_principal(self, tenant: str, name: str) -> bool:
-        return (tenant, name) in self._principals
 
     def id(self, name: str | None) -> str | None:
         """The id of a user, a group, a credential or an audit row."""

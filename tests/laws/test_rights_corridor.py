@@ -4,12 +4,14 @@ The meaning of rights is in oracle.py, the way in is in corridor.py.
 """
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from random import Random
 
 import pytest
 from anyio.from_thread import start_blocking_portal
 
+from bench import result
 from pecia.app.app import SETTINGS, open_app
 from pecia.kernel.settings.load import load
 from pecia.kernel.store.cluster import Logins
@@ -47,3 +49,5 @@ def test_rights_hold_through_the_corridor(database: Logins, corridor: CorridorPa
         for seed in range(FIRST, FIRST + WORLDS // SHARE):
             live_through_world(Random(seed), house, corridor, tally)
     assert tally.rows
+    if SOAK:
+        result.write("soak-rights-corridor", {**asdict(tally), "first_seed": FIRST})

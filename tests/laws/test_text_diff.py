@@ -9,6 +9,7 @@ from pecia.kernel.text.align import align
 from pecia.kernel.text.diff import (
     Change,
     DiffPiece,
+    UnifiedStyle,
     diff_edits,
     diff_lines,
     diff_rows,
@@ -36,6 +37,14 @@ def test_what_is_aligned_is_equal_and_in_order(old: list[int], new: list[int]) -
 
 
 @settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(0, 2), max_size=12), st.integers(0, 12), st.integers(0, 3))
+def test_one_item_more_leaves_all_others_aligned(old: list[int], at: int, item: int) -> None:
+    new = [*old[:at], item, *old[at:]]
+    assert sum(it.size for it in align(old, new)) == len(old)
+    assert sum(it.size for it in align(new, old)) == len(old)
+
+
+@settings(max_examples=100, deadline=None)
 @given(texts, texts)
 def test_pieces_hold_both_texts(old: str, new: str) -> None:
     lines = diff_lines(old, new)
@@ -52,9 +61,9 @@ def test_edits_turn_the_old_text_into_the_new_one(old: str, new: str) -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(texts, texts)
-def test_a_unified_diff_can_be_applied(old: str, new: str) -> None:
-    assert applied(old, unified_diff(old, new)) == new
+@given(texts, texts, st.integers(0, 3))
+def test_a_unified_diff_can_be_applied(old: str, new: str, context: int) -> None:
+    assert applied(old, unified_diff(old, new, UnifiedStyle(context=context))) == new
 
 
 @settings(max_examples=100, deadline=None)

@@ -21,6 +21,8 @@ from pecia.app.trust import verifier
 from pecia.kernel.errors import Json, PeciaError
 from pecia.kernel.identity.caller import Caller, Operator
 from pecia.kernel.identity.oidc import Fetch
+from pecia.kernel.jobs import Job
+from pecia.kernel.jobs.house import sweep
 from pecia.kernel.limits import Limit, RateLimiter
 from pecia.kernel.logs import Log
 from pecia.kernel.room import Room
@@ -31,7 +33,7 @@ from pecia.kernel.settings.load import Settings
 from pecia.kernel.store.audit import Ledger
 from pecia.kernel.store.cluster import Logins, Options, open_cluster
 from pecia.kernel.store.migrate import KERNEL, Part, migrate
-from pecia.kernel.store.store import Store
+from pecia.kernel.store.store import PoolSize, Store
 from pecia.kernel.tool.model import AnyTool, Result
 from pecia.kernel.tool.view import View, combined
 
@@ -60,6 +62,13 @@ class App:
     @property
     def tools(self) -> tuple[AnyTool, ...]:
         return tuple(tool for room in self.rooms for tool in room.tools)
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """What workers run: the rooms' jobs and the house's own."""
+        kernel = self.settings.kernel
+        tidy = sweep(jobs_days=kernel.retention_jobs_days, audit_days=kernel.retention_audit_days)
+        return (tidy, *(job for room in self.rooms for job in room.jobs))
 
     async def admit(self, bearer: str | None, visit: Visit) -> Caller | Operator:
         """Who asks; a denial is written down."""
@@ -135,10 +144,13 @@ async def open_app(
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(open_database(kernel, report))
         await migrate(database.logins.owner, parts())
+        least, wait_s = kernel.pool_min_size, kernel.pool_timeout_s
         store = Store(
             database.logins,
-            app_connections=kernel.pool_max_size,
-            system_connections=kernel.system_pool_max_size,
+            app=PoolSize(least, kernel.pool_max_size, wait_s),
+            system=PoolSize(
+                min(least, kernel.system_pool_max_size), kernel.system_pool_max_size, wait_s
+            ),
         )
         await store.open()
         stack.push_async_callback(store.close)

@@ -24,7 +24,7 @@ async def open_operating(
     async with AsyncExitStack() as stack:
         logins = await stack.enter_async_context(open_logins(settings, report))
         await migrate(logins.owner, parts())
-        store = Store(logins, app_connections=1, system_connections=2)
+        store = Store(logins, app=PoolSize(most=1), system=PoolSize(most=2))
         await store.open()
         stack.push_async_callback(store.close)
         ledger = Ledger(store, home_of(settings) / "spool")

@@ -48,8 +48,8 @@ async def test_the_sweep_drops_what_is_old_and_keeps_the_rest(ground: Ground) ->
 
 SIGN_IN = """
 INSERT INTO kernel.credential (tenant_id, kind, user_id, hash, scopes, label, expires_at)
-VALUES (%(tenant_id)s, %(kind)s, %(user_id)s, sha256(%(label)s::bytea), '{}', %(label)s,
-        now() - make_interval(hours => %(hours)s))
+VALUES (%(tenant_id)s, %(kind)s, %(user_id)s, sha256(convert_to(%(label)s, 'UTF8')), '{}',
+        %(label)s, now() - make_interval(hours => %(hours)s))
 """
 
 

@@ -88,7 +88,8 @@ def start_apart(terminal: Terminal, settings: "Settings", folder: Path) -> None:
 def join(terminal: Terminal, settings: "Settings", found: Running, folder: Path) -> None:
     """Add the folder to a server that runs, and leave a lock there that points to it."""
     tell_version(terminal, found)
-    if settings.provenance["port"].layer == "flag" and settings.kernel.port != found.lock.port:
+    is_asked = settings.provenance["port"].layer == "flag"
+    if is_asked and settings.kernel.port not in (0, found.lock.port):
         terminal.say(f"a server runs already at {found.lock.url}: --port has no effect")
     space: Json = Server(found.lock.url).call(ADD_SPACE, {"folder": str(folder)})
     write_folder_lock(folder, found.lock)

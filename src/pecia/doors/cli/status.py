@@ -91,10 +91,10 @@ async def _database(kernel: "KernelSettings") -> dict[str, Json]:
 async def _queue(kernel: "KernelSettings") -> dict[str, Json]:
     from pecia.app.app import open_logins
     from pecia.app.condition import queue_condition
-    from pecia.kernel.store.store import Store
+    from pecia.kernel.store.store import PoolSize, Store
 
     async with open_logins(kernel, lambda _: None) as logins:
-        store = Store(logins, app_connections=1, system_connections=1)
+        store = Store(logins, app=PoolSize(most=1), system=PoolSize(most=1))
         await store.open()
         try:
             found = asdict(await queue_condition(store))

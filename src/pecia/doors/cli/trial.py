@@ -17,7 +17,7 @@ from pecia.kernel.settings.load import Settings
 from pecia.kernel.store.audit import Ledger
 from pecia.kernel.store.cluster import Logins
 from pecia.kernel.store.migrate import migrate
-from pecia.kernel.store.store import Store
+from pecia.kernel.store.store import PoolSize, Store
 from pecia.kernel.tool.view import combined
 
 
@@ -69,7 +69,7 @@ async def _worker(settings: Settings, store: Store) -> Finding:
 
 @asynccontextmanager
 async def _store(logins: Logins) -> AsyncGenerator[Store]:
-    store = Store(logins, app_connections=2, system_connections=2)
+    store = Store(logins, app=PoolSize(most=2), system=PoolSize(most=2))
     await store.open()
     try:
         yield store

@@ -55,6 +55,5 @@ async def _work(terminal: Terminal, settings: "Settings") -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(stop_on_signal, stop)
         async with open_app(settings, fetch=fetching(kernel), report=terminal.say) as app:
-            jobs = [job for room in app.rooms for job in room.jobs]
-            await run_worker(app.store, jobs, stop=stop, concurrency=kernel.worker_concurrency)
+            await run_worker(app.store, app.jobs, stop=stop, concurrency=kernel.worker_concurrency)
         tasks.cancel_scope.cancel()

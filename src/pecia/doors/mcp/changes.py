@@ -1,5 +1,4 @@
-"""Who wants to hear that something changed, in either era, and telling them. One tenant's changes
-reach no other."""
+"""Who wants to hear that something changed, in either era. No tenant hears of another's changes."""
 
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -23,7 +22,9 @@ from mcp_types import (
     UnsubscribeRequestParams,
 )
 
+from pecia.doors.mcp.errors import rpc_error
 from pecia.doors.mcp.standing import Context, connection_of, standing_of
+from pecia.kernel.errors import QuotaExceeded
 from pecia.kernel.identity.caller import Operator
 
 MOST_URIS = 1_000
@@ -83,8 +84,12 @@ class Changes:
     async def subscribe(self, ctx: Context, params: SubscribeRequestParams) -> EmptyResult:
         await self.join(ctx)
         uris = self._of(ctx).sessions[connection_of(ctx)][1]
-        if len(uris) < MOST_URIS:
-            uris.add(str(params.uri))
+        if len(uris) >= MOST_URIS:
+            full = QuotaExceeded(
+                f"{MOST_URIS} subscriptions a session", quota="subscriptions", limit=MOST_URIS
+            )
+            raise rpc_error(full, modern=False)
+        uris.add(str(params.uri))
         return EmptyResult()
 
     async def unsubscribe(self, ctx: Context, params: UnsubscribeRequestParams) -> EmptyResult:

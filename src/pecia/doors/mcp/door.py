@@ -20,6 +20,7 @@ from starlette.types import Receive, Scope, Send
 from pecia.doors.http.arrival import arrival_of
 from pecia.doors.http.errors import Refused
 from pecia.doors.http.visit import Doorkeeper
+from pecia.doors.mcp.admission import Admission
 from pecia.doors.mcp.carrier import (
     OPEN,
     STREAM,
@@ -29,7 +30,6 @@ from pecia.doors.mcp.carrier import (
     check_content_type,
     refusal,
     replayed,
-    user_of,
 )
 from pecia.doors.mcp.endpoints import Endpoint
 from pecia.doors.mcp.era import BATCHES, speaks_modern
@@ -38,10 +38,8 @@ from pecia.doors.mcp.exchange import Exchange, answer, respond
 from pecia.doors.mcp.frame import Message, id_of, is_request, message, parsed
 from pecia.doors.mcp.listing import Listings
 from pecia.doors.mcp.mirror import mirrored
-from pecia.doors.mcp.narrowing import narrowing
 from pecia.doors.mcp.server import Parts, make_server
-from pecia.doors.mcp.session import session_settings
-from pecia.doors.mcp.standing import Standing, put
+from pecia.doors.mcp.standing import Standing
 from pecia.kernel.errors import (
     AuthRequired,
     Forbidden,
@@ -65,7 +63,7 @@ class Door:
     def __init__(self, endpoint: Endpoint, parts: Parts, keeper: Doorkeeper) -> None:
         self.endpoint = endpoint
         self._parts = parts
-        self._keeper = keeper
+        self._admission = Admission(endpoint, parts, keeper)
         self._listings = Listings(endpoint)
         self.server = make_server(endpoint, parts, self._listings)
         limit = parts.app.settings.kernel.body_limit_bytes
@@ -95,9 +93,7 @@ class Door:
     async def _serve(self, request: Request, send: Send, asked: "_Asked") -> None:
         asked.modern = speaks_modern(request.headers.get(VERSION), None)
         self._check_method(request, modern=asked.modern)
-        here = await self._stand(request)
-        put(request.scope, here)
-        request.scope["user"] = user_of(here)
+        here = await self._admission.admit(request)
         if request.method != "POST":
             self._require_session(request)
             await self._streaming.asgi_app(request.scope, request.receive, send)
@@ -113,12 +109,6 @@ class Door:
         await self._require_scope(here, found)
         _note(request, found)
         await self._answer(request, here, found, body, send)
-
-    async def _stand(self, request: Request) -> Standing:
-        visit = self._keeper.visit(request, "mcp")
-        who = await self._keeper.admit(request, visit, scope="pecia.search")
-        offer = self._parts.offers.of(self.endpoint, narrowing(request.headers))
-        return Standing(who, session_settings(visit, request, self._parts.app), offer)
 
     async def _answer(
         self, request: Request, here: Standing, found: Message, body: bytes, send: Send

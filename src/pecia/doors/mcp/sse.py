@@ -8,13 +8,11 @@ from starlette.types import Message, Receive, Scope, Send
 
 from pecia.doors.http.errors import Refused
 from pecia.doors.http.visit import Doorkeeper
-from pecia.doors.mcp.carrier import OPEN, refusal, user_of
+from pecia.doors.mcp.admission import Admission
+from pecia.doors.mcp.carrier import OPEN, refusal
 from pecia.doors.mcp.endpoints import Endpoint, messages_path
 from pecia.doors.mcp.listing import Listings
-from pecia.doors.mcp.narrowing import narrowing
 from pecia.doors.mcp.server import Parts, make_server
-from pecia.doors.mcp.session import session_settings
-from pecia.doors.mcp.standing import Standing, put
 from pecia.kernel.errors import Forbidden, MethodNotFound, PeciaError
 from pecia.kernel.identity.caller import Operator
 
@@ -24,8 +22,7 @@ class SseDoor:
 
     def __init__(self, endpoint: Endpoint, parts: Parts, keeper: Doorkeeper) -> None:
         self.endpoint = endpoint
-        self._parts = parts
-        self._keeper = keeper
+        self._admission = Admission(endpoint, parts, keeper)
         self._server = make_server(endpoint, parts, Listings(endpoint))
         self._transport = SseServerTransport(
             messages_path(endpoint),
@@ -36,7 +33,7 @@ class SseDoor:
         self.messages = _Guarded(self._message, "POST")
 
     async def _stream(self, request: Request, send: Send) -> None:
-        await self._stand(request)
+        await self._admit(request)
         options = self._server.create_initialization_options()
         async with self._transport.connect_sse(
             request.scope, request.receive, _unbuffered(send)
@@ -44,18 +41,13 @@ class SseDoor:
             await self._server.run(reader, writer, options)
 
     async def _message(self, request: Request, send: Send) -> None:
-        await self._stand(request)
+        await self._admit(request)
         await self._transport.handle_post_message(request.scope, request.receive, send)
 
-    async def _stand(self, request: Request) -> None:
-        visit = self._keeper.visit(request, "mcp")
-        who = await self._keeper.admit(request, visit, scope="pecia.search")
-        if isinstance(who, Operator):
+    async def _admit(self, request: Request) -> None:
+        here = await self._admission.admit(request)
+        if isinstance(here.who, Operator):
             raise Forbidden("MCP tools are tenant-scoped")
-        offer = self._parts.offers.of(self.endpoint, narrowing(request.headers))
-        here = Standing(who, session_settings(visit, request, self._parts.app), offer)
-        put(request.scope, here)
-        request.scope["user"] = user_of(here)
 
 
 class _Guarded:

@@ -70,7 +70,8 @@ class Retention(Part):
     )
     retention_revisions_days: Count = setting(
         90,
-        description="How long a replaced revision can still be cited and checked.",
+        description="How long a replaced revision can still be cited and checked. Takes effect "
+        "with the texts of the lake.",
         unit="days",
     )
 

@@ -63,7 +63,7 @@ class PublicAccess(Part):
 
 
 class Downloads(Part):
-    """Links to originals: on when both secrets and the public URL are set."""
+    """Links to originals. They come with the lake's downloads, and have no effect before."""
 
     download_signing_secret: SigningKey | None = setting(
         None,

@@ -6,11 +6,13 @@ row; `system` serves nobody: migrations, jobs and the life cycle, and is easy to
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any, LiteralString
 
+import anyio
 import orjson
 import psycopg
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, pq
 from psycopg.types.json import set_json_dumps, set_json_loads
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
@@ -31,13 +33,24 @@ READ_ONLY: LiteralString = "BEGIN READ ONLY"
 READ_WRITE: LiteralString = "BEGIN"
 
 
+@dataclass(frozen=True, slots=True)
+class PoolSize:
+    """How many connections are kept and opened, and how long a call waits for a free one."""
+
+    least: int = 1
+    most: int = 10
+    wait_s: float = 10
+
+
 class Store:
     """Two pools: one for callers, under row-level security, and one for the house itself."""
 
-    def __init__(self, logins: Logins, *, app_connections: int = 8, system_connections: int = 4):
+    def __init__(
+        self, logins: Logins, *, app: PoolSize | None = None, system: PoolSize | None = None
+    ) -> None:
         self.logins = logins
-        self._app = _pool(logins.app, app_connections)
-        self._system = _pool(logins.system, system_connections)
+        self._app = _pool(logins.app, app or PoolSize())
+        self._system = _pool(logins.system, system or PoolSize(most=4))
 
     async def open(self) -> None:
         await self._app.open()
@@ -85,7 +98,9 @@ async def _transaction(
             try:
                 yield connection
             except BaseException:
-                await _roll_back(connection)
+                # Also when cancelled: a connection left in mid-transaction is lost to the pool.
+                with anyio.CancelScope(shield=True):
+                    await _roll_back(connection)
                 raise
             await connection.execute("COMMIT")
     except PoolTimeout:
@@ -96,21 +111,20 @@ async def _transaction(
 
 async def _roll_back(connection: AsyncConnection[Any]) -> None:
     """A connection cancelled in mid-query is closed: the pool makes another."""
-    if connection.pgconn.transaction_status == psycopg.pq.TransactionStatus.INTRANS or (
-        connection.pgconn.transaction_status == psycopg.pq.TransactionStatus.INERROR
-    ):
+    in_transaction = (pq.TransactionStatus.INTRANS, pq.TransactionStatus.INERROR)
+    if connection.pgconn.transaction_status in in_transaction:
         await connection.execute("ROLLBACK")
     else:
         await connection.close()
 
 
-def _pool(conninfo: str, connections: int) -> AsyncConnectionPool[AsyncConnection[Any]]:
+def _pool(conninfo: str, size: PoolSize) -> AsyncConnectionPool[AsyncConnection[Any]]:
     return AsyncConnectionPool(
         conninfo,
-        min_size=1,
-        max_size=connections,
+        min_size=size.least,
+        max_size=size.most,
         open=False,
-        timeout=10,
+        timeout=size.wait_s,
         # We send BEGIN ourselves, so that it can say READ ONLY in the same breath.
         kwargs={"autocommit": True},
     )

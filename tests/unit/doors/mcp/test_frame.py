@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pecia.doors.mcp.errors import envelope
@@ -53,6 +53,7 @@ def _read(body: bytes) -> tuple[Any, PeciaError | None]:
 
 
 @given(JSON | MEMBERS)
+@example({"id": True})
 def test_an_id_to_answer_with_is_a_string_or_an_integer(found: object) -> None:
     given_id = id_of(found)
     assert given_id is None or isinstance(given_id, str | int)

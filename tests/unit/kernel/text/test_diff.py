@@ -2,6 +2,7 @@
 
 import pytest
 
+from pecia.kernel.text.align import align
 from pecia.kernel.text.diff import (
     Change,
     DiffPiece,
@@ -41,6 +42,15 @@ def test_edits_touch_only_the_characters_that_differ() -> None:
     ]
 
 
+def test_an_edit_never_counts_a_character_twice() -> None:
+    assert diff_edits("aa", "aaa") == [Edit(Span(2, 2), "a")]
+    assert diff_edits("abab", "ab") == [Edit(Span(2, 4), "")]
+
+
+def test_sequences_without_unique_items_are_aligned_as_long_as_can_be() -> None:
+    assert sum(it.size for it in align("abcabba", "cbabac")) == 4
+
+
 def test_a_unified_diff_has_context_and_line_numbers() -> None:
     new = OLD.replace("two", "2") + "ten"
     assert unified_diff(OLD, new, UnifiedStyle("old.md", "new.md", context=1)) == (
@@ -48,6 +58,10 @@ def test_a_unified_diff_has_context_and_line_numbers() -> None:
         "@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"
         "@@ -9 +9,2 @@\n nine\n+ten\n\\ No newline at end of file\n"
     )
+
+
+def test_a_unified_diff_of_a_new_text_starts_at_nothing() -> None:
+    assert unified_diff("", "a\n") == "--- a\n+++ b\n@@ -0,0 +1 @@\n+a\n"
 
 
 def test_equal_texts_have_no_difference() -> None:

@@ -143,6 +143,8 @@ def test_a_list_keeps_the_comments_between_its_items() -> None:
         ("# only\n", {"a": 1}, "# only\na: 1\n"),
         ("", {"a": ["x"]}, "a: [x]\n"),
         ("{a: 1}\n", {"b": 2}, "{a: 1, b: 2}\n"),
+        ("{a:   1}\n", {"a": 1}, "{a:   1}\n"),
+        ("a: {b:   1}\nc: 1\n", {"a": {"b": 1}, "c": 2}, "a: {b:   1}\nc: 2\n"),
         ("a: 1\nb: 2\n", {"a": None, "b": None}, ""),
         ("a: b\n", {"a": {"c": ["x", {"y": 1}]}}, 'a:\n  c:\n    - x\n    - "y": 1\n'),
     ],

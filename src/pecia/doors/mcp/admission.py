@@ -1,0 +1,35 @@
+"""Who comes to an endpoint, in both transports alike: admitted, and told what there is for them."""
+
+from dataclasses import dataclass
+
+from starlette.requests import Request
+
+from pecia.doors.http.visit import Doorkeeper
+from pecia.doors.mcp.carrier import user_of
+from pecia.doors.mcp.endpoints import Endpoint
+from pecia.doors.mcp.narrowing import narrowing
+from pecia.doors.mcp.server import Parts
+from pecia.doors.mcp.session import session_settings
+from pecia.doors.mcp.standing import Standing, put
+from pecia.kernel.identity.caller import Scope
+
+DOOR = "mcp"
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """The entrance of one endpoint."""
+
+    endpoint: Endpoint
+    parts: Parts
+    keeper: Doorkeeper
+
+    async def admit(self, request: Request) -> Standing:
+        """The standing of a request, left in its scope for the handlers and for the SDK."""
+        visit = self.keeper.visit(request, DOOR)
+        who = await self.keeper.admit(request, visit, scope=Scope.SEARCH.value)
+        offer = self.parts.offers.of(self.endpoint, narrowing(request.headers))
+        here = Standing(who, session_settings(visit, request, self.parts.app), offer)
+        put(request.scope, here)
+        request.scope["user"] = user_of(here)
+        return here
