@@ -83,7 +83,7 @@ async def test_a_wrong_name_given_to_call_tool_is_the_models_to_mend(served: Ser
 
 
 async def test_arguments_that_call_tool_does_not_take_are_named(served: Served) -> None:
-    found = await call(served.talk, "call_tool", nmae="list_users")
+    found = await call(served.talk, "call_tool", tool_name="list_users")
     error = found["structuredContent"]["error"]
     assert (error["code"], error["field"]) == ("MISSING_FIELD", "name")
 

@@ -11,7 +11,7 @@ from pecia.kernel.errors import Json, PeciaError
 from pecia.kernel.settings.kernel import KernelSettings
 from pecia.kernel.store.audit import Ledger
 from pecia.kernel.store.migrate import migrate
-from pecia.kernel.store.store import SQL, Store
+from pecia.kernel.store.store import SQL, PoolSize, Store
 from pecia.kernel.store.trace import Status, Trace, audit_row
 from pecia.kernel.store.transaction import Transaction
 

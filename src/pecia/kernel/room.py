@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.jobs import Job
 from pecia.kernel.settings.model import Part
@@ -53,17 +52,6 @@ class Socket:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
-    """A CLI command of a room: it calls one of the room's tools and prints what came."""
-
-    group: str
-    name: str
-    tool: str
-    help: str
-    fixed: Mapping[str, Json]
-
-
-@dataclass(frozen=True, slots=True)
 class Room:
     """A family of tools and everything that comes with it."""
 
@@ -74,7 +62,6 @@ class Room:
     prompts: tuple[Prompt, ...] = ()
     routes: tuple[Route, ...] = ()
     sockets: tuple[Socket, ...] = ()
-    commands: tuple[Command, ...] = ()
     jobs: tuple[Job, ...] = ()
     settings: tuple[type[Part], ...] = ()
     migrations: str | None = None

@@ -88,10 +88,11 @@ async def _opened(terminal: Terminal, plan: Hosting, lock: ServerLock) -> AsyncG
     async with open_app(plan.settings, fetch=fetching(kernel), report=terminal.say) as app:
         if plan.check is not None:
             await plan.check(app)
-        plan.reserved.let_go()
-        host, port = plan.reserved.host, plan.reserved.port
         async with serving(
-            app, host=host, port=port, annexes=[mount_mcp, mount_console], instance=lock.instance
+            app,
+            listener=plan.reserved.held,
+            annexes=[mount_mcp, mount_console],
+            instance=lock.instance,
         ):
             yield app
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pecia.kernel.errors import Conflict, InvalidInput
 
 NEIGHBOURS = 50
+WAITING = 128
 _BUSY = frozenset({errno.EADDRINUSE, errno.EACCES})
 
 
@@ -59,8 +60,8 @@ def _bound(host: str, port: int) -> socket.socket | None:
     held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         held.bind((host.strip("[]"), port))
-        # Linux lets two bind one port until one of them listens.
-        held.listen(1)
+        # Linux lets two bind one port until one of them listens; who comes early waits.
+        held.listen(WAITING)
     except OSError as error:
         held.close()
         if error.errno in _BUSY:

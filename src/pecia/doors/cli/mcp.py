@@ -6,6 +6,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import typer
 
@@ -68,12 +69,16 @@ def mcp(
         raise typer.Exit(FAILED) from error
     path = "/mcp" + (f"/{toolset}" if toolset else "") + ("/readonly" if readonly else "")
     terminal.say(f"speaking MCP to {url}{path}")
-    Relay(Upstream(url + path, headers(space)), sys.stdout.buffer).run(sys.stdin.buffer)
+    Relay(Upstream(url + path, headers(url, space)), sys.stdout.buffer).run(sys.stdin.buffer)
 
 
-def headers(space: str | None) -> Mapping[str, str]:
-    """What goes with every frame: who asks, and the settings of this session."""
-    env = {name: value for name, value in environ().items() if name in FORWARDED}
+def headers(url: str, space: str | None) -> Mapping[str, str]:
+    """What goes with every frame: who asks, and the settings of this session.
+
+    There are keys among the variables, which do not leave this machine.
+    """
+    names = FORWARDED if is_loopback(url) else ()
+    env = {name: value for name, value in environ().items() if name in names}
     settings = ({"env": env} if env else {}) | ({"space": space} if space else {})
     found = {"authorization": f"Bearer {token()}"} if token() else {}
     if settings:
@@ -85,9 +90,15 @@ def server_url(terminal: Terminal) -> str:
     """Where the server is: by the lock of this folder, by that of the home, or started now."""
     project = project_of(Path.cwd())
     lock = read_lock(folder_lock(project)) if project else None
-    if lock is not None and answers(lock) is not None:
+    # A folder that somebody cloned may hold a lock that leads elsewhere, and we carry a token.
+    if lock is not None and is_loopback(lock.url) and answers(lock) is not None:
         return lock.url
     return _by_home(terminal, project)
+
+
+def is_loopback(url: str) -> bool:
+    """Whether an address is of this machine for sure."""
+    return urlsplit(url).hostname in ("localhost", "127.0.0.1", "::1")
 
 
 def project_of(folder: Path) -> Path | None:

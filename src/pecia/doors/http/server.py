@@ -45,13 +45,15 @@ async def serving(
     *,
     host: str | None = None,
     port: int | None = None,
+    listener: socket.socket | None = None,
     annexes: Sequence[BuildAnnex] = (),
     instance: str = "",
 ) -> AsyncGenerator[Address]:
     """Requests are answered inside the block. Leaving it lets running calls finish, in time.
 
-    Host and port are those of the settings unless given; port 0 takes a free one. Signals are
-    the caller's business, and so is `keep_house`. `instance` is what `/healthz` answers to.
+    Host and port are those of the settings unless given; port 0 takes a free one. A `listener`
+    that listens already is taken over, so that who came early only waits. Signals are the
+    caller's business, and so is `keep_house`. `instance` is what `/healthz` answers to.
     """
     keeper = Doorkeeper(app)
     built = [build(app, keeper) for build in annexes]
@@ -60,7 +62,11 @@ async def serving(
         for annex in built:
             if annex.running is not None:
                 await stack.enter_async_context(annex.running())
-        where = await stack.enter_async_context(listening(asgi, app.settings.kernel, host, port))
+        settings = app.settings.kernel
+        held = listener or stack.enter_context(
+            _bound(settings.host if host is None else host, settings.port if port is None else port)
+        )
+        where = await stack.enter_async_context(listening(asgi, settings, held))
         try:
             yield where
         finally:
@@ -71,27 +77,23 @@ async def serving(
 
 @asynccontextmanager
 async def listening(
-    asgi: ASGIApp, settings: KernelSettings, host: str | None = None, port: int | None = None
+    asgi: ASGIApp, settings: KernelSettings, listener: socket.socket
 ) -> AsyncGenerator[Address]:
     """Any ASGI app on a socket of ours."""
-    with _bound(
-        settings.host if host is None else host, settings.port if port is None else port
-    ) as listener:
-        where = Address(*listener.getsockname()[:2])
-        server = _Server(_config(asgi, settings))
-        failure: Exception | None = None
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(server.serve, [listener])
-            await server.is_up.wait()
-            try:
-                yield where
-            except Exception as error:  # noqa: BLE001 - raised below, outside of the group.
-                failure = error
-            finally:
-                server.should_exit = True
-        if failure is not None:
-            # As it was: a group would wrap it, and nobody could catch it by its name.
-            raise failure
+    server = _Server(_config(asgi, settings))
+    failure: Exception | None = None
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(server.serve, [listener])
+        await server.is_up.wait()
+        try:
+            yield Address(*listener.getsockname()[:2])
+        except Exception as error:  # noqa: BLE001 - raised below, outside of the group.
+            failure = error
+        finally:
+            server.should_exit = True
+    if failure is not None:
+        # As it was: a group would wrap it, and nobody could catch it by its name.
+        raise failure
 
 
 class _Server(uvicorn.Server):
