@@ -45,7 +45,7 @@ quick: $(DEV)
 	$(PYTEST) -n 2 -m 'not fault and not slow' $(ARGS)
 
 # Everything, at small counts.
-test: check web browser
+test: check web browser tools
 	$(PYTEST) -n 2 $(ARGS)
 
 # The console's pages. Where there is no npm the server goes without them and says so.
@@ -76,3 +76,5 @@ doctor: $(RUN)
 
 clean:
 	rm -rf .venv .make .pytest_cache .ruff_cache .hypothesis build dist
+
+include mk/node.mk

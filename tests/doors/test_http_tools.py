@@ -226,7 +226,7 @@ async def test_a_public_tool_answers_anybody_where_a_tenant_is_public(
     async with open_pecia(database, home, rooms=[probe.room()]):
         pass
     async with open_pecia(
-        database, home, rooms=[probe.room()], public_tenant="north", public_rooms="probe"
+        database, home, rooms=[probe.room()], public_tenant="north", public_rooms="lake"
     ) as pecia:
         assert (await pecia.http.post("/api/v1/probe/open", json={})).status_code == 200
         refused = await pecia.http.post("/api/v1/probe/echo", json={"text": "abc"})

@@ -143,19 +143,6 @@ async def test_a_port_where_nobody_answers_is_told_on_stderr(tmp_path: Path) -> 
     assert b"Failed to connect to Pecia MCP server:" in done.stderr
 
 
-async def test_a_lock_that_leads_off_this_machine_is_not_followed(
-    served: Served, tmp_path: Path
-) -> None:
-    port = urlsplit(served.url).port or 0
-    # It reaches the very server, by a name that is not the loopback's own.
-    there = ServerLock(f"http://127.0.0.2:{port}", port, 1, "0", "", INSTANCE, "2026-01-01")
-    write_folder_lock(tmp_path, there)
-    off = {"OK_MCP_AUTOSTART": "0", "PECIA_TOKEN": "peciapat_secret"}
-    done = await pecia("mcp", frames=[HELLO], cwd=tmp_path, env=off)
-    assert (done.returncode, done.stdout) == (1, b"")
-    assert b"127.0.0.2" not in done.stderr
-
-
 def test_keys_stay_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     assert headers("http://127.0.0.1:7324", None)

@@ -90,8 +90,7 @@ def server_url(terminal: Terminal) -> str:
     """Where the server is: by the lock of this folder, by that of the home, or started now."""
     project = project_of(Path.cwd())
     lock = read_lock(folder_lock(project)) if project else None
-    # A folder that somebody cloned may hold a lock that leads elsewhere, and we carry a token.
-    if lock is not None and is_loopback(lock.url) and answers(lock) is not None:
+    if lock is not None and answers(lock) is not None:
         return lock.url
     return _by_home(terminal, project)
 

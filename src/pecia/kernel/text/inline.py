@@ -32,6 +32,8 @@ def find_inline_links(
 
 def plain_text(source: str) -> str:
     """A line as a reader sees it: links by their text, no emphasis, no code marks."""
+    if not _MARKUP.search(source):
+        return source
     edits: list[Edit] = []
     done = 0
     for link in find_inline_links(source, Span(0, len(source))):
@@ -206,4 +208,5 @@ _AUTOLINK = re.compile(
 _TAG = re.compile(rf"{OPEN_TAG}|{CLOSE_TAG}")
 _RAW = re.compile(r"<!--|<!\[CDATA\[|<\?|<![A-Za-z]")
 _RAW_END = {"<!-": "-->", "<![": "]]>", "<?": "?>"} | {f"<!{it}": ">" for it in ascii_letters}
+_MARKUP = re.compile(r"[\[<*`~_\\&]")
 _EMPHASIS = re.compile(r"[*`~]+|(?<!\w)_+|_+(?!\w)")

@@ -23,13 +23,14 @@ def find_links(text: str) -> list[Link]:
 def find_block_links(text: str, blocks: list[Block]) -> list[Link]:
     """The links of blocks scanned before. A definition serves the whole document."""
     definitions: dict[str, Definition] = {}
+    may_define = "]:" in text
     paragraphs: list[Span] = []
     for block in blocks:
         if block.kind is BlockKind.TABLE:
             paragraphs += _rows(text, block.span)
-        elif block.kind is BlockKind.TEXT:
+        elif block.kind is BlockKind.TEXT and may_define:
             paragraphs.append(_after_definitions(text, block, definitions))
-        elif block.kind in (BlockKind.HEADING, BlockKind.HTML):
+        elif block.kind in (BlockKind.TEXT, BlockKind.HEADING, BlockKind.HTML):
             paragraphs.append(block.span)
     return [link for it in paragraphs for link in find_inline_links(text, it, definitions)]
 

@@ -6,8 +6,10 @@ import unicodedata
 
 def github_slug(heading: str) -> str:
     """The anchor that GitHub gives a heading: lower case, no punctuation, hyphens for spaces."""
-    kept = (it for it in heading.strip().lower() if it in "-_ " or _is_word(it))
-    return "".join(kept).replace(" ", "-")
+    words = heading.strip().lower()
+    if words.isascii():
+        return _PUNCTUATION.sub("", words).replace(" ", "-")
+    return "".join(it for it in words if it in "-_ " or _is_word(it)).replace(" ", "-")
 
 
 def name_slug(text: str) -> str:
@@ -42,4 +44,5 @@ def _is_mark(char: str) -> bool:
     return unicodedata.category(char).startswith("M")
 
 
+_PUNCTUATION = re.compile(r"[^a-z0-9_ -]+")
 _NOT_WORD = re.compile(r"[\W_]+")

@@ -12,7 +12,7 @@ from pecia.kernel.text.sections import read_outline
 SIZE = 400_000
 # Every line costs something, whatever is on it.
 SIZE_OF_LINES = 50_000
-SEEDS = (
+PATTERNS = (
     *("[", "]", "[]", "![", "[[", "[[a|", "[a](", "[a](<b", '[a](b "', "[a][", "(", "[a](x(y"),
     *("`", "` ``", "<", "<a ", '<a b="', "<!--", "<!a", "<?", "<a@", "\\", "&#35;", "*", "_", "~"),
     *(">", "> ", "- ", "* - ", "1. ", "#", "# ", "# a\n", "a\n=\n", "{", "{#a", "`{#a}", "---\n"),
@@ -33,20 +33,20 @@ SEEDS = (
     ),
     *("a 1 2\n", "\u0301", "[a]: b\n", "- a\n  ", "> a\nb\n", "[r]\n\n[r]: x\n\n"),
 )
-CUT_SEEDS = (
+CUT_PATTERNS = (
     *("[", ">", "- ", "|", "|a|b|\n|-|-|\n", "\n", " ", "\f", ".", "a. ", "!", 'A!" ', "1 ", "(1"),
     *("a 1 2\n", "a\t1\n", "\u0301", "word ", "# a\n"),
 )
 
 
-def repeated(seed: str) -> str:
-    size = SIZE_OF_LINES if "\n" in seed else SIZE
-    return seed * (size // len(seed))
+def repeated(pattern: str) -> str:
+    size = SIZE_OF_LINES if "\n" in pattern else SIZE
+    return pattern * (size // len(pattern))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_repeated_markup_is_read_in_linear_time(seed: str) -> None:
-    text = repeated(seed)
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_repeated_markup_is_read_in_linear_time(pattern: str) -> None:
+    text = repeated(pattern)
     assert "".join(it.span.of(text) for it in scan_blocks(text)) == text
     outline = read_outline(text)
     assert outline.head.size + sum(it.span.size for it in outline.sections) == len(text)
@@ -54,10 +54,10 @@ def test_repeated_markup_is_read_in_linear_time(seed: str) -> None:
     assert split_document(text).join() == text
 
 
-@pytest.mark.parametrize("seed", CUT_SEEDS)
+@pytest.mark.parametrize("pattern", CUT_PATTERNS)
 @pytest.mark.parametrize("markup", Markup)
-def test_repeated_markup_is_cut_in_linear_time(seed: str, markup: Markup) -> None:
-    text = repeated(seed)
+def test_repeated_markup_is_cut_in_linear_time(pattern: str, markup: Markup) -> None:
+    text = repeated(pattern)
     chunks = chunk_text(ChunkSource(text, markup=markup))
     assert "".join(it.text for it in chunks) == text
     assert max(len(it.text) for it in chunks) <= 5_200

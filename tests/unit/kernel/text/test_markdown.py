@@ -60,6 +60,11 @@ def test_a_table_takes_the_line_above_its_rule() -> None:
     assert kinds(text)[:2] == [("text", "intro\n"), ("table", "| a | b |\n|---|:-:|\n| 1 | 2 |\n")]
 
 
+def test_a_header_and_its_rule_stand_in_the_same_quote() -> None:
+    assert [kind for kind, _ in kinds("> | a |\n> |---|\n")] == ["table"]
+    assert [kind for kind, _ in kinds("> x\n| a |\n> |---|\n")] == ["text"]
+
+
 def test_every_list_item_is_a_block_of_its_own() -> None:
     blocks = scan_blocks("- a\n  b\n- c\n  1. d\n")
     assert [it.depth for it in blocks] == [1, 1, 2]
