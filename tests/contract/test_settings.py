@@ -33,9 +33,7 @@ class Shell:
         """Every setting that `pecia config --json` shows, by name."""
         done = self.run("config", "--json", **environ)
         assert done.returncode == 0, done.stderr
-        document = json.loads(done.stdout)
-        rows = document["settings"] if isinstance(document, dict) else document
-        return {row["name"]: row for row in rows}  # pyright: ignore[reportUnknownVariableType] - JSON
+        return {row["name"]: row for row in json.loads(done.stdout)["settings"]}
 
     def run(self, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

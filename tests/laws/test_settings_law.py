@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.kernel.settings.sample import Sample, read
 
 from pecia.kernel.settings.origin import Layer, Origin
+from tests.unit.kernel.settings.sample import Sample, read
 
 # The strongest first. Two names of the environment and two keys of a file are places of their own.
 PLACES = (

@@ -1,9 +1,9 @@
 """The blocks of a Markdown text, as a partition of it. Never renders, never reads inline markup.
 
-The structure is CommonMark's, with GitHub's tables. Laws hold it against markdown-it-py, which takes
-two to four times as long, and thirty times on some hostile texts: a cascade of 60,000 concepts must
-open in seconds. Every line is looked at once. Quotes and list items nested deeper than `MAX_DEPTH`
-are read as text, so that no input costs more than `MAX_DEPTH` steps a line.
+The structure is CommonMark's, with GitHub's tables. Laws hold it against markdown-it-py, which
+takes two to four times as long, and thirty times for some hostile texts; a cascade of 60,000
+concepts must open in seconds. Every line is looked at once. Quotes and list items nested deeper
+than `MAX_DEPTH` are read as text, so that no input costs more than `MAX_DEPTH` steps a line.
 """
 
 from dataclasses import dataclass

@@ -106,7 +106,10 @@ def _pieces(text: str, blocks: Sequence[Block]) -> list[_Piece]:
 def _table_passages(text: str, table: Table, end: int, size: PassageSize) -> Iterator[Passage]:
     start = table.span.start
     if table.span.size <= size.table:
-        yield Passage(start, end, Break.PARAGRAPH)
+        # Many blank lines after a table are not part of it.
+        near = end if end - table.span.end < size.longest // 10 else table.span.end
+        yield Passage(start, near, Break.PARAGRAPH)
+        yield from _lines(text, Span(near, end), Break.LINE, size)
         return
     # A header as long as a chunk would drown the rows: it is not repeated.
     prefix = table.head.of(text) if table.head.size <= size.longest else ""

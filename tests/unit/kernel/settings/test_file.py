@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from tests.unit.kernel.settings.sample import Sample, read
 
 from pecia.kernel.errors import InvalidFormat, InvalidInput, NotFound, PayloadTooLarge
 from pecia.kernel.settings.file import LONGEST_FILE_BYTES
 from pecia.kernel.settings.load import Settings
+from tests.unit.kernel.settings.sample import Sample, read
 
 
 @pytest.fixture

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 from pydantic import SecretStr, ValidationError
-from tests.unit.kernel.settings.sample import Sample, read
 
 from pecia.kernel.errors import InvalidInput
 from pecia.kernel.settings.kernel import KernelSettings
 from pecia.kernel.settings.load import load
 from pecia.kernel.settings.model import Part
 from pecia.kernel.settings.origin import Layer
+from tests.unit.kernel.settings.sample import Sample, read
 
 
 def file(folder: Path, text: str, name: str = "config.yml") -> Path:

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 from pydantic import Field, SecretStr
-from tests.unit.kernel.settings.sample import Sample
 
 from pecia.kernel.settings.catalog import catalog
 from pecia.kernel.settings.model import Part, setting, setting_from
+from tests.unit.kernel.settings.sample import Sample
 
 
 def part_with(annotation: Any, default: Any) -> type[Part]:

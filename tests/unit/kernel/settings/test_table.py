@@ -2,10 +2,9 @@
 
 import json
 
-from tests.unit.kernel.settings.sample import Sample, read
-
 from pecia.kernel.settings.kernel import KernelSettings
 from pecia.kernel.settings.table import HIDDEN, Row, rows, settings_table
+from tests.unit.kernel.settings.sample import Sample, read
 
 
 def row(name: str, **environ: str) -> Row:

@@ -134,8 +134,9 @@ def test_no_chunk_reaches_over_the_end_of_a_page() -> None:
     assert chunks[2].text.endswith("\n\f\n\n\f\n")
 
 
-def test_white_space_alone_is_bounded_too() -> None:
-    chunks = chunk_text(ChunkSource("word" + "\n" * 10_000))
+@pytest.mark.parametrize("text", ["", "word", "# Head\n", "|a|b|\n|-|-|\n"])
+def test_white_space_alone_is_bounded_too(text: str) -> None:
+    chunks = chunk_text(ChunkSource(text + "\n" * 10_000))
     assert max(len(it.text) for it in chunks) <= 1_200
 
 
