@@ -10,8 +10,8 @@ from pecia.kernel.text.passages import Break, Passage
 class ChunkSize:
     """A run is filled up to `high` characters, and ends after `low` if it can.
 
-    A run shorter than `small` goes on past a heading, or is added to the run before it. A table up
-    to `table` is not cut.
+    A run shorter than `small` goes on, whatever follows, and at the end is added to the run before
+    it. A table up to `table` is not cut.
     """
 
     small: int = 200
@@ -38,8 +38,7 @@ def pack_passages(passages: Iterable[Passage], size: ChunkSize) -> list[list[Pas
 def _must_cut(current: list[Passage], following: Passage, size: ChunkSize) -> bool:
     start, end = current[0].start, current[-1].end
     too_long = following.end - start > size.high
-    new_section = following.cut is Break.HEADING and end - start >= size.small
-    if not too_long and not new_section:
+    if end - start < size.small or not (too_long or following.cut is Break.HEADING):
         return False
     # A heading stays with what it is the heading of, however long that is.
     return following.leads or not all(it.leads for it in current)
@@ -61,7 +60,6 @@ def _with_long_tail(runs: list[list[Passage]], size: ChunkSize) -> list[list[Pas
     if len(runs) < 2 or runs[-1][0].cut is Break.HEADING:
         return runs
     before, tail = runs[-2], runs[-1]
-    is_small = tail[-1].end - tail[0].start < size.small
-    if is_small and tail[-1].end - before[0].start <= size.high + size.small:
-        return [*runs[:-2], before + tail]
-    return runs
+    if tail[-1].end - tail[0].start >= size.small:
+        return runs
+    return [*runs[:-2], before + tail]

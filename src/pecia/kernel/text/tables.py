@@ -7,7 +7,7 @@ from pecia.kernel.text.span import Span, split_lines
 
 LONGEST_CAPTION = 200
 FEWEST_ROWS = 3
-MOST_HEADER_LINES = 3
+MOST_HEADER_LINES = 4
 MOST_LINES_BETWEEN_ROWS = 2
 
 
@@ -47,7 +47,14 @@ def plain_tables(text: str, span: Span) -> list[Table]:
         if is_row(line):
             rows.append(number)
     starts.append(at)
-    return [_table(lines, starts, first, last) for first, last in _runs(rows)]
+    tables: list[Table] = []
+    free = 0
+    for first, last in _runs(rows):
+        top = _top(lines, first, free)
+        head = Span(starts[top], starts[first])
+        tables.append(Table(Span(head.start, starts[last + 1]), head))
+        free = last + 1
+    return tables
 
 
 def is_row(line: str) -> bool:
@@ -75,11 +82,20 @@ def _runs(rows: list[int]) -> list[tuple[int, int]]:
     return runs
 
 
-def _table(lines: list[str], starts: list[int], first: int, last: int) -> Table:
+def _top(lines: list[str], first: int, free: int) -> int:
+    """The first of the lines above a row that are its header, with single blank lines between.
+
+    Lines before `free` belong to another table.
+    """
     top = first
-    while first - top < MOST_HEADER_LINES and top and _is_header(lines[top - 1]):
-        top -= 1
-    return Table(Span(starts[top], starts[last + 1]), Span(starts[top], starts[first]))
+    for _ in range(MOST_HEADER_LINES):
+        above = top - 1
+        if above > free and not lines[above].strip():
+            above -= 1
+        if above < free or not _is_header(lines[above]):
+            break
+        top = above
+    return top
 
 
 def _is_header(line: str) -> bool:

@@ -50,7 +50,7 @@ def test_a_sound_description_is_accepted(changed: dict[str, Any]) -> None:
         ({"tenant": None}, "tenant"),
         ({"tenant_claim": "tid"}, "tenant"),
         ({"algorithms": frozenset[str]()}, "algorithms"),
-        ({"algorithms": frozenset({"RS256", "HS256"})}, "algorithms"),
+        ({"algorithms": frozenset(["HS256"])}, "algorithms"),
         ({"algorithms": frozenset({"none"})}, "algorithms"),
         ({"leeway_s": -1}, "leeway_s"),
         ({"leeway_s": 301}, "leeway_s"),

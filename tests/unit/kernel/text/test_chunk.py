@@ -104,6 +104,21 @@ def test_columns_of_numbers_in_plain_text_are_a_table() -> None:
     assert chunks[2].prefix.startswith("CONSOLIDATED STATEMENTS OF INCOME\n")
 
 
+def test_tables_that_follow_each_other_do_not_overlap() -> None:
+    rows = "Sales 1 2\nCosts 3 4\nTotal 5 6\n"
+    text = f"{rows}one\n\ntwo\n\nthree\n{rows}"
+    first, second = plain_tables(text, Span(0, len(text)))
+    assert (first.span.of(text), second.head.of(text)) == (rows, "one\n\ntwo\n\nthree\n")
+    assert second.span == Span(first.span.end, len(text))
+
+
+def test_a_title_stays_with_its_table() -> None:
+    title = "3M Company\nStatement of Income\nYears ended December 31\n\n"
+    text = title + "".join(f"Line item {i} $ {i * 37:,} ({i * 41:,})\n" for i in range(50))
+    (chunk,) = chunk_text(ChunkSource(text, markup=Markup.PLAIN))
+    assert chunk.text == text
+
+
 @pytest.mark.parametrize(
     ("line", "row"),
     [
