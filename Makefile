@@ -42,11 +42,11 @@ check: $(DEV)
 
 # The inner loop: everything that needs no killed process and no browser.
 quick: $(DEV)
-	$(PYTEST) -n 2 -m 'not fault and not slow' $(ARGS)
+	$(PYTEST) -n 2 --dist worksteal -m 'not fault and not slow' $(ARGS)
 
 # Everything, at small counts.
 test: check web browser tools
-	$(PYTEST) -n 2 $(ARGS)
+	$(PYTEST) -n 2 --dist worksteal $(ARGS)
 
 # The console's pages. Where there is no npm the server goes without them and says so.
 web: .make/web

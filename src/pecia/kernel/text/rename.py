@@ -48,7 +48,11 @@ class Moves:
 
 @dataclass(frozen=True, slots=True)
 class Rename:
-    """One move with the names before and after it: make it once, rewrite many documents."""
+    """One move with the names before and after it: make it once, rewrite many documents.
+
+    Not only documents that link to what moved need it: a newcomer can make a base name ambiguous
+    that others rely on. Rewriting a document whose links are unharmed gives it back unchanged.
+    """
 
     moves: Moves
     before: Names

@@ -66,6 +66,18 @@ def test_a_heading_is_never_left_at_the_end() -> None:
     assert [it.text[:7] for it in chunks] == ["The qui", "## Sums"]
 
 
+def test_a_long_heading_stays_with_what_follows_it() -> None:
+    table = "|a|b|\n|-|-|\n" + "|cell one|cell two|\n" * 45
+    (chunk,) = chunk_text(ChunkSource(f"# {'Heading ' * 40}\n\n{table}"))
+    assert len(chunk.text) > 1000
+
+
+def test_the_header_of_a_table_is_never_left_at_the_end() -> None:
+    header = "| " + "column " * 15 + "| b |\n|---|---|\n"
+    text = SENTENCE * 11 + "\n\n" + header + ("| " + "cell " * 60 + "| x |\n") * 20
+    assert chunk_text(ChunkSource(text))[1].text.startswith(header)
+
+
 def test_a_rule_belongs_to_what_it_ends() -> None:
     text = f"# A\n\n{SENTENCE * 5}\n\n---\n\n# B\n\n{SENTENCE * 5}"
     assert [it.heading_path for it in chunk_text(ChunkSource(text))] == [("A",), ("B",)]
