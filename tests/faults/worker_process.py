@@ -35,7 +35,7 @@ INSERT INTO public.tally SELECT what FROM new
 
 
 # The tests import this module too, and are ordered nothing.
-ORDER = sys.argv[1] if __name__ == "__main__" else ""
+ordered = sys.argv[1] if __name__ == "__main__" else ""
 
 
 class About(Arguments):
@@ -49,9 +49,9 @@ class About(Arguments):
 
 def reach(point: str) -> None:
     """Die here if this is the point, or freeze at it."""
-    if ORDER == f"die:{point}":
+    if ordered == f"die:{point}":
         os.kill(os.getpid(), signal.SIGKILL)
-    if ORDER == f"freeze:{point}":
+    if ordered == f"freeze:{point}":
         say(f"reached {point}")
         os.kill(os.getpid(), signal.SIGSTOP)
 
@@ -63,7 +63,7 @@ def say(line: str) -> None:
 
 async def run(call: JobCall, about: About) -> None:
     reach("begun")
-    if ORDER == "linger":
+    if ordered == "linger":
         say("lingering")
         await anyio.sleep_forever()
     # Stubborn, so that it is the fence which stops a write and not the worker's own good sense.
