@@ -1,13 +1,15 @@
 """What a person is told when the server runs: where it is, how to wire a client, what to try."""
 
 import json
+import os
+import shutil
+import sys
+from pathlib import Path
 
 from pecia.doors.cli.lock import ServerLock
 from pecia.doors.cli.render import printable
 from pecia.doors.cli.terminal import Terminal
 from pecia.kernel.errors import Json
-
-STDIO: dict[str, Json] = {"command": "pecia", "args": ["mcp"]}
 
 
 def welcome(terminal: Terminal, lock: ServerLock, space: Json) -> None:
@@ -26,12 +28,30 @@ def snippets(url: str) -> dict[str, Json]:
     typed: dict[str, Json] = {"type": "http", **address}
     return {
         "claude-code": {"mcpServers": {"pecia": typed}},
-        "claude-desktop": {"mcpServers": {"pecia": STDIO}},
+        "claude-desktop": {"mcpServers": {"pecia": _stdio()}},
         "cursor": {"mcpServers": {"pecia": address}},
         "vscode": {"servers": {"pecia": typed}},
         "windsurf": {"mcpServers": {"pecia": {"serverUrl": f"{url}/mcp"}}},
-        "stdio": {"mcpServers": {"pecia": STDIO}},
+        "stdio": {"mcpServers": {"pecia": _stdio()}},
     }
+
+
+def program(*, for_another: bool) -> str:
+    """How this program is called: by name where that finds it, else by its path.
+
+    Another program that starts it may stand in another folder, so it needs the whole path.
+    """
+    own = Path(sys.argv[0]).absolute()
+    found = shutil.which("pecia")
+    if found and Path(found).absolute() == own:
+        return "pecia"
+    if own.name != "pecia":
+        return "pecia"
+    return str(own) if for_another else os.path.relpath(own)
+
+
+def _stdio() -> dict[str, Json]:
+    return {"command": program(for_another=True), "args": ["mcp"]}
 
 
 def _show(terminal: Terminal, lock: ServerLock, space: Json) -> None:
@@ -49,8 +69,8 @@ def _show(terminal: Terminal, lock: ServerLock, space: Json) -> None:
     terminal.line(f"  Claude Desktop  {_json(snippets(lock.url)['stdio'])}")
     terminal.line()
     terminal.line("Try:")
-    terminal.line("  pecia call office.whoami")
-    terminal.line("  pecia call lake.list_sources")
+    terminal.line(f"  {program(for_another=False)} call office.whoami")
+    terminal.line(f"  {program(for_another=False)} call lake.list_sources")
     terminal.line(f"  curl {lock.url}/api/v1/lake/list_sources")
     terminal.out.flush()
 
