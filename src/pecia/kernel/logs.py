@@ -100,6 +100,8 @@ class RequestLine:
     action: str
     fields: dict[str, Json] = field(default_factory=dict[str, Json])
     error: BaseException | None = None
+    is_routine: bool = False
+    """Asked every few seconds by machines: told only when it fails, or at debug level."""
 
     def note(self, **fields: Json) -> None:
         """Add what only the inside knows: principal, tool, rows."""
@@ -174,7 +176,8 @@ def _write(line: RequestLine, *, took_ms: float) -> None:
     surprise = line.error if isinstance(failure, InternalError) else None
     status = "ok" if failure is None else failure.code.name
     fields: dict[str, Json] = {**line.fields, "status": status, "took_ms": took_ms}
-    _log.say(_weight(failure), line.action, fields, surprise)
+    quiet = line.is_routine and failure is None
+    _log.say(logging.DEBUG if quiet else _weight(failure), line.action, fields, surprise)
 
 
 def _as_pecia(error: BaseException | None) -> PeciaError | None:

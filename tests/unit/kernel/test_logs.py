@@ -339,3 +339,13 @@ def test_after_the_block_logging_is_as_it_was() -> None:
     with hearing(log_level="debug"):
         assert root.handlers != before[0]
     assert (root.handlers[:], root.level, ours.level) == before
+
+
+def test_a_routine_request_is_told_only_when_it_fails() -> None:
+    with hearing() as heard:
+        with logs.request("http", request_id="1") as line:
+            line.is_routine = True
+        with logs.request("http", request_id="2") as line:
+            line.is_routine = True
+            line.fail(UpstreamError("the database is not reachable"))
+    assert heard.only()["status"] == "UPSTREAM_ERROR"

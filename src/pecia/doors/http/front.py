@@ -23,6 +23,7 @@ from pecia.kernel.identity import pat
 SINGLE = ("authorization", "content-length", "content-type", "host", "origin")
 """Given twice, one reader might believe the first and another the last."""
 
+ROUTINE = frozenset(("/healthz", "/readyz", "/metrics"))
 NO_TOKENS = frozenset(("access_token", "authorization", "bearer"))
 MAX_PARAMETERS = 1000
 
@@ -56,6 +57,7 @@ class Front:
         request_id = _request_id(headers.get("x-request-id", ""))
         with logs.request("http", request_id=request_id) as line:
             line.note(method=scope.get("method", "GET"), path=scope["path"])
+            line.is_routine = scope["path"] in ROUTINE
             body = Body(receive, self._rules.body, is_complete=scope["type"] == "websocket")
             reply = Reply(send, request_id, body)
             # Whatever is refused before we know more is answered as to a stranger.
