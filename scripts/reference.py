@@ -7,6 +7,7 @@ from typing import Any, cast
 from pecia.app.rooms import SETTINGS, build_rooms
 from pecia.kernel.errors import every_error
 from pecia.kernel.room import Room
+from pecia.kernel.settings.kernel import KernelSettings
 from pecia.kernel.settings.load import load
 from pecia.kernel.settings.table import settings_table
 from pecia.kernel.tool.model import AnyTool
@@ -22,7 +23,7 @@ def pages() -> dict[str, str]:
     """Every generated page, by file name."""
     return {
         "tools.md": f"{NOTICE}# Tools\n\n" + "\n".join(_rooms()),
-        "settings.md": f"{NOTICE}# Settings\n\n{settings_table(SETTINGS)}",
+        "settings.md": f"{NOTICE}# Settings\n\n{settings_table((KernelSettings, *SETTINGS))}",
         "errors.md": f"{NOTICE}# Errors\n\n" + "\n".join(_errors()),
     }
 

@@ -46,7 +46,7 @@ class House:
     bo: Caller
     bo_token: str
 
-    async def call(self, who: Caller, tool: str, **arguments: Json) -> dict[str, Any]:
+    async def call(self, who: Caller, tool: str, /, **arguments: Json) -> dict[str, Any]:
         """What a tool gives, through the corridor."""
         result = await self.app.call(who, tool, arguments, VISIT)
         return cast(dict[str, Any], result.structured)

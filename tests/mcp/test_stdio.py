@@ -145,8 +145,8 @@ async def test_a_port_where_nobody_answers_is_told_on_stderr(tmp_path: Path) -> 
 
 def test_keys_stay_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    assert headers("http://127.0.0.1:7324", None)
-    assert headers("http://example.com:7324", None) == {}
+    assert headers("http://127.0.0.1:7324")
+    assert headers("http://example.com:7324") == {}
 
 
 async def test_outside_a_project_it_says_how_to_begin(tmp_path: Path) -> None:
@@ -226,3 +226,19 @@ async def test_smoke_names_the_step_that_failed(serve: Serve, tmp_path: Path) ->
         done = await pecia("smoke", "--api-url", served.url, cwd=tmp_path)
     assert done.returncode == 1
     assert b"initialize failed" in done.stderr
+
+
+async def test_a_toolset_that_is_not_served_is_told_at_the_start(
+    served: Served, tmp_path: Path
+) -> None:
+    done = await pecia("mcp", *at(served), "--toolset", "bogus", frames=[LIST], cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stdout == b""
+    assert "no toolset at /mcp/bogus" in done.stderr.decode()
+
+
+async def test_a_room_read_only_is_a_toolset(served: Served, tmp_path: Path) -> None:
+    words = ["mcp", *at(served), "--toolset", "lake", "--readonly"]
+    done = await pecia(*words, frames=[HELLO, READY, LIST], cwd=tmp_path)
+    listed = heard(done)[1]["result"]["tools"]
+    assert "list_files" in [it["name"] for it in listed]

@@ -64,8 +64,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     return Installed(folder / "site")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """Of the module, not of the session: while it is open no other event loop can run here."""
     assert CHROMIUM, "no Chromium: run `make browser`"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)

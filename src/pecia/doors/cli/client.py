@@ -45,6 +45,11 @@ class Server:
         found = answer.json()
         return cast(Mapping[str, Any], found) if isinstance(found, dict) else None
 
+    def has_endpoint(self, path: str, *, limit_s: float) -> bool:
+        """Whether something protected is served there: each such endpoint publishes what it is."""
+        about = f"/.well-known/oauth-protected-resource{quote(path)}"
+        return self.ask("GET", about, limit_s=limit_s).status == 200
+
     def tools(self) -> list[Mapping[str, Any]]:
         """Every tool that the caller may use, with its schema."""
         found: list[Mapping[str, Any]] = []

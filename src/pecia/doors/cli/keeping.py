@@ -44,6 +44,8 @@ def backup(
     if keys is not None:
         _copy_keys(kernel.home / "keys.json", _fresh(keys))
     made = anyio.run(_backup, terminal, kernel, target)
+    if keys is None:
+        terminal.say("the key file is not in a backup; --keys FILE copies it, and keep it apart")
     terminal.give(made, lambda it: it.line(f"{made['rows']} rows in {target}"))
 
 
@@ -54,7 +56,13 @@ def restore(
     import anyio
 
     terminal = terminal_of(ctx)
-    made = anyio.run(_restore, terminal, settled(terminal).kernel, file)
+    kernel = settled(terminal).kernel
+    made = anyio.run(_restore, terminal, kernel, file)
+    if made["secrets"]:
+        terminal.say(
+            f"{made['secrets']} sealed credentials open only with the old key file: "
+            f"put it at {kernel.home / 'keys.json'} before you start"
+        )
     terminal.give(made, lambda it: it.line(f"{made['rows']} rows are back"))
 
 
@@ -85,12 +93,22 @@ async def _backup(terminal: Terminal, kernel: "KernelSettings", target: Path) ->
 
 async def _restore(terminal: Terminal, kernel: "KernelSettings", file: Path) -> dict[str, Json]:
     from pecia.app.app import open_logins, parts
+    from pecia.kernel.store.backup.archive import open_archive
     from pecia.kernel.store.backup.load import restore as bring_back
 
+    with open_archive(file):
+        """What is no backup is refused before a database is made for it."""
     async with open_logins(kernel, terminal.say) as logins:
         with _bar(terminal) as report:
             made = await bring_back(logins.owner, file, parts(), report)
-    return {"file": str(file), "rows": made.rows, "made_at": made.made_at, "made_by": made.pecia}
+    secrets = sum(it.rows for it in made.tables if it.name == "kernel.secret")
+    return {
+        "file": str(file),
+        "rows": made.rows,
+        "secrets": secrets,
+        "made_at": made.made_at,
+        "made_by": made.pecia,
+    }
 
 
 async def _export(

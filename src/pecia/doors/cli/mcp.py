@@ -17,7 +17,7 @@ from pecia.doors.cli.lock import PROJECT_FOLDER, folder_lock, read_lock
 from pecia.doors.cli.smoke import smoke
 from pecia.doors.cli.terminal import FAILED, Terminal, terminal_of
 from pecia.doors.mcp.stdio import Relay, Upstream
-from pecia.kernel.errors import PeciaError, Unavailable
+from pecia.kernel.errors import NotFound, PeciaError, Unavailable
 
 SESSION_HEADER = "x-pecia-session"
 
@@ -53,33 +53,33 @@ def mcp(
     readonly: Annotated[bool, typer.Option(help="Only tools that change nothing.")] = False,
     port: Annotated[int, typer.Option(help="The port of a running server; 0: find it.")] = 0,
     host: Annotated[str, typer.Option(help="The host of that server.")] = "localhost",
-    space: Annotated[str | None, typer.Option(help="The space to work in.")] = None,
 ) -> None:
     """Speak MCP on stdin and stdout, for an editor or an agent."""
     if ctx.invoked_subcommand is not None:
         return
     terminal = terminal_of(ctx)
+    path = "/mcp" + (f"/{toolset}" if toolset else "") + ("/readonly" if readonly else "")
     try:
         url = f"http://{host}:{port}" if port else server_url(terminal)
         require_answer(url)
+        require_endpoint(url, path)
     except PeciaError as error:
         terminal.say(f"Failed to connect to Pecia MCP server: {error.message}")
         if hint := error.fields.get("hint"):
             terminal.say(f"  try: {hint}")
         raise typer.Exit(FAILED) from error
-    path = "/mcp" + (f"/{toolset}" if toolset else "") + ("/readonly" if readonly else "")
     terminal.say(f"speaking MCP to {url}{path}")
-    Relay(Upstream(url + path, headers(url, space)), sys.stdout.buffer).run(sys.stdin.buffer)
+    Relay(Upstream(url + path, headers(url)), sys.stdout.buffer).run(sys.stdin.buffer)
 
 
-def headers(url: str, space: str | None) -> Mapping[str, str]:
+def headers(url: str) -> Mapping[str, str]:
     """What goes with every frame: who asks, and the settings of this session.
 
     There are keys among the variables, which do not leave this machine.
     """
     names = FORWARDED if is_loopback(url) else ()
     env = {name: value for name, value in environ().items() if name in names}
-    settings = ({"env": env} if env else {}) | ({"space": space} if space else {})
+    settings = {"env": env} if env else {}
     found = {"authorization": f"Bearer {token()}"} if token() else {}
     if settings:
         found[SESSION_HEADER] = b64encode(json.dumps(settings).encode()).decode()
@@ -108,6 +108,16 @@ def project_of(folder: Path) -> Path | None:
 def require_answer(url: str) -> None:
     if Server(url).health(limit_s=HEALTH_LIMIT_S) is None:
         raise Unavailable(f"nobody answers at {url}", hint="pecia start")
+
+
+def require_endpoint(url: str, path: str) -> None:
+    """A toolset that is not served is told now, and not by frames nobody answers."""
+    if Server(url).has_endpoint(path, limit_s=HEALTH_LIMIT_S):
+        return
+    raise NotFound(
+        f"this server has no toolset at {path}",
+        hint="`--toolset all`, or the name of a room: `pecia call --list` shows them",
+    )
 
 
 def _by_home(terminal: Terminal, project: Path | None) -> str:

@@ -18,7 +18,7 @@ OK, FAILED, MISUSED = 0, 1, 2
 ADVICE: Mapping[str, str] = {
     "AUTH_REQUIRED": "set PECIA_TOKEN to a token of this server; an administrator makes one with "
     "`pecia token make`",
-    "FORBIDDEN": "use a token with that scope, or ask an administrator of your tenant",
+    "FORBIDDEN": "ask an administrator of your tenant; where a scope is named, use a token with it",
     "TOOL_NOT_FOUND": "list them with `pecia call --list`",
     "RATE_LIMITED": "wait, then try again",
     "QUOTA_EXCEEDED": "remove something, or ask the operator for more with `pecia tenant quota`",

@@ -59,11 +59,12 @@ def output_schema(tool: AnyTool) -> Mapping[str, Any] | None:
 
 @lru_cache(KEPT)
 def secret_fields(tool: AnyTool) -> frozenset[str]:
-    """Arguments that no log and no audit may hold: those declared with `secret`."""
+    """Arguments that no log and no audit may hold: declared with `secret`, or `unaudited`."""
     if isinstance(tool, ForeignTool):
         return frozenset()
     fields = tool.takes.model_fields.items()
-    return frozenset(name for name, it in fields if _extra(it.json_schema_extra).get("secret"))
+    unkept = {"secret", "unaudited"}
+    return frozenset(name for name, it in fields if unkept & {*_extra(it.json_schema_extra)})
 
 
 def bad_argument(error: ValidationError, model: type[BaseModel]) -> BadArgument:

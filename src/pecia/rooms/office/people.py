@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from pecia.kernel.errors import NotFound
+from pecia.kernel.errors import Conflict, Forbidden, NotFound
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.identity.principal import Principal
 from pecia.kernel.store.queries import load_queries
@@ -125,12 +125,15 @@ class People:
         A disabled user's tokens stop working at once.
         """
         async with self.store.writing(call.caller, call.trace) as tx:
-            await _user(tx, ask.name)
-            await tx.run(SQL["set_user"], name=ask.name, role=ask.role, status=ask.status)
+            before = await _user(tx, ask.name)
+            if ask.role == "member" or ask.status == "disabled":
+                await _keep_an_administrator(tx, before)
+            _require_changed(
+                await tx.run(SQL["set_user"], name=ask.name, role=ask.role, status=ask.status)
+            )
             await _know_as(tx, ask.name, ask.know_as)
             for at, text in enumerate(ask.forget_as):
-                name = Principal.parse(text, at=f"forget_as.{at}")
-                await tx.run(SQL["forget_as"], name=ask.name, **_parts(name))
+                await _forget_as(tx, before, Principal.parse(text, at=f"forget_as.{at}"))
             return User(**await _user(tx, ask.name))
 
     async def list_groups(self, call: Call, ask: Paged) -> Groups:
@@ -152,7 +155,7 @@ class People:
         """Remove a group. What was granted to it alone is seen by nobody but owners afterwards."""
         async with self.store.writing(call.caller, call.trace) as tx:
             group = await _group(tx, ask.name)
-            _done(await tx.run(SQL["remove_group"], name=ask.name), f"no group {ask.name!r}")
+            _require_changed(await tx.run(SQL["remove_group"], name=ask.name))
             return Group(**group)
 
     async def add_member(self, call: Call, ask: Membership) -> Group:
@@ -166,11 +169,10 @@ class People:
     async def remove_member(self, call: Call, ask: Membership) -> Group:
         """Take a user out of a group. What only the group gave them is gone with the next call."""
         async with self.store.writing(call.caller, call.trace) as tx:
-            await _group(tx, ask.group)
-            _done(
-                await tx.run(SQL["remove_member"], group=ask.group, user=ask.user),
-                f"{ask.user!r} is not in the group {ask.group!r}",
-            )
+            group = await _group(tx, ask.group)
+            if ask.user not in group["members"]:
+                raise NotFound(f"{ask.user!r} is not in the group {ask.group!r}", user=ask.user)
+            _require_changed(await tx.run(SQL["remove_member"], group=ask.group, user=ask.user))
             return Group(**await _group(tx, ask.group))
 
 
@@ -244,6 +246,23 @@ async def _group(tx: Transaction, name: str) -> Row:
     return await tx.one(SQL["group"], f"no group {name!r}", name=name)
 
 
-def _done(rows: int, missing: str) -> None:
+async def _keep_an_administrator(tx: Transaction, user: Row) -> None:
+    """Nobody could undo it: a tenant keeps one administrator who may act."""
+    is_one = user["role"] == "admin" and user["status"] == "active"
+    if is_one and not await tx.value(SQL["other_administrators"], name=user["name"]):
+        raise Conflict(
+            f"{user['name']!r} is the only administrator; make another one first",
+            user=user["name"],
+        )
+
+
+async def _forget_as(tx: Transaction, user: Row, name: Principal) -> None:
+    if name.render() not in user["principals"]:
+        raise NotFound(f"{user['name']!r} is not known as {name.render()!r}", user=user["name"])
+    _require_changed(await tx.run(SQL["forget_as"], name=user["name"], **_parts(name)))
+
+
+def _require_changed(rows: int) -> None:
+    """What we just saw and could not change is not missing: the caller may not."""
     if not rows:
-        raise NotFound(missing)
+        raise Forbidden("only an administrator of the tenant may change this", role="admin")

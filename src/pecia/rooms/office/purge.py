@@ -22,7 +22,7 @@ Purger = Callable[[Purge], Awaitable[None]]
 
 class PurgeUser(Input):
     # Not even the trail of the purge may keep the name.
-    user: str = Field(min_length=1, max_length=200, json_schema_extra={"secret": True})
+    user: str = Field(min_length=1, max_length=200, json_schema_extra={"unaudited": True})
 
 
 class Purged(Output):

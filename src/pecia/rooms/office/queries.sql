@@ -19,6 +19,10 @@ SELECT u.name, u.role, u.status,
 -- name: add_user
 INSERT INTO kernel.user_account (tenant_id, name, role) VALUES (kernel.tenant(), %(name)s, %(role)s);
 
+-- name: other_administrators
+SELECT count(*) FROM kernel.user_account
+ WHERE tenant_id = kernel.tenant() AND role = 'admin' AND status = 'active' AND name <> %(name)s;
+
 -- name: set_user
 UPDATE kernel.user_account SET role = COALESCE(%(role)s, role), status = COALESCE(%(status)s, status)
  WHERE tenant_id = kernel.tenant() AND name = %(name)s;
