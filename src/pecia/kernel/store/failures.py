@@ -60,7 +60,10 @@ def _ours(error: psycopg.Error) -> PeciaError:
 
 
 def _taken(error: psycopg.Error) -> PeciaError:
-    return Conflict("this exists already", constraint=error.diag.constraint_name)
+    # Under row-level security the database does not say which value it was, only which rule.
+    rule = (error.diag.constraint_name or "").removesuffix("_key").removesuffix("_pkey")
+    field = rule.split("tenant_id_")[-1] or "value"
+    return Conflict(f"there is one with this {field} already", field=field)
 
 
 def _referred(error: psycopg.Error) -> PeciaError:

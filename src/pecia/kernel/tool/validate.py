@@ -156,7 +156,13 @@ def _wrong_shape(field: str, found: ErrorDetails, model: type[BaseModel]) -> Bad
 
 
 def _wrong_type(field: str, found: ErrorDetails, model: type[BaseModel]) -> BadArgument:
-    expected = found["type"].removesuffix("_type").removesuffix("_parsing")
+    kind = found["type"].removesuffix("_type").removesuffix("_parsing")
+    expected = _EXPECTED.get(kind, kind)
+    if found["type"].endswith("_parsing") and isinstance(found["input"], str):
+        # The right JSON type, and a text that cannot be read as what it should be.
+        got = _shown(found["input"])
+        message = f'Field "{field}" must be {expected}; got {got!r}'
+        return InvalidFormat(message, field=field, expected=expected, got=got)
     got = _json_type(found["input"])
     return InvalidInput(
         f'Field "{field}" must be {expected}; got {got}', field=field, expected=expected, got=got
@@ -243,6 +249,17 @@ def _json_type(value: object) -> str:
     python = type(value).__name__
     return _JSON_TYPES.get(python, python)
 
+
+_EXPECTED = {
+    "int": "integer",
+    "bool": "boolean",
+    "float": "number",
+    "list": "array",
+    "dict": "object",
+    "datetime": "a time as in 2026-01-31T12:00:00Z (RFC 3339)",
+    "datetime_from_date": "a time as in 2026-01-31T12:00:00Z (RFC 3339)",
+    "uuid": "a UUID",
+}
 
 _JSON_TYPES = {
     "str": "string",
