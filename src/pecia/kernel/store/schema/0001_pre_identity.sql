@@ -81,7 +81,8 @@ CREATE TABLE kernel.credential (
     hash bytea UNIQUE CHECK (octet_length(hash) = 32),
     hint text NOT NULL DEFAULT '',
     label text NOT NULL DEFAULT '' CHECK (length(label) <= 200),
-    scopes text[] NOT NULL,
+    scopes text[] NOT NULL
+        CHECK (scopes <@ ARRAY['pecia.search', 'pecia.read', 'pecia.write', 'pecia.admin']),
     claims integer[] NOT NULL DEFAULT '{}',
     created_at timestamptz NOT NULL DEFAULT now(),
     expires_at timestamptz,
