@@ -162,7 +162,16 @@ def _start(root: str, postgres: str, owner: tuple[int, int], server_lock: int) -
     try:
         _become(*owner, keeper)
         os.set_inheritable(server_lock, True)
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        # Whoever started us in the background may have us ignore SIGINT, and it is inherited: until
+        # postgres has its own handlers, the signal of our death must not be lost on it.
+        for number in (
+            signal.SIGPIPE,
+            signal.SIGINT,
+            signal.SIGQUIT,
+            signal.SIGTERM,
+            signal.SIGHUP,
+        ):
+            signal.signal(number, signal.SIG_DFL)
         settings = [f"--config_file={root}/server.conf", f"--hba_file={root}/hba.conf"]
         os.execve(postgres, [postgres, "-D", f"{root}/data", *settings], ENVIRONMENT)
     except Exception as error:  # noqa: BLE001
