@@ -96,8 +96,9 @@ async def _restore(terminal: Terminal, kernel: "KernelSettings", file: Path) -> 
     from pecia.kernel.store.backup.archive import open_archive
     from pecia.kernel.store.backup.load import restore as bring_back
 
+    # What is no backup is refused before a database is made for it.
     with open_archive(file):
-        """What is no backup is refused before a database is made for it."""
+        pass
     async with open_logins(kernel, terminal.say) as logins:
         with _bar(terminal) as report:
             made = await bring_back(logins.owner, file, parts(), report)
