@@ -1,0 +1,118 @@
+"""What children told of one file, put together into its canonical text. Pure."""
+
+from dataclasses import dataclass, field
+
+from pecia.adapters.extract.matter import Matter, find_matter
+from pecia.adapters.extract.model import Extracted, Facts
+from pecia.adapters.extract.outline import place_outline
+from pecia.adapters.extract.status import Status
+from pecia.adapters.extract.wire import About, Ending, Flood, Heading
+from pecia.kernel.text.canonical import CanonicalText, RawUnit, canonical_text
+from pecia.kernel.text.chunk import Markup
+
+_ROW_LETTERS = 50
+_UNKNOWN = About("application/octet-stream", "pecia", "1")
+
+
+@dataclass(slots=True)
+class Gathering:
+    """Filled while the file is read; later ranges of a document add to it."""
+
+    about: About | None = None
+    units: list[RawUnit] = field(default_factory=list[RawUnit])
+    lost: dict[int, str] = field(default_factory=dict[int, str])
+    notes: list[str] = field(default_factory=list[str])
+    headings: list[Heading] = field(default_factory=list[Heading])
+    language: str = ""
+    letters_left: int = 0
+    stuck_at: int = 0
+
+    @property
+    def next_no(self) -> int:
+        """The first unit that has neither been read nor given up."""
+        read = self.units[-1].no if self.units else 0
+        return max([read, *self.lost]) + 1
+
+    @property
+    def is_whole(self) -> bool:
+        about = self.about
+        return about is None or not about.has_ranges or self.next_no > about.unit_count
+
+    def take(self, message: About | RawUnit) -> None:
+        if isinstance(message, About):
+            self.about = self.about or message
+        else:
+            # The row of the table costs memory too.
+            self.letters_left -= len(message.text) + _ROW_LETTERS
+            if self.letters_left < 0:
+                raise Flood
+            self.units.append(message)
+
+    def close_range(self, ending: Ending) -> None:
+        self.language = self.language or ending.language
+        self.notes += ending.notes
+        self.headings += ending.headings
+
+    def give_up_next(self, ending: Ending) -> None:
+        """Count a reading in which no unit came. A crash must come twice: once may be bad luck."""
+        number = self.next_no
+        if ending.status is Status.CRASHED and self.stuck_at != number:
+            self.stuck_at = number
+        else:
+            self.lost[number] = ending.reason.rstrip(".")
+
+
+def assemble(gathering: Gathering, ending: Ending) -> Extracted:
+    about = gathering.about or _UNKNOWN
+    whole = canonical_text(gathering.units)
+    status, reason = _outcome(gathering, ending, whole)
+    matter = find_matter(whole.text)
+    return Extracted(
+        text=whole.text,
+        units=whole.units,
+        title=about.title or (_large_title(gathering) or matter.title if about.has_ranges else ""),
+        facts=_facts(gathering, about, matter, whole),
+        status=status,
+        reason=reason,
+        extractor=about.extractor,
+        version=about.version,
+        sha256=whole.sha256,
+    )
+
+
+def _facts(gathering: Gathering, about: About, matter: Matter, whole: CanonicalText) -> Facts:
+    return Facts(
+        content_type=about.content_type,
+        markup=Markup.MARKDOWN if about.is_markdown else Markup.PLAIN,
+        language=gathering.language,
+        authors=about.authors or matter.authors,
+        # A PDF says when it was made, not when it was written.
+        date=(matter.date if about.has_ranges else "") or about.date or matter.date,
+        identifiers=matter.identifiers,
+        references=matter.references,
+        outline=place_outline(whole, about.outline or gathering.headings),
+        unit_count=max(about.unit_count, len(whole.units)),
+        notes=(*about.notes, *gathering.notes),
+    )
+
+
+def _large_title(gathering: Gathering) -> str:
+    """The largest line of the first page; of several alike, the first."""
+    found = [it for it in gathering.headings if it.unit_no == 1]
+    return min(found, key=lambda it: it.level).title if found else ""
+
+
+def _outcome(gathering: Gathering, ending: Ending, whole: CanonicalText) -> tuple[Status, str]:
+    if ending.status is not Status.OK:
+        kept = len(gathering.units)
+        if not kept or not gathering.about or not gathering.about.has_ranges:
+            return ending.status, ending.reason
+        total = gathering.about.unit_count
+        return ending.status, f"{ending.reason} The first {kept:,} of {total:,} pages are kept."
+    if not whole.text.strip():
+        why = gathering.about.when_empty if gathering.about else ending.reason
+        return Status.EMPTY, " ".join([why, *gathering.notes])
+    if gathering.lost:
+        why = [f"page {number} ({reason})" for number, reason in gathering.lost.items()]
+        return Status.OK, f"It was read, but for {', '.join(why)}."
+    return Status.OK, ending.reason

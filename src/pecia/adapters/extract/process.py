@@ -1,0 +1,210 @@
+"""One child process from the server's side: started, given files one by one, watched, ended.
+
+Nothing that the child does is trusted: not its words, not its size, not its speed.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeAlias
+
+import anyio
+import psutil
+from anyio.abc import Process
+
+from pecia.adapters.extract.model import MB, Limits
+from pecia.adapters.extract.status import Confinement, Status
+from pecia.adapters.extract.wire import (
+    About,
+    Ending,
+    Flood,
+    Frames,
+    Garbled,
+    Message,
+    Order,
+    Ready,
+    pack_order,
+)
+from pecia.kernel.errors import Unavailable
+from pecia.kernel.text.canonical import RawUnit
+
+Take: TypeAlias = Callable[[About | RawUnit], None]
+
+_MODULE = "pecia.adapters.extract.child"
+_TICK_S = 0.2
+_GREETING_BYTES = 10_000
+# The most that UTF-8 needs for a letter, and room for facts beside the text.
+_LETTER_BYTES = 4
+_ABOUT_BYTES = 4 * MB
+# Threads cost address space, and the child reads one file at a time.
+_ENVIRONMENT = {
+    "PATH": "/usr/bin:/bin",
+    "LANG": "C.UTF-8",
+    "MALLOC_ARENA_MAX": "2",
+    "RAYON_NUM_THREADS": "1",
+    "TOKIO_WORKER_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+}
+
+
+async def start_child(limits: Limits) -> "Child":
+    """A child that has said it is ready. Raises `Unavailable` when none can be had."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    with theirs:
+        process = await anyio.open_process(
+            [sys.executable, "-I", "-m", _MODULE, str(limits.memory_bytes)],
+            stdin=theirs.fileno(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            env=_ENVIRONMENT,
+            # One signal ends the child and whatever it may have started.
+            start_new_session=True,
+        )
+    child = Child(process, ours, limits)
+    try:
+        await child.greet()
+    except BaseException:
+        await child.end()
+        raise
+    return child
+
+
+class Child:
+    def __init__(self, process: Process, line: socket.socket, limits: Limits) -> None:
+        self._process = process
+        self._line = line
+        self._limits = limits
+        self._uses = 0
+        self._sound = True
+        self.confinement = Confinement(memory=False, network=False, files=False)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def is_new(self) -> bool:
+        return self._uses == 0
+
+    @property
+    def reusable(self) -> bool:
+        """Whether the next file may go to this child, or is safer and cheaper in a new one."""
+        return (
+            self._sound
+            and self._process.returncode is None
+            and self._uses < self._limits.uses
+            and self.rss_bytes() < self._limits.grown_bytes
+        )
+
+    def rss_bytes(self) -> int:
+        try:
+            return psutil.Process(self.pid).memory_info().rss
+        except psutil.Error:
+            return 0
+
+    async def greet(self) -> None:
+        frames = Frames(_GREETING_BYTES)
+        with anyio.move_on_after(self._limits.start_s):
+            while (piece := await self._receive()) is not None:
+                for message in frames.feed(piece):
+                    if isinstance(message, Ready):
+                        self.confinement = message.confinement
+                        return
+        raise Unavailable(
+            "the process that reads files did not start", exit_code=self._process.returncode
+        )
+
+    async def read(self, order: Order, descriptor: int, take: Take, letters: int) -> Ending:
+        """What `order` asks for, piece by piece to `take`; then how it ended."""
+        self._uses += 1
+        # Only an answer that came to its end leaves the child fit for another file.
+        self._sound = False
+        try:
+            socket.send_fds(self._line, [pack_order(order)], [descriptor])
+        except OSError:
+            return await self._obituary()
+        try:
+            return await self._listen(Frames(_LETTER_BYTES * letters + _ABOUT_BYTES), take)
+        except Flood:
+            most = self._limits.text_letters
+            return Ending(Status.TOO_LARGE, f"More than {most:,} letters came out of it.")
+        except Garbled:
+            return Ending(Status.CRASHED, "The reader of this file answered nonsense.")
+
+    async def end(self) -> None:
+        """Kill it, and wait until it is gone."""
+        with anyio.CancelScope(shield=True):
+            with suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
+            self._line.close()
+            await self._process.aclose()
+
+    async def _listen(self, frames: Frames, take: Take) -> Ending:
+        deadline = anyio.current_time() + self._limits.wall_s
+        while anyio.current_time() < deadline:
+            piece = b""
+            with anyio.move_on_after(_TICK_S):
+                piece = await self._receive()
+            if piece is None:
+                return await self._obituary()
+            for message in frames.feed(piece):
+                if isinstance(message, Ending):
+                    self._sound = True
+                    return message
+                take(_content(message))
+            if not piece and self.rss_bytes() > self._limits.memory_bytes:
+                return Ending(Status.TOO_LARGE, _too_much_memory(self._limits))
+        return Ending(Status.TIMEOUT, f"It was not read within {self._limits.wall_s:g} seconds.")
+
+    async def _receive(self) -> bytes | None:
+        stream = self._process.stdout
+        if stream is None:
+            return None
+        try:
+            return await stream.receive()
+        except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            return None
+
+    async def _obituary(self) -> Ending:
+        """Why the child is dead, in words; its output has ended, so it is, or is about to be."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+        code = await self._process.wait()
+        match -code:
+            case signal.SIGXCPU:
+                seconds = self._limits.cpu_s
+                return Ending(Status.TIMEOUT, f"It took more than {seconds} seconds of CPU time.")
+            case signal.SIGBUS:
+                return Ending(Status.CRASHED, "The file shrank while it was read.")
+            case signal.SIGABRT:
+                return Ending(
+                    Status.CRASHED,
+                    "The reader gave up, as it does for want of memory: "
+                    f"it may use {_size(self._limits.memory_bytes)}.",
+                )
+            case number if number > 0:
+                return Ending(
+                    Status.CRASHED, f"The reader was killed by {signal.Signals(number).name}."
+                )
+            case _:
+                return Ending(Status.CRASHED, f"The reader ended with code {code}.")
+
+
+def _content(message: Message) -> About | RawUnit:
+    if isinstance(message, About | RawUnit):
+        return message
+    raise Garbled
+
+
+def _too_much_memory(limits: Limits) -> str:
+    return f"Reading it takes more than {_size(limits.memory_bytes)} of memory."
+
+
+def _size(size_bytes: int) -> str:
+    return f"{size_bytes / MB:,.0f} MB"

@@ -1,0 +1,81 @@
+"""Bytes that may be text, as text: UTF-8 first, then what they say they are, then a guess."""
+
+import codecs
+import re
+from dataclasses import dataclass
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_DECLARED = re.compile(
+    rb"""<\?xml[^>]{0,200}\bencoding\s*=\s*["']([\w.:-]{1,40})|<meta[^>]{0,300}\bcharset\s*=\s*["']?([\w.:-]{1,40})""",
+    re.IGNORECASE,
+)
+_GUESSED_BYTES = 100_000
+# Characters that text does not have, but for the few that terminals and page breaks use.
+_CONTROL = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    text: str
+    encoding: str
+
+
+def decode(data: bytes, content_type: str = "", *, is_whole: bool = True) -> Decoded | None:
+    """The text, or nothing when these bytes are none. A head may end amid a character."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return _try(data, encoding, is_whole)
+    if encoding := _wide(data):
+        return _try(data, encoding, is_whole)
+    if len(_CONTROL.findall(data[:8192])) > len(data[:8192]) // 100:
+        return None
+    if found := _try(data, "utf-8", is_whole):
+        return found
+    declared = _DECLARED.search(data[:4096])
+    if declared is not None:
+        name = (declared[1] or declared[2]).decode("ascii")
+        if found := _try(data, name, is_whole):
+            return found
+    return _guess(data)
+
+
+def decode_any(data: bytes) -> Decoded:
+    """The text, whatever the bytes are: for files whose kind is known already."""
+    return decode(data) or Decoded(data.decode("utf-8", "replace"), "utf-8")
+
+
+def _try(data: bytes, encoding: str, is_whole: bool) -> Decoded | None:
+    try:
+        # A decoder that waits for more forgives a character cut in two at the end.
+        text = codecs.getincrementaldecoder(encoding)().decode(data, final=is_whole)
+    except (UnicodeError, LookupError):
+        return None
+    return Decoded(text, encoding)
+
+
+def _wide(data: bytes) -> str:
+    """UTF-16 without a mark: every other byte of Western text is nothing."""
+    sample = data[:2000]
+    if len(sample) < 8 or (len(sample) % 2 and len(data) == len(sample)):
+        return ""
+    even, odd = sample[::2].count(0), sample[1::2].count(0)
+    half = len(sample) // 2
+    if odd > 0.7 * half and even < 0.1 * half:
+        return "utf-16-le"
+    return "utf-16-be" if even > 0.7 * half and odd < 0.1 * half else ""
+
+
+def _guess(data: bytes) -> Decoded | None:
+    # It is slow to import, and few files need it.
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(data[:_GUESSED_BYTES]).best()
+    encoding = best.encoding if best is not None else "cp1252"
+    text = data.decode(encoding, "replace")
+    return None if text.count("\ufffd") > len(text) // 20 else Decoded(text, encoding)

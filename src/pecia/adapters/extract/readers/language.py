@@ -1,0 +1,21 @@
+"""The language of a text, as a hint for stemming. It never fails: no answer is an answer."""
+
+import kreuzberg
+
+_LEAST_LETTERS = 40
+
+
+def language_of(text: str) -> str:
+    """Its code of three letters (ISO 639-3), or nothing when the text is too short to tell."""
+    words = text.strip()
+    if len(words) < _LEAST_LETTERS:
+        return ""
+    detection = kreuzberg.LanguageDetectionConfig(enabled=True, min_confidence=0.5)
+    config = kreuzberg.ExtractionConfig(use_cache=False, language_detection=detection)
+    try:
+        found = kreuzberg.extract_bytes_sync(
+            words.encode("utf-8", "replace"), "text/plain", config=config
+        )
+    except kreuzberg.KreuzbergError:
+        return ""
+    return found.detected_languages[0] if found.detected_languages else ""

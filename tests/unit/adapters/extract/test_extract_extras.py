@@ -1,0 +1,104 @@
+"""Pictures and recordings are read with the extras, and without them say which one is missing."""
+
+from importlib.util import find_spec
+from typing import Any
+
+import pypdfium2
+import pytest
+
+from pecia.adapters.extract.extractor import Extractor
+from pecia.adapters.extract.readers.sound import samples as sound_of
+from pecia.adapters.extract.readers.speech import Word, phrases
+from pecia.adapters.extract.status import Status
+from pecia.kernel.text.canonical import UnitKind
+from tests.unit.adapters.extract import samples
+
+pytestmark = pytest.mark.anyio
+
+with_ocr = pytest.mark.skipif(find_spec("rapidocr") is None, reason="[ocr] is not installed")
+without_ocr = pytest.mark.skipif(find_spec("rapidocr") is not None, reason="[ocr] is installed")
+with_asr = pytest.mark.skipif(find_spec("pocketsphinx") is None, reason="[asr] is not installed")
+without_asr = pytest.mark.skipif(find_spec("pocketsphinx") is not None, reason="[asr] is installed")
+
+
+def photograph() -> tuple[bytes, int]:
+    """A page of print as grey dots, and how many of them make a row."""
+    document: Any = pypdfium2.PdfDocument(samples.pdf([["# Invoice 4711", "Total 250 euro"]]))
+    picture = document[0].render(scale=2, grayscale=True)
+    rows, width = bytes(picture.buffer), picture.width
+    starts = range(0, picture.stride * picture.height, picture.stride)
+    return b"".join(rows[at : at + width] for at in starts), width
+
+
+@without_ocr
+@pytest.mark.parametrize(
+    ("name", "data", "status"),
+    [
+        ("scan.pdf", samples.scanned_pdf(), Status.EMPTY),
+        ("photo.png", samples.png(bytes(100), 10), Status.UNSUPPORTED),
+    ],
+)
+async def test_a_picture_says_which_extra_would_read_it(
+    extractor: Extractor, name: str, data: bytes, status: Status
+) -> None:
+    found = await extractor.extract(data, name=name)
+    assert found.status is status
+    assert "the extra [ocr]" in found.reason
+
+
+@with_ocr
+async def test_letters_in_pictures_are_read(extractor: Extractor) -> None:
+    for data, name in (
+        (samples.scanned_pdf(*photograph()), "scan.pdf"),
+        (samples.png(*photograph()), "photo.png"),
+    ):
+        found = await extractor.extract(data, name=name)
+        assert found.status is Status.OK
+        assert "Invoice 4711" in found.text
+        assert [(it.no, it.kind) for it in found.units] == [(1, UnitKind.PAGE)]
+
+
+@without_asr
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("talk.wav", samples.wav(bytes(100))),
+        ("talk.mp3", b"ID3\x04...."),
+        ("film.mp4", b"\x00\x00\x00\x20ftypisom...."),
+    ],
+)
+async def test_a_recording_asks_for_captions_or_an_extra(
+    extractor: Extractor, name: str, data: bytes
+) -> None:
+    found = await extractor.extract(data, name=name)
+    assert found.status is Status.UNSUPPORTED
+    assert "captions" in found.reason
+    assert "the extra [asr]" in found.reason
+
+
+@with_asr
+async def test_what_is_heard_is_cues_and_said_to_be_a_guess(extractor: Extractor) -> None:
+    found = await extractor.extract(samples.wav(bytes(32_000)), name="silence.wav")
+    assert found.extractor == "pocketsphinx"
+    assert {it.kind for it in found.units} <= {UnitKind.CUE}
+    assert "guessed" in found.facts.notes[0]
+
+
+def test_a_pause_ends_a_phrase() -> None:
+    words = [Word("ten", 100, 300), Word("of", 310, 400), Word("clubs", 800, 1_200)]
+    assert [(it.no, it.text, it.ts_start_ms, it.ts_end_ms) for it in phrases(words)] == [
+        (1, "ten of", 100, 400),
+        (2, "clubs", 800, 1_200),
+    ]
+
+
+def test_a_speaker_without_pauses_is_cut_all_the_same() -> None:
+    words = [Word("word", at, at + 10) for at in range(0, 1_000, 10)]
+    assert [len(it.text.split()) for it in phrases(words)] == [40, 40, 20]
+
+
+@pytest.mark.parametrize(("rate", "channels"), [(16_000, 1), (8_000, 1), (44_100, 2)])
+def test_sound_of_any_rate_comes_at_one(rate: int, channels: int) -> None:
+    second = (1_000).to_bytes(2, "little") * rate * channels
+    found = sound_of(samples.wav(second, rate, channels))
+    assert found == (1_000).to_bytes(2, "little") * 16_000
