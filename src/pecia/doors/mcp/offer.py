@@ -65,7 +65,7 @@ class Offers:
         )
         is_narrowed = asked != EVERYTHING
         if endpoint.shows == DESK:
-            return Offer(desk_view(narrowed, self._lean), rooms, narrowed, is_narrowed)
+            return Offer(desk_view(narrowed, self._lean, self._app.embedder), rooms, narrowed, is_narrowed)
         return Offer(narrowed, rooms, None, is_narrowed)
 
     def _base(self, endpoint: Endpoint) -> View:

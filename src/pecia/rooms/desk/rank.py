@@ -1,104 +1,168 @@
-"""Which tools fit some words best: BM25 over names, descriptions and arguments. Pure."""
+"""Which tools fit some words best, found and ranked by the same parts as texts are.
 
-import math
-import re
-from collections import Counter
+Nothing is built or imported before the first question. Without an embedder, or while it fails,
+words decide alone.
+"""
+
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+import anyio
+from anyio.to_thread import run_sync
+
+from pecia.kernel.corpus.embedder import Embedder, Vectors
+from pecia.kernel.errors import PeciaError
 from pecia.kernel.tool.model import AnyTool
 from pecia.kernel.tool.validate import input_schema
 from pecia.kernel.tool.view import View
 
-K1, B = 1.2, 0.6
-NAME_WEIGHT, TITLE_WEIGHT, ARGUMENT_WEIGHT = 4, 2, 1
+if TYPE_CHECKING:
+    from pecia.kernel.corpus.index.keyword import KeywordIndex
+    from pecia.kernel.corpus.index.query import Query
+    from pecia.kernel.corpus.rank.fuse import Fused
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
-_ENDINGS = ("ing", "ies", "ed", "es", "s", "e")
-
-# With few tools even these look rare, and would decide.
-_EMPTY = frozenset(
-    (
-        *("a", "an", "and", "are", "as", "at", "be", "by", "do", "for", "from", "has", "i", "in"),
-        *("is", "it", "its", "me", "my", "not", "of", "on", "one", "or", "s", "so", "some", "that"),
-        *("the", "their", "them", "then", "there", "these", "they", "this", "to", "was", "what"),
-        *("when", "which", "who", "will", "with", "you", "your"),
-    )
-)
+# A tool is found by meaning among so many; more than a caller can ask for.
+NEAREST = 20
+# A name says much, in few words: it leans the vector of the description its way.
+NAME_WEIGHT = 0.5
+# A question waits so long for vectors of new tools. Those that wait for theirs lose no rank.
+PATIENCE_S = 1.5
+_AT_ONCE = 8
 
 
 class Finder(Protocol):
     """Whatever can tell which tools fit some words."""
 
-    def find(self, words: str) -> Sequence[tuple[str, AnyTool]]:
-        """Names and tools, the best fit first; tools that share no word are not among them."""
+    async def find(self, words: str) -> Sequence[tuple[str, AnyTool]]:
+        """Names and tools, the best fit first; tools that do not fit are not among them."""
         ...
 
 
+class ToolFinder:
+    """Ranks the tools of one view. Built at the first question, asked often."""
+
+    def __init__(self, view: View, embedder: Embedder | None = None) -> None:
+        self._tools = [_Described(name, tool) for name, tool in view.tools.items()]
+        self._embedder = embedder
+        self._index: KeywordIndex | None = None
+        self._vectors: dict[int, Vectors] = {}
+        self._building = anyio.Lock()
+        self._embedding = anyio.Lock()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether every tool can be found by meaning, where there is an embedder."""
+        return self._embedder is None or len(self._vectors) == len(self._tools)
+
+    async def find(self, words: str) -> Sequence[tuple[str, AnyTool]]:
+        from pecia.kernel.corpus.index.query import parse_query
+
+        index = await self._built()
+        cosines = await self._nearest(words)
+        found = await run_sync(self._ranked, index, parse_query(words), words, cosines)
+        return [(self._tools[it].name, self._tools[it].tool) for it in found]
+
+    def _ranked(
+        self, index: "KeywordIndex", query: "Query", words: str, cosines: Mapping[int, float]
+    ) -> list[int]:
+        from pecia.kernel.corpus.rank.fuse import fuse, meaning_weight
+
+        hits = index.search(query, limit=max(1, len(self._tools)))
+        scores = {it.id: it.score for it in hits}
+        nearest = sorted(cosines, key=lambda it: (-cosines[it], it))[:NEAREST]
+        kept = {it: cosines[it] for it in {*nearest, *scores} if it in cosines}
+        language = self._embedder.language if self._embedder else ""
+        weight = meaning_weight(words, language)
+        fused = fuse(scores, kept, weight=weight)
+        return self._reranked(fused, query, weight) if kept else [it.id for it in fused]
+
+    def _reranked(self, fused: "Sequence[Fused]", query: "Query", weight: float) -> list[int]:
+        from pecia.kernel.corpus.rank.evidence import Reading
+        from pecia.kernel.corpus.rank.rerank import rerank
+
+        readings = {
+            it.id: Reading(it.id, described.text, described.words, language="en")
+            for it in fused
+            for described in (self._tools[it.id],)
+        }
+        return [it.id for it in rerank(fused, readings, query, weight=weight)]
+
+    async def _built(self) -> "KeywordIndex":
+        async with self._building:
+            if self._index is None:
+                self._index = await run_sync(_index_of, self._tools)
+            return self._index
+
+    async def _nearest(self, words: str) -> Mapping[int, float]:
+        """The cosine of every tool that has its vector; none while the embedder cannot be had."""
+        if self._embedder is None:
+            return {}
+        with suppress(PeciaError):
+            await self._embed_missing(self._embedder)
+            (asked,) = await self._embedder.embed([words])
+            return {it: float(vector @ asked) for it, vector in self._vectors.items()}
+        return {}
+
+    async def _embed_missing(self, embedder: Embedder) -> None:
+        """Some at a time, and some at every question, until all are done."""
+        from pecia.kernel.corpus.rank.vectors import leaning
+
+        async with self._embedding:
+            missing = [it for it in range(len(self._tools)) if it not in self._vectors]
+            until = anyio.current_time() + PATIENCE_S
+            for at in range(0, len(missing), _AT_ONCE):
+                some = [self._tools[it] for it in missing[at : at + _AT_ONCE]]
+                made = await embedder.embed([*(it.text for it in some), *(it.words for it in some)])
+                bent = leaning(made[: len(some)], made[len(some) :], NAME_WEIGHT)
+                self._vectors |= dict(zip(missing[at:], bent, strict=False))
+                if anyio.current_time() > until:
+                    return
+
+
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _Described:
+    """A tool as it is read: the words of its name, and what it says it does."""
+
     name: str
     tool: AnyTool
-    counts: Mapping[str, int]
-    length: int
+
+    @property
+    def words(self) -> str:
+        from pecia.kernel.corpus.index.words import split_name
+
+        return split_name(self.tool.name)
+
+    @property
+    def text(self) -> str:
+        return self.tool.description or self.words
+
+    @property
+    def arguments(self) -> Iterator[str]:
+        properties: Mapping[str, Any] = input_schema(self.tool).get("properties", {})
+        for name, schema in properties.items():
+            yield f"{name} {schema.get('description', '')}".strip()
 
 
-class WordFinder:
-    """Ranks the tools of one view. Built once, asked often."""
+def _index_of(tools: Sequence[_Described]) -> "KeywordIndex":
+    from pecia.kernel.corpus.index.keyword import Entry, KeywordIndex
 
-    def __init__(self, view: View) -> None:
-        self._entries = [_entry(name, tool) for name, tool in view.tools.items()]
-        self._mean = sum(it.length for it in self._entries) / max(1, len(self._entries))
-        held = Counter(stem for it in self._entries for stem in it.counts)
-        total = len(self._entries)
-        self._rarity = {
-            stem: math.log(1 + (total - count + 0.5) / (count + 0.5))
-            for stem, count in held.items()
-        }
-
-    def find(self, words: str) -> Sequence[tuple[str, AnyTool]]:
-        wanted = set(stems(words))
-        scored = [(self._score(it, wanted), it) for it in self._entries]
-        # Equal scores in the order of names, so that the same words always give the same list.
-        ranked = sorted((-score, it.name, it) for score, it in scored if score > 0)
-        return [(it.name, it.tool) for _, _, it in ranked]
-
-    def _score(self, entry: _Entry, wanted: set[str]) -> float:
-        longer = 1 - B + B * entry.length / self._mean
-        return sum(
-            self._rarity[stem] * count * (K1 + 1) / (count + K1 * longer)
-            for stem in wanted
-            if (count := entry.counts.get(stem))
-        )
-
-
-def stems(text: str) -> Iterator[str]:
-    """The words of a text, folded so that `listing files` finds `list_files`."""
-    for word in _WORD.findall(text):
-        if (folded := word.lower()) not in _EMPTY:
-            yield _stem(folded)
-
-
-def _stem(word: str) -> str:
-    for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word[: -len(ending)]
-    return word
-
-
-def _entry(name: str, tool: AnyTool) -> _Entry:
-    counts: Counter[str] = Counter()
-    for text, weight in _texts(name, tool):
-        for stem in stems(text):
-            counts[stem] += weight
-    return _Entry(name, tool, counts, sum(counts.values()))
-
-
-def _texts(name: str, tool: AnyTool) -> Iterator[tuple[str, int]]:
-    yield f"{name} {tool.room}", NAME_WEIGHT
-    yield tool.title, TITLE_WEIGHT
-    yield tool.description, TITLE_WEIGHT
-    properties: Mapping[str, Any] = input_schema(tool).get("properties", {})
-    for argument, schema in properties.items():
-        yield f"{argument} {schema.get('description', '')}", ARGUMENT_WEIGHT
+    index = KeywordIndex.in_memory()
+    index.apply(
+        (),
+        (
+            Entry(
+                number,
+                number,
+                key=f"{it.tool.room}/{it.name}",
+                language="en",
+                title=it.tool.name,
+                headings=it.tool.title,
+                body="\n".join((it.text, *it.arguments)),
+            )
+            for number, it in enumerate(tools)
+        ),
+    )
+    index.rest()
+    return index

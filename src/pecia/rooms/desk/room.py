@@ -10,13 +10,14 @@ from typing import Any, cast
 
 from pydantic import Field, ValidationError
 
+from pecia.kernel.corpus.embedder import Embedder
 from pecia.kernel.errors import InvalidEnum, Json, Unprocessable
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, Result, Tool
 from pecia.kernel.tool.validate import input_schema
 from pecia.kernel.tool.view import View, may_call
-from pecia.rooms.desk.rank import Finder, WordFinder
+from pecia.rooms.desk.rank import Finder, ToolFinder
 
 ROOM = "desk"
 FIND_TOOLS = "find_tools"
@@ -78,10 +79,13 @@ def target(arguments: Mapping[str, Json]) -> Target | None:
     return Target(asked.name, asked.arguments)
 
 
-def desk_view(reach: View, lean: Sequence[str] = ()) -> View:
+def desk_view(reach: View, lean: Sequence[str] = (), embedder: Embedder | None = None) -> View:
     """The dozen and the two as one view; everything within reach can be called by its name."""
     listed = {name: reach.find(name) for name in (lean or LEAN) if lean or _has(reach, name)}
-    tools: dict[str, AnyTool] = {FIND_TOOLS: find_tools(reach), CALL_TOOL: call_tool()}
+    tools: dict[str, AnyTool] = {
+        FIND_TOOLS: find_tools(reach, ToolFinder(reach, embedder)),
+        CALL_TOOL: call_tool(),
+    }
     names = {**reach.tools, **reach.aliases}
     return View(MappingProxyType({**tools, **listed}), MappingProxyType(names))
 
@@ -100,11 +104,11 @@ def require_known(everything: View, lean: Sequence[str]) -> None:
 
 def find_tools(reach: View, finder: Finder | None = None) -> AnyTool:
     """The tool that searches the tools of a view."""
-    asked = finder or WordFinder(reach)
+    asked = finder or ToolFinder(reach)
 
     async def run(call: Call, ask: FindTools) -> FoundTools:
         """Find tools by what you want to do. Then use call_tool with a name and arguments."""
-        mine = [it for it in asked.find(ask.query) if may_call(call.caller, it[1])]
+        mine = [it for it in await asked.find(ask.query) if may_call(call.caller, it[1])]
         found = [_found(name, tool) for name, tool in mine[: ask.limit]]
         return FoundTools(tools=found, total=len(mine))
 

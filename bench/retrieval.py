@@ -1,0 +1,383 @@
+"""How well texts and tools are found, and what each part of the search gains.
+
+Reads the collections in `../shared/data`, beside the project, and says which are not there.
+Weights were chosen on the training queries of SciFact alone; every other figure is of queries
+that nothing was chosen on. Vectors are kept in the temporary folder, by content.
+"""
+
+import csv
+import hashlib
+import json
+import tempfile
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+import anyio
+import numpy as np
+
+from bench import result
+from pecia.adapters.beir import Collection, Document, read_collection
+from pecia.adapters.embed.files import shipped_files
+from pecia.adapters.embed.onnx import OnnxEmbedder
+from pecia.kernel.corpus.embedder import Embedder, Vectors, embedded_text
+from pecia.kernel.corpus.evaluate import Run, figures, hit, ndcg
+from pecia.kernel.corpus.index import analyse
+from pecia.kernel.corpus.index.keyword import Entry, KeywordIndex, Query, parse_query
+from pecia.kernel.corpus.rank.diversify import diversify
+from pecia.kernel.corpus.rank.evidence import Evidence, Reading
+from pecia.kernel.corpus.rank.files import files
+from pecia.kernel.corpus.rank.fuse import WEIGHT, Fused, combined, fuse
+from pecia.kernel.corpus.rank.rerank import DEPTH, WEIGHTS, Ranked, rerank, unranked
+from pecia.kernel.corpus.search import NEAREST, POOL
+from pecia.kernel.errors import Json, PeciaError
+from pecia.kernel.identity.caller import Scope
+from pecia.kernel.text.chunk import ChunkSource, Markup, chunk_text
+from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.model import ForeignTool, Result
+from pecia.kernel.tool.view import View
+from pecia.rooms.desk.rank import ToolFinder
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+CACHE = Path(tempfile.gettempdir()) / "pecia-bench-vectors"
+
+TARGETS = {
+    "scifact": {"keyword": 0.685, "hybrid": 0.725},
+    "cranfield": {"hybrid": 0.42},
+    "metatool": {"hit@1": 0.55, "hit@5": 0.80},
+}
+CURVE = (0.0, 0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.8, 1.0)
+EVERY_TENTH = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What is indexed: a chunk, or a whole document."""
+
+    document: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One query with all that the arms found for it."""
+
+    query: Query
+    words: Mapping[int, float]
+    cosines: Mapping[int, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A collection, cut, indexed, embedded and asked."""
+
+    collection: Collection
+    pieces: Sequence[Piece]
+    index: KeywordIndex
+    vectors: Vectors
+    query_vectors: Mapping[str, Vectors]
+
+    def asked(self) -> dict[str, Asked]:
+        return {id_: self._ask(id_, text) for id_, text in self.collection.queries.items()}
+
+    def by_words(self) -> Run:
+        """Search by words alone, as it is without an embedder."""
+        found = {id_: self._words(parse_query(it)) for id_, it in self.collection.queries.items()}
+        return {id_: self.documents(fuse(it, {})) for id_, it in found.items()}
+
+    def documents(self, fused: Sequence[Fused]) -> list[str]:
+        return _names(unranked(fused, self.readings(fused)))
+
+    def readings(self, fused: Sequence[Fused]) -> dict[int, Reading]:
+        return {
+            it.id: Reading(piece.document, piece.text, piece.title, language="en")
+            for it in fused
+            for piece in (self.pieces[it.id],)
+        }
+
+    def _ask(self, id_: str, text: str) -> Asked:
+        query = parse_query(text)
+        words = self._words(query)
+        cosines = self.vectors @ self.query_vectors[id_]
+        nearest = np.argsort(-cosines, kind="stable")[:NEAREST]
+        return Asked(query, words, {it: float(cosines[it]) for it in {*words, *map(int, nearest)}})
+
+    def _words(self, query: Query) -> dict[int, float]:
+        return {it.id: it.score for it in self.index.search(query, limit=POOL)}
+
+
+Way: TypeAlias = Callable[[Bench, Asked], list[str]]
+
+
+def fused_alone(bench: Bench, asked: Asked, *, weight: float = WEIGHT) -> list[str]:
+    return bench.documents(fuse(asked.words, asked.cosines, weight=weight))
+
+
+def ranks_added(bench: Bench, asked: Asked) -> list[str]:
+    """Reciprocal ranks added up: what most others do."""
+    scores: dict[int, float] = {}
+    for arm in (asked.words, asked.cosines):
+        for rank, it in enumerate(sorted(arm, key=lambda it: (-arm[it], it))):
+            scores[it] = scores.get(it, 0.0) + 1 / (60 + rank)
+    return bench.documents(fuse(scores, {}))
+
+
+def reranked(
+    bench: Bench,
+    asked: Asked,
+    *,
+    weight: float = WEIGHT,
+    evidence: Evidence = WEIGHTS,
+    diverse: bool = False,
+) -> list[str]:
+    fused = fuse(asked.words, asked.cosines, weight=weight)
+    readings = bench.readings(fused[:DEPTH])
+    looked = rerank(fused[:DEPTH], readings, asked.query, weight=weight, weights=evidence)
+    if diverse:
+        return _in_order(diversify(looked, readings))
+    return _names(looked)
+
+
+# What hybrid search does, and the same without one of its parts.
+WAYS: dict[str, Way] = {
+    "meaning alone": partial(fused_alone, weight=1.0),
+    "reciprocal ranks": ranks_added,
+    "fused, not reranked": fused_alone,
+    "reranked without evidence": partial(reranked, evidence=Evidence()),
+    "hybrid": partial(reranked, diverse=True),
+    "hybrid without diversity": reranked,
+}
+KEYWORD_FIELDS = ("stems", "folded", "title", "headings", "path", "parts")
+
+
+async def measure() -> dict[str, Any]:
+    embedder = OnnxEmbedder(shipped_files())
+    found: dict[str, Any] = {"targets": TARGETS, "embedder": await _speed(embedder)}
+    for name in ("scifact", "cranfield", "locomo"):
+        found[name] = await _measured(name, embedder)
+        print(name, json.dumps(found[name]), flush=True)
+    found["metatool"] = await _tools(embedder)
+    return found
+
+
+async def _measured(name: str, embedder: Embedder) -> dict[str, Any]:
+    try:
+        collection = read_collection(DATA / name)
+    except PeciaError as error:
+        return {"absent": f"{error.message}: {name} is read from ../shared/data"}
+    bench = await _bench(collection, embedder, cut=True)
+    whole = await _bench(collection, embedder, cut=False)
+    judged, asked = collection.judged, bench.asked()
+    keyword = bench.by_words()
+    runs = {name: {it: way(bench, asked[it]) for it in asked} for name, way in WAYS.items()}
+    whole_asked = whole.asked()
+    measured: dict[str, Any] = {
+        "documents": len(collection.documents),
+        "chunks": len(bench.pieces),
+        "queries": len(judged),
+        "keyword": figures(keyword, judged),
+        "hybrid": figures(runs["hybrid"], judged),
+        "ndcg@10": {it: round(ndcg(run, judged), 4) for it, run in runs.items()},
+        "keyword without": _without_fields(bench),
+        "whole documents": {
+            "keyword": round(ndcg(whole.by_words(), judged), 4),
+            "hybrid": round(
+                ndcg({it: reranked(whole, whole_asked[it]) for it in asked}, judged), 4
+            ),
+        },
+        "ms": _times(bench, asked),
+    }
+    if (DATA / name / "qrels" / "train.tsv").exists():
+        measured["training"] = await _training(name, embedder)
+    return measured
+
+
+async def _training(name: str, embedder: Embedder) -> dict[str, Any]:
+    """What the weights were chosen by: how far meaning counts, and what evidence gains."""
+    collection = read_collection(DATA / name, "train")
+    bench = await _bench(collection, embedder, cut=True)
+    judged = collection.judged
+    looked = {id_: _looked(bench, asked) for id_, asked in bench.asked().items()}
+
+    def score(weight: float = WEIGHT, weights: Evidence = WEIGHTS) -> float:
+        run = {id_: _names(_weighed(it, weight, weights)) for id_, it in looked.items()}
+        return round(ndcg(run, judged), 4)
+
+    return {
+        "queries": len(judged),
+        "keyword": round(ndcg(bench.by_words(), judged), 4),
+        "by weight": {str(it): score(it, Evidence()) for it in CURVE},
+        "by evidence": {
+            kind: {str(it): score(weights=Evidence(**{kind: it})) for it in (0.02, 0.05, 0.1, 0.2)}
+            for kind in ("coverage", "proximity", "phrase", "title")
+        },
+        "chosen": score(),
+    }
+
+
+def _looked(bench: Bench, asked: Asked) -> list[Ranked]:
+    fused = fuse(asked.words, asked.cosines)[:DEPTH]
+    return rerank(fused, bench.readings(fused), asked.query)
+
+
+def _weighed(looked: Sequence[Ranked], weight: float, weights: Evidence) -> list[Ranked]:
+    """The same candidates under other weights: reading each again takes long."""
+    return [
+        replace(
+            it,
+            score=combined(it.fused.words, it.fused.meaning, weight=weight, trust=it.trust)
+            + it.evidence.weighted(weights),
+        )
+        for it in looked
+    ]
+
+
+def _without_fields(bench: Bench) -> dict[str, float]:
+    judged = bench.collection.judged
+    found: dict[str, float] = {}
+    for field in KEYWORD_FIELDS:
+        with _weight(field, 0.0):
+            found[field] = round(ndcg(bench.by_words(), judged), 4)
+    return found
+
+
+@contextmanager
+def _weight(field: str, weight: float) -> Generator[None]:
+    before = analyse.WEIGHTS[field]
+    analyse.WEIGHTS[field] = weight
+    try:
+        yield
+    finally:
+        analyse.WEIGHTS[field] = before
+
+
+def _times(bench: Bench, asked: Mapping[str, Asked]) -> dict[str, float]:
+    """CPU milliseconds a query of each pure part, and of the keyword index."""
+    some = [*asked.values()][:50]
+    fused = [fuse(it.words, it.cosines) for it in some]
+    readings = [bench.readings(it) for it in fused]
+    looked = [
+        rerank(it[:DEPTH], read, ask.query)
+        for it, read, ask in zip(fused, readings, some, strict=True)
+    ]
+    steps: dict[str, Callable[[int], object]] = {
+        "keyword": lambda it: bench.index.search(some[it].query, limit=POOL),
+        "fuse": lambda it: fuse(some[it].words, some[it].cosines),
+        "rerank": lambda it: rerank(fused[it][:DEPTH], readings[it], some[it].query),
+        "diversify": lambda it: diversify(looked[it], readings[it]),
+    }
+    return {name: _cpu_ms(step, len(some)) for name, step in steps.items()}
+
+
+def _cpu_ms(step: Callable[[int], object], count: int) -> float:
+    started = time.process_time()
+    for number in range(count):
+        step(number)
+    return round((time.process_time() - started) / count * 1e3, 2)
+
+
+async def _bench(collection: Collection, embedder: Embedder, *, cut: bool) -> Bench:
+    pieces = [piece for it in collection.documents for piece in _pieces(it, cut=cut)]
+    index = KeywordIndex.in_memory()
+    numbers = {it.id: number for number, it in enumerate(collection.documents)}
+    index.apply(
+        (),
+        (
+            Entry(number, numbers[it.document], language="en", title=it.title, body=it.text)
+            for number, it in enumerate(pieces)
+        ),
+    )
+    index.rest()
+    vectors = await _embedded(embedder, [embedded_text(it.text, title=it.title) for it in pieces])
+    asked = await _embedded(embedder, [*collection.queries.values()])
+    return Bench(
+        collection, pieces, index, vectors, dict(zip(collection.queries, asked, strict=True))
+    )
+
+
+def _pieces(document: Document, *, cut: bool) -> list[Piece]:
+    chunks = chunk_text(ChunkSource(document.text, markup=Markup.PLAIN)) if cut else ()
+    # A document that has only its title is found by that.
+    texts = [it.text for it in chunks] or [document.text]
+    return [Piece(document.id, document.title, it) for it in texts]
+
+
+async def _embedded(embedder: Embedder, texts: Sequence[str]) -> Vectors:
+    digest = hashlib.sha256(json.dumps([embedder.name, *texts]).encode()).hexdigest()
+    path = CACHE / f"{digest[:24]}.npy"
+    if path.exists():
+        return np.load(path)
+    vectors = await embedder.embed(texts)
+    CACHE.mkdir(exist_ok=True)
+    np.save(path, vectors)
+    return vectors
+
+
+def _names(ranked: Sequence[Ranked]) -> list[str]:
+    return [str(file) for file, _ in files(ranked)]
+
+
+def _in_order(ranked: Sequence[Ranked]) -> list[str]:
+    return [*dict.fromkeys(str(it.file) for it in ranked)]
+
+
+async def _speed(embedder: OnnxEmbedder) -> dict[str, float]:
+    """Of the shipped model: how long a query takes, and how many chunks go in a CPU second."""
+    chunk = "The wing was tested in a stream of air that was faster than sound. " * 11
+    query = "what similarity laws must be obeyed when constructing aeroelastic models"
+    await embedder.embed([query])
+    started, cpu = time.perf_counter(), time.process_time()
+    for _ in range(100):
+        await embedder.embed([query])
+    wall_ms, cpu_ms = time.perf_counter() - started, time.process_time() - cpu
+    cpu = time.process_time()
+    await embedder.embed([f"{chunk}{number}" for number in range(100)])
+    return {
+        "query_ms": round(wall_ms * 10, 2),
+        "query_cpu_ms": round(cpu_ms * 10, 2),
+        "chunk_characters": len(chunk),
+        "chunks_per_cpu_s": round(100 / (time.process_time() - cpu), 1),
+    }
+
+
+async def _tools(embedder: Embedder) -> dict[str, Any]:
+    folder = DATA / "metatool"
+    if not folder.exists():
+        return {"absent": "metatool is read from ../shared/data"}
+    described: dict[str, str] = json.loads((folder / "plugin_des.json").read_text("utf-8"))
+    with (folder / "all_clean_data.csv").open(encoding="utf-8", newline="") as file:
+        requests = [*csv.DictReader(file)][::EVERY_TENTH]
+    tools = {name: _tool(name, description) for name, description in described.items()}
+    view = View(MappingProxyType(tools))
+    judged = {str(number): {it["Tool"]: 1} for number, it in enumerate(requests)}
+    found: dict[str, Any] = {"tools": len(tools), "requests": len(requests)}
+    for name, finder in (("words", ToolFinder(view)), ("hybrid", ToolFinder(view, embedder))):
+        # The first question waits only so long for vectors: let it have them all.
+        while name == "hybrid" and not finder.is_ready:
+            await finder.find("warm up")
+        started = time.perf_counter()
+        run = {
+            str(number): [name for name, _ in (await finder.find(it["Query"]))[:10]]
+            for number, it in enumerate(requests)
+        }
+        taken = (time.perf_counter() - started) / len(requests)
+        figures_ = {f"hit@{k}": round(hit(run, judged, k), 4) for k in (1, 5, 10)}
+        found[name] = {**figures_, "ms": round(taken * 1e3, 1)}
+    return found
+
+
+def _tool(name: str, description: str) -> ForeignTool:
+    async def run(call: Call, arguments: Mapping[str, Json]) -> Result:
+        return Result()
+
+    return ForeignTool("hub", name, Scope.SEARCH, description, {"type": "object"}, run)
+
+
+def main() -> Path:
+    return result.write("retrieval", anyio.run(measure))

@@ -1,0 +1,72 @@
+"""Why a hit ranks where it does, in numbers that add up to its score. Pure.
+
+It says nothing of how rare a word is: that would tell of texts the caller may not see.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+
+from pecia.kernel.corpus.rank.evidence import Evidence
+from pecia.kernel.corpus.rank.fuse import WEIGHT, combined
+from pecia.kernel.corpus.rank.rerank import WEIGHTS, Ranked
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """`parts` add up to `score`. `words` are divided by the fields of the keyword index.
+
+    `found_by_words` and `cosine` are what the arms themselves said: a share of the best score, and
+    None without a vector. `trust` is how far the keyword arm was believed. `moved` is how many
+    places the hit gave way, or won because others did.
+    """
+
+    score: float
+    parts: Mapping[str, float]
+    found_by_words: float
+    cosine: float | None
+    trust: float
+    evidence: Evidence
+    moved: int = 0
+
+
+def explain(
+    ranked: Ranked,
+    field_scores: Mapping[str, float],
+    *,
+    weight: float = WEIGHT,
+    weights: Evidence = WEIGHTS,
+    moved: int = 0,
+) -> Explanation:
+    """The explanation of one hit. `field_scores` are those of the keyword index for its words."""
+    fused = ranked.fused
+    words = combined(fused.words, 0.0, weight=weight, trust=ranked.trust)
+    parts = {**_by_field(words, field_scores)}
+    parts["meaning"] = (
+        combined(fused.words, fused.meaning, weight=weight, trust=ranked.trust) - words
+    )
+    for it in fields(Evidence):
+        parts[it.name] = getattr(ranked.evidence, it.name) * getattr(weights, it.name)
+    return Explanation(
+        ranked.score,
+        MappingProxyType({name: value for name, value in parts.items() if value}),
+        fused.words,
+        fused.cosine,
+        ranked.trust,
+        ranked.evidence,
+        moved,
+    )
+
+
+def moves(before: Sequence[Ranked], after: Sequence[Ranked]) -> dict[int, int]:
+    """How many places later each candidate comes after it was made to give way."""
+    places = {it.id: place for place, it in enumerate(before)}
+    return {it.id: place - places[it.id] for place, it in enumerate(after)}
+
+
+def _by_field(words: float, field_scores: Mapping[str, float]) -> dict[str, float]:
+    """The share of each field, without the scale of the scores, which holds how rare words are."""
+    total = sum(field_scores.values())
+    if not total:
+        return {"words": words}
+    return {f"words.{name}": words * score / total for name, score in field_scores.items()}

@@ -1,0 +1,126 @@
+"""The piece of a text that shows why it was found: a slice, with slices of it marked. Pure."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from pecia.kernel.corpus.index.query import Query
+from pecia.kernel.corpus.rank.tokens import Token, places, wanted
+from pecia.kernel.text.span import Span
+
+LIMIT = 300
+_LONGEST_WORD = 100
+_GAP = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """`text` is the text at `span`, exactly. `marks` are spans of the same text, inside it."""
+
+    span: Span
+    text: str
+    marks: tuple[Span, ...]
+
+    @property
+    def start(self) -> int:
+        return self.span.start
+
+    @property
+    def end(self) -> int:
+        return self.span.end
+
+    @property
+    def html(self) -> str:
+        """For a page: escaped, what was asked for in `mark`."""
+        return self.marked("<mark>", "</mark>", escape)
+
+    def marked(
+        self, before: str = "**", after: str = "**", spell: Callable[[str], str] = str
+    ) -> str:
+        """The snippet with signs around what was asked for; `spell` writes what is not a sign."""
+        pieces: list[str] = []
+        at = self.start
+        for mark in self.marks:
+            pieces += (spell(self._between(at, mark.start)), before)
+            pieces += (spell(self._between(mark.start, mark.end)), after)
+            at = mark.end
+        return "".join((*pieces, spell(self._between(at, self.end))))
+
+    def _between(self, start: int, end: int) -> str:
+        return self.text[start - self.start : end - self.start]
+
+
+def snippet(text: str, query: Query, language: str = "", *, limit: int = LIMIT) -> Snippet:
+    """At most `limit` characters, where most words of the query stand together.
+
+    Without any of them, the beginning. It starts and ends between words where there are any.
+    """
+    found = places(text, wanted(query, language), language)
+    core = _best_run(found, limit)
+    span = _at_words(text, _whole_signs(text, _around(text, core, limit), core), core)
+    inside = [it for it in found if span.start <= it.start and it.end <= span.end]
+    return Snippet(span, span.of(text), tuple(_joined(inside)))
+
+
+def _best_run(found: Sequence[Token], limit: int) -> Span:
+    """The first stretch of at most `limit` with the most different terms, then the most of all."""
+    held: Counter[str] = Counter()
+    best, best_worth, first = Span(0, 0), (0, 0), 0
+    for last, token in enumerate(found):
+        held[token.term] += 1
+        while token.end - found[first].start > limit and first < last:
+            held -= Counter((found[first].term,))
+            first += 1
+        worth = (len(held), last - first + 1)
+        if worth > best_worth:
+            end = min(token.end, found[first].start + limit)
+            best, best_worth = Span(found[first].start, end), worth
+    return best
+
+
+def _around(text: str, core: Span, limit: int) -> Span:
+    """The core in the midst of as much as fits, more before or after where the text ends."""
+    spare = max(0, limit - core.size)
+    after = min(len(text) - core.end, spare - min(core.start, spare // 2))
+    before = min(core.start, spare - after)
+    return Span(core.start - before, core.end + after)
+
+
+def _at_words(text: str, span: Span, core: Span) -> Span:
+    """The span without halves of words at its ends, and with all of the core."""
+    start, end = span.start, span.end
+    if start and not text[start - 1].isspace():
+        gap = _GAP.search(text, start, max(start, core.start))
+        start = gap.end() if gap else start
+    if end < len(text) and not text[end].isspace():
+        gaps = list(_GAP.finditer(text, max(core.end, end - _LONGEST_WORD), end))
+        end = gaps[-1].start() if gaps else end
+    return Span(start, end)
+
+
+def _whole_signs(text: str, span: Span, core: Span) -> Span:
+    """No accent without its letter at the start, and none left behind at the end."""
+    start, end = span.start, span.end
+    while start < core.start and _leans(text, start):
+        start += 1
+    while end > max(start, core.end) and end < len(text) and _leans(text, end):
+        end -= 1
+    return Span(start, end)
+
+
+def _leans(text: str, at: int) -> bool:
+    return bool(unicodedata.combining(text[at])) or text[at] in "\u200d\ufe0f"
+
+
+def _joined(found: Sequence[Token]) -> list[Span]:
+    """Marks that overlap or touch, as pairs of signs do, are one."""
+    marks: list[Span] = []
+    for it in found:
+        if marks and it.start <= marks[-1].end:
+            marks[-1] = Span(marks[-1].start, max(it.end, marks[-1].end))
+        else:
+            marks.append(Span(it.start, it.end))
+    return marks

@@ -1,0 +1,127 @@
+"""What holds for every ranking, whatever was found."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pecia.kernel.corpus.index.query import Query, parse_query
+from pecia.kernel.corpus.rank.diversify import diversify
+from pecia.kernel.corpus.rank.evidence import Reading
+from pecia.kernel.corpus.rank.explain import explain
+from pecia.kernel.corpus.rank.fuse import fuse
+from pecia.kernel.corpus.rank.rerank import Ranked, rerank
+from pecia.kernel.corpus.rank.snippet import snippet
+from pecia.kernel.corpus.rank.tokens import terms, wanted
+from tests.soak import SOAK
+
+law = settings(max_examples=2000 if SOAK else 50, deadline=None)
+
+# Far apart, so that a set of them has an order that depends on who came first; and often equal.
+ids = st.integers(1, 12).map(lambda it: it * 4096)
+by_words = st.dictionaries(ids, st.sampled_from([0.5, 1.0, 2.0]) | st.floats(0.001, 100))
+by_meaning = st.dictionaries(ids, st.sampled_from([-0.5, 0.0, 0.5]) | st.floats(-1, 1))
+weights = st.floats(0, 1)
+words = st.sampled_from(["heated", "aircraft", "boat", "speed", "知識検索", "é", "x" * 30, "."])
+texts = st.lists(words, max_size=30).map(" ".join) | st.text(max_size=80)
+readings = st.dictionaries(
+    ids, st.builds(Reading, file=st.integers(0, 3), text=texts, title=texts), min_size=1
+)
+queries = texts.map(parse_query)
+
+
+@given(by_words, by_meaning, weights, st.randoms(use_true_random=False))
+@law
+def test_fusing_does_not_depend_on_the_order_of_what_was_found(
+    found: dict[int, float], cosines: dict[int, float], weight: float, chance: random.Random
+) -> None:
+    fused = fuse(found, cosines, weight=weight)
+    assert fuse(shuffled(found, chance), shuffled(cosines, chance), weight=weight) == fused
+    assert {it.id for it in fused} == found.keys() | cosines.keys()
+
+
+@given(by_words, by_meaning, weights)
+@law
+def test_those_without_a_vector_stay_in_the_order_of_their_words(
+    found: dict[int, float], cosines: dict[int, float], weight: float
+) -> None:
+    fused = [it for it in fuse(found, cosines, weight=weight) if it.meaning is None]
+    assert [found[it.id] for it in fused] == sorted((found[it.id] for it in fused), reverse=True)
+
+
+@given(by_words.filter(bool), st.lists(st.floats(-1, 1), min_size=13, max_size=13), weights)
+@law
+def test_the_best_by_words_is_passed_by_nobody_while_it_waits_for_its_vector(
+    found: dict[int, float], numbers: list[float], weight: float
+) -> None:
+    waiting = max(found, key=lambda it: found[it])
+    cosines = {it: number for it, number in zip(found, numbers, strict=False) if it != waiting}
+    scores = {it.id: it.score for it in fuse(found, cosines, weight=weight)}
+    assert scores[waiting] >= max(scores.values()) - 1e-9
+
+
+@given(by_words, by_meaning, readings, queries, st.randoms(use_true_random=False))
+@law
+def test_reranking_keeps_just_what_can_be_read_in_an_order_of_its_own(
+    found: dict[int, float],
+    cosines: dict[int, float],
+    read: dict[int, Reading],
+    query: Query,
+    chance: random.Random,
+) -> None:
+    fused = fuse(found, cosines)
+    ranked = rerank(fused, read, query)
+    assert {it.id for it in ranked} == {it.id for it in fused} & read.keys()
+    assert rerank(chance.sample(fused, len(fused)), read, query) == ranked
+    assert all(0 <= it.trust <= 1 for it in ranked)
+
+
+@given(by_words, by_meaning, readings)
+@law
+def test_diversity_only_permutes_and_leaves_the_best_where_it_is(
+    found: dict[int, float], cosines: dict[int, float], read: dict[int, Reading]
+) -> None:
+    ranked = rerank(fuse(found, cosines), read, parse_query("heated aircraft"))
+    spread = diversify(ranked, read)
+    assert sorted(it.id for it in spread) == sorted(it.id for it in ranked)
+    assert spread[:1] == ranked[:1]
+
+
+@given(st.lists(st.floats(0.01, 1), min_size=1, max_size=12))
+@law
+def test_hits_of_files_of_their_own_stay_in_order(scores: list[float]) -> None:
+    fused = fuse(dict(enumerate(scores)), {})
+    ranked = [Ranked(it.id, it.id, it.score, it) for it in fused]
+    read = {it.id: Reading(it.id, f"a{it.id} b{it.id} c{it.id}") for it in ranked}
+    assert diversify(ranked, read) == ranked
+
+
+@given(texts, queries, st.integers(1, 120))
+@law
+def test_a_snippet_is_a_bounded_slice_and_its_marks_are_slices_of_it(
+    text: str, query: Query, limit: int
+) -> None:
+    found = snippet(text, query, limit=limit)
+    assert found.text == text[found.span.start : found.span.end]
+    assert len(found.text) <= limit
+    assert found.marked("", "") == found.text
+    places = [found.span.start, *(at for it in found.marks for at in (it.start, it.end))]
+    assert [*places, found.span.end] == sorted([*places, found.span.end])
+    assert all(it.size for it in found.marks)
+    assert {term for it in found.marks for term in terms(it.of(text))} <= {*wanted(query)}
+
+
+@given(by_words, by_meaning, readings, weights)
+@law
+def test_an_explanation_adds_up_to_the_score(
+    found: dict[int, float], cosines: dict[int, float], read: dict[int, Reading], weight: float
+) -> None:
+    fused = fuse(found, cosines, weight=weight)
+    for it in rerank(fused, read, parse_query("heated aircraft"), weight=weight):
+        told = explain(it, {"stems": 3.0, "title": 1.0}, weight=weight)
+        assert sum(told.parts.values()) == pytest.approx(it.score, abs=1e-9)
+
+
+def shuffled(found: dict[int, float], chance: random.Random) -> dict[int, float]:
+    return dict(chance.sample([*found.items()], len(found)))
