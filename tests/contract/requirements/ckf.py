@@ -3,14 +3,8 @@
 from tests.contract.requirement import Requirement
 
 COMPILER = "the ckf room: heuristic compiler"
-CODECS = "the ckf room: parse and serialize"
-VALIDATOR = "the ckf room: validate"
-EXAMPLES = "the ckf room: curated examples"
 POSTS = "the ckf room: published posts"
 VIEWER = "the ckf room: viewer"
-DIFF = "the ckf room: diff"
-RESOURCES = "the MCP door: resources of the ckf room"
-PROMPTS = "the MCP door: prompts of the ckf room"
 BENCH = "the bench of the two compilers"
 PACKAGING = "the release: a wheel that is checked"
 CORPUS = "the ckf room as a source of the corpus"
@@ -21,7 +15,6 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ckf.compile.works_unconfigured": Requirement(
         3,
         "On a fresh install with no setting changed, ckf.compile turns a text into a package.",
-        deferred=COMPILER,
     ),
     "ckf.compile.opens_no_connection": Requirement(
         6, "While ckf.compile runs, the process opens no network connection.", deferred=COMPILER
@@ -40,7 +33,6 @@ REQUIREMENTS: dict[str, Requirement] = {
         8,
         "Every package of ckf.compile has metadata and all 22 sections in schema order, empty or "
         "not.",
-        deferred=COMPILER,
     ),
     "ckf.compile.repeatable": Requirement(
         8,
@@ -48,12 +40,11 @@ REQUIREMENTS: dict[str, Requirement] = {
         deferred=COMPILER,
     ),
     "ckf.compile.always_valid": Requirement(
-        8, "ckf.validate finds no error in any package that ckf.compile made.", deferred=COMPILER
+        8, "ckf.validate finds no error in any package that ckf.compile made."
     ),
     "ckf.compile.text_required": Requirement(
         21,
         'ckf.compile without `text` is refused as MISSING_FIELD with `field` "text".',
-        deferred=COMPILER,
         replaced=(
             "A `uri` of something the caller may see can stand in for `text`; without either the "
             "refusal names `text`."
@@ -62,27 +53,22 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ckf.compile.format_markdown": Requirement(
         22,
         '`format` "markdown" gives the package as Markdown that ckf.parse reads back unchanged.',
-        deferred=COMPILER,
     ),
     "ckf.compile.format_values": Requirement(
         22,
         "`format` takes json, yaml or markdown; any other value is INVALID_ENUM listing the three.",
-        deferred=COMPILER,
     ),
     "ckf.compile.text_can_be_saved": Requirement(
         41,
         "The first text block is the document alone: saved as a file, ckf.parse reads it.",
-        deferred=COMPILER,
     ),
     "ckf.compile.needs_no_key": Requirement(
         57,
         "ckf.compile has no key argument, and succeeds on a server that holds no model key.",
-        deferred=COMPILER,
     ),
     "ckf.compile.returns_package": Requirement(
         57,
         "ckf.compile returns the package as an object beside the document in the asked format.",
-        deferred=COMPILER,
     ),
     "ckf.compile.ignores_quotas": Requirement(
         57, "Model quotas that are used up never refuse a call of ckf.compile.", deferred=COMPILER
@@ -90,12 +76,10 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ckf.compile.text_minimum": Requirement(
         117,
         "A text of 19 characters is OUT_OF_RANGE with min 20; one of 20 compiles.",
-        deferred=COMPILER,
     ),
     "ckf.compile.text_maximum": Requirement(
         118,
         "A text of 200,000 characters compiles; one more is PAYLOAD_TOO_LARGE with max 200000.",
-        deferred=COMPILER,
     ),
     "ckf.compile.any_markdown": Requirement(
         145,
@@ -109,93 +93,74 @@ REQUIREMENTS: dict[str, Requirement] = {
         "figures.",
         deferred=BENCH,
     ),
-    "ckf.parse.json": Requirement(
-        57, "ckf.parse reads a package written as JSON.", deferred=CODECS
-    ),
-    "ckf.parse.yaml": Requirement(
-        57, "ckf.parse reads a package written as YAML.", deferred=CODECS
-    ),
-    "ckf.parse.markdown": Requirement(
-        57, "ckf.parse reads a package written as Markdown.", deferred=CODECS
-    ),
+    "ckf.parse.json": Requirement(57, "ckf.parse reads a package written as JSON."),
+    "ckf.parse.yaml": Requirement(57, "ckf.parse reads a package written as YAML."),
+    "ckf.parse.markdown": Requirement(57, "ckf.parse reads a package written as Markdown."),
     "ckf.parse.normalizes": Requirement(
         57,
         "Documents that differ only in omitted optional parts parse to equal, complete packages.",
-        deferred=CODECS,
     ),
     "ckf.parse.malformed": Requirement(
         140,
         "A document that is no CKF is refused as UNPROCESSABLE, naming the section and line.",
-        deferred=CODECS,
     ),
     "ckf.serialize.json": Requirement(
         57,
         "ckf.serialize renders a package as JSON, indented by two, keys in schema order.",
-        deferred=CODECS,
     ),
     "ckf.serialize.yaml": Requirement(
-        57, "ckf.serialize renders a package as block YAML without anchors.", deferred=CODECS
+        57, "ckf.serialize renders a package as block YAML without anchors."
     ),
     "ckf.serialize.markdown": Requirement(
         57,
         "ckf.serialize renders a package as Markdown with its 22 numbered sections.",
-        deferred=CODECS,
     ),
     "ckf.serialize.other_format": Requirement(
         57,
         "ckf.serialize refuses any fourth format as INVALID_ENUM listing the three.",
-        deferred=CODECS,
     ),
     "ckf.serialize.loses_nothing": Requirement(
         57,
         "Parsing what was serialized gives the same package in each of the three formats.",
-        deferred=CODECS,
     ),
     "ckf.validate.good_document": Requirement(
         57,
         "A package that follows the schema, in any encoding, is valid with an empty errors list.",
-        deferred=VALIDATOR,
     ),
     "ckf.validate.lists_errors": Requirement(
         57,
         "Each entry of errors names a stable code, the place in the document and what was "
         "expected.",
-        deferred=VALIDATOR,
     ),
     "ckf.validate.all_at_once": Requirement(
-        57, "A document with several faults gets them all listed in one answer.", deferred=VALIDATOR
+        57, "A document with several faults gets them all listed in one answer."
     ),
     "ckf.validate.self_correction": Requirement(
-        57, "Mending exactly what errors names makes the next call valid.", deferred=VALIDATOR
+        57, "Mending exactly what errors names makes the next call valid."
     ),
     "ckf.validate.in_ci": Requirement(
         148,
         "From a shell, validating .ckf files exits non-zero exactly when one of them has an error.",
-        deferred=CLI,
     ),
     "ckf.example.six_topics": Requirement(
         57,
         "Each of learning, business, clinical, legal, engineering and scientific gives a valid "
         "package.",
-        deferred=EXAMPLES,
     ),
     "ckf.example.unknown_topic": Requirement(
-        57, "A seventh topic is INVALID_ENUM listing the six.", deferred=EXAMPLES
+        57, "A seventh topic is INVALID_ENUM listing the six."
     ),
     "ckf.search_posts.best_first": Requirement(
         34,
         "The first result is the best match and carries the slug that ckf.fetch_post takes.",
-        deferred=POSTS,
     ),
     "ckf.search_posts.two_words": Requirement(
         52,
         'A search for "compiled knowledge" puts a post with both words before one with only one.',
-        deferred=POSTS,
     ),
     "ckf.search_posts.by_keyword": Requirement(
         57,
         "ckf.search_posts finds a published post by a word of its title, tags or text.",
-        deferred=POSTS,
         replaced=(
             "A post is a package published in the caller's tenant, not an article of the "
             "reference's site."
@@ -208,21 +173,19 @@ REQUIREMENTS: dict[str, Requirement] = {
         52,
         "The rules of a fetched package carry a confidence, so a client can pick the strongest "
         "three.",
-        deferred=POSTS,
     ),
     "ckf.fetch_post.by_slug": Requirement(
-        57, "ckf.fetch_post returns the post of that slug with its whole package.", deferred=POSTS
+        57, "ckf.fetch_post returns the post of that slug with its whole package."
     ),
     "ckf.fetch_post.unknown_slug": Requirement(
-        138, "An unknown slug, or one not published, is refused as NOT_FOUND.", deferred=POSTS
+        138, "An unknown slug, or one not published, is refused as NOT_FOUND."
     ),
     "ckf.viewer_url.from_package": Requirement(
-        57, "ckf.viewer_url makes a link that carries the given package.", deferred=VIEWER
+        57, "ckf.viewer_url makes a link that carries the given package."
     ),
     "ckf.viewer_url.from_url": Requirement(
         57,
         "ckf.viewer_url makes a link to the viewer for the address of a .ckf file.",
-        deferred=VIEWER,
     ),
     "ckf.viewer_url.for_people": Requirement(
         57,
@@ -232,52 +195,42 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ckf.viewer_url.one_of_two": Requirement(
         57,
         "Neither a package nor an address, or both, is refused with the field named.",
-        deferred=VIEWER,
     ),
-    "ckf.diff.identical": Requirement(
-        57, "A package compared with itself is reported identical.", deferred=DIFF
-    ),
+    "ckf.diff.identical": Requirement(57, "A package compared with itself is reported identical."),
     "ckf.diff.reports_changes": Requirement(
         57,
         "ckf.diff lists, by section, the items added, removed and changed, and the changed fields.",
-        deferred=DIFF,
     ),
     "ckf.diff.versions": Requirement(
         149,
         "Two compiles of a text that differ in one sentence differ only in the items of that "
         "sentence.",
-        deferred=DIFF,
     ),
     "ckf.resources.listed": Requirement(
         59,
         "resources/list names the six examples, the schema and every published post.",
-        deferred=RESOURCES,
     ),
     "ckf.resources.post": Requirement(
         60,
         "Reading ckf://post/<slug> gives the package that ckf.fetch_post gives.",
-        deferred=RESOURCES,
     ),
     "ckf.resources.post_template": Requirement(
-        60, "resources/templates/list offers ckf://post/{slug}.", deferred=RESOURCES
+        60, "resources/templates/list offers ckf://post/{slug}."
     ),
     "ckf.resources.unpublished_post": Requirement(
-        60, "ckf://post/<slug> of a package that is not published is not found.", deferred=RESOURCES
+        60, "ckf://post/<slug> of a package that is not published is not found."
     ),
     "ckf.resources.examples": Requirement(
         60,
         "Each of the six ckf://example/<topic> addresses gives the package that ckf.example gives.",
-        deferred=RESOURCES,
     ),
     "ckf.resources.schema": Requirement(
         60,
         "ckf://schema/v0.2 is the JSON schema against which both compilers' packages validate.",
-        deferred=RESOURCES,
     ),
     "ckf.resources.unknown_uri": Requirement(
         138,
         "An address under ckf:// that names nothing is refused as NOT_FOUND.",
-        deferred=RESOURCES,
     ),
     "ckf.open.licence": Requirement(
         62,
@@ -298,45 +251,38 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ckf.prompts.two_listed": Requirement(
         69,
         "prompts/list of the ckf endpoint names talk-to-article and compile-and-critique.",
-        deferred=PROMPTS,
     ),
     "ckf.prompts.talk_takes_slug": Requirement(
-        70, "talk-to-article requires `slug` and declares no other argument.", deferred=PROMPTS
+        70, "talk-to-article requires `slug` and declares no other argument."
     ),
     "ckf.prompts.talk_loads_post": Requirement(
         70,
         "talk-to-article has the package of that post fetched through ckf.fetch_post.",
-        deferred=PROMPTS,
     ),
     "ckf.prompts.talk_stays_inside": Requirement(
         70,
         "talk-to-article tells the model to answer from the package alone, and to say what it "
         "lacks.",
-        deferred=PROMPTS,
     ),
     "ckf.prompts.talk_cites_refs": Requirement(
         70,
         "talk-to-article tells the model to cite source_refs for each statement.",
-        deferred=PROMPTS,
     ),
     "ckf.prompts.critique_takes_text": Requirement(
-        70, "compile-and-critique requires `text` and declares no other argument.", deferred=PROMPTS
+        70, "compile-and-critique requires `text` and declares no other argument."
     ),
     "ckf.prompts.critique_compiles": Requirement(
         70,
         "compile-and-critique has the text compiled before anything is judged.",
-        deferred=PROMPTS,
     ),
     "ckf.prompts.critique_three_parts": Requirement(
         70,
         "compile-and-critique asks for missing concepts, weak rules and suggestions, as three "
         "parts.",
-        deferred=PROMPTS,
     ),
     "ckf.prompts.unknown_name": Requirement(
         138,
         "prompts/get with an unknown name, or an unknown slug, is refused as NOT_FOUND.",
-        deferred=PROMPTS,
     ),
     "ckf.trace.items_cite_spans": Requirement(
         144,
@@ -353,7 +299,6 @@ REQUIREMENTS: dict[str, Requirement] = {
         149,
         "What one client compiled, a second critiques by prompt and a third compares with "
         "ckf.diff.",
-        deferred=PROMPTS,
     ),
     "ckf.memory.pages_as_packages": Requirement(
         149, "A page compiled and kept is found again by search, section and all.", deferred=CORPUS

@@ -2,9 +2,7 @@
 
 from tests.contract.requirement import Requirement
 
-DOOR = "the MCP door: Streamable HTTP"
 ROOM = "the MCP door serving the ckf room"
-PUBLIC = "anonymous callers and the ckf room"
 CLIENTS = "the MCP door: tests with real clients"
 POSTS = "the MCP door and the ckf room: published posts"
 GUIDE = "the guide: connecting clients"
@@ -14,7 +12,6 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ckf.server.one_endpoint": Requirement(
         3,
         "Compiler, parser, validator, post search and viewer answer on one and the same URL.",
-        deferred=ROOM,
     ),
     "ckf.server.post_json_rpc": Requirement(
         5,
@@ -24,12 +21,11 @@ REQUIREMENTS: dict[str, Requirement] = {
         5, "A bare POST, with no initialize, session or SDK before it, is answered."
     ),
     "ckf.server.api_mcp_path": Requirement(
-        6, "POST /api/mcp lists and runs the same tools as /mcp/ckf.", deferred=ROOM
+        6, "POST /api/mcp lists and runs the same tools as /mcp/ckf."
     ),
     "ckf.server.public_rooms": Requirement(
         6,
         "A caller without a token lists the tools and runs ckf.compile.",
-        deferred=PUBLIC,
         replaced=(
             "A server is closed until its operator sets PECIA_PUBLIC_ROOMS=ckf; a local install "
             "needs no token."
@@ -44,18 +40,15 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ckf.server.curl_compile": Requirement(
         14,
         "The documented curl line for ckf.compile gives a Markdown package of its two sentences.",
-        deferred=ROOM,
     ),
     "ckf.server.anonymous_read_tools": Requirement(
         56,
         "Each read tool and ckf.compile run for a caller without a token where the room is public.",
-        deferred=PUBLIC,
     ),
     "ckf.server.limited_per_address": Requirement(
         56,
         "Anonymous callers are counted by address: past the hourly limit RATE_LIMITED, others go "
         "on.",
-        deferred=PUBLIC,
     ),
     "ckf.tools.all_ten": Requirement(
         57,
@@ -82,7 +75,6 @@ REQUIREMENTS: dict[str, Requirement] = {
         34,
         'Searching for "agentic AI", fetching the top post and reading its rules works in three '
         "calls.",
-        deferred=POSTS,
     ),
     "ckf.client.windsurf": Requirement(
         36,
@@ -133,7 +125,6 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ckf.errors.unknown_tool_example": Requirement(
         89,
         "A call of ckf.unknown gives the documented envelope: message, tool and available names.",
-        deferred=ROOM,
         replaced=(
             "Clients of the 2026-07-28 revision get -32602, as it demands; error.data is the same."
         ),
@@ -142,7 +133,6 @@ REQUIREMENTS: dict[str, Requirement] = {
         104,
         "ckf.compile with five characters gives the documented result, word for word and field "
         "for field.",
-        deferred=ROOM,
     ),
     "ckf.errors.text_block": Requirement(
         110,
@@ -151,7 +141,6 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ckf.errors.numbers_on_the_wire": Requirement(
         123,
         "Each code reaches the client with its documented JSON-RPC number.",
-        deferred=DOOR,
         replaced=(
             "So it is for the older revisions; that of 2026-07-28 reserves the range, so ours "
             "move by a thousand."
@@ -234,22 +223,18 @@ REQUIREMENTS: dict[str, Requirement] = {
         151,
         "A batch of requests, as that revision allows, is answered with a batch.",
     ),
-    "ckf.version.post_only": Requirement(
-        151, "GET on the ckf endpoint is answered with 405.", deferred=DOOR
-    ),
+    "ckf.version.post_only": Requirement(151, "GET on the ckf endpoint is answered with 405."),
     "ckf.version.server_name": Requirement(
         151,
         "initialize on the ckf endpoint names ckf-mcp-server 0.2.0.",
-        deferred=ROOM,
         replaced="Our own name and version stand in _meta.",
     ),
     "ckf.version.schema": Requirement(
         151,
         "Packages follow CKF v0.2, and a package of an older protocol string is still read.",
-        deferred=ROOM,
     ),
     "ckf.version.namespace": Requirement(
-        151, 'Every tool that the ckf endpoint lists begins with "ckf.".', deferred=ROOM
+        151, 'Every tool that the ckf endpoint lists begins with "ckf.".'
     ),
     "ckf.version.stable_contract": Requirement(
         151,

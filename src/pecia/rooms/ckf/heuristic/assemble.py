@@ -1,0 +1,107 @@
+"""Candidates made into items with ids, quotations and trace rows. Pure.
+
+Every quotation is the slice of the source that its row's offsets name.
+"""
+
+from collections.abc import Iterable
+from functools import cache
+
+from pecia.kernel.errors import Json
+from pecia.rooms.ckf.heuristic.candidate import Candidate
+from pecia.rooms.ckf.heuristic.level import Level
+from pecia.rooms.ckf.heuristic.reading import Line, Reading
+from pecia.rooms.ckf.package.fields import SECTION_BY_KEY
+from pecia.rooms.ckf.package.ids import new_id
+from pecia.rooms.ckf.package.model import Item
+
+LONGEST_QUOTE = 240
+SHORT_QUOTE = 96
+WORDS_IN_ID = 120
+
+
+def add_items(body: Item, candidates: Iterable[Candidate], reading: Reading, level: Level) -> None:
+    """Write every candidate into its section, then its row, then the links between them."""
+    writer = _Writer(body, reading, level)
+    for it in candidates:
+        writer.add(it)
+    writer.join()
+
+
+class _Writer:
+    def __init__(self, body: Item, reading: Reading, level: Level) -> None:
+        self.body = body
+        self.reading = reading
+        self.level = level
+        self.longest = SHORT_QUOTE if level.spare else LONGEST_QUOTE
+        self.taken: dict[str, Candidate] = {}
+        self.id_of: dict[int, str] = {}
+        self.items: list[tuple[Candidate, Item]] = []
+
+    def add(self, candidate: Candidate) -> None:
+        section = candidate.section
+        # An id is made of the first few words; the rest matter only to tell two items apart.
+        item_id = new_id(section, candidate.words[:WORDS_IN_ID])
+        if item_id in self.taken:
+            item_id = new_id(section, candidate.words, self.taken)
+        self.taken[item_id] = candidate
+        self.id_of[id(candidate)] = item_id
+        item: Item = {"id": item_id, **candidate.fields}
+        item["source_basis"] = candidate.basis
+        item["confidence"] = candidate.confidence
+        lines = candidate.lines[-1:] if self.level.spare else candidate.lines
+        spans = [self._quote(it) for it in lines]
+        if not self.level.spare:
+            item["source_refs"] = list(dict.fromkeys(self._ref(it) for it in lines))
+            item["source_excerpts"] = list(
+                dict.fromkeys(self.reading.text[start:end] for start, end in spans)
+            )
+        for line, (start, end) in zip(lines, spans, strict=True):
+            self._row(item, line, start, end)
+        self.items.append((candidate, item))
+
+    def join(self) -> None:
+        """Links can point forward, so they are written when every id is known."""
+        for candidate, item in self.items:
+            for name, others in candidate.links.items():
+                ids: list[Json] = [self.id_of[id(it)] for it in others if id(it) in self.id_of]
+                if ids:
+                    item[name] = ids
+            self._list(candidate.section).append(_in_order(candidate.section, item))
+
+    def _row(self, item: Item, line: Line, start: int, end: int) -> None:
+        first, last = line.block.first_line, line.block.last_line
+        self._list("source_traceability").append(
+            {
+                "extracted_item_id": item["id"],
+                "source_location": f"{self._ref(line)}#L{first}-L{last}",
+                "source_excerpt": self.reading.text[start:end],
+                "extraction_type": item["source_basis"],
+                "source_char_start": start,
+                "source_char_end": end,
+            }
+        )
+
+    def _quote(self, line: Line) -> tuple[int, int]:
+        """The sentence, or as much of its beginning as a quotation may be long."""
+        start, end = line.span.start, line.span.end
+        if end - start <= self.longest:
+            return start, end
+        cut = self.reading.text.rfind(" ", start + self.longest // 2, start + self.longest)
+        return start, cut if cut > 0 else start + self.longest
+
+    def _ref(self, line: Line) -> str:
+        return self.reading.parts[0 if self.level.spare else line.part].ref
+
+    def _list(self, section: str) -> list[Json]:
+        found = self.body[section]
+        assert isinstance(found, list), f"{section} is no list"
+        return found
+
+
+def _in_order(section: str, item: Item) -> Item:
+    return {name: item[name] for name in _names(section) if name in item}
+
+
+@cache
+def _names(section: str) -> tuple[str, ...]:
+    return tuple(it.name for it in SECTION_BY_KEY[section].fields)

@@ -1,0 +1,64 @@
+"""Sources beyond the length of one call: compiled piece by piece, then reduced to one package.
+
+Pure but for `report`, which is told how far it is. What one piece says of another is not linked.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from pecia.kernel.text.span import Span
+from pecia.rooms.ckf.heuristic.compile import compile_text, rated
+from pecia.rooms.ckf.heuristic.cues.grammar import lower_in_place
+from pecia.rooms.ckf.heuristic.language import detect_language
+from pecia.rooms.ckf.heuristic.passages import is_numeric
+from pecia.rooms.ckf.heuristic.reduce import Piece, reduce_pieces
+from pecia.rooms.ckf.options import CompileOptions, SourceText
+from pecia.rooms.ckf.package.model import Package
+
+PIECE_CHARS = 100_000
+
+
+def compile_long(
+    source: SourceText,
+    options: CompileOptions,
+    report: Callable[[int, int], None] = lambda done, total: None,
+    piece_chars: int = PIECE_CHARS,
+) -> Package:
+    """The package of a text of any length; `report` hears characters done and in all."""
+    total = len(source.text)
+    if total <= piece_chars:
+        return compile_text(source, options)
+    language = source.language or detect_language(lower_in_place(source.text[:piece_chars]))
+    pieces: list[Piece] = []
+    lines = 0
+    for span in cut_at_blocks(source.text, piece_chars):
+        part = replace(source, text=span.of(source.text), language=language)
+        pieces.append(Piece(compile_text(part, options), span.start, lines))
+        lines += len(_LINE_END.findall(source.text, span.start, span.end))
+        report(span.end, total)
+    return rated(reduce_pieces(pieces, source), len(pieces))
+
+
+def cut_at_blocks(text: str, size: int) -> Iterator[Span]:
+    """Pieces of at most `size` characters that end at a blank line where there is one."""
+    start = 0
+    while len(text) - start > size:
+        cut = _best_cut(text, start + size // 2, start + size)
+        yield Span(start, cut)
+        start = cut
+    if start < len(text):
+        yield Span(start, len(text))
+
+
+def _best_cut(text: str, start: int, end: int) -> int:
+    for mark in ("\n\n", "\n", " "):
+        found = text.rfind(mark, start, end)
+        if found >= 0:
+            return found + len(mark)
+    while end < len(text) and is_numeric(text[end - 1]) and is_numeric(text[end]):
+        end += 1
+    return end
+
+
+_LINE_END = re.compile(r"\r\n|[\r\n]")

@@ -1,0 +1,164 @@
+"""What the tools of the room take. Names, bounds and defaults are the reference's."""
+
+from enum import StrEnum
+from typing import Annotated, Any, TypeAlias, cast
+
+from pydantic import AliasChoices, BeforeValidator, Field, WithJsonSchema
+from pydantic_core import PydanticKnownError
+
+from pecia.kernel.tool.model import Input
+from pecia.rooms.ckf.package.codec import Format
+
+SHORTEST_TEXT, LONGEST_TEXT = 20, 200_000
+LONGEST_DOCUMENT = 2_000_000
+LANGUAGE = r"^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$"
+
+
+class Level(StrEnum):
+    LIGHT = "light"
+    STANDARD = "standard"
+    DENSE = "dense"
+    AGENTIC = "agentic"
+
+
+def _object_or_text(value: object) -> object:
+    if isinstance(value, str) and len(value) > LONGEST_DOCUMENT:
+        raise PydanticKnownError("string_too_long", {"max_length": LONGEST_DOCUMENT})
+    if not isinstance(value, (str, dict)):
+        raise PydanticKnownError("dict_type")
+    return cast(object, value)
+
+
+# A union would name its branches in an error, and a caller should read the argument's name.
+PackageArgument: TypeAlias = Annotated[
+    Any,
+    BeforeValidator(_object_or_text),
+    WithJsonSchema({"type": ["object", "string"]}),
+]
+
+Short: TypeAlias = Annotated[str, Field(max_length=300)]
+
+
+class Compile(Input):
+    text: str | None = Field(
+        default=None,
+        min_length=SHORTEST_TEXT,
+        max_length=LONGEST_TEXT,
+        description="The source, 20 to 200,000 characters.",
+    )
+    uri: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=2000,
+        description="In place of text: anything here that you may read.",
+    )
+    format: Format = Field(default=Format.JSON, description="Of the document you get.")
+    language: str | None = Field(
+        default=None, pattern=LANGUAGE, max_length=35, description="BCP 47; else it is detected."
+    )
+    source_type: Short = Field(default="article", description="article, policy, transcript, …")
+    compression_level: Level = Field(
+        default=Level.STANDARD, description="How much to keep; dense is shortest."
+    )
+    source_title: Short = ""
+    source_author: Short = ""
+    filename: Short = ""
+
+
+class Parse(Input):
+    document: str = Field(
+        min_length=1,
+        max_length=LONGEST_DOCUMENT,
+        validation_alias=AliasChoices("document", "text", "content"),
+        description="A package as JSON, YAML or Markdown.",
+    )
+    format: Format | None = Field(default=None, description="Else told by name and content.")
+    filename: Short = ""
+
+
+class Serialize(Input):
+    package: PackageArgument = Field(description="The package, as an object or as JSON text.")
+    format: Format = Format.JSON
+
+
+class Validate(Input):
+    document: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=LONGEST_DOCUMENT,
+        description="A package as JSON, YAML or Markdown.",
+    )
+    package: PackageArgument | None = Field(default=None, description="In place of document.")
+    format: Format | None = None
+    strict: bool = Field(default=True, description="Whether a missing trace is an error.")
+    source_text: str | None = Field(
+        default=None,
+        max_length=LONGEST_DOCUMENT,
+        description="The source, to check quotations and numbers against.",
+    )
+
+
+class Diff(Input):
+    a: PackageArgument = Field(description="The older: an object, or a document in any format.")
+    b: PackageArgument = Field(description="The newer.")
+    ignore_volatile: bool = Field(
+        default=True, description="Pass over the package's id, its date and the order of traces."
+    )
+
+
+class Slice(Input):
+    package: PackageArgument = Field(description="An object, or a document in any format.")
+    query: str = Field(min_length=1, max_length=1000, description="What is to be answered.")
+    budget_tokens: int = Field(
+        default=1500, ge=50, le=100_000, description="Never exceeded; four characters a token."
+    )
+
+
+class Verify(Input):
+    package: PackageArgument = Field(description="An object, or a document in any format.")
+    source_text: str | None = Field(
+        default=None,
+        max_length=LONGEST_DOCUMENT,
+        description="The source as it is now; else the sources that the package names are read.",
+    )
+
+
+class ViewerUrl(Input):
+    package: PackageArgument | None = Field(default=None, description="Put into the link itself.")
+    url: str | None = Field(
+        default=None,
+        max_length=2000,
+        description="Of a .ckf, .ckf.json, .ckf.yaml, .ckf.md or .json file, http or https.",
+    )
+
+
+class Topic(StrEnum):
+    LEARNING = "learning"
+    BUSINESS = "business"
+    CLINICAL = "clinical"
+    LEGAL = "legal"
+    ENGINEERING = "engineering"
+    SCIENTIFIC = "scientific"
+
+
+class Language(StrEnum):
+    EN = "en"
+    PT = "pt"
+
+
+class Example(Input):
+    topic: Topic = Topic.LEARNING
+    format: Format = Format.JSON
+
+
+class SearchPosts(Input):
+    query: str = Field(min_length=1, max_length=200)
+    lang: Language = Language.EN
+    limit: int = Field(default=10, ge=1, le=100)
+
+
+class FetchPost(Input):
+    slug: str = Field(
+        pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=200, description="From ckf.search_posts."
+    )
+    format: Format = Format.JSON

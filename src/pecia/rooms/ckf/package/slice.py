@@ -1,0 +1,114 @@
+"""The part of a package that a question needs, within a budget of tokens that is never passed.
+
+A rule comes with everything that modifies, overrides or conditions it, or not at all: half of that
+is worse than none. Trace rows fill what is left. The result is YAML that `parse` reads.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from pecia.kernel.errors import Json
+from pecia.rooms.ckf.package.fields import SECTIONS
+from pecia.rooms.ckf.package.links import Links, links_of
+from pecia.rooms.ckf.package.model import Item, Package, text_of
+from pecia.rooms.ckf.package.normal import compact
+from pecia.rooms.ckf.package.relevance import relevance
+from pecia.rooms.ckf.package.size import CHARACTERS_PER_TOKEN, tokens
+from pecia.rooms.ckf.package.yaml import mapping_lines
+
+HEADER = ("package_id", "source_title", "language")
+ROW = ("extracted_item_id", "source_location", "source_excerpt", "extraction_type")
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """`left_out` are relevant items for which there was no room, best first."""
+
+    document: str
+    included: tuple[str, ...]
+    left_out: tuple[str, ...]
+    links: tuple[tuple[str, str], ...]
+
+    @property
+    def tokens(self) -> int:
+        return tokens(self.document)
+
+
+def slice_package(package: Package, query: str, budget_tokens: int) -> Slice:
+    links = links_of(Package(compact(package)))
+    scores = relevance(links.items, query)
+    page = _Page(budget_tokens * CHARACTERS_PER_TOKEN)
+    header: Item = {it: package.metadata[it] for it in HEADER if it in package.metadata}
+    if not page.add([("metadata", header)]):
+        return Slice("", (), tuple(_best_first(scores)), ())
+    chosen = list(_fill(page, links, scores))
+    for row in _rows(package, chosen):
+        page.add([("source_traceability", row)])
+    taken = set(chosen)
+    return Slice(
+        page.document(),
+        tuple(chosen),
+        tuple(it for it in _best_first(scores) if it not in taken),
+        tuple((it, near) for it in chosen for near in sorted(links.bound.get(it, set()))),
+    )
+
+
+def _fill(page: "_Page", links: Links, scores: dict[str, float]) -> Iterator[str]:
+    taken: set[str] = set()
+    for name in _best_first(scores):
+        # What is on the page already has brought its own with it.
+        bundle = [it for it in links.bundle(name) if it not in taken]
+        if name not in taken and page.add([_bare(*links.items[it]) for it in bundle]):
+            taken.update(bundle)
+            yield from bundle
+
+
+def _best_first(scores: dict[str, float]) -> list[str]:
+    return sorted(scores, key=lambda it: (-scores[it], it))
+
+
+def _bare(section: str, item: Item) -> tuple[str, Item]:
+    # The quotation stands in the trace row, if there is room for it.
+    return section, {key: it for key, it in item.items() if key != "source_excerpts"}
+
+
+def _rows(package: Package, chosen: Iterable[str]) -> Iterator[Item]:
+    rank = {it: number for number, it in enumerate(chosen)}
+    rows = [it for it in package.trace if text_of(it, "extracted_item_id") in rank]
+    for row in sorted(rows, key=lambda it: rank[text_of(it, "extracted_item_id")]):
+        yield {key: row[key] for key in ROW if key in row}
+
+
+@dataclass(slots=True)
+class _Page:
+    """Sections of a document that stays within `room` characters."""
+
+    room: int
+    used: int = 0
+    parts: dict[str, list[Json]] = field(default_factory=dict[str, list[Json]])
+
+    def add(self, entries: list[tuple[str, Item]]) -> bool:
+        """Adds all of them, or nothing if they do not fit."""
+        fresh = {section for section, _ in entries} - self.parts.keys()
+        cost = sum(len(it) + len(":\n") for it in fresh)
+        cost += sum(_length(section, it) for section, it in entries)
+        if self.used + cost > self.room:
+            return False
+        self.used += cost
+        for section, it in entries:
+            self.parts.setdefault(section, []).append(it)
+        return True
+
+    def document(self) -> str:
+        known = [it.key for it in SECTIONS if it.key in self.parts]
+        body: Item = {"metadata": self.parts["metadata"][0]}
+        body.update((key, list[Json](self.parts[key])) for key in known)
+        return "".join(f"{line}\n" for line in mapping_lines(body, 0))
+
+
+def _length(section: str, item: Item) -> int:
+    """What an item takes below the name of its section, to the character."""
+    value: Json = item if section == "metadata" else [item]
+    lines = mapping_lines({section: value}, 0)
+    next(lines)
+    return sum(len(line) + 1 for line in lines)

@@ -1,0 +1,70 @@
+"""The texts that ship are compiled as they ship, and the cases of ours keep their relations."""
+
+import pytest
+
+from bench.ckf import own_cases, relations
+from pecia.rooms.ckf.examples.shelf import CREATED_AT, TOPICS, example_source, read_example
+from pecia.rooms.ckf.heuristic.compile import compile_text
+from pecia.rooms.ckf.heuristic.measure import measure
+from pecia.rooms.ckf.options import CompileOptions, SourceText
+from pecia.rooms.ckf.package.codec import Format, encode
+from pecia.rooms.ckf.package.model import Package
+from pecia.rooms.ckf.package.normal import compact
+from pecia.rooms.ckf.package.size import tokens
+from pecia.rooms.ckf.package.validate import validate
+from pecia.rooms.ckf.posts.shelf import SLUGS, read_post, shipped_posts
+
+# Every example has these: the ingredients that an example is for.
+INGREDIENTS = (
+    *("concepts", "heuristics", "decision_rules", "procedures", "patterns", "anti_patterns"),
+    *("causal_chains", "if_then_rules", "exceptions", "mental_models", "retrieval_chunks"),
+)
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_the_package_of_an_example_is_what_the_compiler_makes_of_its_text(topic: str) -> None:
+    example = read_example(topic)
+    options = CompileOptions(source_type=example.source_type, created_at=CREATED_AT)
+    assert compile_text(example.source, options) == example.package
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_an_example_has_every_ingredient_and_no_fault(topic: str) -> None:
+    example = read_example(topic)
+    assert validate(example.package.body, source=example.source.text).findings == ()
+    assert all(example.package.items(it) for it in INGREDIENTS)
+    assert len(example.package.items("qa_pairs")) == 2
+    kept = measure(example.package, example.source.text)
+    assert (kept.numbers.share, kept.sentences.share) == (1, 1)
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_an_example_fits_the_dense_budget_in_every_format(topic: str) -> None:
+    source = example_source(topic)
+    dense = compile_text(source, CompileOptions(compression_level="dense"))
+    for format in Format:
+        written = encode(Package(compact(dense)), format)
+        assert tokens(written) <= 2.5 * tokens(source.text)
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_a_post_that_ships_compiles_in_its_language(slug: str) -> None:
+    post = read_post(slug)
+    package = compile_text(SourceText(post.text, title=post.title), CompileOptions())
+    assert package.metadata["language"] == post.language
+    assert validate(package.body, source=post.text).findings == ()
+    assert package.items("exceptions")
+    assert all((post.title, post.excerpt, post.category, post.author, post.tags))
+
+
+def test_posts_come_newest_first_and_are_six() -> None:
+    posts = shipped_posts()
+    assert [it.date for it in posts] == sorted((it.date for it in posts), reverse=True)
+    assert len({it.slug for it in posts}) == 6
+
+
+def test_our_cases_keep_their_relations() -> None:
+    figures = relations(own_cases())
+    assert figures["in_place"]["share"] >= 0.9
+    assert figures["exceptions_in_place"]["share"] >= 0.9
+    assert figures["plain_rules_read_as_exceptions"]["share"] <= 0.1

@@ -1,0 +1,112 @@
+"""Blocks and sentences keep their exact place, and end where a reader would end them."""
+
+import pytest
+
+from pecia.kernel.text.span import Span
+from pecia.rooms.ckf.heuristic.blocks import Shape, read_blocks
+from pecia.rooms.ckf.heuristic.cues.grammar import grammar_of, lower_in_place
+from pecia.rooms.ckf.heuristic.cues.kind import Kind
+from pecia.rooms.ckf.heuristic.language import detect_language
+from pecia.rooms.ckf.heuristic.passages import pieces
+from pecia.rooms.ckf.heuristic.reading import Line, read_text
+from pecia.rooms.ckf.heuristic.sentences import split_sentences
+
+
+def sentences(text: str) -> list[str]:
+    return [it.of(text) for it in split_sentences(text, Span(0, len(text)))]
+
+
+def lines(text: str, language: str = "en") -> list[Line]:
+    return read_text(text, lower_in_place(text), grammar_of(language)).lines
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("Start at 0.05 mg. Then wait.", 2),
+        ("Ask Dr. Smith and J. Doe. They know.", 2),
+        ("See Section 4. Access. It is open.", 2),
+        ("Use tools, e.g. A hammer. Or not.", 2),
+        ("Look at https://a.b/c.html?x=1. Done.", 2),
+        ("Really? Yes! Fine.", 3),
+        ("He said “stop.” Then he left.", 2),
+        ("Es gilt bis zum 30. September 2026. Danach nicht.", 2),
+        ("是的。不是！对吗？", 3),
+        ("no capital. follows here", 1),
+    ],
+)
+def test_a_sentence_ends_where_a_reader_ends_it(text: str, count: int) -> None:
+    found = sentences(text)
+    assert len(found) == count, found
+    assert "".join(found).replace(" ", "") == text.replace(" ", "")
+
+
+def test_a_block_says_what_it_is() -> None:
+    prose = "# One\n\nTwo\nlines.\n\n- item\n  goes on\n1. first\n\n"
+    text = f"{prose}| a | b |\n\n```\nx\n\ny\n```\nEnd of it.\n"
+    found = [(it.shape, it.span.of(text)) for it in read_blocks(text)]
+    assert found == [
+        (Shape.HEADING, "# One"),
+        (Shape.PARAGRAPH, "Two\nlines."),
+        (Shape.ITEM, "- item\n  goes on"),
+        (Shape.ITEM, "1. first"),
+        (Shape.ROW, "| a | b |"),
+        (Shape.CODE, "```\nx\n\ny\n```"),
+        (Shape.PARAGRAPH, "End of it."),
+    ]
+
+
+def test_the_lines_of_a_block_are_counted_from_one() -> None:
+    block = read_blocks("\n\nFirst.\nStill first.\n\nSecond.")[0]
+    assert (block.first_line, block.last_line) == (3, 4)
+
+
+def test_a_title_speaks_for_the_sentences_under_it() -> None:
+    found = lines("# Exceptions\n\nFilms go back after a week.\n\n# Hours\n\nWe open at nine.")
+    by_text = {it.text: it.kinds for it in found}
+    assert Kind.EXCEPTION in by_text["Films go back after a week."]
+    assert Kind.EXCEPTION not in by_text["We open at nine."]
+
+
+def test_a_sentence_that_points_back_continues_the_one_before() -> None:
+    found = lines("Guests may enter only when invited. This holds at night. The door is green.")
+    assert [Kind.EXCEPTION in it.kinds for it in found] == [True, True, False]
+
+
+def test_what_a_text_admits_is_no_rule_under_any_title() -> None:
+    admitted = lines("# Exceptions\n\nIt is unclear how long it lasts.")[-1]
+    assert Kind.EXCEPTION not in admitted.kinds
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "The door must be closed when you leave, and the key is in the box."),
+        ("pt", "A porta deve ser fechada quando você sai, e a chave está na caixa."),
+        ("es", "La puerta debe cerrarse cuando se sale, y la llave está en la caja."),
+        ("fr", "La porte doit être fermée quand on sort, et la clé est dans la boîte."),
+        ("de", "Die Tür muss geschlossen werden, wenn man geht, und der Schlüssel ist im Kasten."),
+        ("und", "Дверь должна быть закрыта, когда вы уходите, а ключ лежит в коробке."),
+        ("und", "ドアは出るときに閉めなければなりません。"),
+        ("und", "x1 = foo(bar); y2 := baz[qux]; zed->fred();"),
+    ],
+)
+def test_a_language_is_known_by_its_common_words(language: str, text: str) -> None:
+    assert detect_language(text.lower()) == language
+
+
+def test_an_english_text_with_a_french_word_stays_english() -> None:
+    assert detect_language("the résumé of the café owner is on the table, and it is long") == "en"
+
+
+def test_a_letter_that_grows_in_lower_case_moves_no_other() -> None:
+    text = "İİ must not İ"
+    assert len(lower_in_place(text)) == len(text)
+    assert lower_in_place(text)[3:11] == "must not"
+
+
+def test_a_number_is_never_cut_in_two() -> None:
+    text = "a" * 95 + "1,234,567.89" + "b" * 50
+    found = [it.of(text) for it in pieces(text, Span(0, len(text)), 100)]
+    assert "".join(found) == text
+    assert sum("1,234,567.89" in it for it in found) == 1
