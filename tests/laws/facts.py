@@ -50,9 +50,13 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class File:
+    """`texts` are its revisions, the last one current. No two files say the same."""
+
     size_bytes: int = 0
     granted: frozenset[str] = frozenset()
     known: bool = True
+    texts: tuple[str, ...] = ()
+    embedded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +109,8 @@ class Tenant:
 class Write:
     """One row added, changed or removed. `row` is for adding, `changes` for changing.
 
-    A user who is removed with the change `purge` leaves no trace of their names.
+    A user who is removed with the change `purge` leaves no trace of their names. The change `text`
+    puts a file anew, with another text.
     """
 
     verb: Verb
@@ -152,6 +157,8 @@ def _change(table: Any, write: Write) -> None:
     changes = dict(write.changes)
     key = changes.pop("key", None)
     old = table.pop(write.key)
+    if "text" in changes:
+        changes |= {"texts": (*old.texts, changes.pop("text")), "embedded": False}
     if write.table == "credential" and "revoked" in changes:
         # Nobody un-revokes.
         changes["revoked"] = old.revoked or changes["revoked"]

@@ -11,9 +11,11 @@ SELECT tenant_id, id, concat(kind, ':', scope, ':', value) FROM kernel.principal
  WHERE tenant_id = ANY (%(tenants)s::uuid[]);
 
 -- name: classes
--- What each class is for, how many files it counts, and which carry it.
-SELECT a.tenant_id, a.id, a.source_id, a.is_source, a.files,
-       ARRAY(SELECT key::text FROM kernel.file f WHERE f.tenant_id = a.tenant_id AND f.acl_id = a.id)
+-- What each class is for, how many files and chunks it counts, and which carry it.
+SELECT a.tenant_id, a.id, a.source_id, a.is_source, a.files, a.chunks,
+       ARRAY(SELECT key::text FROM kernel.file f WHERE f.tenant_id = a.tenant_id AND f.acl_id = a.id),
+       (SELECT count(*) FROM kernel.chunk c JOIN kernel.file f ON f.tenant_id = c.tenant_id AND f.id = c.file_id
+         WHERE f.tenant_id = a.tenant_id AND f.acl_id = a.id)
   FROM kernel.acl a WHERE a.tenant_id = ANY (%(tenants)s::uuid[]);
 
 -- name: jobs
@@ -24,6 +26,7 @@ SELECT law.act(%(credential)s, %(statements)s, %(keep)s);
 
 -- name: seen
 -- Every row of every table, as its table and its columns. A principal is `#id`, a class is `@id`.
+-- Texts stand for their files, which are not joined here: that would hide what is shown too much.
 SELECT 'tenant', ARRAY[id::text, status] FROM kernel.tenant
 UNION ALL SELECT 'principal', ARRAY[tenant_id::text, '#' || id] FROM kernel.principal
 UNION ALL SELECT 'user_account', ARRAY[tenant_id::text, id::text, role, status] FROM kernel.user_account
@@ -43,6 +46,9 @@ UNION ALL SELECT 'source_role', ARRAY[tenant_id::text, source_id, '#' || princip
 UNION ALL SELECT 'folder_grant', ARRAY[tenant_id::text, source_id, prefix, '#' || principal_id, role]
             FROM kernel.folder_grant
 UNION ALL SELECT 'file', ARRAY[tenant_id::text, source_id, key, size_bytes::text] FROM kernel.file
+UNION ALL SELECT 'revision', ARRAY[tenant_id::text, text] FROM kernel.revision
+UNION ALL SELECT 'chunk', ARRAY[tenant_id::text, text] FROM kernel.chunk
+UNION ALL SELECT 'vector', ARRAY[tenant_id::text, model] FROM kernel.vector
 UNION ALL SELECT 'acl', ARRAY[tenant_id::text, '@' || id] FROM kernel.acl
 UNION ALL SELECT 'audit', ARRAY[tenant_id::text, id::text] FROM kernel.audit
 UNION ALL SELECT 'secret', ARRAY[tenant_id::text, purpose, name, key_id] FROM kernel.secret

@@ -149,6 +149,9 @@ def _governs(who: Caller, write: Write) -> bool:
 
 
 def _writes(who: Caller, write: Write) -> bool:
+    if write.changes.get("purge"):
+        # It rewrites the trail too.
+        return may_govern(who, write.key[0])
     return may_write(who, write.key[0], write.key[1])
 
 

@@ -18,6 +18,7 @@ from tests.laws.sql import (
     Names,
     added,
     calls_function,
+    embed,
     house_statement,
     put_jobs,
     quote,
@@ -180,9 +181,11 @@ class House:
 
     def learn_classes(self, names: Names) -> None:
         """Which files carry which class. Counts that are not so are an error."""
-        for tenant_id, class_id, source, is_source, files, keys in self._all("classes", names):
-            if files != len(keys):
-                raise AssertionError(f"a class of {source} counts {files} files, not {len(keys)}")
+        for tenant_id, class_id, source, is_source, *counts, keys, chunks in self._all(
+            "classes", names
+        ):
+            if counts != [len(keys), chunks]:
+                raise AssertionError(f"a class of {source} counts {counts}: {keys} of {chunks}")
             names.learn_class(tenant_id, class_id, source, None if is_source else keys)
 
     def _all(self, query: str, names: Names) -> list[tuple[Any, ...]]:
@@ -239,12 +242,22 @@ def _adding(tenant: Tenant, table: str) -> Iterator[Write]:
         yield Write("add", table, tenant.name, key, row)
 
 
+def _texts(names: Names, tenant: Tenant, key: tuple[str, str]) -> Iterator[str]:
+    file = tenant.file[key]
+    for text in file.texts:
+        changes = {"text": text, "size_bytes": file.size_bytes}
+        yield house_statement(names, Write("change", "file", tenant.name, key, None, changes))
+    if file.embedded:
+        yield embed(names, tenant.name, file.texts[-1])
+
+
 def _afterwards(names: Names, world: World) -> Iterator[str]:
     """What rows are not born with: grants, revocation, suspension."""
     for tenant in world.tenants:
         for key, file in tenant.file.items():
             changes = {"granted": file.granted, "known": file.known}
             yield house_statement(names, Write("change", "file", tenant.name, key, None, changes))
+            yield from _texts(names, tenant, key)
         for key, it in tenant.credential.items():
             if it.revoked:
                 revoking = Write("change", "credential", tenant.name, key, None, {"revoked": True})

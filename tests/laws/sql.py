@@ -3,6 +3,7 @@
 Only names are translated here, such as `ana` to her id and back. No rights are known here.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from typing import Any
@@ -107,8 +108,8 @@ def columns(names: Names, write: Write) -> dict[str, Any]:
 def added(names: Names, write: Write) -> dict[str, Any]:
     """Every column of a new row."""
     stated = {name: getattr(write.row, name) for name in getattr(write.row, "__slots__", ())}
-    # A file is born without grants, and a token good: callers may not even name these columns.
-    stated = {k: it for k, it in stated.items() if k not in ("granted", "known", "revoked")}
+    # A file is born without grants, and a token good.
+    stated = {k: it for k, it in stated.items() if k not in BORN_WITHOUT}
     return columns(names, write) | _needed(names, write) | _stated(names, write, stated)
 
 
@@ -126,11 +127,16 @@ def statement(names: Names, write: Write, *, ask_back: bool = False) -> str:
     if write.table == "jobs_visible":
         do = "cancel_job" if write.changes["status"] == "cancelled" else "retry_job"
         return f"SELECT kernel.{do}({names.job(str(write.key))})"
+    if put := _putting(names, write):
+        return put
     if write.verb == "add":
         new = added(names, write)
         values = ", ".join(map(quote, new.values()))
         back = " RETURNING tenant_id" if ask_back else ""
         return f"INSERT INTO {table} ({', '.join(new)}) VALUES ({values}){back}"
+    if "purge" in write.changes and write.table == "file":
+        of = (names.tenant(write.tenant), *write.key)
+        return f"SELECT kernel.purge_files({', '.join(map(quote, of))})"
     if "purge" in write.changes:
         return f"SELECT kernel.purge_user({quote(write.key)})"
     where = " AND ".join(f"{k} = {quote(it)}" for k, it in columns(names, write).items())
@@ -145,7 +151,8 @@ def statement(names: Names, write: Write, *, ask_back: bool = False) -> str:
 
 def calls_function(write: Write) -> bool:
     """Whether the statement calls a function that works in the caller's own tenant."""
-    return write.table == "principal" or bool({"granted", "purge"} & {*write.changes})
+    own = {"granted"} | ({"purge"} if write.table == "user_account" else set[str]())
+    return write.table == "principal" or bool(own & {*write.changes})
 
 
 def house_statement(names: Names, write: Write) -> str:
@@ -163,6 +170,13 @@ def house_statement(names: Names, write: Write) -> str:
         change = f"status = '{status}', abort_requested = false"
         return f"UPDATE jobs.procrastinate_jobs SET {change} WHERE id = {names.job(str(write.key))}"
     return statement(names, write)
+
+
+def embed(names: Names, tenant: str, text: str) -> str:
+    """A vector for the chunk of this text, with the text for its model."""
+    of = ", ".join((quote(names.tenant(tenant)), "id", "file_id", quote(text), "text_hash"))
+    chunk = f"tenant_id = {quote(names.tenant(tenant))} AND text = {quote(text)}"
+    return f"INSERT INTO kernel.vector SELECT {of}, 2, '[1,2]' FROM kernel.chunk WHERE {chunk}"
 
 
 def put_jobs(names: Names, tenant: Tenant) -> Iterator[str]:
@@ -218,6 +232,9 @@ _KEYS = {
     "quota": ("kind",),
 }
 
+# Callers may not even name these columns, or they are rows elsewhere.
+BORN_WITHOUT = ("granted", "known", "revoked", "texts", "embedded")
+
 # Constants, where the table allows it: reading a column would bring the policy for reading in.
 SWEPT = {
     "tenant": "status = 'active'",
@@ -231,6 +248,13 @@ SWEPT = {
     "source_role": "role = 'reader'",
     "folder_grant": "role = 'reader'",
     "file": "size_bytes = 1",
+    "revision": "extractor = 'other'",
+    "chunk": "text = ''",
+    "vector": "model = 'other'",
+    "tenant_clock": "n = 0",
+    "tick": "n = 0",
+    "change": "file_id = 0",
+    "index_node": "n = 0",
     "acl": "known = true",
     "audit": "tool = 'other'",
     "secret": "key_id = 'key3'",
@@ -282,6 +306,25 @@ def _needed(names: Names, write: Write) -> dict[str, Any]:
             return {"nonce": Raw("'n'"), "ciphertext": Raw("'c'")}
         case _:
             return {}
+
+
+def _putting(names: Names, write: Write) -> str | None:
+    """A file put with its text, which is one chunk; None when this is not that."""
+    texts = getattr(write.row, "texts", ()) or [it for it in [write.changes.get("text")] if it]
+    if write.table != "file" or not texts:
+        return None
+    text = texts[-1]
+    size = write.row.size_bytes if write.row else write.changes["size_bytes"]
+    digest = sha256(text.encode()).hexdigest()
+    file: dict[str, Any] = dict(zip(("source_id", "key"), write.key, strict=True))
+    file |= {"place": 1, "size_bytes": size, "has_text": True, "has_chunks": True, "text": text}
+    file |= {"sha256": digest, "units": [], "extractor": "", "title": "", "language": ""}
+    file |= {"status": "ok", "reason": "", "chunk_count": 1}
+    chunk: dict[str, Any] = {"place": 1, "seq": 0, "char_start": 0, "char_end": len(text)}
+    chunk |= {"text": text, "prefix": "", "headings": [], "unit_label": ""}
+    chunk |= {"text_hash": digest[:32]}
+    of = (names.tenant(write.tenant), json.dumps([file]), json.dumps([chunk]))
+    return f"SELECT * FROM kernel.put_files({', '.join(map(quote, of))})"
 
 
 def _granted(names: Names, write: Write) -> list[int]:

@@ -14,7 +14,7 @@ from pecia.kernel.errors import Conflict, Unavailable
 from pecia.kernel.store.cluster import Logins
 from pecia.kernel.store.lease import Lease, acquire
 from pecia.kernel.store.store import Store
-from tests.laws.soak import SOAK
+from tests.soak import SOAK
 
 LASTS_S = 1000
 HOLDERS = ["node-a", "node-b", "node-c"]

@@ -21,7 +21,7 @@ from tests.laws.writes import make_write
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 WORLDS = 12
-FRESH_WORLDS = 100
+FRESH_WORLDS = 250
 
 
 class Policy(NamedTuple):
@@ -63,8 +63,9 @@ def test_every_trigger_that_keeps_rights_matters(ground: Ground) -> None:
     assert toothless == []
 
 
-# Not about rights: caches hear of changes, quotas are kept, the queue follows.
-OTHER_TRIGGERS = ("told", "kept", "dropped")
+# Not about rights: caches hear of changes, quotas are kept, the queue follows, indexes are told.
+LOGGING = ("logged_in", "logged_out", "logged_over", "logged_last")
+OTHER_TRIGGERS = ("told", "kept", "dropped", *LOGGING)
 
 
 # A function, a condition in it, and a weaker one.
@@ -100,6 +101,14 @@ CONDITIONS = [
     ("place_file", "COALESCE(old_class.granted, '{}')", "'{}'"),
     ("place_file", "COALESCE(old_class.known, true)", "true"),
     ("grant_file", "IF NOT kernel.may_govern(in_source)", "IF false"),
+    ("require_may_put", "NOT kernel.may_write(f.source_id, f.key)", "false"),
+    ("purge_files", "NOT kernel.may_govern(in_source)", "false"),
+    (
+        "acting_tenant",
+        "kernel.tenant() IS NULL AND in_tenant IS NOT NULL AND pg_has_role",
+        "true OR pg_has_role",
+    ),
+    ("count_moves", "chunks = a.chunks + net.chunks", "chunks = a.chunks"),
     ("purge_user", "IF NOT kernel.may_administer()", "IF false"),
     ("require_may_change_job", "NOT kernel.has_scope('pecia.write')", "false"),
     ("require_may_change_job", "<> ARRAY[kernel.user_id()]", "IS NULL"),

@@ -20,7 +20,7 @@ from tests.laws.corridor import CorridorPath
 from tests.laws.ground import connect
 from tests.laws.law import Tally, live_through_world
 from tests.laws.paths import House
-from tests.laws.soak import FIRST, SOAK, WORLDS
+from tests.soak import FIRST, SOAK, WORLDS
 
 # A world costs as many calls as it has callers, tables and pages.
 SHARE = 5

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
+from tests.laws.facts import File
 from tests.laws.oracle import (
     Caller,
     is_private_to,
@@ -81,6 +82,25 @@ def _files(who: Caller) -> Iterator[Row]:
             yield source, key, str(it.size_bytes)
 
 
+def _revisions(who: Caller) -> Iterator[Row]:
+    for key, it in who.tenant.file.items():
+        if sees_file(who, *key):
+            yield from ((text,) for text in it.texts)
+
+
+def _chunks(who: Caller) -> Iterator[Row]:
+    yield from ((it.texts[-1],) for it in _read(who))
+
+
+def _vectors(who: Caller) -> Iterator[Row]:
+    yield from ((it.texts[-1],) for it in _read(who) if it.embedded)
+
+
+def _read(who: Caller) -> Iterator[File]:
+    """The files with a text that this caller sees."""
+    yield from (it for key, it in who.tenant.file.items() if it.texts and sees_file(who, *key))
+
+
 def _classes(who: Caller) -> Iterator[Row]:
     """A class is seen with the files that carry it; the source's own with the source itself."""
     yield from (it for it in who.tenant.file if sees_file(who, *it))
@@ -106,6 +126,7 @@ def _quotas(who: Caller) -> Iterator[Row]:
 def _usage(who: Caller) -> Iterator[Row]:
     if who.is_admin:
         used = Counter(files=len(who.tenant.file))
+        used["chunks"] = sum(bool(it.texts) for it in who.tenant.file.values())
         used["bytes"] = sum(it.size_bytes for it in who.tenant.file.values())
         yield from ((kind, str(n)) for kind, n in used.items() if n)
 
@@ -128,6 +149,9 @@ _VISIBLE: dict[str, Callable[[Caller], Iterator[Row]]] = {
     "source_role": _source_roles,
     "folder_grant": _folder_grants,
     "file": _files,
+    "revision": _revisions,
+    "chunk": _chunks,
+    "vector": _vectors,
     "acl": _classes,
     "audit": _audits,
     "secret": _secrets,

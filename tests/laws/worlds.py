@@ -15,6 +15,7 @@ from tests.laws.writes import (
     USERS,
     grantees,
     make_write,
+    new_texts,
     some,
     some_scopes,
 )
@@ -53,6 +54,8 @@ def _make_tenant(chance: Random, name: str) -> Tenant:
             tenant.file[key],
             granted=some(chance, grantees(tenant), 3),
             known=chance.random() < 0.6,
+            texts=(texts := new_texts(tenant, chance.choice((0, 1, 1, 2)))),
+            embedded=bool(texts) and chance.random() < 0.7,
         )
     _add(chance, tenant, "secret", chance.randint(0, 1))
     for kind in ("files", "chunks")[: chance.randint(0, 2)]:

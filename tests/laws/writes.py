@@ -6,6 +6,8 @@ chance makes equal writes.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import count as counter
+from itertools import islice
 from random import Random
 from typing import TypeVar
 
@@ -98,6 +100,12 @@ def grantees(tenant: Tenant) -> list[str]:
     """Whom rights are given to: anybody, but most often somebody who is there to ask."""
     users = sorted(f"user::{it}" for it in tenant.user_account)
     return [*sorted(tenant.principal), *users * 3, "role::everyone", "role::anyone", "role::anyone"]
+
+
+def new_texts(tenant: Tenant, count: int) -> tuple[str, ...]:
+    """Words that no file here says."""
+    said = {text for it in tenant.file.values() for text in it.texts}
+    return tuple(islice((it for n in counter() if (it := f"text {n}") not in said), count))
 
 
 def some_scopes(chance: Random) -> frozenset[str]:
@@ -235,7 +243,8 @@ def _add_file(chance: Random, tenant: Tenant) -> Write | None:
     if not source:
         return None
     key = _free(chance, KEYS, {key for where, key in tenant.file if where == source})
-    return _write((source, key), File(chance.randint(0, 9))) if key else None
+    texts = new_texts(tenant, chance.randint(0, 1))
+    return _write((source, key), File(chance.randint(0, 9), texts=texts)) if key else None
 
 
 def _change_file(chance: Random, tenant: Tenant) -> Write | None:
@@ -243,15 +252,24 @@ def _change_file(chance: Random, tenant: Tenant) -> Write | None:
     file = _one(chance, unknown if unknown and chance.random() < 0.4 else tenant.file)
     if not file:
         return None
-    match chance.choice(("grant", "move", "move", "resize")):
+    match chance.choice(("grant", "move", "move", "resize", "say")):
         case "grant":
             return _write(file, granted=some(chance, grantees(tenant), 2), known=True)
         case "move":
             taken = {key for where, key in tenant.file if where == file[0]}
             key = _free(chance, KEYS, taken)
             return _write(file, key=key) if key else None
+        case "say":
+            return _write(file, text=new_texts(tenant, 1)[0], size_bytes=chance.randint(0, 9))
         case _:
             return _write(file, size_bytes=chance.randint(0, 9))
+
+
+def _remove_file(chance: Random, tenant: Tenant) -> Write | None:
+    key = _one(chance, tenant.file)
+    if not key:
+        return None
+    return _write(key, purge=True) if chance.random() < 0.3 else _write(key)
 
 
 def _add_audit(chance: Random, tenant: Tenant) -> Write | None:
@@ -314,7 +332,7 @@ WRITES: dict[tuple[Verb, str], Maker] = {
     ("remove", "folder_grant"): _remove("folder_grant"),
     ("add", "file"): _add_file,
     ("change", "file"): _change_file,
-    ("remove", "file"): _remove("file"),
+    ("remove", "file"): _remove_file,
     ("add", "audit"): _add_audit,
     ("change", "jobs_visible"): _change_job,
     ("add", "secret"): _add_secret,
@@ -325,7 +343,7 @@ WRITES: dict[tuple[Verb, str], Maker] = {
 CHANGE_FILE: tuple[Verb, str] = ("change", "file")
 CHANGE_JOB: tuple[Verb, str] = ("change", "jobs_visible")
 
-# A change of a file is three things: new facts, new grants or a new place.
+# A change of a file is four things: new facts, new grants, a new place or a new text.
 KINDS: list[tuple[Verb, str]] = [*WRITES, *[CHANGE_FILE] * 7, *[CHANGE_JOB] * 3]
 
 # What rights hang on comes up most.

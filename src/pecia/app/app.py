@@ -12,12 +12,17 @@ import anyio
 import anyio.to_thread
 import psycopg
 
+from pecia.adapters.embed.choose import open_embedder
+from pecia.adapters.embed.settings import EmbedSettings
 from pecia.app.corridor import Corridor, Visit
 from pecia.app.gate import Gate
 from pecia.app.owner import without_token
 from pecia.app.public import published
 from pecia.app.rooms import MIGRATIONS, SETTINGS, build_rooms
 from pecia.app.trust import verifier
+from pecia.kernel.corpus.embed_job import embed_job
+from pecia.kernel.corpus.embedder import Embedder
+from pecia.kernel.corpus.house import trim
 from pecia.kernel.errors import Json, PeciaError
 from pecia.kernel.identity.caller import Caller, Operator
 from pecia.kernel.identity.oidc import Fetch
@@ -58,6 +63,7 @@ class App:
     everything: View
     revive: Revive
     """Starts the database again, where it is ours to start."""
+    embedder: Embedder | None = None
 
     @property
     def tools(self) -> tuple[AnyTool, ...]:
@@ -68,7 +74,9 @@ class App:
         """What workers run: the rooms' jobs and the house's own."""
         kernel = self.settings.kernel
         tidy = sweep(jobs_days=kernel.retention_jobs_days, audit_days=kernel.retention_audit_days)
-        return (tidy, *(job for room in self.rooms for job in room.jobs))
+        embedding = (embed_job(self.embedder),) if self.embedder else ()
+        forget = trim(revisions_days=kernel.retention_revisions_days)
+        return (tidy, forget, *embedding, *(job for room in self.rooms for job in room.jobs))
 
     async def admit(self, bearer: str | None, visit: Visit) -> Caller | Operator:
         """Who asks; a denial is written down."""
@@ -94,6 +102,11 @@ def home_of(settings: KernelSettings) -> Path:
     """The folder of the data, made private at first sight."""
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     return settings.home
+
+
+def index_root(settings: KernelSettings) -> Path:
+    """The folder of this home's keyword indexes. They are made from the database, at will."""
+    return home_of(settings) / "index"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +170,9 @@ async def open_app(
         ledger = Ledger(store, home_of(kernel) / "spool")
         stack.push_async_callback(ledger.close)
         await ledger.adopt()
-        yield replace(await _compose(settings, store, ledger, fetch), revive=database.revive)
+        embedder = await stack.enter_async_context(open_embedder(settings.part(EmbedSettings)))
+        app = await _compose(settings, store, ledger, fetch, embedder)
+        yield replace(app, revive=database.revive)
 
 
 def parts() -> list[Part]:
@@ -165,13 +180,15 @@ def parts() -> list[Part]:
     return [KERNEL, *MIGRATIONS]
 
 
-async def _compose(settings: Settings, store: Store, ledger: Ledger, fetch: Fetch) -> App:
+async def _compose(
+    settings: Settings, store: Store, ledger: Ledger, fetch: Fetch, embedder: Embedder | None
+) -> App:
     kernel = settings.kernel
     keyring = await anyio.to_thread.run_sync(_keyring, home_of(kernel) / "keys.json")
     rate = max(1, round(kernel.principal_rate_per_s * 1000))
     limit = Limit(rate, 1000, kernel.principal_burst)
     owner = await without_token(store, kernel, pwd.getpwuid(os.getuid()).pw_name)
-    rooms = published(build_rooms(settings, store, ledger, keyring), kernel.public_rooms)
+    rooms = published(build_rooms(settings, store, ledger, keyring, embedder), kernel.public_rooms)
     return App(
         settings=settings,
         store=store,
@@ -182,6 +199,7 @@ async def _compose(settings: Settings, store: Store, ledger: Ledger, fetch: Fetc
         keyring=keyring,
         everything=combined(tool for room in rooms for tool in room.tools),
         revive=_nothing_to_revive,
+        embedder=embedder,
     )
 
 
@@ -239,6 +257,7 @@ __all__ = [
     "SETTINGS",
     "App",
     "home_of",
+    "index_root",
     "keep_house",
     "open_app",
     "open_database",

@@ -4,6 +4,7 @@ import logging
 import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar, cast
 from uuid import UUID, uuid4
@@ -202,14 +203,11 @@ class Corridor:
     ) -> T:
         """What the visit asks for, but never more than the thing itself allows."""
         limit_s = min(visit.timeout_s or most_s or self.timeout_s, most_s or math.inf)
-        call = Call(caller, visit.channel, trace, anyio.current_time() + limit_s, visit.session)
-        try:
-            with anyio.fail_after(limit_s):
-                return await work(call)
-        except TimeoutError:
-            raise Timeout(
-                f"{trace.tool} took longer than {limit_s:g} s", timeout_s=limit_s
-            ) from None
+        deadline = anyio.current_time() + limit_s
+        call = Call(caller, visit.channel, trace, deadline, visit.session)
+        with suppress(TimeoutError), anyio.CancelScope(deadline=deadline):
+            return await work(call)
+        raise Timeout(f"{trace.tool} took longer than {limit_s:g} s", timeout_s=limit_s)
 
     def _begin(self, trace: Trace) -> None:
         """What cannot be written down is not done."""

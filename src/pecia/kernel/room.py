@@ -1,6 +1,6 @@
 """What a room brings, as data: rooms built side by side meet here and nowhere else."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,6 +63,8 @@ class Room:
     routes: tuple[Route, ...] = ()
     sockets: tuple[Socket, ...] = ()
     jobs: tuple[Job, ...] = ()
+    tending: tuple[Callable[[], Coroutine[Any, Any, None]], ...] = ()
+    """What workers do all the time, beside jobs. Harmless to be done by several at once."""
     settings: tuple[type[Part], ...] = ()
     migrations: str | None = None
     """The package that holds the room's numbered .sql files."""

@@ -70,8 +70,7 @@ class Retention(Part):
     )
     retention_revisions_days: Count = setting(
         90,
-        description="How long a replaced revision can still be cited and checked. Takes effect "
-        "with the texts of the lake.",
+        description="How long a replaced revision can still be cited and checked.",
         unit="days",
     )
 

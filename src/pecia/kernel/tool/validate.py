@@ -1,6 +1,5 @@
 """Arguments in, a validated input out, or an error that names the field. Compiled once per tool."""
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, cast
@@ -22,6 +21,7 @@ from pecia.kernel.errors import (
     PayloadTooLarge,
 )
 from pecia.kernel.tool.model import AnyTool, ForeignTool
+from pecia.kernel.tool.near import did_you_mean
 
 MAX_SHOWN = 200
 
@@ -95,10 +95,8 @@ def _missing(field: str, found: ErrorDetails, model: type[BaseModel]) -> BadArgu
 
 def _unknown(field: str, found: ErrorDetails, model: type[BaseModel]) -> BadArgument:
     known = sorted(it.alias or name for name, it in model.model_fields.items())
-    near = difflib.get_close_matches(field, known, n=1)
-    hint = f'; did you mean "{near[0]}"?' if near else ""
     return InvalidInput(
-        f'Field "{field}" is not an argument of this tool{hint}',
+        f'Field "{field}" is not an argument of this tool{did_you_mean(field, known)}',
         field=field,
         expected=cast(Json, known),
         got=field,

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from pecia.kernel.errors import Conflict, InvalidEnum, Json, ToolNotFound
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.tool.model import AnyTool
+from pecia.kernel.tool.near import did_you_mean
 
 Naming: TypeAlias = Literal["prefix", "first-wins", "error"]
 
@@ -26,7 +27,8 @@ class View:
         tool = self.tools.get(name) or self.aliases.get(name)
         if tool is None:
             available: list[Json] = list(islice(self.tools, MAX_LISTED))
-            raise ToolNotFound(f"Tool not found: {name}", tool=name, available=available)
+            near = did_you_mean(name, [*self.tools, *self.aliases])
+            raise ToolNotFound(f"Tool not found: {name}{near}", tool=name, available=available)
         return tool
 
     def narrowed(

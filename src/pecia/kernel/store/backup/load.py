@@ -30,7 +30,15 @@ async def restore(conninfo: str, path: Path, parts: Sequence[Part], report: Repo
         except psycopg.Error as error:
             raise as_pecia_error(error) from error
         await migrate(conninfo, parts)
+        await _go_own_way(conninfo)
         return archive.manifest
+
+
+async def _go_own_way(conninfo: str) -> None:
+    """Indexes of the original are not indexes of the copy, though their numbers fit."""
+    async with await AsyncConnection.connect(conninfo, autocommit=True) as connection:
+        await connection.execute(SQL["renew_clocks"])
+        await connection.execute(SQL["forget_nodes"])
 
 
 def _as_it_was(known: Sequence[Migration], manifest: Manifest) -> list[Migration]:

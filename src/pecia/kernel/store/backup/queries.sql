@@ -58,15 +58,26 @@ BEGIN
 END
 $$;
 
+-- name: renew_clocks
+-- The copy goes its own way from here: indexes of the original must not be taken for its own.
+UPDATE kernel.tenant_clock SET epoch = gen_random_uuid();
+
+-- name: forget_nodes
+-- Those that follow the original do not follow the copy.
+DELETE FROM kernel.index_node;
+
 -- name: tenant_tables
--- What belongs to one tenant, table by table.
+-- What belongs to one tenant, table by table. Chunks and vectors are made of the texts, and the change
+-- log is for indexes: none of them says anything that the rest does not.
 SELECT n.nspname || '.' || c.relname AS name, n.nspname AS in_schema, c.relname AS in_table,
        CASE WHEN c.oid = 'kernel.tenant'::regclass THEN 'id' ELSE 'tenant_id' END AS tenant_column
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
  WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition
    AND (c.oid = 'kernel.tenant'::regclass
         OR EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'tenant_id'))
-   AND c.oid NOT IN ('kernel.secret'::regclass, 'kernel.lease'::regclass)
+   AND n.nspname || '.' || c.relname NOT IN (
+       'kernel.secret', 'kernel.lease', 'kernel.chunk', 'kernel.vector', 'kernel.tick', 'kernel.change',
+       'kernel.tenant_clock', 'kernel.index_node')
  ORDER BY 1;
 
 -- name: tenant_id

@@ -1,0 +1,62 @@
+"""What the corpus needs of a place that files come from. Adapters provide it."""
+
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Posix:
+    """Who may read a file where it lies, as far as mode bits tell."""
+
+    mode: int
+    uid: int
+    gid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A file as its place lists it. Equal stamps mean that there is no need to read it again."""
+
+    key: str
+    stamp: str
+    size_bytes: int | None = None
+    modified_at: datetime | None = None
+    content_type: str | None = None
+    storage_class: str | None = None
+    owner: str | None = None
+    posix: Posix | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """Something that is there and was passed over, and why."""
+
+    key: str
+    reason: str
+
+
+Listed: TypeAlias = Seen | Passed
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """The bytes of a file, on this machine for as long as they are needed."""
+
+    path: Path
+    content_type: str | None = None
+
+
+class Connector(Protocol):
+    """One place."""
+
+    def listing(self) -> AsyncGenerator[Listed]:
+        """Everything there is, once each, in any order. A failure ends it with an error."""
+        ...
+
+    def opening(self, key: str, most_bytes: int) -> AbstractAsyncContextManager[Original]:
+        """One file's bytes; NotFound when it is gone, PayloadTooLarge past `most_bytes`."""
+        ...

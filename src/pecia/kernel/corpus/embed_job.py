@@ -1,0 +1,179 @@
+"""The job that gives chunks their vectors, behind the keyword index and never in its way.
+
+It follows the change log like an index does, as a node of its own, and so knows after a crash where
+to go on. What was embedded before in the same tenant is copied. It runs in workers alone.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+import anyio
+
+from pecia.kernel.corpus import changes
+from pecia.kernel.corpus.embedder import Embedder, embedded_text
+from pecia.kernel.corpus.vectors import as_text, condition
+from pecia.kernel.errors import NotFound
+from pecia.kernel.jobs import Job, JobCall, NoArguments, defer_as_system
+from pecia.kernel.logs import Log
+from pecia.kernel.store.queries import load_queries
+
+SQL = load_queries("pecia.kernel.corpus", "embed_job.sql")
+
+log = Log(__name__)
+
+# Files a transaction, texts a call of the model.
+FILES, TEXTS = 50, 32
+# The keyword index comes first: while it is further behind than this, embedding waits.
+MOST_LAG = 50
+REST_S = 0.5
+# With less time than this a run hands over to the next.
+ENOUGH_S = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A chunk without a vector."""
+
+    id: int
+    title: str
+    headings: list[str]
+    prefix: str
+    text: str
+
+    @property
+    def words(self) -> str:
+        above = " > ".join(it for it in self.headings if it != self.title)
+        return embedded_text((self.prefix + self.text).strip(), title=self.title, headings=above)
+
+    @property
+    def text_hash(self) -> str:
+        return sha256(self.words.encode()).hexdigest()[:32]
+
+
+def embed_job(embedder: Embedder, schedule: str | None = "* * * * *") -> Job:
+    """For a tenant, when deferred for one; on its schedule, for every tenant that is behind."""
+    job: Job
+
+    async def run(call: JobCall, arguments: NoArguments) -> None:
+        if call.tenant_id is None:
+            await _wake_tenants(call, job, node_name(embedder.name))
+        elif not await _Embedding(call, call.tenant_id, embedder).finish():
+            async with call.tx() as tx:
+                await defer_as_system(tx, job, NoArguments(), tenant_id=call.tenant_id)
+
+    job = Job("corpus", "embed", run, NoArguments, key=lambda _: "", priority=-1, schedule=schedule)
+    return job
+
+
+def node_name(model: str) -> str:
+    """How the job is known among the nodes that follow the log."""
+    return f"{changes.EMBEDDING}{model}"
+
+
+async def _wake_tenants(call: JobCall, job: Job, node: str) -> None:
+    async with call.tx() as tx:
+        if await condition(tx):
+            return
+        for tenant_id, n in (await changes.clocks(tx)).items():
+            if await changes.applied_by(tx, tenant_id, node) != n:
+                await defer_as_system(tx, job, NoArguments(), tenant_id=tenant_id)
+
+
+class _Embedding:
+    """One run for one tenant."""
+
+    def __init__(self, call: JobCall, tenant_id: UUID, embedder: Embedder) -> None:
+        self.call = call
+        self.tenant_id = tenant_id
+        self.embedder = embedder
+        self.node = node_name(embedder.name)
+
+    async def finish(self) -> bool:
+        """Everything that waits now. False when time ran out before the end."""
+        if not await self._prepare():
+            return True
+        while True:
+            files, upto = await self._next()
+            if not files:
+                return True
+            for number, page in enumerate(_pages(files)):
+                await self._let_index_go_first()
+                if self.call.remaining_s() < ENOUGH_S:
+                    return False
+                await self._embed_files(page)
+                await self.call.progress(min(len(files), (number + 1) * FILES), len(files))
+            async with self.call.tx() as tx:
+                await changes.applied(tx, self.tenant_id, self.node, upto)
+
+    async def _prepare(self) -> bool:
+        async with self.call.store.system() as tx:
+            if why := await condition(tx):
+                log.info("no vectors", reason=why)
+                return False
+        dims = await self.embedder.dimension()
+        async with self.call.tx() as tx:
+            await tx.run(SQL["index_vectors"], dims=dims)
+        return True
+
+    async def _next(self) -> tuple[list[int], int]:
+        """The files to look at, newest first, and the number that is reached with them."""
+        async with self.call.tx() as tx:
+            n = await changes.applied_by(tx, self.tenant_id, self.node)
+            try:
+                batch = await changes.tail(tx, self.tenant_id, n or 0, 10 * FILES)
+            except NotFound:
+                return [], 0
+            if n is not None and not batch.trimmed:
+                return [*reversed(batch.file_ids)], batch.upto
+            now = await changes.clock_of(tx, self.tenant_id)
+            rows = await tx.all(SQL["newest_files"], tenant_id=self.tenant_id)
+            return [row["id"] for row in rows], now.n
+
+    async def _let_index_go_first(self) -> None:
+        while True:
+            async with self.call.store.system() as tx:
+                if await changes.lag(tx, self.tenant_id) <= MOST_LAG:
+                    return
+            if self.call.remaining_s() < ENOUGH_S:
+                return
+            await anyio.sleep(REST_S)
+
+    async def _embed_files(self, file_ids: list[int]) -> None:
+        which: dict[str, Any] = {"tenant_id": self.tenant_id, "model": self.embedder.name}
+        async with self.call.store.system() as tx:
+            waiting = await tx.all_as(Waiting, SQL["waiting"], file_ids=file_ids, **which)
+        for start in range(0, len(waiting), TEXTS):
+            await self._embed(waiting[start : start + TEXTS], which)
+
+    async def _embed(self, waiting: list[Waiting], which: dict[str, Any]) -> None:
+        hashes = {it.id: it.text_hash for it in waiting}
+        async with self.call.tx() as tx:
+            known = await tx.all(
+                SQL["copy_known"], ids=[*hashes], hashes=[*hashes.values()], **which
+            )
+        copied = {row["chunk_id"] for row in known}
+        # Equal texts are embedded once here too.
+        fresh = {it.text_hash: it.words for it in waiting if it.id not in copied}
+        if not fresh:
+            return
+        # Outside any transaction: a model takes its time.
+        rows = await self.embedder.embed([*fresh.values()])
+        vectors = dict(zip(fresh, map(as_text, rows), strict=True))
+        left = [it for it in waiting if it.id not in copied]
+        async with self.call.tx() as tx:
+            await tx.run(
+                SQL["add_vectors"],
+                ids=[it.id for it in left],
+                hashes=[hashes[it.id] for it in left],
+                embeddings=[vectors[hashes[it.id]] for it in left],
+                dims=rows.shape[1],
+                **which,
+            )
+
+
+def _pages(files: list[int]) -> Iterator[list[int]]:
+    for start in range(0, len(files), FILES):
+        yield files[start : start + FILES]

@@ -1,0 +1,39 @@
+-- Statements of the job that embeds, all of them the system's.
+
+-- name: index_vectors
+SELECT kernel.index_vectors(%(dims)s);
+
+-- name: newest_files
+SELECT id FROM kernel.file WHERE tenant_id = %(tenant_id)s AND chunk_count > 0 ORDER BY revision_id DESC;
+
+-- name: waiting
+-- Chunks of these files that have no vector of this model yet.
+SELECT c.id, f.title, c.headings, c.prefix, c.text
+  FROM unnest(%(file_ids)s::bigint[]) WITH ORDINALITY AS a (id, place)
+  JOIN kernel.file f ON f.tenant_id = %(tenant_id)s AND f.id = a.id
+  JOIN kernel.chunk c ON c.tenant_id = f.tenant_id AND c.file_id = f.id
+ WHERE NOT EXISTS (SELECT 1 FROM kernel.vector v
+                    WHERE v.tenant_id = c.tenant_id AND v.model = %(model)s AND v.chunk_id = c.id)
+ ORDER BY a.place, c.seq;
+
+-- name: copy_known
+-- What was embedded before, for equal texts of the same tenant. Chunks are held: one that goes
+-- meanwhile must find its vector to take along.
+INSERT INTO kernel.vector (tenant_id, chunk_id, file_id, model, text_hash, dims, embedding)
+SELECT c.tenant_id, c.id, c.file_id, %(model)s, decode(a.text_hash, 'hex'), k.dims, k.embedding
+  FROM unnest(%(ids)s::bigint[], %(hashes)s::text[]) AS a (id, text_hash)
+  JOIN kernel.chunk c ON c.tenant_id = %(tenant_id)s AND c.id = a.id
+  JOIN LATERAL (SELECT v.dims, v.embedding FROM kernel.vector v
+                 WHERE v.tenant_id = %(tenant_id)s AND v.model = %(model)s AND v.text_hash = decode(a.text_hash, 'hex')
+                 LIMIT 1) AS k ON true
+   FOR KEY SHARE OF c
+ON CONFLICT DO NOTHING
+RETURNING chunk_id;
+
+-- name: add_vectors
+INSERT INTO kernel.vector (tenant_id, chunk_id, file_id, model, text_hash, dims, embedding)
+SELECT c.tenant_id, c.id, c.file_id, %(model)s, decode(a.text_hash, 'hex'), %(dims)s, a.embedding::public.halfvec
+  FROM unnest(%(ids)s::bigint[], %(hashes)s::text[], %(embeddings)s::text[]) AS a (id, text_hash, embedding)
+  JOIN kernel.chunk c ON c.tenant_id = %(tenant_id)s AND c.id = a.id
+   FOR KEY SHARE OF c
+ON CONFLICT DO NOTHING;

@@ -1,0 +1,101 @@
+"""What is asked of the corpus, and what comes back. Pure."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from pecia.kernel.corpus.index.query import Filter, Query, parse_query
+from pecia.kernel.corpus.windows import Passage
+from pecia.kernel.errors import InvalidFormat, InvalidInput, Json
+from pecia.kernel.text.window import Window
+
+
+class Mode(StrEnum):
+    HYBRID = "hybrid"
+    LEXICAL = "lexical"
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question. What is None does not narrow; nothing that is given is ignored."""
+
+    query: str
+    limit: int = 20
+    offset: int = 0
+    mode: Mode = Mode.HYBRID
+    source: str | None = None
+    path: str | None = None
+    content_type: str | None = None
+    modified_after: datetime | None = None
+    modified_before: datetime | None = None
+    rerank: bool = True
+    explain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A passage that answers. `rank` is 1 for the best and falls from there."""
+
+    passage: Passage
+    window: Window
+    snippet: str
+    rank: float
+    why: Mapping[str, Json] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Hits, best first. `degraded` says what the answer had to do without, and why."""
+
+    hits: tuple[Hit, ...]
+    has_more: bool
+    degraded: tuple[str, ...] = field(default=())
+
+
+def read_query(text: str) -> Query:
+    """The query. A filter in it that means nothing is an error, for it would be ignored."""
+    query = parse_query(text)
+    if query.unclear:
+        raise InvalidFormat(
+            f"{query.unclear[0]!r} in the query is a filter without a meaning",
+            field="query",
+            got=query.unclear[0],
+            expected='path:GLOB, source:ID, type:TYPE, after:DATE, before:DATE, or "in quotes"',
+        )
+    return query
+
+
+def narrowed(ask: Ask, within: Filter) -> Filter:
+    """Where to look: as the arguments say, and as the query says beside them."""
+    for name, given, written in (
+        ("path", ask.path, within.path_glob),
+        ("content_type", ask.content_type, within.content_type),
+        ("source_id", ask.source, within.sources),
+    ):
+        if given is not None and written is not None:
+            raise InvalidInput(f'"{name}" is given twice: also in the query', field=name)
+    return Filter(
+        sources=within.sources if ask.source is None else frozenset({ask.source}),
+        path_glob=within.path_glob if ask.path is None else ask.path,
+        content_type=(ask.content_type or within.content_type or "").lower() or None,
+        modified_after_ms=_of_both(max, _ms(ask.modified_after), within.modified_after_ms),
+        modified_before_ms=_of_both(min, _ms(ask.modified_before), within.modified_before_ms),
+    )
+
+
+def _of_both(which: Callable[[int, int], int], one: int | None, other: int | None) -> int | None:
+    if one is None or other is None:
+        return one if other is None else other
+    return which(one, other)
+
+
+def _ms(moment: datetime | None) -> int | None:
+    if moment is None:
+        return None
+    whole = moment.astimezone(UTC) - _EPOCH
+    # Up, so that a fraction of a millisecond neither lets one in nor leaves one out.
+    return -(-int(whole.total_seconds() * 1_000_000) // 1000)
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

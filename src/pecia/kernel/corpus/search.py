@@ -1,0 +1,261 @@
+"""One question to everything a caller may see: by words and by meaning, made one list, read back.
+
+What the indexes say are hints: every hit is read under the caller's rights before it is shown, and
+what they may not see changes nothing in the answer but the weight of a word.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import anyio
+
+from pecia.kernel.corpus import catalog, vectors, windows
+from pecia.kernel.corpus.embedder import Embedder
+from pecia.kernel.corpus.index.keyword import Hit as Word
+from pecia.kernel.corpus.index.query import NO_FILTER, Filter, Query
+from pecia.kernel.corpus.index.shelf import Shelf
+from pecia.kernel.corpus.question import Answer, Ask, Hit, Mode, narrowed, read_query
+from pecia.kernel.corpus.rank.diversify import diversify
+from pecia.kernel.corpus.rank.evidence import Reading
+from pecia.kernel.corpus.rank.explain import explain
+from pecia.kernel.corpus.rank.fuse import Fused, fuse, meaning_weight
+from pecia.kernel.corpus.rank.rerank import DEPTH, Ranked, rerank, unranked
+from pecia.kernel.corpus.rank.snippet import snippet
+from pecia.kernel.corpus.windows import Passage
+from pecia.kernel.errors import Json, PeciaError
+from pecia.kernel.identity.caller import Caller
+from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.store import Store
+from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.text.span import Span
+from pecia.kernel.text.window import window_around
+
+if TYPE_CHECKING:
+    from pecia.kernel.corpus.embedder import Vectors
+
+__all__ = ["Answer", "Ask", "Corpus", "Hit", "Mode"]
+
+SQL = load_queries("pecia.kernel.corpus", "search.sql")
+
+# Candidates that are ranked against each other; what comes after them follows by words alone.
+POOL = 100
+NEAREST = 60
+# A caller who sees at least this share is searched without a filter, which the engine does faster.
+BROAD = 0.5
+EMBED_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Everything that can be searched, for whoever asks."""
+
+    store: Store
+    shelf: Shelf
+    embedder: Embedder | None = None
+
+    async def search(self, caller: Caller, ask: Ask) -> Answer:
+        """The answer, as the caller may see it at this moment."""
+        read = read_query(ask.query)
+        within, query = narrowed(ask, read.within), replace(read, within=NO_FILTER)
+        async with self.store.reading(caller) as tx:
+            return await _Search(self, tx, caller, ask, query, within).run()
+
+
+@dataclass(slots=True)
+class _Search:
+    """One question on its way."""
+
+    corpus: Corpus
+    tx: Transaction
+    caller: Caller
+    ask: Ask
+    query: Query
+    within: Filter
+    degraded: list[str] = field(default_factory=list[str])
+    vector: "Vectors | None" = None
+    weight: float = 0.0
+    words: list[Word] = field(default_factory=list[Word])
+    passages: dict[int, Passage] = field(default_factory=dict[int, Passage])
+
+    async def run(self) -> Answer:
+        # A source that is not there, or not to be seen, is an error and not an empty answer.
+        for source in sorted(self.within.sources or ()):
+            await catalog.get_source(self.tx, source)
+        await self._wait_for_own_writes()
+        embedder = await self._embedder()
+        async with anyio.create_task_group() as tasks:
+            if embedder is not None:
+                tasks.start_soon(self._embed, embedder)
+            tasks.start_soon(self._find_words)
+        order = await self._order(embedder)
+        end = self.ask.offset + self.ask.limit
+        hits = await self._hits([*_placed(order)][self.ask.offset : end])
+        return Answer(tuple(hits), len(order) > end, tuple(self.degraded))
+
+    async def _wait_for_own_writes(self) -> None:
+        own = await self.tx.value(SQL["own_clock"])
+        if own and not await self.corpus.shelf.wait_for(self.caller.tenant_id, own):
+            self.degraded.append("your last writes are not indexed yet: search again shortly")
+
+    async def _embedder(self) -> Embedder | None:
+        """Who finds by meaning; None when this search goes by words alone, which is told."""
+        if self.ask.mode is Mode.LEXICAL or not self.query.asks:
+            return None
+        why = await vectors.condition(self.tx)
+        if why is None and self.corpus.embedder is None:
+            why = "no embedder is configured"
+        if why is not None:
+            self.degraded.append(f"by words alone: {why}")
+            return None
+        return self.corpus.embedder
+
+    async def _embed(self, embedder: Embedder) -> None:
+        try:
+            with anyio.fail_after(EMBED_S):
+                self.vector = (await embedder.embed([self.ask.query]))[0]
+        except TimeoutError:
+            self.degraded.append(f"by words alone: the embedder took longer than {EMBED_S:g} s")
+        except PeciaError as error:
+            self.degraded.append(f"by words alone: {error}")
+
+    async def _find_words(self) -> None:
+        """The best chunks by words that the caller may see, true to the last of them."""
+        share = await vectors.share_of(self.tx, self.within)
+        if not share.chunks:
+            return
+        is_broad = share.chunks >= BROAD * share.of_chunks
+        narrow = frozenset(share.classes)
+        asked = self.within if is_broad else replace(self.within, classes=narrow)
+        need = max(POOL, self.ask.offset + self.ask.limit + 1)
+        take = need
+        while True:
+            found = await self._ask_index(asked, take)
+            visible = await self._visible([it.id for it in found])
+            kept = [it for it in found if it.id in visible]
+            if len(kept) >= need or len(found) < take:
+                self.words = kept[:need]
+                return
+            take *= 2
+
+    async def _ask_index(self, asked: Filter, take: int) -> list[Word]:
+        return await self.corpus.shelf.ask(
+            self.caller.tenant_id, lambda index: index.search(self.query, asked, take)
+        )
+
+    async def _visible(self, ids: list[int]) -> set[int]:
+        return {row["id"] for row in await self.tx.all(SQL["visible"], ids=ids)}
+
+    async def _order(self, embedder: Embedder | None) -> list[Ranked]:
+        """Candidates of both arms, ranked against each other; then the rest, by words."""
+        pool = {it.id: it for it in self.words[:POOL]}
+        cosines = await self._cosines(embedder, [*pool])
+        if embedder is not None:
+            self.weight = meaning_weight(self.ask.query, embedder.language)
+        fused = fuse({it.id: it.score for it in pool.values()}, cosines, weight=self.weight)
+        ranked = await self._looked_at(fused, is_hybrid=bool(cosines))
+        return [*ranked, *_following(self.words[POOL:], ranked)]
+
+    async def _cosines(self, embedder: Embedder | None, pool: list[int]) -> dict[int, float]:
+        if embedder is None or self.vector is None:
+            return {}
+        model = embedder.name
+        found = await vectors.cosines(self.tx, pool, self.vector, model)
+        # What must be there word for word is for the keyword arm to find.
+        if not self.query.phrases and not self.query.titles:
+            near = await vectors.nearest(self.tx, self.vector, model, NEAREST, self.within)
+            found |= dict(near)
+        return found
+
+    async def _looked_at(self, fused: list[Fused], *, is_hybrid: bool) -> list[Ranked]:
+        await self._hydrate([it.id for it in fused[:DEPTH]])
+        first = [it for it in fused[:DEPTH] if it.id in self.passages]
+        readings = {it.id: _reading(self.passages[it.id]) for it in first}
+        if is_hybrid and self.ask.rerank:
+            looked = rerank(first, readings, self.query, weight=self.weight)
+        else:
+            looked = unranked(first, readings)
+        return [*diversify(looked, readings), *_unread(fused[DEPTH:], looked)]
+
+    async def _hits(self, page: Sequence[tuple[Ranked, float]]) -> list[Hit]:
+        ids = [it.id for it, _ in page]
+        await self._hydrate(ids)
+        around = await windows.neighbours(self.tx, ids)
+        fields = await self._fields(ids)
+        return [
+            self._hit(it, rank, around[it.id], fields.get(it.id, {}))
+            for it, rank in page
+            if it.id in self.passages and it.id in around
+        ]
+
+    async def _hydrate(self, ids: Sequence[int]) -> None:
+        missing = [it for it in ids if it not in self.passages]
+        if missing:
+            self.passages |= {it.id: it for it in await windows.hydrate(self.tx, missing)}
+
+    async def _fields(self, ids: list[int]) -> dict[int, dict[str, float]]:
+        if not self.ask.explain or not ids:
+            return {}
+        return await self.corpus.shelf.ask(
+            self.caller.tenant_id, lambda index: index.explain(self.query, ids)
+        )
+
+    def _hit(
+        self,
+        ranked: Ranked,
+        rank: float,
+        around: Sequence[windows.Neighbour],
+        fields: Mapping[str, float],
+    ) -> Hit:
+        passage = self.passages[ranked.id]
+        shown = snippet(passage.text, self.query, passage.language)
+        focus = Span(passage.start + shown.start, passage.start + shown.end)
+        return Hit(
+            passage,
+            window=window_around(around, passage.seq, focus=focus),
+            snippet=shown.html,
+            rank=rank,
+            why=_why(ranked, fields, self.weight) if self.ask.explain else None,
+        )
+
+
+def _reading(it: Passage) -> Reading:
+    return Reading(it.file_id, it.prefix + it.text, it.title, " ".join(it.headings), it.language)
+
+
+def _unread(fused: Sequence[Fused], above: Sequence[Ranked]) -> Iterator[Ranked]:
+    """Candidates that were not looked at, below those that were."""
+    lowest = above[-1].score if above else 1.0
+    for it in fused:
+        yield Ranked(it.id, None, min(lowest, it.score), it)
+
+
+def _following(words: Sequence[Word], above: Sequence[Ranked]) -> Iterator[Ranked]:
+    lowest = above[-1].score if above else 1.0
+    placed = {it.id for it in above}
+    best = words[0].score if words else 1.0
+    for it in words:
+        if it.id not in placed:
+            score = lowest * it.score / best if best else 0.0
+            yield Ranked(it.id, it.group, score, Fused(it.id, score, it.score))
+
+
+def _placed(order: Sequence[Ranked]) -> Iterator[tuple[Ranked, float]]:
+    """Each with its rank: 1 for the best, and never more than the one above has."""
+    best = order[0].score if order else 0.0
+    rank = 1.0
+    for it in order:
+        rank = min(rank, it.score / best if best > 0 else 0.0)
+        yield it, rank
+
+
+def _why(it: Ranked, fields: Mapping[str, float], weight: float) -> dict[str, Json]:
+    why = explain(it, fields, weight=weight)
+    return {
+        "score": why.score,
+        "parts": dict(why.parts),
+        "found_by_words": why.found_by_words,
+        "cosine": why.cosine,
+        "trust": why.trust,
+        "evidence": asdict(why.evidence),
+    }

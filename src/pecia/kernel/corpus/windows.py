@@ -1,0 +1,150 @@
+"""Chunks as they are read: a stretch of a file, hits with all that is said of them, neighbours.
+
+Every row is read under the caller's rights, whatever an index said of it: a chunk the caller may
+not see, or that is gone, is not among the answers, and nothing tells the two apart.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from pecia.kernel.errors import NotFound, OutOfRange
+from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.text.window import LIMIT
+
+SQL = load_queries("pecia.kernel.corpus", "windows.sql")
+
+LARGEST_WINDOW = 200
+
+ChunkId: TypeAlias = int
+"""Of a chunk, for as long as its words stay; unique in its tenant."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowChunk:
+    id: ChunkId
+    seq: int
+    start: int
+    end: int
+    text: str
+    prefix: str
+    headings: tuple[str, ...]
+    unit_label: str
+    page_no: int | None
+    ts_start_ms: int | None
+    ts_end_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Chunks that follow each other. `next_start` is where to go on; None at the end."""
+
+    file_id: int
+    source_id: str
+    key: str
+    title: str
+    content_type: str | None
+    modified_at: datetime | None
+    revision_id: int | None
+    chunk_count: int
+    status: str
+    reason: str
+    chunks: tuple[WindowChunk, ...]
+    next_start: int | None
+
+    @property
+    def text(self) -> str:
+        """The stretch of the canonical text, exactly."""
+        return "".join(it.text for it in self.chunks)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk with its file: all that a hit or a citation says."""
+
+    id: ChunkId
+    file_id: int
+    source_id: str
+    key: str
+    title: str
+    language: str
+    revision_id: int
+    seq: int
+    start: int
+    end: int
+    text: str
+    prefix: str
+    headings: tuple[str, ...]
+    unit_label: str
+    page_no: int | None
+    ts_start_ms: int | None
+    ts_end_ms: int | None
+    content_type: str | None
+    modified_at: datetime | None
+    chunk_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """As much of a chunk as `window_around` needs."""
+
+    id: ChunkId
+    seq: int
+    start: int
+    text: str
+    prefix: str
+
+
+async def read_window(tx: Transaction, source_id: str, key: str, start: int, size: int) -> Window:
+    """At most `size` chunks from `start` on. Past the end there are none; NotFound for no file."""
+    if start < 0:
+        raise OutOfRange("chunks are counted from 0", field="start", min=0, got=start)
+    if not 1 <= size <= LARGEST_WINDOW:
+        raise OutOfRange(
+            f"a window has 1 to {LARGEST_WINDOW} chunks",
+            field="size",
+            min=1,
+            max=LARGEST_WINDOW,
+            got=size,
+        )
+    return await _stretch(tx, source_id, key, start, size)
+
+
+async def read_file(tx: Transaction, source_id: str, key: str, most: int) -> Window:
+    """A file from its beginning, at most so many chunks of it."""
+    return await _stretch(tx, source_id, key, 0, most)
+
+
+async def hydrate(tx: Transaction, ids: Sequence[ChunkId]) -> list[Passage]:
+    """The chunks the caller may see, in the order asked for. The others are just absent."""
+    rows = await tx.all(SQL["hydrate"], ids=[*ids])
+    return [Passage(**_with_headings(it)) for it in rows]
+
+
+async def neighbours(
+    tx: Transaction, ids: Sequence[ChunkId], chars: int = LIMIT
+) -> dict[ChunkId, tuple[Neighbour, ...]]:
+    """Each chunk with those around it, in order, enough for a window of so many characters."""
+    found: dict[ChunkId, list[Neighbour]] = defaultdict(list)
+    reach = max(1, -(-chars // LIMIT))
+    for row in await tx.all(SQL["neighbours"], ids=[*dict.fromkeys(ids)], reach=reach):
+        found[row.pop("of_id")].append(Neighbour(**row))
+    return {id_: tuple(around) for id_, around in found.items()}
+
+
+async def _stretch(tx: Transaction, source_id: str, key: str, start: int, size: int) -> Window:
+    file = await tx.maybe(SQL["file"], source_id=source_id, key=key)
+    if file is None:
+        raise NotFound(f"no file {key!r} in source {source_id!r}", source_id=source_id, key=key)
+    rows = await tx.all(SQL["window"], file_id=file["file_id"], start=start, size=size)
+    chunks = tuple(WindowChunk(**_with_headings(it)) for it in rows)
+    after = start + len(chunks)
+    has_more = bool(chunks) and after < file["chunk_count"]
+    return Window(**file, chunks=chunks, next_start=after if has_more else None)
+
+
+def _with_headings(row: dict[str, Any]) -> dict[str, Any]:
+    return {**row, "headings": tuple(row["headings"])}

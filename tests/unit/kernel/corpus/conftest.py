@@ -1,0 +1,20 @@
+"""What tests of the corpus share."""
+
+from collections.abc import AsyncGenerator
+
+import pytest
+
+from pecia.kernel.store.cluster import Logins
+from pecia.kernel.store.store import Store
+from tests.unit.kernel.corpus.ground import Ground, open_ground
+
+
+@pytest.fixture
+async def ground(database: Logins) -> AsyncGenerator[Ground]:
+    store = Store(database)
+    await store.open()
+    try:
+        async with open_ground(store) as found:
+            yield found
+    finally:
+        await store.close()

@@ -1,0 +1,168 @@
+"""The job that embeds: all that waits, once, behind the keyword index."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+import anyio
+import numpy as np
+import pytest
+
+from pecia.kernel.corpus import changes, embed_job
+from pecia.kernel.corpus.embed_job import Waiting, node_name
+from pecia.kernel.corpus.embedder import Vectors
+from pecia.kernel.corpus.vectors import nearest
+from pecia.kernel.errors import UpstreamError
+from pecia.kernel.jobs import Job, NoArguments, Retry, defer_as_system
+from pecia.kernel.jobs.shift import Pace
+from pecia.kernel.jobs.worker import run_worker
+from pecia.kernel.store.transaction import Transaction
+from tests.unit.kernel.corpus.ground import Ground
+
+pytestmark = pytest.mark.anyio
+
+PACE = Pace(beat_s=0.05, stalled_s=30, poll_s=0.05, grace_s=5)
+VECTORS = "SELECT count(*) FROM kernel.vector"
+
+
+@dataclass(slots=True)
+class Letters:
+    """An embedder that counts letters, and remembers what it was asked."""
+
+    name: str = "letters"
+    language: str = ""
+    asked: list[str] = field(default_factory=list[str])
+    fails: int = 0
+
+    async def dimension(self) -> int:
+        return 26
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        if self.fails:
+            self.fails -= 1
+            raise UpstreamError("the model is away")
+        self.asked += texts
+        return np.array([letters(it) for it in texts], dtype=np.float32)
+
+
+def letters(text: str) -> list[float]:
+    counts = np.array([text.lower().count(chr(97 + n)) + 0.01 for n in range(26)])
+    return (counts / np.linalg.norm(counts)).tolist()
+
+
+async def embed(ground: Ground, embedder: Letters, tenant_id: UUID | None = None) -> None:
+    job = embed_job.embed_job(embedder, schedule=None)
+    quick = Job("corpus", "embed", job.run, NoArguments, key=job.key, retry=Retry(3, 0, 0))
+    async with ground.store.system() as tx:
+        await defer_as_system(tx, quick, NoArguments(), tenant_id=tenant_id or ground.tenant_id)
+    await work(ground, quick)
+
+
+async def work(ground: Ground, job: Job) -> None:
+    """Run a worker until nothing waits in the queue."""
+    stop = anyio.Event()
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as group:
+            group.start_soon(lambda: run_worker(ground.store, [job], stop=stop, pace=PACE))
+            await _all_done(ground)
+            stop.set()
+
+
+async def _all_done(ground: Ground) -> None:
+    left = "SELECT 1 FROM jobs.procrastinate_jobs WHERE status IN ('todo', 'doing')"
+    while True:
+        if not await ground.ask(left):
+            return
+        await anyio.sleep(0.02)
+
+
+async def test_every_chunk_gets_a_vector_and_is_found_by_it(ground: Ground) -> None:
+    embedder = Letters()
+    await ground.put("a.md", "apples", "pears", title="Fruit")
+    await embed(ground, embedder)
+    await ground.put("b.md", "zebras")
+    await embed(ground, embedder)
+    assert await ground.ask(VECTORS) == [(3,)]
+    async with ground.store.reading(ground.ana) as tx:
+        ((best, _), *_) = await nearest(tx, letters("zebras"), "letters", 1)
+    ((zebra,),) = await ground.ask("SELECT id FROM kernel.chunk WHERE text LIKE 'zebras%%'")
+    assert best == zebra
+
+
+async def test_a_text_is_embedded_once_wherever_it_is(ground: Ground) -> None:
+    embedder = Letters()
+    await ground.put("a.md", "apples")
+    await ground.put("b.md", "apples")
+    await embed(ground, embedder)
+    await ground.put("c.md", "apples")
+    await ground.put("a.md", "apples", "pears")
+    await embed(ground, embedder)
+    assert len(embedder.asked) == len({*embedder.asked}) == 2
+    assert await ground.ask(VECTORS) == [(4,)]
+
+
+async def test_the_newest_come_first(ground: Ground) -> None:
+    embedder = Letters()
+    for n in range(3):
+        await ground.put(f"{n}.md", f"text {n}")
+    await embed(ground, embedder)
+    assert [it[:6] for it in embedder.asked] == ["text 2", "text 1", "text 0"]
+
+
+async def test_a_model_that_was_away_is_asked_again(ground: Ground) -> None:
+    await ground.put("a.md", "apples")
+    await embed(ground, Letters(fails=1))
+    assert await ground.ask(VECTORS) == [(1,)]
+
+
+async def test_a_new_model_begins_from_the_beginning(ground: Ground) -> None:
+    await ground.put("a.md", "apples")
+    await embed(ground, Letters())
+    async with ground.store.system() as tx:
+        await changes.trim(tx)
+    await embed(ground, Letters("other"))
+    rows = await ground.ask("SELECT model FROM kernel.vector ORDER BY 1")
+    assert rows == [("letters",), ("other",)]
+
+
+async def test_it_waits_while_the_keyword_index_is_behind(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embed_job, "MOST_LAG", 1)
+    monkeypatch.setattr(embed_job, "REST_S", 0.01)
+    embedder, waited = Letters(), anyio.Event()
+    ask_lag = changes.lag
+
+    async def lag(tx: Transaction, tenant_id: UUID) -> int:
+        found = await ask_lag(tx, tenant_id)
+        waited.set()
+        return found
+
+    monkeypatch.setattr(changes, "lag", lag)
+    async with ground.store.system() as tx:
+        await changes.applied(tx, ground.tenant_id, "node1", 0)
+    for n in range(3):
+        await ground.put(f"{n}.md", f"text {n}")
+    async with anyio.create_task_group() as group:
+        group.start_soon(embed, ground, embedder)
+        await waited.wait()
+        assert embedder.asked == []
+        async with ground.store.system() as tx:
+            await changes.applied(tx, ground.tenant_id, "node1", 3)
+    assert len(embedder.asked) == 3
+
+
+async def test_on_its_schedule_it_serves_every_tenant_that_is_behind(ground: Ground) -> None:
+    await ground.put("a.md", "apples")
+    job = embed_job.embed_job(Letters(), schedule=None)
+    async with ground.store.system() as tx:
+        await defer_as_system(tx, job, NoArguments(), tenant_id=None)
+    await work(ground, job)
+    assert await ground.ask(VECTORS) == [(1,)]
+    async with ground.store.system() as tx:
+        assert await changes.applied_by(tx, ground.tenant_id, node_name("letters")) == 1
+
+
+def test_what_is_embedded_says_where_it_stands() -> None:
+    assert Waiting(1, "Fruit", ["Fruit", "Apples"], "", " red \n").words == "Fruit\nApples\nred"
+    assert Waiting(1, "", [], "", "red").words == "red"
