@@ -11,11 +11,16 @@ import typer
 from pecia import __version__
 from pecia.doors.cli import (
     call,
+    cascade,
+    ckf,
     config,
+    crawl,
     doctor,
+    index,
     keeping,
     mcp,
     migrate,
+    okf,
     operator,
     secrets,
     serve,
@@ -96,17 +101,23 @@ def commands() -> typer.Typer:
         stop,
         status,
         call,
+        ckf,
         config,
         doctor,
+        index,
         serve,
         worker,
         migrate,
         keeping,
         operator,
         mcp,
+        cascade,
+        okf,
     ):
         command.add_to(app)
-    secrets.add_to(verbs.add_to(app)["secret"])
+    groups = verbs.add_to(app)
+    secrets.add_to(groups["secret"])
+    crawl.add_to(groups["source"])
     app.command()(version)
     return app
 

@@ -47,9 +47,16 @@ VERBS: tuple[Verb, ...] = (
     Verb("group remove", "office.remove_group", "Remove a group.", ("name",)),
     Verb("group join", "office.add_member", "Put a user into a group.", ("group", "user")),
     Verb("group leave", "office.remove_member", "Take a user out of a group.", ("group", "user")),
-    Verb("source add", "office.add_source", "Register a source.", ("source_id",)),
+    Verb(
+        "source add",
+        "office.add_source",
+        "Register a source: a folder, git, a site.",
+        ("source_id",),
+    ),
     Verb("source list", "lake.list_sources", "List the sources that you may see."),
     Verb("source set", "office.set_source", "Change or switch off a source.", ("source_id",)),
+    Verb("source stop", "office.stop_crawl", "Stop the crawl of a source.", ("source_id",)),
+    Verb("source stats", "office.crawl_status", "How far its crawl is.", ("source_id",)),
     Verb("source remove", "office.remove_source", "Remove a source.", ("source_id",)),
     Verb(
         "source grant",

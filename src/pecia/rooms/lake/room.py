@@ -1,10 +1,67 @@
-"""The lake: files found by search and read by window. So far its catalogue can be browsed."""
+"""The lake: files found by search, read by window and cited; crawled from where they lie."""
 
+from dataclasses import dataclass
+
+from pecia.kernel.corpus.search import Corpus
+from pecia.kernel.jobs.job import Job
 from pecia.kernel.room import Room
 from pecia.kernel.store.store import Store
 from pecia.rooms.lake.browse import browse_tools
+from pecia.rooms.lake.crawl import Connect, Crawler, OfShard, OfSource
+from pecia.rooms.lake.finding import finding_tools
+from pecia.rooms.lake.ingest import Extraction, Intake
+from pecia.rooms.lake.keeping import keeping_tools
+from pecia.rooms.lake.prompt import answer_from_sources
+from pecia.rooms.lake.reading import reading_tools
+from pecia.rooms.lake.resources import file_resources, file_template
+from pecia.rooms.lake.watching import Watch, Watcher
+
+CRAWL_S = 6 * 3600
 
 
-def lake(store: Store) -> Room:
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """How the lake reaches outside: places that files lie in, and children that read them."""
+
+    connect: Connect
+    extraction: Extraction
+    watch: Watch
+    folders: tuple[str, ...] = ()
+
+
+def lake(store: Store, corpus: Corpus, ways: Ways) -> Room:
     """The room, over one store."""
-    return Room("lake", tools=browse_tools(store))
+    crawling, reading = lake_jobs(ways)
+    return Room(
+        "lake",
+        tools=(
+            *finding_tools(corpus),
+            *reading_tools(store),
+            *browse_tools(store),
+            *keeping_tools(store, crawling, ways.folders),
+        ),
+        resources=file_resources(store),
+        templates=(file_template(store),),
+        prompts=(answer_from_sources(),),
+        jobs=(crawling, reading),
+        tending=(Watcher(store, crawling, ways.watch).run,),
+        migrations="pecia.rooms.lake.schema",
+    )
+
+
+def lake_jobs(ways: Ways) -> tuple[Job, Job]:
+    """The job that lists a source, and the one that reads what was found new in a shard of it."""
+    intake = Intake(ways.connect, ways.extraction)
+    reading = Job(
+        "lake",
+        "read",
+        intake.read_shard,
+        OfShard,
+        key=lambda it: f"{it.source_id}\n{it.shard}",
+        timeout_s=CRAWL_S,
+    )
+    crawler = Crawler(ways.connect, reading)
+    crawling = Job(
+        "lake", "crawl", crawler.crawl, OfSource, key=lambda it: it.source_id, timeout_s=CRAWL_S
+    )
+    return crawling, reading

@@ -18,20 +18,7 @@ from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 SQL = load_queries("pecia.rooms.office", "rights.sql")
 ROOM = "office"
 
-TrimMode = Literal["per_file", "source_only", "open"]
 WHO = "`user:ana`, `group:staff`, `everyone`, or a name as `email::ana@example.org`."
-
-
-class AddSource(Input):
-    source_id: str = Field(min_length=1, max_length=500)
-    protocol: str = Field(default="folder", min_length=1, max_length=50)
-    trim_mode: TrimMode = "per_file"
-
-
-class SetSource(Input):
-    source_id: str = Field(min_length=1, max_length=500)
-    trim_mode: TrimMode | None = None
-    enabled: bool | None = None
 
 
 class OneSource(Input):
@@ -93,22 +80,6 @@ class Rights:
 
     store: Store
 
-    async def add_source(self, call: Call, ask: AddSource) -> SourceOut:
-        """Register a source. Nobody but administrators sees its files until they are granted."""
-        async with self.store.writing(call.caller, call.trace) as tx:
-            source = await catalog.add_source(
-                tx, ask.source_id, protocol=ask.protocol, trim_mode=ask.trim_mode, config={}
-            )
-        return _source(source)
-
-    async def set_source(self, call: Call, ask: SetSource) -> SourceOut:
-        """Change who decides on a source's files, or switch it on or off. Works at once."""
-        async with self.store.writing(call.caller, call.trace) as tx:
-            source = await catalog.set_source(
-                tx, ask.source_id, trim_mode=ask.trim_mode, enabled=ask.enabled
-            )
-        return _source(source)
-
     async def remove_source(self, call: Call, ask: OneSource) -> SourceOut:
         """Remove a source and everything known of its files. The originals are not touched."""
         async with self.store.writing(call.caller, call.trace) as tx:
@@ -156,8 +127,6 @@ def rights_tools(store: Store) -> tuple[AnyTool, ...]:
     it = Rights(store)
     admin = Scope.ADMIN
     return (
-        Tool(ROOM, "add_source", admin, AddSource, SourceOut, it.add_source, read_only=False),
-        Tool(ROOM, "set_source", admin, SetSource, SourceOut, it.set_source, read_only=False),
         Tool(
             ROOM,
             "remove_source",

@@ -1,0 +1,1 @@
+"""Places that files come from: folders, repositories, buckets, sites."""

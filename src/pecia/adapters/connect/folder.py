@@ -1,0 +1,101 @@
+"""A folder as a place that files come from. Never leaves the folder, never opens a link or pipe."""
+
+import os
+import stat
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from mimetypes import guess_type
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import BinaryIO, cast
+
+from anyio.to_thread import run_sync
+
+from pecia.adapters.scan import Links, Selection, Stamp, scan
+from pecia.kernel.corpus.connector import Listed, Original, Passed, Posix, Seen
+from pecia.kernel.errors import NotFound, PayloadTooLarge, Unavailable
+
+STEP = 500
+BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """One folder of this machine."""
+
+    root: Path
+    selection: Selection
+
+    async def listing(self) -> AsyncGenerator[Listed]:
+        """Everything that counts. A folder that is out of reach is an error, not an empty one."""
+        found = await run_sync(scan, self.root, self.selection)
+        if reason := found.refused.pop(".", None):
+            raise Unavailable(f"the folder {self.root} cannot be read: {reason}")
+        for path, reason in found.refused.items():
+            yield Passed(path, reason)
+        waiting = iter(sorted(found.files.items()))
+        while batch := await run_sync(self._some, waiting):
+            for it in batch:
+                yield it
+
+    @asynccontextmanager
+    async def opening(self, key: str, most_bytes: int) -> AsyncGenerator[Original]:
+        """A copy, so that whoever may write in the folder cannot change it while it is read."""
+        with TemporaryDirectory(prefix="pecia-original-") as scratch:
+            copy = Path(scratch) / "original"
+            await run_sync(self._copy, key, copy, most_bytes)
+            yield Original(copy)
+
+    def _some(self, waiting: Iterator[tuple[str, Stamp]]) -> list[Listed]:
+        return [self._listed(key, stamp) for key, stamp in islice(waiting, STEP)]
+
+    def _listed(self, key: str, stamp: Stamp) -> Listed:
+        try:
+            found = (self.root / key).stat()
+        except OSError as error:
+            return Passed(key, (error.strerror or "cannot be read").lower())
+        return Seen(
+            key,
+            stamp=f"{stamp.mtime_ns:x}-{stamp.size_bytes:x}-{stamp.inode:x}",
+            size_bytes=stamp.size_bytes,
+            modified_at=datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC),
+            content_type=guess_type(key)[0],
+            owner=str(found.st_uid),
+            posix=Posix(stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid),
+        )
+
+    def _copy(self, key: str, to: Path, most_bytes: int) -> None:
+        with self._open(key) as source, to.open("wb") as target:
+            left = most_bytes
+            while block := source.read(min(BLOCK, left + 1)):
+                left -= len(block)
+                if left < 0:
+                    raise PayloadTooLarge(
+                        f"the file is larger than {most_bytes} bytes", field="key", max=most_bytes
+                    )
+                target.write(block)
+
+    def _open(self, key: str) -> BinaryIO:
+        """Judged after it is open: a link put there a moment ago leads nowhere."""
+        follow = 0 if self.selection.links is Links.INSIDE else os.O_NOFOLLOW
+        try:
+            number = os.open(self.root / key, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | follow)
+        except OSError as error:
+            reason = (error.strerror or "cannot be opened").lower()
+            raise NotFound(f"the file cannot be opened: {reason}", key=key) from None
+        opened = cast(BinaryIO, os.fdopen(number, "rb", buffering=0))
+        if not stat.S_ISREG(os.fstat(number).st_mode) or not self._is_inside(key, number):
+            opened.close()
+            raise NotFound("the file is not a plain file of its folder", key=key)
+        return opened
+
+    def _is_inside(self, key: str, number: int) -> bool:
+        try:
+            place = (self.root / key).resolve(strict=True)
+            same = os.path.samestat(os.fstat(number), place.stat())
+        except OSError:
+            return False
+        return same and place.is_relative_to(self.root.resolve())

@@ -1,0 +1,270 @@
+"""The pages of one site as a place that files come from: what links and sitemaps lead to.
+
+It stays on the origin it began at, obeys robots.txt, and asks for one page at a time. Everything a
+server says is bounded and doubted: a page that never ends, lies or loops costs itself alone.
+"""
+
+import re
+import zlib
+from collections import deque
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from hashlib import sha256
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.parse import urljoin, urlsplit, urlunsplit
+from urllib.robotparser import RobotFileParser
+
+import anyio
+from anyio.to_thread import run_sync
+
+from pecia.adapters.http.fetch import Fetched, Fetcher, Limits
+from pecia.adapters.scan import Selection
+from pecia.kernel.corpus.connector import Listed, Original, Passed, Seen
+from pecia.kernel.errors import NotFound, PeciaError, UpstreamError
+
+AGENT = "pecia"
+LONGEST_KEY = 2000
+MOST_SITEMAPS = 50
+SITEMAP_BYTES = 10_000_000
+
+_LOCATION = re.compile(r"<(?:\w+:)?loc>\s*(.*?)\s*</(?:\w+:)?loc>", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class SiteLimits:
+    """`pause_s` is between two requests; robots.txt can make it longer, up to `longest_pause_s`."""
+
+    pages: int = 10_000
+    depth: int = 20
+    page_bytes: int = 20_000_000
+    page_s: float = 30
+    pause_s: float = 0.1
+    longest_pause_s: float = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One site. A key is a page's path and query, from the slash on."""
+
+    start: str
+    fetcher: Fetcher
+    selection: Selection
+    limits: SiteLimits = field(default_factory=SiteLimits)
+
+    async def listing(self) -> AsyncGenerator[Listed]:
+        """Every page within the limits, once. That the limits ended the walk is told as well."""
+        rules = await self._robots()
+        walk = _Walk(_normal(self.start))
+        for url in await self._mapped(rules):
+            walk.add(url, 1)
+        pause_s = min(float(rules.crawl_delay(AGENT) or 0), self.limits.longest_pause_s)
+        seen = 0
+        while walk.waiting:
+            url, depth = walk.waiting.popleft()
+            if seen >= self.limits.pages:
+                yield Passed(_key(url), f"{self.limits.pages} pages are read at most")
+                return
+            if not rules.can_fetch(AGENT, url):
+                yield Passed(_key(url), "robots.txt forbids it")
+                continue
+            await anyio.sleep(max(pause_s, self.limits.pause_s))
+            found, links = await self._page(url)
+            if isinstance(found, Passed) or self._counts(found.key):
+                seen += isinstance(found, Seen)
+                yield found
+            if depth < self.limits.depth:
+                for link in links:
+                    walk.add(link, depth + 1)
+
+    @asynccontextmanager
+    async def opening(self, key: str, most_bytes: int) -> AsyncGenerator[Original]:
+        with TemporaryDirectory(prefix="pecia-original-") as scratch:
+            path = Path(scratch) / "original"
+            content_type = await self._download(urljoin(self.start, key), path, most_bytes)
+            yield Original(path, content_type)
+
+    def _counts(self, key: str) -> bool:
+        return self.selection.admits(key.partition("?")[0].strip("/") or "index")
+
+    async def _page(self, url: str) -> tuple[Listed, list[str]]:
+        key = _key(url)
+        if len(key) > LONGEST_KEY:
+            return Passed(key[:200], "the address is too long"), []
+        try:
+            page = await self._fetch(url)
+        except PeciaError as error:
+            return Passed(key, str(error)), []
+        # A redirect that leaves the site leads out of the source; one that stays is another page.
+        if _origin(page.url) != _origin(self.start):
+            return Passed(key, "it redirects to another site"), []
+        if page.status != 200:
+            return Passed(key, f"the server answers {page.status}"), []
+        if page.hops:
+            return Passed(key, f"it redirects to {_key(_normal(page.url))}"), [_normal(page.url)]
+        links = await run_sync(_links, page) if _is_html(page) else []
+        return _seen(key, page), [it for it in links if _origin(it) == _origin(self.start)]
+
+    async def _fetch(self, url: str) -> Fetched:
+        limits = Limits(max_bytes=self.limits.page_bytes, timeout_s=self.limits.page_s)
+        return await self.fetcher.fetch(url, limits=limits)
+
+    async def _robots(self) -> RobotFileParser:
+        rules = RobotFileParser()
+        try:
+            found = await self._fetch(urljoin(self.start, "/robots.txt"))
+        except UpstreamError:
+            found = None
+        if found is None or found.status >= 500:
+            # A site that cannot say what it allows is not to be crawled now.
+            raise UpstreamError("robots.txt cannot be read just now")
+        text = found.body.decode("utf-8", "replace") if found.status == 200 else ""
+        rules.parse(text.splitlines()[:10_000])
+        return rules
+
+    async def _mapped(self, rules: RobotFileParser) -> list[str]:
+        """What the sitemaps name, on this site."""
+        waiting = deque(rules.site_maps() or [urljoin(self.start, "/sitemap.xml")])
+        done: set[str] = set()
+        found: dict[str, None] = {}
+        while waiting and len(done) < MOST_SITEMAPS and len(found) < self.limits.pages:
+            url = waiting.popleft()
+            if url in done or _origin(url) != _origin(self.start):
+                continue
+            done.add(url)
+            text = await self._sitemap(url)
+            urls = [urljoin(url, unescape(it)) for it in _LOCATION.findall(text)]
+            if "<sitemapindex" in text:
+                waiting.extend(urls)
+            else:
+                found |= dict.fromkeys(it for it in urls if _origin(it) == _origin(self.start))
+        return [*found]
+
+    async def _sitemap(self, url: str) -> str:
+        try:
+            page = await self._fetch(url)
+        except PeciaError:
+            return ""
+        return await run_sync(_unpacked, page.body) if page.status == 200 else ""
+
+    async def _download(self, url: str, to: Path, most_bytes: int) -> str | None:
+        limits = Limits(max_bytes=most_bytes, timeout_s=self.limits.page_s)
+        async with self.fetcher.open(url, limits=limits) as incoming:
+            if incoming.status in (404, 410) or _origin(incoming.url) != _origin(self.start):
+                raise NotFound("the page is gone")
+            if incoming.status != 200:
+                raise UpstreamError(f"the server answers {incoming.status}")
+            with to.open("wb") as file:
+                async for chunk in incoming.chunks():
+                    file.write(chunk)
+        return incoming.headers.get("content-type", "").partition(";")[0].strip() or None
+
+
+@dataclass(slots=True)
+class _Walk:
+    """Pages still to be asked for, each once, those near the start first."""
+
+    start: str
+    waiting: deque[tuple[str, int]] = field(default_factory=deque[tuple[str, int]])
+    met: set[bytes] = field(default_factory=set[bytes])
+
+    def __post_init__(self) -> None:
+        self.add(self.start, 0)
+
+    def add(self, url: str, depth: int) -> None:
+        mark = sha256(url.encode("utf-8", "replace")).digest()[:8]
+        if mark not in self.met:
+            self.met.add(mark)
+            self.waiting.append((url, depth))
+
+
+class _Anchors(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.base = ""
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag == "base" and not self.base:
+            self.base = given.get("href") or ""
+        if (
+            tag == "a"
+            and (link := given.get("href"))
+            and "nofollow" not in (given.get("rel") or "")
+        ):
+            self.found.append(link)
+
+
+def _links(page: Fetched) -> list[str]:
+    reader = _Anchors()
+    reader.feed(page.body.decode("utf-8", "replace"))
+    base = urljoin(page.url, reader.base)
+    return list(dict.fromkeys(it for link in reader.found for it in _joined(base, link)))
+
+
+def _joined(base: str, link: str) -> Iterator[str]:
+    try:
+        url = urljoin(base, link.strip())
+        if urlsplit(url).scheme in ("http", "https"):
+            yield _normal(url)
+    except ValueError:
+        # An address that is none leads nowhere.
+        return
+
+
+def _normal(url: str) -> str:
+    """Without the fragment, and with a path: two spellings of one page are one page."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.lower(), parts.path or "/", parts.query, ""))
+
+
+def _key(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
+
+
+def _origin(url: str) -> tuple[str, str]:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme, parts.netloc.lower()
+    except ValueError:
+        return "", url
+
+
+def _is_html(page: Fetched) -> bool:
+    kind = page.headers.get("content-type", "text/html").partition(";")[0].strip().lower()
+    return kind in ("text/html", "application/xhtml+xml")
+
+
+def _seen(key: str, page: Fetched) -> Seen:
+    digest = sha256(page.body).hexdigest()[:32]
+    return Seen(
+        key,
+        stamp=digest,
+        size_bytes=len(page.body),
+        modified_at=_moment(page.headers.get("last-modified")),
+        content_type=page.headers.get("content-type", "").partition(";")[0].strip() or None,
+    )
+
+
+def _moment(text: str | None) -> datetime | None:
+    try:
+        found = parsedate_to_datetime(text) if text else None
+    except ValueError:
+        return None
+    return found.astimezone(UTC) if found else None
+
+
+def _unpacked(body: bytes) -> str:
+    if body.startswith(b"\x1f\x8b"):
+        try:
+            body = zlib.decompressobj(31).decompress(body, SITEMAP_BYTES)
+        except zlib.error:
+            return ""
+    return body.decode("utf-8", "replace")

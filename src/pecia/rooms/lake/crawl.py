@@ -1,0 +1,217 @@
+"""Crawling: list a place, note what is new or changed, forget what is gone. Reads no content.
+
+A crawl can be killed, stopped and repeated at any point and ends in the same state: what it notes
+is a list of keys to read, and each leaves that list in the transaction that stores its text.
+"""
+
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, aclosing
+from dataclasses import asdict, dataclass, field
+from hashlib import blake2b
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+from pydantic import ValidationError
+
+from pecia.kernel.corpus.connector import Connector, Listed, Passed, Seen
+from pecia.kernel.errors import Conflict, InvalidFormat, Json, NotFound, PeciaError
+from pecia.kernel.jobs.call import JobCall
+from pecia.kernel.jobs.defer import defer_as_system
+from pecia.kernel.jobs.job import Arguments, Job
+from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.transaction import Transaction
+from pecia.rooms.lake.origin import SourceConfig
+
+SQL = load_queries("pecia.rooms.lake", "crawl.sql")
+
+SHARDS = 8
+BATCH = 500
+MOST_PASSED = 1000
+"""Of what was passed over, so many are kept with their reasons; all are counted."""
+
+Connect: TypeAlias = Callable[[UUID, SourceConfig], AbstractAsyncContextManager[Connector]]
+
+
+class OfSource(Arguments):
+    source_id: str
+
+
+class OfShard(Arguments):
+    source_id: str
+    shard: int
+
+
+class Stopped(Conflict):
+    """Somebody wants this crawl to end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crawler:
+    """The job that lists. `reading` is the job that takes the files of one shard in."""
+
+    connect: Connect
+    reading: Job
+
+    async def crawl(self, call: JobCall, ask: OfSource) -> None:
+        """List the source, and have what is new read by whichever worker is free."""
+        tenant_id = tenant_of(call)
+        place = {"tenant_id": tenant_id, "source_id": ask.source_id}
+        async with call.tx() as tx:
+            config = await configured(tx, place)
+            if config is None or not await tx.maybe(SQL["open_crawl"], again=False, **place):
+                return
+        try:
+            async with self.connect(tenant_id, config) as connector:
+                await _Listing(call, place, self.reading).run(connector)
+        except Stopped:
+            async with call.tx() as tx:
+                await tx.run(SQL["drop_todo"], **place)
+        except PeciaError as error:
+            # Told at once: whoever waits may mend it, and the next crawl goes on from here.
+            async with call.tx() as tx:
+                await tx.run(SQL["fail_crawl"], problem=str(error), **place)
+
+
+async def configured(tx: Transaction, place: dict[str, Any]) -> SourceConfig | None:
+    """How the source is configured; None when it is gone, switched off or kept by another room."""
+    row = await tx.maybe(SQL["source_to_crawl"], **place)
+    if row is None or not row["enabled"]:
+        return None
+    return read_config(row["config"])
+
+
+def read_config(config: dict[str, Json]) -> SourceConfig | None:
+    if "folder" in config:
+        # A space: its folder is all that its room wrote down.
+        config = {"origin": {"kind": "folder", "folder": config["folder"]}, "exclude": [*HIDDEN]}
+    if "origin" not in config:
+        return None
+    try:
+        return SourceConfig.model_validate(config)
+    except ValidationError as error:
+        raise InvalidFormat(
+            f"the source's configuration is damaged: {error}", field="config"
+        ) from None
+
+
+HIDDEN = (".*", "**/.*", "**/node_modules")
+
+
+@dataclass(slots=True)
+class _Listing:
+    """One walk over one place."""
+
+    call: JobCall
+    place: dict[str, Any]
+    reading: Job
+    seen: set[int] = field(default_factory=set[int])
+    passed: list[Passed] = field(default_factory=list[Passed])
+    passed_count: int = 0
+
+    async def run(self, connector: Connector) -> None:
+        async with aclosing(connector.listing()) as listing:
+            async for batch in _batches(listing):
+                await self._note(batch)
+                await self.call.progress(len(self.seen), None, "listing")
+        await self._forget()
+        async with self.call.tx() as tx:
+            passed = {
+                "count": self.passed_count,
+                "first": [{"key": it.key, "reason": it.reason} for it in self.passed],
+            }
+            await tx.run(SQL["end_listing"], passed=Jsonb(passed), **self.place)
+            await tx.run(SQL["end_crawl"], **self.place)
+
+    async def _note(self, batch: list[Listed]) -> None:
+        """Put on the list what is new or changed, and have it read at once."""
+        for it in batch:
+            if isinstance(it, Passed):
+                self.passed_count += 1
+                if len(self.passed) < MOST_PASSED:
+                    self.passed.append(it)
+        found = {it.key: it for it in batch if isinstance(it, Seen)}
+        self.seen.update(mark(key) for key in found)
+        async with self.call.tx() as tx:
+            await _require_running(tx, self.place)
+            known = {
+                it["key"]: it
+                for it in await tx.all(SQL["known_files"], keys=[*found], **self.place)
+            }
+            added = [it for key, it in found.items() if key not in known]
+            changed = [it for key, it in found.items() if key in known and _differs(it, known[key])]
+            rows = [self._todo(it) for it in (*added, *changed)]
+            await tx.run_many(SQL["put_todo"], rows)
+            counts = {"seen": len(found), "added": len(added), "changed": len(changed), "gone": 0}
+            await tx.run(SQL["count_listed"], **counts, **self.place)
+            await self._wake(tx, {row["shard"] for row in rows})
+
+    def _todo(self, it: Seen) -> dict[str, Any]:
+        # A few files are not worth the start of several readers.
+        shard = mark(it.key) % SHARDS if len(self.seen) > BATCH else 0
+        return {**self.place, "key": it.key, "shard": shard, "seen": Jsonb(as_json(it))}
+
+    async def _forget(self) -> None:
+        """Remove every file that the walk did not meet."""
+        after = ""
+        while True:
+            async with self.call.tx() as tx:
+                await _require_running(tx, self.place)
+                rows = await tx.all(SQL["keys_after"], after=after, limit=5000, **self.place)
+                gone = [it["key"] for it in rows if mark(it["key"]) not in self.seen]
+                if gone:
+                    await tx.run(SQL["remove_files"], keys=gone, **self.place)
+                    await tx.run(SQL["drop_todo_keys"], keys=gone, **self.place)
+                    counts = {"seen": 0, "added": 0, "changed": 0, "gone": len(gone)}
+                    await tx.run(SQL["count_listed"], **counts, **self.place)
+            if not rows:
+                return
+            after = rows[-1]["key"]
+
+    async def _wake(self, tx: Transaction, shards: Iterable[int]) -> None:
+        for shard in sorted(shards):
+            ask = OfShard(source_id=self.place["source_id"], shard=shard)
+            await defer_as_system(tx, self.reading, ask, tenant_id=self.place["tenant_id"])
+
+
+def mark(key: str) -> int:
+    """Eight bytes that stand for a key: a million of them are no burden."""
+    return int.from_bytes(blake2b(key.encode(), digest_size=8).digest())
+
+
+def as_json(it: Seen) -> dict[str, Json]:
+    plain: dict[str, Any] = asdict(it)
+    plain["modified_at"] = it.modified_at.isoformat() if it.modified_at else None
+    return plain
+
+
+def _differs(it: Seen, known: dict[str, Any]) -> bool:
+    posix = (it.posix.mode, it.posix.uid, it.posix.gid) if it.posix else (None, None, None)
+    before = (known["posix_mode"], known["posix_uid"], known["posix_gid"])
+    # A file that was never read to an end is read again.
+    return known["etag"] != it.stamp or known["status"] == "waiting" or before != posix
+
+
+async def _batches(listing: AsyncIterator[Listed]) -> AsyncIterator[list[Listed]]:
+    batch: list[Listed] = []
+    async for it in listing:
+        batch.append(it)
+        if len(batch) == BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+async def _require_running(tx: Transaction, place: dict[str, Any]) -> None:
+    row = await tx.maybe(SQL["crawl_state"], **place)
+    if row is None:
+        raise NotFound("the source was removed while it was crawled")
+    if row["state"] == "stopped":
+        raise Stopped("the crawl was stopped")
+
+
+def tenant_of(call: JobCall) -> UUID:
+    if call.tenant_id is None:
+        raise NotFound("a crawl belongs to a tenant")
+    return call.tenant_id

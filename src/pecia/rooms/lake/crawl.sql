@@ -1,0 +1,109 @@
+-- name: source_to_crawl
+SELECT id AS source_id, protocol, config, enabled FROM kernel.source
+ WHERE tenant_id = %(tenant_id)s AND id = %(source_id)s;
+
+-- name: open_crawl
+-- A crawl that nobody asked for (a schedule, a watcher) begins here; one that runs goes on.
+INSERT INTO lake.crawl AS c (tenant_id, source_id, state) VALUES (%(tenant_id)s, %(source_id)s, 'listing')
+ON CONFLICT (tenant_id, source_id) DO UPDATE
+   SET state = 'listing', started_at = CASE WHEN c.state = 'waiting' THEN c.started_at ELSE now() END,
+       listed_at = NULL, ended_at = NULL, seen = 0, added = 0, changed = 0, gone = 0, failed = 0, read = 0,
+       passed = '{}', problem = ''
+ WHERE c.state <> 'stopped' OR %(again)s
+RETURNING id;
+
+-- name: crawl_state
+SELECT state FROM lake.crawl WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s FOR NO KEY UPDATE;
+
+-- name: known_files
+SELECT key, etag, status, size_bytes, modified_at, posix_mode, posix_uid, posix_gid FROM kernel.file
+ WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND key = ANY (%(keys)s);
+
+-- name: keys_after
+SELECT key FROM kernel.file
+ WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND key > %(after)s ORDER BY key LIMIT %(limit)s;
+
+-- name: put_todo
+INSERT INTO lake.todo (tenant_id, source_id, key, shard, seen)
+VALUES (%(tenant_id)s, %(source_id)s, %(key)s, %(shard)s, %(seen)s)
+ON CONFLICT (tenant_id, source_id, key) DO UPDATE SET seen = EXCLUDED.seen, shard = EXCLUDED.shard;
+
+-- name: next_todo
+SELECT key, seen FROM lake.todo
+ WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND shard = %(shard)s AND key > %(after)s
+ ORDER BY key LIMIT %(limit)s;
+
+-- name: done_todo
+-- Only what was read as it was listed: a file that changed since then is listed again.
+DELETE FROM lake.todo
+ WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND key = %(key)s AND seen = %(seen)s;
+
+-- name: drop_todo
+DELETE FROM lake.todo WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s;
+
+-- name: drop_todo_keys
+DELETE FROM lake.todo WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND key = ANY (%(keys)s);
+
+-- name: remove_files
+DELETE FROM kernel.file WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND key = ANY (%(keys)s);
+
+-- name: count_listed
+UPDATE lake.crawl SET seen = seen + %(seen)s, added = added + %(added)s, changed = changed + %(changed)s,
+       gone = gone + %(gone)s
+ WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s;
+
+-- name: count_read
+UPDATE lake.crawl SET read = read + %(read)s, failed = failed + %(failed)s
+ WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s;
+
+-- name: end_listing
+UPDATE lake.crawl SET state = 'reading', listed_at = now(), passed = %(passed)s
+ WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND state = 'listing';
+
+-- name: end_crawl
+-- Over when everything is listed and nothing waits. Whoever finishes last finds it so.
+WITH over AS (
+    UPDATE lake.crawl c SET state = 'done', ended_at = now()
+     WHERE c.tenant_id = %(tenant_id)s AND c.source_id = %(source_id)s AND c.state = 'reading'
+       AND NOT EXISTS (SELECT 1 FROM lake.todo t WHERE t.tenant_id = c.tenant_id AND t.source_id = c.source_id)
+    RETURNING 1)
+UPDATE kernel.source SET last_indexed_at = now()
+ WHERE tenant_id = %(tenant_id)s AND id = %(source_id)s AND EXISTS (SELECT 1 FROM over);
+
+-- name: fail_crawl
+UPDATE lake.crawl SET state = 'failed', ended_at = now(), problem = %(problem)s
+ WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND state IN ('waiting', 'listing', 'reading');
+
+-- name: begin_crawl
+SELECT lake.begin_crawl(%(source_id)s);
+
+-- name: stop_crawl
+SELECT lake.stop_crawl(%(source_id)s);
+
+-- name: crawl
+SELECT source_id, state, started_at, listed_at, ended_at, seen, added, changed, gone, failed, read, passed, problem
+  FROM lake.crawl_of(%(source_id)s);
+
+-- name: config
+SELECT config FROM kernel.source WHERE tenant_id = kernel.tenant() AND id = %(source_id)s;
+
+-- name: set_config
+UPDATE kernel.source SET config = %(config)s WHERE tenant_id = kernel.tenant() AND id = %(source_id)s;
+
+-- name: capture_posix
+SELECT kernel.regrant_file(%(tenant_id)s, %(source_id)s, %(key)s, array_remove(ARRAY[
+    CASE WHEN %(uid)s::text IS NOT NULL THEN kernel.intern_in(%(tenant_id)s, 'posixuid', %(source_id)s, %(uid)s) END,
+    CASE WHEN %(gid)s::text IS NOT NULL THEN kernel.intern_in(%(tenant_id)s, 'posixgid', %(source_id)s, %(gid)s) END,
+    CASE WHEN %(everyone)s THEN kernel.intern_in(%(tenant_id)s, 'role', '', 'everyone') END], NULL), true);
+
+-- name: every_source
+SELECT s.tenant_id, s.id AS source_id, s.config, s.enabled FROM kernel.source s
+  JOIN kernel.tenant t ON t.id = s.tenant_id AND t.status = 'active'
+ ORDER BY 1, 2;
+
+-- name: begin_again
+-- What a watcher or a schedule asks for. One that is listing now may have passed the change by, and
+-- is listed again when it is over: the job waits in the queue once.
+INSERT INTO lake.crawl AS c (tenant_id, source_id)
+SELECT tenant_id, id FROM kernel.source WHERE tenant_id = %(tenant_id)s AND id = %(source_id)s
+ON CONFLICT (tenant_id, source_id) DO UPDATE SET state = CASE WHEN c.state = 'stopped' THEN 'waiting' ELSE c.state END;

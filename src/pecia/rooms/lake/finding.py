@@ -1,0 +1,178 @@
+"""Finding: one tool that searches by words and meaning, and says where each hit stands."""
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+from pydantic.functional_validators import BeforeValidator
+
+from pecia.kernel.corpus.search import Answer as Found
+from pecia.kernel.corpus.search import Ask, Corpus, Hit, Mode
+from pecia.kernel.errors import Json
+from pecia.kernel.identity.caller import Scope
+from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.model import Answer, AnyTool, Input, Link, Output, Tool
+from pecia.rooms.lake.place import Place, open_place, seal_place
+from pecia.rooms.lake.uri import file_uri
+
+ROOM = "lake"
+
+
+def _instant(value: object) -> object:
+    """A bare date is its first moment in UTC; a time without a zone is in UTC."""
+    if not isinstance(value, str):
+        return value
+    try:
+        if len(value) == len("2026-01-31"):
+            return datetime.combine(date.fromisoformat(value), time(), UTC)
+        read = datetime.fromisoformat(value)
+    except ValueError:
+        return value
+    return read if read.tzinfo else read.replace(tzinfo=UTC)
+
+
+Instant = Annotated[datetime, BeforeValidator(_instant)]
+
+
+class SearchContent(Input):
+    query: str = Field(min_length=1, max_length=10_000, description="Most distinctive terms first.")
+    source_id: str | None = Field(
+        default=None, min_length=1, max_length=500, description="Only this source."
+    )
+    limit: int = Field(default=20, ge=1, le=100)
+    mode: Literal["hybrid", "lexical"] = Field(
+        default="hybrid", description="lexical: keywords only."
+    )
+    path: str | None = Field(
+        default=None, min_length=1, max_length=2000, description="Glob on the key: `reports/**`."
+    )
+    content_type: str | None = Field(
+        default=None,
+        max_length=200,
+        pattern=r"^[A-Za-z0-9!#$&^_.+-]+/(\*|[A-Za-z0-9!#$&^_.+-]+)$",
+        description="`text/html` or `text/*`.",
+    )
+    modified_after: Instant | None = Field(default=None, description="RFC 3339 or date; inclusive.")
+    modified_before: Instant | None = Field(default=None, description="Exclusive.")
+    cursor: str | None = Field(default=None, max_length=2000, description="From `next_cursor`.")
+    rerank: bool = Field(default=True, description="False skips the rerank of hybrid.")
+    explain: bool = Field(default=False, description="Say why each hit ranks where it does.")
+
+
+class HitOut(Output):
+    source_id: str
+    key: str
+    seq: int
+    title: str
+    text: str
+    truncated: bool
+    snippet: str
+    page_no: int | None
+    char_start: int
+    char_end: int
+    ts_start_ms: int | None
+    ts_end_ms: int | None
+    revision: int
+    url: str | None
+    rank: float
+    explain: dict[str, Any] | None = None
+
+
+class FoundOut(Output):
+    hits: list[HitOut]
+    has_more: bool
+    next_cursor: str | None = None
+    degraded: list[str] = Field(
+        default_factory=list[str], description="What this answer had to do without, and why."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The handler."""
+
+    corpus: Corpus
+
+    async def search_content(self, call: Call, ask: SearchContent) -> Answer[FoundOut]:
+        """Search everything you may see; start here. Locate: lead with the most distinctive terms
+        and, if no hit answers, search again in the documents' own wording. Read: each hit's text
+        holds its neighbours; when truncated, go on with get_file_window around its seq. Answer
+        only from what you read and cite the file; if nothing answers, say so."""
+        place = open_place(ask.cursor, _asked(ask))
+        found = await self.corpus.search(call.caller, _question(ask, place))
+        for hit in found.hits:
+            call.returned(hit.passage.source_id, [hit.passage.key])
+        return Answer(_out(ask, place, found), _citations(found))
+
+
+def finding_tools(corpus: Corpus) -> tuple[AnyTool, ...]:
+    it = Finding(corpus)
+    return (Tool(ROOM, "search_content", Scope.SEARCH, SearchContent, FoundOut, it.search_content),)
+
+
+def _question(ask: SearchContent, place: Place) -> Ask:
+    return Ask(
+        query=ask.query,
+        limit=ask.limit,
+        offset=place.offset,
+        mode=Mode(ask.mode),
+        source=ask.source_id,
+        path=ask.path,
+        content_type=ask.content_type,
+        modified_after=ask.modified_after,
+        modified_before=ask.modified_before,
+        rerank=ask.rerank,
+        explain=ask.explain,
+    )
+
+
+def _asked(ask: SearchContent) -> Json:
+    """What must be the same on every page of one search."""
+    return ask.model_dump(mode="json", exclude={"cursor", "limit", "explain"})
+
+
+def _citations(found: Found) -> tuple[Link, ...]:
+    """One link a file, in the order of the hits."""
+    files = {(it.passage.source_id, it.passage.key): it.passage for it in found.hits}
+    return tuple(
+        Link(
+            file_uri(it.source_id, it.key),
+            name=it.key,
+            title=it.title or None,
+            mime_type=it.content_type,
+        )
+        for it in files.values()
+    )
+
+
+def _out(ask: SearchContent, place: Place, found: Found) -> FoundOut:
+    after = Place(place.offset + len(found.hits)) if found.has_more else None
+    return FoundOut(
+        hits=[_hit(hit) for hit in found.hits],
+        has_more=found.has_more,
+        next_cursor=seal_place(after, _asked(ask)) if after else None,
+        degraded=[*found.degraded],
+    )
+
+
+def _hit(hit: Hit) -> HitOut:
+    it = hit.passage
+    return HitOut(
+        source_id=it.source_id,
+        key=it.key,
+        seq=it.seq,
+        title=it.title,
+        text=hit.window.readable,
+        truncated=hit.window.truncated,
+        snippet=hit.snippet,
+        page_no=it.page_no,
+        char_start=it.start,
+        char_end=it.end,
+        ts_start_ms=it.ts_start_ms,
+        ts_end_ms=it.ts_end_ms,
+        revision=it.revision_id,
+        url=None,
+        rank=round(hit.rank, 6),
+        explain=dict(hit.why) if hit.why is not None else None,
+    )

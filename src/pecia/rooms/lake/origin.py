@@ -1,0 +1,71 @@
+"""Where a source's files come from and which of them count, as its owner configured it."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+MEGABYTE = 1_000_000
+
+
+class _Part(BaseModel):
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
+
+
+class FolderOrigin(_Part):
+    """A folder of the machine that the workers run on, or one mounted there."""
+
+    kind: Literal["folder"] = "folder"
+    folder: str
+    follow_links: bool = False
+    watch: bool = True
+
+
+class GitOrigin(_Part):
+    """One ref of a repository."""
+
+    kind: Literal["git"] = "git"
+    url: str
+    ref: str = "HEAD"
+    subfolder: str = ""
+
+
+class S3Origin(_Part):
+    """A bucket, or what lies under a prefix of it."""
+
+    kind: Literal["s3"] = "s3"
+    url: str
+    endpoint: str | None = None
+    region: str | None = None
+
+
+class WebOrigin(_Part):
+    """Pages of one site."""
+
+    kind: Literal["web"] = "web"
+    url: str
+    most_pages: int = Field(default=10_000, ge=1, le=1_000_000)
+    depth: int = Field(default=20, ge=0, le=1000)
+
+
+class UploadOrigin(_Part):
+    """Files that people send here. The only ones whose bytes are kept."""
+
+    kind: Literal["upload"] = "upload"
+
+
+Origin = Annotated[
+    FolderOrigin | GitOrigin | S3Origin | WebOrigin | UploadOrigin, Field(discriminator="kind")
+]
+
+
+class SourceConfig(_Part):
+    """What `kernel.source.config` holds for a source that the lake keeps."""
+
+    origin: Origin
+    include: tuple[str, ...] = ("**",)
+    exclude: tuple[str, ...] = ()
+    most_bytes: int = Field(default=200 * MEGABYTE, ge=1, le=10_000 * MEGABYTE)
+    schedule: str | None = None
+    hybrid: bool = True
+    posix: bool = False
+    """Whether mode, owner and group decide who may see a file."""

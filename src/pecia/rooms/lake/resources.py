@@ -1,0 +1,106 @@
+"""Files as resources: listed by page under stable URIs, read as get_file_text reads them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pecia.kernel.corpus import catalog, windows
+from pecia.kernel.identity.caller import Scope
+from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.store import Store
+from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.model import (
+    Completion,
+    Embedded,
+    Page,
+    Resource,
+    ResourceEntry,
+    ResourceTemplate,
+)
+from pecia.rooms.lake.reading import MOST_CHUNKS, PLAIN
+from pecia.rooms.lake.uri import REFERENCE_SCHEME, SCHEME, TEMPLATE, file_uri, read_uri
+
+SQL = load_queries("pecia.rooms.lake", "resources.sql")
+ROOM = "lake"
+PAGE = 200
+SUGGESTED = 100
+
+
+@dataclass(frozen=True, slots=True)
+class FileShelf:
+    """The handlers."""
+
+    store: Store
+
+    async def listing(self, call: Call, cursor: str | None) -> Page:
+        after = read_uri(cursor) if cursor else None
+        source, key = (after.source_id, after.key) if after else ("", "")
+        async with self.store.reading(call.caller) as tx:
+            rows = await tx.all(SQL["files_after"], source_id=source, key=key, limit=PAGE + 1)
+        entries = tuple(
+            ResourceEntry(
+                file_uri(row["source_id"], row["key"]),
+                name=row["key"],
+                title=row["title"] or None,
+                mime_type=row["content_type"],
+                size_bytes=row["size_bytes"],
+            )
+            for row in rows[:PAGE]
+        )
+        return Page(entries, entries[-1].uri if len(rows) > PAGE else None)
+
+    async def nothing(self, call: Call, cursor: str | None) -> Page:
+        """Files are listed under one scheme only."""
+        return Page(())
+
+    async def read(self, call: Call, uri: str) -> tuple[Embedded, ...]:
+        address = read_uri(uri)
+        async with self.store.reading(call.caller) as tx:
+            found = await windows.read_file(tx, address.source_id, address.key, MOST_CHUNKS)
+        call.returned(found.source_id, [found.key])
+        return (Embedded(uri, found.text, PLAIN),)
+
+    async def complete(
+        self, call: Call, name: str, value: str, known: Mapping[str, str]
+    ) -> Completion:
+        """Sources by their beginning; keys by theirs, once the source is known."""
+        async with self.store.reading(call.caller) as tx:
+            if name == "source":
+                rows = await tx.all(
+                    SQL["sources_beginning"],
+                    prefix=value,
+                    before=catalog.key_after(value),
+                    limit=SUGGESTED + 1,
+                )
+                found = [row["id"] for row in rows]
+            else:
+                source = known.get("source", "")
+                files = (
+                    await catalog.list_files(
+                        tx, source, after="", limit=SUGGESTED + 1, prefix=value
+                    )
+                    if source
+                    else []
+                )
+                found = [it.key for it in files]
+        return Completion(tuple(found[:SUGGESTED]), has_more=len(found) > SUGGESTED)
+
+
+def file_resources(store: Store) -> tuple[Resource, ...]:
+    """Ours, and the reference's scheme, which is read and not listed."""
+    it = FileShelf(store)
+    return (
+        Resource(ROOM, SCHEME, Scope.READ, it.listing, it.read),
+        Resource(ROOM, REFERENCE_SCHEME, Scope.READ, it.nothing, it.read),
+    )
+
+
+def file_template(store: Store) -> ResourceTemplate:
+    return ResourceTemplate(
+        ROOM,
+        TEMPLATE,
+        "file",
+        Scope.READ,
+        description="The text of a file.",
+        mime_type=PLAIN,
+        complete=FileShelf(store).complete,
+    )

@@ -1,0 +1,1 @@
+"""The lake's own tables, as numbered migrations."""
