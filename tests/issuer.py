@@ -1,10 +1,12 @@
-"""An identity provider on the loopback: real keys, real HTTP, and every kind of forged token.
+"""An identity provider on the loopback: real keys, a real sign-in, and every kind of forged token.
 
 It signs with the cryptography package alone, so that it shares no code with what it tests.
 """
 
+import hashlib
 import hmac
 import json
+import secrets
 import threading
 import time
 from base64 import urlsafe_b64encode
@@ -13,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeAlias
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import httpx
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
@@ -77,6 +80,7 @@ class LoopbackIssuer:
         self.hits = 0
         self.may_answer = threading.Event()
         self.may_answer.set()
+        self.sign_in = SignIn(self)
 
     @property
     def jwks_url(self) -> str:
@@ -104,6 +108,67 @@ class LoopbackIssuer:
         named = {name: value for name, value in named.items() if value is not None}
         content = f"{encoded(named)}.{encoded(claims)}"
         return f"{content}.{base64url(signer.sign(content.encode()))}"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the issuer says to one request."""
+
+    status: int
+    body: bytes = b"{}"
+    kind: str = "application/json"
+    location: str | None = None
+
+
+class SignIn:
+    """Authorization code with PKCE, as a strict issuer does it: one code, one use, one verifier."""
+
+    def __init__(self, issuer: LoopbackIssuer) -> None:
+        self._issuer = issuer
+        self._codes: dict[str, dict[str, str]] = {}
+        self.claims: dict[str, Any] = {}
+        """What the next access token says beside the usual."""
+
+    def discovery(self) -> bytes:
+        url = self._issuer.url
+        named = {"issuer": url, "jwks_uri": self._issuer.jwks_url}
+        ends = {"authorization_endpoint": f"{url}/authorize", "token_endpoint": f"{url}/token"}
+        return json.dumps({**named, **ends}).encode()
+
+    def authorize(self, asked: dict[str, str]) -> Answer:
+        """The page on which a person says yes or no."""
+        wanted = {"response_type": "code", "code_challenge_method": "S256"}
+        if any(asked.get(name) != value for name, value in wanted.items()):
+            return Answer(400, b"a code with PKCE is all there is here", "text/plain")
+        if not all(asked.get(name) for name in ("client_id", "redirect_uri", "state")):
+            return Answer(400, b"something is missing", "text/plain")
+        query = urlencode(asked)
+        links = (f'<p><a href="/{it}?{query}">{it}</a></p>' for it in ("allow", "deny"))
+        return Answer(200, f"<h1>Sign in</h1>{''.join(links)}".encode(), "text/html")
+
+    def allow(self, asked: dict[str, str]) -> Answer:
+        code = secrets.token_urlsafe(16)
+        self._codes[code] = asked
+        return self._back(asked, code=code)
+
+    def deny(self, asked: dict[str, str]) -> Answer:
+        return self._back(asked, error="access_denied", error_description="You said no.")
+
+    def token(self, given: dict[str, str]) -> Answer:
+        """An access token for a code, once, and only to who began."""
+        asked = self._codes.pop(given.get("code", ""), {})
+        verifier = hashlib.sha256(given.get("code_verifier", "").encode()).digest()
+        same = all(asked.get(it) == given.get(it) for it in ("client_id", "redirect_uri"))
+        if not asked or not same or asked["code_challenge"] != base64url(verifier):
+            wrong = {"error": "invalid_grant", "error_description": "This code is worth nothing."}
+            return Answer(400, json.dumps(wrong).encode())
+        claims = {"aud": asked.get("resource"), "scope": asked.get("scope"), **self.claims}
+        made = {"access_token": self._issuer.token(**claims), "token_type": "Bearer"}
+        return Answer(200, json.dumps(made).encode())
+
+    def _back(self, asked: dict[str, str], **more: str) -> Answer:
+        query = urlencode({"state": asked["state"], **more})
+        return Answer(302, b"", location=f"{asked['redirect_uri']}?{query}")
 
 
 def forge_hmac(header: Mapping[str, Any], claims: object, secret: bytes) -> str:
@@ -154,22 +219,40 @@ async def fetch(url: str) -> bytes:
 def _handler(issuer: LoopbackIssuer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            status, body = self._answer()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            where = urlsplit(self.path)
+            asked = dict(parse_qsl(where.query))
+            pages = {
+                "/authorize": issuer.sign_in.authorize,
+                "/allow": issuer.sign_in.allow,
+                "/deny": issuer.sign_in.deny,
+            }
+            page = pages.get(where.path)
+            self._tell(page(asked) if page else Answer(*self._document()))
 
-        def _answer(self) -> tuple[int, bytes]:
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            is_token = self.path == "/token"
+            self._tell(issuer.sign_in.token(dict(parse_qsl(body))) if is_token else Answer(404))
+
+        def _document(self) -> tuple[int, bytes]:
             if self.path == "/.well-known/openid-configuration":
-                named = {"issuer": issuer.url, "jwks_uri": issuer.jwks_url}
-                return 200, json.dumps(named).encode()
+                return 200, issuer.sign_in.discovery()
             issuer.hits += 1
             issuer.may_answer.wait(30)
             if issuer.is_dead or self.path != "/jwks":
                 return 503, b"{}"
             return 200, issuer.jwks() if issuer.body is None else issuer.body
+
+        def _tell(self, answer: Answer) -> None:
+            self.send_response(answer.status)
+            self.send_header("Content-Type", answer.kind)
+            self.send_header("Content-Length", str(len(answer.body)))
+            # A console in a browser reads the documents and fetches the token from its own origin.
+            self.send_header("Access-Control-Allow-Origin", "*")
+            if answer.location is not None:
+                self.send_header("Location", answer.location)
+            self.end_headers()
+            self.wfile.write(answer.body)
 
         def log_message(self, format: str, *args: object) -> None:
             """Say nothing: the test's output is not a server log."""

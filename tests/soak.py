@@ -1,27 +1,22 @@
-"""Whether this is the long run, and where its figures go."""
+"""Whether this is the long run, how much it tries, and where its figures go.
 
-import json
+`make soak` sets PECIA_SOAK=1, which is read here and nowhere else.
+"""
+
 import os
-import platform
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
+
+from bench import result
 
 SOAK = os.environ.get("PECIA_SOAK") == "1"
 
-RESULTS = Path(__file__).parents[1] / "bench" / "results"
+# Worlds and frames are those of these seeds. Two soaks that begin elsewhere can share the work.
+FIRST = int(os.environ.get("PECIA_SOAK_FIRST", "0"))
+WORLDS = int(os.environ.get("PECIA_SOAK_WORLDS", "50000" if SOAK else "100"))
+FRAMES = int(os.environ.get("PECIA_SOAK_FRAMES", "1000000" if SOAK else "1000"))
 
 
 def record(name: str, figures: dict[str, Any]) -> None:
     """Write the figures of a long run; a short one proves, but is not a figure."""
-    if not SOAK:
-        return
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    about = {
-        "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "cores": os.cpu_count(),
-        "machine": platform.machine(),
-        "python": platform.python_version(),
-    }
-    text = json.dumps({**about, **figures}, indent=1, sort_keys=True)
-    (RESULTS / f"soak-{name}.json").write_text(text + "\n", encoding="utf-8")
+    if SOAK:
+        result.write(f"soak-{name}", figures)

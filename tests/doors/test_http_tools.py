@@ -125,6 +125,11 @@ async def test_a_tool_that_does_not_exist_is_refused_with_those_that_do(pecia: P
     assert "echo" in error_of(response)["available"]
 
 
+async def test_a_misspelt_tool_is_told_the_nearest_name(pecia: Pecia) -> None:
+    message = error_of(await pecia.call("office/whoamy"))["message"]
+    assert message.endswith("; did you mean office.whoami?")
+
+
 async def test_a_hidden_tool_does_not_exist(pecia: Pecia, probe: Probe) -> None:
     assert (await pecia.call("probe/hidden")).status_code == 404
     assert probe.calls == 0

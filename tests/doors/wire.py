@@ -3,11 +3,17 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 import anyio
 from anyio.abc import SocketStream
 
-from tests.doors.served import Pecia
+
+class Listening(Protocol):
+    """A server on a port of the loopback."""
+
+    @property
+    def port(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +29,7 @@ class Heard:
 
 
 def request(
-    pecia: Pecia,
+    pecia: Listening,
     target: str = "/healthz",
     *headers: str,
     method: str = "GET",
@@ -36,7 +42,7 @@ def request(
     return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body
 
 
-async def tell(pecia: Pecia, *pieces: bytes, silent_s: float = 10) -> Heard:
+async def tell(pecia: Listening, *pieces: bytes, silent_s: float = 10) -> Heard:
     """Send the pieces, then listen until the server hangs up."""
     async with await anyio.connect_tcp("127.0.0.1", pecia.port) as stream:
         return await _exchange(stream, pieces, silent_s)

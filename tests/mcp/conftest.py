@@ -35,6 +35,10 @@ class Served:
     owner: Caller
     changes: Changes
 
+    @property
+    def port(self) -> int:
+        return int(self.url.rpartition(":")[2])
+
     def other(self, token: str | None = None) -> Talk:
         """Another client at the same server."""
         return Talk(self.talk.http, token)

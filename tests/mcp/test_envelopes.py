@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from pecia.doors.mcp import watch
 from tests.mcp.conftest import BIT, Served
-from tests.mcp.talk import BOTH
+from tests.mcp.talk import BOTH, MODERN, routed
 
 pytestmark = pytest.mark.anyio
 
@@ -158,6 +159,20 @@ async def test_an_answer_is_a_stream_only_when_something_precedes_it(served: Ser
     assert [it["params"]["progress"] for it in served.talk.heard] == [0, 50, 100]
 
 
+@pytest.mark.parametrize("era", ["older", "newer"])
+async def test_a_call_that_takes_long_keeps_its_line_open(
+    served: Served, monkeypatch: pytest.MonkeyPatch, era: str
+) -> None:
+    monkeypatch.setattr(watch, "PING_S", 0.05)
+    asked = {"name": "slow_compute", "arguments": {"seconds": 0.3}}
+    newer = served.talk.enveloped("tools/call", asked)
+    older = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked}
+    message, headers = (newer, routed(newer)) if era == "newer" else (older, {"accept": BOTH})
+    response = await served.talk.post(BIT, message, **headers)
+    assert b": ping" in response.content
+    assert served.talk.answer(response)["result"]["content"]
+
+
 @pytest.mark.requirement("ckf.version.protocol", "lake.server.revision")
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
 async def test_a_revision_is_answered_with_itself(served: Served, version: str) -> None:
@@ -172,8 +187,49 @@ async def test_a_revision_is_answered_with_itself(served: Served, version: str) 
 
 
 async def test_an_unknown_revision_is_refused_with_those_we_speak(served: Served) -> None:
-    response = await served.talk.post("/mcp", LIST, mcp_protocol_version="2031-01-01")
-    assert response.status_code == 400
+    future = "2031-01-01"
+    message = served.talk.enveloped("tools/list")
+    message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = future
+    for body in (LIST, message, {"jsonrpc": "2.0", "method": "notifications/initialized"}):
+        headers = {"mcp_protocol_version": future, "mcp_method": "tools/list"}
+        response = await served.talk.post("/mcp", body, **headers)
+        assert response.status_code == 400
+        error = response.json()["error"]
+        assert response.json()["id"] == body.get("id")
+        assert error["code"] == -32022
+        assert error["data"]["code"] == "INVALID_REQUEST"
+        assert error["data"]["retryable"] is False
+        assert error["data"]["supported"] == ["2026-07-28"]
+        assert error["data"]["requested"] == future
+
+
+async def test_every_refusal_of_the_newer_era_has_a_code_of_ours(served: Served) -> None:
+    bare: dict[str, Any] = {"jsonrpc": "2.0", "id": 3, "method": "tools/list", "params": {}}
+    whole = served.talk.enveloped("tools/list")
+    refused = [
+        await served.talk.post("/mcp", bare, mcp_protocol_version=MODERN, mcp_method="tools/list"),
+        await served.talk.post("/mcp", whole, mcp_protocol_version=MODERN),
+        await served.talk.post("/mcp", whole, mcp_protocol_version=MODERN, mcp_method="ping"),
+    ]
+    for response, number in zip(refused, (-32602, -32020, -32020), strict=True):
+        assert response.status_code == 400
+        error = response.json()["error"]
+        assert error["code"] == number
+        assert {"code", "retryable"} <= error["data"].keys()
+
+
+async def test_a_misspelt_tool_is_told_the_nearest_name(served: Served) -> None:
+    asked = {"name": "list_surces"}
+    for found in (
+        await served.talk.ask("/mcp/lake", "tools/call", asked),
+        (await served.talk.modern("/mcp/lake", "tools/call", asked)).json(),
+    ):
+        assert found["error"]["message"] == (
+            "Tool not found: list_surces; did you mean list_sources?"
+        )
+    through = {"name": "call_tool", "arguments": asked}
+    result = (await served.talk.ask("/mcp", "tools/call", through))["result"]
+    assert "did you mean list_sources?" in result["content"][0]["text"]
 
 
 async def test_params_of_the_wrong_shape_name_the_place(served: Served) -> None:

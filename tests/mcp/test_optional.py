@@ -200,6 +200,30 @@ async def test_a_read_resource_leaves_an_audit_row(served: Served) -> None:
     assert WATCHED in str(rows.structured)
 
 
+@pytest.mark.parametrize("uri", ["test://nothing", "unknown://x", "no uri at all"])
+async def test_nobody_subscribes_to_what_is_not_there(served: Served, uri: str) -> None:
+    await served.talk.begin(BIT)
+    error = (await served.talk.ask(BIT, "resources/subscribe", {"uri": uri}))["error"]
+    assert (error["code"], error["data"]["code"]) == (-32002, "NOT_FOUND")
+
+
+async def test_nobody_subscribes_to_what_they_may_not_read(served: Served) -> None:
+    searcher = served.other(await served.token("bo", ["pecia.search"]))
+    await searcher.begin(BIT)
+    error = (await searcher.ask(BIT, "resources/subscribe", {"uri": WATCHED}))["error"]
+    assert error["data"]["code"] == "FORBIDDEN"
+
+
+async def test_a_stream_is_opened_for_nothing_that_may_not_be_read(served: Served) -> None:
+    searcher = served.other(await served.token("bo", ["pecia.search"]))
+    wanted = {"notifications": {"resourceSubscriptions": [WATCHED]}}
+    refused = await searcher.modern(BIT, "subscriptions/listen", wanted)
+    assert refused.json()["error"]["data"]["code"] == "FORBIDDEN"
+    absent = {"notifications": {"resourceSubscriptions": ["test://nothing"]}}
+    refused = await served.talk.modern(BIT, "subscriptions/listen", absent)
+    assert refused.json()["error"]["data"]["code"] == "NOT_FOUND"
+
+
 @pytest.mark.requirement("hub.method.subscribe", "hub.method.unsubscribe")
 async def test_a_session_hears_of_what_it_subscribed_to_and_no_longer(served: Served) -> None:
     person = Person()

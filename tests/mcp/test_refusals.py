@@ -1,10 +1,13 @@
 """Who is let in, and what is refused: tokens, scopes, names, sizes, sessions and states."""
 
+import json
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from pecia.kernel.identity import pat
+from tests.doors.wire import request, tell
 from tests.mcp.conftest import BIT, Serve, Served
 from tests.mcp.talk import BOTH, MODERN, Talk
 
@@ -74,6 +77,21 @@ async def test_a_body_over_the_limit_is_refused(serve: Serve) -> None:
     async with serve(body_limit_bytes="20000") as served:
         response = await served.talk.post("/mcp", {**CALL, "pad": "x" * 30_000})
     assert response.status_code == 413
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/lake", "/messages"])
+async def test_a_body_that_comes_too_slowly_is_refused(serve: Serve, path: str) -> None:
+    async with serve(request_timeout_s="0.3") as served:
+        where = f"{path}?session_id={uuid4().hex}" if path == "/messages" else path
+        kind, length = "Content-Type: application/json", "Content-Length: 1000"
+        begun = request(served, where, kind, length, method="POST", body=b'{"jsonrpc":')
+        heard = await tell(served, begun)
+        assert heard.statuses == [408]
+        told = json.loads(heard.data.partition(b"\r\n\r\n")[2])
+        assert told["jsonrpc"] == "2.0"
+        assert told["error"]["data"]["code"] == "TIMEOUT"
+        assert told["error"]["data"]["retryable"] is True
+        assert (await served.talk.ask("/mcp", "ping"))["result"] == {}
 
 
 async def test_a_repeated_header_that_steers_us_is_refused(served: Served) -> None:
@@ -171,3 +189,28 @@ async def test_somebody_elses_task_is_no_task(served: Served) -> None:
     await served.talk.modern(BIT, "tasks/cancel", about, can)
     found = (await served.talk.modern(BIT, "tasks/get", about, can)).json()["result"]
     assert found["status"] == "cancelled"
+
+
+@pytest.mark.parametrize(
+    ("query", "body", "status", "code"),
+    [
+        ("", b"{bad", 400, "PARSE_ERROR"),
+        ("", b"[]", 400, "INVALID_REQUEST"),
+        ("", b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', 400, "INVALID_REQUEST"),
+        ("", b'{"jsonrpc":"2.0","id":1,"method":"ping"}', 400, "INVALID_REQUEST"),
+        ("?session_id=x", b'{"jsonrpc":"2.0","id":1,"method":"ping"}', 400, "INVALID_REQUEST"),
+        (
+            f"?session_id={'0' * 32}",
+            b'{"jsonrpc":"2.0","id":1,"method":"ping"}',
+            404,
+            "NOT_FOUND",
+        ),
+    ],
+)
+async def test_the_older_transport_refuses_with_an_envelope_too(
+    served: Served, query: str, body: bytes, status: int, code: str
+) -> None:
+    response = await served.talk.post(f"/messages{query}", body)
+    assert response.status_code == status
+    assert response.json()["jsonrpc"] == "2.0"
+    assert response.json()["error"]["data"]["code"] == code

@@ -220,6 +220,16 @@ async def test_smoke_passes_three_steps(served: Served, tmp_path: Path) -> None:
     assert done.returncode == 0
 
 
+@pytest.mark.parametrize("alias", ["smoke", "audit"])
+async def test_smoke_goes_by_the_names_of_the_references(
+    served: Served, tmp_path: Path, alias: str
+) -> None:
+    words = ("--json", "mcp", alias, "--api-url", served.url)
+    done = await pecia(*words, cwd=tmp_path)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["steps"]["tools/call"] == "find_tools"
+
+
 @pytest.mark.requirement("lake.smoke.reports_failure")
 async def test_smoke_names_the_step_that_failed(serve: Serve, tmp_path: Path) -> None:
     async with serve(mode="server") as served:
@@ -242,3 +252,27 @@ async def test_a_room_read_only_is_a_toolset(served: Served, tmp_path: Path) -> 
     done = await pecia(*words, frames=[HELLO, READY, LIST], cwd=tmp_path)
     listed = heard(done)[1]["result"]["tools"]
     assert "list_files" in [it["name"] for it in listed]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        b"[" * 5000,
+        b"\xff\xfe",
+        b'{"jsonrpc":"2.0","id":[1],"method":"ping"}',
+        b'{"jsonrpc":"2.0","id":{"a":1},"method":{"b":2}}',
+        b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":[1]}',
+        b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":[]}}',
+        b'{"jsonrpc":"2.0","id":5,"method":"ping","params":{"_meta":'
+        b'{"io.modelcontextprotocol/protocolVersion":"\\u00e9\\n"}}}',
+    ],
+)
+async def test_an_odd_frame_does_not_end_the_shim(
+    served: Served, tmp_path: Path, odd: bytes
+) -> None:
+    ping = {"jsonrpc": "2.0", "id": "still here", "method": "ping"}
+    done = await pecia("mcp", *at(served), frames=[odd, ping], cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    answers = heard(done)
+    assert {"jsonrpc": "2.0", "id": "still here", "result": {}} in answers
+    assert all(it["jsonrpc"] == "2.0" for it in answers)

@@ -34,8 +34,10 @@ def server(installed: Installed, tmp_path_factory: pytest.TempPathFactory) -> It
     yield from serve(installed, home, ["serve", "--config", str(config)])
 
 
-def serve(installed: Installed, home: Path, words: list[str]) -> Iterator[str]:
-    port = free_port()
+def serve(
+    installed: Installed, home: Path, words: list[str], port: int | None = None
+) -> Iterator[str]:
+    port = port or free_port()
     command = [sys.executable, "-m", "pecia", *words, "--port", str(port)]
     with (home / "out.log").open("wb") as log:
         process = subprocess.Popen(command, env=installed.environ(home), cwd=home, stderr=log)

@@ -101,11 +101,19 @@ async def _keep_running(terminal: Terminal, plan: Hosting, app: App, asked: anyi
     """What a server does beside serving, until it is asked to stop."""
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(keep_house, app)
-        if plan.with_worker:
-            env = {**environ(), "PECIA_HOME": str(plan.settings.kernel.home)}
-            tasks.start_soon(supervise_worker, worker_command(sys.executable), env, terminal.say)
+        env = {**environ(), "PECIA_HOME": str(plan.settings.kernel.home)}
+        tasks.start_soon(supervise_worker, _child_command(terminal, plan), env, terminal.say)
         await asked.wait()
         tasks.cancel_scope.cancel()
+
+
+def _child_command(terminal: Terminal, plan: Hosting) -> list[str]:
+    """The one worker of local mode; in server mode, who keeps the keyword indexes of this node."""
+    command = worker_command(sys.executable)
+    if plan.with_worker:
+        return command
+    config = ["--config", str(terminal.config)] if terminal.config else []
+    return [*command, "--indexer", *config]
 
 
 async def _add_space(app: App, folder: Path) -> Json:

@@ -42,7 +42,8 @@ FORWARDED = (
 def add_to(app: typer.Typer) -> None:
     group = typer.Typer(invoke_without_command=True)
     group.callback()(mcp)
-    group.command("smoke")(smoke)
+    for alias in ("smoke", "audit"):
+        group.command(alias)(smoke)
     app.add_typer(group, name="mcp")
     app.command()(smoke)
 

@@ -4,7 +4,6 @@ import json
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Protocol
@@ -14,6 +13,7 @@ from pecia.doors.cli.configured import token
 from pecia.doors.cli.find import running, tell_version
 from pecia.doors.cli.terminal import Terminal
 from pecia.kernel.errors import Json, ToolNotFound
+from pecia.kernel.tool.near import did_you_mean
 
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
@@ -115,9 +115,8 @@ def found_tool(tools: Sequence[ToolFacts], name: str) -> ToolFacts:
             tool=name,
             expected=[it.full_name for it in holders],
         )
-    near = get_close_matches(name, [it for tool in tools for it in tool.names], n=1)
-    meant = f"; did you mean {near[0]}?" if near else ""
-    raise ToolNotFound(f"there is no tool {name!r}{meant}", tool=name)
+    near = did_you_mean(name, [it for tool in tools for it in tool.names])
+    raise ToolNotFound(f"there is no tool {name!r}{near}", tool=name)
 
 
 @dataclass(frozen=True, slots=True)

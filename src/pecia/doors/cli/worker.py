@@ -1,7 +1,8 @@
 """`pecia worker`: runs background jobs until it is told to stop."""
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import typer
 
@@ -10,6 +11,8 @@ from pecia.doors.cli.terminal import Terminal, terminal_of, with_config
 
 if TYPE_CHECKING:
     from pecia.kernel.settings.load import Settings
+
+    Work: TypeAlias = Callable[[Terminal, Settings], Awaitable[None]]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -23,6 +26,9 @@ def worker(
     child: bool = typer.Option(
         False, hidden=True, help="Live no longer than the server that started it."
     ),
+    indexer: bool = typer.Option(
+        False, hidden=True, help="Keep the keyword indexes of this home, and run no jobs."
+    ),
 ) -> None:
     """Run background jobs. A server in local mode has one; start more on any machine."""
     if child:
@@ -30,30 +36,69 @@ def worker(
 
         become_child()
     terminal = with_config(terminal_of(ctx), config)
-    run(terminal, settled(terminal, {"worker_concurrency": concurrency}))
+    settings = settled(terminal, {"worker_concurrency": concurrency})
+    if indexer:
+        run(terminal, settings, _index, process="indexer")
+    else:
+        # The worker of a server on this machine keeps its indexes; others have none to keep.
+        run(terminal, settings, _work_and_index if child else _work)
 
 
-def run(terminal: Terminal, settings: "Settings") -> None:
+def run(terminal: Terminal, settings: "Settings", work: "Work", process: str = "worker") -> None:
     """Work until SIGINT or SIGTERM; what runs then may finish."""
     import anyio
 
     from pecia.kernel import logs
 
-    with logs.installed(settings.kernel, process="worker"):
-        anyio.run(_work, terminal, settings)
+    with logs.installed(settings.kernel, process=process):
+        anyio.run(work, terminal, settings)
 
 
-async def _work(terminal: Terminal, settings: "Settings") -> None:
+async def _work_and_index(terminal: Terminal, settings: "Settings") -> None:
+    await _work(terminal, settings, keeps_indexes=True)
+
+
+async def _index(terminal: Terminal, settings: "Settings") -> None:
+    """Follow the store for the server of this home, which reads what we write."""
+    import getpass
+
     import anyio
 
-    from pecia.app.app import open_app
+    from pecia.app.app import index_root
+    from pecia.app.operating import open_operating
+    from pecia.kernel.corpus.index.follow import Follower
+    from pecia.kernel.jobs.worker import stop_on_signal
+
+    stop = anyio.Event()
+    kernel = settings.kernel
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(stop_on_signal, stop)
+        opened = open_operating(kernel, who=getpass.getuser(), report=terminal.say)
+        async with opened as operating, anyio.create_task_group() as following:
+            following.start_soon(Follower(operating.store, index_root(kernel)).run)
+            await stop.wait()
+            following.cancel_scope.cancel()
+        tasks.cancel_scope.cancel()
+
+
+async def _work(terminal: Terminal, settings: "Settings", *, keeps_indexes: bool = False) -> None:
+    import anyio
+
+    from pecia.app.app import index_root, open_app
     from pecia.doors.cli.opening import fetching
+    from pecia.kernel.corpus.index.follow import Follower
     from pecia.kernel.jobs.worker import run_worker, stop_on_signal
 
     stop = anyio.Event()
     kernel = settings.kernel
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(stop_on_signal, stop)
-        async with open_app(settings, fetch=fetching(kernel), report=terminal.say) as app:
+        opened = open_app(settings, fetch=fetching(kernel), report=terminal.say)
+        async with opened as app, anyio.create_task_group() as following:
+            if keeps_indexes:
+                following.start_soon(Follower(app.store, index_root(kernel)).run)
+            for tend in (it for room in app.rooms for it in room.tending):
+                following.start_soon(tend)
             await run_worker(app.store, app.jobs, stop=stop, concurrency=kernel.worker_concurrency)
+            following.cancel_scope.cancel()
         tasks.cancel_scope.cancel()

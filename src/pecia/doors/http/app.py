@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import orjson
@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pecia.app.app import App
 from pecia.doors.http.body import BodyLimits
+from pecia.doors.http.downloads import Downloads
 from pecia.doors.http.endpoint import Endpoint, Handler, nothing_here
 from pecia.doors.http.front import Front, Rules
 from pecia.doors.http.health import Health
@@ -27,6 +28,7 @@ from pecia.doors.http.tools import API, tool_paths, unknown_tool
 from pecia.doors.http.visit import Doorkeeper
 from pecia.doors.http.wellknown import metadata_paths
 from pecia.kernel.settings.kernel import KernelSettings
+from pecia.rooms.lake.links import PATH as DOWNLOAD
 
 BODY_IDLE_S = 10.0
 
@@ -35,7 +37,9 @@ BODY_IDLE_S = 10.0
 class Annex:
     """What another door hangs into this one: its routes, and what runs while they are served."""
 
-    routes: tuple[BaseRoute, ...]
+    routes: tuple[BaseRoute, ...] = ()
+    paths: Mapping[str, ASGIApp] = field(default_factory=dict[str, ASGIApp])
+    """Paths known to the letter, and who answers there."""
     resources: tuple[str, ...] = ()
     """Paths of it that are protected resources, each with metadata of its own."""
     running: Callable[[], AbstractAsyncContextManager[None]] | None = None
@@ -63,6 +67,7 @@ def http_app(
         **_home(app, annexes),
         **metadata_paths(app, resources),
         **tool_paths(app, keeper),
+        **{path: it for annex in annexes for path, it in annex.paths.items()},
     }
     rest = Router(
         [
@@ -84,6 +89,7 @@ def _own_paths(app: App, keeper: Doorkeeper, health: Health) -> Mapping[str, ASG
         f"{API}/docs": docs_page(app),
         f"{API}/openapi.json": _openapi(app),
         f"{API}/tools": list_tools(app, keeper),
+        DOWNLOAD: Downloads(app, keeper).answer,
     }
     if app.settings.kernel.metrics_enabled:
         metrics = Metrics(app)

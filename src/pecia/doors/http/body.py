@@ -56,14 +56,12 @@ class Body:
         if self._deadline is None:
             self._deadline = now + self._limits.total_s
         limit_s = min(self._limits.idle_s, self._deadline - now)
-        try:
-            with anyio.fail_after(limit_s):
-                return await self._receive()
-        except TimeoutError:
-            # Nothing more is waited for, not even to be polite.
-            self.is_complete = True
-            slow = Timeout("the body came too slowly", timeout_s=limit_s)
-            raise Refused(slow, 408, CLOSE) from None
+        with anyio.CancelScope(deadline=now + limit_s):
+            return await self._receive()
+        # Nothing more is waited for, not even to be polite.
+        self.is_complete = True
+        slow = Timeout("the body came too slowly", timeout_s=limit_s)
+        raise Refused(slow, 408, CLOSE)
 
 
 CLOSE = {"connection": "close"}

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from starlette.requests import Request
 
 from pecia.doors.http.visit import Doorkeeper
-from pecia.doors.mcp.carrier import user_of
 from pecia.doors.mcp.endpoints import Endpoint
 from pecia.doors.mcp.narrowing import narrowing
 from pecia.doors.mcp.server import Parts
@@ -25,11 +24,10 @@ class Admission:
     keeper: Doorkeeper
 
     async def admit(self, request: Request) -> Standing:
-        """The standing of a request, left in its scope for the handlers and for the SDK."""
+        """The standing of a request, left in its scope for the handlers."""
         visit = self.keeper.visit(request, DOOR)
         who = await self.keeper.admit(request, visit, scope=Scope.SEARCH.value)
         offer = self.parts.offers.of(self.endpoint, narrowing(request.headers))
         here = Standing(who, session_settings(visit, request, self.parts.app), offer)
         put(request.scope, here)
-        request.scope["user"] = user_of(here)
         return here

@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope
 
 from pecia.doors.http.arrival import arrival_of
 from pecia.doors.http.challenge import challenge
 from pecia.doors.http.errors import Refused
-from pecia.doors.mcp.errors import envelope
+from pecia.doors.mcp.errors import Rejected, envelope
 from pecia.doors.mcp.standing import Standing
 from pecia.kernel.errors import InvalidFormat, InvalidRequest, Json, PeciaError, RateLimited
 from pecia.kernel.identity.caller import Caller
@@ -24,17 +24,18 @@ OPEN = TransportSecuritySettings(enable_dns_rebinding_protection=False)
 
 
 def refusal(
-    failure: PeciaError | Refused, request: Request, request_id: Json, *, modern: bool
+    failure: PeciaError | Refused | Rejected, request: Request, request_id: Json, *, modern: bool
 ) -> Response:
     """A refusal as JSON-RPC, with the status and the challenge that HTTP has for it."""
-    error = failure.error if isinstance(failure, Refused) else failure
+    error = failure if isinstance(failure, PeciaError) else failure.error
     status = failure.status if isinstance(failure, Refused) else error.code.http
     headers = dict(failure.headers) if isinstance(failure, Refused) else {}
     headers |= challenge(error, request)
     if isinstance(error, RateLimited):
         headers["retry-after"] = str(error.fields.get("retry_after_seconds", 1))
     arrival_of(request.scope).line.fail(error)
-    return as_json(envelope(error, request_id, modern=modern), status, headers)
+    told = failure if isinstance(failure, Rejected) else error
+    return as_json(envelope(told, request_id, modern=modern), status, headers)
 
 
 def as_json(body: bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -72,6 +73,18 @@ def accepting(scope: Scope) -> Scope:
     """The scope as the SDK wants it: it insists on both kinds by name."""
     others = [it for it in scope["headers"] if it[0] != b"accept"]
     return {**scope, "headers": [*others, (b"accept", f"{JSON}, {STREAM}".encode())]}
+
+
+async def body_of(request: Request) -> bytes:
+    """The whole body. Nearly always it is there at once, and comes in one piece."""
+    pieces: list[bytes] = []
+    while True:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        pieces.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 def replayed(request: Request, body: bytes) -> Receive:

@@ -28,7 +28,7 @@ from pecia.kernel.errors import QuotaExceeded
 from pecia.kernel.identity.caller import Operator
 
 MOST_URIS = 1_000
-"""Subscriptions of one session; more than any client shows."""
+"""Subscriptions of one session or stream; more than any client shows."""
 
 __all__ = [
     "Changes",
@@ -36,7 +36,16 @@ __all__ = [
     "ResourceUpdated",
     "ResourcesListChanged",
     "ToolsListChanged",
+    "wanted",
 ]
+
+
+def wanted(params: SubscriptionsListenRequestParams) -> list[str]:
+    """The resources that a stream is asked to watch, each once."""
+    uris = sorted({str(it) for it in params.notifications.resource_subscriptions or ()})
+    if len(uris) > MOST_URIS:
+        raise rpc_error(_full(), modern=True)
+    return uris
 
 
 @dataclass(slots=True)
@@ -85,10 +94,7 @@ class Changes:
         await self.join(ctx)
         uris = self._of(ctx).sessions[connection_of(ctx)][1]
         if len(uris) >= MOST_URIS:
-            full = QuotaExceeded(
-                f"{MOST_URIS} subscriptions a session", quota="subscriptions", limit=MOST_URIS
-            )
-            raise rpc_error(full, modern=False)
+            raise rpc_error(_full(), modern=False)
         uris.add(str(params.uri))
         return EmptyResult()
 
@@ -106,6 +112,12 @@ class Changes:
     def _of(self, ctx: Context) -> _Listeners:
         who = standing_of(ctx).who
         return self._by_tenant[UUID(int=0) if isinstance(who, Operator) else who.tenant_id]
+
+
+def _full() -> QuotaExceeded:
+    return QuotaExceeded(
+        f"{MOST_URIS} subscriptions a session", quota="subscriptions", limit=MOST_URIS
+    )
 
 
 async def _tell(session: ServerSession, uris: set[str], event: ServerEvent) -> None:

@@ -5,12 +5,8 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, cast
 
 import orjson
+from mcp.server.connection import Connection
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.shared.inbound import (
-    InboundLadderRejection,
-    classify_inbound_request,
-    find_duplicated_routing_header,
-)
 from mcp_types.methods import validate_client_request
 from pydantic import ValidationError
 from starlette.requests import Request
@@ -27,17 +23,20 @@ from pecia.doors.mcp.carrier import (
     accepted,
     accepting,
     as_json,
+    body_of,
     check_content_type,
     refusal,
     replayed,
+    user_of,
 )
 from pecia.doors.mcp.endpoints import Endpoint
-from pecia.doors.mcp.era import BATCHES, speaks_modern
-from pecia.doors.mcp.errors import envelope
-from pecia.doors.mcp.exchange import Exchange, answer, respond
+from pecia.doors.mcp.era import BATCHES, is_modern, speaks_modern
+from pecia.doors.mcp.errors import Rejected, envelope
+from pecia.doors.mcp.exchange import Exchange, Stream, answer, respond
 from pecia.doors.mcp.frame import Message, id_of, is_request, message, parsed
 from pecia.doors.mcp.listing import Listings
 from pecia.doors.mcp.mirror import mirrored
+from pecia.doors.mcp.rules import require_revision, routed
 from pecia.doors.mcp.server import Parts, make_server
 from pecia.doors.mcp.standing import Standing
 from pecia.kernel.errors import (
@@ -55,6 +54,7 @@ from pecia.kernel.tool.view import may_call
 
 SESSION = "mcp-session-id"
 VERSION = "mcp-protocol-version"
+LISTEN = "subscriptions/listen"
 
 
 class Door:
@@ -66,84 +66,103 @@ class Door:
         self._admission = Admission(endpoint, parts, keeper)
         self._listings = Listings(endpoint)
         self.server = make_server(endpoint, parts, self._listings)
-        limit = parts.app.settings.kernel.body_limit_bytes
-        self._streaming = StreamableHTTPSessionManager(
-            self.server, security_settings=OPEN, max_request_body_size=limit
-        )
-        self._plain = StreamableHTTPSessionManager(
+        self._sessions = StreamableHTTPSessionManager(
             self.server,
-            json_response=True,
-            stateless=True,
             security_settings=OPEN,
-            max_request_body_size=limit,
+            max_request_body_size=parts.app.settings.kernel.body_limit_bytes,
         )
 
-    def running(self) -> list[AbstractAsyncContextManager[None]]:
+    def running(self) -> AbstractAsyncContextManager[None]:
         """What must be entered while the endpoint is served."""
-        return [self._streaming.run(), self._plain.run()]
+        return self._sessions.run()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         asked = _Asked()
         try:
             await self._serve(request, send, asked)
-        except (PeciaError, Refused) as failure:
+        except (PeciaError, Refused, Rejected) as failure:
             await refusal(failure, request, asked.id, modern=asked.modern)(scope, receive, send)
 
     async def _serve(self, request: Request, send: Send, asked: "_Asked") -> None:
-        asked.modern = speaks_modern(request.headers.get(VERSION), None)
+        version = request.headers.get(VERSION)
+        asked.modern = speaks_modern(version, None)
         self._check_method(request, modern=asked.modern)
         here = await self._admission.admit(request)
         if request.method != "POST":
             self._require_session(request)
-            await self._streaming.asgi_app(request.scope, request.receive, send)
+            await self._in_session(request, here, None, send)
             return
         check_content_type(request.headers.get("content-type", ""))
-        body = await request.body()
+        body = await body_of(request)
         found = parsed(body)
         asked.id = id_of(found)
-        asked.modern = speaks_modern(request.headers.get(VERSION), found)
+        asked.modern = speaks_modern(version, found)
         if isinstance(found, list):
             await self._batch(request, found, send, modern=asked.modern)
             return
         await self._require_scope(here, found)
         _note(request, found)
-        await self._answer(request, here, found, body, send)
+        if asked.modern:
+            await self._newer(request, here, found, send)
+        elif self._has_session(request, found):
+            await self._in_session(request, here, body, send)
+        else:
+            await self._older(request, here, found, send)
 
-    async def _answer(
-        self, request: Request, here: Standing, found: Message, body: bytes, send: Send
-    ) -> None:
-        version = request.headers.get(VERSION)
-        accepts = accepted(request)
-        may_stream = STREAM in request.headers.get("accept", "")
-        if (page := self._page(request, here, found)) is not None:
+    async def _newer(self, request: Request, here: Standing, found: Message, send: Send) -> None:
+        """The era without sessions: every request says all there is to know about it."""
+        takes_streams = STREAM in accepted(request)
+        if "id" not in found and "method" in found:
+            require_revision(request.headers)
+            await Response(status_code=202)(request.scope, request.receive, send)
+            return
+        if _is_stdio(request):
+            request = Request(mirrored(request.scope, found, here.offer), request.receive)
+        route = routed(request.headers, found, here.offer)
+        if (page := self._page(here, found, route.protocol_version)) is not None:
             await as_json(page)(request.scope, request.receive, send)
-        elif speaks_modern(version, found):
-            manager = self._streaming if STREAM in accepts else self._plain
-            scope = request.scope
-            if _is_stdio(request):
-                scope = mirrored(scope, found, here.offer)
-            await manager.asgi_app(accepting(scope), replayed(request, body), send)
-        elif self._has_session(request, found, may_stream=may_stream):
-            await self._streaming.asgi_app(accepting(request.scope), replayed(request, body), send)
+            return
+        if found["method"] == LISTEN and not takes_streams:
+            raise Refused(InvalidRequest(f"{LISTEN} answers {STREAM}", header="Accept"), 406)
+        connection = Connection.from_envelope(
+            route.protocol_version, route.client_info, route.client_capabilities
+        )
+        exchange = Exchange(request, found, Stream(send) if takes_streams else None)
+        await respond(self.server, exchange, connection, send, self._parts.watchmen)
+
+    async def _older(self, request: Request, here: Standing, found: Message, send: Send) -> None:
+        """The era with a handshake, for those who need none: they ask and are answered."""
+        accepted(request)
+        version = request.headers.get(VERSION) or BATCHES
+        if (page := self._page(here, found, version)) is not None:
+            await as_json(page)(request.scope, request.receive, send)
         elif is_request(found):
-            exchange = Exchange(request, found)
-            await respond(self.server, exchange, _negotiated(version), send, may_stream=may_stream)
+            exchange = Exchange(request, found, Stream(send) if _names_streams(request) else None)
+            connection = Connection.from_envelope(version, None, None)
+            await respond(self.server, exchange, connection, send, self._parts.watchmen)
         else:
             await Response(status_code=202)(request.scope, request.receive, send)
 
-    def _page(self, request: Request, here: Standing, found: Message) -> bytes | None:
+    async def _in_session(
+        self, request: Request, here: Standing, body: bytes | None, send: Send
+    ) -> None:
+        """Sessions are the SDK's business; it compares whose they are."""
+        scope = {**request.scope, "user": user_of(here)}
+        if body is None:
+            await self._sessions.asgi_app(scope, request.receive, send)
+            return
+        accepted(request)
+        await self._sessions.asgi_app(accepting(scope), replayed(request, body), send)
+
+    def _page(self, here: Standing, found: Message, version: str) -> bytes | None:
         """The list of tools in ready bytes, where nothing about the request is unusual."""
         params: Mapping[str, Any] = found.get("params") or {}
         if found.get("method") != "tools/list" or "id" not in found or "cursor" in params:
             return None
-        version = request.headers.get(VERSION)
-        if speaks_modern(version, found):
-            if not _is_sound(request, found):
-                return None
-        elif SESSION in request.headers:
+        if is_modern(version) and not _is_sound(found, version):
             return None
-        page = self._listings.page(here.offer, here.who, _negotiated(version))
+        page = self._listings.page(here.offer, here.who, version)
         return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (orjson.dumps(found["id"]), page.body)
 
     async def _batch(
@@ -168,7 +187,8 @@ class Door:
             return envelope(error, id_of(member), modern=False)
         if not is_request(found):
             return None
-        return orjson.dumps(await answer(self.server, Exchange(request, found), BATCHES))
+        connection = Connection.from_envelope(BATCHES, None, None)
+        return orjson.dumps(await answer(self.server, Exchange(request, found), connection))
 
     async def _require_scope(self, here: Standing, found: Message) -> None:
         """Refuse with the status that makes a client fetch a better token, before any stream."""
@@ -209,11 +229,12 @@ class Door:
         if SESSION not in request.headers:
             raise InvalidRequest("Mcp-Session-Id is missing", header="Mcp-Session-Id")
 
-    def _has_session(self, request: Request, found: Message, *, may_stream: bool) -> bool:
+    def _has_session(self, request: Request, found: Message) -> bool:
         """Who shakes hands and takes no streams gets no session: it could use it for nothing."""
         if not self.endpoint.streams:
             return False
-        return SESSION in request.headers or (found.get("method") == "initialize" and may_stream)
+        begins = found.get("method") == "initialize" and _names_streams(request)
+        return begins or SESSION in request.headers
 
 
 class _Asked:
@@ -226,27 +247,23 @@ class _Asked:
         self.modern = False
 
 
-def _is_sound(request: Request, found: Message) -> bool:
-    """Whether a request of the newer era needs none of the SDK's refusals."""
-    if find_duplicated_routing_header(request.headers.items()) is not None:
-        return False
-    route = classify_inbound_request(found, headers=dict(request.headers))
-    if isinstance(route, InboundLadderRejection):
-        return False
+def _is_sound(found: Message, version: str) -> bool:
+    """Whether the SDK would find nothing wrong with the params of a list."""
     try:
-        validate_client_request("tools/list", route.protocol_version, found.get("params"))
+        validate_client_request("tools/list", version, found.get("params"))
     except (KeyError, ValidationError):
         return False
     return True
 
 
+def _names_streams(request: Request) -> bool:
+    """In the older era only who says so gets a stream: many who take anything cannot read one."""
+    return STREAM in request.headers.get("accept", "")
+
+
 def _is_stdio(request: Request) -> bool:
     """Whether the frame came to us over stdio, where there are no headers to write."""
     return "x-pecia-stdio" in request.headers
-
-
-def _negotiated(version: str | None) -> str:
-    return version or BATCHES
 
 
 def _note(request: Request, found: Message) -> None:

@@ -1,18 +1,45 @@
 """The one place where a failure becomes MCP: a result that a model reads, or a JSON-RPC error."""
 
-from typing import Any
+from typing import Any, cast
 
 import orjson
 from mcp.shared.exceptions import MCPError
+from mcp.shared.inbound import InboundLadderRejection
 from mcp_types import MISSING_REQUIRED_CLIENT_CAPABILITY
 
 from pecia.doors.mcp.content import COMPLETE
-from pecia.kernel.errors import InternalError, Json, NotFound, PeciaError, ToolNotFound
+from pecia.kernel.errors import (
+    INVALID_PARAMS,
+    InternalError,
+    InvalidInput,
+    InvalidRequest,
+    Json,
+    NotFound,
+    PeciaError,
+    ToolNotFound,
+)
 
 CAPABILITIES = "required_capabilities"
 """The field of a failure that names what the client would have to be able to do."""
 
 RESOURCE_NOT_FOUND = -32002
+
+
+class Rejected(Exception):
+    """A failure for which the newer revision has a number of its own."""
+
+    def __init__(self, error: PeciaError, number: int) -> None:
+        super().__init__(error.message)
+        self.error = error
+        self.number = number
+
+
+def rejected(found: InboundLadderRejection) -> Rejected:
+    """A refusal of the SDK's: its number and its words, and a code of ours."""
+    told = cast(dict[str, Json], found.data or {})
+    if found.code == INVALID_PARAMS:
+        return Rejected(InvalidInput(found.message, field="params._meta", **told), found.code)
+    return Rejected(InvalidRequest(found.message, **told), found.code)
 
 
 def tool_error(error: PeciaError) -> dict[str, Any]:
@@ -58,9 +85,12 @@ def error_object(error: PeciaError, *, modern: bool) -> dict[str, Json]:
     return {"code": number, "message": error.message, "data": data}
 
 
-def envelope(error: PeciaError, request_id: Json, *, modern: bool) -> bytes:
+def envelope(failure: PeciaError | Rejected, request_id: Json, *, modern: bool) -> bytes:
     """A whole JSON-RPC answer that says what is wrong."""
-    found = error_object(error, modern=modern)
+    if isinstance(failure, Rejected):
+        found = {**error_object(failure.error, modern=True), "code": failure.number}
+    else:
+        found = error_object(failure, modern=modern)
     return orjson.dumps({"jsonrpc": "2.0", "id": request_id, "error": found})
 
 

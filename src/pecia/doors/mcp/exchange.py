@@ -1,45 +1,53 @@
-"""One request of the older era that belongs to no session: asked and answered in one exchange.
+"""One request that belongs to no session, of either era: asked and answered in one exchange.
 
 JSON, unless the handler speaks before it is done and the client takes a stream.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import anyio
 import orjson
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.server.connection import Connection
 from mcp.server.lowlevel import Server
 from mcp.server.runner import modern_error_data, serve_one
 from mcp.shared.dispatcher import CallOptions
 from mcp.shared.exceptions import NoBackChannelError
+from mcp.shared.inbound import ERROR_CODE_HTTP_STATUS
 from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
 from mcp.shared.message import MessageMetadata, ServerMessageMetadata
 from mcp.shared.transport_context import TransportContext
 from mcp_types import ProgressToken, RequestId
 from starlette.requests import Request
-from starlette.responses import Response
 from starlette.types import Send
 
-PING_S = 15.0
+from pecia.doors.mcp.carrier import as_json
+from pecia.doors.mcp.era import is_modern
+from pecia.doors.mcp.watch import Watch, Watchmen
+
 HEADERS = [
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-cache, no-transform"),
     (b"x-accel-buffering", b"no"),
 ]
+PING = b": ping\r\n\r\n"
 
 
-@dataclass
+@dataclass(slots=True)
 class Exchange:
     """What the SDK needs to know of a request, and where notifications go."""
 
     request: Request
     message: Mapping[str, Any]
-    sink: MemoryObjectSendStream[bytes] | None = None
-    cancel_requested: anyio.Event = field(default_factory=anyio.Event)
+    stream: "Stream | None" = None
+    """Where the client can be told something before the answer; None where it takes no stream."""
     can_send_request: bool = False
+
+    @property
+    def cancel_requested(self) -> anyio.Event:
+        """Never set: here a client cancels by hanging up."""
+        return anyio.Event()
 
     @property
     def transport(self) -> TransportContext:
@@ -67,9 +75,9 @@ class Exchange:
     async def notify(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
     ) -> None:
-        if self.sink is not None:
+        if self.stream is not None:
             said = {"jsonrpc": "2.0", "method": method, "params": dict(params or {})}
-            await self.sink.send(_event(said))
+            await self.stream.send(event(said))
 
     async def progress(
         self, progress: float, total: float | None = None, message: str | None = None
@@ -82,10 +90,41 @@ class Exchange:
         await self.notify("notifications/progress", said | known)
 
 
-async def answer(server: Server[Any], exchange: Exchange, version: str) -> dict[str, Any]:
+class Stream:
+    """A response that becomes a stream of events with the first of them."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._turn: anyio.Lock | None = None
+        self._is_closed = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether anything was said yet."""
+        return self._turn is not None
+
+    async def send(self, piece: bytes, *, last: bool = False) -> None:
+        """One event, or a comment. What comes after the last one is dropped."""
+        is_first = self._turn is None
+        if self._turn is None:
+            self._turn = anyio.Lock()
+        # A handler may speak from several tasks, and pings come from yet another one.
+        async with self._turn:
+            if self._is_closed:
+                return
+            self._is_closed = last
+            if is_first:
+                await self._send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+            await self._send({"type": "http.response.body", "body": piece, "more_body": not last})
+
+    async def ping(self) -> None:
+        """A comment: an idle line is cut by proxies."""
+        await self.send(PING)
+
+
+async def answer(server: Server[Any], exchange: Exchange, connection: Connection) -> dict[str, Any]:
     """The JSON-RPC answer to a request."""
     message = exchange.message
-    connection = Connection.from_envelope(version, None, None)
     frame: dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
     try:
         frame["result"] = await serve_one(
@@ -102,50 +141,27 @@ async def answer(server: Server[Any], exchange: Exchange, version: str) -> dict[
 
 
 async def respond(
-    server: Server[Any], exchange: Exchange, version: str, send: Send, *, may_stream: bool
+    server: Server[Any],
+    exchange: Exchange,
+    connection: Connection,
+    send: Send,
+    watchmen: Watchmen,
 ) -> None:
     """Answer over HTTP. When the client goes away, the work stops."""
-    request = exchange.request
-    writer, reader = anyio.create_memory_object_stream[bytes]()
-    exchange.sink = writer if may_stream else None
-    frames: list[dict[str, Any]] = []
-
-    async def work() -> None:
-        async with writer:
-            frames.append(await answer(server, exchange, version))
-
-    async def watch() -> None:
-        while (await request.receive())["type"] != "http.disconnect":
-            pass
-        group.cancel_scope.cancel()
-
-    async with reader, anyio.create_task_group() as group:
-        group.start_soon(work)
-        group.start_soon(watch)
-        first = await _next(reader, PING_S if may_stream else None)
-        if first is None:
-            body = orjson.dumps(frames[0])
-            await Response(body, media_type="application/json")(
-                request.scope, request.receive, send
-            )
-        else:
-            await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
-            while first is not None:
-                await send({"type": "http.response.body", "body": first, "more_body": True})
-                first = await _next(reader, PING_S)
-            await send({"type": "http.response.body", "body": _event(frames[0])})
-        group.cancel_scope.cancel()
+    request, stream = exchange.request, exchange.stream
+    with Watch(watchmen, request.receive, stream.ping if stream else None):
+        frame = await answer(server, exchange, connection)
+        if stream is not None and stream.is_open:
+            await stream.send(event(frame), last=True)
+            return
+        status = _status(frame) if is_modern(connection.protocol_version) else 200
+        await as_json(orjson.dumps(frame), status)(request.scope, request.receive, send)
 
 
-async def _next(reader: MemoryObjectReceiveStream[bytes], limit_s: float | None) -> bytes | None:
-    """The next event, or a comment that keeps the line open; None when the answer is there."""
-    with anyio.move_on_after(limit_s):
-        try:
-            return await reader.receive()
-        except anyio.EndOfStream:
-            return None
-    return b": ping\r\n\r\n"
-
-
-def _event(frame: Mapping[str, Any]) -> bytes:
+def event(frame: Mapping[str, Any]) -> bytes:
     return b"event: message\r\ndata: " + orjson.dumps(frame) + b"\r\n\r\n"
+
+
+def _status(frame: Mapping[str, Any]) -> int:
+    """What the newer era wants HTTP to say of a failure."""
+    return ERROR_CODE_HTTP_STATUS.get(frame["error"]["code"], 200) if "error" in frame else 200

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import anyio
-from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from pecia.app.app import App
 from pecia.doors.http.app import Annex
@@ -16,6 +16,7 @@ from pecia.doors.mcp.offer import Offers
 from pecia.doors.mcp.server import Parts
 from pecia.doors.mcp.sse import SseDoor
 from pecia.doors.mcp.tasks import TaskBoard
+from pecia.doors.mcp.watch import Watchmen
 from pecia.kernel.room import Room
 from pecia.rooms.desk.room import require_known
 from pecia.rooms.desk.settings import DeskSettings
@@ -28,47 +29,38 @@ def mount_mcp(app: App, keeper: Doorkeeper, changes: Changes | None = None) -> A
     """
     settings = app.settings.kernel
     if not settings.mcp_enabled:
-        return Annex(())
+        return Annex()
     changes = changes or Changes()
     desk = app.settings.part(DeskSettings)
     require_known(app.everything, desk.tools)
     extra = _extra(changes) if desk.conformance else ()
-    parts = Parts(app, Offers(app, desk.tools, extra), changes, TaskBoard())
+    parts = Parts(app, Offers(app, desk.tools, extra), changes, TaskBoard(), Watchmen())
     names = [room.name for room in (*app.rooms, *extra)]
     doors = [Door(it, parts, keeper) for it in endpoints(names, settings.mcp_root)]
     older = [SseDoor(it, parts, keeper) for it in sse_endpoints(names, settings.mcp_root)]
     return Annex(
-        routes=(*_routes(doors), *_sse_routes(older)),
+        paths={**{it.endpoint.path: it for it in doors}, **_sse_paths(older)},
         resources=tuple(it.endpoint.path for it in (*doors, *older)),
         running=lambda: _running(doors, parts),
     )
 
 
-def _routes(doors: Sequence[Door]) -> list[Route]:
-    return [Route(it.endpoint.path, it) for it in doors]
-
-
-def _sse_routes(doors: Sequence[SseDoor]) -> list[Route]:
-    return [
-        route
-        for it in doors
-        for route in (
-            Route(it.endpoint.path, it.stream),
-            Route(messages_path(it.endpoint), it.messages),
-        )
-    ]
+def _sse_paths(doors: Sequence[SseDoor]) -> dict[str, ASGIApp]:
+    streams = {it.endpoint.path: it.stream for it in doors}
+    return {**streams, **{messages_path(it.endpoint): it.messages for it in doors}}
 
 
 @asynccontextmanager
 async def _running(doors: Sequence[Door], parts: Parts) -> AsyncGenerator[None]:
-    async with AsyncExitStack() as stack, anyio.create_task_group() as group:
+    async with anyio.create_task_group() as group:
         await group.start(parts.tasks.serve)
-        for door in doors:
-            for it in door.running():
-                await stack.enter_async_context(it)
-        yield
-        parts.changes.close()
-        await stack.aclose()
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(parts.watchmen.on_duty())
+            for door in doors:
+                await stack.enter_async_context(door.running())
+            # Before the sessions end: a stream is closed in good order while it can be.
+            stack.callback(parts.changes.close)
+            yield
         group.cancel_scope.cancel()
 
 

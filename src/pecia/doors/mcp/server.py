@@ -27,7 +27,7 @@ from pydantic import ValidationError
 from pecia import __version__
 from pecia.app.app import App
 from pecia.doors.mcp.calls import Calls
-from pecia.doors.mcp.changes import Changes
+from pecia.doors.mcp.changes import Changes, wanted
 from pecia.doors.mcp.channel import LEVEL
 from pecia.doors.mcp.endpoints import DESK, Endpoint
 from pecia.doors.mcp.errors import rpc_error
@@ -38,6 +38,7 @@ from pecia.doors.mcp.shelf import Shelf
 from pecia.doors.mcp.standing import Context, connection_of, modern, standing_of
 from pecia.doors.mcp.state import sealing
 from pecia.doors.mcp.tasks import EXTENSION, TaskBoard, TaskParams, UpdateParams
+from pecia.doors.mcp.watch import Watchmen
 from pecia.kernel.errors import InvalidInput, MethodNotFound, PeciaError
 from pecia.kernel.tool.validate import input_schema
 
@@ -73,6 +74,7 @@ class Parts:
     offers: Offers
     changes: Changes
     tasks: TaskBoard
+    watchmen: Watchmen
 
 
 def make_server(endpoint: Endpoint, parts: Parts, listings: Listings) -> Server[Any]:
@@ -96,8 +98,9 @@ def make_server(endpoint: Endpoint, parts: Parts, listings: Listings) -> Server[
         _Welcome(parts.changes),
     ]
     _serve_tools(server, parts, listings)
-    _serve_shelf(server, Shelf(parts.app, endpoint))
-    _serve_changes(server, parts.changes)
+    shelf = Shelf(parts.app, endpoint)
+    _serve_shelf(server, shelf)
+    _serve_changes(server, parts.changes, shelf)
     _serve_tasks(server, parts.tasks)
     server.add_request_handler("logging/setLevel", SetLevelRequestParams, _set_level)
     return server
@@ -127,11 +130,20 @@ def _serve_shelf(server: Server[Any], shelf: Shelf) -> None:
     add("completion/complete", CompleteRequestParams, shelf.complete)
 
 
-def _serve_changes(server: Server[Any], changes: Changes) -> None:
+def _serve_changes(server: Server[Any], changes: Changes, shelf: Shelf) -> None:
+    async def subscribe(ctx: Context, params: SubscribeRequestParams) -> HandlerResult:
+        await shelf.require_readable(ctx, params.uri)
+        return await changes.subscribe(ctx, params)
+
+    async def listen(ctx: Context, params: SubscriptionsListenRequestParams) -> HandlerResult:
+        for uri in wanted(params):
+            await shelf.require_readable(ctx, uri)
+        return await changes.listen(ctx, params)
+
     add = server.add_request_handler
-    add("resources/subscribe", SubscribeRequestParams, changes.subscribe)
+    add("resources/subscribe", SubscribeRequestParams, subscribe)
     add("resources/unsubscribe", UnsubscribeRequestParams, changes.unsubscribe)
-    add("subscriptions/listen", SubscriptionsListenRequestParams, changes.listen)
+    add("subscriptions/listen", SubscriptionsListenRequestParams, listen)
 
 
 def _serve_tasks(server: Server[Any], tasks: TaskBoard) -> None:

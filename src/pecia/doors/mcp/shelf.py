@@ -93,14 +93,7 @@ class Shelf:
         return self._listed(ctx, "resourceTemplates", found, params.cursor)
 
     async def read(self, ctx: Context, params: ReadResourceRequestParams) -> HandlerResult:
-        here = standing_of(ctx)
-        scheme = params.uri.partition(":")[0].lower()
-        family = next((it for it in _resources(here) if it.scheme == scheme), None)
-        by_reference = self.endpoint.shows == "ckf"
-        if family is None:
-            absent = NotFound(f"no resource {params.uri[:500]!r} here", uri=params.uri[:500])
-            raise resource_error(absent, modern=modern(ctx), by_reference=by_reference)
-        errand = _errand(here, family, "resources/read", {"uri": params.uri[:500]})
+        family, errand = self._found(ctx, params.uri, "resources/read")
 
         async def work(call: Call) -> HandlerResult:
             contents = await family.read(call, params.uri)
@@ -111,7 +104,16 @@ class Shelf:
                 "cacheScope": "private",
             }
 
-        return await self._asking(ctx, params, errand, work, by_reference=by_reference)
+        return await self._asking(ctx, params, errand, work, by_reference=self._by_reference)
+
+    async def require_readable(self, ctx: Context, uri: str) -> None:
+        """Refuse, as reading would, what this caller could not read."""
+        family, errand = self._found(ctx, uri, "resources/subscribe")
+
+        async def work(call: Call) -> None:
+            await family.read(call, uri)
+
+        await self._run(ctx, errand, work, Asking(ctx), by_reference=self._by_reference)
 
     async def list_prompts(self, ctx: Context, params: PaginatedRequestParams) -> HandlerResult:
         here = standing_of(ctx)
@@ -150,6 +152,20 @@ class Shelf:
             return _suggestions(await complete(call, name, value, known))
 
         return await self._run(ctx, errand, work, Asking(ctx))
+
+    @property
+    def _by_reference(self) -> bool:
+        return self.endpoint.shows == "ckf"
+
+    def _found(self, ctx: Context, uri: str, method: str) -> tuple[Resource, Errand]:
+        """The family that a URI belongs to, and the errand to it."""
+        here = standing_of(ctx)
+        scheme = uri.partition(":")[0].lower()
+        family = next((it for it in _resources(here) if it.scheme == scheme), None)
+        if family is None:
+            absent = NotFound(f"no resource {uri[:500]!r} here", uri=uri[:500])
+            raise resource_error(absent, modern=modern(ctx), by_reference=self._by_reference)
+        return family, _errand(here, family, method, {"uri": uri[:500]})
 
     async def _asking(
         self,

@@ -9,11 +9,19 @@ from starlette.types import Message, Receive, Scope, Send
 from pecia.doors.http.errors import Refused
 from pecia.doors.http.visit import Doorkeeper
 from pecia.doors.mcp.admission import Admission
-from pecia.doors.mcp.carrier import OPEN, refusal
+from pecia.doors.mcp.carrier import OPEN, body_of, refusal, replayed, user_of
 from pecia.doors.mcp.endpoints import Endpoint, messages_path
+from pecia.doors.mcp.frame import id_of, parsed
 from pecia.doors.mcp.listing import Listings
 from pecia.doors.mcp.server import Parts, make_server
-from pecia.kernel.errors import Forbidden, MethodNotFound, PeciaError
+from pecia.kernel.errors import (
+    Forbidden,
+    InvalidRequest,
+    Json,
+    MethodNotFound,
+    NotFound,
+    PeciaError,
+)
 from pecia.kernel.identity.caller import Operator
 
 
@@ -42,12 +50,19 @@ class SseDoor:
 
     async def _message(self, request: Request, send: Send) -> None:
         await self._admit(request)
-        await self._transport.handle_post_message(request.scope, request.receive, send)
+        body = await body_of(request)
+        found = parsed(body)
+        if isinstance(found, list):
+            raise InvalidRequest("this transport knows no batches", expected="object")
+        await self._transport.handle_post_message(
+            request.scope, replayed(request, body), _Enveloped(request, send, id_of(found))
+        )
 
     async def _admit(self, request: Request) -> None:
         here = await self._admission.admit(request)
         if isinstance(here.who, Operator):
             raise Forbidden("MCP tools are tenant-scoped")
+        request.scope["user"] = user_of(here)
 
 
 class _Guarded:
@@ -67,6 +82,27 @@ class _Guarded:
             await self._serve(request, send)
         except (PeciaError, Refused) as failure:
             await refusal(failure, request, None, modern=False)(scope, receive, send)
+
+
+class _Enveloped:
+    """A `send` that tells the SDK's refusals, which are bare words, as all others are told."""
+
+    def __init__(self, request: Request, send: Send, request_id: Json) -> None:
+        self._request = request
+        self._send = send
+        self._id = request_id
+        self._status = 0
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._status = message["status"]
+        if self._status < 400:
+            await self._send(message)
+        elif message["type"] == "http.response.body":
+            said = message.get("body", b"").decode("utf-8", "replace")
+            error = NotFound(said) if self._status == 404 else InvalidRequest(said)
+            told = refusal(Refused(error, self._status), self._request, self._id, modern=False)
+            await told(self._request.scope, self._request.receive, self._send)
 
 
 def _unbuffered(send: Send) -> Send:

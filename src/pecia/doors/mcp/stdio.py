@@ -66,7 +66,7 @@ class Relay:
     def _take(self, line: bytes) -> None:
         try:
             frame = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             self._refuse(None, ParseError(f"the frame is not JSON: {error}"))
             return
         if _method(frame) == "notifications/cancelled" and self._cancel(frame):
@@ -104,7 +104,8 @@ class Relay:
                 self._write(body)
             if response.status >= 400 and request_id is None:
                 raise OSError(f"the server answered {response.status}")
-        except (OSError, HTTPException) as error:
+        except (OSError, HTTPException, ValueError) as error:
+            # A body that is no JSON is not from our server, and nothing for our client.
             self._unreachable(request_id, error)
         finally:
             self.flying.pop(request_id, None)
@@ -138,11 +139,13 @@ class Relay:
 
     def _cancel(self, frame: Any) -> bool:
         """The newer era cancels by hanging up. Whether that was it."""
-        params: dict[str, Any] = frame.get("params") or {}
-        request_id = params.get("requestId")
+        params = frame.get("params")
+        request_id = _id(cast(Any, params).get("requestId")) if isinstance(params, dict) else None
         connection = self.flying.get(request_id)
+        if connection is None:
+            return False
         self.cancelled.add(request_id)
-        if self.session is not None or connection is None:
+        if self.session is not None:
             return False
         with suppress(OSError):
             if connection.sock is not None:
@@ -172,7 +175,7 @@ class Relay:
     def _write(self, body: bytes) -> None:
         """One frame, one line. A cancelled request gets no answer."""
         frame = json.loads(body)
-        if _is_answer(frame) and frame.get("id") in self.cancelled:
+        if _is_answer(frame) and _id(frame.get("id")) in self.cancelled:
             return
         with self.lock:
             self.out.write(body.replace(b"\n", b" ").replace(b"\r", b" ") + b"\n")
@@ -211,9 +214,14 @@ def _method(frame: Any) -> str | None:
     return cast(Any, frame).get("method") if isinstance(frame, dict) else None
 
 
-def _request_id(frame: Any) -> Any:
+def _request_id(frame: Any) -> str | int | None:
     """The id to answer to: that of a request, and of nothing else."""
-    return frame.get("id") if _method(frame) is not None else None
+    return _id(frame.get("id")) if _method(frame) is not None else None
+
+
+def _id(given: object) -> str | int | None:
+    """An id as the protocol has it; whatever else came is none."""
+    return given if isinstance(given, str | int) and not isinstance(given, bool) else None
 
 
 def _is_answer(frame: Any) -> bool:
@@ -223,4 +231,7 @@ def _is_answer(frame: Any) -> bool:
 def _modern_version(frame: Any) -> str | None:
     params = cast(Any, frame).get("params") if isinstance(frame, dict) else None
     meta = cast(Any, params).get("_meta") if isinstance(params, dict) else None
-    return cast(dict[str, Any], meta).get(VERSION_META) if isinstance(meta, dict) else None
+    version = cast(dict[str, Any], meta).get(VERSION_META) if isinstance(meta, dict) else None
+    # What no header can hold the server finds in the body, and refuses there.
+    is_sane = isinstance(version, str) and version.isascii() and version.isprintable()
+    return version if is_sane else None

@@ -1,0 +1,1 @@
+"""What the benches of MCP share: requests, rivals, servers and clients. No bench by itself."""

@@ -1,0 +1,43 @@
+"""`python -m bench.serving.serve NAME PORT TOOLS`: one of the rivals on a socket, until it is told
+to stop. Pecia stands behind its own server, the bare SDK behind the same uvicorn.
+"""
+
+import sys
+import tempfile
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import anyio
+import uvicorn
+
+from bench.serving.rivals import bare, bench_tools, opened, with_tools
+from pecia.app.app import keep_house
+from pecia.doors.http.server import LOOP, serving
+from pecia.doors.mcp.mount import mount_mcp
+
+
+async def pecia(port: int, tools: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        async with opened(Path(folder)) as app, anyio.create_task_group() as tasks:
+            tasks.start_soon(keep_house, app)
+            house = with_tools(app, bench_tools(tools))
+            async with serving(house, host="127.0.0.1", port=port, annexes=[mount_mcp]):
+                await anyio.to_thread.run_sync(sys.stdin.read)
+            tasks.cancel_scope.cancel()
+
+
+async def sdk(port: int, tools: int) -> None:
+    async with AsyncExitStack() as stack:
+        # Stateful, as Pecia is for clients of the older era.
+        app = await bare(bench_tools(tools), stack, only_json=False, stateless=False)
+        config = uvicorn.Config(app, port=port, lifespan="off", log_config=None, access_log=False)
+        server = uvicorn.Server(config)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(server.serve)
+            await anyio.to_thread.run_sync(sys.stdin.read)
+            server.should_exit = True
+
+
+if __name__ == "__main__":
+    rival = {"pecia": pecia, "bare": sdk}[sys.argv[1]]
+    anyio.run(rival, int(sys.argv[2]), int(sys.argv[3]), backend_options=LOOP)

@@ -1,0 +1,105 @@
+"""`pecia index` from a shell: what it says of an index, and what it makes good."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pecia.kernel.corpus.changes import clock
+from pecia.kernel.corpus.index.keyword import parse_query
+from pecia.kernel.corpus.index.place import places
+from pecia.kernel.corpus.index.shelf import Shelf
+from pecia.kernel.store.cluster import Logins
+from pecia.kernel.store.store import Store
+from tests.unit.kernel.corpus.ground import open_ground
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(240)]
+
+
+def environ(database: Logins, home: Path) -> dict[str, str]:
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(home),
+        "PECIA_HOME": str(home / "pecia"),
+        "PECIA_DATABASE_URL": database.app,
+        "PECIA_DATABASE_OWNER_URL": database.owner,
+        "PECIA_DATABASE_SYSTEM_URL": database.system,
+    }
+
+
+def pecia(database: Logins, home: Path, *words: str) -> tuple[int, Any]:
+    """The exit code and the document of a command on that database, in that home."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pecia", "index", *words, "--json"],
+        env=environ(database, home),
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    return done.returncode, json.loads(done.stdout or "null")
+
+
+def started(database: Logins, home: Path, words: list[str]) -> subprocess.Popen[bytes]:
+    """A worker that lives until its stdin ends."""
+    command = [sys.executable, "-m", "pecia", "worker", *words]
+    return subprocess.Popen(command, env=environ(database, home), stdin=subprocess.PIPE)
+
+
+async def test_an_index_is_built_looked_at_compared_and_mended(
+    database: Logins, tmp_path: Path
+) -> None:
+    store = Store(database)
+    await store.open()
+    async with open_ground(store) as ground:
+        await ground.put("a.md", "herons nest in reeds")
+        await ground.put("b.md", "otters swim at night")
+    await store.close()
+    code, absent = pecia(database, tmp_path, "status")
+    assert (code, absent["indexes"][0]["state"]) == (0, "absent")
+    assert pecia(database, tmp_path, "verify")[0] == 1
+    code, built = pecia(database, tmp_path, "rebuild", "home")
+    assert (code, built["indexes"][0]["state"], built["indexes"][0]["lag"]) == (0, "ready", 0)
+    assert built["indexes"][0]["chunks"] > 0
+    assert pecia(database, tmp_path, "verify")[0] == 0
+    ((_, place),) = places(tmp_path / "pecia" / "index")
+    generation = place.current()
+    assert generation is not None
+    next(generation.glob("*.term")).write_bytes(b"torn")
+    code, torn = pecia(database, tmp_path, "verify", "home")
+    assert (code, len(torn["indexes"][0]["torn"])) == (1, 1)
+    code, mended = pecia(database, tmp_path, "repair")
+    assert (code, mended["indexes"][0]["mended"]) == (0, True)
+    assert pecia(database, tmp_path, "verify")[0] == 0
+    code, missing = pecia(database, tmp_path, "rebuild", "nobody")
+    assert (code, missing["error"]["code"]) == (1, "NOT_FOUND")
+
+
+@pytest.mark.parametrize("words", [["--child"], ["--child", "--indexer"]])
+async def test_the_child_of_a_server_keeps_its_indexes_until_it_is_told_to_stop(
+    database: Logins, tmp_path: Path, words: list[str]
+) -> None:
+    store = Store(database)
+    await store.open()
+    shelf = Shelf(tmp_path / "pecia" / "index")
+    child = started(database, tmp_path, words)
+    try:
+        async with open_ground(store) as ground:
+            for key, text in (("a.md", "herons nest in reeds"), ("b.md", "a heron in flight")):
+                await ground.put(key, text)
+                async with store.reading(ground.ana) as tx:
+                    n = await clock(tx)
+                assert await shelf.wait_for(ground.tenant_id, n, timeout_s=50)
+            query = parse_query("heron")
+            hits = await shelf.ask(ground.tenant_id, lambda it: it.search(query))
+            assert len({it.group for it in hits}) == 2
+        child.terminate()
+        assert child.wait(30) == 0
+    finally:
+        child.kill()
+        child.communicate()
+        await store.close()
