@@ -1,0 +1,96 @@
+"""A zip or tar file as a layer. Read in memory under limits; nothing is ever unpacked to a disk."""
+
+import tarfile
+import zipfile
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import IO
+
+from anyio.to_thread import run_sync
+
+from pecia.kernel.errors import PeciaError
+from pecia.rooms.cascade.identity import is_id
+from pecia.rooms.cascade.layers.reading import RawFile, Reading, Report, quiet, read_files
+from pecia.rooms.cascade.manifest import LayerSpec
+from pecia.rooms.cascade.okf.document import MAX_BYTES
+from pecia.rooms.cascade.ports import Fetched
+
+MAX_ARCHIVE_BYTES = 200_000_000
+MAX_TEXT_BYTES = 500_000_000
+MAX_ENTRIES = 200_000
+
+
+class TooMuch(Exception):
+    """The archive holds more than is read."""
+
+
+class ArchiveLayer:
+    """A bundle in one file, of this machine or the web."""
+
+    def __init__(self, spec: LayerSpec, fetched: Fetched | None) -> None:
+        self.spec = spec
+        self._fetched = fetched
+
+    async def read(self, report: Report = quiet) -> Reading:
+        try:
+            raw = await self._raw()
+            return await run_sync(self._read, raw, report)
+        except PeciaError as error:
+            return Reading(degraded=error.message)
+        except (OSError, TooMuch, zipfile.BadZipFile, tarfile.TarError, EOFError) as error:
+            return Reading(degraded=f"the archive cannot be read: {error}")
+
+    async def _raw(self) -> bytes:
+        if self.spec.path is not None:
+            return await run_sync(_file, self.spec.path)
+        if self._fetched is None or self.spec.url is None:
+            raise TooMuch("no way to the web is open here")
+        return await self._fetched(self.spec.url, MAX_ARCHIVE_BYTES)
+
+    def _read(self, raw: bytes, report: Report) -> Reading:
+        files = list(_members(raw, self.spec.subdir))
+        files.sort(key=lambda it: it.path)
+        return read_files(self.spec.name, files, len(files), report)
+
+
+def _file(path: Path) -> bytes:
+    if path.stat().st_size > MAX_ARCHIVE_BYTES:
+        raise TooMuch(f"more than {MAX_ARCHIVE_BYTES} bytes")
+    return path.read_bytes()
+
+
+def _members(raw: bytes, subdir: str) -> Iterator[RawFile]:
+    """Every Markdown file. A path that climbs is read by its name alone, and is a named problem."""
+    lead = f"{subdir}/" if subdir else ""
+    left = MAX_TEXT_BYTES
+    for number, (name, body) in enumerate(_contents(raw), start=1):
+        left -= len(body)
+        if number > MAX_ENTRIES or left < 0:
+            raise TooMuch("more files or more text than is read")
+        path = name.removeprefix("./")
+        if path.startswith(lead) and path.lower().endswith(".md"):
+            inner = path[len(lead) :]
+            if is_id(inner) and not any(it.startswith(".") for it in inner.split("/")):
+                yield RawFile(inner, body)
+            elif not is_id(inner):
+                yield RawFile(inner, b"")
+
+
+def _contents(raw: bytes) -> Iterator[tuple[str, bytes]]:
+    if zipfile.is_zipfile(BytesIO(raw)):
+        with zipfile.ZipFile(BytesIO(raw)) as archive:
+            for it in archive.infolist():
+                if not it.is_dir():
+                    with archive.open(it) as file:
+                        yield it.filename, _bounded(file)
+        return
+    with tarfile.open(fileobj=BytesIO(raw)) as archive:
+        for member in archive:
+            # Neither links nor devices: nothing in the file can point out of it.
+            if member.isreg() and (file := archive.extractfile(member)):
+                yield member.name, _bounded(file)
+
+
+def _bounded(file: IO[bytes]) -> bytes:
+    return file.read(MAX_BYTES + 1)

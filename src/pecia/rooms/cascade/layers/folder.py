@@ -1,0 +1,225 @@
+"""A folder of this machine as a layer. It follows no link and reads nothing outside of the folder.
+
+What was read is kept until the file changes, so that looking again costs one look at each file.
+"""
+
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeAlias
+
+from anyio.to_thread import run_sync
+
+from pecia.rooms.cascade.dates import GIT
+from pecia.rooms.cascade.identity import id_of_path, is_reserved
+from pecia.rooms.cascade.layers.reading import RawFile, Reading, Report, document_of, quiet
+from pecia.rooms.cascade.manifest import LayerSpec
+from pecia.rooms.cascade.model import Dated, Document, Problem
+from pecia.rooms.cascade.okf.document import MAX_BYTES
+
+SKIPPED = frozenset({"node_modules"})
+MAX_ENTRIES = 1_000_000
+
+Stamp: TypeAlias = tuple[int, int, int]
+"""Size, time and number of a file: another state has another stamp."""
+
+
+@dataclass(slots=True)
+class _Walk:
+    """One round through the folder."""
+
+    files: dict[str, Stamp] = field(default_factory=dict[str, Stamp])
+    problems: list[Problem] = field(default_factory=list[Problem])
+    entries: int = 0
+
+
+class FolderLayer:
+    """The `.md` files beneath a folder, hidden ones and links apart."""
+
+    def __init__(self, spec: LayerSpec) -> None:
+        assert spec.path is not None
+        self.spec = spec
+        self.root: Path = spec.path
+        self._stamps: dict[str, Stamp] = {}
+        self._documents: dict[str, Document] = {}
+        self._problems: dict[str, Problem] = {}
+        self._passed: tuple[Problem, ...] = ()
+        self._degraded: str | None = None
+        self._days: Mapping[str, str] = {}
+
+    async def read(self, report: Report = quiet) -> Reading:
+        await run_sync(self._read, report)
+        return self.reading()
+
+    def reading(self) -> Reading:
+        """What is known now. Its documents go on changing with the folder."""
+        problems = (*self._passed, *self._problems.values())
+        return Reading(self._documents, problems, self._degraded)
+
+    def reread(self, paths: Iterable[str]) -> set[str]:
+        """Look at these files alone; the ids that are not what they were. Blocking."""
+        changed: set[str] = set()
+        for path in paths:
+            stamp = self._stamp(path) if self.counts(path) else None
+            if stamp == self._stamps.get(path):
+                continue
+            changed.add(id_of_path(path))
+            self._forget(path)
+            if stamp is not None:
+                self._keep(path, stamp)
+        return changed
+
+    def look(self, concept: str) -> set[str]:
+        """Look at what is, or would be, the file of one concept. Blocking."""
+        return self.reread([f"{concept}.md"])
+
+    def is_unclear(self, paths: Iterable[str]) -> bool:
+        """Whether a folder may be among these paths, so that only a walk can tell. Blocking."""
+        return any(
+            not self.counts(it) and not _is_hidden(it) and not (self.root / it).is_file()
+            for it in paths
+        )
+
+    @property
+    def has_undated(self) -> bool:
+        return any(it.dated.value is None for it in self._documents.values())
+
+    def date(self, days: Mapping[str, str]) -> None:
+        """Give documents that have no date of their own the day that git knows."""
+        self._days = days
+        for it in [*self._documents.values()]:
+            if it.dated.value is None and it.path in days:
+                self._documents[it.id] = replace(it, dated=Dated(days[it.path], GIT))
+
+    def counts(self, path: str) -> bool:
+        """Whether a file of that path would be a concept."""
+        is_page = path.lower().endswith(".md") and not is_reserved(path)
+        return is_page and not _is_hidden(path)
+
+    def _read(self, report: Report) -> None:
+        walk = _Walk()
+        is_there = self.root.is_dir()
+        if is_there:
+            self._walk(walk)
+        for path in self._stamps.keys() - walk.files.keys():
+            self._forget(path)
+        for number, path in enumerate(sorted(walk.files), start=1):
+            if self._stamps.get(path) != walk.files[path]:
+                self._forget(path)
+                self._keep(path, walk.files[path])
+            if number % 500 == 0:
+                report(number, len(walk.files))
+        report(len(walk.files), len(walk.files))
+        self._passed = tuple(walk.problems)
+        self._degraded = None if is_there else "the folder is not there"
+        if walk.entries > MAX_ENTRIES:
+            self._degraded = f"it has more than {MAX_ENTRIES} entries, and not all were read"
+
+    def _walk(self, walk: _Walk) -> None:
+        waiting = [(str(self.root), "")]
+        while waiting and walk.entries <= MAX_ENTRIES:
+            at, prefix = waiting.pop()
+            try:
+                with os.scandir(at) as entries:
+                    children = list(entries)
+            except OSError as error:
+                walk.problems.append(self._problem(prefix or ".", "unreadable", _reason(error)))
+                continue
+            walk.entries += len(children)
+            waiting.extend(self._enter(walk, children, prefix))
+
+    def _enter(
+        self, walk: _Walk, children: "list[os.DirEntry[str]]", prefix: str
+    ) -> Iterator[tuple[str, str]]:
+        for it in children:
+            if it.name.startswith(".") or it.name in SKIPPED:
+                continue
+            path = f"{prefix}{it.name}"
+            if it.is_symlink():
+                if self.counts(path) or it.is_dir():
+                    walk.problems.append(self._problem(path, "link", "links are not followed"))
+            elif it.is_dir(follow_symlinks=False):
+                yield it.path, f"{path}/"
+            elif self.counts(path):
+                self._file(walk, path, it)
+
+    def _file(self, walk: _Walk, path: str, entry: "os.DirEntry[str]") -> None:
+        try:
+            path.encode()
+            found = entry.stat(follow_symlinks=False)
+        except UnicodeEncodeError:
+            walk.problems.append(self._problem(ascii(path), "invalid-id", "the name is not UTF-8"))
+        except OSError as error:
+            walk.problems.append(self._problem(path, "unreadable", _reason(error)))
+        else:
+            if stat.S_ISREG(found.st_mode):
+                walk.files[path] = _stamp_of(found)
+            else:
+                walk.problems.append(self._problem(path, "unreadable", "not a plain file"))
+
+    def _keep(self, path: str, stamp: Stamp) -> None:
+        self._stamps[path] = stamp
+        found = self._found(path)
+        if isinstance(found, Document) and (first := self._documents.get(found.id)):
+            message = f"{first.path} is the concept {found.id!r} already"
+            found = Problem(self.spec.name, path, "duplicate-id", message, found.id)
+        if isinstance(found, Document):
+            self._documents[found.id] = found
+        elif found is not None:
+            self._problems[path] = found
+
+    def _forget(self, path: str) -> None:
+        self._stamps.pop(path, None)
+        self._problems.pop(path, None)
+        known = self._documents.get(id_of_path(path))
+        if known is not None and known.path == path:
+            del self._documents[known.id]
+
+    def _found(self, path: str) -> Document | Problem | None:
+        try:
+            body = contents(f"{self.root}/{path}")
+        except OSError as error:
+            return self._problem(path, "unreadable", _reason(error))
+        return document_of(self.spec.name, RawFile(path, body, self._days.get(path)))
+
+    def _stamp(self, path: str) -> Stamp | None:
+        """The state of a file that is there, with no link on the way to it."""
+        place = self.root / path
+        try:
+            found = place.lstat()
+            is_straight = place.parent.resolve() == place.parent
+        except (OSError, ValueError):
+            return None
+        return _stamp_of(found) if is_straight and stat.S_ISREG(found.st_mode) else None
+
+    def _problem(self, path: str, code: str, message: str) -> Problem:
+        concept = id_of_path(path) if self.counts(path) else None
+        return Problem(self.spec.name, path, code, message, concept)
+
+
+def contents(path: str) -> bytes:
+    """The file, or so much of it that it is known to be too large. A link is an error."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        pieces: list[bytes] = []
+        left = MAX_BYTES + 1
+        while left and (piece := os.read(handle, left)):
+            pieces.append(piece)
+            left -= len(piece)
+        return b"".join(pieces)
+    finally:
+        os.close(handle)
+
+
+def _is_hidden(path: str) -> bool:
+    return any(it.startswith(".") or it.endswith("~") or it in SKIPPED for it in path.split("/"))
+
+
+def _stamp_of(found: os.stat_result) -> Stamp:
+    return found.st_size, found.st_mtime_ns, found.st_ino
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or type(error).__name__).lower()

@@ -1,0 +1,244 @@
+"""Which layers a cascade has, at which level: the trust boundary. It opens no layer."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import cast
+from urllib.parse import urlsplit
+
+from pecia.kernel.errors import InvalidFormat, InvalidInput, Json, NotFound, PayloadTooLarge
+from pecia.kernel.text.yaml import YamlLimits, YamlSource, load_yaml
+
+MAX_BYTES = 1_000_000
+PERSONAL_LEVEL, SHARED_LEVEL = 3, 0
+LOCAL_TENANT = "local"
+
+
+class Kind(StrEnum):
+    """What a layer is made of."""
+
+    FOLDER = "folder"
+    FILES = "files"
+    GIT = "git"
+    ARCHIVE = "archive"
+    WIKI = "wiki"
+    LAKE = "lake"
+    MCP = "mcp"
+
+
+ALIASES = {"okf-local": Kind.FOLDER, "http": Kind.ARCHIVE}
+"""Other words that manifests use."""
+
+
+@dataclass(frozen=True, slots=True)
+class LayerSpec:
+    """One layer as the manifest describes it.
+
+    `readers` are the users that may read it, `rights` the source whose readers may; a layer that
+    names neither is open to whoever may use the cascade.
+    """
+
+    name: str
+    level: int
+    position: int
+    kind: Kind
+    path: Path | None = None
+    url: str | None = None
+    ref: str = "HEAD"
+    subdir: str = ""
+    source: str | None = None
+    argv: tuple[str, ...] = ()
+    readers: frozenset[str] | None = None
+    rights: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The layers of one cascade. `sha256` is of the file, and what trust is bound to."""
+
+    name: str
+    layers: tuple[LayerSpec, ...]
+    file: Path | None = None
+    sha256: str = ""
+    tenant: str = LOCAL_TENANT
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(it.name for it in self.layers)
+
+
+def read_manifest(file: Path, name: str | None = None) -> Manifest:
+    """The manifest in a JSON or YAML file. Blocking."""
+    try:
+        raw = file.read_bytes()
+    except OSError as error:
+        reason = (error.strerror or type(error).__name__).lower()
+        raise NotFound(f"the manifest {file} cannot be read: {reason}") from None
+    if len(raw) > MAX_BYTES:
+        raise PayloadTooLarge(f"{file.name} is too large", field="manifest", max=MAX_BYTES)
+    value = _loaded(raw, file.name)
+    sha256 = hashlib.sha256(raw).hexdigest()
+    return parse_manifest(value, file.resolve(), sha256, name)
+
+
+def parse_manifest(value: Json, file: Path, sha256: str = "", name: str | None = None) -> Manifest:
+    """The manifest that a value means; every mistake names its field."""
+    top = _mapping(value, "manifest")
+    listed = top.get("layers")
+    if not isinstance(listed, list) or not listed:
+        raise InvalidInput("a manifest has a list of layers", field="layers", expected="list")
+    layers = tuple(_layer(it, number, file.parent) for number, it in enumerate(listed))
+    _require_distinct(layers)
+    tenant = _text(top, "tenant", "manifest") or LOCAL_TENANT
+    named = name or _text(top, "name", "manifest") or file.parent.name
+    return Manifest(named, layers, file, sha256, tenant)
+
+
+def two_folders(personal: Path, shared: Path) -> Manifest:
+    """The older way to start: one's own folder over a shared one."""
+    layers = (
+        LayerSpec("personal", PERSONAL_LEVEL, 0, Kind.FOLDER, personal.resolve()),
+        LayerSpec("shared", SHARED_LEVEL, 1, Kind.FOLDER, shared.resolve()),
+    )
+    return Manifest("cascade", layers)
+
+
+def _loaded(raw: bytes, name: str) -> Json:
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidFormat(f"{name} is not UTF-8", field="manifest") from None
+    if text.lstrip().startswith("{"):
+        try:
+            return cast(Json, json.loads(text))
+        except ValueError as error:
+            raise InvalidFormat(f"{name} is not JSON: {error}", field="manifest") from None
+    return load_yaml(text, YamlSource(name), YamlLimits(size_bytes=MAX_BYTES)).value
+
+
+def _layer(value: Json, number: int, folder: Path) -> LayerSpec:
+    where = f"layers.{number}"
+    it = _mapping(value, where)
+    name = _text(it, "name", where)
+    if not name:
+        raise InvalidInput("a layer has a name", field=f"{where}.name", expected="text")
+    kind, source = _kind(it, name, where)
+    readers = it.get("readers")
+    if readers is not None and not _is_texts(readers):
+        raise InvalidInput("readers is a list of users", field=f"{where}.readers", expected="list")
+    path = _text(it, "path", where)
+    spec = LayerSpec(
+        name,
+        _level(it.get("level"), name, where),
+        number,
+        kind,
+        path=(folder / Path(path).expanduser()).resolve() if path else None,
+        url=_url(it, where),
+        ref=_text(it, "ref", where) or "HEAD",
+        subdir=(_text(it, "subdir", where) or "").strip("/"),
+        source=source,
+        argv=_argv(it, where, folder),
+        readers=None if readers is None else frozenset(cast(list[str], readers)),
+        rights=_text(it, "rights", where),
+    )
+    _require_place(spec, where)
+    return spec
+
+
+def _kind(it: Mapping[str, Json], name: str, where: str) -> tuple[Kind, str | None]:
+    """The kind, and for `wiki:` and `lake:` the space or source that is meant."""
+    written = _text(it, "source", where) or Kind.FOLDER
+    head, colon, rest = written.partition(":")
+    if colon and head in (Kind.WIKI, Kind.LAKE) and rest:
+        return Kind(head), written if head == Kind.WIKI else rest
+    kind = ALIASES.get(written)
+    if kind is None and written in (Kind.FOLDER, Kind.FILES, Kind.GIT, Kind.ARCHIVE, Kind.MCP):
+        kind = Kind(written)
+    if kind is None:
+        raise InvalidInput(
+            f'Unknown source kind "{written}" for layer "{name}"',
+            field=f"{where}.source",
+            expected="folder, files, git, archive, mcp, wiki:<space> or lake:<source>",
+            got=written,
+        )
+    return kind, None
+
+
+def _level(value: Json, name: str, where: str) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.strip().lstrip("-").isascii():
+        try:
+            return int(value)
+        except ValueError:
+            pass
+    raise InvalidInput(
+        f'the level of layer "{name}" is a whole number', field=f"{where}.level", expected="integer"
+    )
+
+
+def _argv(it: Mapping[str, Json], where: str, folder: Path) -> tuple[str, ...]:
+    """The program and its words. A word that opens with ./ or ../ is a path from the manifest."""
+    command, rest = _text(it, "command", where), it.get("args") or []
+    if not _is_texts(rest):
+        raise InvalidInput("args is a list of texts", field=f"{where}.args", expected="list")
+    words = [command, *cast(list[str], rest)] if command else []
+    near = ("./", "../")
+    return tuple(str((folder / it).resolve()) if it.startswith(near) else it for it in words)
+
+
+def _url(it: Mapping[str, Json], where: str) -> str | None:
+    url = _text(it, "url", where)
+    if url and (urlsplit(url).password or urlsplit(url).username):
+        raise InvalidInput(
+            "a manifest holds no credentials", field=f"{where}.url", expected="a URL without a user"
+        )
+    return url
+
+
+def _require_place(spec: LayerSpec, where: str) -> None:
+    """Every kind has what it needs to be found."""
+    wants: dict[Kind, tuple[str, bool]] = {
+        Kind.FOLDER: ("path", spec.path is not None),
+        Kind.FILES: ("path", spec.path is not None),
+        Kind.GIT: ("url", spec.path is not None or spec.url is not None),
+        Kind.ARCHIVE: ("path", spec.path is not None or spec.url is not None),
+        Kind.MCP: ("command", bool(spec.argv)),
+    }
+    field, found = wants.get(spec.kind, ("", True))
+    if not found:
+        raise InvalidInput(
+            f'layer "{spec.name}" is of kind {spec.kind} and has no {field}',
+            field=f"{where}.{field}",
+            expected="text",
+        )
+
+
+def _require_distinct(layers: Sequence[LayerSpec]) -> None:
+    seen: set[str] = set()
+    for it in layers:
+        if it.name in seen:
+            raise InvalidInput(
+                f'two layers are called "{it.name}"', field=f"layers.{it.position}.name"
+            )
+        seen.add(it.name)
+
+
+def _mapping(value: Json, where: str) -> Mapping[str, Json]:
+    if not isinstance(value, dict):
+        raise InvalidInput(f"{where} is an object", field=where, expected="object")
+    return value
+
+
+def _text(it: Mapping[str, Json], key: str, where: str) -> str | None:
+    value = it.get(key)
+    if value is not None and not isinstance(value, str):
+        raise InvalidInput(f"{key} is a text", field=f"{where}.{key}", expected="text")
+    return value.strip() if value else None
+
+
+def _is_texts(value: Json) -> bool:
+    return isinstance(value, list) and all(isinstance(it, str) for it in value)

@@ -1,0 +1,149 @@
+"""An OKF document: read into frontmatter and sections, and written back byte for byte. Pure."""
+
+from dataclasses import dataclass, replace
+
+from pecia.kernel.errors import InvalidFormat, Json, PayloadTooLarge
+from pecia.kernel.text.frontmatter import Split, read_frontmatter, split_document
+from pecia.kernel.text.heading import Heading
+from pecia.kernel.text.sections import Outline, SectionRules, read_outline
+from pecia.kernel.text.sections import Section as Piece
+from pecia.kernel.text.slug import github_slug
+from pecia.kernel.text.span import split_lines
+from pecia.kernel.text.yaml import LIMITS, RepeatedKey
+from pecia.kernel.text.yaml_plain import read_plain
+from pecia.rooms.cascade.dates import document_date
+from pecia.rooms.cascade.model import Document, Section
+from pecia.rooms.cascade.okf.quick import read_nested
+
+MAX_BYTES = 2_000_000
+
+RULES = SectionRules(underlined=False, slug=github_slug)
+"""A line under a heading starts no section: an underlined heading is text here."""
+
+DOCUMENT_TYPE = "document"
+
+
+class Unreadable(Exception):
+    """A document that cannot contribute; `code` names why."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class Okf:
+    """A document in its parts: joined in this order, they are its text."""
+
+    split: Split
+    frontmatter: dict[str, Json]
+    repeated: tuple[RepeatedKey, ...]
+    outline: Outline
+    text: str
+
+    def render(self) -> str:
+        """The document as it was, from its parts."""
+        pieces = (it.span.of(self.text) for it in self.outline.sections)
+        return self.outline.head.of(self.text) + "".join(pieces)
+
+
+def read_okf(text: str) -> Okf:
+    """Every part of a document; Unreadable when its frontmatter is no mapping."""
+    split = split_document(text)
+    values, repeated = _frontmatter(text, split)
+    return Okf(split, values, repeated, read_outline(text, RULES), text)
+
+
+def decode(raw: bytes) -> str:
+    """The text of a file, or Unreadable with the reason."""
+    if len(raw) > MAX_BYTES:
+        raise Unreadable("too-large", f"{len(raw)} bytes, at most {MAX_BYTES} are read")
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        raise Unreadable("not-utf-8", f"byte {error.start} is not UTF-8") from None
+
+
+def read_document(concept: str, path: str, text: str, git_day: str | None = None) -> Document:
+    """A concept's document. One that has no frontmatter at all is of the type `document`."""
+    if not text.strip("\ufeff \t\r\n"):
+        raise Unreadable("empty", "the file is empty")
+    split = split_document(text)
+    if split.unclosed:
+        raise Unreadable("unclosed-frontmatter", "the frontmatter has no closing line ---")
+    values, _ = _frontmatter(text, split)
+    if not split.has_block:
+        values = {"type": DOCUMENT_TYPE}
+    return Document(concept, path, text, values, document_date(values, git_day))
+
+
+def sections_of(document: Document) -> tuple[Section, ...]:
+    """The sections of a document, in order; a preamble without text is none."""
+    if document.ready is not None:
+        return document.ready
+    text = document.text
+    pieces = read_outline(text, RULES).sections
+    found = [_section(text, it) for it in pieces]
+    shown = [it for it in found if it.heading is not None or it.content]
+    return _plain(shown) if document.is_plain else tuple(shown)
+
+
+def _frontmatter(text: str, split: Split) -> tuple[dict[str, Json], tuple[RepeatedKey, ...]]:
+    if not split.has_block:
+        return {}, ()
+    # A character is four bytes at most, so this is within what the full parser takes.
+    is_small = len(split.yaml) <= LIMITS.size_bytes // 4
+    if is_small and (quick := read_plain(split.yaml) or read_nested(split.yaml)):
+        return quick, ()
+    try:
+        found = read_frontmatter(text)
+    except (InvalidFormat, PayloadTooLarge) as error:
+        code = "not-a-mapping" if error.fields.get("expected") == "mapping" else "bad-yaml"
+        raise Unreadable(code, error.message) from None
+    return found.values, found.repeated
+
+
+def _section(text: str, piece: Piece) -> Section:
+    lines = [it.rstrip("\r\n") for it in split_lines(piece.body.of(text))]
+    if piece.body.end == len(text) and text.endswith(("\n", "\r")):
+        # What follows the last line end of a file is a line too, as editors count.
+        lines.append("")
+    heading = piece.heading
+    if heading is None:
+        return Section("", None, None, 0, tuple(lines))
+    return Section(
+        piece.key,
+        heading.source,
+        heading.clean,
+        heading.level,
+        tuple(lines),
+        _attribute(heading, "updated"),
+        _attribute(heading, "override"),
+        piece.slug,
+        heading.anchor is not None,
+    )
+
+
+def _attribute(heading: Heading, name: str) -> str | None:
+    return heading.attributes.get(name) or None
+
+
+def _plain(sections: list[Section]) -> tuple[Section, ...]:
+    """Pages written without OKF in mind: one section for each second-level heading."""
+    has_parts = any(it.level == 2 for it in sections)
+    merged: list[Section] = []
+    for it in sections:
+        if it.level == 2:
+            merged.append(it)
+        elif merged:
+            last = merged[-1]
+            merged[-1] = replace(last, lines=(*last.lines, *_all_lines(it)))
+        else:
+            key = "overview" if has_parts else "body"
+            merged.append(Section(key, None, None, 0, _all_lines(it), slug=key))
+    return tuple(merged)
+
+
+def _all_lines(section: Section) -> tuple[str, ...]:
+    return (section.heading, *section.lines) if section.heading is not None else section.lines

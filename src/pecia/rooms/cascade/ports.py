@@ -1,0 +1,67 @@
+"""What the room needs from outside. Whoever builds the room hands it in."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from pecia.rooms.cascade.layers.reading import RawFile
+from pecia.rooms.cascade.sources import Sources
+
+
+class GitFiles(Protocol):
+    """Reads a repository, of this machine or another."""
+
+    async def files(
+        self, place: Path | str, ref: str, subdir: str
+    ) -> tuple[Sequence[RawFile], Mapping[str, str]]:
+        """The Markdown files of a commit, and by path why another one was passed over."""
+        ...
+
+    async def days(self, folder: Path) -> Mapping[str, str]:
+        """By path in the folder the day on which its author last changed a file, where git knows.
+
+        Nothing for a folder that lies in no repository.
+        """
+        ...
+
+
+class ForeignNodes(Protocol):
+    """Reads another MCP server, which runs as a program of its own."""
+
+    async def nodes(self, argv: Sequence[str], folder: Path) -> Sequence[Mapping[str, Any]]:
+        """Every node it has, as its own tools give them."""
+        ...
+
+
+class Fetched(Protocol):
+    """Brings a file here from the web."""
+
+    async def __call__(self, url: str, max_bytes: int) -> bytes: ...
+
+
+class Notices(Protocol):
+    """What happened in a folder since it was last asked."""
+
+    def taken(self) -> frozenset[str] | None:
+        """Paths that something happened to; None: look at everything."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Watch(Protocol):
+    """Watches a folder from now on."""
+
+    def __call__(self, folder: Path) -> Notices: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """All of them. A layer whose way out is missing is degraded, and says so."""
+
+    git: GitFiles | None = None
+    nodes: ForeignNodes | None = None
+    fetched: Fetched | None = None
+    sources: Sources | None = None
+    watch: Watch | None = None
