@@ -16,6 +16,7 @@ from pecia.doors.cli import (
     config,
     crawl,
     doctor,
+    evaluate,
     index,
     keeping,
     mcp,
@@ -27,6 +28,7 @@ from pecia.doors.cli import (
     start,
     status,
     stop,
+    upload,
     verbs,
     worker,
 )
@@ -104,6 +106,7 @@ def commands() -> typer.Typer:
         ckf,
         config,
         doctor,
+        evaluate,
         index,
         serve,
         worker,
@@ -118,6 +121,7 @@ def commands() -> typer.Typer:
     groups = verbs.add_to(app)
     secrets.add_to(groups["secret"])
     crawl.add_to(groups["source"])
+    upload.add_to(groups["source"])
     app.command()(version)
     return app
 

@@ -7,12 +7,13 @@ SELECT kernel.index_vectors(%(dims)s);
 SELECT id FROM kernel.file WHERE tenant_id = %(tenant_id)s AND chunk_count > 0 ORDER BY revision_id DESC;
 
 -- name: waiting
--- Chunks of these files that have no vector of this model yet.
+-- Chunks of these files that have no vector of this model yet, but for sources that want none.
 SELECT c.id, f.title, c.headings, c.prefix, c.text
   FROM unnest(%(file_ids)s::bigint[]) WITH ORDINALITY AS a (id, place)
   JOIN kernel.file f ON f.tenant_id = %(tenant_id)s AND f.id = a.id
+  JOIN kernel.source s ON s.tenant_id = f.tenant_id AND s.id = f.source_id
   JOIN kernel.chunk c ON c.tenant_id = f.tenant_id AND c.file_id = f.id
- WHERE NOT EXISTS (SELECT 1 FROM kernel.vector v
+ WHERE s.config->'hybrid' IS DISTINCT FROM 'false' AND NOT EXISTS (SELECT 1 FROM kernel.vector v
                     WHERE v.tenant_id = c.tenant_id AND v.model = %(model)s AND v.chunk_id = c.id)
  ORDER BY a.place, c.seq;
 

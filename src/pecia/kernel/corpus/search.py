@@ -4,9 +4,9 @@ What the indexes say are hints: every hit is read under the caller's rights befo
 what they may not see changes nothing in the answer but the weight of a word.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
 
@@ -22,6 +22,7 @@ from pecia.kernel.corpus.rank.explain import explain
 from pecia.kernel.corpus.rank.fuse import Fused, fuse, meaning_weight
 from pecia.kernel.corpus.rank.rerank import DEPTH, Ranked, rerank, unranked
 from pecia.kernel.corpus.rank.snippet import snippet
+from pecia.kernel.corpus.vectors import Share
 from pecia.kernel.corpus.windows import Passage
 from pecia.kernel.errors import Json, PeciaError
 from pecia.kernel.identity.caller import Caller
@@ -44,6 +45,9 @@ NEAREST = 60
 # A caller who sees at least this share is searched without a filter, which the engine does faster.
 BROAD = 0.5
 EMBED_S = 2.0
+
+Seen: TypeAlias = Callable[[list[int]], Awaitable[Collection[int]]]
+"""Which of these chunks the caller may see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,40 +79,63 @@ class _Search:
     degraded: list[str] = field(default_factory=list[str])
     vector: "Vectors | None" = None
     weight: float = 0.0
-    words: list[Word] = field(default_factory=list[Word])
     passages: dict[int, Passage] = field(default_factory=dict[int, Passage])
 
     async def run(self) -> Answer:
         # A source that is not there, or not to be seen, is an error and not an empty answer.
         for source in sorted(self.within.sources or ()):
             await catalog.get_source(self.tx, source)
-        await self._wait_for_own_writes()
-        embedder = await self._embedder()
-        async with anyio.create_task_group() as tasks:
-            if embedder is not None:
-                tasks.start_soon(self._embed, embedder)
-            tasks.start_soon(self._find_words)
-        order = await self._order(embedder)
+        share = await vectors.share_of(self.tx, self.within)
+        await self._wait_for_own_writes(share.own)
+        embedder = self._embedder(share)
+        order = await (self._by_both(embedder, share) if embedder else self._by_words(share))
         end = self.ask.offset + self.ask.limit
         hits = await self._hits([*_placed(order)][self.ask.offset : end])
         return Answer(tuple(hits), len(order) > end, tuple(self.degraded))
 
-    async def _wait_for_own_writes(self) -> None:
-        own = await self.tx.value(SQL["own_clock"])
+    async def _wait_for_own_writes(self, own: int) -> None:
         if own and not await self.corpus.shelf.wait_for(self.caller.tenant_id, own):
             self.degraded.append("your last writes are not indexed yet: search again shortly")
 
-    async def _embedder(self) -> Embedder | None:
+    def _embedder(self, share: Share) -> Embedder | None:
         """Who finds by meaning; None when this search goes by words alone, which is told."""
         if self.ask.mode is Mode.LEXICAL or not self.query.asks:
             return None
-        why = await vectors.condition(self.tx)
-        if why is None and self.corpus.embedder is None:
-            why = "no embedder is configured"
-        if why is not None:
-            self.degraded.append(f"by words alone: {why}")
-            return None
-        return self.corpus.embedder
+        if share.has_vectors and self.corpus.embedder is not None:
+            return self.corpus.embedder
+        why = "no embedder is configured" if share.has_vectors else vectors.NO_VECTORS
+        self.degraded.append(f"by words alone: {why}")
+        return None
+
+    async def _by_words(self, share: Share) -> list[Ranked]:
+        """The pool, read and made diverse at its top; then the rest."""
+        need = max(DEPTH, self.ask.offset + self.ask.limit + 1)
+        # Few are read at once, which says whether they may be seen as well.
+        seen = self._visible if need > POOL else self._hydrated
+        found = await self._find_words(share, need, seen)
+        fused = fuse({it.id: it.score for it in found[:DEPTH]}, {}, weight=0.0)
+        ranked = await self._looked_at(fused, is_hybrid=False)
+        return [*ranked, *_following(found[DEPTH:], ranked)]
+
+    async def _by_both(self, embedder: Embedder, share: Share) -> list[Ranked]:
+        """Candidates of both arms, ranked against each other; then the rest, by words."""
+        found: list[Word] = []
+
+        need = max(POOL, self.ask.offset + self.ask.limit + 1)
+
+        async def find() -> None:
+            found.extend(await self._find_words(share, need, self._visible))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._embed, embedder)
+            tasks.start_soon(find)
+        pool = {it.id: it.score for it in found[:POOL]}
+        cosines = await self._cosines(embedder, [*pool], share)
+        self.weight = meaning_weight(self.ask.query, embedder.language) if cosines else 0.0
+        ranked = await self._looked_at(
+            fuse(pool, cosines, weight=self.weight), is_hybrid=bool(cosines)
+        )
+        return [*ranked, *_following(found[POOL:], ranked)]
 
     async def _embed(self, embedder: Embedder) -> None:
         try:
@@ -119,23 +146,20 @@ class _Search:
         except PeciaError as error:
             self.degraded.append(f"by words alone: {error}")
 
-    async def _find_words(self) -> None:
+    async def _find_words(self, share: Share, need: int, seen: Seen) -> list[Word]:
         """The best chunks by words that the caller may see, true to the last of them."""
-        share = await vectors.share_of(self.tx, self.within)
         if not share.chunks:
-            return
+            return []
         is_broad = share.chunks >= BROAD * share.of_chunks
         narrow = frozenset(share.classes)
         asked = self.within if is_broad else replace(self.within, classes=narrow)
-        need = max(POOL, self.ask.offset + self.ask.limit + 1)
         take = need
         while True:
             found = await self._ask_index(asked, take)
-            visible = await self._visible([it.id for it in found])
+            visible = await seen([it.id for it in found])
             kept = [it for it in found if it.id in visible]
             if len(kept) >= need or len(found) < take:
-                self.words = kept[:need]
-                return
+                return kept[:need]
             take *= 2
 
     async def _ask_index(self, asked: Filter, take: int) -> list[Word]:
@@ -143,28 +167,21 @@ class _Search:
             self.caller.tenant_id, lambda index: index.search(self.query, asked, take)
         )
 
-    async def _visible(self, ids: list[int]) -> set[int]:
+    async def _visible(self, ids: list[int]) -> Collection[int]:
         return {row["id"] for row in await self.tx.all(SQL["visible"], ids=ids)}
 
-    async def _order(self, embedder: Embedder | None) -> list[Ranked]:
-        """Candidates of both arms, ranked against each other; then the rest, by words."""
-        pool = {it.id: it for it in self.words[:POOL]}
-        cosines = await self._cosines(embedder, [*pool])
-        if embedder is not None:
-            self.weight = meaning_weight(self.ask.query, embedder.language)
-        fused = fuse({it.id: it.score for it in pool.values()}, cosines, weight=self.weight)
-        ranked = await self._looked_at(fused, is_hybrid=bool(cosines))
-        return [*ranked, *_following(self.words[POOL:], ranked)]
+    async def _hydrated(self, ids: list[int]) -> Collection[int]:
+        await self._hydrate(ids)
+        return self.passages.keys()
 
-    async def _cosines(self, embedder: Embedder | None, pool: list[int]) -> dict[int, float]:
-        if embedder is None or self.vector is None:
+    async def _cosines(self, embedder: Embedder, pool: list[int], share: Share) -> dict[int, float]:
+        if self.vector is None:
             return {}
-        model = embedder.name
-        found = await vectors.cosines(self.tx, pool, self.vector, model)
+        found = await vectors.cosines(self.tx, pool, self.vector, embedder.name)
         # What must be there word for word is for the keyword arm to find.
         if not self.query.phrases and not self.query.titles:
-            near = await vectors.nearest(self.tx, self.vector, model, NEAREST, self.within)
-            found |= dict(near)
+            asked = (self.vector, embedder.name, NEAREST, self.within)
+            found |= dict(await vectors.nearest(self.tx, *asked, share))
         return found
 
     async def _looked_at(self, fused: list[Fused], *, is_hybrid: bool) -> list[Ranked]:

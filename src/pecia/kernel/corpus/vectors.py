@@ -37,33 +37,45 @@ MOST = 1000
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What of a tenant's chunks a caller may see, as the counts of classes tell."""
+    """What of a tenant's chunks a caller may see, as the counts of classes tell.
+
+    `own` is the number of the caller's last write, `has_vectors` whether any can be held here.
+    """
 
     classes: list[int]
     chunks: int
     of_chunks: int
+    own: int = 0
+    has_vectors: bool = True
+
+
+NO_VECTORS = (
+    "the database has no extension `vector` 0.7 or later; once it has, its owner says"
+    " `CALL kernel.make_vectors()`"
+)
 
 
 async def condition(tx: Transaction) -> str | None:
     """Why there is no search by meaning here; None when there can be."""
-    if await tx.value(SQL["has_vectors"]):
-        return None
-    return (
-        "the database has no extension `vector` 0.7 or later; once it has, its owner says"
-        " `CALL kernel.make_vectors()`"
-    )
+    return None if await tx.value(SQL["has_vectors"]) else NO_VECTORS
 
 
 async def nearest(
-    tx: Transaction, query: QueryVector, model: str, k: int, filters: Filter = NO_FILTER
+    tx: Transaction,
+    query: QueryVector,
+    model: str,
+    k: int,
+    filters: Filter = NO_FILTER,
+    share: Share | None = None,
 ) -> list[tuple[ChunkId, float]]:
     """The `k` nearest chunks the caller may see, with their cosines, nearest first.
 
-    Chunks that have no vector of this model yet are not among them.
+    Chunks that have no vector of this model yet are not among them. `share` is that of the
+    filters, for one who knows it.
     """
     if not 1 <= k <= MOST:
         raise OutOfRange(f"between 1 and {MOST} are found", field="k", min=1, max=MOST, got=k)
-    share = await share_of(tx, filters)
+    share = share or await share_of(tx, filters)
     if share.chunks == 0:
         return []
     reach = chosen_reach(share, k)

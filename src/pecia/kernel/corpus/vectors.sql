@@ -6,7 +6,7 @@ SELECT kernel.has_vectors();
 -- name: visible_classes
 -- What the caller may see, in classes. Policies have removed the others.
 SELECT COALESCE(array_agg(id), '{}') AS classes, COALESCE(sum(chunks), 0)::bigint AS chunks,
-       kernel.corpus_size() AS of_chunks
+       kernel.corpus_size() AS of_chunks, kernel.own_clock() AS own, kernel.has_vectors() AS has_vectors
   FROM kernel.acl
  WHERE tenant_id = kernel.tenant() AND chunks > 0 AND (%(sources)s::text[] IS NULL OR source_id = ANY (%(sources)s));
 

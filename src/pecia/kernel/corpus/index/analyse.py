@@ -1,0 +1,194 @@
+"""How texts become terms: the fields of an index, their analysers, and the terms of a query.
+
+A change here that makes other terms of the same text must raise VERSION: every index is then built
+anew. Nothing here reads or writes an index.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+import tantivy
+
+from pecia.kernel.corpus.index.entry import Entry
+from pecia.kernel.corpus.index.query import Query
+from pecia.kernel.corpus.index.words import (
+    STEMMERS,
+    STOP_WORDS,
+    cjk_grams,
+    cjk_wanted,
+    joined_parts,
+    language_of,
+    split_name,
+    without_cjk,
+)
+
+VERSION = 1
+
+# One set of weights for every corpus. `stems` and `folded` hold title, headings and body together:
+# a word of the title counts in every chunk, and again, more, in the title's own field.
+WEIGHTS = {
+    "stems": 1.0,
+    "folded": 0.4,
+    "title": 0.4,
+    "headings": 0.2,
+    "path": 0.3,
+    "parts": 0.2,
+    "cjk": 1.0,
+}
+
+DEFAULT_LANGUAGE = "en"
+CURSOR = "cursor"
+
+# Longer than any word, and long enough for a hash.
+_LONGEST_TERM = 100
+_YEAR = re.compile(r"(?:1[5-9]|2[01])\d\d")
+
+
+def schema() -> tantivy.Schema:
+    """The fields: texts by which chunks are found, facts by which they are narrowed."""
+    made = tantivy.SchemaBuilder()
+    for code in STEMMERS:
+        made.add_text_field(f"stems_{code}", tokenizer_name=code, index_option="freq")
+    made.add_text_field("folded", tokenizer_name="folded", index_option="position")
+    for name in ("title", "headings", "path", "parts"):
+        made.add_text_field(name, tokenizer_name="folded", index_option="freq")
+    made.add_text_field("cjk", tokenizer_name="spaced", index_option="freq")
+    for name in ("role", "language", "source", "key", "type"):
+        made.add_text_field(name, tokenizer_name="raw", index_option="basic")
+    for name in ("id", "group", "acl"):
+        made.add_integer_field(name, indexed=True, fast=True)
+    for name in ("modified", "mark", "cursor", "version"):
+        made.add_integer_field(name, fast=True)
+    return made.build()
+
+
+def register(index: tantivy.Index) -> None:
+    """Give an open index the analysers its fields name."""
+    for code in STEMMERS:
+        index.register_tokenizer(code, stemming(code))
+    index.register_tokenizer("folded", folding())
+    index.register_tokenizer("spaced", _spaced())
+
+
+def document(entry: Entry) -> tantivy.Document:
+    """An entry as the index takes it. The text itself is not kept: the store has it."""
+    made = tantivy.Document()
+    language = _language(entry)
+    text = "\n".join(it for it in (entry.title, entry.headings, entry.body) if it)
+    made.add_text(f"stems_{language}", text)
+    made.add_text("language", language)
+    # One by one, so that no phrase is found across the end of a title.
+    _add_texts(made, (("folded", it) for it in (entry.title, entry.headings, entry.body)))
+    _add_texts(made, _side_texts(entry, text))
+    made.add_text("source", entry.source)
+    made.add_text("key", entry.key)
+    _add_texts(made, (("type", it) for it in _types(entry.content_type)))
+    for name, value in (("id", entry.id), ("group", entry.group), ("acl", entry.acl)):
+        made.add_integer(name, value)
+    made.add_integer("mark", entry.mark)
+    if entry.modified_ms is not None:
+        made.add_integer("modified", entry.modified_ms)
+    return made
+
+
+def cursor_document(cursor: int) -> tantivy.Document:
+    """How far the index has come, as a document: a commit has no other place for it."""
+    made = tantivy.Document()
+    made.add_text("role", CURSOR)
+    made.add_integer("cursor", cursor)
+    made.add_integer("version", VERSION)
+    return made
+
+
+def terms(query: Query, languages: Iterable[str]) -> Iterator[tuple[str, str, str]]:
+    """What to look for: the field of WEIGHTS, the field of the index, the term. Each once."""
+    text = " ".join((*query.words, *query.phrases, *query.titles))
+    words = folding().analyze(text)
+    for code in languages:
+        for term in _stems(text, code):
+            yield "stems", f"stems_{code}", term
+    years = [it for it in query.parts if _YEAR.fullmatch(it)]
+    names = [*words, *query.parts]
+    for name, wanted in (
+        ("folded", [*words, *years]),
+        ("title", names),
+        ("headings", [*words, *years]),
+        ("path", names),
+        ("parts", names),
+        ("cjk", cjk_wanted(text)),
+    ):
+        for term in dict.fromkeys(wanted):
+            yield name, name, term
+
+
+def phrase(text: str) -> list[tuple[int, str]]:
+    """The words of a phrase and where each stands, without the signs that have no spaces."""
+    found = folding().pre_tokenize(text).tokens
+    return [(it.position, it.text) for it in found if without_cjk(it.text)]
+
+
+@lru_cache(len(STEMMERS))
+def stemming(language: str) -> tantivy.TextAnalyzer:
+    """Words in lower case, without their endings, without accents."""
+    return (
+        _simple()
+        .filter(tantivy.Filter.stemmer(STEMMERS[language]))
+        .filter(tantivy.Filter.ascii_fold())
+        .build()
+    )
+
+
+@lru_cache(1)
+def folding() -> tantivy.TextAnalyzer:
+    """Words in lower case, without accents."""
+    return _simple().filter(tantivy.Filter.ascii_fold()).build()
+
+
+def _simple() -> tantivy.TextAnalyzerBuilder:
+    return (
+        tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
+        .filter(tantivy.Filter.remove_long(_LONGEST_TERM))
+        .filter(tantivy.Filter.lowercase())
+    )
+
+
+def _spaced() -> tantivy.TextAnalyzer:
+    return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
+
+
+def _language(entry: Entry) -> str:
+    known = entry.language.partition("-")[0].lower()
+    if known in STEMMERS:
+        return known
+    return language_of(f"{entry.title} {entry.body}") or DEFAULT_LANGUAGE
+
+
+def _side_texts(entry: Entry, text: str) -> Iterator[tuple[str, str]]:
+    yield "title", " ".join((entry.title, *joined_parts(entry.title)))
+    yield "headings", entry.headings
+    yield "path", split_name(entry.key)
+    yield "parts", " ".join(joined_parts(text))
+    yield "cjk", cjk_grams(text)
+
+
+def _types(content_type: str) -> Iterator[str]:
+    """A type as it stands, without its parameters, and its family, so that each can be asked."""
+    whole = content_type.lower()
+    plain = whole.partition(";")[0].strip()
+    family = plain.partition("/")[0] + "/*" if "/" in plain else ""
+    yield from dict.fromkeys((whole, plain, family))
+
+
+def _stems(text: str, language: str) -> list[str]:
+    """Words of the query that only hold sentences together in that language say nothing there."""
+    stops = STOP_WORDS[language]
+    words = text.split()
+    kept = [it for it in words if it not in stops] or words
+    return list(dict.fromkeys(stemming(language).analyze(" ".join(kept))))
+
+
+def _add_texts(made: tantivy.Document, texts: Iterable[tuple[str, str]]) -> None:
+    for name, text in texts:
+        if text.strip():
+            made.add_text(name, text)

@@ -1,0 +1,62 @@
+"""A query in the language of the engine. Nothing here searches."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import tantivy
+
+from pecia.kernel.corpus.index import analyse
+from pecia.kernel.corpus.index.query import Query
+from pecia.kernel.corpus.index.words import cjk_wanted
+
+_MUST, _SHOULD = tantivy.Occur.Must, tantivy.Occur.Should
+
+
+def union(
+    schema: tantivy.Schema, query: Query, languages: Iterable[str], only: str | None = None
+) -> tantivy.Query | None:
+    """Every term of the query in every field, weighted, or in one field; None without a term.
+
+    It is flat: the engine skips what cannot reach the top only where all parts are plain terms.
+    """
+    parts = [
+        (_SHOULD, _weighted(schema, name, field, term))
+        for name, field, term in analyse.terms(query, languages)
+        if only in (None, name)
+    ]
+    return tantivy.Query.boolean_query(parts) if parts else None
+
+
+def musts(schema: tantivy.Schema, query: Query) -> Iterator[tantivy.Query]:
+    """What has to be there whatever else is: phrases, and words of the title."""
+    for text in query.phrases:
+        yield from _phrase(schema, text)
+    for word in query.titles:
+        for term in analyse.folding().analyze(word):
+            yield tantivy.Query.term_query(schema, "title", term, "freq")
+
+
+def narrowed(wanted: tantivy.Query, clauses: Sequence[tantivy.Query]) -> tantivy.Query:
+    """What also fulfils every clause, scored as before."""
+    if not clauses:
+        return wanted
+    silent = [(_MUST, tantivy.Query.const_score_query(it, 0.0)) for it in clauses]
+    return tantivy.Query.boolean_query([(_MUST, wanted), *silent])
+
+
+def _weighted(schema: tantivy.Schema, name: str, field: str, term: str) -> tantivy.Query:
+    found = tantivy.Query.term_query(schema, field, term, "freq")
+    return tantivy.Query.boost_query(found, analyse.WEIGHTS[name])
+
+
+def _phrase(schema: tantivy.Schema, text: str) -> Iterator[tantivy.Query]:
+    words = analyse.phrase(text)
+    pairs = cjk_wanted(text)
+    if len(words) > 1:
+        yield tantivy.Query.phrase_query(schema, "folded", list(words))
+    elif words:
+        yield tantivy.Query.term_query(schema, "folded", words[0][1], "freq")
+    elif not pairs:
+        # A word too long for the index is in no text of it.
+        yield tantivy.Query.empty_query()
+    for pair in pairs:
+        yield tantivy.Query.term_query(schema, "cjk", pair, "freq")

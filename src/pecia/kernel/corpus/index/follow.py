@@ -1,0 +1,183 @@
+"""The follower: keeps every tenant's index of this home up with the store, in a worker process.
+
+It is woken by a notification and looks by itself now and then, so a lost one costs a moment. Any
+number of followers may run on one home: a tenant's lock decides who writes.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+from uuid import UUID
+
+import anyio
+import psycopg
+from anyio.abc import TaskGroup
+from anyio.to_thread import run_sync
+
+from pecia.kernel.corpus import changes
+from pecia.kernel.corpus.index.keep import Keeper
+from pecia.kernel.corpus.index.place import Place, node_of, places
+from pecia.kernel.errors import NotFound, PeciaError
+from pecia.kernel.logs import Log
+from pecia.kernel.store.store import Store
+
+_log = Log(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How often to look unasked, how long an idle writer is kept, how many tenants at a time."""
+
+    poll_s: float = 1.0
+    idle_s: float = 5.0
+    house_s: float = 30.0
+    retry_s: float = 1.0
+    tenants: int = 2
+
+
+class Follower:
+    """Follows until cancelled. Nothing is lost if it is killed."""
+
+    def __init__(self, store: Store, root: Path, pace: Pace | None = None) -> None:
+        self._store = store
+        self._root = root
+        self._pace = pace or Pace()
+        self._node = node_of(root)
+        self._woken = anyio.Event()
+        self._busy: set[UUID] = set()
+        self._reached: dict[UUID, int] = {}
+        self._keepers: dict[UUID, Keeper] = {}
+        self._used_at: dict[UUID, float] = {}
+        self._catching = anyio.Semaphore(self._pace.tenants)
+        # One at a time, and apart: a long building keeps no other tenant from being caught up.
+        self._building = anyio.Semaphore(1)
+
+    async def run(self) -> None:
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._listen)
+                tasks.start_soon(self._keep_house)
+                while True:
+                    self._woken = anyio.Event()
+                    await _tried("index.look", self._start_due, tasks)
+                    await self._close_idle(self._pace.idle_s)
+                    with anyio.move_on_after(self._pace.poll_s):
+                        await self._woken.wait()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._close_idle(0)
+
+    async def catch_up(self, tenant_id: UUID) -> bool:
+        """Bring one tenant's index up to date, unless another process is at it or wants to be."""
+        if Place.of(self._root, tenant_id).is_wanted():
+            await self._give_up(tenant_id)
+            return False
+        keeper = self._keepers.get(tenant_id)
+        keeper = keeper or await Keeper.take(self._store, self._node, self._root, tenant_id)
+        if keeper is None:
+            return False
+        self._keepers[tenant_id] = keeper
+        self._used_at[tenant_id] = anyio.current_time()
+        try:
+            self._reached[tenant_id] = await self._caught_up(keeper)
+        except NotFound:
+            await self._forget(tenant_id)
+        finally:
+            self._used_at[tenant_id] = anyio.current_time()
+        return True
+
+    async def _caught_up(self, keeper: Keeper) -> int:
+        while True:
+            async with self._catching:
+                reached = await keeper.catch_up()
+            if reached is not None:
+                return reached
+            async with self._building:
+                _log.info("index.rebuild", tenant=str(keeper.tenant_id))
+                await keeper.rebuild()
+
+    async def _start_due(self, tasks: TaskGroup) -> bool:
+        async with self._store.system() as tx:
+            clocks = await changes.clocks(tx)
+        doubted = await run_sync(self._doubted)
+        for tenant_id, n in clocks.items():
+            due = self._reached.get(tenant_id) != n or tenant_id in doubted
+            if due and tenant_id not in self._busy:
+                self._busy.add(tenant_id)
+                tasks.start_soon(self._attend, tenant_id)
+        return True
+
+    def _doubted(self) -> set[UUID]:
+        return {tenant_id for tenant_id, place in places(self._root) if place.is_doubted()}
+
+    async def _attend(self, tenant_id: UUID) -> None:
+        try:
+            if await _tried("index.catch_up", self.catch_up, tenant_id):
+                # What came while we worked need not wait for the next look.
+                self._woken.set()
+            else:
+                await anyio.sleep(self._pace.retry_s)
+        finally:
+            self._busy.discard(tenant_id)
+
+    async def _close_idle(self, idle_s: float) -> None:
+        """Give up writers that have nothing to write: each holds memory, threads and its lock."""
+        now = anyio.current_time()
+        for tenant_id, keeper in [*self._keepers.items()]:
+            idle = now - self._used_at[tenant_id] >= idle_s or keeper.place.is_wanted()
+            if idle and tenant_id not in self._busy:
+                await self._give_up(tenant_id)
+
+    async def _give_up(self, tenant_id: UUID) -> None:
+        keeper = self._keepers.pop(tenant_id, None)
+        if keeper is not None:
+            await keeper.close()
+
+    async def _forget(self, tenant_id: UUID) -> None:
+        """The tenant went, and takes its index along."""
+        keeper = self._keepers.pop(tenant_id)
+        self._reached.pop(tenant_id, None)
+        await keeper.close()
+        await run_sync(keeper.place.remove)
+
+    async def _keep_house(self) -> NoReturn:
+        while True:
+            await _tried("index.house", self._tidy)
+            await anyio.sleep(self._pace.house_s)
+
+    async def _tidy(self) -> bool:
+        """Say that we are still here, trim the log, and look after tenants that went."""
+        async with self._store.system() as tx:
+            known = await changes.clocks(tx)
+            for tenant_id, n in [*self._reached.items()]:
+                await changes.applied(tx, tenant_id, self._node, n)
+            await changes.trim(tx)
+        for tenant_id, _ in await run_sync(lambda: [*places(self._root)]):
+            if tenant_id not in known and tenant_id not in self._busy:
+                self._busy.add(tenant_id)
+                await self._attend(tenant_id)
+        return True
+
+    async def _listen(self) -> NoReturn:
+        while True:
+            try:
+                login = self._store.logins.system
+                connection = await psycopg.AsyncConnection.connect(login, autocommit=True)
+                async with connection:
+                    await connection.execute(changes.SQL["listen"])
+                    self._woken.set()
+                    async for _ in connection.notifies():
+                        self._woken.set()
+            except psycopg.Error as error:
+                _log.failure("index.listen", error)
+            await anyio.sleep(self._pace.retry_s)
+
+
+async def _tried(action: str, work: Callable[..., Awaitable[bool]], *args: object) -> bool:
+    """Whether it was done. A database that is away or a full disk is waited for, not died of."""
+    try:
+        return await work(*args)
+    except (PeciaError, OSError) as error:
+        _log.failure(action, error)
+        return False

@@ -1,0 +1,142 @@
+"""Where the indexes of a home lie on disk, and who may write them. It never looks into one.
+
+`index/node` names this home among all that follow the same database. `index/TENANT/` holds `lock`,
+which one process at a time has; `current`, the name of the generation that is searched; and the
+generations. A name says the version of the analysers and the log that a generation follows, so
+that one of another kind is never taken for it.
+"""
+
+import os
+import shutil
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID, uuid4
+
+from pecia.kernel.corpus.index.analyse import VERSION
+from pecia.kernel.store.cluster.locks import Lock, opened
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The folder of one tenant's index."""
+
+    folder: Path
+
+    @classmethod
+    def of(cls, root: Path, tenant_id: UUID) -> "Place":
+        return cls(root / str(tenant_id))
+
+    def lock(self) -> Lock | None:
+        """The right to write here, until it is closed; None while another process has it."""
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = Lock(self.folder / "lock")
+        if lock.take():
+            return lock
+        lock.close()
+        return None
+
+    def wait_lock(self) -> Lock:
+        """The same right, when it is given up."""
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = Lock(self.folder / "lock")
+        lock.wait(lambda: None)
+        return lock
+
+    @contextmanager
+    def wanted(self) -> Generator[None]:
+        """Ask whoever has the right to give it up for the time of the block."""
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with opened(self.folder / "wanted") as wish:
+            wish.take(shared=True)
+            yield
+
+    def is_wanted(self) -> bool:
+        """Whether a person waits for the right to write."""
+        path = self.folder / "wanted"
+        if not path.exists():
+            return False
+        with opened(path) as wish:
+            return not wish.take()
+
+    def current(self) -> Path | None:
+        """The generation that is searched."""
+        try:
+            name = (self.folder / "current").read_text("utf-8")
+        except FileNotFoundError:
+            return None
+        return self.folder / name
+
+    def fresh(self, epoch: UUID) -> Path:
+        """A generation that nobody has yet."""
+        return self.folder / f"{_kind(epoch)}{uuid4().hex[:12]}"
+
+    def follows(self, generation: Path, epoch: UUID) -> bool:
+        """Whether a generation is of our version and of that log."""
+        return generation.name.startswith(_kind(epoch))
+
+    def show(self, generation: Path) -> None:
+        """From now on this generation is searched. It happens wholly or not at all."""
+        fresh = self.folder / "current.new"
+        with fresh.open("w", encoding="utf-8") as file:
+            file.write(generation.name)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(self.folder / "current")
+        self.trust()
+
+    def doubt(self) -> None:
+        """Whoever could not read the index says so; whoever keeps it looks."""
+        (self.folder / "doubted").touch()
+
+    def is_doubted(self) -> bool:
+        return (self.folder / "doubted").exists()
+
+    def trust(self) -> None:
+        (self.folder / "doubted").unlink(missing_ok=True)
+
+    def tidy(self) -> None:
+        """Remove every generation but the current one. Who still reads one keeps its files."""
+        current = self.current()
+        for found in self.folder.iterdir():
+            if found.is_dir() and found != current:
+                shutil.rmtree(found, ignore_errors=True)
+
+    def size_bytes(self) -> int:
+        """What lies here; a file that goes while we look counts as gone."""
+        total = 0
+        for found in self.folder.rglob("*"):
+            with suppress(FileNotFoundError):
+                total += found.stat().st_size
+        return total
+
+    def remove(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def places(root: Path) -> Iterator[tuple[UUID, Place]]:
+    """The tenants that have a folder."""
+    if not root.exists():
+        return
+    for found in sorted(root.iterdir()):
+        with suppress(ValueError):
+            yield UUID(found.name), Place(found)
+
+
+def node_of(root: Path) -> str:
+    """The name of this home among those that follow the same database, made at first sight."""
+    root.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = root / "node"
+    if not path.exists():
+        fresh = root / f"node.{uuid4().hex}"
+        fresh.write_text(uuid4().hex, "utf-8")
+        # Two that begin at once agree on one name: the first link stands.
+        with suppress(FileExistsError):
+            path.hardlink_to(fresh)
+        fresh.unlink()
+    return path.read_text("utf-8")
+
+
+def _kind(epoch: UUID) -> str:
+    return f"v{VERSION}-{epoch.hex[:16]}-"

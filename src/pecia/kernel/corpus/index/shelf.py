@@ -1,0 +1,110 @@
+"""The indexes of a home as an API process reads them: few held open, each as of its last commit.
+
+It never writes, and never waits for a writer but in `wait_for`.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias, TypeVar
+from uuid import UUID
+
+import anyio
+from anyio.to_thread import run_sync
+
+from pecia.kernel.corpus.index.keyword import KeywordIndex, Unusable
+from pecia.kernel.corpus.index.place import Place
+from pecia.kernel.store.cluster.locks import growing_waits
+
+T = TypeVar("T")
+
+MOST = 64
+WAIT_S = 2.0
+_LONGEST_WAIT_S = 0.025
+_ATTEMPTS = 3
+
+Stamp: TypeAlias = tuple[int, int, int]
+"""Which file it is, and when and how long it was written: another after every commit."""
+
+
+@dataclass(slots=True)
+class _Reader:
+    generation: Path
+    stamp: Stamp
+    index: KeywordIndex
+
+
+class Shelf:
+    """Readers by tenant, the longest unused given up first. Safe to use from several threads."""
+
+    def __init__(self, root: Path, most: int = MOST) -> None:
+        self._root = root
+        self._most = most
+        self._readers: OrderedDict[UUID, _Reader] = OrderedDict()
+        self._lock = threading.Lock()
+        self._nothing = KeywordIndex.in_memory()
+
+    async def ask(self, tenant_id: UUID, question: Callable[[KeywordIndex], T]) -> T:
+        """Put a question to a tenant's index, in a thread. One not built yet is an empty one."""
+        return await run_sync(self._ask, tenant_id, question)
+
+    async def wait_for(self, tenant_id: UUID, n: int, timeout_s: float = WAIT_S) -> bool:
+        """Wait until a tenant's index holds the commit `n`; False when it took too long."""
+        with anyio.move_on_after(timeout_s):
+            for wait_s in growing_waits(_LONGEST_WAIT_S):
+                if await run_sync(self.reached, tenant_id) >= n:
+                    return True
+                await anyio.sleep(wait_s)
+        return False
+
+    def reached(self, tenant_id: UUID) -> int:
+        """The last commit that a tenant's index holds; 0 when there is none."""
+        return self.reader(tenant_id).cursor() or 0
+
+    def reader(self, tenant_id: UUID) -> KeywordIndex:
+        """A tenant's index as of its last commit. It blocks: ask from a thread."""
+        for attempt in range(_ATTEMPTS):
+            try:
+                return self._current(tenant_id)
+            except (Unusable, FileNotFoundError):
+                # Another generation may have taken its place while we looked.
+                if attempt == _ATTEMPTS - 1:
+                    raise
+        raise AssertionError
+
+    def _ask(self, tenant_id: UUID, question: Callable[[KeywordIndex], T]) -> T:
+        try:
+            return question(self.reader(tenant_id))
+        except Unusable:
+            Place.of(self._root, tenant_id).doubt()
+            raise
+
+    def _current(self, tenant_id: UUID) -> KeywordIndex:
+        generation = Place.of(self._root, tenant_id).current()
+        if generation is None:
+            self._drop(tenant_id)
+            return self._nothing
+        stamp = _stamp(generation)
+        with self._lock:
+            reader = self._readers.get(tenant_id)
+            if reader is None or reader.generation != generation:
+                reader = _Reader(generation, stamp, KeywordIndex.read(generation))
+                self._readers[tenant_id] = reader
+            elif reader.stamp != stamp:
+                reader.index.reload()
+                reader.stamp = stamp
+            self._readers.move_to_end(tenant_id)
+            while len(self._readers) > self._most:
+                self._readers.popitem(last=False)
+        return reader.index
+
+    def _drop(self, tenant_id: UUID) -> None:
+        with self._lock:
+            self._readers.pop(tenant_id, None)
+
+
+def _stamp(generation: Path) -> Stamp:
+    found = (generation / "meta.json").stat()
+    return found.st_ino, found.st_mtime_ns, found.st_size

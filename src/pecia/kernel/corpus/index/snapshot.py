@@ -1,0 +1,154 @@
+"""One commit of an index, as it is searched. It never changes, so threads may share it."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import tantivy
+
+from pecia.kernel.corpus.index.analyse import CURSOR, VERSION, WEIGHTS
+from pecia.kernel.corpus.index.asking import musts, narrowed, union
+from pecia.kernel.corpus.index.entry import Held, Hit
+from pecia.kernel.corpus.index.narrow import clauses
+from pecia.kernel.corpus.index.query import NO_FILTER, Filter, Query
+from pecia.kernel.corpus.index.words import STEMMERS
+
+# Enough for most ties at the end of a list to be seen at once.
+_MARGIN = 8
+# A caller who sees this share is searched for without a filter, passing over so many hits at most.
+_BROAD = 0.05
+_PASSED_OVER = 4000
+_SAMPLED = 24
+
+
+class Snapshot:
+    """What `KeywordIndex` says of its reading, said of one commit."""
+
+    def __init__(self, index: tantivy.Index) -> None:
+        self._schema = index.schema
+        self._searcher = index.searcher()
+        self._languages = [it for it in STEMMERS if self._searcher.doc_freq("language", it)]
+
+    def cursor(self) -> int | None:
+        role = tantivy.Query.term_query(self._schema, "role", CURSOR, "basic")
+        found = [it for _, it in self._searcher.search(role, 1, count=False).hits]
+        versions, cursors = self._values(found, "version", "cursor")
+        return cursors[0] if versions == [VERSION] else None
+
+    def search(self, query: Query, asked: Filter, limit: int) -> list[Hit]:
+        if query.asks:
+            return self._found(query, asked, limit)
+        if query.within == NO_FILTER:
+            return []
+        return self._in_order(self._within(query, asked, tantivy.Query.all_query()), limit)
+
+    def count(self, asked: Filter) -> int:
+        everything = self._within(Query(), asked, tantivy.Query.exists_query("id"))
+        # The engine's stubs do not say that a result has a count.
+        found: Any = self._searcher.search(everything, 1, count=True)
+        return int(found.count)
+
+    def explain(self, query: Query, ids: Sequence[int]) -> dict[int, dict[str, float]]:
+        found: dict[int, dict[str, float]] = {it: {} for it in ids}
+        if not ids:
+            return found
+        only = tantivy.Query.term_set_query(self._schema, "id", list(ids))
+        for name in WEIGHTS:
+            if (wanted := union(self._schema, query, self._languages, only=name)) is not None:
+                for hit in self._ranked(narrowed(wanted, [only]), len(ids))[0]:
+                    found[hit.id][name] = hit.score
+        return found
+
+    def contents(self) -> Iterator[Held]:
+        return (Held(*it) for it in zip(*self._columns("id", "group", "acl", "mark"), strict=True))
+
+    def groups(self) -> set[int]:
+        return set(self._columns("group")[0])
+
+    def _within(self, query: Query, asked: Filter, wanted: tantivy.Query) -> tantivy.Query:
+        places = dict.fromkeys((query.within, asked))
+        conditions = [it for place in places for it in clauses(self._schema, place)]
+        return narrowed(wanted, [*musts(self._schema, query), *conditions])
+
+    def _found(self, query: Query, asked: Filter, limit: int) -> list[Hit]:
+        wanted = union(self._schema, query, self._languages)
+        if wanted is None:
+            return []
+        found = (
+            self._passing_over(wanted, asked.classes, limit) if _by_class(query, asked) else None
+        )
+        if found is None:
+            found = self._best(self._within(query, asked, wanted), limit)
+        return found or []
+
+    def _passing_over(
+        self, wanted: tantivy.Query, classes: frozenset[int] | None, limit: int
+    ) -> list[Hit] | None:
+        """Without a filter the engine skips the most, so who sees much is searched for so."""
+        share = self._share(classes) if classes else 0.0
+        return self._best(wanted, limit, classes, share) if share >= _BROAD else None
+
+    def _best(
+        self,
+        wanted: tantivy.Query,
+        limit: int,
+        classes: frozenset[int] | None = None,
+        share: float = 1.0,
+    ) -> list[Hit] | None:
+        """The first `limit` by score, then id. The engine breaks ties otherwise: see all of one.
+
+        With classes, whatever else is found is passed over; None when that is too much of it.
+        """
+        asked = round((limit + _MARGIN) / share)
+        while classes is None or asked <= _PASSED_OVER:
+            found, acls = self._ranked(wanted, asked)
+            kept = [
+                it for it, acl in zip(found, acls, strict=True) if classes is None or acl in classes
+            ]
+            whole = len(found) < asked
+            if whole or (len(kept) >= limit and found[-1].score < kept[limit - 1].score):
+                return sorted(kept, key=lambda it: (-it.score, it.id))[:limit]
+            asked *= 4
+        return None
+
+    def _share(self, classes: frozenset[int]) -> float:
+        """About how much of the index these classes hold, by a few of them."""
+        few = list(islice(classes, _SAMPLED))
+        held = sum(self._searcher.doc_freq("acl", it) for it in few)
+        return held * len(classes) / len(few) / max(1, self._searcher.num_docs)
+
+    def _ranked(self, wanted: tantivy.Query, limit: int) -> tuple[list[Hit], list[int]]:
+        """Hits in the order of the engine, and their classes."""
+        # Counting would keep the engine from skipping what cannot reach the top.
+        found = self._searcher.search(wanted, limit, count=False).hits
+        addresses = [it for _, it in found]
+        ids, groups, acls = self._values(addresses, "id", "group", "acl")
+        scores = (_rounded(score) for score, _ in found)
+        return [Hit(*it) for it in zip(ids, groups, scores, strict=True)], acls
+
+    def _in_order(self, wanted: tantivy.Query, limit: int) -> list[Hit]:
+        found = self._searcher.search(
+            wanted, limit, count=False, order_by_field="id", order=tantivy.Order.Asc
+        )
+        ids, groups = self._values([it for _, it in found.hits], "id", "group")
+        return [Hit(*it, 0.0) for it in zip(ids, groups, strict=True)]
+
+    def _columns(self, *names: str) -> list[list[int]]:
+        everything = tantivy.Query.exists_query("id")
+        found = self._searcher.search(everything, max(1, self._searcher.num_docs), count=False)
+        return self._values([it for _, it in found.hits], *names)
+
+    def _values(self, addresses: list[tantivy.DocAddress], *names: str) -> list[list[int]]:
+        """Columns of the same chunks. Every chunk has them, so none is None."""
+        columns = [self._searcher.fast_field_values(it, addresses) for it in names]
+        return [[int(value or 0) for value in column] for column in columns]
+
+
+def _by_class(query: Query, asked: Filter) -> bool:
+    """Whether classes are all that narrows."""
+    return not query.narrows and asked == Filter(asked.classes)
+
+
+def _rounded(score: float) -> float:
+    """Without the last digits, which depend on the order in which the engine adds up."""
+    return float(f"{score:.5g}")

@@ -1,0 +1,133 @@
+"""A follower that is about to be killed: it keeps an index until a named point is reached.
+
+Run as `python -m tests.faults.index_victim POINT HIT`, with the system login and the folder of the
+index on stdin. At the HIT-th time it passes POINT it dies by signal 9, in mid-step. As `full` it
+follows on a disk that takes no more, says so, gets room, and ends.
+"""
+
+import random
+import resource
+import sys
+import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import anyio
+import orjson
+
+from pecia.kernel.corpus.index.follow import Follower, Pace
+from pecia.kernel.corpus.index.keep import Keeper
+from pecia.kernel.corpus.index.keyword import KeywordIndex
+from pecia.kernel.corpus.index.place import Place, node_of
+from pecia.kernel.errors import PeciaError
+from pecia.kernel.store.cluster import Logins
+from pecia.kernel.store.store import PoolSize, Store
+from tests.faults.victim import Trap, say
+
+DURING = "during_commit"
+LONGEST_COMMIT_S = 0.03
+FOLLOWING = (
+    "read_not_staged",
+    "staged_not_committed",
+    "committed_not_recorded",
+    "recorded",
+    DURING,
+)
+BUILDING = (
+    "pinned_not_built",
+    "partly_built",
+    "built_not_shown",
+    "shown_not_tidied",
+    "tidied",
+)
+QUICK = Pace(poll_s=0.05, idle_s=0.1, house_s=0.2, retry_s=0.05)
+LITTLE_BYTES = 2_000
+
+
+def lay_within_commit(trap: Trap) -> None:
+    """Spring at any moment of a commit, or shortly after: the engine has no points of ours."""
+    commit = KeywordIndex.commit
+
+    def trapped(self: KeywordIndex, cursor: int | None = None) -> None:
+        wait_s = random.uniform(0, LONGEST_COMMIT_S)
+        threading.Timer(wait_s, trap.passed, [DURING]).start()
+        commit(self, cursor)
+
+    KeywordIndex.commit = trapped
+
+
+def lay(trap: Trap) -> None:
+    """Stand traps around the steps of following and of building."""
+    _around(KeywordIndex, "stage", trap, before="read_not_staged", after="staged_not_committed")
+    _around_async(Keeper, "record", trap, before="committed_not_recorded", after="recorded")
+    _around_async(Keeper, "_fill", trap, before="pinned_not_built")
+    _around(KeywordIndex, "commit", trap, before="partly_built")
+    _around(Place, "show", trap, before="built_not_shown", after="shown_not_tidied")
+    _around(Place, "tidy", trap, after="tidied")
+
+
+def _around(kind: type, name: str, trap: Trap, *, before: str = "", after: str = "") -> None:
+    step: Callable[..., Any] = getattr(kind, name)
+
+    def trapped(*args: Any) -> Any:
+        trap.passed(before)
+        done = step(*args)
+        trap.passed(after)
+        return done
+
+    setattr(kind, name, trapped)
+
+
+def _around_async(kind: type, name: str, trap: Trap, *, before: str = "", after: str = "") -> None:
+    step: Callable[..., Awaitable[Any]] = getattr(kind, name)
+
+    async def trapped(*args: Any) -> Any:
+        trap.passed(before)
+        done = await step(*args)
+        trap.passed(after)
+        return done
+
+    setattr(kind, name, trapped)
+
+
+async def follow_until_killed(store: Store, root: Path) -> None:
+    await Follower(store, root, QUICK).run()
+
+
+async def meet_a_full_disk(store: Store, root: Path, tenant_id: UUID) -> None:
+    """Follow without room, then with room. A limit on files is the disk of one process."""
+    keeper = await Keeper.take(store, node_of(root), root, tenant_id)
+    assert keeper is not None
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for room in (LITTLE_BYTES, hard):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
+        try:
+            while await keeper.catch_up() is None:
+                await keeper.rebuild()
+            say("caught_up")
+        except PeciaError as error:
+            say("refused", error.code.name)
+    await keeper.close()
+
+
+async def main() -> None:
+    given = orjson.loads(sys.stdin.buffer.read())
+    store = Store(Logins(given["system"], given["system"], given["system"]), app=PoolSize(least=0))
+    await store.open()
+    root = Path(given["root"])
+    point, hit = sys.argv[1:]
+    try:
+        if point == "full":
+            await meet_a_full_disk(store, root, UUID(given["tenant_id"]))
+        else:
+            trap = Trap(point, int(hit))
+            (lay_within_commit if point == DURING else lay)(trap)
+            await follow_until_killed(store, root)
+    finally:
+        await store.close()
+
+
+if __name__ == "__main__":
+    anyio.run(main)
