@@ -69,7 +69,7 @@ def _show(terminal: Terminal, lock: ServerLock, space: Json) -> None:
     terminal.line(f"  Claude Desktop  {_json(snippets(lock.url)['stdio'])}")
     terminal.line()
     terminal.line("Try:")
-    terminal.line(f"  {program(for_another=False)} call office.whoami")
+    terminal.line(f"  {program(for_another=False)} call lake.search_content --query WORDS")
     terminal.line(f"  {program(for_another=False)} call lake.list_sources")
     terminal.line(f"  curl {lock.url}/api/v1/lake/list_sources")
     terminal.out.flush()

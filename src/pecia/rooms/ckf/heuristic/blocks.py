@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
+from pecia.kernel.text.frontmatter import body_start
 from pecia.kernel.text.span import Span, split_lines
 
 
@@ -67,13 +68,17 @@ class _Reader:
         self._close()
         return self.found
 
+    def _opens_frontmatter(self, line: _Line) -> bool:
+        """Facts about a document are kept as they stand, and are none of its sentences."""
+        return line.number == 1 and line.words == "---" and body_start(self.text) > 0
+
     def _take(self, line: _Line, indent: int) -> None:
         if self.fence:
             self.open.append(line)
             if line.words.startswith(self.fence):
                 self._close()
             return
-        if line.words.startswith(("```", "~~~")):
+        if line.words.startswith(("```", "~~~")) or self._opens_frontmatter(line):
             self._close()
             self.fence = line.words[:3]
             self.open.append(line)
