@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import anyio
 import typer
 
 from pecia.doors.cli.cascading import Asked, alone, typist
@@ -23,6 +22,8 @@ def serve(
     shared: Path | None = typer.Option(None, help="The folder that others share with you."),
 ) -> None:
     """Speak MCP on stdin and stdout, with exactly the four tools of the cascade."""
+    import anyio
+
     from pecia.doors.mcp.alone import serve_alone
     from pecia.rooms.cascade.room import room_over
     from pecia.rooms.cascade.search import Searcher
@@ -44,6 +45,8 @@ def serve(
 
 async def _watch(cascades: "Cascades", tell: "Tell") -> None:
     """Tell what changes in the layers."""
+    import anyio
+
     from pecia.rooms.cascade.resources import uri_of
 
     known = await _ids(cascades)

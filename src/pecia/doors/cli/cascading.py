@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
 
-import anyio
-
 from pecia.doors.cli.configured import settled
 from pecia.doors.cli.terminal import Misuse, Terminal
 from pecia.kernel.errors import MissingField
@@ -58,6 +56,7 @@ def alone(terminal: Terminal, asked: Asked) -> "Cascades":
 
 def on_view(terminal: Terminal, asked: Asked, work: "Callable[[View], Awaitable[T]]") -> T:
     """Run something on the whole cascade, with a progress bar where a person waits for it."""
+    import anyio
 
     async def run() -> T:
         cascades = alone(terminal, asked)

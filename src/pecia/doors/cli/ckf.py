@@ -1,4 +1,7 @@
-"""`pecia ckf`: compile, check, compare, cut and verify packages in files. Needs no server."""
+"""`pecia ckf`: compile, check, compare, cut, verify and publish packages in files.
+
+Only publishing needs a store; the rest reads and writes files.
+"""
 
 import json
 from collections.abc import Iterable
@@ -22,7 +25,7 @@ SOURCE = typer.Option(None, help="The text that was compiled, to hold quotations
 
 def add_to(app: typer.Typer) -> None:
     verbs = typer.Typer(no_args_is_help=True, help="Knowledge packages in files.")
-    for verb in (compile_file, validate, diff, slice_file, verify):
+    for verb in (compile_file, validate, diff, slice_file, verify, publish):
         verbs.command(verb.__name__.removesuffix("_file"))(verb)
     app.add_typer(verbs, name="ckf")
 
@@ -120,6 +123,28 @@ def verify(
     )
     if not found.holds:
         raise typer.Exit(FAILED)
+
+
+def publish(
+    ctx: typer.Context,
+    file: Path = PACKAGE,
+    slug: str | None = typer.Option(None, help="Else made of the title."),
+    title: str | None = typer.Option(None, help="Else that of the source."),
+    tag: list[str] | None = typer.Option(None, help="May be given several times."),
+    visibility: str = typer.Option("tenant", help="private, tenant or public."),
+) -> None:
+    """Publish a package as a post. Under your own slug again, it is a new version."""
+    from pecia.doors.cli.configured import settled
+    from pecia.doors.cli.reach import found_tool, reached
+    from pecia.doors.cli.render import show
+
+    terminal = terminal_of(ctx)
+    asked: dict[str, Json] = {"package": _read(file), "visibility": visibility}
+    asked["tags"] = [*(tag or ())]
+    asked |= {name: it for name, it in (("slug", slug), ("title", title)) if it is not None}
+    with reached(terminal, settled(terminal)) as tools:
+        answer = tools.call(found_tool(tools.listing(), "ckf.publish"), asked)
+    terminal.give(answer, lambda it: show(it, answer))
 
 
 def _checked(file: str, source: str | None, *, strict: bool) -> "Checked":

@@ -3,7 +3,6 @@
 from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import cast
 
 import typer
 
@@ -36,7 +35,7 @@ def upload(
                 "key": str(PurePosixPath(under) / key),
                 "content": b64encode(path.read_bytes()).decode(),
             }
-            sent.append(cast(Json, tools.call(tool, asked)))
+            sent.append(tools.call(tool, asked))
     found: Json = {"files": sent}
     terminal.give(found, lambda it: show(it, found))
 

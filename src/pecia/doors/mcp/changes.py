@@ -1,7 +1,9 @@
 """Who wants to hear that something changed, in either era. No tenant hears of another's changes."""
 
-from collections import defaultdict
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 from uuid import UUID
 
 from mcp.server.context import HandlerResult
@@ -25,7 +27,7 @@ from mcp_types import (
 from pecia.doors.mcp.errors import rpc_error
 from pecia.doors.mcp.standing import Context, connection_of, standing_of
 from pecia.kernel.errors import QuotaExceeded
-from pecia.kernel.identity.caller import Operator
+from pecia.kernel.identity.caller import Caller, Operator
 
 MOST_URIS = 1_000
 """Subscriptions of one session or stream; more than any client shows."""
@@ -48,10 +50,18 @@ def wanted(params: SubscriptionsListenRequestParams) -> list[str]:
     return uris
 
 
+Stamps: TypeAlias = Callable[[Caller, Sequence[str]], Awaitable[Mapping[str, int]]]
+"""What tells a change of each resource that this caller may read now; others are absent."""
+
+
 @dataclass(slots=True)
 class _Listeners:
-    """Those of one tenant."""
+    """Those of one user, who may all read the same."""
 
+    who: Caller | Operator
+    known: dict[str, int] = field(default_factory=dict[str, int])
+    """The stamps that these listeners were told of, or began with."""
+    streamed: Counter[str] = field(default_factory=Counter[str])
     bus: InMemorySubscriptionBus = field(default_factory=InMemorySubscriptionBus)
     sessions: dict[object, tuple[ServerSession, set[str]]] = field(
         default_factory=dict[object, tuple[ServerSession, set[str]]]
@@ -62,25 +72,57 @@ class _Listeners:
 
     streams: ListenHandler = field(init=False)
 
+    @property
+    def tenant_id(self) -> UUID:
+        return UUID(int=0) if isinstance(self.who, Operator) else self.who.tenant_id
+
+    def wanted(self) -> set[str]:
+        """Every resource that any of them asked for."""
+        asked = (uris for _, uris in self.sessions.values())
+        return {it for it, count in self.streamed.items() if count}.union(*asked)
+
+    async def tell(self, event: ServerEvent) -> None:
+        await self.bus.publish(event)
+        for session, uris in [*self.sessions.values()]:
+            await _tell(session, uris, event)
+
 
 class Changes:
     """Subscriptions of every session and stream of this process."""
 
     def __init__(self) -> None:
-        self._by_tenant: defaultdict[UUID, _Listeners] = defaultdict(_Listeners)
+        self._by_owner: dict[str, _Listeners] = {}
+        self.stamps: Stamps = _no_stamps
 
     async def publish(self, tenant_id: UUID, event: ServerEvent) -> None:
         """Tell whoever of that tenant listens."""
-        listeners = self._by_tenant.get(tenant_id)
-        if listeners is None:
-            return
-        await listeners.bus.publish(event)
-        for session, uris in [*listeners.sessions.values()]:
-            await _tell(session, uris, event)
+        for listeners in self._of_tenant(tenant_id):
+            await listeners.tell(event)
+
+    async def look_everywhere(self) -> None:
+        """Nobody knows what changed: tell all of it."""
+        for tenant_id in {it.tenant_id for it in self._by_owner.values()}:
+            await self.look(tenant_id)
+
+    async def look(self, tenant_id: UUID) -> None:
+        """Something changed in a tenant: tell each who asked for it and may read it now."""
+        for listeners in self._of_tenant(tenant_id):
+            now = await self._stamped(listeners, sorted(listeners.wanted()))
+            changed = [uri for uri, stamp in now.items() if listeners.known.get(uri) != stamp]
+            listeners.known |= now
+            for uri in changed:
+                await listeners.tell(ResourceUpdated(uri=uri))
 
     async def listen(self, ctx: Context, params: SubscriptionsListenRequestParams) -> HandlerResult:
         """A stream of the newer era, for as long as the client keeps it."""
-        return await self._of(ctx).streams(ctx, params)
+        listeners, uris = self._of(ctx), wanted(params)
+        listeners.streamed.update(uris)
+        try:
+            listeners.known |= await self._stamped(listeners, uris)
+            return await listeners.streams(ctx, params)
+        finally:
+            listeners.streamed.subtract(uris)
+            self._tidy(listeners)
 
     async def join(self, ctx: Context) -> None:
         """A session of the older era hears of changed lists without asking."""
@@ -88,14 +130,21 @@ class Changes:
         if connection in listeners.sessions:
             return
         listeners.sessions[connection] = (ctx.session, set())
-        connection.exit_stack.callback(listeners.sessions.pop, connection, None)
+
+        def leave() -> None:
+            listeners.sessions.pop(connection, None)
+            self._tidy(listeners)
+
+        connection.exit_stack.callback(leave)
 
     async def subscribe(self, ctx: Context, params: SubscribeRequestParams) -> EmptyResult:
         await self.join(ctx)
-        uris = self._of(ctx).sessions[connection_of(ctx)][1]
+        listeners, uri = self._of(ctx), str(params.uri)
+        uris = listeners.sessions[connection_of(ctx)][1]
         if len(uris) >= MOST_URIS:
             raise rpc_error(_full(), modern=False)
-        uris.add(str(params.uri))
+        listeners.known |= await self._stamped(listeners, [uri])
+        uris.add(uri)
         return EmptyResult()
 
     async def unsubscribe(self, ctx: Context, params: UnsubscribeRequestParams) -> EmptyResult:
@@ -106,12 +155,33 @@ class Changes:
 
     def close(self) -> None:
         """End every stream in good order."""
-        for listeners in self._by_tenant.values():
+        for listeners in self._by_owner.values():
             listeners.streams.close()
 
     def _of(self, ctx: Context) -> _Listeners:
-        who = standing_of(ctx).who
-        return self._by_tenant[UUID(int=0) if isinstance(who, Operator) else who.tenant_id]
+        here = standing_of(ctx)
+        found = self._by_owner.setdefault(here.owner, _Listeners(here.who))
+        # The token they came with last is the one whose rights count.
+        found.who = here.who
+        return found
+
+    def _of_tenant(self, tenant_id: UUID) -> list[_Listeners]:
+        return [it for it in self._by_owner.values() if it.tenant_id == tenant_id]
+
+    async def _stamped(self, listeners: _Listeners, uris: Sequence[str]) -> Mapping[str, int]:
+        if not uris or isinstance(listeners.who, Operator):
+            return {}
+        return await self.stamps(listeners.who, uris)
+
+    def _tidy(self, listeners: _Listeners) -> None:
+        """Forget those who have all gone."""
+        if not listeners.sessions and not any(listeners.streamed.values()):
+            left = {name: it for name, it in self._by_owner.items() if it is not listeners}
+            self._by_owner = left
+
+
+async def _no_stamps(caller: Caller, uris: Sequence[str]) -> Mapping[str, int]:
+    return {}
 
 
 def _full() -> QuotaExceeded:

@@ -12,6 +12,7 @@ from pecia.doors.http.visit import Doorkeeper
 from pecia.doors.mcp.changes import Changes
 from pecia.doors.mcp.door import Door
 from pecia.doors.mcp.endpoints import endpoints, messages_path, sse_endpoints
+from pecia.doors.mcp.following import Following
 from pecia.doors.mcp.offer import Offers
 from pecia.doors.mcp.server import Parts
 from pecia.doors.mcp.sse import SseDoor
@@ -33,6 +34,8 @@ def mount_mcp(app: App, keeper: Doorkeeper, changes: Changes | None = None) -> A
     changes = changes or Changes()
     desk = app.settings.part(DeskSettings)
     require_known(app.everything, desk.tools)
+    following = Following(app.store, changes)
+    changes.stamps = following.stamps
     extra = _extra(changes) if desk.conformance else ()
     parts = Parts(app, Offers(app, desk.tools, extra), changes, TaskBoard(), Watchmen())
     names = [room.name for room in (*app.rooms, *extra)]
@@ -41,7 +44,7 @@ def mount_mcp(app: App, keeper: Doorkeeper, changes: Changes | None = None) -> A
     return Annex(
         paths={**{it.endpoint.path: it for it in doors}, **_sse_paths(older)},
         resources=tuple(it.endpoint.path for it in (*doors, *older)),
-        running=lambda: _running(doors, parts),
+        running=lambda: _running(doors, parts, following),
     )
 
 
@@ -51,9 +54,12 @@ def _sse_paths(doors: Sequence[SseDoor]) -> dict[str, ASGIApp]:
 
 
 @asynccontextmanager
-async def _running(doors: Sequence[Door], parts: Parts) -> AsyncGenerator[None]:
+async def _running(
+    doors: Sequence[Door], parts: Parts, following: Following
+) -> AsyncGenerator[None]:
     async with anyio.create_task_group() as group:
         await group.start(parts.tasks.serve)
+        group.start_soon(following.run)
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(parts.watchmen.on_duty())
             for door in doors:

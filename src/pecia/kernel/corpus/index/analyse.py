@@ -32,7 +32,7 @@ WEIGHTS = {
     "folded": 0.4,
     "title": 0.4,
     "headings": 0.2,
-    "path": 0.3,
+    "path": 2.0,
     "parts": 0.2,
     "cjk": 1.0,
 }
