@@ -17,8 +17,9 @@ from pecia.adapters.embed.settings import EmbedSettings
 from pecia.app.corridor import Corridor, Visit
 from pecia.app.gate import Gate
 from pecia.app.owner import without_token
+from pecia.app.places import connecting
 from pecia.app.public import published
-from pecia.app.rooms import MIGRATIONS, SETTINGS, build_rooms
+from pecia.app.rooms import MIGRATIONS, SETTINGS, build_rooms, download_links
 from pecia.app.trust import verifier
 from pecia.kernel.corpus.embed_job import embed_job
 from pecia.kernel.corpus.embedder import Embedder
@@ -41,6 +42,7 @@ from pecia.kernel.store.migrate import KERNEL, Part, migrate
 from pecia.kernel.store.store import PoolSize, Store
 from pecia.kernel.tool.model import AnyTool, Result
 from pecia.kernel.tool.view import View, combined
+from pecia.rooms.lake.originals import Originals
 
 log = Log(__name__)
 
@@ -61,6 +63,8 @@ class App:
     rooms: tuple[Room, ...]
     keyring: Keyring
     everything: View
+    originals: Originals
+    """Fetches files from where they lie, for who has a link."""
     revive: Revive
     """Starts the database again, where it is ours to start."""
     embedder: Embedder | None = None
@@ -198,6 +202,7 @@ async def _compose(
         rooms=rooms,
         keyring=keyring,
         everything=combined(tool for room in rooms for tool in room.tools),
+        originals=Originals(store, connecting(settings, store), download_links(settings, keyring)),
         revive=_nothing_to_revive,
         embedder=embedder,
     )

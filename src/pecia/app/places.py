@@ -18,12 +18,20 @@ from pecia.adapters.watch import watch
 from pecia.kernel.corpus.connector import Connector
 from pecia.kernel.errors import InvalidInput
 from pecia.kernel.settings.load import Settings
-from pecia.rooms.lake.origin import FolderOrigin, GitOrigin, SourceConfig, WebOrigin
+from pecia.kernel.store.store import Store
+from pecia.rooms.lake.origin import (
+    FolderOrigin,
+    GitOrigin,
+    SourceConfig,
+    UploadOrigin,
+    WebOrigin,
+)
 from pecia.rooms.lake.settings import LakeSettings
+from pecia.rooms.lake.uploads import Uploads
 
 
 def connecting(
-    settings: Settings,
+    settings: Settings, store: Store
 ) -> Callable[[UUID, SourceConfig], AbstractAsyncContextManager[Connector]]:
     """How to open the place of a source, with what this installation trusts."""
     lake = settings.part(LakeSettings)
@@ -46,6 +54,8 @@ def connecting(
                 limits = SiteLimits(origin.most_pages, origin.depth, config.most_bytes)
                 async with Fetcher(guard) as fetcher:
                     yield Site(origin.url, fetcher, _selection(config), limits)
+            case UploadOrigin() as origin:
+                yield Uploads(store, tenant_id, origin.source_id, _selection(config).admits)
             case other:
                 raise InvalidInput(
                     f"a source of kind {other.kind!r} is not crawled", field="source_id"

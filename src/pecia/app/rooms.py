@@ -4,10 +4,12 @@ from pecia.adapters.embed.settings import EmbedSettings
 from pecia.adapters.extract.extractor import open_extractor
 from pecia.adapters.extract.model import Limits
 from pecia.app.layers import cascade_room
+from pecia.app.packages import ckf_room
 from pecia.app.places import connecting, watching
 from pecia.kernel.corpus.embedder import Embedder
 from pecia.kernel.corpus.index.shelf import Shelf
 from pecia.kernel.corpus.search import Corpus
+from pecia.kernel.errors import Json
 from pecia.kernel.room import Room
 from pecia.kernel.secrets.keyring import Keyring
 from pecia.kernel.settings.load import Settings
@@ -16,10 +18,12 @@ from pecia.kernel.store.audit import Ledger
 from pecia.kernel.store.migrate import Part
 from pecia.kernel.store.store import Store
 from pecia.rooms.cascade.settings import CascadeSettings
-from pecia.rooms.ckf.room import ckf
+from pecia.rooms.ckf.settings import CkfSettings
 from pecia.rooms.desk.settings import DeskSettings
 from pecia.rooms.hub.settings import HubSettings
-from pecia.rooms.lake.room import Ways, lake
+from pecia.rooms.lake.links import PATH as DOWNLOAD
+from pecia.rooms.lake.links import Links
+from pecia.rooms.lake.room import Given, Ways, lake
 from pecia.rooms.lake.settings import LakeSettings
 from pecia.rooms.memory.settings import MemorySettings
 from pecia.rooms.office.room import office
@@ -27,6 +31,7 @@ from pecia.rooms.wiki.settings import WikiSettings
 
 SETTINGS: tuple[type[SettingsPart], ...] = (
     CascadeSettings,
+    CkfSettings,
     DeskSettings,
     EmbedSettings,
     HubSettings,
@@ -35,7 +40,10 @@ SETTINGS: tuple[type[SettingsPart], ...] = (
     WikiSettings,
 )
 
-MIGRATIONS: tuple[Part, ...] = (Part("lake", "pecia.rooms.lake.schema"),)
+MIGRATIONS: tuple[Part, ...] = (
+    Part("ckf", "pecia.rooms.ckf.schema"),
+    Part("lake", "pecia.rooms.lake.schema"),
+)
 
 
 def build_rooms(
@@ -48,15 +56,44 @@ def build_rooms(
     """Every room, in the order of the design."""
     corpus = Corpus(store, Shelf(settings.kernel.home / "index"), embedder)
     others = (
-        lake(store, corpus, _ways(settings)),
-        ckf(settings.kernel.public_url or f"http://{settings.kernel.host}:{settings.kernel.port}"),
+        lake(store, corpus, _ways(settings, store), _given(settings, keyring)),
+        ckf_room(settings, store),
         cascade_room(settings, store),
     )
     purgers = tuple(room.purge for room in others if room.purge)
     return (office(store, ledger, keyring, purgers), *others)
 
 
-def _ways(settings: Settings) -> Ways:
+def download_links(settings: Settings, keyring: Keyring) -> Links | None:
+    """Links to originals, where all they need is set; a local install has it from its keys."""
+    kernel = settings.kernel
+    given = kernel.download_signing_secret
+    is_local = kernel.mode == "local"
+    if not is_local and not (given and kernel.public_url and kernel.internal_fetch_token):
+        return None
+
+    def secret() -> bytes:
+        # Asked when a link is made: rooms are also built without keys, to be described.
+        return given.get_secret_value().encode() if given else keyring.sign(DOWNLOAD, b"").mac
+
+    public_url = kernel.public_url or f"http://{kernel.host}:{kernel.port}"
+    return Links(secret, public_url, kernel.download_link_ttl_s)
+
+
+def _given(settings: Settings, keyring: Keyring) -> Given:
+    kernel = settings.kernel
+    limits: dict[str, Json] = {
+        "calls_per_s": kernel.principal_rate_per_s,
+        "calls_burst": kernel.principal_burst,
+        "request_timeout_s": kernel.request_timeout_s,
+        "request_bytes": kernel.body_limit_bytes,
+    }
+    return Given(kernel.home / "index", download_links(settings, keyring), limits)
+
+
+def _ways(settings: Settings, store: Store) -> Ways:
     given = settings.part(LakeSettings)
     limits = Limits(children=given.readers)
-    return Ways(connecting(settings), lambda: open_extractor(limits), watching, given.folders)
+    return Ways(
+        connecting(settings, store), lambda: open_extractor(limits), watching, given.folders
+    )

@@ -2,356 +2,294 @@
 
 from tests.contract.requirement import Requirement
 
-SEARCH = "the lake room: search_content"
-SEMANTIC = "the lake room: semantic search"
-READ = "the lake room: reading files"
-BROWSE = "the lake room: browsing sources and files"
-RESULTS = "the MCP door and the lake room"
-RESOURCES = "the MCP door: resources of the lake room"
 BENCH = "the bench on public financial filings"
-PROMPT = "the lake room: the ready-made prompt"
-CAPACITY = "the lake room: GET /capacity"
+CHEAPER = "the bench through the MCP door, where both modes are timed side by side"
+TENANT = "a switch of the tenant: so far each source has its own"
 GUIDE = "the guide: connecting clients"
 
 REQUIREMENTS: dict[str, Requirement] = {
     "lake.server.serves_crawled_content": Requirement(
         2,
         "What was crawled and extracted from a source is found and read through the MCP tools.",
-        deferred=RESULTS,
     ),
     "lake.result.text_block": Requirement(
         15,
         "Every tools/call result has a text block that holds the structured content as JSON.",
-        deferred=RESULTS,
     ),
     "lake.result.structured": Requirement(
         16,
         "Every structuredContent validates against the tool's declared output schema.",
-        deferred=RESULTS,
     ),
     "lake.result.search_links": Requirement(
         17,
         "A search result carries a resource_link for each file among its hits.",
-        deferred=RESULTS,
     ),
     "lake.result.embedded_file": Requirement(
         17,
         "get_file_text carries the file as one embedded text resource under its URI.",
-        deferred=RESULTS,
     ),
     "lake.uri.stable": Requirement(
         18,
         "A file keeps its URI across crawls and restarts as long as source and key stay.",
-        deferred=RESOURCES,
         replaced="Ours is pecia://file/<source>/<key>; the kdbl:// form is still read.",
     ),
     "lake.uri.read": Requirement(
         19,
         "resources/read of a file's URI gives the same body as get_file_text.",
-        deferred=RESOURCES,
     ),
     "lake.uri.list": Requirement(
         20,
         "resources/list walks, page by page, the URIs of all files the caller may see and no "
         "other.",
-        deferred=RESOURCES,
     ),
     "lake.tools.exactly_six": Requirement(
         22,
         "The lake endpoint lists six tools: one that finds, three that read, two that browse.",
-        deferred=RESULTS,
     ),
     "lake.search.only_visible": Requirement(
-        24, "No hit comes from a file that the caller may not see.", deferred=SEARCH
+        24, "No hit comes from a file that the caller may not see."
     ),
     "lake.search.hybrid_by_default": Requirement(
-        24, "Without `mode`, words and meaning are searched, fused and reranked.", deferred=SEMANTIC
+        24, "Without `mode`, words and meaning are searched, fused and reranked."
     ),
-    "lake.search.lexical": Requirement(
-        25, 'mode "lexical" answers from words alone.', deferred=SEARCH
-    ),
+    "lake.search.lexical": Requirement(25, 'mode "lexical" answers from words alone.'),
     "lake.search.query_required": Requirement(
-        26, "search_content without `query` is MISSING_FIELD naming it.", deferred=SEARCH
+        26, "search_content without `query` is MISSING_FIELD naming it."
     ),
-    "lake.search.source_filter": Requirement(
-        26, "With source_id every hit is from that source.", deferred=SEARCH
-    ),
-    "lake.search.limit_default": Requirement(
-        27, "Without `limit` at most 20 hits come back.", deferred=SEARCH
-    ),
+    "lake.search.source_filter": Requirement(26, "With source_id every hit is from that source."),
+    "lake.search.limit_default": Requirement(27, "Without `limit` at most 20 hits come back."),
     "lake.search.limit_maximum": Requirement(
-        27, "limit 100 is accepted; 101 and 0 are OUT_OF_RANGE.", deferred=SEARCH
+        27, "limit 100 is accepted; 101 and 0 are OUT_OF_RANGE."
     ),
     "lake.search.mode_values": Requirement(
-        27, "A mode other than hybrid or lexical is INVALID_ENUM listing the two.", deferred=SEARCH
+        27, "A mode other than hybrid or lexical is INVALID_ENUM listing the two."
     ),
-    "lake.search.path_filter": Requirement(
-        28, "With `path` every hit's key matches that glob.", deferred=SEARCH
-    ),
+    "lake.search.path_filter": Requirement(28, "With `path` every hit's key matches that glob."),
     "lake.search.content_type_filter": Requirement(
-        28, "With content_type every hit's file is of that type.", deferred=SEARCH
+        28, "With content_type every hit's file is of that type."
     ),
     "lake.search.modified_after": Requirement(
-        28, "With modified_after no hit's file was modified before that instant.", deferred=SEARCH
+        28, "With modified_after no hit's file was modified before that instant."
     ),
     "lake.search.modified_before": Requirement(
         28,
         "With modified_before every hit's file was modified before that instant.",
-        deferred=SEARCH,
     ),
     "lake.search.filters_optional": Requirement(
-        28, "The filters may be left out, and combine with each other when given.", deferred=SEARCH
+        28, "The filters may be left out, and combine with each other when given."
     ),
     "lake.search.hits_object": Requirement(
         29,
         "The answer is an object whose `hits` is a list, empty when nothing matches.",
-        deferred=SEARCH,
     ),
     "lake.hit.locator": Requirement(
         30,
         "source_id, key and seq of a hit name a chunk that get_file_window returns.",
-        deferred=SEARCH,
     ),
     "lake.hit.text_has_neighbours": Requirement(
         31,
         "A hit's text is the matched chunk between the chunks before and after it.",
-        deferred=SEARCH,
     ),
     "lake.hit.text_bounded": Requirement(
         32,
         "A hit's text stays near 1,800 characters at most, however long its chunks are.",
-        deferred=SEARCH,
     ),
     "lake.hit.truncated": Requirement(
         33,
         "truncated is true exactly when the window was longer than the text returned.",
-        deferred=SEARCH,
     ),
     "lake.hit.read_on": Requirement(
         33,
         "get_file_window from a truncated hit's seq gives the text that was cut.",
-        deferred=SEARCH,
     ),
     "lake.hit.snippet": Requirement(
         35,
         "snippet is a fragment of the hit with the matched terms between mark tags, the rest "
         "escaped.",
-        deferred=SEARCH,
     ),
     "lake.hit.document_locators": Requirement(
         36,
         "Hits in documents carry page_no where there are pages, char_start and char_end.",
-        deferred=SEARCH,
     ),
     "lake.hit.char_span": Requirement(
         36,
         "char_start to char_end of the file's text is the matched chunk, character for character.",
-        deferred=SEARCH,
     ),
     "lake.hit.media_locators": Requirement(
-        37, "Hits in audio and video carry ts_start_ms and ts_end_ms.", deferred=SEARCH
+        37, "Hits in audio and video carry ts_start_ms and ts_end_ms."
     ),
-    "lake.hit.rank": Requirement(41, "Hits carry a rank and come in its order.", deferred=SEARCH),
+    "lake.hit.rank": Requirement(41, "Hits carry a rank and come in its order."),
     "lake.keywords.any_term": Requirement(
-        42, "A chunk that holds only one of the query's words is still found.", deferred=SEARCH
+        42, "A chunk that holds only one of the query's words is still found."
     ),
     "lake.keywords.rare_term_wins": Requirement(
         42,
         "A chunk with the one rare word outranks a chunk full of the common one.",
-        deferred=SEARCH,
     ),
     "lake.keywords.no_phrasing": Requirement(
         42,
         "The order, the case and added common words of a query do not hide the best chunk.",
-        deferred=SEARCH,
     ),
     "lake.keywords.shared_words": Requirement(
         42,
         "A question worded otherwise than the corpus finds the chunk by the words they share.",
-        deferred=SEARCH,
     ),
     "lake.keywords.highlight_any": Requirement(
-        42, "The snippet marks every query term that it holds, rare or common.", deferred=SEARCH
+        42, "The snippet marks every query term that it holds, rare or common."
     ),
     "lake.hybrid.paraphrase": Requirement(
         43,
         "A query that shares no word with a chunk finds it by meaning in hybrid mode.",
-        deferred=SEMANTIC,
     ),
     "lake.hybrid.fused": Requirement(
         44,
         "Hybrid mode returns both what only words find and what only meaning finds.",
-        deferred=SEMANTIC,
     ),
     "lake.hybrid.reranked": Requirement(
-        44, "Hybrid mode ends with a rerank, which lexical mode does not have.", deferred=SEMANTIC
+        44, "Hybrid mode ends with a rerank, which lexical mode does not have."
     ),
     "lake.lexical.no_embedder": Requirement(
-        45, "In lexical mode neither embedder nor reranker is called.", deferred=SEMANTIC
+        45, "In lexical mode neither embedder nor reranker is called."
     ),
     "lake.lexical.cheaper": Requirement(
         45,
         "The bench records a lexical search as faster and cheaper than a hybrid one.",
-        deferred=BENCH,
+        deferred=CHEAPER,
     ),
     "lake.lexical.where_embeddings_off": Requirement(
         46,
         "Lexical mode answers in full for a source or tenant whose embeddings are off.",
-        deferred=SEMANTIC,
     ),
     "lake.hybrid.tenant_toggle": Requirement(
-        47, "A tenant can switch hybrid search off and on for all its sources.", deferred=SEMANTIC
+        47, "A tenant can switch hybrid search off and on for all its sources."
     ),
     "lake.hybrid.source_toggle": Requirement(
-        47, "A source can be left out of the semantic arm while others stay in.", deferred=SEMANTIC
+        47, "A source can be left out of the semantic arm while others stay in."
     ),
     "lake.hybrid.degrades": Requirement(
         48,
         "A hybrid request where hybrid is off gives the lexical hits, not an error.",
-        deferred=SEMANTIC,
         replaced="The answer also says in `degraded` that only words were searched.",
     ),
     "lake.hybrid.no_embedder_degrades": Requirement(
         48,
         "A hybrid request on a server without an embedder gives the lexical hits.",
-        deferred=SEMANTIC,
     ),
     "lake.text.whole_file": Requirement(
-        50, "get_file_text returns every chunk of the file, in reading order.", deferred=READ
+        50, "get_file_text returns every chunk of the file, in reading order."
     ),
     "lake.text.status": Requirement(
-        50, "get_file_text says how the extraction went, a failed one included.", deferred=READ
+        50, "get_file_text says how the extraction went, a failed one included."
     ),
     "lake.text.arguments": Requirement(
         51,
         "get_file_text requires source_id and key, and names the one that is missing.",
-        deferred=READ,
     ),
     "lake.text.chunk_fields": Requirement(
-        51, "Each chunk has seq, text, page_no and its other locators.", deferred=READ
+        51, "Each chunk has seq, text, page_no and its other locators."
     ),
     "lake.text.bound": Requirement(
         52,
         "A file of more than 5,000 chunks gives the first 5,000 and truncated true.",
-        deferred=READ,
     ),
     "lake.text.large_files": Requirement(
         53,
         "What get_file_text left out of a large file is read with get_file_window.",
-        deferred=READ,
     ),
-    "lake.window.start": Requirement(
-        56, "start counts chunks from 0 and is 0 when left out.", deferred=READ
-    ),
+    "lake.window.start": Requirement(56, "start counts chunks from 0 and is 0 when left out."),
     "lake.window.length_default": Requirement(
-        56, "Without `length` a window has 40 chunks at most.", deferred=READ
+        56, "Without `length` a window has 40 chunks at most."
     ),
     "lake.window.length_maximum": Requirement(
-        57, "length 200 is accepted; 201 and 0 are OUT_OF_RANGE.", deferred=READ
+        57, "length 200 is accepted; 201 and 0 are OUT_OF_RANGE."
     ),
     "lake.window.arguments": Requirement(
         56,
         "get_file_window requires source_id and key, and names the one that is missing.",
-        deferred=READ,
     ),
     "lake.window.total_chunks": Requirement(
-        57, "total_chunks is the number of chunks in the file, whatever the window.", deferred=READ
+        57, "total_chunks is the number of chunks in the file, whatever the window."
     ),
     "lake.window.next_cursor": Requirement(
         57,
         "next_cursor passed as start gives the next window, and is null at the end.",
-        deferred=READ,
     ),
     "lake.window.returned": Requirement(
-        57, "window.returned is the number of chunks in this answer.", deferred=READ
+        57, "window.returned is the number of chunks in this answer."
     ),
     "lake.window.has_more": Requirement(
-        58, "has_more is true exactly while chunks remain after the window.", deferred=READ
+        58, "has_more is true exactly while chunks remain after the window."
     ),
-    "lake.window.text": Requirement(
-        58, "text is the window's chunks joined in order.", deferred=READ
-    ),
+    "lake.window.text": Requirement(58, "text is the window's chunks joined in order."),
     "lake.window.covers_file": Requirement(
-        59, "Sliding by next_cursor reads every chunk of a file once, in order.", deferred=READ
+        59, "Sliding by next_cursor reads every chunk of a file once, in order."
     ),
     "lake.window.around_hit": Requirement(
         60,
         "A window that starts a few before a hit's seq holds the hit and what surrounds it.",
-        deferred=READ,
     ),
     "lake.metadata.arguments": Requirement(
         63,
         "get_file_metadata requires source_id and key, and names the one that is missing.",
-        deferred=READ,
     ),
     "lake.metadata.facts": Requirement(
         63,
         "get_file_metadata gives size, mtime, etag, storage class, owner and content type.",
-        deferred=READ,
     ),
     "lake.metadata.posix": Requirement(
         64,
         "mode, uid and gid are given for sources that have them, and null for others.",
-        deferred=READ,
     ),
     "lake.sources.only_accessible": Requirement(
-        66, "list_sources shows the sources that the caller may read and no other.", deferred=BROWSE
+        66, "list_sources shows the sources that the caller may read and no other."
     ),
-    "lake.sources.paged": Requirement(
-        66, "Following `cursor` lists every source once.", deferred=BROWSE
-    ),
+    "lake.sources.paged": Requirement(66, "Following `cursor` lists every source once."),
     "lake.sources.limit": Requirement(
         66,
         "Without `limit` a page has 50 sources; 200 is accepted, 201 is OUT_OF_RANGE.",
-        deferred=BROWSE,
     ),
     "lake.sources.fields": Requirement(
-        67, "Each source has source_id, protocol, enabled and last_indexed_at.", deferred=BROWSE
+        67, "Each source has source_id, protocol, enabled and last_indexed_at."
     ),
     "lake.sources.next_cursor": Requirement(
-        68, "next_cursor is there exactly when more sources follow.", deferred=BROWSE
+        68, "next_cursor is there exactly when more sources follow."
     ),
     "lake.files.source_required": Requirement(
-        70, "list_files without source_id is MISSING_FIELD naming it.", deferred=BROWSE
+        70, "list_files without source_id is MISSING_FIELD naming it."
     ),
     "lake.files.by_key": Requirement(
-        70, "list_files gives the files of one source in the order of their keys.", deferred=BROWSE
+        70, "list_files gives the files of one source in the order of their keys."
     ),
     "lake.files.paged": Requirement(
-        71, "Following `cursor` lists every visible file of the source once.", deferred=BROWSE
+        71, "Following `cursor` lists every visible file of the source once."
     ),
     "lake.files.limit": Requirement(
         71,
         "Without `limit` a page has 50 files; 200 is accepted, 201 is OUT_OF_RANGE.",
-        deferred=BROWSE,
     ),
     "lake.files.next_cursor": Requirement(
-        71, "next_cursor is there exactly when more files follow.", deferred=BROWSE
+        71, "next_cursor is there exactly when more files follow."
     ),
     "lake.pattern.reformulate": Requirement(
         74,
         "A second query in the document's own words finds what the first one missed.",
-        deferred=SEARCH,
     ),
     "lake.pattern.page_on": Requirement(
         74,
         "has_more says that more hits follow, and the next page neither repeats nor skips one.",
-        deferred=SEARCH,
     ),
     "lake.pattern.read_around": Requirement(
-        75, "The answer just beyond a hit's text is in the window around its seq.", deferred=READ
+        75, "The answer just beyond a hit's text is in the window around its seq."
     ),
     "lake.pattern.cite": Requirement(
         76,
         "A hit gives the file URI to cite, and reading that URI shows the quoted text.",
-        deferred=RESOURCES,
         replaced="The URI to cite begins pecia://file/; kdbl://file/ is read too.",
     ),
     "lake.pattern.ready_prompt": Requirement(
         77,
         "A ready-made prompt ships that has a model locate, read, answer with citations, or say "
         "it cannot.",
-        deferred=PROMPT,
     ),
     "lake.bench.single_shot_lexical": Requirement(
         80,
@@ -379,49 +317,40 @@ REQUIREMENTS: dict[str, Requirement] = {
     "lake.bench.prompt_requeries": Requirement(
         85,
         "The ready-made prompt has the model query again in the corpus's words before it gives up.",
-        deferred=PROMPT,
     ),
     "lake.lexical.air_gapped": Requirement(
         88,
         "Lexical search runs on a machine with no network, no embedder and no GPU.",
-        deferred=SEMANTIC,
     ),
     "lake.hybrid.nearest_neighbours": Requirement(
         109,
         "Over many chunks the semantic arm is approximate, and its recall of the exact nearest is "
         "recorded.",
-        deferred=SEMANTIC,
     ),
     "lake.hybrid.diversified": Requirement(
         111,
         "Near-copies, or many chunks of one file, do not fill the list while others match.",
-        deferred=SEMANTIC,
     ),
     "lake.capacity.per_mode": Requirement(
         115,
         "GET /capacity reports latency and cost of lexical and of hybrid search.",
-        deferred=CAPACITY,
     ),
     "lake.lexical.needs_shared_words": Requirement(
         116,
         "In lexical mode a query without any word of the corpus finds nothing.",
-        deferred=SEARCH,
     ),
     "lake.pattern.known_document": Requirement(
         116,
         "A known document is found with list_files and read with get_file_window, with no search.",
-        deferred=BROWSE,
     ),
     "lake.limits.true_top": Requirement(
         116,
         "The first N hits are the true best N among what the caller may see, under any filter.",
-        deferred=SEARCH,
     ),
     "lake.limits.scan_exceeds_limit": Requirement(
         117,
         "Hits that rights or filters drop are made up for, so `limit` visible matches give "
         "`limit` hits.",
-        deferred=SEARCH,
     ),
     "lake.clients.guide": Requirement(
         120,

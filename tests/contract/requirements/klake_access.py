@@ -2,19 +2,14 @@
 
 from tests.contract.requirement import Requirement
 
-DOOR = "the MCP door: Streamable HTTP"
-LAKE = "the MCP door serving the lake room"
-TOOLS = "the lake room"
-CLI = "the CLI door: mcp smoke and mcp audit"
-DOWNLOAD = "the lake room: signed downloads"
-AIR_GAPPED = "the lake room on a machine with no network"
+CATALOG = "two queries of the kernel's catalogue that the room uses name no tenant yet"
+WORKER = "a worker that fetches originals for the server: so far no source has credentials"
 GUIDE = "the guide: behind a proxy"
 
 REQUIREMENTS: dict[str, Requirement] = {
     "lake.server.mcp_path": Requirement(
         5,
         "POST /mcp reaches the lake's tools.",
-        deferred=LAKE,
         replaced=(
             "/mcp is the front desk unless PECIA_MCP_ROOT=lake; /mcp/lake always serves the six."
         ),
@@ -78,13 +73,10 @@ REQUIREMENTS: dict[str, Requirement] = {
     "lake.scopes.enforced": Requirement(
         10, "A token without the scope of a tool is refused with 403 before the tool runs."
     ),
-    "lake.scopes.search": Requirement(
-        10, "search_content needs the search scope and no other.", deferred=TOOLS
-    ),
+    "lake.scopes.search": Requirement(10, "search_content needs the search scope and no other."),
     "lake.scopes.read": Requirement(
         10,
         "The three reading and two browsing tools need the read scope and no other.",
-        deferred=TOOLS,
     ),
     "lake.smoke.three_steps": Requirement(
         11,
@@ -132,24 +124,22 @@ REQUIREMENTS: dict[str, Requirement] = {
     "lake.trim.tenant_filter": Requirement(
         103,
         "Each query of the room names the tenant as well, so that a policy is never the only wall.",
-        deferred=TOOLS,
+        deferred=CATALOG,
     ),
     "lake.trim.every_tool": Requirement(
         103,
         "For any rights and any arguments, no tool returns a text, key or count of what is hidden.",
-        deferred=TOOLS,
     ),
     "lake.trim.hidden_is_absent": Requirement(
         103,
         "Asking for a hidden file or source fails exactly as asking for one that does not exist.",
-        deferred=TOOLS,
     ),
     "lake.audit.every_call": Requirement(3, "Every tool call leaves one audit row."),
     "lake.audit.row": Requirement(
         104, "The row says principal, tool, arguments, status, client address and time."
     ),
     "lake.audit.results": Requirement(
-        105, "The row says which sources and keys were returned, and how many rows.", deferred=TOOLS
+        105, "The row says which sources and keys were returned, and how many rows."
     ),
     "lake.audit.failures": Requirement(
         105, "A call that is refused or fails leaves its row too, with the error's code as status."
@@ -157,7 +147,6 @@ REQUIREMENTS: dict[str, Requirement] = {
     "lake.audit.review": Requirement(
         106,
         "The audit command lists rows and filters them by tool.",
-        deferred=CLI,
         replaced="The program is `pecia`, not kdbl-control.",
     ),
     "lake.auth.pat_offline": Requirement(
@@ -166,57 +155,49 @@ REQUIREMENTS: dict[str, Requirement] = {
     "lake.auth.air_gapped": Requirement(
         106,
         "With no network at all, every lake tool answers a caller with a personal access token.",
-        deferred=AIR_GAPPED,
     ),
-    "lake.download.url": Requirement(
-        38, "A hit's url opens the original file, byte for byte.", deferred=DOWNLOAD
-    ),
+    "lake.download.url": Requirement(38, "A hit's url opens the original file, byte for byte."),
     "lake.download.null_when_off": Requirement(
-        40, "A hit's url is null while downloads are not configured.", deferred=DOWNLOAD
+        40, "A hit's url is null while downloads are not configured."
     ),
     "lake.download.signed": Requirement(
         92,
         "A link is an HS256-signed token; one whose token was changed or signed otherwise opens "
         "nothing.",
-        deferred=DOWNLOAD,
     ),
     "lake.download.originals_not_kept": Requirement(
         93,
         "The original of a crawled file is fetched from its source on demand and is in no table "
         "or cache.",
-        deferred=DOWNLOAD,
         replaced="Uploads are the one exception: no source could give them again.",
     ),
     "lake.download.short_lived": Requirement(
-        95, "A link stops working about 15 minutes after it was made.", deferred=DOWNLOAD
+        95, "A link stops working about 15 minutes after it was made."
     ),
     "lake.download.carries_principal": Requirement(
-        95, "A link acts for the principal it was made for, whoever opens it.", deferred=DOWNLOAD
+        95, "A link acts for the principal it was made for, whoever opens it."
     ),
     "lake.download.rechecks_rights": Requirement(
         96,
         "A link whose principal has since lost the file answers 404 before the first byte.",
-        deferred=DOWNLOAD,
     ),
     "lake.download.delegated": Requirement(
         97,
         "The process that serves links can read no source credential; the worker fetches the "
         "bytes.",
-        deferred=DOWNLOAD,
+        deferred=WORKER,
     ),
     "lake.download.audited": Requirement(
-        98, "Every download leaves an audit row with the tool files/download.", deferred=DOWNLOAD
+        98, "Every download leaves an audit row with the tool files/download."
     ),
     "lake.download.three_settings": Requirement(
         99,
         "Links appear when KDBL_DOWNLOAD_SIGNING_SECRET, KDBL_API_PUBLIC_URL and "
         "KDBL_INTERNAL_FETCH_TOKEN are set.",
-        deferred=DOWNLOAD,
         replaced="In local mode the three are made at first start.",
     ),
     "lake.download.one_missing": Requirement(
         100,
         "With any one of the three settings missing, url is null and the route answers 404.",
-        deferred=DOWNLOAD,
     ),
 }

@@ -14,7 +14,7 @@ LIMIT = 1800
 
 def report(rare: str = "zirconium", sections: int = 12) -> str:
     """A long file whose middle section alone holds a rare word."""
-    parts = []
+    parts: list[str] = []
     for number in range(sections):
         said = f"The {rare} fittings arrived." if number == sections // 2 else ""
         filler = " ".join(f"Plain sentence {number}-{it} about wheels." for it in range(20))
@@ -114,7 +114,9 @@ async def test_the_rare_word_decides_however_the_question_is_put(lake: Lake) -> 
 @pytest.mark.requirement("lake.limits.true_top", "lake.limits.scan_exceeds_limit")
 async def test_hidden_files_take_no_place_among_the_best(lake: Lake) -> None:
     hidden = {f"hidden/{it:03}.md": "gasket gasket gasket gasket\n" for it in range(150)}
-    shown = {f"shown/{it}.md": f"Note {it}: one gasket among many other words.\n" for it in range(7)}
+    shown = {
+        f"shown/{it}.md": f"Note {it}: one gasket among many other words.\n" for it in range(7)
+    }
     lake.write({**hidden, **shown})
     await lake.crawl()
     house = lake.house

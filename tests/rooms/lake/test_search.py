@@ -81,6 +81,20 @@ async def test_filters_hold_alone_and_together(library: Lake) -> None:
         await library.search("pads", source_id="elsewhere")
 
 
+@pytest.mark.requirement("lake.search.source_filter")
+async def test_a_source_narrows_the_search_to_itself(library: Lake) -> None:
+    house = library.house
+    other = library.folder.with_name("other")
+    Lake(house, other).write({"pads.md": "Pads of another make.\n"})
+    await house.call(house.ana, "add_source", source_id="other", folder=str(other))
+    await library.crawl("other")
+    found = await library.search("pads")
+    assert {it["source_id"] for it in found["hits"]} == {"docs", "other"}
+    for source in ("docs", "other"):
+        found = await library.search("pads", source_id=source)
+        assert {it["source_id"] for it in found["hits"]} == {source}
+
+
 @pytest.mark.requirement("lake.search.modified_after", "lake.search.modified_before")
 async def test_times_filter_inclusive_after_and_exclusive_before(library: Lake) -> None:
     assert keys(await library.search("pads", modified_after="2100-01-01")) == []
@@ -90,6 +104,7 @@ async def test_times_filter_inclusive_after_and_exclusive_before(library: Lake) 
     assert refused.value.fields["field"] == "modified_after"
 
 
+@pytest.mark.requirement("lake.pattern.page_on")
 async def test_pages_neither_overlap_nor_skip(library: Lake) -> None:
     seen: list[str] = []
     cursor: dict[str, Any] = {}

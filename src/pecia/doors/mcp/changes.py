@@ -2,10 +2,12 @@
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias
 from uuid import UUID
 
+import anyio
 from mcp.server.context import HandlerResult
 from mcp.server.session import ServerSession
 from mcp.server.subscriptions import (
@@ -31,6 +33,7 @@ from pecia.kernel.identity.caller import Caller, Operator
 
 MOST_URIS = 1_000
 """Subscriptions of one session or stream; more than any client shows."""
+TELL_S = 1.0
 
 __all__ = [
     "Changes",
@@ -84,7 +87,10 @@ class _Listeners:
     async def tell(self, event: ServerEvent) -> None:
         await self.bus.publish(event)
         for session, uris in [*self.sessions.values()]:
-            await _tell(session, uris, event)
+            # One that is just going, or does not read on, must not keep others from hearing.
+            gone = suppress(anyio.ClosedResourceError, anyio.BrokenResourceError)
+            with gone, anyio.move_on_after(TELL_S):
+                await _tell(session, uris, event)
 
 
 class Changes:

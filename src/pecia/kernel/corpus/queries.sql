@@ -1,9 +1,10 @@
 -- name: sources
 SELECT id AS source_id, protocol, trim_mode, enabled, last_indexed_at FROM kernel.source
- WHERE id > %(after)s ORDER BY id LIMIT %(limit)s;
+ WHERE tenant_id = kernel.tenant() AND id > %(after)s ORDER BY id LIMIT %(limit)s;
 
 -- name: source
-SELECT id AS source_id, protocol, trim_mode, enabled, last_indexed_at FROM kernel.source WHERE id = %(source_id)s;
+SELECT id AS source_id, protocol, trim_mode, enabled, last_indexed_at FROM kernel.source
+ WHERE tenant_id = kernel.tenant() AND id = %(source_id)s;
 
 -- name: add_source
 INSERT INTO kernel.source (tenant_id, id, protocol, trim_mode, config)

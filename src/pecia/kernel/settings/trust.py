@@ -63,7 +63,8 @@ class PublicAccess(Part):
 
 
 class Downloads(Part):
-    """Links to originals. They come with the lake's downloads, and have no effect before."""
+    """Links to originals: on a server they are on when these and `public_url` are set; a local
+    install makes its own."""
 
     download_signing_secret: SigningKey | None = setting(
         None,

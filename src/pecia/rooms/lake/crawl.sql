@@ -90,6 +90,12 @@ SELECT config FROM kernel.source WHERE tenant_id = kernel.tenant() AND id = %(so
 -- name: set_config
 UPDATE kernel.source SET config = %(config)s WHERE tenant_id = kernel.tenant() AND id = %(source_id)s;
 
+-- name: set_hybrid
+SELECT lake.set_hybrid(%(source_id)s, %(on)s);
+
+-- name: set_preference
+SELECT lake.set_preference(%(hybrid)s);
+
 -- name: capture_posix
 SELECT kernel.regrant_file(%(tenant_id)s, %(source_id)s, %(key)s, array_remove(ARRAY[
     CASE WHEN %(uid)s::text IS NOT NULL THEN kernel.intern_in(%(tenant_id)s, 'posixuid', %(source_id)s, %(uid)s) END,

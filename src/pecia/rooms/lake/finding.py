@@ -1,6 +1,6 @@
 """Finding: one tool that searches by words and meaning, and says where each hit stands."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time
 from typing import Annotated, Any, Literal
 
@@ -11,12 +11,19 @@ from pecia.kernel.corpus.search import Answer as Found
 from pecia.kernel.corpus.search import Ask, Corpus, Hit, Mode
 from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Scope
+from pecia.kernel.store.queries import load_queries
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import Answer, AnyTool, Input, Link, Output, Tool
+from pecia.rooms.lake.capacity import Figures
+from pecia.rooms.lake.links import Links
 from pecia.rooms.lake.place import Place, open_place, seal_place
 from pecia.rooms.lake.uri import file_uri
 
+SQL = load_queries("pecia.rooms.lake", "finding.sql")
 ROOM = "lake"
+# So many sources are named where more could be.
+FEW = 5
+SWITCHED_OFF = "search by meaning is off"
 
 
 def _instant(value: object) -> object:
@@ -74,7 +81,7 @@ class HitOut(Output):
     ts_start_ms: int | None
     ts_end_ms: int | None
     revision: int
-    url: str | None
+    url: str | None = Field(description="Opens the original, for some minutes.")
     rank: float
     explain: dict[str, Any] | None = None
 
@@ -93,6 +100,8 @@ class Finding:
     """The handler."""
 
     corpus: Corpus
+    links: Links | None
+    figures: Figures
 
     async def search_content(self, call: Call, ask: SearchContent) -> Answer[FoundOut]:
         """Search everything you may see; start here. Locate: lead with the most distinctive terms
@@ -100,14 +109,41 @@ class Finding:
         holds its neighbours; when truncated, go on with get_file_window around its seq. Answer
         only from what you read and cite the file; if nothing answers, say so."""
         place = open_place(ask.cursor, _asked(ask))
-        found = await self.corpus.search(call.caller, _question(ask, place))
+        question = _question(ask, place)
+        with self.figures.measuring(call.caller.tenant_id, question.mode):
+            question, told = await self._as_allowed(call, question)
+            found = await self.corpus.search(call.caller, question)
         for hit in found.hits:
             call.returned(hit.passage.source_id, [hit.passage.key])
-        return Answer(_out(ask, place, found), _citations(found))
+        hits = [_hit(it, self._url(call, it)) for it in found.hits]
+        found = replace(found, degraded=(*told, *found.degraded))
+        return Answer(_out(ask, place, found, hits), _citations(found))
+
+    async def _as_allowed(self, call: Call, question: Ask) -> tuple[Ask, list[str]]:
+        """The question, by words alone where meaning is switched off; and what to tell of that."""
+        if question.mode is Mode.LEXICAL:
+            return question, []
+        async with self.corpus.store.reading(call.caller) as tx:
+            off = await tx.one(SQL["words_only"], "no tenant", source_id=question.source)
+        if off["everywhere"]:
+            return replace(question, mode=Mode.LEXICAL), [f"by words alone: {SWITCHED_OFF} here"]
+        names: list[str] = off["sources"]
+        if not names:
+            return question, []
+        more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
+        told = f"by words alone in {', '.join(names[:FEW])}{more}: {SWITCHED_OFF} there"
+        mode = Mode.LEXICAL if question.source in names else question.mode
+        return replace(question, mode=mode), [told]
+
+    def _url(self, call: Call, hit: Hit) -> str | None:
+        it = hit.passage
+        if self.links is None:
+            return None
+        return self.links.url(call.caller, it.source_id, it.key, it.revision_id)
 
 
-def finding_tools(corpus: Corpus) -> tuple[AnyTool, ...]:
-    it = Finding(corpus)
+def finding_tools(corpus: Corpus, links: Links | None, figures: Figures) -> tuple[AnyTool, ...]:
+    it = Finding(corpus, links, figures)
     return (Tool(ROOM, "search_content", Scope.SEARCH, SearchContent, FoundOut, it.search_content),)
 
 
@@ -146,17 +182,17 @@ def _citations(found: Found) -> tuple[Link, ...]:
     )
 
 
-def _out(ask: SearchContent, place: Place, found: Found) -> FoundOut:
+def _out(ask: SearchContent, place: Place, found: Found, hits: list[HitOut]) -> FoundOut:
     after = Place(place.offset + len(found.hits)) if found.has_more else None
     return FoundOut(
-        hits=[_hit(hit) for hit in found.hits],
+        hits=hits,
         has_more=found.has_more,
         next_cursor=seal_place(after, _asked(ask)) if after else None,
         degraded=[*found.degraded],
     )
 
 
-def _hit(hit: Hit) -> HitOut:
+def _hit(hit: Hit, url: str | None) -> HitOut:
     it = hit.passage
     return HitOut(
         source_id=it.source_id,
@@ -172,7 +208,7 @@ def _hit(hit: Hit) -> HitOut:
         ts_start_ms=it.ts_start_ms,
         ts_end_ms=it.ts_end_ms,
         revision=it.revision_id,
-        url=None,
+        url=url,
         rank=round(hit.rank, 6),
         explain=dict(hit.why) if hit.why is not None else None,
     )

@@ -75,6 +75,14 @@ class OneSource(Input):
     source_id: str = Field(min_length=1, max_length=500)
 
 
+class SetSearch(Input):
+    hybrid: bool = Field(description="Search by meaning too, in every source that allows it.")
+
+
+class SearchSetOut(Output):
+    hybrid: bool
+
+
 class SourceOut(Output):
     source_id: str
     protocol: str
@@ -163,7 +171,15 @@ class Keeping:
                 row = await tx.one(SQL["config"], "no such source", source_id=ask.source_id)
                 config = _changed(row["config"], wanted, ask.source_id)
                 await tx.run(SQL["set_config"], source_id=ask.source_id, config=Jsonb(config))
+            if ask.hybrid is not None:
+                await tx.value(SQL["set_hybrid"], source_id=ask.source_id, on=ask.hybrid)
         return _source(source)
+
+    async def set_search(self, call: Call, ask: SetSearch) -> SearchSetOut:
+        """Switch search by meaning off or on for all sources of your tenant. Works at once."""
+        async with self.store.writing(call.caller, call.trace) as tx:
+            await tx.value(SQL["set_preference"], hybrid=ask.hybrid)
+        return SearchSetOut(hybrid=ask.hybrid)
 
     def _require_open(self, call: Call, origin: Origin) -> None:
         """A folder is the machine's: its owner may name any, others those set aside for it."""
@@ -185,6 +201,7 @@ def keeping_tools(store: Store, crawling: Job, folders: tuple[str, ...]) -> tupl
     return (
         Tool(ROOM, "add_source", admin, AddSource, SourceOut, it.add_source, read_only=False),
         Tool(ROOM, "set_source", admin, SetSource, SourceOut, it.set_source, read_only=False),
+        Tool(ROOM, "set_search", admin, SetSearch, SearchSetOut, it.set_search, read_only=False),
         Tool(ROOM, "crawl_source", admin, OneSource, CrawlOut, it.crawl_source, read_only=False),
         Tool(ROOM, "stop_crawl", admin, OneSource, CrawlOut, it.stop_crawl, read_only=False),
         Tool(ROOM, "crawl_status", Scope.READ, OneSource, CrawlOut, it.crawl_status),
@@ -228,7 +245,7 @@ def _origin(ask: AddSource) -> Origin:
         case "web", AddSource(web=str(url)):
             return WebOrigin(url=url)
         case "upload", _:
-            return UploadOrigin()
+            return UploadOrigin(source_id=ask.source_id)
         case _:
             raise MissingField(f'Field "{kind}" is required', field=kind)
 

@@ -55,7 +55,7 @@ class Ticket:
 class Links:
     """Makes links and opens them."""
 
-    secret: bytes = field(repr=False)
+    secret: Callable[[], bytes] = field(repr=False)
     public_url: str
     ttl_s: float = TTL_S
     now: Callable[[], float] = time.time
@@ -75,7 +75,7 @@ class Links:
             "key": key,
             "revision": revision,
         }
-        token = jwt.encode({"alg": ALGORITHM}, claims, OctKey.import_key(self.secret))
+        token = jwt.encode({"alg": ALGORITHM}, claims, OctKey.import_key(self.secret()))
         return f"{self.public_url.rstrip('/')}{PATH}?{urlencode({'token': token})}"
 
     def open(self, token: str) -> Ticket:
@@ -83,7 +83,7 @@ class Links:
         if len(token) > LONGEST:
             raise _nothing()
         try:
-            signed = jwt.decode(token, OctKey.import_key(self.secret), algorithms=[ALGORITHM])
+            signed = jwt.decode(token, OctKey.import_key(self.secret()), algorithms=[ALGORITHM])
             claims = signed.claims
             is_over = not isinstance(claims["exp"], int) or claims["exp"] <= self.now()
             if claims["aud"] != AUDIENCE or is_over:

@@ -51,6 +51,7 @@ class UploadOrigin(_Part):
     """Files that people send here. The only ones whose bytes are kept."""
 
     kind: Literal["upload"] = "upload"
+    source_id: str
 
 
 Origin = Annotated[

@@ -1,12 +1,13 @@
 """Files as resources: listed by page under stable URIs, read as get_file_text reads them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pecia.kernel.corpus import catalog, windows
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
+from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import (
     Completion,
@@ -17,7 +18,14 @@ from pecia.kernel.tool.model import (
     ResourceTemplate,
 )
 from pecia.rooms.lake.reading import MOST_CHUNKS, PLAIN
-from pecia.rooms.lake.uri import REFERENCE_SCHEME, SCHEME, TEMPLATE, file_uri, read_uri
+from pecia.rooms.lake.uri import (
+    REFERENCE_SCHEME,
+    SCHEME,
+    TEMPLATE,
+    FileAddress,
+    file_uri,
+    read_uri,
+)
 
 SQL = load_queries("pecia.rooms.lake", "resources.sql")
 ROOM = "lake"
@@ -83,6 +91,13 @@ class FileShelf:
                 )
                 found = [it.key for it in files]
         return Completion(tuple(found[:SUGGESTED]), has_more=len(found) > SUGGESTED)
+
+
+async def revisions(tx: Transaction, files: Sequence[FileAddress]) -> dict[FileAddress, int]:
+    """The revision of each of these that the caller may see."""
+    sources, keys = [it.source_id for it in files], [it.key for it in files]
+    rows = await tx.all(SQL["revisions"], sources=sources, keys=keys)
+    return {FileAddress(row["source_id"], row["key"]): row["revision_id"] for row in rows}
 
 
 def file_resources(store: Store) -> tuple[Resource, ...]:

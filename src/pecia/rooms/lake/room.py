@@ -1,19 +1,25 @@
 """The lake: files found by search, read by window and cited; crawled from where they lie."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from pecia.kernel.corpus.search import Corpus
+from pecia.kernel.errors import Json
 from pecia.kernel.jobs.job import Job
 from pecia.kernel.room import Room
 from pecia.kernel.store.store import Store
 from pecia.rooms.lake.browse import browse_tools
+from pecia.rooms.lake.capacity import Capacity, Figures, capacity_route
 from pecia.rooms.lake.crawl import Connect, Crawler, OfShard, OfSource
 from pecia.rooms.lake.finding import finding_tools
 from pecia.rooms.lake.ingest import Extraction, Intake
 from pecia.rooms.lake.keeping import keeping_tools
+from pecia.rooms.lake.links import Links
 from pecia.rooms.lake.prompt import answer_from_sources
 from pecia.rooms.lake.reading import reading_tools
 from pecia.rooms.lake.resources import file_resources, file_template
+from pecia.rooms.lake.uploads import upload_tools
 from pecia.rooms.lake.watching import Watch, Watcher
 
 CRAWL_S = 6 * 3600
@@ -29,19 +35,32 @@ class Ways:
     folders: tuple[str, ...] = ()
 
 
-def lake(store: Store, corpus: Corpus, ways: Ways) -> Room:
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the installation sets: links to originals if they are on, and limits to be told."""
+
+    index_root: Path
+    links: Links | None = None
+    limits: Mapping[str, Json] = field(default_factory=dict[str, Json])
+
+
+def lake(store: Store, corpus: Corpus, ways: Ways, given: Given) -> Room:
     """The room, over one store."""
+    figures = Figures()
+    capacity = Capacity(corpus, figures, given.index_root, given.limits)
     crawling, reading = lake_jobs(ways)
     return Room(
         "lake",
         tools=(
-            *finding_tools(corpus),
+            *finding_tools(corpus, given.links, figures),
             *reading_tools(store),
             *browse_tools(store),
             *keeping_tools(store, crawling, ways.folders),
+            *upload_tools(store, crawling),
         ),
         resources=file_resources(store),
         templates=(file_template(store),),
+        routes=(capacity_route(capacity),),
         prompts=(answer_from_sources(),),
         jobs=(crawling, reading),
         tending=(Watcher(store, crawling, ways.watch).run,),

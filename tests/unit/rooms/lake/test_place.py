@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pecia.kernel.errors import InvalidFormat
+from pecia.kernel.errors import InvalidFormat, Json
 from pecia.rooms.lake.place import MOST, Place, open_place, seal_place
 
-ASKED = {"query": "brakes", "mode": "lexical"}
+ASKED: dict[str, Json] = {"query": "brakes", "mode": "lexical"}
 
 
 @given(st.integers(1, MOST))

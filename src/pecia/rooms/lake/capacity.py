@@ -1,0 +1,154 @@
+"""`GET /capacity`: what searches cost here lately, how large the index is, and what waits.
+
+Figures of searches are those of one tenant in this process, and every count is of what the caller
+may see. What is measured costs a search two looks at a clock.
+"""
+
+import time
+from collections import deque
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import quantiles
+from uuid import UUID
+
+import orjson
+from anyio.to_thread import run_sync
+
+from pecia.kernel.corpus.index.place import Place
+from pecia.kernel.corpus.search import Corpus, Mode
+from pecia.kernel.corpus.windows import LARGEST_WINDOW
+from pecia.kernel.errors import Json
+from pecia.kernel.identity.caller import Caller, Scope
+from pecia.kernel.room import Ask, Page, Route
+from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.transaction import Transaction
+from pecia.rooms.lake.reading import MOST_CHUNKS
+
+SQL = load_queries("pecia.rooms.lake", "capacity.sql")
+
+PATH = "/capacity"
+KEPT = 1_000
+"""Searches of a mode that the figures are made of; older ones are forgotten."""
+
+
+@dataclass(slots=True)
+class _Lately:
+    served: int = 0
+    latency_ms: deque[float] = field(default_factory=lambda: deque[float](maxlen=KEPT))
+    cpu_ms: deque[float] = field(default_factory=lambda: deque[float](maxlen=KEPT))
+
+
+@dataclass(slots=True, eq=False)
+class _Running:
+    is_alone: bool
+
+
+class Figures:
+    """What searches cost, by tenant and mode, as far as this process remembers."""
+
+    def __init__(self) -> None:
+        self._lately: dict[tuple[UUID, Mode], _Lately] = {}
+        self._running: set[_Running] = set()
+
+    @contextmanager
+    def measuring(self, tenant_id: UUID, mode: Mode) -> Generator[None]:
+        """One search that ends well. Its CPU counts only if no other search ran meanwhile."""
+        mine = _Running(is_alone=not self._running)
+        for other in self._running:
+            other.is_alone = False
+        self._running.add(mine)
+        began, cpu = time.perf_counter(), time.process_time()
+        try:
+            yield
+            lately = self._lately.setdefault((tenant_id, mode), _Lately())
+            lately.served += 1
+            lately.latency_ms.append((time.perf_counter() - began) * 1000)
+            if mine.is_alone:
+                lately.cpu_ms.append((time.process_time() - cpu) * 1000)
+        finally:
+            self._running.discard(mine)
+
+    def of(self, tenant_id: UUID) -> dict[str, Json]:
+        return {mode.value: _said(self._lately.get((tenant_id, mode), _Lately())) for mode in Mode}
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """The page. `limits` are those of the house, beside the lake's own."""
+
+    corpus: Corpus
+    figures: Figures
+    index_root: Path
+    limits: Mapping[str, Json]
+
+    async def serve(self, ask: Ask) -> Page:
+        async with self.corpus.store.reading(ask.caller) as tx:
+            index = await self._index(tx, ask.caller)
+            queue: dict[str, Json] = await tx.one(SQL["queue"], "no queue")
+        found: dict[str, Json] = {
+            "search": self.figures.of(ask.caller.tenant_id),
+            "index": index,
+            "queue": queue,
+            "embedder": await self._embedder(),
+            "limits": {
+                "search_hits": 100,
+                "window_chunks": LARGEST_WINDOW,
+                "text_chunks": MOST_CHUNKS,
+                **self.limits,
+            },
+        }
+        return Page(orjson.dumps(found), "application/json")
+
+    async def _index(self, tx: Transaction, caller: Caller) -> dict[str, Json]:
+        """Bytes and lag are of everybody's files, and for administrators only."""
+        size: dict[str, Json] = await tx.one(SQL["visible_size"], "no classes")
+        has_vectors = await tx.value(SQL["has_vectors"])
+        vectors = await tx.value(SQL["visible_vectors"]) if has_vectors else 0
+        found: dict[str, Json] = {**size, "vectors": vectors, "bytes": None, "lag": None}
+        if caller.is_admin and Scope.ADMIN in caller.scopes:
+            now = await tx.value(SQL["clock"])
+            reached = await run_sync(self.corpus.shelf.reached, caller.tenant_id)
+            folder = Place.of(self.index_root, caller.tenant_id).folder
+            found |= {"bytes": await run_sync(_bytes, folder), "lag": max(0, (now or 0) - reached)}
+        return found
+
+    async def _embedder(self) -> Json:
+        it = self.corpus.embedder
+        if it is None:
+            return None
+        return {"name": it.name, "dimension": await it.dimension(), "language": it.language}
+
+
+def capacity_route(it: Capacity) -> Route:
+    return Route("GET", PATH, "lake.capacity", it.serve)
+
+
+def _said(lately: _Lately) -> Json:
+    return {
+        "served": lately.served,
+        "latency_ms": _spread(lately.latency_ms),
+        "cpu_ms": _spread(lately.cpu_ms),
+    }
+
+
+def _spread(values: deque[float]) -> Json:
+    """The middle and the slow end; None where nothing was measured."""
+    if not values:
+        return None
+    if len(values) == 1:
+        return {"p50": round(values[0], 3), "p95": round(values[0], 3)}
+    cuts = quantiles(values, n=20, method="inclusive")
+    return {"p50": round(cuts[9], 3), "p95": round(cuts[18], 3)}
+
+
+def _bytes(folder: Path) -> int:
+    """A file may go while we look: indexes are written all the time."""
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.stat().st_size if path.is_file() else 0
+        except FileNotFoundError:
+            continue
+    return total

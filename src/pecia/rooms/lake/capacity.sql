@@ -1,0 +1,18 @@
+-- name: visible_size
+-- What the caller may see, counted by class: policies have removed the others.
+SELECT COALESCE(sum(files), 0)::bigint AS files, COALESCE(sum(chunks), 0)::bigint AS chunks FROM kernel.acl
+ WHERE tenant_id = kernel.tenant() AND NOT is_source;
+
+-- name: has_vectors
+SELECT kernel.has_vectors() AND kernel.tenant() IS NOT NULL;
+
+-- name: visible_vectors
+SELECT count(*) FROM kernel.vector WHERE tenant_id = kernel.tenant();
+
+-- name: clock
+SELECT kernel.clock();
+
+-- name: queue
+-- The view shows a caller their own jobs, and an administrator those of the tenant.
+SELECT count(*) AS waiting, COALESCE(extract(epoch FROM now() - min(created_at)), 0)::float AS oldest_s
+  FROM kernel.jobs_visible WHERE status = 'waiting' AND kernel.tenant() IS NOT NULL;

@@ -1,0 +1,6 @@
+-- name: words_only
+-- Whether the tenant switched search by meaning off, and the sources the caller may see that did.
+SELECT NOT lake.by_meaning() AS everywhere,
+       ARRAY (SELECT id FROM kernel.source
+               WHERE tenant_id = kernel.tenant() AND config->'hybrid' = 'false'
+                 AND (%(source_id)s::text IS NULL OR id = %(source_id)s) ORDER BY id) AS sources;
