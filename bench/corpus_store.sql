@@ -90,3 +90,10 @@ DELETE FROM kernel.source WHERE tenant_id = %(tenant)s;
 SELECT COALESCE(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c
  WHERE c.relnamespace = 'kernel'::regnamespace AND c.relkind = 'r'
    AND (c.relname IN ('file', 'chunk', 'revision', 'change', 'tick') OR c.relname LIKE 'vector%%');
+
+-- name: take_bodies
+UPDATE kernel.chunk c SET text = b.text FROM body b WHERE c.tenant_id = %(tenant)s AND c.id = b.id;
+
+-- name: tick
+-- So that the tenant has a clock, and an index something to follow.
+UPDATE kernel.file SET title = title || '.' WHERE tenant_id = %(tenant)s AND key = 'f/0000000.md';

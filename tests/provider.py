@@ -60,7 +60,23 @@ class Waits:
     seconds: float = 60
 
 
-Scripted: TypeAlias = Says | Calls | Fails | Sends | Waits
+@dataclass(frozen=True, slots=True)
+class Drips:
+    """An answer in small pieces with a pause after each, as a stream that hardly moves."""
+
+    answer: Says | Calls
+    pause_s: float
+    piece: int = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Breaks:
+    """An answer of which only the first half is sent before the line goes dead."""
+
+    answer: Says | Calls
+
+
+Scripted: TypeAlias = Says | Calls | Fails | Sends | Waits | Drips | Breaks
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,14 +172,32 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send(status, json.dumps(self._failure(status, message)).encode(), headers)
             case Says() | Calls():
                 self._send(200, json.dumps(self._success(answer, body)).encode(), {})
+            case Drips(whole, pause_s, piece):
+                self._drip(json.dumps(self._success(whole, body)).encode(), pause_s, piece)
+            case Breaks(whole):
+                raw = json.dumps(self._success(whole, body)).encode()
+                self._head(200, len(raw), {})
+                self.wfile.write(raw[: len(raw) // 2])
+                self.close_connection = True
 
     def _send(self, status: int, raw: bytes, headers: Mapping[str, str]) -> None:
+        self._head(status, len(raw), headers)
+        self.wfile.write(raw)
+
+    def _head(self, status: int, length: int, headers: Mapping[str, str]) -> None:
         self.send_response(status)
         for name, value in {"content-type": "application/json", **headers}.items():
             self.send_header(name, value)
-        self.send_header("content-length", str(len(raw)))
+        self.send_header("content-length", str(length))
         self.end_headers()
-        self.wfile.write(raw)
+
+    def _drip(self, raw: bytes, pause_s: float, piece: int) -> None:
+        self._head(200, len(raw), {})
+        for at in range(0, len(raw), piece):
+            self.wfile.write(raw[at : at + piece])
+            self.wfile.flush()
+            if self.server.provider.closing.wait(pause_s):
+                return
 
     def _failure(self, status: int, message: str) -> dict[str, Any]:
         if "/messages" in self.path:

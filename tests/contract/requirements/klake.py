@@ -356,7 +356,6 @@ REQUIREMENTS: dict[str, Requirement] = {
         120,
         "The guide covers connecting cloud clients and local ones, each by a config that is "
         "tested.",
-        deferred=GUIDE,
     ),
     "lake.clients.air_gapped_demo": Requirement(
         120,

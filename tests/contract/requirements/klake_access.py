@@ -2,7 +2,6 @@
 
 from tests.contract.requirement import Requirement
 
-CATALOG = "two queries of the kernel's catalogue that the room uses name no tenant yet"
 WORKER = "a worker that fetches originals for the server: so far no source has credentials"
 GUIDE = "the guide: behind a proxy"
 
@@ -124,7 +123,6 @@ REQUIREMENTS: dict[str, Requirement] = {
     "lake.trim.tenant_filter": Requirement(
         103,
         "Each query of the room names the tenant as well, so that a policy is never the only wall.",
-        deferred=CATALOG,
     ),
     "lake.trim.every_tool": Requirement(
         103,

@@ -6,13 +6,14 @@ from functools import partial
 
 import anyio.to_thread
 
-from pecia.kernel.errors import MissingField, NotFound
+from pecia.kernel.errors import MissingField
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import Answer, AnyTool, In, Out, Text, Tool
 from pecia.rooms.ckf.argument import given_document, given_package, one_of
 from pecia.rooms.ckf.compiling import ROOM, ReadSource
 from pecia.rooms.ckf.inputs import Diff, Parse, Serialize, Slice, Validate, Verify
+from pecia.rooms.ckf.library_sources import reread
 from pecia.rooms.ckf.outputs import (
     Differences,
     Parsed,
@@ -73,28 +74,23 @@ class Verifying:
         """Re-read every quotation of a CKF package in its source: which hold, which moved, which
         are gone, and whether a source has changed since."""
         package = await anyio.to_thread.run_sync(given_package, ask.package)
-        sources = await self._sources(call, package, ask.source_text)
+        sources = await self._sources(call, package, ask)
         return await anyio.to_thread.run_sync(partial(_verified, package, sources))
 
-    async def _sources(self, call: Call, package: Package, text: str | None) -> dict[str, Reread]:
-        if text is not None:
-            return {"": Reread(text)}
-        names = source_names(package)
-        if not names:
+    async def _sources(self, call: Call, package: Package, ask: Verify) -> dict[str, Reread]:
+        if ask.source_text is not None:
+            return {"": Reread(ask.source_text)}
+        if ask.uri is not None:
+            found = await self.read_source(call.caller, ask.uri)
+            return {ask.uri: Reread(found.text, found.revision)}
+        if not source_names(package):
             raise MissingField(
                 'Field "source_text" is required: the package names no source',
                 field="source_text",
                 hint="Give the text that was compiled.",
             )
-        found: dict[str, Reread] = {}
-        for name in names:
-            try:
-                source = await self.read_source(call.caller, name)
-            except NotFound:
-                # Its quotations are reported as unread.
-                continue
-            found[name] = Reread(source.text, source.revision)
-        return found
+        # Quotations of those that cannot be read are reported as unread.
+        return await reread(self.read_source, call.caller, package)
 
 
 def package_tools(read_source: ReadSource) -> tuple[AnyTool, ...]:

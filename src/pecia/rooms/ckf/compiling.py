@@ -12,8 +12,8 @@ from pecia.kernel.identity.caller import Caller, Scope
 from pecia.kernel.limits import Limit, RateLimiter
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import Answer, AnyTool, Text, Tool
-from pecia.rooms.ckf.heuristic.compile import compile_text
-from pecia.rooms.ckf.inputs import Compile
+from pecia.rooms.ckf.heuristic.long import compile_long
+from pecia.rooms.ckf.inputs import LONGEST_TEXT, Compile
 from pecia.rooms.ckf.options import CompileOptions, SourceText
 from pecia.rooms.ckf.outputs import Compiled
 from pecia.rooms.ckf.package.codec import Format, encode
@@ -43,28 +43,9 @@ class Compiling:
         the words of the source behind it. Instant, needs no key, always works."""
         if call.caller.is_anonymous:
             self.hourly.take(call.trace.client_ip or "")
-        source = await self._source(call, ask)
+        source = await asked_source(call, ask, self.read_source)
         made = await anyio.to_thread.run_sync(_compiled, source, ask)
         return Answer(made, (Text(made.document),))
-
-    async def _source(self, call: Call, ask: Compile) -> SourceText:
-        if ask.text is None and ask.uri is None:
-            raise MissingField(
-                'Field "text" is required', field="text", hint="Give text, or the uri of one."
-            )
-        if ask.text is not None:
-            title, author = ask.source_title, ask.source_author
-            return SourceText(ask.text, title, ask.uri or "", ask.language, author, ask.filename)
-        found = await self.read_source(call.caller, ask.uri or "")
-        return SourceText(
-            found.text,
-            ask.source_title or found.title,
-            ask.uri or "",
-            ask.language or found.language,
-            ask.source_author or found.author,
-            ask.filename or found.filename,
-            found.revision,
-        )
 
 
 def compile_tool(read_source: ReadSource) -> AnyTool:
@@ -81,10 +62,32 @@ def compile_tool(read_source: ReadSource) -> AnyTool:
     )
 
 
+async def asked_source(call: Call, ask: Compile, read_source: ReadSource) -> SourceText:
+    """The text that was given, or the one at the uri, with what the caller says of it."""
+    if ask.text is None and ask.uri is None:
+        raise MissingField(
+            'Field "text" is required', field="text", hint="Give text, or the uri of one."
+        )
+    if ask.text is not None:
+        title, author = ask.source_title, ask.source_author
+        return SourceText(ask.text, title, ask.uri or "", ask.language, author, ask.filename)
+    found = await read_source(call.caller, ask.uri or "")
+    return SourceText(
+        found.text,
+        ask.source_title or found.title,
+        ask.uri or "",
+        ask.language or found.language,
+        ask.source_author or found.author,
+        ask.filename or found.filename,
+        found.revision,
+    )
+
+
 def _compiled(source: SourceText, ask: Compile) -> Compiled:
     started = time.perf_counter()
     options = CompileOptions(ask.source_type, ask.compression_level)
-    package = compile_text(source, options)
+    # Only a source read by its address can be longer than one call takes.
+    package = compile_long(source, options, piece_chars=LONGEST_TEXT)
     took_ms = round((time.perf_counter() - started) * 1000, 1)
     # What parsing puts back need not be paid for by whoever reads the document.
     document = encode(Package(compact(package)), ask.format)

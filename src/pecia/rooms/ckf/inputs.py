@@ -121,6 +121,12 @@ class Verify(Input):
         max_length=LONGEST_DOCUMENT,
         description="The source as it is now; else the sources that the package names are read.",
     )
+    uri: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=2000,
+        description="In place of source_text: where the source is, of anything you may read.",
+    )
 
 
 class ViewerUrl(Input):
@@ -162,3 +168,4 @@ class FetchPost(Input):
         pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=200, description="From ckf.search_posts."
     )
     format: Format = Format.JSON
+    version: int | None = Field(default=None, ge=1, description="Else the newest.")

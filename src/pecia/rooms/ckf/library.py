@@ -31,8 +31,10 @@ class Library(Protocol):
 
     async def search(self, caller: Caller, query: str, lang: str, limit: int) -> Found: ...
 
-    async def fetch(self, caller: Caller, slug: str) -> tuple[ShippedPost, Package]:
-        """The post and its package, or NotFound."""
+    async def fetch(
+        self, caller: Caller, slug: str, version: int | None = None
+    ) -> tuple[ShippedPost, Package]:
+        """The post and its package, the newest version unless told; or NotFound."""
         ...
 
     async def slugs(self, caller: Caller) -> Sequence[str]: ...
@@ -42,17 +44,29 @@ class ShippedLibrary:
     """The posts that come with the program."""
 
     async def search(self, caller: Caller, query: str, lang: str, limit: int) -> Found:
-        posts = await anyio.to_thread.run_sync(_in_language, lang)
+        posts = await anyio.to_thread.run_sync(shipped_in, lang)
         found = ranked(posts, query)
         return Found(len(found), found[:limit])
 
-    async def fetch(self, caller: Caller, slug: str) -> tuple[ShippedPost, Package]:
-        if slug not in SLUGS:
-            raise NotFound(f"no post {slug!r}", slug=slug, hint="ckf.search_posts finds slugs.")
+    async def fetch(
+        self, caller: Caller, slug: str, version: int | None = None
+    ) -> tuple[ShippedPost, Package]:
+        if slug not in SLUGS or version not in (None, 1):
+            raise no_post(slug, version)
         return await anyio.to_thread.run_sync(_shipped, slug)
 
     async def slugs(self, caller: Caller) -> Sequence[str]:
         return SLUGS
+
+
+def shipped_in(lang: str) -> list[ShippedPost]:
+    """The posts that ship in a language."""
+    return [it for it in shipped_posts() if it.language.split("-")[0] == lang]
+
+
+def no_post(slug: str, version: int | None = None) -> NotFound:
+    which = f"version {version} of {slug!r}" if version else repr(slug)
+    return NotFound(f"no post {which}", slug=slug, hint="ckf.search_posts finds slugs.")
 
 
 def ranked(posts: Iterable[ShippedPost], query: str) -> list[ShippedPost]:
@@ -75,10 +89,6 @@ def _score(post: ShippedPost, terms: set[str]) -> tuple[int, int]:
     held = [(set(plain_text(text).split()), weight) for text, weight in weights]
     matched = {term for term in terms if any(term in words for words, _ in held)}
     return len(matched), sum(weight for words, weight in held for term in terms if term in words)
-
-
-def _in_language(lang: str) -> list[ShippedPost]:
-    return [it for it in shipped_posts() if it.language.split("-")[0] == lang]
 
 
 @lru_cache(maxsize=16)

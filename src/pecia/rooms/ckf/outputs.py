@@ -99,6 +99,8 @@ class PostOut(Output):
     tags: list[str]
     url: str
     ckf_url: str
+    version: int = 1
+    visibility: str = "public"
 
 
 class PostsOut(Output):
@@ -112,3 +114,6 @@ class FetchedPost(Output):
     post: PostOut
     package: Body
     document: str
+    stale: list[str] = Field(
+        default_factory=list[str], description="Sources that have changed since it was compiled."
+    )

@@ -6,8 +6,13 @@ from pecia.kernel.room import Room
 from pecia.rooms.ckf.checking import package_tools
 from pecia.rooms.ckf.compiling import ROOM, ReadSource, compile_tool
 from pecia.rooms.ckf.library import Library, ShippedLibrary
+from pecia.rooms.ckf.library_store import StoredLibrary
+from pecia.rooms.ckf.llm.tool import Asking, compile_llm_tool
 from pecia.rooms.ckf.options import SourceText
+from pecia.rooms.ckf.pages.desk import Desk, Outside
+from pecia.rooms.ckf.pages.routes import page_routes
 from pecia.rooms.ckf.prompts import prompts
+from pecia.rooms.ckf.publish import publish_tool
 from pecia.rooms.ckf.resources import shelf, templates
 from pecia.rooms.ckf.showing import showing_tools
 from pecia.rooms.ckf.viewer import viewer_tool
@@ -19,19 +24,31 @@ async def no_sources(caller: Caller, uri: str) -> SourceText:
 
 
 def ckf(
-    base_url: str, read_source: ReadSource = no_sources, library: Library | None = None
+    base_url: str,
+    read_source: ReadSource = no_sources,
+    library: Library | None = None,
+    outside: Outside | None = None,
+    asking: Asking | None = None,
 ) -> Room:
     """The room. `base_url` begins the links that people open."""
     posts = library or ShippedLibrary()
+    publishing = (
+        (publish_tool(posts, read_source, base_url),) if isinstance(posts, StoredLibrary) else ()
+    )
+    desk = Desk(posts, read_source, base_url.rstrip("/"), outside or Outside())
     return Room(
         ROOM,
         tools=(
             compile_tool(read_source),
+            *((compile_llm_tool(read_source, asking),) if asking else ()),
             *package_tools(read_source),
-            *showing_tools(posts, base_url),
+            *showing_tools(posts, read_source, base_url),
             viewer_tool(base_url),
+            *publishing,
         ),
         resources=(shelf(posts),),
         templates=templates(posts),
         prompts=prompts(posts),
+        routes=page_routes(desk),
+        migrations="pecia.rooms.ckf.schema",
     )

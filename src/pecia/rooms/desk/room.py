@@ -27,7 +27,7 @@ CALL_TOOL = "call_tool"
 LEAN = (
     "search_content",
     "get_file_window",
-    "list_sources",
+    "get_file_text",
     "list_files",
     "read_document",
     "edit_document",

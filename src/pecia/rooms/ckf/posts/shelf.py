@@ -34,6 +34,8 @@ class ShippedPost:
     language: str
     tags: tuple[str, ...]
     text: str
+    version: int = 1
+    visibility: str = "public"
 
     @property
     def reading_minutes(self) -> int:

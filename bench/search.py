@@ -1,0 +1,137 @@
+"""Search as the tools call it, in process: both modes, by callers who see all or little.
+
+`python -m bench.search 0.1` asks a tenth of a million chunks. The words are those of the keyword
+bench (`PECIA_BENCH_TEXTS`); the vectors are random points, which cost what real ones cost to find,
+and the embedder is a table, so its 3 ms a query are not in these figures.
+"""
+
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+import numpy as np
+from psycopg import AsyncConnection
+
+from bench import result
+from bench.corpus_store import DIMS, MODEL, SHARES, SQL, Bench, Sizes, caller, points
+from bench.keyword import asked, documents
+from pecia.kernel.corpus.embedder import Vectors
+from pecia.kernel.corpus.index.keep import Keeper
+from pecia.kernel.corpus.index.shelf import Shelf
+from pecia.kernel.corpus.search import Ask, Corpus, Mode
+from pecia.kernel.identity.caller import Caller
+from pecia.kernel.store.cluster import Options, open_cluster
+from pecia.kernel.store.migrate import KERNEL, migrate
+from pecia.kernel.store.store import Store
+
+QUERIES = 100
+
+
+class Table:
+    """An embedder that knows a vector for every query beforehand."""
+
+    name, language = MODEL, ""
+
+    def __init__(self, queries: Sequence[str]) -> None:
+        self._vectors = dict(
+            zip(queries, points(np.random.default_rng(2), len(queries)), strict=True)
+        )
+
+    async def dimension(self) -> int:
+        return DIMS
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        return np.array([self._vectors[it] for it in texts])
+
+
+async def run(home: Path, texts: Path, sizes: Sizes) -> dict[str, Any]:
+    options = Options(system=home / "s")
+    async with await open_cluster(home, report=print, options=options) as cluster:
+        await migrate(cluster.logins.owner, [KERNEL])
+        store = Store(cluster.logins)
+        await store.open()
+        try:
+            return await Searching(store, cluster.logins, sizes).measured(home, texts)
+        finally:
+            await store.close()
+
+
+class Searching(Bench):
+    """One tenant of the corpus bench, with words of its own and a keyword index."""
+
+    async def measured(self, home: Path, texts: Path) -> dict[str, Any]:
+        chunks = self.sizes.asked_files * self.sizes.chunks
+        await self._ask(SQL["drop_index"])
+        self.asking = await self._large_tenant("asked", self.sizes.asked_files, self.sizes.classes)
+        await self._give_words(texts)
+        await self._add_vectors(self.asking, chunks)
+        await self._ask(SQL["build_index"])
+        await self._vacuum()
+        await self._index(home / "index")
+        words = [" ".join(it.words) for it in asked(texts, chunks)[:QUERIES]]
+        corpus = Corpus(self.store, Shelf(home / "index"), Table(words))
+        found: dict[str, Any] = {"chunks": chunks, "queries": len(words)}
+        for share, name in SHARES.items():
+            who = await self._who(share)
+            found[name] = {mode: await _timed(corpus, who, words, mode) for mode in Mode}
+            print(name, found[name], flush=True)
+        return found
+
+    async def _give_words(self, texts: Path) -> None:
+        """Every chunk the text of a real one."""
+        bodies = (body for _, chunks in documents(texts) for body in chunks)
+        rows = await self._ask(SQL["chunk_ids"], tenant=self.asking, most=10**9)
+        async with await AsyncConnection.connect(self.logins.system) as connection:
+            await connection.execute("CREATE TEMP TABLE body (id bigint, text text)")
+            async with connection.cursor() as cursor, cursor.copy("COPY body FROM STDIN") as copy:
+                for (id_, _, _), body in zip(rows, bodies, strict=False):
+                    await copy.write_row((id_, body))
+            await connection.execute(SQL["take_bodies"], {"tenant": self.asking})
+
+    async def _index(self, root: Path) -> None:
+        await self._ask(SQL["tick"], tenant=self.asking)
+        keeper = await Keeper.take(self.store, "bench", root, self.asking)
+        assert keeper is not None
+        await keeper.rebuild()
+        await keeper.close()
+
+    async def _who(self, share: str) -> Caller:
+        name = f"reader-{share}"
+        of = {"tenant": self.asking}
+        user = (await self._ask(SQL["add_user"], **of, name=name, role="member"))[0][0]
+        ((credential,),) = await self._ask(SQL["credential"], **of, user=user, share=share)
+        return caller(credential, self.asking, user)
+
+
+async def _timed(corpus: Corpus, who: Caller, words: Sequence[str], mode: Mode) -> dict[str, float]:
+    times: list[float] = []
+    for it in (*words[:10], *words):
+        began = time.perf_counter()
+        await corpus.search(who, Ask(it, limit=10, mode=mode))
+        times.append((time.perf_counter() - began) * 1000)
+    ranked = sorted(times[10:])
+    return {
+        "p50_ms": round(statistics.median(ranked), 2),
+        "p95_ms": round(ranked[int(0.95 * len(ranked))], 2),
+    }
+
+
+def main(scale: float = 0.1) -> Path:
+    texts = Path(os.environ["PECIA_BENCH_TEXTS"])
+    sizes = replace(Sizes(), asked_files=int(100_000 * scale))
+    with tempfile.TemporaryDirectory(prefix="pecia-bench-") as home:
+        # PostgreSQL runs as another user where we are root.
+        Path(home).chmod(0o755)
+        figures = anyio.run(run, Path(home), texts, sizes)
+    return result.write(f"search-{figures['chunks']}", figures)
+
+
+if __name__ == "__main__":
+    print(main(float(sys.argv[1]) if len(sys.argv) > 1 else 0.1))

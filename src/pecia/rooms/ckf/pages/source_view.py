@@ -1,0 +1,93 @@
+"""The source with every stretch marked that an item quotes. Pure.
+
+Quotations overlap, so the text is cut wherever one begins or ends, and each piece says whose it is.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from pecia.kernel.text.span import Span
+from pecia.rooms.ckf.package.locate import Sought
+from pecia.rooms.ckf.package.model import Package, integer_of, text_of, texts_of
+from pecia.rooms.ckf.pages.html import Html, tag
+
+NAMED = 8
+DARKEST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    span: Span
+    item_id: str
+
+
+class QuotedSource:
+    """A source, and what of it a package quotes."""
+
+    def __init__(self, package: Package, text: str) -> None:
+        self.text = text
+        self._sought = Sought(text)
+        self.quoted = sorted(set(self._found(package)), key=lambda it: (it.span.start, it.span.end))
+
+    def anchor(self, excerpt: str) -> str | None:
+        """Where the page shows that quotation."""
+        found = self._sought.find(excerpt)
+        return f"at-{found.span.start}" if found else None
+
+    def _found(self, package: Package) -> Iterator[Quoted]:
+        for row in package.trace:
+            name = text_of(row, "extracted_item_id")
+            start = integer_of(row, "source_char_start")
+            found = self._sought.find(text_of(row, "source_excerpt"), start)
+            if found:
+                yield Quoted(found.span, name)
+        for _, item in package.every_item():
+            for excerpt in texts_of(item, "source_excerpts"):
+                if found := self._sought.find(excerpt):
+                    yield Quoted(found.span, text_of(item, "id"))
+
+
+def source_view(source: QuotedSource) -> Html:
+    """The text, to be read beside the package."""
+    return tag("pre", _pieces(source), class_="source", tabindex=0)
+
+
+def covered(source: QuotedSource) -> int:
+    """How many characters of the text are quoted at least once."""
+    return sum(end - start for start, end, owners in _cut(source) if owners)
+
+
+def _pieces(source: QuotedSource) -> Iterator[Html | str]:
+    for start, end, owners in _cut(source):
+        text = source.text[start:end]
+        if not owners:
+            yield text
+            continue
+        named = ", ".join(owners[:NAMED])
+        more = f" and {len(owners) - NAMED} more" if len(owners) > NAMED else ""
+        yield tag(
+            "a",
+            text,
+            id=f"at-{start}",
+            href=f"#item-{owners[0]}",
+            class_=f"mark mark-{min(len(owners), DARKEST)}",
+            title=f"{named}{more}",
+        )
+
+
+def _cut(source: QuotedSource) -> Iterator[tuple[int, int, list[str]]]:
+    """The whole text in order: start, end, and the ids of the items that quote the piece."""
+    edges = {0, len(source.text)}
+    for it in source.quoted:
+        edges |= {it.span.start, it.span.end}
+    places = sorted(edges)
+    waiting = list(reversed(source.quoted))
+    open_: list[Quoted] = []
+    for start, end in pairwise(places):
+        while waiting and waiting[-1].span.start <= start:
+            open_.append(waiting.pop())
+        open_ = [it for it in open_ if it.span.end > start]
+        # The narrowest first: it is the item that says just this.
+        nearest = sorted(open_, key=lambda it: it.span.end - it.span.start)
+        yield start, end, list(dict.fromkeys(it.item_id for it in nearest))

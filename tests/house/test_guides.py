@@ -1,0 +1,27 @@
+"""The guide to connecting clients says what the program itself would say."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pecia.doors.cli.welcome import snippets
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "connect.md").read_text(encoding="utf-8")
+ADDRESS = "http://127.0.0.1:7324"
+
+
+@pytest.mark.requirement("lake.clients.guide")
+@pytest.mark.parametrize("client", ["cursor", "vscode", "windsurf"])
+def test_the_guide_gives_a_client_what_the_program_gives_it(client: str) -> None:
+    assert json.dumps(snippets(ADDRESS)[client]) in GUIDE
+
+
+def test_every_path_that_the_guide_names_is_served() -> None:
+    from pecia.doors.mcp.endpoints import endpoints, sse_endpoints
+
+    rooms = ("lake", "ckf", "cascade")
+    served = {it.path for it in (*endpoints(rooms, "desk"), *sse_endpoints(rooms, "desk"))}
+    named = {"/mcp", "/mcp/all", "/sse", *(f"/mcp/{it}" for it in rooms)}
+    assert named <= served
+    assert all(f"{it}" in GUIDE for it in named)
