@@ -65,7 +65,8 @@ class Offers:
         )
         is_narrowed = asked != EVERYTHING
         if endpoint.shows == DESK:
-            return Offer(desk_view(narrowed, self._lean, self._app.embedder), rooms, narrowed, is_narrowed)
+            desk = desk_view(narrowed, self._lean, self._app.embedder)
+            return Offer(desk, rooms, narrowed, is_narrowed)
         return Offer(narrowed, rooms, None, is_narrowed)
 
     def _base(self, endpoint: Endpoint) -> View:
