@@ -45,6 +45,23 @@ async def test_a_key_is_nowhere_after_its_call(
     assert _files_with(home, KEY) == []
 
 
+async def test_a_key_may_come_as_a_header_and_is_nowhere_after_its_call(
+    database: Logins, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    home = tmp_path / "home"
+    with LoopbackProvider(GOOD) as provider:
+        async with serving_llm(database, home, provider) as llm:
+            llm.pecia.http.headers["X-CKF-BYOK-Key"] = KEY
+            made = await llm.made(provider="openai")
+            rows = await llm.pecia.audit(tool="ckf.compile_llm")
+            assert await _tables_with(llm, KEY) == []
+        assert all(f"Bearer {KEY}" in it.headers["authorization"] for it in provider.requests)
+    for place in (made, rows, caplog.text):
+        assert KEY not in str(place)
+    assert _files_with(home, KEY) == []
+
+
 def _echoes() -> list[Scripted]:
     """Failures in which the provider repeats the key, as they like to do."""
     return [

@@ -62,6 +62,8 @@ class Visit:
     channel: Channel = QUIET
     timeout_s: float | None = None
     session: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    model_key: str | None = field(default=None, repr=False)
+    """A caller's own key to a model, for this call alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +206,7 @@ class Corridor:
         """What the visit asks for, but never more than the thing itself allows."""
         limit_s = min(visit.timeout_s or most_s or self.timeout_s, most_s or math.inf)
         deadline = anyio.current_time() + limit_s
-        call = Call(caller, visit.channel, trace, deadline, visit.session)
+        call = Call(caller, visit.channel, trace, deadline, visit.session, visit.model_key)
         with suppress(TimeoutError), anyio.CancelScope(deadline=deadline):
             return await work(call)
         raise Timeout(f"{trace.tool} took longer than {limit_s:g} s", timeout_s=limit_s)

@@ -15,6 +15,8 @@ from pecia.kernel.identity.caller import Caller, Operator
 from pecia.kernel.limits import Limit, RateLimiter
 
 TIMEOUT_HEADER = "X-Pecia-Timeout"
+# Arguments reach the logs of clients; a header need not.
+KEY_HEADER = "X-CKF-BYOK-Key"
 
 
 class Doorkeeper:
@@ -44,6 +46,7 @@ class Doorkeeper:
             client_ip=arrival.client_ip,
             request_id=arrival.request_id,
             timeout_s=self._timeout_s(connection.headers.get(TIMEOUT_HEADER)),
+            model_key=connection.headers.get(KEY_HEADER),
         )
 
     async def visitor(self, connection: HTTPConnection, visit: Visit) -> Caller | Operator | None:

@@ -86,6 +86,8 @@ class Call:
     trace: Trace
     deadline: float
     session: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    model_key: str | None = field(default=None, repr=False)
+    """The caller's own key to a model, which came with the request and goes with it."""
 
     @property
     def id(self) -> UUID:

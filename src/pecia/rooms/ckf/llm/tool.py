@@ -88,7 +88,8 @@ class CompilingLlm:
         operator's model. Where the model fails on a part, that part is compiled without one."""
         if call.caller.is_anonymous:
             self.hourly.take(call.trace.client_ip or "")
-        paid = self.payer.paid(call.caller, Wish(ask.provider or "", ask.model, ask.byok_key or ""))
+        key = ask.byok_key or call.model_key or ""
+        paid = self.payer.paid(call.caller, Wish(ask.provider or "", ask.model, key))
         source = _bounded(await asked_source(call, ask, self.read_source))
         order = self._order(call, ask)
         known = await anyio.to_thread.run_sync(prepared, source, order)
