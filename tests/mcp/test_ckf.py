@@ -27,6 +27,18 @@ CURL_COMPILE = b"""{
 }
 }
 }"""  # noqa: E501
+DOCUMENTED = (
+    "compile",
+    "compile_llm",
+    "parse",
+    "serialize",
+    "validate",
+    "example",
+    "search_posts",
+    "fetch_post",
+    "viewer_url",
+    "diff",
+)
 CURL_HEADERS = {"user_agent": "curl/8.5.0", "accept": "*/*"}
 TEXT = (
     "A refund is money returned to a buyer. Refunds must be paid within 14 days. "
@@ -45,12 +57,12 @@ async def facts(served: Served, tool: str, **arguments: object) -> dict[str, Any
     return result["structuredContent"]
 
 
-async def test_the_documented_curl_line_lists_the_tools(served: Served) -> None:
+@pytest.mark.requirement("ckf.server.curl_tools_list", "ckf.tools.all_ten")
+async def test_the_documented_curl_line_lists_the_ten_tools(served: Served) -> None:
     response = await served.talk.post("/api/mcp", CURL_LIST, **CURL_HEADERS)
     assert response.status_code == 200
     names = {it["name"] for it in response.json()["result"]["tools"]}
-    assert {"ckf.compile", "ckf.parse", "ckf.serialize", "ckf.validate", "ckf.diff"} <= names
-    assert "ckf.viewer_url" in names
+    assert {f"ckf.{it}" for it in DOCUMENTED} <= names
 
 
 @pytest.mark.requirement("ckf.server.curl_compile", "ckf.compile.format_markdown")

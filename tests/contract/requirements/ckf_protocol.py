@@ -35,7 +35,6 @@ REQUIREMENTS: dict[str, Requirement] = {
         11,
         "The documented curl line for tools/list, sent with curl's own headers, lists the ten "
         "tools.",
-        deferred=ROOM,
     ),
     "ckf.server.curl_compile": Requirement(
         14,
@@ -53,7 +52,6 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ckf.tools.all_ten": Requirement(
         57,
         "tools/list of the ckf endpoint names the ten documented tools, as they are documented.",
-        deferred=ROOM,
     ),
     "ckf.client.openai_agents": Requirement(
         3,
