@@ -185,6 +185,20 @@ async def test_the_newer_era_passes_with_the_headers_it_needs(
     assert found[0]["result"]["content"][0]["text"] == "mirrored"
 
 
+async def test_a_stream_that_never_ends_does_not_keep_the_shim_when_its_client_has_gone(
+    served: Served, tmp_path: Path
+) -> None:
+    meta: dict[str, Any] = {f"{META}/protocolVersion": MODERN, f"{META}/clientCapabilities": {}}
+    wanted = {"notifications": {"toolsListChanged": True}, "_meta": meta}
+    listen = {"jsonrpc": "2.0", "method": "subscriptions/listen", "params": wanted}
+    frames = [{**listen, "id": it} for it in (1, 2, 3)] + [
+        {**LIST, "id": 4, "params": {"_meta": meta}}
+    ]
+    done = await pecia("mcp", *at(served), frames=frames, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert any(it.get("id") == 4 and "result" in it for it in heard(done))
+
+
 async def test_readonly_is_the_readonly_endpoint(served: Served, tmp_path: Path) -> None:
     words = ("mcp", *at(served), "--toolset", "all", "--readonly")
     found = heard(await pecia(*words, frames=[HELLO, LIST], cwd=tmp_path))

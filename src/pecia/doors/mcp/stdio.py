@@ -6,6 +6,7 @@ library: an editor waits for it at every start. Stdout carries frames and nothin
 
 import json
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,6 +20,9 @@ from pecia.kernel.errors import ParseError, Unavailable
 VERSION_META = "io.modelcontextprotocol/protocolVersion"
 CONNECT_LIMIT_S = 10.0
 FINISH_LIMIT_S = 60.0
+
+# It has no answer to wait for: the stream ends with whoever listens.
+ENDLESS = "subscriptions/listen"
 
 # Says that nobody wrote the headers which mirror the body: the door does it.
 STDIO = {"x-pecia-stdio": "1"}
@@ -59,8 +63,9 @@ class Relay:
         for line in lines:
             if line.strip():
                 self._take(line)
+        end = time.monotonic() + FINISH_LIMIT_S
         for thread in self.waiting:
-            thread.join(FINISH_LIMIT_S)
+            thread.join(max(0.0, end - time.monotonic()))
         self._end_session()
 
     def _take(self, line: bytes) -> None:
@@ -88,7 +93,8 @@ class Relay:
         self.flying[request_id] = connection
         thread = threading.Thread(target=self._answer, args=(connection, frame), daemon=True)
         self.waiting = [it for it in self.waiting if it.is_alive()]
-        self.waiting.append(thread)
+        if _method(frame) != ENDLESS:
+            self.waiting.append(thread)
         thread.start()
 
     def _answer(self, connection: HTTPConnection, frame: Any) -> None:
