@@ -3,6 +3,8 @@
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from http.client import HTTPConnection
+from io import BytesIO
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -15,6 +17,7 @@ from mcp.client.stdio import stdio_client
 
 from pecia.doors.cli.lock import ServerLock, write_folder_lock
 from pecia.doors.cli.mcp import headers
+from pecia.doors.mcp.stdio import Relay, Upstream
 from tests.mcp.conftest import INSTANCE, Serve, Served
 from tests.mcp.talk import META, MODERN
 
@@ -197,6 +200,15 @@ async def test_a_stream_that_never_ends_does_not_keep_the_shim_when_its_client_h
     done = await pecia("mcp", *at(served), frames=frames, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert any(it.get("id") == 4 and "result" in it for it in heard(done))
+
+
+def test_an_id_that_is_in_flight_is_refused() -> None:
+    out = BytesIO()
+    relay = Relay(Upstream("http://127.0.0.1:9/mcp", {}), out)
+    relay.flying[2] = HTTPConnection("127.0.0.1", 9)
+    relay.run([json.dumps(LIST).encode()])
+    said = json.loads(out.getvalue())
+    assert (said["id"], said["error"]["data"]["code"]) == (2, "INVALID_REQUEST")
 
 
 async def test_readonly_is_the_readonly_endpoint(served: Served, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from socket import SHUT_RDWR
 from typing import Any, BinaryIO, cast
 from urllib.parse import urlsplit
 
-from pecia.kernel.errors import ParseError, Unavailable
+from pecia.kernel.errors import InvalidRequest, ParseError, PeciaError, Unavailable
 
 VERSION_META = "io.modelcontextprotocol/protocolVersion"
 CONNECT_LIMIT_S = 10.0
@@ -80,8 +80,15 @@ class Relay:
 
     def _forward(self, frame: Any, line: bytes) -> None:
         """Send in the order of the frames; the answers may come in any."""
-        connection = self.upstream.connection()
         request_id = _request_id(frame)
+        if request_id is not None and request_id in self.flying:
+            # Of two under one id a session can answer the later alone; the other would wait.
+            taken = InvalidRequest(
+                f"the request {request_id!r} is not answered yet: use another id"
+            )
+            self._refuse(request_id, taken)
+            return
+        connection = self.upstream.connection()
         try:
             connection.request("POST", self.upstream.path, line.strip(), self._headers(frame))
         except OSError as error:
@@ -191,7 +198,7 @@ class Relay:
         if request_id is not None and request_id not in self.cancelled:
             self._refuse(request_id, Unavailable(f"no answer from the server: {error}"))
 
-    def _refuse(self, request_id: Any, error: ParseError | Unavailable) -> None:
+    def _refuse(self, request_id: Any, error: PeciaError) -> None:
         facts = {name: it for name, it in error.payload().items() if name != "message"}
         told = {"code": error.code.rpc, "message": error.message, "data": facts}
         self._write(json.dumps({"jsonrpc": "2.0", "id": request_id, "error": told}).encode())
