@@ -92,7 +92,8 @@ SELECT COALESCE(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c
    AND (c.relname IN ('file', 'chunk', 'revision', 'change', 'tick') OR c.relname LIKE 'vector%%');
 
 -- name: take_bodies
-UPDATE kernel.chunk c SET text = b.text FROM body b WHERE c.tenant_id = %(tenant)s AND c.id = b.id;
+UPDATE kernel.chunk c SET text = b.text FROM unnest(%(ids)s::bigint[], %(bodies)s::text[]) AS b (id, text)
+ WHERE c.tenant_id = %(tenant)s AND c.id = b.id;
 
 -- name: tick
 -- So that the tenant has a clock, and an index something to follow.

@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -88,12 +89,12 @@ class Searching(Bench):
         """Every chunk the text of a real one."""
         bodies = (body for _, chunks in documents(texts) for body in chunks)
         rows = await self._ask(SQL["chunk_ids"], tenant=self.asking, most=10**9)
+        pairs = zip((id_ for id_, _, _ in rows), bodies, strict=False)
         async with await AsyncConnection.connect(self.logins.system) as connection:
-            await connection.execute("CREATE TEMP TABLE body (id bigint, text text)")
-            async with connection.cursor() as cursor, cursor.copy("COPY body FROM STDIN") as copy:
-                for (id_, _, _), body in zip(rows, bodies, strict=False):
-                    await copy.write_row((id_, body))
-            await connection.execute(SQL["take_bodies"], {"tenant": self.asking})
+            while batch := list(islice(pairs, 5000)):
+                ids, words = zip(*batch, strict=True)
+                values = {"tenant": self.asking, "ids": [*ids], "bodies": [*words]}
+                await connection.execute(SQL["take_bodies"], values)
 
     async def _index(self, root: Path) -> None:
         await self._ask(SQL["tick"], tenant=self.asking)

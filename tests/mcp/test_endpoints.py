@@ -49,6 +49,13 @@ async def test_get_without_a_session_is_told_so(served: Served) -> None:
     assert response.json()["error"]["data"]["header"] == "Mcp-Session-Id"
 
 
+async def test_a_client_that_comes_back_for_lost_events_gets_a_stream(served: Served) -> None:
+    await served.talk.begin("/mcp")
+    async with served.talk.stream("/mcp", **{"last-event-id": "7"}) as response:
+        assert response.status_code == 200
+        assert response.headers["content-type"].startswith("text/event-stream")
+
+
 async def test_the_root_can_serve_a_room(serve: Serve) -> None:
     async with serve(mcp_root="lake") as served:
         assert await names(served.talk, "/mcp") == await names(served.talk, "/mcp/lake")

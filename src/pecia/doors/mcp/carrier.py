@@ -70,8 +70,12 @@ def accepted(request: Request) -> frozenset[str]:
 
 
 def accepting(scope: Scope) -> Scope:
-    """The scope as the SDK wants it: it insists on both kinds by name."""
-    others = [it for it in scope["headers"] if it[0] != b"accept"]
+    """The scope as the SDK wants it: it insists on both kinds by name.
+
+    It keeps no events here, and would leave who asks for lost ones without an answer: they get a
+    stream of what comes next.
+    """
+    others = [it for it in scope["headers"] if it[0] not in (b"accept", b"last-event-id")]
     return {**scope, "headers": [*others, (b"accept", f"{JSON}, {STREAM}".encode())]}
 
 
