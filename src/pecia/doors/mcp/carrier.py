@@ -70,13 +70,15 @@ def accepted(request: Request) -> frozenset[str]:
 
 
 def accepting(scope: Scope) -> Scope:
-    """The scope as the SDK wants it: it insists on both kinds by name.
-
-    It keeps no events here, and would leave who asks for lost ones without an answer: they get a
-    stream of what comes next.
-    """
-    others = [it for it in scope["headers"] if it[0] not in (b"accept", b"last-event-id")]
+    """The scope as the SDK wants it: it insists on both kinds by name."""
+    others = [it for it in scope["headers"] if it[0] != b"accept"]
     return {**scope, "headers": [*others, (b"accept", f"{JSON}, {STREAM}".encode())]}
+
+
+def afresh(scope: Scope) -> Scope:
+    """The scope without the wish for lost events: none are kept, and the SDK would not answer."""
+    kept = [it for it in scope["headers"] if it[0] != b"last-event-id"]
+    return {**scope, "headers": kept}
 
 
 async def body_of(request: Request) -> bytes:

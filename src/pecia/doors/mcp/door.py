@@ -22,6 +22,7 @@ from pecia.doors.mcp.carrier import (
     STREAM,
     accepted,
     accepting,
+    afresh,
     as_json,
     body_of,
     check_content_type,
@@ -150,7 +151,7 @@ class Door:
         """Sessions are the SDK's business; it compares whose they are."""
         scope = {**request.scope, "user": user_of(here)}
         if body is None:
-            await self._sessions.asgi_app(scope, request.receive, send)
+            await self._sessions.asgi_app(afresh(scope), request.receive, send)
             return
         accepted(request)
         await self._sessions.asgi_app(accepting(scope), replayed(request, body), send)
