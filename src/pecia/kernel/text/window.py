@@ -84,14 +84,14 @@ def _kept(text: str, hit: Span, wish: int, limit: int) -> Span:
         return Span(0, len(text))
     if hit.size > limit:
         start = max(hit.start, min(wish - limit // 4, hit.end - limit))
-        return _at_words(text, Span(start, start + limit), Span(wish, wish))
+        return at_words(text, Span(start, start + limit), Span(wish, wish))
     spare = limit - hit.size
     after = min(len(text) - hit.end, spare - min(hit.start, spare // 2))
     before = min(hit.start, spare - after)
-    return _at_words(text, Span(hit.start - before, hit.end + after), hit)
+    return at_words(text, Span(hit.start - before, hit.end + after), hit)
 
 
-def _at_words(text: str, span: Span, core: Span) -> Span:
+def at_words(text: str, span: Span, core: Span) -> Span:
     """The span without the halves of words at its ends, as long as the core stays in it."""
     start, end = span.start, span.end
     if start and not text[start - 1].isspace():

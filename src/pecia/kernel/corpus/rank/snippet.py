@@ -1,6 +1,5 @@
 """The piece of a text that shows why it was found: a slice, with slices of it marked. Pure."""
 
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -10,10 +9,9 @@ from html import escape
 from pecia.kernel.corpus.index.query import Query
 from pecia.kernel.corpus.rank.tokens import Token, places, wanted
 from pecia.kernel.text.span import Span
+from pecia.kernel.text.window import at_words
 
 LIMIT = 300
-_LONGEST_WORD = 100
-_GAP = re.compile(r"\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,7 @@ def snippet(text: str, query: Query, language: str = "", *, limit: int = LIMIT) 
     """
     found = places(text, wanted(query, language), language)
     core = _best_run(found, limit)
-    span = _at_words(text, _whole_signs(text, _around(text, core, limit), core), core)
+    span = at_words(text, _whole_signs(text, _around(text, core, limit), core), core)
     inside = [it for it in found if span.start <= it.start and it.end <= span.end]
     return Snippet(span, span.of(text), tuple(_joined(inside)))
 
@@ -87,18 +85,6 @@ def _around(text: str, core: Span, limit: int) -> Span:
     after = min(len(text) - core.end, spare - min(core.start, spare // 2))
     before = min(core.start, spare - after)
     return Span(core.start - before, core.end + after)
-
-
-def _at_words(text: str, span: Span, core: Span) -> Span:
-    """The span without halves of words at its ends, and with all of the core."""
-    start, end = span.start, span.end
-    if start and not text[start - 1].isspace():
-        gap = _GAP.search(text, start, max(start, core.start))
-        start = gap.end() if gap else start
-    if end < len(text) and not text[end].isspace():
-        gaps = list(_GAP.finditer(text, max(core.end, end - _LONGEST_WORD), end))
-        end = gaps[-1].start() if gaps else end
-    return Span(start, end)
 
 
 def _whole_signs(text: str, span: Span, core: Span) -> Span:

@@ -18,10 +18,14 @@ CREATE TABLE kernel.tick (
     id bigint GENERATED ALWAYS AS IDENTITY,
     -- NULL only until its own transaction ends.
     n bigint,
+    -- Who wrote, so that their next search waits for it, and for nobody else's. A purge clears it.
+    user_id uuid,
     at timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (tenant_id, id)
+    PRIMARY KEY (tenant_id, id),
+    FOREIGN KEY (tenant_id, user_id) REFERENCES kernel.user_account (tenant_id, id) ON DELETE SET NULL (user_id)
 );
 CREATE UNIQUE INDEX tick_by_number ON kernel.tick (tenant_id, n);
+CREATE INDEX tick_of_user ON kernel.tick (tenant_id, user_id, n) WHERE user_id IS NOT NULL;
 
 CREATE TABLE kernel.change (
     tenant_id uuid NOT NULL,
@@ -63,7 +67,8 @@ BEGIN
          WHERE tenant_id = in_tenant AND id = split_part(taken, ':', 2)::bigint AND n IS NULL;
     END IF;
     IF own IS NULL THEN
-        INSERT INTO kernel.tick (tenant_id) SELECT id FROM kernel.tenant WHERE id = in_tenant RETURNING id INTO own;
+        INSERT INTO kernel.tick (tenant_id, user_id) SELECT id, kernel.user_id() FROM kernel.tenant WHERE id = in_tenant
+        RETURNING id INTO own;
         PERFORM set_config('pecia.tick', in_tenant || ':' || own, true);
     END IF;
     RETURN own;
@@ -131,3 +136,10 @@ CREATE CONSTRAINT TRIGGER logged_last AFTER INSERT ON kernel.tick
 CREATE FUNCTION kernel.clock() RETURNS bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = kernel, pg_temp AS
 $$ SELECT COALESCE((SELECT n FROM kernel.tenant_clock WHERE tenant_id = kernel.tenant()), 0) $$;
+
+-- The number of the caller's last write that an index may not hold yet; 0 when there is none.
+CREATE FUNCTION kernel.own_clock() RETURNS bigint
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = kernel, pg_temp AS $$
+    SELECT COALESCE((SELECT max(n) FROM kernel.tick
+                      WHERE tenant_id = kernel.tenant() AND user_id = kernel.user_id()), 0)
+$$;

@@ -243,4 +243,4 @@ BEGIN
     END LOOP;
 END
 $$;
-GRANT EXECUTE ON FUNCTION kernel.put_files, kernel.purge_files, kernel.clock TO pecia_app;
+GRANT EXECUTE ON FUNCTION kernel.put_files, kernel.purge_files, kernel.clock, kernel.own_clock TO pecia_app;
