@@ -84,7 +84,7 @@ async def test_only_owners_crawl_and_see_how_far_it_is(lake: Lake) -> None:
         ({"folder": "relative"}, "folder"),
         ({"folder": "/a/../b"}, "folder"),
         ({"folder": "/a", "git": "https://example.org/r.git"}, "git"),
-        ({"git": "https://example.org/r.git", "endpoint": "x"}, "endpoint"),
+        ({"s3": "s3://bucket"}, "s3"),
         ({"ref": "main"}, "ref"),
         ({"schedule": "every day"}, "schedule"),
         ({"web": "https://example.org", "posix": True}, "posix"),

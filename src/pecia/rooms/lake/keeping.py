@@ -26,7 +26,6 @@ from pecia.rooms.lake.origin import (
     FolderOrigin,
     GitOrigin,
     Origin,
-    S3Origin,
     SourceConfig,
     UploadOrigin,
     WebOrigin,
@@ -42,8 +41,6 @@ class AddSource(Input):
     folder: str | None = Field(default=None, max_length=4000, description="A folder's path.")
     git: str | None = Field(default=None, max_length=2000, description="A repository's URL.")
     ref: str | None = Field(default=None, max_length=500, description="With git: what to read.")
-    s3: str | None = Field(default=None, max_length=2000, description="`s3://bucket/prefix`.")
-    endpoint: str | None = Field(default=None, max_length=2000, description="With s3.")
     web: str | None = Field(default=None, max_length=2000, description="Where a site begins.")
     include: list[str] = Field(default_factory=list[str], max_length=100, description="Globs.")
     exclude: list[str] = Field(default_factory=list[str], max_length=100, description="Globs.")
@@ -53,7 +50,7 @@ class AddSource(Input):
     posix: bool = Field(default=False, description="With folder: mode and owner decide who reads.")
     hybrid: bool = Field(default=True, description="Search by meaning too.")
     trim_mode: TrimMode = "per_file"
-    protocol: Literal["folder", "git", "s3", "web", "upload"] | None = Field(
+    protocol: Literal["folder", "git", "web", "upload"] | None = Field(
         default=None, description="Follows from where the files are; upload when they are sent."
     )
 
@@ -121,7 +118,7 @@ class Keeping:
     folders: tuple[str, ...]
 
     async def add_source(self, call: Call, ask: AddSource) -> SourceOut:
-        """Register a source: a folder, a git repository, a bucket, a site, or files sent here.
+        """Register a source: a folder, a git repository, a site, or files sent here.
         Nobody but administrators sees its files until they are granted."""
         config = _config(ask)
         self._require_open(call, config.origin)
@@ -224,7 +221,7 @@ def _config(ask: AddSource) -> SourceConfig:
 
 
 def _origin(ask: AddSource) -> Origin:
-    given = [it for it in ("folder", "git", "s3", "web") if getattr(ask, it) is not None]
+    given = [it for it in ("folder", "git", "web") if getattr(ask, it) is not None]
     if len(given) > 1:
         raise InvalidInput(
             f"a source comes from one place, not from {' and '.join(given)}", field=given[1]
@@ -232,16 +229,13 @@ def _origin(ask: AddSource) -> Origin:
     kind = given[0] if given else ask.protocol or "upload"
     if ask.protocol not in (None, kind):
         raise InvalidInput(f"protocol {ask.protocol!r} with {kind!r}", field="protocol")
-    for name, goes_with in (("ref", "git"), ("endpoint", "s3")):
-        if getattr(ask, name) is not None and kind != goes_with:
-            raise InvalidInput(f'Field "{name}" goes with {goes_with}', field=name)
+    if ask.ref is not None and kind != "git":
+        raise InvalidInput('Field "ref" goes with git', field="ref")
     match kind, ask:
         case "folder", AddSource(folder=str(folder)):
             return FolderOrigin(folder=_absolute(folder), watch=ask.watch)
         case "git", AddSource(git=str(url)):
             return GitOrigin(url=url, ref=ask.ref or "HEAD")
-        case "s3", AddSource(s3=str(url)):
-            return S3Origin(url=url, endpoint=ask.endpoint)
         case "web", AddSource(web=str(url)):
             return WebOrigin(url=url)
         case "upload", _:

@@ -29,15 +29,6 @@ class GitOrigin(_Part):
     subfolder: str = ""
 
 
-class S3Origin(_Part):
-    """A bucket, or what lies under a prefix of it."""
-
-    kind: Literal["s3"] = "s3"
-    url: str
-    endpoint: str | None = None
-    region: str | None = None
-
-
 class WebOrigin(_Part):
     """Pages of one site."""
 
@@ -54,9 +45,7 @@ class UploadOrigin(_Part):
     source_id: str
 
 
-Origin = Annotated[
-    FolderOrigin | GitOrigin | S3Origin | WebOrigin | UploadOrigin, Field(discriminator="kind")
-]
+Origin = Annotated[FolderOrigin | GitOrigin | WebOrigin | UploadOrigin, Field(discriminator="kind")]
 
 
 class SourceConfig(_Part):

@@ -1,0 +1,82 @@
+"""A site as a source: links and sitemaps are followed, robots.txt obeyed, the site never left."""
+
+import pytest
+from anyio.abc import ByteStream
+
+from pecia.adapters.connect.site import Site, SiteLimits
+from pecia.adapters.http.fetch import Fetcher
+from pecia.adapters.http.guard import Guard
+from pecia.adapters.http.rules import Rules
+from pecia.adapters.scan import Selection
+from pecia.kernel.corpus.connector import Passed, Seen
+from pecia.kernel.errors import NotFound, PayloadTooLarge, UpstreamError
+from tests.unit.adapters.loopback import Asked, Server, serving
+
+pytestmark = pytest.mark.anyio
+
+PAGES = {
+    "/robots.txt": "User-agent: *\nDisallow: /private/\n",
+    "/sitemap.xml": "<urlset><url><loc>/mapped</loc></url></urlset>",
+    "/": '<a href="/a#part">a</a> <a href="/private/x">x</a> <a href="https://example.org/">o</a>',
+    "/a": '<a href="/">home</a> <a href="/a">self</a> <a href="/gone">gone</a>',
+    "/mapped": "only the sitemap knows it",
+}
+
+
+async def answer(asked: Asked, stream: ByteStream) -> None:
+    body = PAGES.get(asked.path)
+    status = "200 OK" if body is not None else "404 Not Found"
+    content = (body or "nothing").encode()
+    head = f"HTTP/1.1 {status}\r\ncontent-type: text/html\r\ncontent-length: {len(content)}\r\n\r\n"
+    await stream.send(head.encode() + content)
+
+
+async def broken(asked: Asked, stream: ByteStream) -> None:
+    await stream.send(b"HTTP/1.1 503 Busy\r\ncontent-length: 0\r\n\r\n")
+
+
+def fetcher(server: Server) -> Fetcher:
+    rules = server.trusting_loopback
+    ports = rules.ports | {server.port}
+    return Fetcher(Guard(Rules(rules.schemes, ports, rules.hosts, rules.networks)))
+
+
+def site(server: Server, fetching: Fetcher, **limits: int) -> Site:
+    return Site(server.url("/"), fetching, Selection(), SiteLimits(pause_s=0, **limits))
+
+
+async def test_every_page_of_the_site_is_met_once_and_the_rest_is_passed_with_a_reason() -> None:
+    async with serving(answer) as server, fetcher(server) as fetching:
+        listed = [it async for it in site(server, fetching).listing()]
+    assert sorted(it.key for it in listed if isinstance(it, Seen)) == ["/", "/a", "/mapped"]
+    passed = {it.key: it.reason for it in listed if isinstance(it, Passed)}
+    assert passed == {
+        "/private/x": "robots.txt forbids it",
+        "/gone": "the server answers 404",
+    }
+
+
+async def test_the_limit_of_pages_is_told() -> None:
+    async with serving(answer) as server, fetcher(server) as fetching:
+        listed = [it async for it in site(server, fetching, pages=1).listing()]
+    assert [type(it) for it in listed] == [Seen, Passed]
+
+
+async def test_a_page_is_opened_and_one_that_went_or_is_too_large_says_so() -> None:
+    async with serving(answer) as server, fetcher(server) as fetching:
+        place = site(server, fetching)
+        async with place.opening("/a", 10_000) as original:
+            assert original.path.read_text() == PAGES["/a"]
+            assert original.content_type == "text/html"
+        with pytest.raises(NotFound):
+            async with place.opening("/gone", 10_000):
+                pass
+        with pytest.raises(PayloadTooLarge):
+            async with place.opening("/a", 10):
+                pass
+
+
+async def test_a_site_that_cannot_say_what_it_allows_is_not_crawled() -> None:
+    async with serving(broken) as server, fetcher(server) as fetching:
+        with pytest.raises(UpstreamError, match=r"robots\.txt"):
+            await anext(site(server, fetching).listing())
