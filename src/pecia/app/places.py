@@ -56,10 +56,6 @@ def connecting(
                     yield Site(origin.url, fetcher, _selection(config), limits)
             case UploadOrigin() as origin:
                 yield Uploads(store, tenant_id, origin.source_id, _selection(config).admits)
-            case other:
-                raise InvalidInput(
-                    f"a source of kind {other.kind!r} is not crawled", field="source_id"
-                )
 
     return connect
 
