@@ -87,7 +87,7 @@ class Searching(Bench):
 
     async def _give_words(self, texts: Path) -> None:
         """Every chunk the text of a real one."""
-        bodies = (body for _, chunks in documents(texts) for body in chunks)
+        bodies = (body.replace("\0", " ") for _, chunks in documents(texts) for body in chunks)
         rows = await self._ask(SQL["chunk_ids"], tenant=self.asking, most=10**9)
         pairs = zip((id_ for id_, _, _ in rows), bodies, strict=False)
         async with await AsyncConnection.connect(self.logins.system) as connection:

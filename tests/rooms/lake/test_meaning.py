@@ -12,7 +12,7 @@ from pecia.kernel.corpus.embed_job import embed_job
 from pecia.kernel.corpus.embedder import Vectors
 from pecia.kernel.corpus.index.shelf import Shelf
 from pecia.kernel.corpus.search import Ask, Corpus, Mode
-from pecia.kernel.errors import Forbidden, UpstreamError
+from pecia.kernel.errors import Forbidden, Unavailable, UpstreamError
 from pecia.kernel.jobs import NoArguments, defer_as_system
 from pecia.kernel.jobs.worker import run_until_idle
 from tests.conftest import House
@@ -170,3 +170,14 @@ async def test_near_copies_and_one_long_file_leave_room_for_others(lake: Lake) -
     await embed(lake.house)
     first = keys(await lake.search("spokes", limit=6))
     assert {*others} <= {*first}
+
+
+async def test_an_index_that_cannot_be_read_is_told_as_such_in_either_mode(lake: Lake) -> None:
+    lake.write({"visit.md": PHYSICIAN})
+    await lake.crawl()
+    await embed(lake.house)
+    for torn in index_root(lake.house.app.settings.kernel).rglob("meta.json"):
+        torn.write_text("{")
+    for mode in ("lexical", "hybrid"):
+        with pytest.raises(Unavailable, match="the index cannot be read"):
+            await lake.search("physician", mode=mode)

@@ -4,7 +4,16 @@ What the indexes say are hints: every hit is read under the caller's rights befo
 what they may not see changes nothing in the answer but the weight of a word.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Collection,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -60,10 +69,14 @@ class Corpus:
 
     async def search(self, caller: Caller, ask: Ask) -> Answer:
         """The answer, as the caller may see it at this moment."""
+        async with self.store.reading(caller) as tx:
+            return await self.search_in(tx, caller, ask)
+
+    async def search_in(self, tx: Transaction, caller: Caller, ask: Ask) -> Answer:
+        """The same, in a transaction of that caller."""
         read = read_query(ask.query)
         within, query = narrowed(ask, read.within), replace(read, within=NO_FILTER)
-        async with self.store.reading(caller) as tx:
-            return await _Search(self, tx, caller, ask, query, within).run()
+        return await _Search(self, tx, caller, ask, query, within).run()
 
 
 @dataclass(slots=True)
@@ -78,6 +91,9 @@ class _Search:
     within: Filter
     degraded: list[str] = field(default_factory=list[str])
     vector: "Vectors | None" = None
+    embedded: anyio.Event = field(default_factory=anyio.Event)
+    nearest: dict[int, float] = field(default_factory=dict[int, float])
+    compared: dict[int, float | None] = field(default_factory=dict[int, float | None])
     weight: float = 0.0
     passages: dict[int, Passage] = field(default_factory=dict[int, Passage])
 
@@ -120,17 +136,21 @@ class _Search:
     async def _by_both(self, embedder: Embedder, share: Share) -> list[Ranked]:
         """Candidates of both arms, ranked against each other; then the rest, by words."""
         found: list[Word] = []
-
         need = max(POOL, self.ask.offset + self.ask.limit + 1)
 
-        async def find() -> None:
-            found.extend(await self._find_words(share, need, self._visible))
+        async def compared(ids: list[int]) -> Collection[int]:
+            return await self._compared(embedder, ids)
 
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._embed, embedder)
-            tasks.start_soon(find)
+        async def find() -> None:
+            found.extend(await self._find_words(share, need, compared))
+
+        async def find_near() -> None:
+            await self._embed(embedder)
+            await self._find_nearest(embedder, share)
+
+        await _together(find, find_near)
         pool = {it.id: it.score for it in found[:POOL]}
-        cosines = await self._cosines(embedder, [*pool], share)
+        cosines = self._cosines(pool)
         self.weight = meaning_weight(self.ask.query, embedder.language) if cosines else 0.0
         ranked = await self._looked_at(
             fuse(pool, cosines, weight=self.weight), is_hybrid=bool(cosines)
@@ -145,6 +165,27 @@ class _Search:
             self.degraded.append(f"by words alone: the embedder took longer than {EMBED_S:g} s")
         except PeciaError as error:
             self.degraded.append(f"by words alone: {error}")
+        finally:
+            self.embedded.set()
+
+    async def _find_nearest(self, embedder: Embedder, share: Share) -> None:
+        # What must be there word for word is for the keyword arm to find.
+        if self.vector is not None and not self.query.phrases and not self.query.titles:
+            asked = (self.vector, embedder.name, NEAREST, self.within)
+            self.nearest = dict(await vectors.nearest(self.tx, *asked, share))
+
+    async def _compared(self, embedder: Embedder, ids: list[int]) -> Collection[int]:
+        """Which of these the caller may see; how near they are is noted."""
+        await self.embedded.wait()
+        if self.vector is None:
+            return await self._visible(ids)
+        self.compared = await vectors.cosines(self.tx, ids, self.vector, embedder.name)
+        return self.compared.keys()
+
+    def _cosines(self, pool: Iterable[int]) -> dict[int, float]:
+        """How near the candidates of both arms are. One that waits for its vector is not there."""
+        known = ((it, self.compared.get(it)) for it in pool)
+        return {id_: cosine for id_, cosine in known if cosine is not None} | self.nearest
 
     async def _find_words(self, share: Share, need: int, seen: Seen) -> list[Word]:
         """The best chunks by words that the caller may see, true to the last of them."""
@@ -168,21 +209,12 @@ class _Search:
         )
 
     async def _visible(self, ids: list[int]) -> Collection[int]:
-        return {row["id"] for row in await self.tx.all(SQL["visible"], ids=ids)}
+        rows = await self.tx.all(SQL["visible"], ids=vectors.as_array(ids))
+        return {row["id"] for row in rows}
 
     async def _hydrated(self, ids: list[int]) -> Collection[int]:
         await self._hydrate(ids)
         return self.passages.keys()
-
-    async def _cosines(self, embedder: Embedder, pool: list[int], share: Share) -> dict[int, float]:
-        if self.vector is None:
-            return {}
-        found = await vectors.cosines(self.tx, pool, self.vector, embedder.name)
-        # What must be there word for word is for the keyword arm to find.
-        if not self.query.phrases and not self.query.titles:
-            asked = (self.vector, embedder.name, NEAREST, self.within)
-            found |= dict(await vectors.nearest(self.tx, *asked, share))
-        return found
 
     async def _looked_at(self, fused: list[Fused], *, is_hybrid: bool) -> list[Ranked]:
         await self._hydrate([it.id for it in fused[:DEPTH]])
@@ -234,6 +266,16 @@ class _Search:
             rank=rank,
             why=_why(ranked, fields, self.weight) if self.ask.explain else None,
         )
+
+
+async def _together(*arms: Callable[[], Coroutine[None, None, None]]) -> None:
+    """Both at once. What fails in one is raised as it is, for the store and the doors know it."""
+    try:
+        async with anyio.create_task_group() as tasks:
+            for arm in arms:
+                tasks.start_soon(arm)
+    except ExceptionGroup as failed:
+        raise failed.exceptions[0] from failed
 
 
 def _reading(it: Passage) -> Reading:

@@ -6,7 +6,7 @@ where the index comes back short, the exact way answers. Rights are the policies
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -87,12 +87,15 @@ async def nearest(
 
 async def cosines(
     tx: Transaction, ids: Sequence[ChunkId], query: QueryVector, model: str
-) -> dict[ChunkId, float]:
-    """How near each of these is, exactly. Those without a vector, or not to be seen, are absent."""
+) -> dict[ChunkId, float | None]:
+    """How near each of these is, exactly; None for one that waits for its vector.
+
+    Those that are not to be seen are absent.
+    """
     rows = await tx.all(
-        SQL["cosines"], ids=[*ids], query=as_text(query), dims=len(query), model=model
+        SQL["cosines"], ids=as_array(ids), query=as_text(query), dims=len(query), model=model
     )
-    return {row["chunk_id"]: row["cosine"] for row in rows}
+    return {row["id"]: row["cosine"] for row in rows}
 
 
 def chosen_reach(share: Share, k: int) -> int:
@@ -108,6 +111,11 @@ def chosen_reach(share: Share, k: int) -> int:
 def as_text(vector: QueryVector) -> str:
     """A vector as the database reads one."""
     return orjson.dumps(vector, option=orjson.OPT_SERIALIZE_NUMPY).decode()
+
+
+def as_array(ids: Iterable[int]) -> str:
+    """Numbers as the database reads an array: the driver takes a microsecond for each."""
+    return f"{{{','.join(map(str, ids))}}}"
 
 
 async def share_of(tx: Transaction, filters: Filter) -> Share:
@@ -129,7 +137,7 @@ async def _nearest(
         dims=len(query),
         model=model,
         most=k,
-        classes=share.classes,
+        classes=as_array(share.classes if not reach else ()),
         filter=Jsonb(_conditions(filters)),
         reach=reach,
     )

@@ -12,7 +12,7 @@ from typing import Any, LiteralString
 import anyio
 import orjson
 import psycopg
-from psycopg import AsyncConnection, pq
+from psycopg import AsyncClientCursor, AsyncConnection, pq
 from psycopg.types.json import set_json_dumps, set_json_loads
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
@@ -29,8 +29,8 @@ SQL = load_queries("pecia.kernel.store")
 set_json_dumps(orjson.dumps)
 set_json_loads(orjson.loads)
 
-READ_ONLY: LiteralString = "BEGIN READ ONLY"
-READ_WRITE: LiteralString = "BEGIN"
+READ_ONLY: LiteralString = "BEGIN READ ONLY;"
+READ_WRITE: LiteralString = "BEGIN;"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +67,13 @@ class Store:
     @asynccontextmanager
     async def reading(self, caller: Caller) -> AsyncGenerator[Transaction]:
         """What this caller may see. Nothing can be changed in it."""
-        async with _transaction(self._app, READ_ONLY) as connection:
-            await connection.execute(SQL["enter"], {"credential": caller.credential_id})
+        async with _transaction(self._app, READ_ONLY, caller) as connection:
             yield Transaction(connection)
 
     @asynccontextmanager
     async def writing(self, caller: Caller, trace: Trace) -> AsyncGenerator[Transaction]:
         """What this caller may see and change. The audit row commits with it, or neither does."""
-        async with _transaction(self._app, READ_WRITE) as connection:
-            await connection.execute(SQL["enter"], {"credential": caller.credential_id})
+        async with _transaction(self._app, READ_WRITE, caller) as connection:
             yield Transaction(connection)
             await connection.execute(SQL["add_audit"], audit_row(trace, "ok"))
         trace.written = True
@@ -89,13 +87,15 @@ class Store:
 
 @asynccontextmanager
 async def _transaction(
-    pool: AsyncConnectionPool[AsyncConnection[Any]], begin: LiteralString
+    pool: AsyncConnectionPool[AsyncConnection[Any]],
+    begin: LiteralString,
+    caller: Caller | None = None,
 ) -> AsyncGenerator[AsyncConnection[Any]]:
     """BEGIN … COMMIT on a pooled connection, with the driver's failures turned into ours."""
     try:
         async with pool.connection() as connection:
-            await connection.execute(begin)
             try:
+                await _begin(connection, begin, caller)
                 yield connection
             except BaseException:
                 # Also when cancelled: a connection left in mid-transaction is lost to the pool.
@@ -107,6 +107,18 @@ async def _transaction(
         raise Unavailable("every database connection is busy; try again shortly") from None
     except psycopg.Error as error:
         raise as_pecia_error(error) from error
+
+
+async def _begin(
+    connection: AsyncConnection[Any], begin: LiteralString, caller: Caller | None
+) -> None:
+    """BEGIN, and who asks, in one message to the database."""
+    if caller is None:
+        await connection.execute(begin)
+        return
+    # Two statements in one message cannot have parameters: this cursor writes them into the text.
+    async with AsyncClientCursor(connection) as cursor:
+        await cursor.execute(begin + SQL["enter"], {"credential": caller.credential_id})
 
 
 async def _roll_back(connection: AsyncConnection[Any]) -> None:

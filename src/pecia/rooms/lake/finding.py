@@ -12,11 +12,12 @@ from pecia.kernel.corpus.search import Ask, Corpus, Hit, Mode
 from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import Answer, AnyTool, Input, Link, Output, Tool
 from pecia.rooms.lake.capacity import Figures
 from pecia.rooms.lake.links import Links
-from pecia.rooms.lake.place import Place, open_place, seal_place
+from pecia.rooms.lake.place import MOST, Place, open_place, place_after, seal_place
 from pecia.rooms.lake.uri import file_uri
 
 SQL = load_queries("pecia.rooms.lake", "finding.sql")
@@ -24,6 +25,7 @@ ROOM = "lake"
 # So many sources are named where more could be.
 FEW = 5
 SWITCHED_OFF = "search by meaning is off"
+PAGES_END = f"pages end after {MOST} hits: narrow the question to see the others"
 
 
 def _instant(value: object) -> object:
@@ -111,29 +113,14 @@ class Finding:
         place = open_place(ask.cursor, _asked(ask))
         question = _question(ask, place)
         with self.figures.measuring(call.caller.tenant_id, question.mode):
-            question, told = await self._as_allowed(call, question)
-            found = await self.corpus.search(call.caller, question)
+            async with self.corpus.store.reading(call.caller) as tx:
+                question, told = await _as_allowed(tx, question)
+                found = await self.corpus.search_in(tx, call.caller, question)
         for hit in found.hits:
             call.returned(hit.passage.source_id, [hit.passage.key])
         hits = [_hit(it, self._url(call, it)) for it in found.hits]
         found = replace(found, degraded=(*told, *found.degraded))
         return Answer(_out(ask, place, found, hits), _citations(found))
-
-    async def _as_allowed(self, call: Call, question: Ask) -> tuple[Ask, list[str]]:
-        """The question, by words alone where meaning is switched off; and what to tell of that."""
-        if question.mode is Mode.LEXICAL:
-            return question, []
-        async with self.corpus.store.reading(call.caller) as tx:
-            off = await tx.one(SQL["words_only"], "no tenant", source_id=question.source)
-        if off["everywhere"]:
-            return replace(question, mode=Mode.LEXICAL), [f"by words alone: {SWITCHED_OFF} here"]
-        names: list[str] = off["sources"]
-        if not names:
-            return question, []
-        more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
-        told = f"by words alone in {', '.join(names[:FEW])}{more}: {SWITCHED_OFF} there"
-        mode = Mode.LEXICAL if question.source in names else question.mode
-        return replace(question, mode=mode), [told]
 
     def _url(self, call: Call, hit: Hit) -> str | None:
         it = hit.passage
@@ -145,6 +132,22 @@ class Finding:
 def finding_tools(corpus: Corpus, links: Links | None, figures: Figures) -> tuple[AnyTool, ...]:
     it = Finding(corpus, links, figures)
     return (Tool(ROOM, "search_content", Scope.SEARCH, SearchContent, FoundOut, it.search_content),)
+
+
+async def _as_allowed(tx: Transaction, question: Ask) -> tuple[Ask, list[str]]:
+    """The question, by words alone where meaning is switched off; and what to tell of that."""
+    if question.mode is Mode.LEXICAL:
+        return question, []
+    off = await tx.one(SQL["words_only"], "no tenant", source_id=question.source)
+    if off["everywhere"]:
+        return replace(question, mode=Mode.LEXICAL), [f"by words alone: {SWITCHED_OFF} here"]
+    names: list[str] = off["sources"]
+    if not names:
+        return question, []
+    more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
+    told = f"by words alone in {', '.join(names[:FEW])}{more}: {SWITCHED_OFF} there"
+    mode = Mode.LEXICAL if question.source in names else question.mode
+    return replace(question, mode=mode), [told]
 
 
 def _question(ask: SearchContent, place: Place) -> Ask:
@@ -183,12 +186,13 @@ def _citations(found: Found) -> tuple[Link, ...]:
 
 
 def _out(ask: SearchContent, place: Place, found: Found, hits: list[HitOut]) -> FoundOut:
-    after = Place(place.offset + len(found.hits)) if found.has_more else None
+    after = place_after(place, len(found.hits)) if found.has_more else None
+    is_cut = found.has_more and after is None
     return FoundOut(
         hits=hits,
         has_more=found.has_more,
         next_cursor=seal_place(after, _asked(ask)) if after else None,
-        degraded=[*found.degraded],
+        degraded=[*found.degraded, *([PAGES_END] if is_cut else [])],
     )
 
 

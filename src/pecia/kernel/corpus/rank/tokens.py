@@ -20,7 +20,7 @@ class Token:
 def places(text: str, asked: Collection[str], language: str = "") -> list[Token]:
     """Where these terms stand in a text, in order. Signs without spaces go in pairs."""
     wanted = frozenset(asked)
-    split = not text.isascii()
+    split = _has_pairs(text)
     found: list[Token] = []
     for it in stemming(_known(language)).pre_tokenize(_characters(text)).tokens:
         term = it.text
@@ -35,7 +35,7 @@ def places(text: str, asked: Collection[str], language: str = "") -> list[Token]
 def terms(text: str, language: str = "") -> list[str]:
     """The terms of a text, in order. Signs without spaces go in pairs."""
     found = stemming(_known(language)).analyze(_characters(text))
-    if text.isascii():
+    if not _has_pairs(text):
         return found
     return [it.term for whole in found for it in _tokens(whole, 0, len(whole))]
 
@@ -44,6 +44,11 @@ def wanted(query: Query, language: str = "") -> tuple[str, ...]:
     """The terms a query asks for, in its order, once each."""
     text = " ".join((*query.words, *query.phrases, *query.titles))
     return tuple(dict.fromkeys(terms(text, language)))
+
+
+def _has_pairs(text: str) -> bool:
+    """Asked of the whole text at once, because few have any and asking each word takes long."""
+    return not text.isascii() and bool(cjk_wanted(text))
 
 
 def _tokens(term: str, start: int, end: int) -> Iterator[Token]:
