@@ -5,7 +5,6 @@ from tests.contract.requirement import Requirement
 BENCH = "the bench on public financial filings"
 CHEAPER = "the bench through the MCP door, where both modes are timed side by side"
 TENANT = "a switch of the tenant: so far each source has its own"
-GUIDE = "the guide: connecting clients"
 
 REQUIREMENTS: dict[str, Requirement] = {
     "lake.server.serves_crawled_content": Requirement(
@@ -360,6 +359,5 @@ REQUIREMENTS: dict[str, Requirement] = {
     "lake.clients.air_gapped_demo": Requirement(
         120,
         "The guide has a self-hosted model and chat page drive these tools with no network.",
-        deferred=GUIDE,
     ),
 }

@@ -3,7 +3,6 @@
 from tests.contract.requirement import Requirement
 
 WORKER = "a worker that fetches originals for the server: so far no source has credentials"
-GUIDE = "the guide: behind a proxy"
 
 REQUIREMENTS: dict[str, Requirement] = {
     "lake.server.mcp_path": Requirement(
@@ -97,7 +96,6 @@ REQUIREMENTS: dict[str, Requirement] = {
         12,
         "Behind a proxy that forwards only /api/, the HTTP API works and the guide says how MCP "
         "is reached.",
-        deferred=GUIDE,
     ),
     "lake.server.internal_name": Requirement(
         13,
