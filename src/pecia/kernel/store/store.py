@@ -29,7 +29,8 @@ SQL = load_queries("pecia.kernel.store")
 set_json_dumps(orjson.dumps)
 set_json_loads(orjson.loads)
 
-READ_ONLY: LiteralString = "BEGIN READ ONLY;"
+# One moment for the whole of it: an answer made of several statements is not torn by a commit.
+READ_ONLY: LiteralString = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
 READ_WRITE: LiteralString = "BEGIN;"
 
 

@@ -6,16 +6,22 @@ from datetime import datetime
 from pydantic import Field
 
 from pecia.kernel.corpus import catalog
+from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.store.store import Store
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
+from pecia.rooms.lake.place import open_name, seal_name
 
 ROOM = "lake"
+# A name in UTF-8 and base64, with its mark.
+LONGEST_CURSOR = 12_000
 
 
 class ListSources(Input):
-    cursor: str | None = Field(default=None, max_length=500, description="From `next_cursor`.")
+    cursor: str | None = Field(
+        default=None, max_length=LONGEST_CURSOR, description="From `next_cursor`."
+    )
     limit: int = Field(default=50, ge=1, le=200)
 
 
@@ -33,7 +39,9 @@ class SourcesOut(Output):
 
 class ListFiles(Input):
     source_id: str = Field(min_length=1, max_length=500)
-    cursor: str | None = Field(default=None, max_length=2000, description="From `next_cursor`.")
+    cursor: str | None = Field(
+        default=None, max_length=LONGEST_CURSOR, description="From `next_cursor`."
+    )
     limit: int = Field(default=50, ge=1, le=200)
 
 
@@ -77,8 +85,10 @@ class Browse:
 
     async def list_sources(self, call: Call, ask: ListSources) -> SourcesOut:
         """Sources you can access, by id. Page on with next_cursor."""
+        asked = _asked("list_sources")
+        after = open_name(ask.cursor, asked)
         async with self.store.reading(call.caller) as tx:
-            found = await catalog.list_sources(tx, after=ask.cursor or "", limit=ask.limit + 1)
+            found = await catalog.list_sources(tx, after=after, limit=ask.limit + 1)
         page = found[: ask.limit]
         for source in page:
             call.returned(source.source_id, [])
@@ -92,14 +102,15 @@ class Browse:
             for it in page
         ]
         more = len(found) > ask.limit
-        return SourcesOut(sources=sources, next_cursor=page[-1].source_id if more else None)
+        cursor = seal_name(page[-1].source_id, asked) if more else None
+        return SourcesOut(sources=sources, next_cursor=cursor)
 
     async def list_files(self, call: Call, ask: ListFiles) -> FilesOut:
         """Files within a source, by key. Page on with next_cursor."""
+        asked = _asked("list_files", ask.source_id)
+        after = open_name(ask.cursor, asked)
         async with self.store.reading(call.caller) as tx:
-            found = await catalog.list_files(
-                tx, ask.source_id, after=ask.cursor or "", limit=ask.limit + 1
-            )
+            found = await catalog.list_files(tx, ask.source_id, after=after, limit=ask.limit + 1)
         page = found[: ask.limit]
         call.returned(ask.source_id, [it.key for it in page])
         files = [
@@ -112,7 +123,8 @@ class Browse:
             )
             for it in page
         ]
-        return FilesOut(files=files, next_cursor=page[-1].key if len(found) > ask.limit else None)
+        more = len(found) > ask.limit
+        return FilesOut(files=files, next_cursor=seal_name(page[-1].key, asked) if more else None)
 
     async def get_file_metadata(self, call: Call, ask: GetFileMetadata) -> MetadataOut:
         """Facts of one file: size, mtime, etag, storage class, owner, content type, POSIX mode."""
@@ -144,3 +156,8 @@ def browse_tools(store: Store) -> tuple[AnyTool, ...]:
             it.get_file_metadata,
         ),
     )
+
+
+def _asked(tool: str, source_id: str | None = None) -> Json:
+    """What must be the same on every page of one listing."""
+    return [tool, source_id]

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pecia.kernel.corpus import catalog, windows
+from pecia.kernel.errors import InvalidFormat
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
@@ -40,10 +41,10 @@ class FileShelf:
     store: Store
 
     async def listing(self, call: Call, cursor: str | None) -> Page:
-        after = read_uri(cursor) if cursor else None
-        source, key = (after.source_id, after.key) if after else ("", "")
+        after = _opened(cursor) if cursor else FileAddress("", "")
         async with self.store.reading(call.caller) as tx:
-            rows = await tx.all(SQL["files_after"], source_id=source, key=key, limit=PAGE + 1)
+            asked = {"source_id": after.source_id, "key": after.key}
+            rows = await tx.all(SQL["files_after"], **asked, limit=PAGE + 1)
         entries = tuple(
             ResourceEntry(
                 file_uri(row["source_id"], row["key"]),
@@ -119,3 +120,16 @@ def file_template(store: Store) -> ResourceTemplate:
         mime_type=PLAIN,
         complete=FileShelf(store).complete,
     )
+
+
+def _opened(cursor: str) -> FileAddress:
+    """The file that a page ended with."""
+    try:
+        return read_uri(cursor)
+    except InvalidFormat:
+        raise InvalidFormat(
+            "this cursor is none of ours",
+            field="cursor",
+            got=cursor[:100],
+            expected="nextCursor of the page before",
+        ) from None
