@@ -214,3 +214,21 @@ async def test_the_older_transport_refuses_with_an_envelope_too(
     assert response.status_code == status
     assert response.json()["jsonrpc"] == "2.0"
     assert response.json()["error"]["data"]["code"] == code
+
+
+async def test_an_id_that_a_session_has_in_flight_is_refused(served: Served) -> None:
+    talk = served.talk
+    await talk.begin(BIT)
+    slow = {"name": "slow_compute", "arguments": {"seconds": 50}}
+    message = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": slow}
+    own = {"accept": BOTH, "mcp-session-id": str(talk.session)}
+    async with talk.http.stream("POST", BIT, json=message, headers=own) as flying:
+        assert flying.status_code == 200
+        refused = await talk.post(BIT, {**message, "method": "ping"}, accept=BOTH)
+        assert refused.status_code == 400
+        told = refused.json()
+        assert (told["id"], told["error"]["data"]["code"]) == (7, "INVALID_REQUEST")
+        await talk.notify(BIT, "notifications/cancelled", {"requestId": 7})
+        await flying.aread()
+    again = await talk.post(BIT, {**message, "method": "ping", "params": {}}, accept=BOTH)
+    assert talk.answer(again)["result"] == {}

@@ -1,7 +1,7 @@
 """An endpoint of Streamable HTTP: admits, reads the frame, and hands it to who can answer it."""
 
-from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Generator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import Any, cast
 
 import orjson
@@ -72,6 +72,7 @@ class Door:
             security_settings=OPEN,
             max_request_body_size=parts.app.settings.kernel.body_limit_bytes,
         )
+        self._flying: set[tuple[str, str | int]] = set()
 
     def running(self) -> AbstractAsyncContextManager[None]:
         """What must be entered while the endpoint is served."""
@@ -92,7 +93,7 @@ class Door:
         here = await self._admission.admit(request)
         if request.method != "POST":
             self._require_session(request)
-            await self._in_session(request, here, None, send)
+            await self._in_session(request, here, send)
             return
         check_content_type(request.headers.get("content-type", ""))
         body = await body_of(request)
@@ -107,7 +108,8 @@ class Door:
         if asked.modern:
             await self._newer(request, here, found, send)
         elif self._has_session(request, found):
-            await self._in_session(request, here, body, send)
+            with self._one_of_its_id(request, asked.id if is_request(found) else None):
+                await self._in_session(request, here, send, body)
         else:
             await self._older(request, here, found, send)
 
@@ -146,7 +148,7 @@ class Door:
             await Response(status_code=202)(request.scope, request.receive, send)
 
     async def _in_session(
-        self, request: Request, here: Standing, body: bytes | None, send: Send
+        self, request: Request, here: Standing, send: Send, body: bytes | None = None
     ) -> None:
         """Sessions are the SDK's business; it compares whose they are."""
         scope = {**request.scope, "user": user_of(here)}
@@ -155,6 +157,21 @@ class Door:
             return
         accepted(request)
         await self._sessions.asgi_app(accepting(scope), replayed(request, body), send)
+
+    @contextmanager
+    def _one_of_its_id(self, request: Request, id_: str | int | None) -> Generator[None]:
+        """Of two under one id a session answers the later alone, and the other would wait."""
+        if id_ is None or (session := request.headers.get(SESSION)) is None:
+            yield
+            return
+        flight = (session, id_)
+        if flight in self._flying:
+            raise InvalidRequest(f"the request {id_!r} is not answered yet: use another id")
+        self._flying.add(flight)
+        try:
+            yield
+        finally:
+            self._flying.discard(flight)
 
     def _page(self, here: Standing, found: Message, version: str) -> bytes | None:
         """The list of tools in ready bytes, where nothing about the request is unusual."""
