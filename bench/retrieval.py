@@ -294,8 +294,8 @@ async def _bench(collection: Collection, embedder: Embedder, *, cut: bool) -> Be
         ),
     )
     index.rest()
-    vectors = await _embedded(embedder, [embedded_text(it.text, title=it.title) for it in pieces])
-    asked = await _embedded(embedder, [*collection.queries.values()])
+    vectors = await embedded(embedder, [embedded_text(it.text, title=it.title) for it in pieces])
+    asked = await embedded(embedder, [*collection.queries.values()])
     return Bench(
         collection, pieces, index, vectors, dict(zip(collection.queries, asked, strict=True))
     )
@@ -308,7 +308,7 @@ def _pieces(document: Document, *, cut: bool) -> list[Piece]:
     return [Piece(document.id, document.title, it) for it in texts]
 
 
-async def _embedded(embedder: Embedder, texts: Sequence[str]) -> Vectors:
+async def embedded(embedder: Embedder, texts: Sequence[str]) -> Vectors:
     digest = hashlib.sha256(json.dumps([embedder.name, *texts]).encode()).hexdigest()
     path = CACHE / f"{digest[:24]}.npy"
     if path.exists():

@@ -7,10 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pecia.kernel.corpus.index.query import Query, parse_query
-from pecia.kernel.corpus.rank.diversify import diversify
+from pecia.kernel.corpus.rank.diversify import FIRST, diversify
 from pecia.kernel.corpus.rank.evidence import Reading
 from pecia.kernel.corpus.rank.explain import explain
-from pecia.kernel.corpus.rank.fuse import fuse
+from pecia.kernel.corpus.rank.fuse import Fused, fuse
+from pecia.kernel.corpus.rank.inside import FILE_WEIGHT, Candidate, named_files
 from pecia.kernel.corpus.rank.rerank import Ranked, rerank
 from pecia.kernel.corpus.rank.snippet import snippet
 from pecia.kernel.corpus.rank.tokens import terms, wanted
@@ -25,9 +26,11 @@ by_meaning = st.dictionaries(ids, st.sampled_from([-0.5, 0.0, 0.5]) | st.floats(
 weights = st.floats(0, 1)
 words = st.sampled_from(["heated", "aircraft", "boat", "speed", "知識検索", "é", "x" * 30, "."])
 texts = st.lists(words, max_size=30).map(" ".join) | st.text(max_size=80)
+pages = st.none() | st.integers(1, 2)
 readings = st.dictionaries(
-    ids, st.builds(Reading, file=st.integers(0, 3), text=texts, title=texts), min_size=1
+    ids, st.builds(Reading, file=st.integers(0, 3), text=texts, title=texts, page=pages), min_size=1
 )
+by_file = st.dictionaries(ids, st.floats(0, 2))
 queries = texts.map(parse_query)
 
 
@@ -77,15 +80,35 @@ def test_reranking_keeps_just_what_can_be_read_in_an_order_of_its_own(
     assert all(0 <= it.trust <= 1 for it in ranked)
 
 
-@given(by_words, by_meaning, readings)
+@given(by_words, by_file, readings, st.sets(st.integers(0, 3)))
 @law
 def test_diversity_only_permutes_and_leaves_the_best_where_it_is(
-    found: dict[int, float], cosines: dict[int, float], read: dict[int, Reading]
+    found: dict[int, float], named: dict[int, float], read: dict[int, Reading], close: set[int]
 ) -> None:
-    ranked = rerank(fuse(found, cosines), read, parse_query("heated aircraft"))
-    spread = diversify(ranked, read)
+    ranked = rerank(fuse(found, {}, by_file=named), read, parse_query("heated aircraft"))
+    spread = diversify(ranked, read, close)
     assert sorted(it.id for it in spread) == sorted(it.id for it in ranked)
     assert spread[:1] == ranked[:1]
+
+
+runs = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 12)), min_size=1, max_size=5)
+
+
+@given(runs, st.sets(st.integers(0, 3)))
+@law
+def test_each_close_file_has_a_hit_among_the_first(
+    found: list[tuple[int, int]], close: set[int]
+) -> None:
+    files = [file for file, count in found for _ in range(count)]
+    ranked = [
+        Ranked(id_, file, 9 / (id_ + 9), Fused(id_, 9 / (id_ + 9), 0.0, file=1.0))
+        for id_, file in enumerate(files)
+    ]
+    read = {it.id: Reading(it.file, f"a{it.id} b{it.id} c{it.id}") for it in ranked}
+    spread = diversify(ranked, read, close)
+    assert close & {*files} <= {it.file for it in spread[:FIRST]}
+    assert sorted(it.id for it in spread) == sorted(it.id for it in ranked)
+    assert spread[0] == ranked[0]
 
 
 @given(st.lists(st.floats(0.01, 1), min_size=1, max_size=12))
@@ -95,6 +118,39 @@ def test_hits_of_files_of_their_own_stay_in_order(scores: list[float]) -> None:
     ranked = [Ranked(it.id, it.id, it.score, it) for it in fused]
     read = {it.id: Reading(it.id, f"a{it.id} b{it.id} c{it.id}") for it in ranked}
     assert diversify(ranked, read) == ranked
+
+
+keys = st.sampled_from(["acme_2021.pdf", "ACME/2022.pdf", "mill.md", ""]) | st.text(max_size=9)
+questions = st.lists(
+    st.sampled_from(["acme", "Acme", "2021", "FY22", "mill", "revenue"]) | st.text(max_size=5),
+    max_size=6,
+).map(" ".join)
+files_found = st.lists(
+    st.builds(
+        Candidate,
+        st.integers(1, 9),
+        keys,
+        keys,
+        st.sampled_from([5, 50]),
+        st.sampled_from([1.0, 2.0]),
+    ),
+    max_size=9,
+    unique_by=lambda it: it.id,
+)
+
+
+@given(questions, files_found, st.randoms(use_true_random=False))
+@law
+def test_files_are_named_whatever_the_order_they_were_found_in(
+    question: str, found: list[Candidate], chance: random.Random
+) -> None:
+    query = parse_query(question)
+    named = named_files(question, query, found)
+    assert named_files(question, query, chance.sample(found, len(found))) == named
+    if named is not None:
+        assert {*named.close} <= named.files.keys() <= {it.id for it in found}
+        assert {*named.query.words} < {*query.words}
+        assert all(0 <= it <= FILE_WEIGHT + 1e-9 for it in named.files.values())
 
 
 @given(texts, queries, st.integers(1, 120))
@@ -112,12 +168,16 @@ def test_a_snippet_is_a_bounded_slice_and_its_marks_are_slices_of_it(
     assert {term for it in found.marks for term in terms(it.of(text))} <= {*wanted(query)}
 
 
-@given(by_words, by_meaning, readings, weights)
+@given(by_words, by_meaning, by_file, readings, weights)
 @law
 def test_an_explanation_adds_up_to_the_score(
-    found: dict[int, float], cosines: dict[int, float], read: dict[int, Reading], weight: float
+    found: dict[int, float],
+    cosines: dict[int, float],
+    named: dict[int, float],
+    read: dict[int, Reading],
+    weight: float,
 ) -> None:
-    fused = fuse(found, cosines, weight=weight)
+    fused = fuse(found, cosines, weight=weight, by_file=named)
     for it in rerank(fused, read, parse_query("heated aircraft"), weight=weight):
         told = explain(it, {"stems": 3.0, "title": 1.0}, weight=weight)
         assert sum(told.parts.values()) == pytest.approx(it.score, abs=1e-9)

@@ -96,6 +96,15 @@ def test_no_chunk_holds_words_of_two_pages(made: CanonicalText, markup: Markup) 
 
 
 @settings(max_examples=100, deadline=None)
+@given(canonical_texts)
+def test_what_stands_above_a_page_is_a_line_of_that_page(made: CanonicalText) -> None:
+    for chunk in cut(made, Markup.PLAIN):
+        is_page = chunk.unit is not None and chunk.unit.kind is UnitKind.PAGE
+        lines = chunk.unit.span.of(made.text).split("\n") if chunk.unit and is_page else []
+        assert {*chunk.heading_path} <= {" ".join(it.split()) for it in lines}
+
+
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.sampled_from(PARTS), min_size=20, max_size=60).map("".join), markups)
 def test_chunks_are_bounded(text: str, markup: Markup) -> None:
     longest = SMALL.high + SMALL.table + SMALL.small

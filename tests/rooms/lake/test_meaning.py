@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import pytest
@@ -181,3 +182,14 @@ async def test_an_index_that_cannot_be_read_is_told_as_such_in_either_mode(lake:
     for mode in ("lexical", "hybrid"):
         with pytest.raises(Unavailable, match="the index cannot be read"):
             await lake.search("physician", mode=mode)
+
+
+async def test_an_index_that_is_not_there_yet_is_told(lake: Lake) -> None:
+    lake.write({"visit.md": PHYSICIAN})
+    await lake.crawl()
+    await embed(lake.house)
+    rmtree(index_root(lake.house.app.settings.kernel))
+    building = "the keyword index is being built: search again shortly"
+    assert (await lake.search("physician", mode="lexical"))["degraded"] == [building]
+    found = await lake.search(PARAPHRASE)
+    assert (keys(found), found["degraded"]) == (["visit.md"], [building])

@@ -1,4 +1,4 @@
-"""`pecia eval`: how good search is, measured on collections that people judged."""
+"""`pecia eval`: how good search is, measured on collections and questions that people judged."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from pecia.doors.cli.configured import settled
+from pecia.doors.cli.questions import questions
 from pecia.doors.cli.render import show
 from pecia.doors.cli.terminal import Terminal, terminal_of
 from pecia.kernel.errors import InternalError, InvalidEnum
@@ -20,6 +21,7 @@ MODES = ("lexical", "hybrid")
 def add_to(app: typer.Typer) -> None:
     group = typer.Typer(no_args_is_help=True, help="Measure search on judged collections.")
     group.command()(retrieval)
+    group.command()(questions)
     app.add_typer(group, name="eval")
 
 

@@ -5,9 +5,7 @@ what they may not see changes nothing in the answer but the weight of a word.
 """
 
 from collections.abc import (
-    Awaitable,
     Callable,
-    Collection,
     Coroutine,
     Iterable,
     Iterator,
@@ -15,13 +13,16 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING
 
 import anyio
+from anyio.lowlevel import checkpoint_if_cancelled
 
 from pecia.kernel.corpus import catalog, vectors, windows
 from pecia.kernel.corpus.embedder import Embedder
 from pecia.kernel.corpus.index.keyword import Hit as Word
+from pecia.kernel.corpus.index.keyword import KeywordIndex
 from pecia.kernel.corpus.index.query import NO_FILTER, Filter, Query
 from pecia.kernel.corpus.index.shelf import Shelf
 from pecia.kernel.corpus.question import Answer, Ask, Hit, Mode, narrowed, read_query
@@ -29,6 +30,7 @@ from pecia.kernel.corpus.rank.diversify import diversify
 from pecia.kernel.corpus.rank.evidence import Reading
 from pecia.kernel.corpus.rank.explain import explain
 from pecia.kernel.corpus.rank.fuse import Fused, fuse, meaning_weight
+from pecia.kernel.corpus.rank.inside import HITS_A_FILE, Candidate, named_files
 from pecia.kernel.corpus.rank.rerank import DEPTH, Ranked, rerank, unranked
 from pecia.kernel.corpus.rank.snippet import snippet
 from pecia.kernel.corpus.vectors import Share
@@ -37,7 +39,7 @@ from pecia.kernel.errors import Json, PeciaError
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.transaction import Row, Transaction
 from pecia.kernel.text.span import Span
 from pecia.kernel.text.window import window_around
 
@@ -54,9 +56,6 @@ NEAREST = 60
 # A caller who sees at least this share is searched without a filter, which the engine does faster.
 BROAD = 0.5
 EMBED_S = 2.0
-
-Seen: TypeAlias = Callable[[list[int]], Awaitable[Collection[int]]]
-"""Which of these chunks the caller may see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +90,10 @@ class _Search:
     within: Filter
     degraded: list[str] = field(default_factory=list[str])
     vector: "Vectors | None" = None
-    embedded: anyio.Event = field(default_factory=anyio.Event)
     nearest: dict[int, float] = field(default_factory=dict[int, float])
-    compared: dict[int, float | None] = field(default_factory=dict[int, float | None])
     weight: float = 0.0
+    has_index: bool = True
+    files: dict[int, Row] = field(default_factory=dict[int, Row])
     passages: dict[int, Passage] = field(default_factory=dict[int, Passage])
 
     async def run(self) -> Answer:
@@ -125,37 +124,32 @@ class _Search:
 
     async def _by_words(self, share: Share) -> list[Ranked]:
         """The pool, read and made diverse at its top; then the rest."""
-        need = max(DEPTH, self.ask.offset + self.ask.limit + 1)
-        # Few are read at once, which says whether they may be seen as well.
-        seen = self._visible if need > POOL else self._hydrated
-        found = await self._find_words(share, need, seen)
-        fused = fuse({it.id: it.score for it in found[:DEPTH]}, {}, weight=0.0)
-        ranked = await self._looked_at(fused, is_hybrid=False)
-        return [*ranked, *_following(found[DEPTH:], ranked)]
+        found = await self._find_words(share)
+        pool = await self._pool(found)
+        fused = fuse(pool.scores, {}, weight=0.0, by_file=pool.by_file)
+        ranked = await self._looked_at(fused, pool, is_hybrid=False)
+        return [*ranked, *_following(found, ranked)]
 
     async def _by_both(self, embedder: Embedder, share: Share) -> list[Ranked]:
         """Candidates of both arms, ranked against each other; then the rest, by words."""
         found: list[Word] = []
-        need = max(POOL, self.ask.offset + self.ask.limit + 1)
-
-        async def compared(ids: list[int]) -> Collection[int]:
-            return await self._compared(embedder, ids)
+        pool = _Pool({})
 
         async def find() -> None:
-            found.extend(await self._find_words(share, need, compared))
+            nonlocal pool
+            found.extend(await self._find_words(share))
+            pool = await self._pool(found)
 
         async def find_near() -> None:
             await self._embed(embedder)
             await self._find_nearest(embedder, share)
 
         await _together(find, find_near)
-        pool = {it.id: it.score for it in found[:POOL]}
-        cosines = self._cosines(pool)
+        cosines = await self._cosines(embedder, pool)
         self.weight = meaning_weight(self.ask.query, embedder.language) if cosines else 0.0
-        ranked = await self._looked_at(
-            fuse(pool, cosines, weight=self.weight), is_hybrid=bool(cosines)
-        )
-        return [*ranked, *_following(found[POOL:], ranked)]
+        fused = fuse(pool.scores, cosines, weight=self.weight, by_file=pool.by_file)
+        ranked = await self._looked_at(fused, pool, is_hybrid=bool(cosines))
+        return [*ranked, *_following(found, ranked)]
 
     async def _embed(self, embedder: Embedder) -> None:
         try:
@@ -165,8 +159,6 @@ class _Search:
             self.degraded.append(f"by words alone: the embedder took longer than {EMBED_S:g} s")
         except PeciaError as error:
             self.degraded.append(f"by words alone: {error}")
-        finally:
-            self.embedded.set()
 
     async def _find_nearest(self, embedder: Embedder, share: Share) -> None:
         # What must be there word for word is for the keyword arm to find.
@@ -174,49 +166,59 @@ class _Search:
             asked = (self.vector, embedder.name, NEAREST, self.within)
             self.nearest = dict(await vectors.nearest(self.tx, *asked, share))
 
-    async def _compared(self, embedder: Embedder, ids: list[int]) -> Collection[int]:
-        """Which of these the caller may see; how near they are is noted."""
-        await self.embedded.wait()
+    async def _cosines(self, embedder: Embedder, pool: "_Pool") -> dict[int, float]:
         if self.vector is None:
-            return await self._visible(ids)
-        self.compared = await vectors.cosines(self.tx, ids, self.vector, embedder.name)
-        return self.compared.keys()
+            return {}
+        found = await vectors.cosines(self.tx, [*pool.scores], self.vector, embedder.name)
+        return found | self.nearest
 
-    def _cosines(self, pool: Iterable[int]) -> dict[int, float]:
-        """How near the candidates of both arms are. One that waits for its vector is not there."""
-        known = ((it, self.compared.get(it)) for it in pool)
-        return {id_: cosine for id_, cosine in known if cosine is not None} | self.nearest
-
-    async def _find_words(self, share: Share, need: int, seen: Seen) -> list[Word]:
+    async def _find_words(self, share: Share) -> list[Word]:
         """The best chunks by words that the caller may see, true to the last of them."""
         if not share.chunks:
             return []
         is_broad = share.chunks >= BROAD * share.of_chunks
         narrow = frozenset(share.classes)
         asked = self.within if is_broad else replace(self.within, classes=narrow)
-        take = need
+        take = need = max(POOL, self.ask.offset + self.ask.limit + 1)
         while True:
-            found = await self._ask_index(asked, take)
-            visible = await seen([it.id for it in found])
-            kept = [it for it in found if it.id in visible]
+            found = await self._ask_index(partial(self._searched, asked, take))
+            if not self.has_index:
+                self.degraded.append("the keyword index is being built: search again shortly")
+                return []
+            await self._see_files({it.group for it in found})
+            kept = [it for it in found if it.group in self.files]
             if len(kept) >= need or len(found) < take:
                 return kept[:need]
             take *= 2
 
-    async def _ask_index(self, asked: Filter, take: int) -> list[Word]:
-        return await self.corpus.shelf.ask(
-            self.caller.tenant_id, lambda index: index.search(self.query, asked, take)
-        )
+    def _searched(self, asked: Filter, take: int, index: KeywordIndex) -> list[Word]:
+        # One that is not there, or that another version made, has come nowhere.
+        self.has_index = index.cursor() is not None
+        return index.search(self.query, asked, take) if self.has_index else []
 
-    async def _visible(self, ids: list[int]) -> Collection[int]:
-        rows = await self.tx.all(SQL["visible"], ids=vectors.as_array(ids))
-        return {row["id"] for row in rows}
+    async def _see_files(self, ids: Iterable[int]) -> None:
+        rows = await self.tx.all(SQL["files"], ids=vectors.as_array(ids))
+        self.files |= {row["id"]: row for row in rows}
 
-    async def _hydrated(self, ids: list[int]) -> Collection[int]:
-        await self._hydrate(ids)
-        return self.passages.keys()
+    async def _pool(self, found: Sequence[Word]) -> "_Pool":
+        """What is ranked: the best by words or, where files are named, the best inside those."""
+        best = {it.group: it.score for it in reversed(found[:POOL])}
+        files = [Candidate(**self.files[it], best=score) for it, score in best.items()]
+        named = named_files(self.ask.query, self.query, files) if self.query.asks else None
+        if named is None:
+            return _Pool({it.id: it.score for it in found[:POOL]})
+        groups = [*named.files]
+        most = HITS_A_FILE * len(groups)
+        inside = await self._ask_index(lambda index: index.inside(named.query, groups, most))
+        by_file = {it.id: named.files[it.group] for it in inside}
+        return _Pool({it.id: it.score for it in inside}, by_file, named.close)
 
-    async def _looked_at(self, fused: list[Fused], *, is_hybrid: bool) -> list[Ranked]:
+    async def _ask_index(self, question: Callable[[KeywordIndex], list[Word]]) -> list[Word]:
+        return await self.corpus.shelf.ask(self.caller.tenant_id, question)
+
+    async def _looked_at(
+        self, fused: list[Fused], pool: "_Pool", *, is_hybrid: bool
+    ) -> list[Ranked]:
         await self._hydrate([it.id for it in fused[:DEPTH]])
         first = [it for it in fused[:DEPTH] if it.id in self.passages]
         readings = {it.id: _reading(self.passages[it.id]) for it in first}
@@ -224,7 +226,7 @@ class _Search:
             looked = rerank(first, readings, self.query, weight=self.weight)
         else:
             looked = unranked(first, readings)
-        return [*diversify(looked, readings), *_unread(fused[DEPTH:], looked)]
+        return [*diversify(looked, readings, pool.close), *_unread(fused[DEPTH:], looked)]
 
     async def _hits(self, page: Sequence[tuple[Ranked, float]]) -> list[Hit]:
         ids = [it.id for it, _ in page]
@@ -268,6 +270,15 @@ class _Search:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """Chunks with their scores by words, what the file of each adds, and files asked for alike."""
+
+    scores: Mapping[int, float]
+    by_file: Mapping[int, float] = field(default_factory=dict[int, float])
+    close: tuple[int, ...] = ()
+
+
 async def _together(*arms: Callable[[], Coroutine[None, None, None]]) -> None:
     """Both at once. What fails in one is raised as it is, for the store and the doors know it."""
     try:
@@ -275,11 +286,16 @@ async def _together(*arms: Callable[[], Coroutine[None, None, None]]) -> None:
             for arm in arms:
                 tasks.start_soon(arm)
     except ExceptionGroup as failed:
+        # Of one who went away, the arms fail because their line is cut.
+        await checkpoint_if_cancelled()
         raise failed.exceptions[0] from failed
 
 
 def _reading(it: Passage) -> Reading:
-    return Reading(it.file_id, it.prefix + it.text, it.title, " ".join(it.headings), it.language)
+    headings = " ".join(it.headings)
+    return Reading(
+        it.file_id, it.prefix + it.text, it.title, headings, it.language, page=it.page_no
+    )
 
 
 def _unread(fused: Sequence[Fused], above: Sequence[Ranked]) -> Iterator[Ranked]:

@@ -1,3 +1,4 @@
--- name: visible
--- Which of these chunks the caller may see.
-SELECT c.id FROM kernel.chunk c WHERE c.tenant_id = kernel.tenant() AND c.id = ANY (%(ids)s::bigint[]);
+-- name: files
+-- Which of these files the caller may see, and what they are called. Their chunks are seen with them.
+SELECT id, key, title, chunk_count AS chunks FROM kernel.file
+ WHERE tenant_id = kernel.tenant() AND id = ANY (%(ids)s::bigint[]);

@@ -87,15 +87,12 @@ async def nearest(
 
 async def cosines(
     tx: Transaction, ids: Sequence[ChunkId], query: QueryVector, model: str
-) -> dict[ChunkId, float | None]:
-    """How near each of these is, exactly; None for one that waits for its vector.
-
-    Those that are not to be seen are absent.
-    """
+) -> dict[ChunkId, float]:
+    """How near each of these is, exactly. Those without a vector, or not to be seen, are absent."""
     rows = await tx.all(
         SQL["cosines"], ids=as_array(ids), query=as_text(query), dims=len(query), model=model
     )
-    return {row["id"]: row["cosine"] for row in rows}
+    return {row["chunk_id"]: row["cosine"] for row in rows}
 
 
 def chosen_reach(share: Share, k: int) -> int:

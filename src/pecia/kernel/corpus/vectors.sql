@@ -15,7 +15,5 @@ SELECT chunk_id, cosine
   FROM kernel.nearest(%(query)s, %(dims)s, %(model)s, %(most)s, %(classes)s, %(filter)s, %(reach)s);
 
 -- name: cosines
--- Chunks the caller may see, and how near each is; NULL where none of this model is there yet.
-SELECT c.id, (SELECT 1 - (v.embedding OPERATOR(public.<=>) %(query)s::public.halfvec) FROM kernel.vector v
-               WHERE v.tenant_id = kernel.tenant() AND v.model = %(model)s AND v.chunk_id = c.id AND v.dims = %(dims)s) AS cosine
-  FROM kernel.chunk c WHERE c.tenant_id = kernel.tenant() AND c.id = ANY (%(ids)s::bigint[]);
+SELECT chunk_id, 1 - (embedding OPERATOR(public.<=>) %(query)s::public.halfvec) AS cosine FROM kernel.vector
+ WHERE tenant_id = kernel.tenant() AND model = %(model)s AND chunk_id = ANY (%(ids)s::bigint[]) AND dims = %(dims)s;

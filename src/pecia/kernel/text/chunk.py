@@ -7,7 +7,7 @@ whole up to 4,000 characters; the later chunks of a longer one carry its caption
 `prefix`, apart from their slice of the text.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
@@ -17,6 +17,7 @@ from pecia.kernel.text.frontmatter import body_start
 from pecia.kernel.text.heading import read_heading
 from pecia.kernel.text.markdown import Block, BlockKind, scan_blocks
 from pecia.kernel.text.pack import ChunkSize, pack_passages
+from pecia.kernel.text.pages import page_heads
 from pecia.kernel.text.passages import (
     Break,
     Passage,
@@ -53,7 +54,10 @@ class ChunkSource:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """`text` is exactly the slice; heading path and unit are those of its first body text."""
+    """`text` is exactly the slice; heading path and unit are those of its first body text.
+
+    What stands above a page of plain text ends the heading path of all its chunks.
+    """
 
     seq: int
     start: int
@@ -78,7 +82,7 @@ def chunk_text(source: ChunkSource, size: ChunkSize = SIZE) -> list[Chunk]:
     runs = [
         run for region in _regions(source) for run in pack_passages(reader.passages(region), size)
     ]
-    trail = _Trail(reader.headings())
+    trail = _Trail(reader.headings(), _heads(source))
     return [
         _chunk(source, seq, run, trail)
         for seq, run in enumerate(_without_blank_runs(source.text, runs, size))
@@ -89,7 +93,13 @@ def _chunk(source: ChunkSource, seq: int, run: list[Passage], trail: "_Trail") -
     start, end = run[0].start, run[-1].end
     text = source.text[start:end]
     body = _first_body(source.text, run)
-    return Chunk(seq, start, end, text, run[0].prefix, trail.at(body), unit_at(source.units, body))
+    unit = unit_at(source.units, body)
+    return Chunk(seq, start, end, text, run[0].prefix, trail.at(body, unit), unit)
+
+
+def _heads(source: ChunkSource) -> dict[int, tuple[str, ...]]:
+    """Markup says itself what its headings are; in plain text, the top of a page may."""
+    return page_heads(source.text, source.units) if source.markup is Markup.PLAIN else {}
 
 
 def _regions(source: ChunkSource) -> Iterator[list[Span]]:
@@ -145,14 +155,17 @@ class _Reader:
 
 
 class _Trail:
-    """The heading path at ever later places."""
+    """The heading path at ever later places, with what stands above the page, by its start."""
 
-    def __init__(self, entries: Sequence[OutlineEntry]) -> None:
+    def __init__(
+        self, entries: Sequence[OutlineEntry], heads: Mapping[int, tuple[str, ...]]
+    ) -> None:
         self.entries = entries
+        self.heads = heads
         self.passed = 0
         self.above: list[OutlineEntry] = []
 
-    def at(self, offset: int) -> tuple[str, ...]:
+    def at(self, offset: int, unit: Unit | None) -> tuple[str, ...]:
         while self.passed < len(self.entries) and self.entries[self.passed].start <= offset:
             entry = self.entries[self.passed]
             self.passed += 1
@@ -160,7 +173,9 @@ class _Trail:
                 self.above.pop()
             if entry.level:
                 self.above.append(entry)
-        return tuple(it.title for it in self.above)
+        path = [it.title for it in self.above]
+        head = self.heads.get(unit.span.start, ()) if unit else ()
+        return (*path, *(it for it in head if it not in path))
 
 
 def _blocks(text: str, span: Span) -> list[Block]:

@@ -78,6 +78,16 @@ async def test_the_language_of_a_text_is_noticed(
     assert found.facts.language == language
 
 
+async def test_form_feeds_part_a_plain_text_into_pages(extractor: Extractor) -> None:
+    found = await extractor.extract(b"One page.\n\fAnother.\n\f\n", name="report.txt")
+    assert [(it.kind, it.page_no, it.span.of(found.text)) for it in found.units] == [
+        (UnitKind.PAGE, 1, "One page.\n"),
+        (UnitKind.PAGE, 2, "Another.\n"),
+    ]
+    alone = await extractor.extract(b"One page.\n\f", name="report.txt")
+    assert [it.kind for it in alone.units] == [UnitKind.SECTION]
+
+
 async def test_code_is_plain_text_of_its_own_type(extractor: Extractor) -> None:
     found = await extractor.extract(b"# not a heading\nprint('hi')\n", name="run.py")
     assert found.text == "# not a heading\nprint('hi')\n"

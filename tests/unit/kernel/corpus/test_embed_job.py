@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from pecia.kernel.corpus import changes, embed_job
+from pecia.kernel.corpus.embed_call import EmbedCaller
 from pecia.kernel.corpus.embed_job import Waiting, node_name
 from pecia.kernel.corpus.embedder import Vectors
 from pecia.kernel.corpus.vectors import nearest
@@ -56,6 +57,28 @@ async def embed(ground: Ground, embedder: Letters, tenant_id: UUID | None = None
     async with ground.store.system() as tx:
         await defer_as_system(tx, quick, NoArguments(), tenant_id=tenant_id or ground.tenant_id)
     await work(ground, quick)
+
+
+async def test_new_text_is_embedded_without_waiting_for_the_schedule(ground: Ground) -> None:
+    embedder = Letters()
+    job = embed_job.embed_job(embedder, schedule=None)
+    caller = EmbedCaller(ground.store, job, node_name(embedder.name))
+    stop = anyio.Event()
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as group:
+            group.start_soon(lambda: run_worker(ground.store, [job], stop=stop, pace=PACE))
+            group.start_soon(caller.run)
+            for number, word in enumerate(("apples", "pears"), start=1):
+                await ground.put(f"{word}.md", word)
+                await _counted(ground, number)
+            group.cancel_scope.cancel()
+
+
+async def _counted(ground: Ground, number: int) -> None:
+    while True:
+        if await ground.ask(VECTORS) == [(number,)]:
+            return
+        await anyio.sleep(0.02)
 
 
 async def work(ground: Ground, job: Job) -> None:

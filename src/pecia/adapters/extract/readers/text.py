@@ -8,6 +8,7 @@ from pecia.adapters.extract.readers.file import File, Reading, one_section
 from pecia.adapters.extract.readers.version import OURS, our_version
 from pecia.adapters.extract.wire import About
 from pecia.kernel.errors import BadArgument, Json
+from pecia.kernel.text.canonical import RawUnit, UnitKind
 from pecia.kernel.text.frontmatter import read_frontmatter
 
 # Past this a line is no longer one for people, and gets broken up.
@@ -40,8 +41,9 @@ def read_markdown(file: File, first: int, count: int) -> Reading:
 
 
 def read_plain(file: File, first: int, count: int) -> Reading:
+    """The text as it stands; where form feeds part it, its pages."""
     found = decode_any(file.data)
-    return Reading(_about(_encoding_note(found), _opening(found.text)), one_section(found.text))
+    return Reading(_about(_encoding_note(found), _opening(found.text)), _pages(found.text))
 
 
 def read_code(file: File, first: int, count: int) -> Reading:
@@ -67,6 +69,16 @@ def read_xml(file: File, first: int, count: int) -> Reading:
         text = _BETWEEN_TAGS.sub(">\n<", text)
         notes = (*notes, "Its lines were too long to read, and are broken between tags.")
     return Reading(_about(notes), one_section(text))
+
+
+def _pages(text: str) -> list[RawUnit]:
+    pages = text.split("\f")
+    # Many programs end every page with a form feed, the last one too.
+    while len(pages) > 1 and not pages[-1].strip():
+        pages.pop()
+    if len(pages) == 1:
+        return one_section(text)
+    return [RawUnit(no, UnitKind.PAGE, page) for no, page in enumerate(pages, start=1)]
 
 
 def _about(notes: tuple[str, ...], title: str = "") -> About:

@@ -11,6 +11,7 @@ from functools import lru_cache
 import tantivy
 
 from pecia.kernel.corpus.index.entry import Entry
+from pecia.kernel.corpus.index.names import name_words, written_together
 from pecia.kernel.corpus.index.query import Query
 from pecia.kernel.corpus.index.words import (
     STEMMERS,
@@ -19,11 +20,10 @@ from pecia.kernel.corpus.index.words import (
     cjk_wanted,
     joined_parts,
     language_of,
-    split_name,
     without_cjk,
 )
 
-VERSION = 1
+VERSION = 2
 
 # One set of weights for every corpus. `stems` and `folded` hold title, headings and body together:
 # a word of the title counts in every chunk, and again, more, in the title's own field.
@@ -36,6 +36,9 @@ WEIGHTS = {
     "parts": 0.2,
     "cjk": 1.0,
 }
+
+# Inside files that a question names, only what their pages say counts.
+INSIDE_WEIGHTS = {"stems": 1.0, "headings": 1.0}
 
 DEFAULT_LANGUAGE = "en"
 CURSOR = "cursor"
@@ -80,7 +83,7 @@ def document(entry: Entry) -> tantivy.Document:
     made.add_text("language", language)
     # One by one, so that no phrase is found across the end of a title.
     _add_texts(made, (("folded", it) for it in (entry.title, entry.headings, entry.body)))
-    _add_texts(made, _side_texts(entry, text))
+    _add_texts(made, _side_texts(entry, text, language))
     made.add_text("source", entry.source)
     made.add_text("key", entry.key)
     _add_texts(made, (("type", it) for it in _types(entry.content_type)))
@@ -105,16 +108,17 @@ def terms(query: Query, languages: Iterable[str]) -> Iterator[tuple[str, str, st
     """What to look for: the field of WEIGHTS, the field of the index, the term. Each once."""
     text = " ".join((*query.words, *query.phrases, *query.titles))
     words = folding().analyze(text)
-    for code in languages:
-        for term in _stems(text, code):
+    stems = {code: _stems(text, code) for code in languages}
+    for code, found in stems.items():
+        for term in found:
             yield "stems", f"stems_{code}", term
     years = [it for it in query.parts if _YEAR.fullmatch(it)]
     names = [*words, *query.parts]
     for name, wanted in (
         ("folded", [*words, *years]),
         ("title", names),
-        ("headings", [*words, *years]),
-        ("path", names),
+        ("headings", [*words, *years, *(it for found in stems.values() for it in found)]),
+        ("path", [*names, *written_together(query.words)]),
         ("parts", names),
         ("cjk", cjk_wanted(text)),
     ):
@@ -164,10 +168,10 @@ def _language(entry: Entry) -> str:
     return language_of(f"{entry.title} {entry.body}") or DEFAULT_LANGUAGE
 
 
-def _side_texts(entry: Entry, text: str) -> Iterator[tuple[str, str]]:
+def _side_texts(entry: Entry, text: str, language: str) -> Iterator[tuple[str, str]]:
     yield "title", " ".join((entry.title, *joined_parts(entry.title)))
-    yield "headings", entry.headings
-    yield "path", split_name(entry.key)
+    yield "headings", " ".join((entry.headings, *_endless(entry.headings, language)))
+    yield "path", " ".join(name_words(entry.key))
     yield "parts", " ".join(joined_parts(text))
     yield "cjk", cjk_grams(text)
 
@@ -178,6 +182,13 @@ def _types(content_type: str) -> Iterator[str]:
     plain = whole.partition(";")[0].strip()
     family = plain.partition("/")[0] + "/*" if "/" in plain else ""
     yield from dict.fromkeys((whole, plain, family))
+
+
+def _endless(text: str, language: str) -> Iterator[str]:
+    """The stems of words that are not their own, to stand beside the words."""
+    words = folding().analyze(text)
+    held = frozenset(words)
+    return (it for it in stemming(language).analyze(text) if it not in held)
 
 
 def _stems(text: str, language: str) -> list[str]:

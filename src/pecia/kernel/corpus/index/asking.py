@@ -1,6 +1,6 @@
 """A query in the language of the engine. Nothing here searches."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import tantivy
 
@@ -19,11 +19,29 @@ def union(
     It is flat: the engine skips what cannot reach the top only where all parts are plain terms.
     """
     parts = [
-        (_SHOULD, _weighted(schema, name, field, term))
+        (_SHOULD, _weighted(schema, name, field, term, analyse.WEIGHTS))
         for name, field, term in analyse.terms(query, languages)
         if only in (None, name)
     ]
     return tantivy.Query.boolean_query(parts) if parts else None
+
+
+def inside(
+    schema: tantivy.Schema, query: Query, languages: Iterable[str], groups: Sequence[int]
+) -> tantivy.Query:
+    """The terms of the query on the pages of some groups, whatever their names are.
+
+    The groups are a part beside the terms: the engine then looks at nothing outside them.
+    """
+    parts = [
+        (_SHOULD, _weighted(schema, name, field, term, analyse.INSIDE_WEIGHTS))
+        for name, field, term in analyse.terms(query, languages)
+        if name in analyse.INSIDE_WEIGHTS
+    ]
+    only = tantivy.Query.term_set_query(schema, "group", list(groups))
+    conditions = (only, *musts(schema, query))
+    silent = [(_MUST, tantivy.Query.const_score_query(it, 0.0)) for it in conditions]
+    return tantivy.Query.boolean_query([*silent, *parts])
 
 
 def musts(schema: tantivy.Schema, query: Query) -> Iterator[tantivy.Query]:
@@ -43,9 +61,11 @@ def narrowed(wanted: tantivy.Query, clauses: Sequence[tantivy.Query]) -> tantivy
     return tantivy.Query.boolean_query([(_MUST, wanted), *silent])
 
 
-def _weighted(schema: tantivy.Schema, name: str, field: str, term: str) -> tantivy.Query:
+def _weighted(
+    schema: tantivy.Schema, name: str, field: str, term: str, weights: Mapping[str, float]
+) -> tantivy.Query:
     found = tantivy.Query.term_query(schema, field, term, "freq")
-    return tantivy.Query.boost_query(found, analyse.WEIGHTS[name])
+    return tantivy.Query.boost_query(found, weights[name])
 
 
 def _phrase(schema: tantivy.Schema, text: str) -> Iterator[tantivy.Query]:

@@ -53,8 +53,8 @@ class KeywordIndex:
         self._snapshot = Snapshot(index)
 
     @classmethod
-    def in_memory(cls) -> Self:
-        return cls(tantivy.Index(analyse.schema()))
+    def in_memory(cls, writer_bytes: int = WRITER_BYTES) -> Self:
+        return cls(tantivy.Index(analyse.schema()), writer_bytes)
 
     @classmethod
     def open(cls, path: Path, writer_bytes: int = WRITER_BYTES) -> Self:
@@ -125,6 +125,11 @@ class KeywordIndex:
         """
         with _readable():
             return self._snapshot.search(query, asked, limit)
+
+    def inside(self, query: Query, groups: Sequence[int], limit: int) -> list[Hit]:
+        """The best `limit` of these groups by what their pages say; none that says nothing."""
+        with _readable():
+            return self._snapshot.inside(query, groups, limit)
 
     def count(self, asked: Filter = NO_FILTER) -> int:
         """How many chunks the filter leaves."""

@@ -126,8 +126,9 @@ def _narrowed(within: Filter, name: str, value: str) -> Filter | None:
     if name == "path":
         return replace(within, path_glob=value) if within.path_glob is None else None
     if name == "type":
-        fresh = within.content_type is None
-        return replace(within, content_type=value.lower()) if fresh else None
+        # Without a slash it is no type: `type:pdf` would find nothing, and look like an answer.
+        is_one = within.content_type is None and "/" in value
+        return replace(within, content_type=value.lower()) if is_one else None
     moment = moment_ms(value)
     if moment is None:
         return None

@@ -7,7 +7,7 @@ from typing import Any
 import tantivy
 
 from pecia.kernel.corpus.index.analyse import CURSOR, VERSION, WEIGHTS
-from pecia.kernel.corpus.index.asking import musts, narrowed, union
+from pecia.kernel.corpus.index.asking import inside, musts, narrowed, union
 from pecia.kernel.corpus.index.entry import Held, Hit
 from pecia.kernel.corpus.index.narrow import clauses
 from pecia.kernel.corpus.index.query import NO_FILTER, Filter, Query
@@ -28,8 +28,12 @@ class Snapshot:
         self._schema = index.schema
         self._searcher = index.searcher()
         self._languages = [it for it in STEMMERS if self._searcher.doc_freq("language", it)]
+        self._cursor = self._read_cursor()
 
     def cursor(self) -> int | None:
+        return self._cursor
+
+    def _read_cursor(self) -> int | None:
         role = tantivy.Query.term_query(self._schema, "role", CURSOR, "basic")
         found = [it for _, it in self._searcher.search(role, 1, count=False).hits]
         versions, cursors = self._values(found, "version", "cursor")
@@ -41,6 +45,12 @@ class Snapshot:
         if query.within == NO_FILTER:
             return []
         return self._in_order(self._within(query, asked, tantivy.Query.all_query()), limit)
+
+    def inside(self, query: Query, groups: Sequence[int], limit: int) -> list[Hit]:
+        if not groups or not query.asks:
+            return []
+        found = self._best(inside(self._schema, query, self._languages, groups), limit) or []
+        return [it for it in found if it.score > 0]
 
     def count(self, asked: Filter) -> int:
         everything = self._within(Query(), asked, tantivy.Query.exists_query("id"))

@@ -4,7 +4,9 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from importlib.resources import files
+from itertools import chain
 
 STEMMERS = {
     "en": "english",
@@ -56,6 +58,7 @@ _HALF_WIDTH = re.compile(r"[\uff66-\uff9f]")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
 _HUMP = re.compile(r"[a-z][A-Z]")
 _LONGEST_NAME = 80
+_LONGEST_KNOWN = 64
 _SAMPLE = 2000
 _LEAST_SHARE = 0.12
 
@@ -93,8 +96,11 @@ def split_name(name: str) -> str:
 
 def joined_parts(text: str) -> list[str]:
     """What the joined names in a text are made of: `FY2018` gives fy and 2018."""
-    joined = (it for it in dict.fromkeys(_TOKEN.findall(text)) if _is_joined(it))
-    return list(dict.fromkeys(it.lower() for name in joined for it in _PART.findall(name)))
+    pieces = dict.fromkeys(text.split())
+    # What is long comes once, and would only be kept.
+    is_usual = max(map(len, pieces), default=0) <= _LONGEST_KNOWN
+    found = map(_known_parts if is_usual else _parts, pieces)
+    return list(dict.fromkeys(chain.from_iterable(found)))
 
 
 def cjk_grams(text: str) -> str:
@@ -111,6 +117,16 @@ def without_cjk(term: str) -> bool:
     return not _CJK.search(term)
 
 
+def _parts(piece: str) -> tuple[str, ...]:
+    """The same for a piece of text without blanks."""
+    joined = (it for it in _TOKEN.findall(piece) if _is_joined(it))
+    return tuple(it.lower() for name in joined for it in _PART.findall(name))
+
+
+# Texts are made of words that came before: to look them up takes half as long as to look at them.
+_known_parts = lru_cache(32_768)(_parts)
+
+
 def _is_joined(name: str) -> bool:
     """Whether letters stand beside digits in it, or a capital after a small letter."""
     if name.islower() and name.isalpha():
@@ -121,6 +137,8 @@ def _is_joined(name: str) -> bool:
 
 
 def _runs(text: str) -> Iterator[str]:
+    if text.isascii():
+        return iter(())
     wide = unicodedata.normalize("NFKC", text) if _HALF_WIDTH.search(text) else text
     return (it.group() for it in _CJK.finditer(wide))
 

@@ -4,35 +4,66 @@ It only permutes: what gives way comes later, and nothing is dropped. The best s
 """
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 
 from pecia.kernel.corpus.rank.evidence import Reading
 from pecia.kernel.corpus.rank.rerank import Ranked
 
 # So many hits of one file lose nothing; each one more is held to be worth so much of the last.
+# A file that the question names is asked for, and loses nothing.
 FREE_HITS = 3
 DECAY = 0.85
 
-# Texts are twins when they share so much of their words, and a twin is worth little.
+# Texts are twins when they share so much of their words, and a twin is worth little. So is what
+# stands on a page that was shown: a hit shows its neighbours.
 TWINS = 0.8
 TWIN_WORTH = 0.3
 
+# Where files that were asked for all have a hit: what most readers see.
+FIRST = 10
 
-def diversify(ranked: Sequence[Ranked], readings: Mapping[int, Reading]) -> list[Ranked]:
-    """The same candidates, best first; ties stay in order. Every candidate needs its reading."""
+
+def diversify(
+    ranked: Sequence[Ranked],
+    readings: Mapping[int, Reading],
+    close: Collection[Hashable] = (),
+) -> list[Ranked]:
+    """The same candidates, best first; ties stay in order. Every candidate needs its reading.
+
+    The best hit of each `close` file keeps a place among the first.
+    """
     hits: Counter[Hashable] = Counter()
+    pages: set[tuple[Hashable, int]] = set()
     kept: list[frozenset[str]] = []
     worth: dict[int, float] = {}
     for it in ranked:
+        reading = readings[it.id]
         hits[it.file] += 1
-        words = frozenset(readings[it.id].text.lower().split())
-        value = it.score * DECAY ** max(0, hits[it.file] - FREE_HITS)
-        if any(_are_twins(words, other) for other in kept):
+        words = frozenset(reading.text.lower().split())
+        value = it.score if it.fused.file else it.score * DECAY ** max(0, hits[it.file] - FREE_HITS)
+        page = None if reading.page is None else (it.file, reading.page)
+        if page in pages or any(_are_twins(words, other) for other in kept):
             value *= TWIN_WORTH
         else:
             kept.append(words)
+            pages |= {page} if page else set()
         worth[it.id] = value
-    return sorted(ranked, key=lambda it: -worth[it.id])
+    return _with_each(sorted(ranked, key=lambda it: -worth[it.id]), close)
+
+
+def _with_each(order: list[Ranked], close: Collection[Hashable]) -> list[Ranked]:
+    """The same, but that the best hit of each close file comes among the first."""
+    best = {it.file: it.id for it in reversed(order) if it.file in close}
+    first, rest = order[:FIRST], order[FIRST:]
+    giving = [it for it in reversed(first[1:]) if best.get(it.file) != it.id]
+    late = [it for it in rest if best.get(it.file) == it.id][: len(giving)]
+    moved = {it.id for it in (*late, *giving[: len(late)])}
+    return [
+        *(it for it in first if it.id not in moved),
+        *late,
+        *reversed(giving[: len(late)]),
+        *(it for it in rest if it.id not in moved),
+    ]
 
 
 def _are_twins(one: frozenset[str], other: frozenset[str]) -> bool:

@@ -12,13 +12,17 @@ _REACH = 8
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """As much of a candidate as ranking reads. `file` is any name of the file it is a part of."""
+    """As much of a candidate as ranking reads. `file` is any name of the file it is a part of.
+
+    `page` is that of the file on which it stands, None where there are none.
+    """
 
     file: Hashable
     text: str
     title: str = ""
     headings: str = ""
     language: str = ""
+    page: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

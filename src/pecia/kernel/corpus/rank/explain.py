@@ -45,6 +45,7 @@ def explain(
     parts["meaning"] = (
         combined(fused.words, fused.meaning, weight=weight, trust=ranked.trust) - words
     )
+    parts["file"] = fused.file
     for it in fields(Evidence):
         parts[it.name] = getattr(ranked.evidence, it.name) * getattr(weights, it.name)
     return Explanation(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from pecia.kernel.corpus.index.words import language_of
 
@@ -10,6 +11,8 @@ from pecia.kernel.corpus.index.words import language_of
 WEIGHT = 0.4
 # A model of one language still sees names and numbers in another.
 FOREIGN_WEIGHT = 0.2
+
+NOTHING: Mapping[int, float] = MappingProxyType({})
 
 _LETTER = re.compile(r"[^\W\d_]")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
@@ -19,7 +22,8 @@ _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
 class Fused:
     """One candidate. `words` and `meaning` are what the arms gave, from 0 to 1.
 
-    `meaning` and `cosine` are None for a candidate that has no vector yet.
+    `meaning` and `cosine` are None for a candidate that has no vector yet. `file` is what its file
+    earned by being named, and a part of the score.
     """
 
     id: int
@@ -27,15 +31,21 @@ class Fused:
     words: float
     meaning: float | None = None
     cosine: float | None = None
+    file: float = 0.0
 
 
 def fuse(
-    scores_by_words: Mapping[int, float], cosines: Mapping[int, float], *, weight: float = WEIGHT
+    scores_by_words: Mapping[int, float],
+    cosines: Mapping[int, float],
+    *,
+    weight: float = WEIGHT,
+    by_file: Mapping[int, float] = NOTHING,
 ) -> list[Fused]:
     """The candidates of both arms, best first; ties by id.
 
     The keyword arm is divided by its best score. Cosines, exact for every candidate that has a
-    vector, are stretched between the worst and the best.
+    vector, are stretched between the worst and the best. `by_file` is what to add for a
+    candidate's file.
     """
     best = max(scores_by_words.values(), default=0.0) or 1.0
     low, high = min(cosines.values(), default=0.0), max(cosines.values(), default=0.0)
@@ -44,7 +54,9 @@ def fuse(
         words = scores_by_words.get(id_, 0.0) / best
         cosine = cosines.get(id_)
         meaning = None if cosine is None else _stretched(cosine, low, high)
-        found.append(Fused(id_, combined(words, meaning, weight=weight), words, meaning, cosine))
+        file = by_file.get(id_, 0.0)
+        score = combined(words, meaning, weight=weight) + file
+        found.append(Fused(id_, score, words, meaning, cosine, file))
     return sorted(found, key=lambda it: (-it.score, it.id))
 
 

@@ -56,7 +56,9 @@ def rerank(
         Ranked(
             it.id,
             reading.file,
-            combined(it.words, it.meaning, weight=weight, trust=trust) + said.weighted(weights),
+            combined(it.words, it.meaning, weight=weight, trust=trust)
+            + said.weighted(weights)
+            + it.file,
             it,
             trust,
             said,

@@ -61,6 +61,30 @@ def test_a_name_is_found_by_its_parts() -> None:
     assert split_name("getFile2") == "getfile2 get file 2"
 
 
+def test_a_name_that_is_written_together_is_found_by_its_words() -> None:
+    index = holding(
+        Entry(1, 1, key="BLUEHARBOR_2022Q3.pdf", body="figures"),
+        Entry(2, 2, key="NORTHWIND_2022.pdf", body="figures"),
+    )
+    assert found(index, "the Blue Harbor") == [1]
+    assert found(index, "q3") == [1]
+
+
+def test_inside_files_only_their_pages_count() -> None:
+    index = holding(
+        Entry(1, 7, key="harbor.pdf", headings="Statements of Cash Flows", body="12 and 14"),
+        Entry(2, 7, key="harbor.pdf", headings="Risks", body="A statement on harbor walls."),
+        Entry(3, 7, key="harbor.pdf", body="Nothing at all."),
+        Entry(4, 8, key="cash.pdf", body="Cash, cash and cash flow statement."),
+    )
+    assert [it.id for it in index.inside(parse_query("cash flow statement"), [7], 10)] == [1, 2]
+    assert [it.id for it in index.inside(parse_query("cash flow statement"), [7, 8], 1)] == [1]
+    assert [it.id for it in index.inside(parse_query("harbor"), [7, 8], 10)] == [2]
+    assert [it.id for it in index.inside(parse_query('cash "harbor walls"'), [7, 8], 10)] == [2]
+    assert index.inside(parse_query('cash "harbor flow"'), [7, 8], 10) == []
+    assert index.inside(parse_query("cash"), [], 10) == []
+
+
 def test_a_year_in_a_joined_name_meets_the_year() -> None:
     index = holding(Entry(1, 1, body="Sales of FY2018 rose"), Entry(2, 2, body="In 2018 it rained"))
     assert set(found(index, "2018")) == {1, 2}

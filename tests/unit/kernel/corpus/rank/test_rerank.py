@@ -1,5 +1,7 @@
 """Evidence, and the last look at the best candidates."""
 
+from dataclasses import replace
+
 import pytest
 
 from pecia.kernel.corpus.index.query import parse_query
@@ -110,6 +112,42 @@ def test_a_text_that_was_shown_already_gives_way() -> None:
     }
     found = diversify(ranked((1, "a", 1.0), (2, "b", 0.99), (3, "c", 0.5)), readings)
     assert [it.id for it in found] == [1, 3, 2]
+
+
+def named(*rows: tuple[int, str, float]) -> list[Ranked]:
+    return [
+        Ranked(id_, file, score, Fused(id_, score, score, file=0.5)) for id_, file, score in rows
+    ]
+
+
+def test_a_page_that_was_shown_already_gives_way() -> None:
+    readings = {
+        id_: replace(it, page=page)
+        for (id_, it), page in zip(different(1, 2, 3, 4).items(), (7, 7, 8, None), strict=True)
+    }
+    found = diversify(ranked((1, "a", 1.0), (2, "a", 0.9), (3, "a", 0.5), (4, "a", 0.4)), readings)
+    assert [it.id for it in found] == [1, 3, 4, 2]
+
+
+def test_a_file_that_was_asked_for_gives_no_way() -> None:
+    rows = [*((id_, "a", 1 - id_ / 100) for id_ in range(8)), (9, "b", 0.91)]
+    found = [it.id for it in diversify(named(*rows), different(*range(10)))]
+    assert found == [*range(8), 9]
+
+
+def test_each_close_file_keeps_a_place_among_the_first() -> None:
+    rows = [(id_, "a", 1 - id_ / 100) for id_ in range(14)]
+    rows += [(20, "b", 0.5), (21, "b", 0.4), (22, "c", 0.3), (23, "d", 0.2)]
+    readings = different(*(id_ for id_, _, _ in rows))
+    found = [it.id for it in diversify(named(*rows), readings, ("a", "b", "c"))]
+    assert found == [*range(8), 20, 22, 8, 9, *range(10, 14), 21, 23]
+
+
+def test_what_the_file_earned_is_a_part_of_the_explanation() -> None:
+    fused = fuse({1: 4.0, 2: 3.0}, {}, weight=0.0, by_file={2: 1.2})
+    assert [it.id for it in fused] == [2, 1]
+    best = rerank(fused, READINGS, QUERY, weight=0.0)[0]
+    assert explain(best, {"stems": 2.0}, weight=0.0).parts["file"] == pytest.approx(1.2)
 
 
 def test_a_file_is_as_good_as_its_best_chunk() -> None:

@@ -1,0 +1,302 @@
+"""Questions about annual reports: is the right document found, and the right page of it?
+
+Reads the development half of FinanceBench in `../shared/data`, beside the project. A question is
+sent once, as it is. Only chunks that the keyword arm brings up are embedded, of files of its top
+hits: vectors of all 200,000 would take hours and change nothing in what is ranked here.
+"""
+
+import collections
+import gzip
+import re
+import time
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from bench import result
+from bench.retrieval import DATA, embedded
+from pecia.adapters.embed.files import shipped_files
+from pecia.adapters.embed.onnx import OnnxEmbedder
+from pecia.kernel.corpus.embedder import Vectors, embedded_text
+from pecia.kernel.corpus.index import analyse
+from pecia.kernel.corpus.index.keyword import Entry, Hit, KeywordIndex, Query, parse_query
+from pecia.kernel.corpus.questions import Outcome, Place, Question, outcome, read_questions, shares
+from pecia.kernel.corpus.rank import inside
+from pecia.kernel.corpus.rank.diversify import diversify
+from pecia.kernel.corpus.rank.evidence import Reading
+from pecia.kernel.corpus.rank.fuse import WEIGHT, fuse
+from pecia.kernel.corpus.rank.inside import HITS_A_FILE, Candidate, Named, named_files
+from pecia.kernel.corpus.rank.names import asked_names
+from pecia.kernel.corpus.rank.rerank import DEPTH, rerank, unranked
+from pecia.kernel.corpus.search import POOL
+from pecia.kernel.text.canonical import RawUnit, UnitKind, canonical_text
+from pecia.kernel.text.chunk import ChunkSource, Markup, chunk_text
+
+FOLDER = DATA / "financebench"
+TARGETS = {"words document@10": 0.85, "hybrid page@10": 0.45}
+WRITER_BYTES = 128_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A chunk with its file's number and its page."""
+
+    file: int
+    page_no: int
+    text: str
+    headings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a question goes: each part can be left out."""
+
+    two_stages: bool = True
+    keep_names: bool = False
+    fold_pages: bool = True
+    keep_close: bool = True
+    headings: bool = True
+    every_year: bool = False
+    joined_names: bool = True
+
+
+WAYS = {
+    "one stage, names as they are written": Way(
+        two_stages=False, joined_names=False, fold_pages=False
+    ),
+    "one stage": Way(two_stages=False, fold_pages=False),
+    "one stage, a page once": Way(two_stages=False),
+    "two stages": Way(),
+    "without the field of headings": Way(headings=False),
+    "with the file's name asked of its pages": Way(keep_names=True),
+    "with a page more than once": Way(fold_pages=False),
+    "without places for close files": Way(keep_close=False),
+    "with every year as a name": Way(every_year=True),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the keyword arm brought up for one question."""
+
+    question: Question
+    query: Query
+    words: Mapping[int, float]
+    by_file: Mapping[int, float]
+    close: Collection[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """The reports, cut and indexed."""
+
+    keys: Sequence[str]
+    pieces: Sequence[Piece]
+    sizes: Mapping[int, int]
+    index: KeywordIndex
+
+    def find(self, question: Question, way: Way) -> Found:
+        query = parse_query(question.text)
+        pool = self.index.search(query, limit=POOL)
+        named = self.named(question, query, pool) if way.two_stages else None
+        if named is None:
+            return Found(question, query, {it.id: it.score for it in pool}, {}, ())
+        asked = query if way.keep_names else named.query
+        hits = self.index.inside(asked, [*named.files], HITS_A_FILE * len(named.files))
+        words = {it.id: it.score for it in hits}
+        by_file = {it.id: named.files[it.group] for it in hits}
+        return Found(question, query, words, by_file, named.close if way.keep_close else ())
+
+    def named(self, question: Question, query: Query, pool: Sequence[Hit]) -> Named | None:
+        best = {it.group: it.score for it in reversed(pool)}
+        files = [Candidate(it, self.keys[it], "", self.sizes[it], best[it]) for it in best]
+        return named_files(question.text, query, files)
+
+    def rank(self, found: Found, cosines: Mapping[int, float], way: Way) -> Outcome:
+        """The first ten, as a search shows them."""
+        weight = WEIGHT if cosines else 0.0
+        fused = fuse(found.words, cosines, weight=weight, by_file=found.by_file)[:DEPTH]
+        readings = {it.id: self._reading(it.id, way) for it in fused}
+        looked = (
+            rerank(fused, readings, found.query, weight=weight)
+            if cosines
+            else unranked(fused, readings)
+        )
+        hits = [self.pieces[it.id] for it in diversify(looked, readings, found.close)]
+        return outcome(found.question, [Place(self.keys[it.file], it.page_no) for it in hits])
+
+    def _reading(self, id_: int, way: Way) -> Reading:
+        it = self.pieces[id_]
+        page = it.page_no if way.fold_pages else None
+        return Reading(it.file, it.text, "", " ".join(it.headings), "en", page)
+
+
+async def measure() -> dict[str, Any]:
+    if not FOLDER.exists():
+        return {"absent": "financebench is read from ../shared/data"}
+    questions = read_questions((FOLDER / "questions-dev.jsonl").read_text("utf-8"))
+    bench = _bench()
+    found = {name: _asked(bench, questions, way) for name, way in WAYS.items()}
+    ids = sorted({id_ for run in found.values() for it in run for id_ in it.words})
+    embedder = OnnxEmbedder(shipped_files(), threads=2)
+    texts = [_embedded_text(bench.pieces[it]) for it in ids]
+    vectors = dict(zip(ids, await embedded(embedder, texts), strict=True))
+    asked = [*await embedded(embedder, [it.text for it in questions])]
+    return {
+        "targets": TARGETS,
+        "documents": len(bench.keys),
+        "chunks": len(bench.pieces),
+        "questions": len(questions),
+        "embedded chunks": len(ids),
+        "words": {name: _shares(bench, found[name], way) for name, way in WAYS.items()},
+        "hybrid": {
+            name: _shares(bench, found[name], way, vectors, asked) for name, way in WAYS.items()
+        },
+        "inside the right document": _inside(bench, questions),
+        "ms": _times(bench, questions),
+    }
+
+
+def _shares(
+    bench: Bench,
+    found: Sequence[Found],
+    way: Way,
+    vectors: Mapping[int, Vectors] | None = None,
+    asked: Sequence[Vectors] = (),
+) -> dict[str, float]:
+    outcomes: list[Outcome] = []
+    for number, it in enumerate(found):
+        cosines = {id_: float(vectors[id_] @ asked[number]) for id_ in it.words} if vectors else {}
+        outcomes.append(bench.rank(it, cosines, way))
+    return shares(outcomes)
+
+
+def _asked(bench: Bench, questions: Sequence[Question], way: Way) -> list[Found]:
+    with _without(way):
+        return [bench.find(it, way) for it in questions]
+
+
+@contextmanager
+def _without(way: Way) -> Generator[None]:
+    """Parts that are not asked for by an argument, taken out for as long as this lasts."""
+    parts: list[tuple[object, str, object]] = []
+    if not way.headings:
+        parts.append((analyse, "INSIDE_WEIGHTS", {"stems": 1.0}))
+    if not way.joined_names:
+        parts.append((analyse, "written_together", _nothing))
+    if way.every_year:
+        parts.append((inside, "asked_names", _with_every_year))
+    before = [(owner, name, getattr(owner, name)) for owner, name, _ in parts]
+    try:
+        for owner, name, value in parts:
+            setattr(owner, name, value)
+        yield
+    finally:
+        for owner, name, value in before:
+            setattr(owner, name, value)
+
+
+def _nothing(words: Sequence[str]) -> list[str]:
+    return []
+
+
+def _with_every_year(question: str) -> dict[str, tuple[str, ...]]:
+    years = {it[2]: (it[0].lower(),) for it in re.finditer(r"\b(FY)?((?:19|20)\d\d)\b", question)}
+    return asked_names(question) | years
+
+
+def _inside(bench: Bench, questions: Sequence[Question]) -> dict[str, dict[str, float]]:
+    """How well pages are found by words when the document is known."""
+    numbers = {Path(key).stem: number for number, key in enumerate(bench.keys)}
+    names = ("two stages", "without the field of headings", "with a page more than once")
+    return {name: _in_document(bench, questions, numbers, WAYS[name]) for name in names}
+
+
+def _in_document(
+    bench: Bench, questions: Sequence[Question], numbers: Mapping[str, int], way: Way
+) -> dict[str, float]:
+    outcomes: list[Outcome] = []
+    with _without(way):
+        for it in questions:
+            query = parse_query(it.text)
+            named = bench.named(it, query, bench.index.search(query, limit=POOL))
+            hits = bench.index.inside(named.query if named else query, [numbers[it.document]], POOL)
+            words = {hit.id: hit.score for hit in hits}
+            by_file = dict.fromkeys(words, 1.0)
+            outcomes.append(bench.rank(Found(it, query, words, by_file, ()), {}, way))
+    return shares(outcomes)
+
+
+def _times(bench: Bench, questions: Sequence[Question]) -> dict[str, float]:
+    """CPU milliseconds a question of what the second stage adds, and of the first."""
+    queries = [parse_query(it.text) for it in questions]
+    pools = [bench.index.search(it, limit=POOL) for it in queries]
+    named = [bench.named(*it) for it in zip(questions, queries, pools, strict=True)]
+    steps: dict[str, Callable[[int], object]] = {
+        "first stage": lambda it: bench.index.search(queries[it], limit=POOL),
+        "names": lambda it: bench.named(questions[it], queries[it], pools[it]),
+        "inside": lambda it: _look_inside(bench, named[it]),
+    }
+    return {name: _cpu_ms(step, len(questions)) for name, step in steps.items()}
+
+
+def _look_inside(bench: Bench, named: Named | None) -> object:
+    if named is None:
+        return None
+    return bench.index.inside(named.query, [*named.files], HITS_A_FILE * len(named.files))
+
+
+def _cpu_ms(step: Callable[[int], object], count: int) -> float:
+    started = time.process_time()
+    for number in range(count):
+        step(number)
+    return round((time.process_time() - started) / count * 1e3, 2)
+
+
+def _bench() -> Bench:
+    index = KeywordIndex.in_memory(WRITER_BYTES)
+    keys: list[str] = []
+    pieces: list[Piece] = []
+    for number, path in enumerate(sorted((FOLDER / "text").glob("*.txt.gz"))):
+        keys.append(f"{path.name.removesuffix('.txt.gz')}.pdf")
+        first = len(pieces)
+        pieces += _pieces(number, gzip.decompress(path.read_bytes()).decode("utf-8", "replace"))
+        index.stage(
+            (),
+            (
+                Entry(
+                    first + at,
+                    number,
+                    key=keys[-1],
+                    language="en",
+                    headings="\n".join(it.headings),
+                    body=it.text,
+                )
+                for at, it in enumerate(pieces[first:])
+            ),
+        )
+    index.commit()
+    index.rest()
+    sizes = collections.Counter(it.file for it in pieces)
+    return Bench(keys, pieces, sizes, index)
+
+
+def _pieces(number: int, text: str) -> list[Piece]:
+    pages = enumerate(text.split("\f"), start=1)
+    whole = canonical_text(RawUnit(no, UnitKind.PAGE, page) for no, page in pages)
+    chunks = chunk_text(ChunkSource(whole.text, whole.units, Markup.PLAIN))
+    return [
+        Piece(number, it.unit.no if it.unit else 0, it.readable, it.heading_path) for it in chunks
+    ]
+
+
+def _embedded_text(piece: Piece) -> str:
+    return embedded_text(piece.text, headings=" > ".join(piece.headings))
+
+
+def main() -> Path:
+    return result.write("financebench", anyio.run(measure))

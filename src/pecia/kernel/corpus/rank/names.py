@@ -1,0 +1,91 @@
+"""The words by which a question may call a file. Pure: it reads keys and titles, no text."""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
+
+from pecia.kernel.corpus.index.names import name_words
+from pecia.kernel.corpus.index.words import content_words, joined_parts
+
+# A word that a name only begins with, as `blue` does `blueharbor`, says less than the whole.
+_BEGINNING = 0.7
+_SHORTEST_BEGINNING = 3
+_LONGEST_JOINED = 40
+_SHORTEST_NAME = 2
+
+_WORD = re.compile(r"[^\W_]+")
+_YEAR = re.compile(r"(?:1[5-9]|2[01])\d\d")
+_SHORT_YEAR = re.compile(r"(?:fy|cy)(\d\d)")
+_SENTENCE_END = re.compile(r"[.!?:]")
+_SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,5}$")
+
+
+def asked_names(question: str) -> dict[str, tuple[str, ...]]:
+    """What in a question may be a name, each with the words of the question that it is made of.
+
+    Names are often written together, so neighbours count as one word too. A text does not speak of
+    what comes after it: of several years the last is the one that names a file.
+    """
+    written = _WORD.findall(question)
+    words = [it.lower() for it in written]
+    names = {it: (it,) for it in content_words(question)}
+    names |= {part: (whole.lower(),) for whole in written for part in joined_parts(whole)}
+    for size in (2, 3):
+        for at in range(len(words) - size + 1):
+            some = tuple(words[at : at + size])
+            if sum(map(len, some)) <= _LONGEST_JOINED:
+                names.setdefault("".join(some), some)
+    for word in words:
+        if short := _SHORT_YEAR.fullmatch(word):
+            names[f"20{short[1]}"] = (word,)
+    last = max((it for it in names if _YEAR.fullmatch(it)), default="")
+    return {
+        name: made_of
+        for name, made_of in names.items()
+        if len(name) >= _SHORTEST_NAME and (name == last or not _YEAR.fullmatch(name))
+    }
+
+
+def proper_words(question: str) -> frozenset[str]:
+    """The words written like names: with a digit, or with a capital where no sentence begins."""
+    found = [*_WORD.finditer(question)]
+    numbered = (it.group() for it in found if any(map(str.isdigit, it.group())))
+    capital = (
+        it.group()
+        for before, it in pairwise(found)
+        if it.group()[0].isupper() and not _SENTENCE_END.search(question, before.end(), it.start())
+    )
+    return frozenset(it.lower() for it in (*numbered, *capital))
+
+
+@lru_cache(4096)
+def names_of(text: str) -> frozenset[str]:
+    """The words of a path, without its suffix, or of a title.
+
+    `2023Q2` is found by `2023`, `q2` and as it stands.
+    """
+    words = name_words(_SUFFIX.sub("", text))
+    return frozenset(it for it in words if len(it) >= _SHORTEST_NAME)
+
+
+def matched(
+    asked: Mapping[str, Sequence[str]], proper: frozenset[str], key: str, title: str = ""
+) -> dict[str, float]:
+    """Which words of the question this file is called by, and how surely, from 0 to 1.
+
+    A path is made of names. A title is prose: there only what is written like a name is one.
+    """
+    names, told = names_of(key), names_of(title)
+    found = {
+        word: 1.0
+        for name, words in asked.items()
+        if name in names or (name in told and proper.issuperset(words))
+        for word in words
+    }
+    for word in proper.difference(found):
+        if len(word) >= _SHORTEST_BEGINNING and any(
+            it.startswith(word) and it.isalpha() for it in names
+        ):
+            found[word] = _BEGINNING
+    return found

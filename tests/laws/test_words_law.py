@@ -1,0 +1,53 @@
+"""What holds of the words by which a text is found: the quick way and the plain one agree."""
+
+import re
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pecia.kernel.corpus.index.words import cjk_grams, joined_parts
+from tests.soak import SOAK
+
+COUNT = 2_000 if SOAK else 100
+
+TOKEN = re.compile(r"[^\W_]+")
+PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
+
+
+def plainly(text: str) -> list[str]:
+    """Every word looked at, none remembered."""
+    names = [it for it in TOKEN.findall(text) if is_joined(it)]
+    return list(dict.fromkeys(it.lower() for name in names for it in PART.findall(name)))
+
+
+def is_joined(name: str) -> bool:
+    if len(name) > 80 or name.isdigit():
+        return False
+    return not name.isalpha() or bool(re.search("[a-z][A-Z]", name))
+
+
+PIECES = (
+    *("FY2018", "fy2018", "plain", "Plain", "ABC", "camelCase", "HTTPServer", "x1_y2", "a-b2.c3"),
+    *("2018", "½a", "²", "日本2国", "naïveCase", "x" * 90 + "1", "a1" * 40, "a_b", "Ωmega3"),
+)
+BLANKS = (" ", "\n", "\t", "\u00a0", "\u2028", "\x1c", "\x85", "", ", ")
+
+
+@settings(max_examples=COUNT, deadline=None)
+@given(st.lists(st.one_of(st.sampled_from((*PIECES, *BLANKS)), st.text(max_size=4))))
+def test_remembered_words_give_the_parts_that_words_looked_at_give(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    assert joined_parts(text) == plainly(text)
+    assert joined_parts(text) == plainly(text)
+
+
+def test_the_parts_of_our_own_guides_are_what_they_were() -> None:
+    texts = [it.read_text("utf-8") for it in (Path(__file__).parents[2] / "docs").rglob("*.md")]
+    assert any(joined_parts(it) for it in texts)
+    assert all(joined_parts(it) == plainly(it) for it in texts)
+
+
+def test_text_without_such_signs_has_no_grams_and_other_text_has() -> None:
+    assert cjk_grams("plain text 2018") == ""
+    assert cjk_grams("a 日本国 b") == "日 本 国 日本 本国"
