@@ -13,6 +13,7 @@ SOAK = os.environ.get("PECIA_SOAK") == "1"
 # Worlds and frames are those of these seeds. Two soaks that begin elsewhere can share the work.
 FIRST = int(os.environ.get("PECIA_SOAK_FIRST", "0"))
 WORLDS = int(os.environ.get("PECIA_SOAK_WORLDS", "50000" if SOAK else "100"))
+ROUNDS = int(os.environ.get("PECIA_SOAK_ROUNDS", "50" if SOAK else "1"))
 FRAMES = int(os.environ.get("PECIA_SOAK_FRAMES", "1000000" if SOAK else "1000"))
 
 

@@ -2,6 +2,7 @@
 
 import random
 import sys
+import time
 from collections import Counter
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -23,12 +24,11 @@ from pecia.kernel.errors import NotFound
 from pecia.kernel.store.cluster import Logins
 from pecia.kernel.store.store import Store
 from tests.faults.index_victim import BUILDING, FOLLOWING
-from tests.soak import SOAK, record
+from tests.soak import ROUNDS, SOAK, record
 from tests.unit.kernel.corpus.ground import SOURCE, Ground, open_ground
 
 pytestmark = [pytest.mark.anyio, pytest.mark.fault, pytest.mark.timeout(0 if SOAK else 240)]
 
-ROUNDS_A_POINT = 30 if SOAK else 1
 WORDS = ("heron", "otter", "lantern", "harbour", "meadow", "willow")
 
 
@@ -123,7 +123,8 @@ async def test_an_index_killed_at_any_point_ends_equal_to_its_store(
     roots = [tmp_path / "one", tmp_path / "two"]
     shelf = Shelf(roots[0])
     hits: Counter[str] = Counter()
-    for turn, point in enumerate((*FOLLOWING, *BUILDING) * ROUNDS_A_POINT):
+    compared, begun = 0, time.monotonic()
+    for turn, point in enumerate((*FOLLOWING, *BUILDING) * ROUNDS):
         root = roots[turn % 2]
         if point in BUILDING:
             await ground.ask("UPDATE kernel.tenant_clock SET epoch = gen_random_uuid()")
@@ -138,8 +139,10 @@ async def test_an_index_killed_at_any_point_ends_equal_to_its_store(
         assert held[0] == held[1], f"seed {seed}"
         there = {(it.id, it.group, it.acl) for it in held[0]}
         assert there == await stored(ground), f"seed {seed}"
+        compared += len(there)
     assert set(hits) == {*FOLLOWING, *BUILDING}
-    record("index", {"rounds": sum(hits.values()), "hits": dict(hits)})
+    figures = {"rounds": sum(hits.values()), "hits": dict(hits), "chunks_compared": compared}
+    record("index", {**figures, "elapsed_s": round(time.monotonic() - begun), "seed": seed})
 
 
 async def test_a_node_behind_the_trimmed_log_catches_up_by_building(

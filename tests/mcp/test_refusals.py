@@ -1,6 +1,7 @@
 """Who is let in, and what is refused: tokens, scopes, names, sizes, sessions and states."""
 
 import json
+from base64 import b64encode
 from typing import Any
 from uuid import uuid4
 
@@ -232,3 +233,11 @@ async def test_an_id_that_a_session_has_in_flight_is_refused(served: Served) -> 
         await flying.aread()
     again = await talk.post(BIT, {**message, "method": "ping", "params": {}}, accept=BOTH)
     assert talk.answer(again)["result"] == {}
+
+
+@pytest.mark.parametrize("place", ["[99,null]", "[-1,null]", "[0,3]", "{}", "x"])
+async def test_a_cursor_that_is_none_of_ours_is_refused(served: Served, place: str) -> None:
+    cursor = b64encode(place.encode()).decode()
+    answer = await served.talk.ask("/mcp/lake", "resources/list", {"cursor": cursor})
+    assert answer["error"]["code"] == -32602
+    assert answer["error"]["data"]["field"] == "cursor"

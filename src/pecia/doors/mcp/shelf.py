@@ -256,7 +256,7 @@ def _errand(
 
 async def _page(families: Sequence[Resource], call: Call, cursor: str | None) -> Page:
     """One family after the other; a cursor says in which one, and where in it."""
-    index, inner = _opened(cursor)
+    index, inner = _opened(cursor, len(families))
     while index < len(families):
         page = await families[index].listing(call, inner)
         after = (index, page.next_cursor) if page.next_cursor else (index + 1, None)
@@ -271,12 +271,12 @@ def _closed(index: int, inner: str | None) -> str:
     return urlsafe_b64encode(orjson.dumps([index, inner])).decode()
 
 
-def _opened(cursor: str | None) -> tuple[int, str | None]:
+def _opened(cursor: str | None, families: int) -> tuple[int, str | None]:
     if cursor is None:
         return 0, None
     try:
         match orjson.loads(urlsafe_b64decode(cursor)):
-            case [int(index), (str() | None) as inner] if index >= 0:
+            case [int(index), (str() | None) as inner] if 0 <= index < families:
                 return index, inner
             case _:
                 raise ValueError
