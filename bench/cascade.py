@@ -1,4 +1,4 @@
-"""A made cascade of three layers at two sizes: cold open, read, search, one edit, memory.
+"""A made cascade of three layers at two sizes: cold open to the first search, read, edit, memory.
 
 `python -m bench cascade`. The size grows tenfold, so that what grows with it can be seen.
 `python -m bench.cascade eval FOLDER` asks the questions of the public three-layer evaluation
@@ -63,7 +63,7 @@ def main() -> dict[str, Any]:
     small, large = (figures[str(it)] for it in SIZES)
     grown = {
         name: round(large[name] / small[name], 1)
-        for name in ("open_cpu_s", "index_cpu_s", "read_p50_ms", "search_p50_ms", "memory_mib")
+        for name in ("ready_cpu_s", "read_p50_ms", "search_p50_ms", "memory_mib")
     }
     found = {"sizes": figures, "growth_for_ten_times": grown}
     result.write("cascade", found)
@@ -94,6 +94,9 @@ async def measure(folder: Path) -> dict[str, Any]:
 
     for name, step in (("open", open_all), ("index", index_all)):
         figures |= await _timed(name, step)
+    # Cold open: from nothing to the first search.
+    for unit in ("s", "cpu_s"):
+        figures[f"ready_{unit}"] = round(figures[f"open_{unit}"] + figures[f"index_{unit}"], 2)
     view = await cascade.view(manifest.names)
     figures["memory_mib"] = _memory_mib()
     figures |= await _repeated(cascade, searcher, view)

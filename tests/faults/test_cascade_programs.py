@@ -7,21 +7,31 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pecia.adapters.nodes import Bounds, NodePrograms
+from pecia.adapters.foreign_talk import Bounds
+from pecia.adapters.nodes import NodePrograms
 from pecia.kernel.errors import Json
 from pecia.rooms.cascade.manifest import read_manifest
+from pecia.rooms.cascade.model import Problem
 from pecia.rooms.cascade.ports import Ports
 from pecia.rooms.cascade.trust import TrustFile
-from tests.rooms.cascade_made import Asking, asking, document, write_layers
+from tests.rooms.cascade_made import Asking, asking, caller, document, write_layers
 
 pytestmark = [pytest.mark.anyio, pytest.mark.fault]
 
 SERVER = Path(__file__).parent / "cascade_node_server.py"
-QUICK = Bounds(request_s=2, line_bytes=1_000_000)
+QUICK = Bounds(request_s=2, total_s=6, line_bytes=1_000_000, total_bytes=5_000_000, things=100)
 
 
-def made(tmp_path: Path, how: str, *, trusted: bool = True, command: str | None = None) -> Asking:
-    """A company's folder beneath a program that behaves like this."""
+def made(
+    tmp_path: Path,
+    how: str,
+    holds: str = "nodes",
+    *,
+    trusted: bool = True,
+    command: str | None = None,
+    bounds: Bounds = QUICK,
+) -> Asking:
+    """A company's folder beneath a program that behaves like this and holds that."""
     layers = {"company": {"systems/auth": document("type: x\ntitle: Old", "## Owner\n\nNobody.")}}
     manifest = write_layers(tmp_path / "cascade", layers)
     program: dict[str, Json] = {
@@ -29,14 +39,14 @@ def made(tmp_path: Path, how: str, *, trusted: bool = True, command: str | None 
         "level": 1,
         "source": "mcp",
         "command": command or sys.executable,
-        "args": [str(SERVER), how],
+        "args": [str(SERVER), how, holds],
     }
     value = json.loads(manifest.read_text(encoding="utf-8"))
     manifest.write_text(json.dumps({"layers": [*value["layers"], program]}), encoding="utf-8")
     trust = TrustFile(tmp_path / "trust.json")
     if trusted:
         trust.add(read_manifest(manifest))
-    ports = Ports(nodes=NodePrograms(bounds=QUICK))
+    ports = Ports(foreign=NodePrograms(bounds=bounds))
     return asking(manifest, tmp_path / "spool", ports=ports, trust=trust)
 
 
@@ -46,6 +56,10 @@ async def owner(it: Asking) -> tuple[str, str]:
     section = next(it for it in found["sections"] if it["key"] == "owner")
     reasons = [it["reason"] for it in found.get("degraded", []) if it["layer"] == "graph"]
     return section["content"], "".join(reasons)
+
+
+async def problems(it: Asking) -> list[Problem]:
+    return (await it.cascades.seen(caller(), None)).view.problems()
 
 
 @pytest.mark.requirement("cascade.trust.command_layer", "cascade.server.every_source")
@@ -66,22 +80,55 @@ async def test_the_nodes_of_a_program_become_concepts(tmp_path: Path, how: str) 
 
 
 @pytest.mark.parametrize(
-    ("how", "reason"),
+    ("holds", "says"), [("concepts", "The team."), ("resources", "The resource.")]
+)
+async def test_any_server_of_concepts_or_resources_is_a_layer(
+    tmp_path: Path, holds: str, says: str
+) -> None:
+    it = made(tmp_path, "well", holds)
+    assert await owner(it) == (says, "")
+    found = await it.ask("read_file", concept_id="systems/auth", layer="graph")
+    assert found["frontmatter"] == {"type": "system"}
+    assert [it["key"] for it in found["sections"]] == ["owner"]
+    assert "systems/db" in [it["id"] for it in (await it.ask("list_concepts"))["concepts"]]
+    refused = {"okf://kb/picture": "it is no text"} if holds == "resources" else {}
+    assert {it.path: it.message for it in await problems(it)} == refused
+
+
+async def test_what_a_server_lists_and_does_not_give_is_named(tmp_path: Path) -> None:
+    it = made(tmp_path, "refuse", "concepts")
+    assert await owner(it) == ("The team.", "")
+    assert [(it.path, it.code) for it in await problems(it)] == [("systems/db", "refused")]
+
+
+@pytest.mark.parametrize(
+    ("how", "holds", "reason"),
     [
-        ("hang", "no answer"),
-        ("die", "has ended"),
-        ("flood", "too long"),
-        ("nonsense", "not JSON"),
+        ("hang", "nodes", "no answer to tools/call"),
+        ("hang", "resources", "no answer to resources/read"),
+        ("die", "nodes", "has ended"),
+        ("die", "concepts", "has ended"),
+        ("flood", "nodes", "too long"),
+        ("babble", "concepts", "too much"),
+        ("nonsense", "nodes", "no list of nodes"),
+        ("nonsense", "concepts", "no list of concepts"),
+        ("well", "nothing", "it has neither"),
     ],
 )
 async def test_a_bad_program_is_named_and_the_rest_answers(
-    tmp_path: Path, how: str, reason: str
+    tmp_path: Path, how: str, holds: str, reason: str
 ) -> None:
-    content, why = await owner(made(tmp_path, how))
+    content, why = await owner(made(tmp_path, how, holds))
     assert content == "Nobody."
     assert reason in why
     children = psutil.Process().children(recursive=True)
     assert not [it for it in children if str(SERVER) in " ".join(it.cmdline())]
+
+
+async def test_one_that_answers_each_time_and_never_ends_is_left(tmp_path: Path) -> None:
+    slow = Bounds(total_s=0.9)
+    content, why = await owner(made(tmp_path, "drip", bounds=slow))
+    assert (content, "not read to the end" in why) == ("Nobody.", True)
 
 
 async def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -89,10 +136,21 @@ async def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert (content, "cannot be started" in why) == ("Nobody.", True)
 
 
-async def test_names_that_climb_are_problems_and_not_concepts(tmp_path: Path) -> None:
-    it = made(tmp_path, "lie")
+@pytest.mark.parametrize(
+    ("holds", "named"),
+    [
+        ("nodes", ["../../etc/passwd"]),
+        ("concepts", ["../../etc/passwd"]),
+        ("resources", ["okf://kb/systems/auth"]),
+    ],
+)
+async def test_what_a_liar_says_is_a_problem_and_no_concept(
+    tmp_path: Path, holds: str, named: list[str]
+) -> None:
+    it = made(tmp_path, "lie", holds)
     listed = [it["id"] for it in (await it.ask("list_concepts"))["concepts"]]
-    assert listed == ["systems/auth"]
+    assert [it for it in listed if it != "systems/db"] == ["systems/auth"]
+    assert [it.path for it in await problems(it)] == named
 
 
 @pytest.mark.requirement("cascade.trust.untrusted_manifest")

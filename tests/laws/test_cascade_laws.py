@@ -5,13 +5,20 @@ from itertools import permutations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pecia.kernel.text.frontmatter import read_frontmatter
+from pecia.kernel.text.frontmatter import body_start, read_frontmatter
 from pecia.kernel.text.yaml import load_yaml
 from pecia.rooms.cascade.layers.reading import Reading
 from pecia.rooms.cascade.links import leaf_of, links_of, target_leaves
 from pecia.rooms.cascade.model import Contribution, Document, Rank
-from pecia.rooms.cascade.okf.document import Unreadable, read_document, read_okf, sections_of
+from pecia.rooms.cascade.okf.document import (
+    Unreadable,
+    full_sections,
+    read_document,
+    read_okf,
+    sections_of,
+)
 from pecia.rooms.cascade.okf.quick import read_nested
+from pecia.rooms.cascade.okf.quick_sections import quick_sections
 from pecia.rooms.cascade.render import effective_value, markdown
 from pecia.rooms.cascade.resolve import resolve
 from pecia.rooms.cascade.view import Held, View
@@ -164,6 +171,25 @@ def test_a_layer_that_is_not_read_changes_nothing(
         assert effective_value(seen.effective(concept)) == effective_value(resolve(concept, kept))
 
 
+@settings(max_examples=COUNT, deadline=None)
+@given(worlds, st.integers(-1, 9), st.booleans(), documents)
+def test_a_layer_without_a_concept_changes_nothing_of_it(
+    world: dict[str, list[tuple[str, int]]], level: int, is_empty: bool, text: str
+) -> None:
+    before = view_of(world, {"l0", "l1", "l2", "l3"})
+    other = {} if is_empty else {"elsewhere": read_document("elsewhere", "elsewhere.md", text)}
+    more = Held(Rank("more", level, 9), Reading(other))
+    after = View([*before._held.values(), more])  # pyright: ignore[reportPrivateUsage] - the same layers, and one.
+    for concept in before.ids:
+        assert effective_value(after.effective(concept)) == effective_value(
+            before.effective(concept)
+        )
+        assert after.card(concept) == before.card(concept)
+        assert after.outgoing(concept) == before.outgoing(concept)
+        if is_empty:
+            assert after.incoming(concept) == before.incoming(concept)
+
+
 def contributions_of(stack: list[tuple[str, int]], concept: str) -> list[Contribution]:
     return [
         Contribution(Rank(f"l{n}", n % 3, n), read_document(concept, f"{concept}.md", text))
@@ -231,6 +257,38 @@ def test_the_quick_reader_says_what_the_full_one_says(rows: list[str]) -> None:
     full = load_yaml(text)
     assert (full.value, full.repeated) == (quick, ())
     assert list(read_frontmatter(f"---\n{text}\n---\n").values) == list(quick)
+
+
+BODY_ROWS = (
+    *("# One", "## One", "## Two {#two}", "##", "###### Six", "####### Seven", "#no", "#\tTab"),
+    *("## One {#one override=none}", "## C ##", "## `a` {x}", "text", "", " ", "\f", "\x0b# x"),
+    *(
+        "- item",
+        " # one",
+        "  # in it",
+        "   # three",
+        "    # code",
+        "\t# tab",
+        "> # quoted",
+        "> text",
+        "---",
+    ),
+    *("===", "1. one", "1) # x", "- # x", "| a |", "|---|", "```", "~~~", "<div>", "\r", "\u2028"),
+)
+
+
+@settings(max_examples=COUNT * 10, deadline=None)
+@given(
+    st.sampled_from(["", "---\ntype: note\n---\n", "\ufeff---\na: b\n---", "\n"]),
+    st.lists(st.sampled_from(BODY_ROWS), max_size=8),
+    st.sampled_from(["", "\n", "\n\n"]),
+)
+def test_the_quick_reader_finds_the_sections_that_the_full_one_finds(
+    head: str, rows: list[str], tail: str
+) -> None:
+    text = head + "\n".join(rows) + tail
+    quick = quick_sections(text, body_start(text))
+    assert quick is None or quick == full_sections(text)
 
 
 LINKS = ("[a](x/b.md)", "[[x/b|c]]", "[a](<x y/b c.md>)", "[r][d]", "[d]: x/b.md 't'", "`[[no]]`")

@@ -1,4 +1,4 @@
-"""The cascade over MCP: on stdio by itself, and at its own endpoint of a server."""
+"""The cascade over MCP by itself, on stdio."""
 
 import json
 import sys
@@ -12,7 +12,6 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from tests.mcp.conftest import Serve
 from tests.mcp.test_stdio import HELLO, LIST, READY, heard, pecia
 from tests.rooms.cascade_made import Layers, document, write_layers
 
@@ -118,24 +117,6 @@ async def test_a_subscriber_hears_of_an_edit(tmp_path: Path) -> None:
             (contents,) = (await it.read_resource(entry.uri)).contents
     assert heard_of[0] == "okf://c/a"
     assert "edited" in str(contents)
-
-
-async def test_a_server_serves_its_cascades_at_their_endpoint(serve: Serve, tmp_path: Path) -> None:
-    manifest = write_layers(tmp_path / "c", LAYERS, team={"readers": ["bo"]})
-    async with serve(cascade__manifests=f"kb={manifest}") as served:
-        listed = await served.talk.ask("/mcp/cascade", "tools/list")
-        assert [it["name"] for it in listed["result"]["tools"]] == TOOLS
-        bo = served.other(await served.token("bo"))
-        asked = {"name": "read_file", "arguments": {"concept_id": "a"}}
-        mine = await served.talk.ask("/mcp/cascade", "tools/call", asked)
-        his = await bo.ask("/mcp/cascade", "tools/call", asked)
-        assert mine["result"]["structuredContent"]["frontmatter"]["title"] == "Low"
-        assert his["result"]["structuredContent"]["frontmatter"]["title"] == "High"
-        read = await bo.ask("/mcp/cascade", "resources/read", {"uri": "okf://kb/a"})
-        assert "from the team" in read["result"]["contents"][0]["text"]
-        assert "disagrees" in read["result"]["contents"][0]["text"]
-        listed = await bo.ask("/mcp/cascade", "resources/list")
-        assert [it["uri"] for it in listed["result"]["resources"]] == ["okf://kb/a"]
 
 
 @pytest.mark.requirement("cascade.client.claude_config")

@@ -88,6 +88,17 @@ async def test_a_raw_read_is_the_engines(example: Asking, fixtures: Asking) -> N
     assert mid == golden("mcp_read_file_raw_mid")
 
 
+async def test_search_finds_what_the_engine_finds_with_every_layer_and_the_effective_title(
+    fixtures: Asking,
+) -> None:
+    engine = golden("mcp_search")
+    found = await fixtures.shown("search", query="kept")
+    assert [it["id"] for it in found] == [it["id"] for it in engine]
+    resolved = await fixtures.shown("read_file", concept_id=found[0]["id"])
+    assert found[0]["title"] == resolved["frontmatter"]["title"]
+    assert found[0]["layers"] == [it["layer"] for it in resolved["contributors"]]
+
+
 @pytest.mark.requirement("cascade.links.documented_example", "cascade.links.wiki_link")
 async def test_the_documented_links_come_back(example: Asking) -> None:
     found = await example.shown("get_links", concept_id="systems/auth-service")

@@ -204,6 +204,7 @@ async def test_of_two_folders_the_personal_one_wins(tmp_path: Path) -> None:
         ({"name": "a", "level": 1.5, "path": "x"}, "layers.0.level"),
         ({"name": "a", "level": True, "path": "x"}, "layers.0.level"),
         ({"name": "a", "level": 1}, "layers.0.path"),
+        ({"name": "a", "level": 1, "path": "x", "sourc": "git"}, "layers.0.sourc"),
         ({"name": "a", "level": 1, "source": "ftp", "path": "x"}, "layers.0.source"),
         ({"name": "a", "level": 1, "source": "mcp"}, "layers.0.command"),
         ({"name": "a", "level": 1, "source": "git", "url": "https://u:p@h/x"}, "layers.0.url"),

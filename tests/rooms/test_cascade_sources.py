@@ -80,3 +80,20 @@ async def test_each_caller_sees_the_files_that_are_theirs(database: Logins, tmp_
         await put_text(house, "a.md", OPEN.replace("narwhal", "changed"))
         his = await house.call(house.bo, "cascade.read_file", concept_id="a")
         assert his["sections"][0]["content"] == "changed"
+
+
+@pytest.mark.parametrize("source", ["wiki:handbook", "lake:nowhere"])
+async def test_a_source_or_space_that_nobody_has_is_named(
+    database: Logins, tmp_path: Path, source: str
+) -> None:
+    layers = {"company": {"a": document("type: note", "## Rule\n\nwalrus")}}
+    manifest = write_layers(tmp_path / "c", layers)
+    value = json.loads(manifest.read_text(encoding="utf-8"))
+    value["layers"].append({"name": "gone", "level": 1, "source": source})
+    manifest.write_text(json.dumps(value), encoding="utf-8")
+    async with opened(database, tmp_path, manifest) as house:
+        for who in (house.ana, house.bo):
+            found = await house.call(who, "cascade.read_file", concept_id="a")
+            assert found["sections"][0]["content"] == "walrus"
+            reason = f"there is no source {source.removeprefix('lake:')!r}"
+            assert found["degraded"] == [{"layer": "gone", "reason": reason}]

@@ -1,23 +1,17 @@
-"""A client for MCP servers that hold a graph of nodes: started, asked everything once, ended.
+"""Reads another MCP server whole: by its nodes, by the tools of a cascade, or by its resources.
 
-A program of its own, by argv and never a shell, with little environment. Whatever it does, it does
-for a bounded time and with a bounded number of bytes.
+What it says is handed on as it is, and never trusted: whoever asked checks every field.
 """
 
-import subprocess
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import unquote, urlsplit
 
-import anyio
-import orjson
-from anyio.abc import Process
-from anyio.streams.buffered import BufferedByteReceiveStream
-
-from pecia.kernel.errors import PayloadTooLarge, Timeout, UpstreamError
+from pecia.adapters.foreign_talk import Bounds, Refused, Talk, talking
+from pecia.kernel.errors import InvalidInput, Json, UpstreamError
+from pecia.kernel.text.yaml_write import dump_yaml
 
 VERSION = "2025-06-18"
 HELLO = {
@@ -25,145 +19,151 @@ HELLO = {
     "capabilities": {},
     "clientInfo": {"name": "pecia", "version": "1"},
 }
+NODES = frozenset({"list_nodes", "get_node"})
+CONCEPTS = frozenset({"list_concepts", "read_file"})
+NEITHER = "it has neither list_nodes and get_node, nor list_concepts and read_file, nor resources"
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
-    """How long one request may take, how long a line may be, how much all of it may be."""
+class Told:
+    """What a server holds: nodes, or by path pages of Markdown; and by name what it would not give.
 
-    request_s: float = 5.0
-    line_bytes: int = 10_000_000
-    total_bytes: int = 100_000_000
-    nodes: int = 50_000
-    end_s: float = 0.3
+    Which of the two it is depends on the server, not on who asks.
+    """
+
+    nodes: list[Mapping[str, Any]] = field(default_factory=list[Mapping[str, Any]])
+    pages: dict[str, str] = field(default_factory=dict[str, str])
+    refused: dict[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)
 class NodePrograms:
-    """Starts the programs that trusted manifests name."""
+    """Starts the programs that trusted manifests name, asks them everything once, ends them."""
 
     path: str = "/usr/local/bin:/usr/bin:/bin"
     bounds: Bounds = field(default_factory=Bounds)
 
-    async def nodes(self, argv: Sequence[str], folder: Path) -> Sequence[Mapping[str, Any]]:
-        """Every node that the server lists, as it gives them."""
-        async with _running(argv, folder, self.path, self.bounds) as talk:
-            await talk.ask("initialize", HELLO)
+    async def read(self, argv: Sequence[str], folder: Path) -> Told:
+        """Everything that the server has, by the first way that it knows."""
+        async with talking(argv, folder, self.path, self.bounds) as talk:
+            hello = await talk.ask("initialize", HELLO)
             await talk.tell("notifications/initialized")
-            listed = await talk.call("list_nodes", {})
-            names = _names(listed)[: self.bounds.nodes]
-            found = [await talk.call("get_node", {"id": it}) for it in names]
-        return [cast(Mapping[str, Any], it) for it in found if isinstance(it, dict)]
+            tools = await _tools(talk)
+            if tools >= NODES:
+                return await _nodes(talk)
+            if tools >= CONCEPTS:
+                return await _concepts(talk)
+            if "resources" in _mapping(_mapping(hello).get("capabilities")):
+                return await _resources(talk)
+            raise UpstreamError(NEITHER)
 
 
-@dataclass(slots=True)
-class _Talk:
-    """One conversation in lines of JSON."""
-
-    process: Process
-    lines: BufferedByteReceiveStream
-    bounds: Bounds
-    ids: "count[int]" = field(default_factory=lambda: count(1))
-    left: int = 0
-
-    async def call(self, tool: str, arguments: Mapping[str, Any]) -> Any:
-        """What a tool gives: the JSON in its first block of text."""
-        result = await self.ask("tools/call", {"name": tool, "arguments": arguments})
-        try:
-            return orjson.loads(result["content"][0]["text"])
-        except (KeyError, IndexError, TypeError, ValueError):
-            raise UpstreamError(f"{tool} gave something that is not JSON") from None
-
-    async def ask(self, method: str, params: Mapping[str, Any]) -> Any:
-        number = next(self.ids)
-        frame = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-        try:
-            with anyio.fail_after(self.bounds.request_s):
-                await self._send(frame)
-                return await self._answer(number, method)
-        except TimeoutError:
-            limit = self.bounds.request_s
-            raise Timeout(f"no answer to {method} in {limit:g} s", timeout_s=limit) from None
-
-    async def tell(self, method: str) -> None:
-        await self._send({"jsonrpc": "2.0", "method": method})
-
-    async def _send(self, frame: Mapping[str, Any]) -> None:
-        assert self.process.stdin is not None
-        try:
-            await self.process.stdin.send(orjson.dumps(frame) + b"\n")
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
-            raise UpstreamError("the program has ended") from None
-
-    async def _answer(self, number: int, method: str) -> Any:
-        while True:
-            frame = _frame(await self._line())
-            if frame is None or frame.get("id") != number or "method" in frame:
-                continue
-            if "error" in frame:
-                raise UpstreamError(f"{method} was refused: {str(frame['error'])[:200]}")
-            return frame.get("result")
-
-    async def _line(self) -> bytes:
-        try:
-            line = await self.lines.receive_until(b"\n", self.bounds.line_bytes)
-        except anyio.DelimiterNotFound:
-            raise PayloadTooLarge(
-                "a line is too long", field="line", max=self.bounds.line_bytes
-            ) from None
-        except (anyio.EndOfStream, anyio.IncompleteRead, anyio.BrokenResourceError):
-            raise UpstreamError("the program has ended") from None
-        self.left -= len(line)
-        if self.left < 0:
-            raise PayloadTooLarge(
-                "the program says too much", field="output", max=self.bounds.total_bytes
-            )
-        return line
-
-
-@asynccontextmanager
-async def _running(
-    argv: Sequence[str], folder: Path, path: str, bounds: Bounds
-) -> AsyncGenerator[_Talk]:
+async def _tools(talk: Talk) -> set[str]:
+    """The names of its tools. One that cannot say is taken for a server of nodes."""
     try:
-        process = await anyio.open_process(
-            [*argv], cwd=folder, env={"PATH": path}, stderr=subprocess.DEVNULL
-        )
-    except OSError as error:
-        reason = (error.strerror or type(error).__name__).lower()
-        raise UpstreamError(f"{argv[0]} cannot be started: {reason}") from None
-    assert process.stdout is not None
-    try:
-        yield _Talk(
-            process, BufferedByteReceiveStream(process.stdout), bounds, left=bounds.total_bytes
-        )
-    finally:
-        with anyio.CancelScope(shield=True):
-            await _end(process, bounds.end_s)
+        return {name async for it in _pages(talk, "tools") if (name := _text(it.get("name")))}
+    except Refused:
+        return {*NODES}
 
 
-async def _end(process: Process, wait_s: float) -> None:
-    """Ask it to end, then make it."""
-    with suppress(ProcessLookupError):
-        process.terminate()
-    with anyio.move_on_after(wait_s):
-        await process.wait()
-    with suppress(ProcessLookupError):
-        process.kill()
-    await process.aclose()
-
-
-def _frame(line: bytes) -> dict[str, Any] | None:
-    """A line that is no frame is passed over: programs print all sorts of things."""
-    try:
-        found: object = orjson.loads(line)
-    except ValueError:
-        return None
-    return cast(dict[str, Any], found) if isinstance(found, dict) else None
-
-
-def _names(listed: Any) -> list[str]:
-    found = cast(Any, listed).get("nodes") if isinstance(listed, dict) else None
+async def _nodes(talk: Talk) -> Told:
+    told = Told()
+    found = _mapping(await talk.call("list_nodes", {})).get("nodes")
     if not isinstance(found, list):
         raise UpstreamError("list_nodes gave no list of nodes")
-    return [it for it in cast(list[object], found) if isinstance(it, str)]
+    for name in _texts(cast(list[object], found))[: talk.bounds.things]:
+        try:
+            node: object = await talk.call("get_node", {"id": name})
+        except Refused as error:
+            told.refused[name] = error.message
+        else:
+            # A server says null where it has no such node after all.
+            if isinstance(node, dict):
+                told.nodes.append(cast(Mapping[str, Any], node))
+    return told
+
+
+async def _concepts(talk: Talk) -> Told:
+    """Another cascade: what it resolved is what it says here, its own dissent left to itself."""
+    told = Told()
+    found: object = await talk.call("list_concepts", {})
+    # Bare, as the reference has it, or as a part of an object.
+    whole = _mapping(found)
+    listed: object = whole.get("concepts") if whole else found
+    if not isinstance(listed, list):
+        raise UpstreamError("list_concepts gave no list of concepts")
+    ids = _texts([_mapping(it).get("id") for it in cast(list[object], listed)])
+    for concept in ids[: talk.bounds.things]:
+        try:
+            value = _mapping(await talk.call("read_file", {"concept_id": concept}))
+            told.pages[f"{concept}.md"] = _page(value)
+        except (Refused, InvalidInput) as error:
+            told.refused[concept] = error.message
+    return told
+
+
+async def _resources(talk: Talk) -> Told:
+    told = Told()
+    found = [uri async for it in _pages(talk, "resources") if (uri := _text(it.get("uri")))]
+    for uri in found[: talk.bounds.things]:
+        try:
+            answer = _mapping(await talk.ask("resources/read", {"uri": uri}))
+        except Refused as error:
+            told.refused[uri] = error.message
+            continue
+        contents = [_mapping(it) for it in _list(answer.get("contents"))]
+        text, path = _text(contents[0].get("text")) if contents else None, _path(uri)
+        if text is None or path in told.pages:
+            told.refused[uri] = "it is no text" if text is None else f"{path} is there already"
+        else:
+            told.pages[path] = text
+    return told
+
+
+async def _pages(talk: Talk, what: str) -> AsyncGenerator[Mapping[str, Any]]:
+    """Every entry of a list, page after page. One that never ends is cut at what is allowed."""
+    cursor: str | None = None
+    seen = 0
+    while seen < talk.bounds.things:
+        answer = _mapping(await talk.ask(f"{what}/list", {"cursor": cursor} if cursor else {}))
+        listed = _list(answer.get(what))
+        for it in listed:
+            yield _mapping(it)
+        seen += len(listed)
+        cursor = _text(answer.get("nextCursor"))
+        if cursor is None or not listed:
+            return
+
+
+def _page(value: Mapping[str, Any]) -> str:
+    """A resolved concept as a document: what is hidden stays out."""
+    frontmatter = cast(dict[str, Json], dict(_mapping(value.get("frontmatter"))))
+    parts = [f"---\n{dump_yaml(frontmatter) if frontmatter else ''}---"]
+    for it in _list(value.get("sections")):
+        section = _mapping(it)
+        if not section.get("suppressed"):
+            parts += filter(None, (_text(section.get("heading")), _text(section.get("content"))))
+    return "\n\n".join(parts) + "\n"
+
+
+def _path(uri: str) -> str:
+    """The path that a URI names; the host only where there is nothing else."""
+    parts = urlsplit(uri)
+    path = unquote(parts.path.strip("/") or parts.netloc or parts.path)
+    return path if path.lower().endswith(".md") else f"{path}.md"
+
+
+def _texts(values: Sequence[object]) -> list[str]:
+    return [it for it in values if isinstance(it, str)]
+
+
+def _list(value: object) -> list[object]:
+    return cast(list[object], value) if isinstance(value, list) else []
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return cast(Mapping[str, Any], value) if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None

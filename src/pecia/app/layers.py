@@ -1,18 +1,22 @@
 """The cascade room of a server, with its ways out handed in: git, the web, programs, notices."""
 
 import hashlib
+import ssl
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from anyio.to_thread import run_sync
 
 from pecia.adapters.git import tree
+from pecia.adapters.git.fetch import Limits as FetchLimits
 from pecia.adapters.git.fetch import Trust, fetch
 from pecia.adapters.git.opening import found_commit, opened
 from pecia.adapters.git.repository import Bounds, Repository
 from pecia.adapters.http.fetch import Fetcher, Limits
 from pecia.adapters.http.guard import Guard
+from pecia.adapters.http.rules import Rules
+from pecia.adapters.http.transport import trusting
 from pecia.adapters.nodes import NodePrograms
 from pecia.adapters.notified import FolderNews
 from pecia.kernel.errors import PeciaError, UpstreamError
@@ -26,6 +30,7 @@ from pecia.rooms.cascade.ports import Ports
 from pecia.rooms.cascade.room import cascade
 from pecia.rooms.cascade.settings import CascadeSettings
 from pecia.rooms.cascade.trust import TrustFile
+from pecia.rooms.lake.settings import LakeSettings
 
 MAX_COMMITS = 5_000
 """How far back dates are looked for. What is older has none."""
@@ -37,12 +42,17 @@ def cascade_room(settings: Settings, store: Store) -> Room:
     """The room over the cascades that the settings name."""
     home = settings.kernel.home
     places = places_of(settings.part(CascadeSettings).manifests)
-    return cascade(store, places, cascade_ports(home), trust_file(home))
+    return cascade(store, places, cascade_ports(settings), trust_file(home))
 
 
-def cascade_ports(home: Path) -> Ports:
-    """Every way out that a layer may need."""
-    return Ports(GitRepositories(home / "cascade-git"), NodePrograms(), _fetched, None, FolderNews)
+def cascade_ports(settings: Settings) -> Ports:
+    """Every way out that a layer may need; of hosts, those that the lake trusts too."""
+    lake = settings.part(LakeSettings)
+    guard = Guard(Rules.trusting(lake.trusted_hosts))
+    copies = settings.kernel.home / "cascade-git"
+    git = GitRepositories(copies, Trust(guard, authorities=lake.authorities))
+    web = WebFiles(guard, trusting(lake.authorities) if lake.authorities else None)
+    return Ports(git, NodePrograms(), web, None, FolderNews)
 
 
 def trust_file(home: Path) -> TrustFile:
@@ -55,6 +65,7 @@ class GitRepositories:
     """Repositories of this machine, and copies of others beneath `copies`."""
 
     copies: Path
+    trust: Trust = field(default_factory=Trust)
 
     async def files(
         self, place: Path | str, ref: str, subdir: str
@@ -74,8 +85,23 @@ class GitRepositories:
 
     async def _copied(self, url: str) -> Path:
         into = self.copies / hashlib.sha256(url.encode()).hexdigest()[:32]
-        await fetch(url, into, Trust())
+        await fetch(url, into, self.trust, limits=FetchLimits(timeout_s=FETCH_S))
         return into
+
+
+@dataclass(frozen=True, slots=True)
+class WebFiles:
+    """Files of the web, as far as the guard lets us."""
+
+    guard: Guard = field(default_factory=Guard)
+    tls: ssl.SSLContext | None = None
+
+    async def __call__(self, url: str, max_bytes: int) -> bytes:
+        async with Fetcher(self.guard, tls=self.tls) as fetcher:
+            answer = await fetcher.fetch(url, limits=Limits(max_bytes=max_bytes, timeout_s=FETCH_S))
+        if answer.status != 200:
+            raise UpstreamError(f"{url} answered {answer.status}", status=answer.status)
+        return answer.body
 
 
 async def _days(repository: Path, ref: str) -> Mapping[str, str]:
@@ -110,11 +136,3 @@ def _files(
 
 def _work_tree(folder: Path) -> Path | None:
     return next((it for it in (folder, *folder.parents) if (it / ".git").exists()), None)
-
-
-async def _fetched(url: str, max_bytes: int) -> bytes:
-    async with Fetcher(Guard()) as fetcher:
-        answer = await fetcher.fetch(url, limits=Limits(max_bytes=max_bytes, timeout_s=FETCH_S))
-    if answer.status != 200:
-        raise UpstreamError(f"{url} answered {answer.status}", status=answer.status)
-    return answer.body

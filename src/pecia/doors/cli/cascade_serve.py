@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from pecia.doors.cli.cascading import Asked, alone, typist
+from pecia.doors.cli.cascading import Asked, alone, opened, typist
 from pecia.doors.cli.terminal import terminal_of
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def serve(
 
     async def watching(tell: "Tell") -> None:
         # Before somebody asks: reading and indexing a large cascade takes a while.
-        await searcher.ready((await cascades.seen(typist(), None)).view)
+        await opened(terminal, cascades, searcher)
         await _watch(cascades, tell)
 
     anyio.run(serve_alone, room_over(cascades, searcher), typist(), watching)

@@ -1,36 +1,48 @@
-"""Cascades as commands reach them: a manifest of this machine, read here, without a server."""
+"""Cascades as commands reach them: a manifest that is read here, or one of the running server."""
 
 import getpass
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+from urllib.parse import urlencode
 from uuid import UUID
 
-from pecia.doors.cli.configured import settled
+from pecia.doors.cli.configured import settled, token
 from pecia.doors.cli.terminal import Misuse, Terminal
-from pecia.kernel.errors import MissingField
+from pecia.kernel.errors import Json, MissingField, Unavailable
 
 if TYPE_CHECKING:
+    from pecia.doors.cli.client import Server
     from pecia.kernel.identity.caller import Caller
     from pecia.rooms.cascade.cascades import Cascades
     from pecia.rooms.cascade.layers.reading import Report
     from pecia.rooms.cascade.manifest import Manifest
+    from pecia.rooms.cascade.search import Searcher
     from pecia.rooms.cascade.view import View
 
 T = TypeVar("T")
 
-USAGE = "pecia cascade … --manifest FILE, or --personal FOLDER --shared FOLDER"
+USAGE = (
+    "pecia cascade … --manifest FILE, or --personal FOLDER --shared FOLDER, or with a running "
+    "server --cascade NAME"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Which cascade a command means. A manifest wins over two folders."""
+    """Which cascade a command means. A manifest wins over two folders, these over a server's."""
 
     manifest: Path | None = None
     personal: Path | None = None
     shared: Path | None = None
+    cascade: str | None = None
+
+    @property
+    def is_here(self) -> bool:
+        """Whether files of this machine were named."""
+        return any((self.manifest, self.personal, self.shared))
 
     def read(self) -> "Manifest":
         from pecia.rooms.cascade.manifest import read_manifest, two_folders
@@ -43,33 +55,84 @@ class Asked:
         raise Misuse(MissingField(f"--{missing} is missing", field=missing), hint=USAGE)
 
 
+def server_of(terminal: Terminal, asked: Asked) -> "Server | None":
+    """The running server, where the command means one of its cascades."""
+    from pecia.doors.cli.client import Server
+    from pecia.doors.cli.find import running, tell_version
+
+    if asked.is_here:
+        return None
+    found = running(settled(terminal).kernel.home)
+    if found is not None:
+        tell_version(terminal, found)
+        return Server(found.lock.url, token())
+    if asked.cascade is not None:
+        raise Unavailable(
+            f"no server runs that has the cascade {asked.cascade!r}",
+            hint="start one with `pecia start`, or name the file with --manifest",
+        )
+    return None
+
+
+def called(server: "Server", asked: Asked, tool: str, **arguments: Json) -> dict[str, Any]:
+    """What a tool of the server's cascade gives."""
+    from pecia.doors.cli.client import API
+
+    given = {"cascade": asked.cascade, **arguments}
+    known = {name: value for name, value in given.items() if value is not None}
+    return cast(dict[str, Any], server.call(f"{API}/cascade/{tool}", known))
+
+
+def reported(server: "Server", asked: Asked, report: str, **facts: Json) -> Mapping[str, Any]:
+    """A report of the server's cascade."""
+    given = {"cascade": asked.cascade, **facts}
+    query = urlencode({name: value for name, value in given.items() if value is not None})
+    return cast(Mapping[str, Any], server.get(f"/cascades/{report}?{query}"))
+
+
 def alone(terminal: Terminal, asked: Asked) -> "Cascades":
     """The cascade that was asked for, with the rights of who types."""
     from pecia.app.layers import cascade_ports, trust_file
     from pecia.rooms.cascade.cascades import Cascades, Place
 
     manifest = asked.read()
-    home = settled(terminal).kernel.home
+    settings = settled(terminal)
+    trust = trust_file(settings.kernel.home)
     place = Place(manifest.name, manifest.file, None if manifest.file else manifest)
-    return Cascades({manifest.name: place}, cascade_ports(home), trust_file(home), _no_server)
+    return Cascades({manifest.name: place}, cascade_ports(settings), trust, _by_the_system)
 
 
-def on_view(terminal: Terminal, asked: Asked, work: "Callable[[View], Awaitable[T]]") -> T:
+def on_view(
+    terminal: Terminal,
+    asked: Asked,
+    work: "Callable[[View], Awaitable[T]]",
+    searcher: "Searcher | None" = None,
+) -> T:
     """Run something on the whole cascade, with a progress bar where a person waits for it."""
     import anyio
 
     async def run() -> T:
         cascades = alone(terminal, asked)
-        place = next(iter(cascades.places.values()))
-        with progress(terminal) as report:
-            await cascades.opened(place, report)
-        seen = await cascades.seen(typist(), None)
         try:
-            return await work(seen.view)
+            return await work(await opened(terminal, cascades, searcher))
         finally:
             cascades.close()
 
     return anyio.run(run)
+
+
+async def opened(
+    terminal: Terminal, cascades: "Cascades", searcher: "Searcher | None" = None
+) -> "View":
+    """The one cascade, read, and where a searcher is given ready to be searched."""
+    place = next(iter(cascades.places.values()))
+    with progress(terminal, "reading layers") as report:
+        await cascades.opened(place, report)
+    view = (await cascades.seen(typist(), None)).view
+    if searcher is not None:
+        with progress(terminal, "indexing words") as report:
+            await searcher.ready(view, report)
+    return view
 
 
 def typist() -> "Caller":
@@ -82,8 +145,8 @@ def typist() -> "Caller":
 
 
 @contextmanager
-def progress(terminal: Terminal) -> "Generator[Report]":
-    """A bar on stderr while layers are read, if a person sees it."""
+def progress(terminal: Terminal, what: str) -> "Generator[Report]":
+    """A bar on stderr for what takes a while, if a person sees it."""
     import sys
 
     from rich.console import Console
@@ -93,10 +156,10 @@ def progress(terminal: Terminal) -> "Generator[Report]":
         yield lambda done, total: None
         return
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading layers", total=None)
+        task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-async def _no_server(caller: "Caller", source: str) -> bool:
-    """Rights to a server's sources can be asked of that server only."""
-    return False
+async def _by_the_system(caller: "Caller", source: str) -> bool:
+    """Who types reads what the system lets them read; sources of a server are closed here."""
+    return True

@@ -65,6 +65,10 @@ class Server:
         """Run the tool at that path. A refusal is raised here as it was raised there."""
         return cast(Json, self._document(self.ask("POST", path, arguments)))
 
+    def get(self, path: str) -> Json:
+        """What a page of a room says, as data."""
+        return cast(Json, self._document(self.ask("GET", path)))
+
     def ask(
         self,
         method: str,

@@ -10,7 +10,7 @@ import typer
 from pecia import __version__
 from pecia.doors.cli.render import show_rows
 from pecia.doors.cli.terminal import FAILED, Terminal, terminal_of
-from pecia.kernel.errors import InvalidEnum, Json, NotFound
+from pecia.kernel.errors import InvalidEnum, InvalidInput, Json, NotFound
 
 if TYPE_CHECKING:
     from pecia.rooms.cascade.okf.lint.bundle import Bundle
@@ -69,10 +69,19 @@ def index(
     terminal.give({"indexes": rows, "written": write}, show)
 
 
+def _table(terminal: Terminal, rows: list[dict[str, Json]]) -> None:
+    if rows:
+        show_rows(terminal, rows)
+    else:
+        terminal.say("nothing is wrong")
+
+
 def _bundle(folder: Path) -> "Bundle":
     from pecia.rooms.cascade.layers.bundle import bundle_files
     from pecia.rooms.cascade.okf.lint.bundle import read_bundle
 
+    if folder.is_file():
+        raise InvalidInput(f"{folder} is a file: name the folder it lies in", field="folder")
     if not folder.is_dir():
         raise NotFound(f"there is no folder {folder}", field="folder")
     return read_bundle(bundle_files(folder), datetime.now(UTC))
@@ -90,7 +99,7 @@ def _give(terminal: Terminal, found: "list[Finding]", shape: str, *, strict: boo
     elif shape == "json" and not terminal.as_json:
         terminal.line(json.dumps({"findings": rows}, ensure_ascii=False, indent=2))
     else:
-        terminal.give({"findings": [*rows]}, lambda it: show_rows(it, rows))
+        terminal.give({"findings": [*rows]}, lambda it: _table(it, rows))
     failing = (Severity.ERROR, Severity.WARNING) if strict else (Severity.ERROR,)
     if any(it.severity in failing for it in found):
         raise typer.Exit(FAILED)

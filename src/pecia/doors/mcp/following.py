@@ -1,4 +1,4 @@
-"""Follows the store: whoever subscribed to what a commit changed is told of it at once.
+"""Follows the store, and what rooms watch: whoever subscribed to what changed is told of it.
 
 What is missed while the line is down is told when it is back, for it is found by comparing.
 """
@@ -17,12 +17,14 @@ from pecia.kernel.errors import AuthRequired, InvalidFormat, PeciaError
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.logs import Log
 from pecia.kernel.store.store import Store
+from pecia.kernel.tool.model import Watch
 from pecia.rooms.lake.resources import revisions
 from pecia.rooms.lake.uri import FileAddress, read_uri
 
 log = Log(__name__)
 
 AGAIN_S = 1.0
+LOOK_EVERY_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +33,25 @@ class Following:
 
     store: Store
     changes: Changes
+    watched: Mapping[str, Watch]
+    """By scheme: what the store knows nothing of."""
 
-    async def run(self) -> NoReturn:
+    async def run(self) -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._follow_store)
+            group.start_soon(self._follow_rooms)
+
+    async def _follow_rooms(self) -> NoReturn:
+        while True:
+            await anyio.sleep(LOOK_EVERY_S)
+            try:
+                if [it for it in self.watched.values() if await it.changed()]:
+                    await self.changes.look_everywhere()
+            except (psycopg.Error, PeciaError) as error:
+                log.failure("mcp.following", error)
+                await anyio.sleep(AGAIN_S)
+
+    async def _follow_store(self) -> NoReturn:
         while True:
             try:
                 await self._listen()
@@ -41,7 +60,7 @@ class Following:
             await anyio.sleep(AGAIN_S)
 
     async def stamps(self, caller: Caller, uris: Sequence[str]) -> Mapping[str, int]:
-        """The revisions of those that are files this caller may read now."""
+        """What tells a change of those that this caller may read now."""
         addresses = {uri: address for uri in uris if (address := _address(uri))}
         try:
             async with self.store.reading(caller) as tx:
@@ -49,7 +68,11 @@ class Following:
         except AuthRequired:
             # A token that was revoked hears nothing more.
             return {}
-        return {uri: found[it] for uri, it in addresses.items() if it in found}
+        stamps = {uri: found[it] for uri, it in addresses.items() if it in found}
+        for scheme, watch in self.watched.items():
+            if mine := [it for it in uris if it.startswith(f"{scheme}:")]:
+                stamps |= await watch.stamps(caller, mine)
+        return stamps
 
     async def _listen(self) -> None:
         connection = await psycopg.AsyncConnection.connect(

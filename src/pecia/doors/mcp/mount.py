@@ -19,6 +19,7 @@ from pecia.doors.mcp.sse import SseDoor
 from pecia.doors.mcp.tasks import TaskBoard
 from pecia.doors.mcp.watch import Watchmen
 from pecia.kernel.room import Room
+from pecia.kernel.tool.model import Watch
 from pecia.rooms.desk.room import require_known
 from pecia.rooms.desk.settings import DeskSettings
 
@@ -34,7 +35,7 @@ def mount_mcp(app: App, keeper: Doorkeeper, changes: Changes | None = None) -> A
     changes = changes or Changes()
     desk = app.settings.part(DeskSettings)
     require_known(app.everything, desk.tools)
-    following = Following(app.store, changes)
+    following = Following(app.store, changes, _watched(app.rooms))
     changes.stamps = following.stamps
     extra = _extra(changes) if desk.conformance else ()
     parts = Parts(app, Offers(app, desk.tools, extra), changes, TaskBoard(), Watchmen())
@@ -46,6 +47,10 @@ def mount_mcp(app: App, keeper: Doorkeeper, changes: Changes | None = None) -> A
         resources=tuple(it.endpoint.path for it in (*doors, *older)),
         running=lambda: _running(doors, parts, following),
     )
+
+
+def _watched(rooms: Sequence[Room]) -> dict[str, Watch]:
+    return {it.scheme: it.watch for room in rooms for it in room.resources if it.watch}
 
 
 def _sse_paths(doors: Sequence[SseDoor]) -> dict[str, ASGIApp]:

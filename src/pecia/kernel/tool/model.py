@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from pecia.kernel.errors import Json
-from pecia.kernel.identity.caller import Scope
+from pecia.kernel.identity.caller import Caller, Scope
 from pecia.kernel.tool.call import Call
 
 
@@ -151,6 +151,18 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
+class Watch:
+    """How a door learns that resources changed which the store knows nothing of.
+
+    `changed` says whether any did since it was last asked, `stamps` what tells a change of each
+    that this caller may read now; others are absent.
+    """
+
+    changed: Callable[[], Awaitable[bool]]
+    stamps: Callable[[Caller, Sequence[str]], Awaitable[Mapping[str, int]]]
+
+
+@dataclass(frozen=True, slots=True)
 class Resource:
     """A family of URIs under one scheme: listed by page, read by URI."""
 
@@ -160,6 +172,7 @@ class Resource:
     listing: Callable[[Call, str | None], Awaitable[Page]]
     read: Callable[[Call, str], Awaitable[tuple[Embedded, ...]]]
     public: bool = False
+    watch: Watch | None = None
 
 
 @dataclass(frozen=True, slots=True)

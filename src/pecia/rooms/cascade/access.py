@@ -5,16 +5,26 @@ from typing import TypeAlias
 
 from pecia.kernel.identity.caller import Caller
 from pecia.rooms.cascade.manifest import LayerSpec, Manifest
+from pecia.rooms.cascade.sources import Sources
 
 MayRead: TypeAlias = Callable[[Caller, str], Awaitable[bool]]
 """Whether the caller may read a source, asked of the store."""
 
 
-async def visible_layers(caller: Caller, manifest: Manifest, may_read: MayRead) -> frozenset[str]:
-    """The layers that this caller's cascade is made of."""
+async def visible_layers(
+    caller: Caller, manifest: Manifest, may_read: MayRead, sources: Sources | None = None
+) -> frozenset[str]:
+    """The layers that this caller's cascade is made of.
+
+    One that is a source which nobody has is among them: it holds nothing, and is named as missing.
+    """
     if caller.tenant != manifest.tenant:
         return frozenset()
-    return frozenset([it.name for it in manifest.layers if await _may(caller, it, may_read)])
+    found: list[str] = []
+    for it in manifest.layers:
+        if await _may(caller, it, may_read) or await _is_missing(caller, it, sources):
+            found.append(it.name)
+    return frozenset(found)
 
 
 async def _may(caller: Caller, layer: LayerSpec, may_read: MayRead) -> bool:
@@ -22,3 +32,9 @@ async def _may(caller: Caller, layer: LayerSpec, may_read: MayRead) -> bool:
         return False
     needed = layer.rights or layer.source
     return needed is None or await may_read(caller, needed)
+
+
+async def _is_missing(caller: Caller, layer: LayerSpec, sources: Sources | None) -> bool:
+    if layer.source is None or layer.readers is not None or layer.rights is not None:
+        return False
+    return sources is not None and not await sources.has(caller, layer.source)

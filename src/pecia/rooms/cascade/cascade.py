@@ -67,7 +67,12 @@ class Cascade:
         async with self._changing:
             if key not in self._views:
                 readings = {**self._readings, **{name: it.reading for name, it in own.items()}}
-                held = [Held(_rank(self._layers[it]), readings[it]) for it in layers]
+                # In the order of the manifest, which is how what is missing is told.
+                held = [
+                    Held(_rank(layer), readings[name])
+                    for name, layer in self._layers.items()
+                    if name in layers
+                ]
                 self._views[key] = await run_sync(View, held)
             self._views.move_to_end(key)
             while len(self._views) > MOST_VIEWS:
@@ -120,11 +125,13 @@ class Cascade:
         self._read_at[layer.spec.name] = anyio.current_time()
 
     async def _read_again(self, layer: Layer) -> set[str]:
-        """A layer that tells nothing by itself, anew."""
+        """A layer that tells nothing by itself, anew. Meanwhile others see it as it was."""
+        name = layer.spec.name
+        self._read_at[name] = anyio.current_time()
+        reading = await layer.read()
         async with self._changing:
-            before = self._readings[layer.spec.name].documents
-            await self._read(layer, quiet)
-            after = self._readings[layer.spec.name].documents
+            before, after = self._readings[name].documents, reading.documents
+            self._readings[name] = reading
             every = before.keys() | after.keys()
             return self._tell({it for it in every if before.get(it) != after.get(it)})
 

@@ -64,7 +64,7 @@ class Cascades:
         """
         for place in self._meant(name):
             cascade = await self.opened(place)
-            layers = await visible_layers(caller, cascade.manifest, self.may_read)
+            layers = await self._visible(caller, cascade.manifest)
             if layers:
                 await cascade.refresh()
                 if concept is not None:
@@ -78,7 +78,7 @@ class Cascades:
         found: list[str] = []
         for place in self.places.values():
             cascade = await self.opened(place)
-            if await visible_layers(caller, cascade.manifest, self.may_read):
+            if await self._visible(caller, cascade.manifest):
                 found.append(place.name)
         return found
 
@@ -120,6 +120,9 @@ class Cascades:
         if known is not None:
             known.cascade.close()
         return _Open(self._made(manifest), stamp)
+
+    async def _visible(self, caller: Caller, manifest: Manifest) -> frozenset[str]:
+        return await visible_layers(caller, manifest, self.may_read, self.ports.sources)
 
     async def _sources(
         self, caller: Caller, manifest: Manifest, layers: frozenset[str]

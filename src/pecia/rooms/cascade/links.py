@@ -71,6 +71,12 @@ def incoming(
     return sorted(found, key=lambda it: (it.id, it.layer))
 
 
+def incoming_value(it: Incoming) -> dict[str, Json]:
+    """The link as callers get it; whether it counts is said only where it does not."""
+    value: dict[str, Json] = {"id": it.id, "layer": it.layer, "raw": it.raw}
+    return value if it.effective else {**value, "effective": False}
+
+
 def links_of(text: str) -> list[Link]:
     """Links a reader can follow: no images, no addresses in angle brackets."""
     return [it for it in find_links(text) if not it.embed and it.kind is not LinkKind.AUTO]

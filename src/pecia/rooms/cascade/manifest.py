@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from pecia.kernel.errors import InvalidFormat, InvalidInput, Json, NotFound, PayloadTooLarge
 from pecia.kernel.text.yaml import YamlLimits, YamlSource, load_yaml
+from pecia.kernel.tool.near import did_you_mean
 
 MAX_BYTES = 1_000_000
 PERSONAL_LEVEL, SHARED_LEVEL = 3, 0
@@ -31,6 +32,16 @@ class Kind(StrEnum):
 
 ALIASES = {"okf-local": Kind.FOLDER, "http": Kind.ARCHIVE}
 """Other words that manifests use."""
+
+
+UNUSED = frozenset({"live", "origin", "settings", "packs", "pendingSources", "$schema", "label"})
+"""What manifests of others may say besides; nothing that is resolved depends on it."""
+
+LAYER_KEYS = UNUSED | {
+    *("name", "level", "source", "path", "url", "ref", "subdir"),
+    *("command", "args", "readers", "rights"),
+}
+MANIFEST_KEYS = UNUSED | {"name", "tenant", "layers"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +98,7 @@ def read_manifest(file: Path, name: str | None = None) -> Manifest:
 def parse_manifest(value: Json, file: Path, sha256: str = "", name: str | None = None) -> Manifest:
     """The manifest that a value means; every mistake names its field."""
     top = _mapping(value, "manifest")
+    _require_known(top, "manifest", MANIFEST_KEYS)
     listed = top.get("layers")
     if not isinstance(listed, list) or not listed:
         raise InvalidInput("a manifest has a list of layers", field="layers", expected="list")
@@ -122,6 +134,7 @@ def _loaded(raw: bytes, name: str) -> Json:
 def _layer(value: Json, number: int, folder: Path) -> LayerSpec:
     where = f"layers.{number}"
     it = _mapping(value, where)
+    _require_known(it, where, LAYER_KEYS)
     name = _text(it, "name", where)
     if not name:
         raise InvalidInput("a layer has a name", field=f"{where}.name", expected="text")
@@ -176,7 +189,10 @@ def _level(value: Json, name: str, where: str) -> int:
         except ValueError:
             pass
     raise InvalidInput(
-        f'the level of layer "{name}" is a whole number', field=f"{where}.level", expected="integer"
+        f'the level of layer "{name}" is a whole number',
+        field=f"{where}.level",
+        expected="integer",
+        got=value,
     )
 
 
@@ -225,6 +241,17 @@ def _require_distinct(layers: Sequence[LayerSpec]) -> None:
                 f'two layers are called "{it.name}"', field=f"layers.{it.position}.name"
             )
         seen.add(it.name)
+
+
+def _require_known(it: Mapping[str, Json], where: str, known: frozenset[str]) -> None:
+    """A key that nobody reads was meant to be another one."""
+    for key in it.keys() - known:
+        near = did_you_mean(key, sorted(known))
+        raise InvalidInput(
+            f"{key!r} means nothing in a manifest{near}",
+            field=f"{where}.{key}",
+            expected=[*sorted(known - UNUSED)],
+        )
 
 
 def _mapping(value: Json, where: str) -> Mapping[str, Json]:

@@ -52,7 +52,8 @@ class Document:
     """One concept as one layer holds it. `sections` are read from `text` when they are asked for.
 
     `ready` are the sections of a document that was never a text; `is_plain` marks one that was
-    written without frontmatter for people, whose sections are its second-level headings.
+    written without frontmatter for people, whose sections are its second-level headings. `start` is
+    where its body begins, after the frontmatter.
     """
 
     id: str
@@ -62,6 +63,7 @@ class Document:
     dated: Dated = Dated()
     ready: tuple[Section, ...] | None = None
     is_plain: bool = False
+    start: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,11 +26,25 @@ class GitFiles(Protocol):
         ...
 
 
-class ForeignNodes(Protocol):
+class Told(Protocol):
+    """What another server holds: nodes as its tools give them, or pages of Markdown by path.
+
+    `refused`: by name what it listed and would not give.
+    """
+
+    @property
+    def nodes(self) -> Sequence[Mapping[str, Any]]: ...
+    @property
+    def pages(self) -> Mapping[str, str]: ...
+    @property
+    def refused(self) -> Mapping[str, str]: ...
+
+
+class ForeignServer(Protocol):
     """Reads another MCP server, which runs as a program of its own."""
 
-    async def nodes(self, argv: Sequence[str], folder: Path) -> Sequence[Mapping[str, Any]]:
-        """Every node it has, as its own tools give them."""
+    async def read(self, argv: Sequence[str], folder: Path) -> Told:
+        """Everything it has. Of what is wrong with the server as a whole it raises."""
         ...
 
 
@@ -61,7 +75,7 @@ class Ports:
     """All of them. A layer whose way out is missing is degraded, and says so."""
 
     git: GitFiles | None = None
-    nodes: ForeignNodes | None = None
+    foreign: ForeignServer | None = None
     fetched: Fetched | None = None
     sources: Sources | None = None
     watch: Watch | None = None

@@ -38,7 +38,7 @@ def resolve(concept: str, found: Iterable[Contribution]) -> Effective:
         tuple(contributors),
         frontmatter,
         provenance,
-        _sections(active),
+        merge_sections(active),
         tuple(_key_conflicts(active)),
     )
 
@@ -72,12 +72,8 @@ def merge_frontmatter(
     return values, provenance
 
 
-def same_content(one: str, other: str) -> bool:
-    """Whether two texts differ in nothing but blanks, line ends and the marks of bullets."""
-    return one == other or _settled(one) == _settled(other)
-
-
-def _sections(active: Sequence[Contribution]) -> tuple[EffectiveSection, ...]:
+def merge_sections(active: Sequence[Contribution]) -> tuple[EffectiveSection, ...]:
+    """Every section once, with what it won against; the hidden ones last."""
     read = [(it, sections_of(it.document)) for it in active]
     anchors = {it.key for _, sections in read for it in sections if it.anchored}
     rivals: dict[str, list[tuple[Contribution, Section]]] = {}
@@ -89,6 +85,15 @@ def _sections(active: Sequence[Contribution]) -> tuple[EffectiveSection, ...]:
     settled = [_settle(key, found) for key, found in rivals.items()]
     visible = [it for it in settled if not it.suppressed]
     return (*visible, *(it for it in settled if it.suppressed))
+
+
+def same_content(one: str, other: str) -> bool:
+    """Whether two texts differ in nothing but blanks, line ends and the marks of bullets."""
+    if one == other:
+        return True
+    # The last word stands in both ways of writing, and most texts that differ differ there.
+    ends_alike = one.rsplit(None, 1)[-1:] == other.rsplit(None, 1)[-1:]
+    return ends_alike and _settled(one) == _settled(other)
 
 
 def _joint_key(section: Section, anchors: set[str], own: set[str]) -> str:

@@ -1,12 +1,13 @@
 """Concepts as resources: `okf://<cascade>/<id>`, listed by page, read as effective Markdown."""
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import quote, unquote, urlsplit
 
-from pecia.kernel.errors import NotFound
-from pecia.kernel.identity.caller import Scope
+from pecia.kernel.errors import BadArgument, NotFound
+from pecia.kernel.identity.caller import Caller, Scope
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import (
     Completion,
@@ -15,6 +16,7 @@ from pecia.kernel.tool.model import (
     Resource,
     ResourceEntry,
     ResourceTemplate,
+    Watch,
 )
 from pecia.rooms.cascade.cascades import Cascades
 from pecia.rooms.cascade.identity import concept_id
@@ -69,10 +71,29 @@ class Shelf:
         found = [it for it in seen.view.ids if it.startswith(value)]
         return Completion(tuple(found[:100]), len(found), len(found) > 100)
 
+    async def changed(self) -> bool:
+        """Whether any concept is not what it was when this was last asked."""
+        return bool(await self.cascades.news())
+
+    async def stamps(self, caller: Caller, uris: Sequence[str]) -> dict[str, int]:
+        """What tells a change of each; a concept that went away has a stamp of its own."""
+        wanted: dict[str, dict[str, str]] = {}
+        for uri in uris:
+            with suppress(NotFound, BadArgument):
+                cascade, concept = _parts(uri)
+                wanted.setdefault(cascade, {})[uri] = concept
+        found: dict[str, int] = {}
+        for cascade, concepts in wanted.items():
+            with suppress(NotFound):
+                view = (await self.cascades.seen(caller, cascade)).view
+                found |= {uri: view.stamp(it) for uri, it in concepts.items()}
+        return found
+
 
 def cascade_resource(cascades: Cascades) -> Resource:
     it = Shelf(cascades)
-    return Resource(ROOM, SCHEME, Scope.READ, it.listing, it.read)
+    watch = Watch(it.changed, it.stamps)
+    return Resource(ROOM, SCHEME, Scope.READ, it.listing, it.read, watch=watch)
 
 
 def cascade_template(cascades: Cascades) -> ResourceTemplate:

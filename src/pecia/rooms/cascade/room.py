@@ -10,6 +10,7 @@ from pecia.kernel.room import Room
 from pecia.kernel.store.store import Store
 from pecia.rooms.cascade.cascades import Cascades, Place
 from pecia.rooms.cascade.ports import Ports
+from pecia.rooms.cascade.reports import report_route
 from pecia.rooms.cascade.resources import cascade_resource, cascade_template
 from pecia.rooms.cascade.search import Searcher
 from pecia.rooms.cascade.settings import CascadeSettings
@@ -40,5 +41,6 @@ def room_over(cascades: Cascades, searcher: Searcher | None = None) -> Room:
         tools=cascade_tools(cascades, searcher or Searcher()),
         resources=(cascade_resource(cascades),),
         templates=(cascade_template(cascades),),
+        routes=(report_route(cascades),),
         settings=(CascadeSettings,),
     )

@@ -4,7 +4,7 @@ Each view has an index of its own, so that no word of a layer can be found by wh
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
@@ -15,17 +15,21 @@ from pecia.kernel.corpus.index.analyse import DEFAULT_LANGUAGE
 from pecia.kernel.corpus.index.keyword import Entry, Hit, KeywordIndex, Query, parse_query
 from pecia.kernel.corpus.index.words import STOP_WORDS, language_of
 from pecia.kernel.errors import InvalidInput, Json
-from pecia.kernel.text.frontmatter import body_start
+from pecia.rooms.cascade.layers.reading import Report, quiet
 from pecia.rooms.cascade.model import Effective
 from pecia.rooms.cascade.view import View
+from pecia.rooms.cascade.words import plain_text, read_words
 
 DISSENT = 0.3
 """What a hit in overruled text counts, beside one in the text that holds."""
 
 SNIPPET, BEFORE = 240, 80
-BATCH = 5_000
+BATCH = 500
 
-SAMPLE, SURE = 1_000, 3
+WRITER_BYTES = 60_000_000
+"""Room for the engine while it reads a whole cascade: with less it writes pieces to merge them."""
+
+SAMPLE, SURE = 400, 3
 """How much of a text is looked at, and how many of its function words say the language is known."""
 
 
@@ -33,19 +37,25 @@ SAMPLE, SURE = 1_000, 3
 class ConceptIndex:
     """The words of one view."""
 
-    words: KeywordIndex = field(default_factory=KeywordIndex.in_memory)
+    words: KeywordIndex = field(default_factory=lambda: KeywordIndex.in_memory(WRITER_BYTES))
     numbers: dict[str, int] = field(default_factory=dict[str, int])
     ids: list[str] = field(default_factory=list[str])
     language: str = DEFAULT_LANGUAGE
 
-    def update(self, view: View, concepts: Iterable[str]) -> None:
-        """Take these concepts as they are now. Blocking."""
+    def update(self, view: View, concepts: Iterable[str], report: Report = quiet) -> None:
+        """Take these concepts as they are now. Blocking.
+
+        The engine works beside us on what it was given, so it is made to finish once, at the end.
+        """
         waiting = sorted(concepts)
         for start in range(0, len(waiting), BATCH):
             batch = waiting[start : start + BATCH]
             gone = [self._number(it) for it in batch if not view.has(it)]
             come = [it for it in batch if view.has(it)]
-            self.words.apply(gone, (entry for it in come for entry in self._entries(view, it)))
+            self.words.stage(gone, (entry for it in come for entry in self._entries(view, it)))
+            report(start, len(waiting))
+        self.words.commit()
+        report(len(waiting), len(waiting))
 
     def best(self, query: Query, limit: int) -> list[tuple[str, float]]:
         """Concepts by score, then by id. Blocking."""
@@ -64,11 +74,11 @@ class ConceptIndex:
             2 * number,
             number,
             key=concept,
-            content_type=_text(frontmatter.get("type")),
-            language=_text(frontmatter.get("language")) or self._language(said.body),
-            title=_text(frontmatter.get("title")),
+            content_type=plain_text(frontmatter.get("type")),
+            language=plain_text(frontmatter.get("language")) or self._language(said.body),
+            title=plain_text(frontmatter.get("title")),
             headings=said.headings,
-            body="\n".join([*_about(frontmatter), said.body]),
+            body="\n".join([*said.about(), said.body]),
         )
         if not said.overruled:
             return (first,)
@@ -89,32 +99,30 @@ class ConceptIndex:
 
 
 @dataclass(slots=True)
+class _Kept:
+    """The index of a view, and who is at work on it."""
+
+    index: ConceptIndex | None = None
+    lock: anyio.Lock = field(default_factory=anyio.Lock)
+
+
+@dataclass(slots=True)
 class Searcher:
     """The indexes of all views that were searched; one goes with its view."""
 
-    _indexes: "WeakKeyDictionary[View, ConceptIndex]" = field(
-        default_factory=lambda: WeakKeyDictionary[View, ConceptIndex]()
+    _kept: "WeakKeyDictionary[View, _Kept]" = field(
+        default_factory=lambda: WeakKeyDictionary[View, _Kept]()
     )
-    _lock: anyio.Lock = field(default_factory=anyio.Lock)
 
-    async def ready(self, view: View) -> ConceptIndex:
-        """The index of a view, up to date with it."""
-        async with self._lock:
-            index = self._indexes.get(view)
-            if index is None:
-                index = await self._made(view)
+    async def ready(self, view: View, report: Report = quiet) -> ConceptIndex:
+        """The index of a view, up to date with it. No view waits for another's."""
+        kept = self._kept.setdefault(view, _Kept())
+        async with kept.lock:
+            if kept.index is None:
+                kept.index = await _made(view, report)
             if changed := view.take_changes():
-                await run_sync(index.update, view, changed)
-        return index
-
-    async def _made(self, view: View) -> ConceptIndex:
-        """A new index. Who asked may lose patience; the next one should find it done."""
-        index = ConceptIndex()
-        with anyio.CancelScope(shield=True):
-            view.take_changes()
-            await run_sync(index.update, view, view.ids)
-            self._indexes[view] = index
-        return index
+                await run_sync(kept.index.update, view, changed)
+            return kept.index
 
     async def search(self, view: View, text: str, limit: int) -> list[dict[str, Json]]:
         """One result a concept, the best first."""
@@ -128,6 +136,15 @@ class Searcher:
         return [
             _result(view, concept, score, query) for concept, score in found if view.has(concept)
         ]
+
+
+async def _made(view: View, report: Report) -> ConceptIndex:
+    """A new index. Who asked may lose patience; the next one should find it done."""
+    index = ConceptIndex()
+    with anyio.CancelScope(shield=True):
+        view.take_changes()
+        await run_sync(index.update, view, view.ids, report)
+    return index
 
 
 def snippet(text: str, words: Sequence[str]) -> str:
@@ -169,46 +186,5 @@ def _weighed(hit: Hit) -> float:
     return hit.score * (DISSENT if hit.id % 2 else 1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
-    """What a concept is found by."""
-
-    frontmatter: Mapping[str, Json]
-    headings: str
-    body: str
-    overruled: str = ""
-
-
-def read_words(view: View, concept: str) -> Words:
-    """The words of a concept. Where one layer alone speaks, there is nothing to merge."""
-    found = view.contributions(concept)
-    document = found[0].document
-    if len(found) == 1 and document.ready is None and "override=" not in document.text:
-        body = document.text[body_start(document.text) :]
-        headings = "\n".join(_HEADING.findall(body))
-        return Words(document.frontmatter, _MARKS.sub(" ", headings), body)
-    effective = view.effective(concept)
-    shown = [it for it in effective.sections if not it.suppressed]
-    # A hidden section is found by its heading: that it is hidden may be the answer.
-    headings = "\n".join(it.section.clean or "" for it in effective.sections)
-    body = "\n\n".join(f"{it.section.heading or ''}\n\n{it.content}" for it in shown)
-    overruled = "\n\n".join(it.content for section in shown for it in section.conflicts)
-    return Words(effective.frontmatter, _MARKS.sub(" ", headings), body, overruled)
-
-
-def _about(frontmatter: Mapping[str, Json]) -> Iterator[str]:
-    yield _text(frontmatter.get("description"))
-    tags = frontmatter.get("tags")
-    yield " ".join(_text(it) for it in tags) if isinstance(tags, list) else _text(tags)
-
-
 def _text_of(it: Effective) -> str:
     return "\n\n".join(section.content for section in it.sections if section.content)
-
-
-def _text(value: Json) -> str:
-    return value if isinstance(value, str) else ""
-
-
-_MARKS = re.compile(r"(?m)^#+|\{[^{}\n]*\}")
-_HEADING = re.compile(r"(?m)^#{1,6}[ \t].*$")

@@ -31,6 +31,10 @@ class SourceReading:
 class Sources(Protocol):
     """Reads a source as far as the caller may."""
 
+    async def has(self, caller: Caller, source: str) -> bool:
+        """Whether the caller's tenant has such a source, whoever may read it."""
+        ...
+
     async def read(self, caller: Caller, source: str, layer: str) -> SourceReading: ...
 
 
@@ -43,9 +47,16 @@ class StoreSources:
         default_factory=lambda: OrderedDict[tuple[str, str], SourceReading]()
     )
 
+    async def has(self, caller: Caller, source: str) -> bool:
+        # Asked for nobody: what no caller may see and what is not there must be told apart.
+        async with self.store.system() as tx:
+            return await tx.value(SQL["exists"], tenant_id=caller.tenant_id, source_id=source)
+
     async def read(self, caller: Caller, source: str, layer: str) -> SourceReading:
         async with self.store.reading(caller) as tx:
             seen = await tx.all(SQL["visible_revisions"], source_id=source)
+            if not seen and not await self.has(caller, source):
+                return SourceReading("missing", Reading(degraded=f"there is no source {source!r}"))
             said = repr((caller.tenant_id, source, [(it["key"], it["revision_id"]) for it in seen]))
             key = layer, hashlib.sha256(said.encode()).hexdigest()
             if key not in self._kept:

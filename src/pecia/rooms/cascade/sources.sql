@@ -1,3 +1,9 @@
+-- name: exists
+-- Whether a tenant has a source at all.
+SELECT EXISTS (
+    SELECT FROM kernel.source WHERE tenant_id = %(tenant_id)s AND id = %(source_id)s
+);
+
 -- name: visible_revisions
 -- Which files of a source the caller sees, and in which state.
 SELECT key, revision_id FROM kernel.file WHERE source_id = %(source_id)s ORDER BY key;

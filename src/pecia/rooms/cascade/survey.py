@@ -1,5 +1,6 @@
 """The whole cascade looked over: where layers disagree, what is stale, what would change. Pure."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -98,7 +99,7 @@ def _differences(before: Effective, after: Effective) -> Iterator[Change]:
 
 def _parts(effective: Effective) -> dict[str, str]:
     """Every visible part by its name: keys of the frontmatter, then sections."""
-    keys = {f"frontmatter {key}": str(value) for key, value in effective.frontmatter.items()}
+    keys = {f"frontmatter {key}": _written(it) for key, it in effective.frontmatter.items()}
     shown = {f"section {it.key}": it.content for it in effective.sections if not it.suppressed}
     return {**keys, **shown}
 
@@ -121,6 +122,10 @@ def _days(dates: list[str | None], now: datetime) -> int | None:
     """How long the youngest dissent has stood."""
     found = [it for date in dates if (it := moment(date))]
     return (now - max(found)).days if found else None
+
+
+def _written(value: Json) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _text(value: Json) -> str | None:

@@ -10,7 +10,7 @@ from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Content, Result, Text, Tool
 from pecia.rooms.cascade.cascades import Cascades, Seen
 from pecia.rooms.cascade.identity import concept_id
-from pecia.rooms.cascade.links import Incoming
+from pecia.rooms.cascade.links import incoming_value
 from pecia.rooms.cascade.render import contributors_value, effective_value, raw_value
 from pecia.rooms.cascade.search import Searcher
 from pecia.rooms.cascade.shapes import (
@@ -83,7 +83,7 @@ class Desk:
         value: dict[str, Json] = {
             "source": {"id": concept, "contributors": contributors_value(effective)},
             "outgoing": [*seen.view.outgoing(concept)],
-            "incoming": [_incoming_value(it) for it in seen.view.incoming(concept)],
+            "incoming": [incoming_value(it) for it in seen.view.incoming(concept)],
         }
         if degraded := seen.view.degraded(concept):
             value["degraded"] = degraded
@@ -108,11 +108,6 @@ def cascade_tools(cascades: Cascades, searcher: Searcher) -> tuple[AnyTool, ...]
         ),
         Tool(ROOM, "get_links", Scope.READ, GetLinks, LinksOut, it.get_links, idempotent=True),
     )
-
-
-def _incoming_value(it: Incoming) -> dict[str, Json]:
-    value: dict[str, Json] = {"id": it.id, "layer": it.layer, "raw": it.raw}
-    return value if it.effective else {**value, "effective": False}
 
 
 def _given(shown: Json, structured: dict[str, Json], degraded: list[Json]) -> Result:

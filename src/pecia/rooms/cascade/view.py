@@ -68,21 +68,23 @@ class View:
 
     def contributions(self, concept: str) -> list[Contribution]:
         return [
-            Contribution(it.rank, it.reading.documents[concept])
+            Contribution(it.rank, document)
             for it in self._held.values()
-            if concept in it.reading.documents
+            if (document := it.reading.documents.get(concept)) is not None
         ]
 
     def effective(self, concept: str) -> Effective:
         """The concept, resolved."""
         found = self.contributions(concept)
         if not found:
-            raise NotFound(
-                f"Concept not found in any layer: {concept}",
-                concept_id=concept,
-                degraded=[*self.degraded(concept)],
+            raise _absent(
+                f"Concept not found in any layer: {concept}", self.degraded(concept), concept
             )
         return resolve(concept, found)
+
+    def stamp(self, concept: str) -> int:
+        """A number that is another one when anything that layers say of the concept is."""
+        return hash(tuple(_mark(it) for it in self.contributions(concept)))
 
     def in_layer(self, concept: str, layer: str) -> Contribution:
         """What one layer alone says."""
@@ -91,9 +93,9 @@ class View:
             raise NotFound(f"Unknown layer: {layer}", layer=layer, known=[*sorted(self._held)])
         document = held.reading.documents.get(concept)
         if document is None:
-            raise NotFound(
-                f"Concept not found in layer {layer}: {concept}", concept_id=concept, layer=layer
-            )
+            degraded = self.degraded(concept)
+            mine = [it for it in degraded if isinstance(it, dict) and it["layer"] == layer]
+            raise _absent(f"Concept not found in layer {layer}: {concept}", mine, concept)
         return Contribution(held.rank, document)
 
     def degraded(self, concept: str | None = None) -> list[Json]:
@@ -195,6 +197,13 @@ class View:
                 self._pointing.setdefault(leaf, set()).add(concept)
 
 
+def _mark(it: Contribution) -> tuple[object, ...]:
+    document = it.document
+    # What was never a text has its frontmatter nowhere else.
+    own = (document.ready, repr(document.frontmatter)) if document.ready is not None else ()
+    return it.rank, document.path, document.text, document.dated, own
+
+
 def _written(it: Contribution) -> str:
     """The text of a document that was never one."""
     return "\n".join(line for section in it.document.ready or () for line in section.lines)
@@ -202,6 +211,13 @@ def _written(it: Contribution) -> str:
 
 def _words(value: Json) -> str | None:
     return value if isinstance(value, str) else None
+
+
+def _absent(message: str, degraded: Sequence[Json], concept: str) -> NotFound:
+    """Not there; and where a layer is not whole, it may be for that."""
+    if not degraded:
+        return NotFound(message, concept_id=concept)
+    return NotFound(message, concept_id=concept, degraded=[*degraded])
 
 
 def _told(problem: Problem) -> str:

@@ -79,12 +79,15 @@ def test_what_is_in_order_has_no_errors() -> None:
     ("more", "body", "rule"),
     [
         ("tags: x\n", "", "tags"),
+        ("tags: [x, 7]\n", "", "tags"),
         ("resource: 'a b'\n", "", "resource"),
         ("status: old\n", "", "status"),
         ("stale_after: 2026-01-01T00:00:00Z\n", "", "stale"),
         ("stale_after: 2026-09-01\n", "", "time"),
         ("generated: {by: x, at: 2026-05-02T00:00:00Z}\n", "", "verified-before"),
         ("timestamp: 2026-01-01\n", "", "legacy-timestamp"),
+        ("timestamp: 2026-01-01\n", "", "time"),
+        ("timestamp: ['2026-01-01T00:00:00Z']\n", "", "time"),
         ("sources:\n  - id: s\n    resource: r\n", "", "uncited"),
         ("sources:\n  - id: s\n", "x[^s]", "source"),
         ("", "x[^nobody]", "footnote"),
@@ -100,6 +103,11 @@ def test_advice_is_a_warning(more: str, body: str, rule: str) -> None:
     old = "---\ntype: note\nstatus: deprecated\n---\n\n# B\n"
     found = rules({"a.md": f"{HEAD}{more}---\n\n{body}\n", "b.md": old})
     assert found[rule] == Severity.WARNING
+
+
+def test_an_index_whose_frontmatter_says_nothing_is_told_so() -> None:
+    found = rules({"index.md": "---\n---\n\n# H\n\n* [a](a.md)"})
+    assert found["empty-frontmatter"] == Severity.WARNING
 
 
 def test_an_attested_computation_names_its_runtime() -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from pecia.rooms.cascade.layers.archive import ArchiveLayer
 from pecia.rooms.cascade.layers.folder import FolderLayer
+from pecia.rooms.cascade.layers.foreign import ForeignLayer
 from pecia.rooms.cascade.layers.git import GitLayer
-from pecia.rooms.cascade.layers.nodes import NodesLayer
 from pecia.rooms.cascade.layers.plain import FilesLayer
 from pecia.rooms.cascade.layers.reading import Layer, Reading, Report, quiet
 from pecia.rooms.cascade.manifest import Kind, LayerSpec, Manifest
@@ -14,6 +14,11 @@ from pecia.rooms.cascade.ports import Ports
 
 UNTRUSTED = (
     "the manifest is not trusted to start programs; look at it, then: pecia cascade trust MANIFEST"
+)
+
+NO_SERVER = (
+    "spaces and sources of a server are read there: name the manifest in its "
+    "PECIA_CASCADE_MANIFESTS, then ask with --cascade NAME"
 )
 
 
@@ -56,9 +61,11 @@ def _layer(spec: LayerSpec, ports: Ports, folder: Path, *, trusted: bool) -> Lay
             return GitLayer(spec, ports.git)
         case Kind.MCP if not trusted:
             return ClosedLayer(spec, UNTRUSTED)
-        case Kind.MCP if ports.nodes is not None:
-            return NodesLayer(spec, ports.nodes, folder)
+        case Kind.MCP if ports.foreign is not None:
+            return ForeignLayer(spec, ports.foreign, folder)
         case Kind.WIKI | Kind.LAKE if ports.sources is not None:
             return SourceLayer(spec)
+        case Kind.WIKI | Kind.LAKE:
+            return ClosedLayer(spec, NO_SERVER)
         case _:
             return ClosedLayer(spec, f"layers of kind {spec.kind} cannot be read here")

@@ -14,6 +14,7 @@ from pecia.kernel.text.yaml_plain import read_plain
 from pecia.rooms.cascade.dates import document_date
 from pecia.rooms.cascade.model import Document, Section
 from pecia.rooms.cascade.okf.quick import read_nested
+from pecia.rooms.cascade.okf.quick_sections import quick_sections
 
 MAX_BYTES = 2_000_000
 
@@ -75,7 +76,8 @@ def read_document(concept: str, path: str, text: str, git_day: str | None = None
     values, _ = _frontmatter(text, split)
     if not split.has_block:
         values = {"type": DOCUMENT_TYPE}
-    return Document(concept, path, text, values, document_date(values, git_day))
+    dated = document_date(values, git_day)
+    return Document(concept, path, text, values, dated, start=split.block.end)
 
 
 def sections_of(document: Document) -> tuple[Section, ...]:
@@ -83,10 +85,14 @@ def sections_of(document: Document) -> tuple[Section, ...]:
     if document.ready is not None:
         return document.ready
     text = document.text
-    pieces = read_outline(text, RULES).sections
-    found = [_section(text, it) for it in pieces]
+    found = quick_sections(text, document.start) or full_sections(text)
     shown = [it for it in found if it.heading is not None or it.content]
     return _plain(shown) if document.is_plain else tuple(shown)
+
+
+def full_sections(text: str) -> list[Section]:
+    """The sections of any text, whatever it holds."""
+    return [_section(text, it) for it in read_outline(text, RULES).sections]
 
 
 def _frontmatter(text: str, split: Split) -> tuple[dict[str, Json], tuple[RepeatedKey, ...]]:

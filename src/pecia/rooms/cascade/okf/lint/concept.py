@@ -62,7 +62,7 @@ def _keys(path: str, values: Mapping[str, Json]) -> Iterator[Finding]:
     for key in RECOMMENDED:
         if not values.get(key):
             yield info(path, "recommended", f"`{key}` is recommended")
-    if "tags" in values and not isinstance(values["tags"], list):
+    if "tags" in values and not _are_texts(values["tags"]):
         yield warning(path, "tags", "`tags` is a list of texts")
     if values.get("status", "stable") not in STATUSES:
         yield warning(path, "status", f"`status` is one of {', '.join(STATUSES)}")
@@ -80,7 +80,8 @@ def _keys(path: str, values: Mapping[str, Json]) -> Iterator[Finding]:
 def _times(path: str, values: Mapping[str, Json], now: datetime) -> Iterator[Finding]:
     generated = _mapping(values.get("generated"))
     checked = verified_times(values)
-    written = {"stale_after": values.get("stale_after"), "generated.at": generated.get("at")}
+    written = {key: values.get(key) for key in ("stale_after", "timestamp")}
+    written |= {"generated.at": generated.get("at")}
     written |= {f"verified.{number}.at": it for number, it in enumerate(checked)}
     for key, value in written.items():
         if value is not None and not (isinstance(value, str) and _RFC3339.fullmatch(value)):
@@ -137,6 +138,10 @@ def _body(page: Page, okf: Okf) -> Iterator[Finding]:
 def _is_citations(section: Section) -> bool:
     heading = section.heading
     return heading is not None and heading.level == 1 and section.key == "citations"
+
+
+def _are_texts(value: Json) -> bool:
+    return isinstance(value, list) and all(isinstance(it, str) for it in value)
 
 
 def _mapping(value: Json) -> Mapping[str, Json]:

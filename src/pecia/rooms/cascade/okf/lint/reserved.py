@@ -50,6 +50,8 @@ def _index_head(page: Page) -> Iterator[Finding]:
         yield error(page.path, rule, "only the index at the root has frontmatter")
     elif VERSION in values and not isinstance(values[VERSION], str):
         yield error(page.path, "index-version", f'`{VERSION}` is a text, such as "0.2"')
+    elif page.okf.split.has_block and not values:
+        yield warning(page.path, "empty-frontmatter", "the frontmatter says nothing")
     for key in sorted(values.keys() - {VERSION}) if not page.folder else ():
         yield warning(page.path, "index-key", f"`{key}` has no meaning in an index")
 

@@ -1,10 +1,10 @@
-"""Another MCP server as a layer: its nodes become concepts, its facts sections.
+"""Another MCP server as a layer: its nodes, concepts or resources become concepts here.
 
 What it says is a stranger's word: every field is checked, and what does not fit is a problem with a
 name. A server that is silent, dead or lying degrades the layer and nothing else.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,37 +12,51 @@ from pecia.kernel.errors import Json, PeciaError
 from pecia.kernel.text.slug import github_slug
 from pecia.rooms.cascade.dates import age_rank, document_date
 from pecia.rooms.cascade.identity import composed, is_id, without_extension
-from pecia.rooms.cascade.layers.reading import Reading, Report, quiet
+from pecia.rooms.cascade.layers.reading import RawFile, Reading, Report, quiet, read_files
 from pecia.rooms.cascade.manifest import LayerSpec
 from pecia.rooms.cascade.model import Document, Problem, Section
-from pecia.rooms.cascade.ports import ForeignNodes
+from pecia.rooms.cascade.ports import ForeignServer, Told
 
 
-class NodesLayer:
-    """The nodes of a program that the manifest names."""
+class ForeignLayer:
+    """What a program holds that the manifest names."""
 
-    def __init__(self, spec: LayerSpec, nodes: ForeignNodes, folder: Path) -> None:
+    def __init__(self, spec: LayerSpec, server: ForeignServer, folder: Path) -> None:
         self.spec = spec
-        self._nodes = nodes
+        self._server = server
         self._folder = folder
 
     async def read(self, report: Report = quiet) -> Reading:
         try:
-            found = await self._nodes.nodes(self.spec.argv, self._folder)
+            told = await self._server.read(self.spec.argv, self._folder)
         except PeciaError as error:
             return Reading(degraded=f"unreachable: {error.message}")
-        documents: dict[str, Document] = {}
-        problems: list[Problem] = []
-        for number, node in enumerate(found):
-            document = node_document(node)
-            if document is None or document.id in documents:
-                name = str(node.get("node"))[:200] or str(number)
-                message = "the node has no usable name, or one that another has"
-                problems.append(Problem(self.spec.name, name, "invalid-node", message))
-            else:
-                documents[document.id] = document
-        report(len(documents), len(found))
-        return Reading(documents, tuple(problems))
+        found = foreign_reading(self.spec.name, told)
+        report(len(found.documents), len(found.documents))
+        return found
+
+
+def foreign_reading(layer: str, told: Told) -> Reading:
+    """What a server told, as concepts; what does not fit is named."""
+    files = [RawFile(path, _bytes(text)) for path, text in told.pages.items()]
+    read = read_files(layer, files, len(files))
+    documents = dict(read.documents)
+    problems = [*read.problems, *_nodes(layer, told.nodes, documents)]
+    refused = [Problem(layer, name[:200], "refused", why) for name, why in told.refused.items()]
+    return Reading(documents, (*problems, *refused))
+
+
+def _nodes(
+    layer: str, nodes: Sequence[Mapping[str, Any]], documents: dict[str, Document]
+) -> Iterator[Problem]:
+    """Put every node where it belongs; the problems of the others."""
+    for node in nodes:
+        document = node_document(node)
+        if document is None or document.id in documents:
+            message = "the node has no usable name, or one that another has"
+            yield Problem(layer, str(node.get("node"))[:200], "invalid-node", message)
+        else:
+            documents[document.id] = document
 
 
 def node_document(node: Mapping[str, Any]) -> Document | None:
@@ -83,6 +97,11 @@ def _related(node: Mapping[str, Any]) -> list[Section]:
 def _section(topic: str, key: str, lines: tuple[str, ...], updated: str | None) -> Section:
     heading = f"## {topic} {{#{key}}}"
     return Section(key, heading, heading, 2, lines, updated, None, github_slug(topic), True)
+
+
+def _bytes(text: str) -> bytes:
+    # A lone surrogate is no character; what holds one is then no UTF-8, and is named as such.
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _list(value: object) -> list[object]:
