@@ -1,6 +1,7 @@
 """The ckf room's pages through the HTTP door: who sees what, and what they may do with it."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,16 @@ from pecia.rooms.ckf.package.normal import normalize
 from pecia.rooms.ckf.pages.frame import POLICY
 from pecia.rooms.ckf.posts.shelf import SLUGS
 from tests.doors.served import Pecia, open_pecia
+from tests.mcp.ckf_llm_served import GOOD
+from tests.mcp.ckf_llm_served import SOURCE as LLM_SOURCE
+from tests.provider import LoopbackProvider
 from tests.unit.rooms.ckf.ckf_sample import SOURCE, sample
 
 pytestmark = pytest.mark.anyio
 
 PAGE = {"accept": "text/html"}
 VERSUS = "/compiler-heuristic-vs-llm"
+HOUSE_KEY = "the-key-of-the-house"
 
 
 async def publish(pecia: Pecia, headers: dict[str, str], **more: Any) -> dict[str, Any]:
@@ -152,6 +157,7 @@ async def test_a_source_is_picked_from_what_the_caller_may_see(pecia: Pecia) -> 
     assert (await get(pecia, "/compiler/pick?source=ckf", south)).status_code == 404
 
 
+@pytest.mark.requirement("ckf.compare.side_by_side")
 async def test_two_compilers_stand_side_by_side_when_there_are_two(pecia: Pecia) -> None:
     alone = (await get(pecia, VERSUS, pecia.ana)).text
     assert "no model was asked" in alone
@@ -163,6 +169,82 @@ async def test_two_compilers_stand_side_by_side_when_there_are_two(pecia: Pecia)
     assert row[1] == row[2] == "100 %"
     bad = await post(pecia, VERSUS, text=SOURCE, document="nothing")
     assert bad.status_code == 422
+
+
+def operated(provider: LoopbackProvider) -> Mapping[str, Any]:
+    """Flags of a server with a model of its own."""
+    known = {"url": f"{provider.url}/v1", "model": "loopback", "key": HOUSE_KEY}
+    return {f"ckf.operator_{name}": value for name, value in known.items()}
+
+
+@pytest.mark.requirement("ckf.compare.side_by_side")
+async def test_the_pages_ask_a_model_and_show_what_it_made_beside_the_other(
+    database: Logins, tmp_path: Path
+) -> None:
+    with LoopbackProvider(GOOD) as provider:
+        async with open_pecia(database, tmp_path / "home", **operated(provider)) as pecia:
+            form = {"text": LLM_SOURCE, "compiler": "model", "provider": "operator"}
+            both = (await post(pecia, VERSUS, **form)).text
+            alone = (await post(pecia, "/compiler", **form, progress="a-name-of-my-own")).text
+            told = await get(pecia, "/compiler/progress/a-name-of-my-own", pecia.ana)
+            of_others = await get(pecia, "/compiler/progress/a-name-of-my-own", pecia.bo)
+            sent = len(provider.requests)
+            refused = await pecia.http.post(VERSUS, data=form, headers={**pecia.bo, **PAGE})
+            keyed = {**form, "provider": "openai", "byok_key": "sk-wrong"}
+            wrong = await post(pecia, "/compiler", **keyed)
+    assert "no model was asked" not in both
+    row = re.search(r"exceptions and edge cases</th><td>(\d+)</td><td>(\d+)</td>", both)
+    assert row
+    assert re.search(r"time here</th><td>\d+ ms</td><td>\d+ ms</td>", both)
+    assert "900 tokens read, 300 written" in both
+    assert "Compiled by loopback of compatible in 1 parts" in alone
+    assert 'action="/viewer"' in alone
+    assert (told.json()["done"], told.json()["total"]) == (1, 1)
+    assert of_others.json() is None
+    # A refusal sends nothing, says what to do, and shows no key.
+    assert sent == len(provider.requests) == 2
+    assert (refused.status_code, "byok_key" in refused.text) == (403, True)
+    assert (wrong.status_code, "shape of a key of openai" in wrong.text) == (400, True)
+    for it in (both, alone, refused.text, wrong.text):
+        assert "sk-wrong" not in it
+        assert HOUSE_KEY not in it
+
+
+async def test_a_long_text_is_compiled_in_pieces_whose_progress_the_page_can_ask_for(
+    pecia: Pecia,
+) -> None:
+    text = "".join(f"Member {it} must pay {it} euros by noon.\n\n" for it in range(6_000))
+    form = {"text": text, "compression_level": "dense", "as": "json"}
+    made = await post(pecia, "/compiler", **form, progress="long-text")
+    assert parse(made.text, Format.JSON).items("retrieval_chunks")
+    told = (await get(pecia, "/compiler/progress/long-text", pecia.ana)).json()
+    assert told["done"] == told["total"] == len(text.strip()) + 2
+    assert (await get(pecia, "/compiler/progress/other-text", pecia.ana)).json() is None
+    bad = await post(pecia, "/compiler", **form, progress="../../x")
+    assert bad.status_code == 400
+
+
+async def test_a_large_package_is_shown_in_parts_with_a_way_to_all_of_it(pecia: Pecia) -> None:
+    text = "\n\n".join(f"Rule {it}. A member must pay {it} euros at once." for it in range(900))
+    first = await post(pecia, "/compiler", text=text)
+    assert len(first.content) < 600_000
+    assert first.text.count('class="item"') < 600
+    named = re.search(r'name="part" value="(\w+)\.1"', first.text)
+    assert named
+    section = named[1]
+    ids: list[str] = []
+    for page in range(1, 10):
+        shown = (await post(pecia, "/compiler", text=text, part=f"{section}.{page}")).text
+        ids += re.findall(r'id="item-([^"]+)"', shown)
+        if f'value="{section}.{page + 1}"' not in shown:
+            break
+    made = (await pecia.call("ckf/ckf.compile", {"text": text})).json()
+    assert ids == [it["id"] for it in made["package"][section]]
+    links = re.findall(r'href="#item-([^"]+)"', first.text)
+    assert set(links) <= set(re.findall(r'id="item-([^"]+)"', first.text))
+    for bad in ("concepts", "concepts.0", "metadata.1", "<b>.1"):
+        refused = await post(pecia, "/compiler", text=text, part=bad)
+        assert (refused.status_code, "<b>" in refused.text) == (400, False)
 
 
 @pytest.mark.parametrize(

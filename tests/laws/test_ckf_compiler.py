@@ -145,9 +145,11 @@ def check(package: Package, text: str) -> None:
         assert all(it in text for it in texts_of(item, "source_excerpts"))
 
 
+@pytest.mark.requirement("ckf.trace.items_cite_spans")
 @settings(max_examples=5_000 if SOAK else 60, deadline=None)
 @given(texts, levels, languages)
 @example("\n" * 30, "dense", None)
+@example("## Exceptions\n......", "standard", "en")
 @example("İİİİ İİİİ must İİİİ not if İİİİ.", "agentic", "en")
 def test_every_text_compiles_into_a_valid_package_that_quotes_it_exactly(
     text: str, level: str, language: str | None

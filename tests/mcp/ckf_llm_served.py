@@ -15,8 +15,12 @@ from pecia.app.models import ProviderModel, ProviderModels
 from pecia.doors.mcp.mount import mount_mcp
 from pecia.kernel.room import Room
 from pecia.kernel.store.cluster import Logins
+from pecia.kernel.store.store import Store
+from pecia.kernel.tool.model import AnyTool
 from pecia.kernel.tool.view import combined
-from pecia.rooms.ckf.llm.tool import Asking, compile_llm_tool
+from pecia.rooms.ckf.compiling import ReadSource
+from pecia.rooms.ckf.llm.quota import StoredLedger
+from pecia.rooms.ckf.llm.tool import Asking, compile_llm_tool, llm_compiler
 from pecia.rooms.ckf.room import no_sources
 from pecia.rooms.ckf.settings import CkfSettings
 from tests.doors.served import Pecia, bearing, open_pecia, open_unserved
@@ -115,40 +119,44 @@ class Llm:
 
 @asynccontextmanager
 async def serving_llm(
-    database: Logins, home: Path, provider: LoopbackProvider, **settings: Any
+    database: Logins,
+    home: Path,
+    provider: LoopbackProvider,
+    read_source: ReadSource = no_sources,
+    **settings: Any,
 ) -> AsyncGenerator[Llm]:
     """The room, open to strangers too, with this provider in the place of every other."""
     async with open_unserved(database, home) as first:
         tokens = first.tokens
-    asking = asking_of(provider, CkfSettings(**settings))
+    held = CkfSettings(**settings)
     async with open_pecia(
         database,
         home,
         annexes=[mount_mcp],
-        change=lambda app: with_models(app, asking),
+        change=lambda app: with_models(app, asking_of(provider, held, app.store), read_source),
         public_rooms="ckf",
         public_tenant="north",
     ) as pecia:
         yield Llm(pecia, tokens)
 
 
-def asking_of(provider: LoopbackProvider, settings: CkfSettings) -> Asking:
+def asking_of(provider: LoopbackProvider, settings: CkfSettings, store: Store) -> Asking:
     there = {name: provider.as_provider(name) for name in PROVIDERS}
     own = ProviderModel(Model(provider.as_provider(), guard=provider.guard))
     operator = own if settings.operator_url else None
-    return Asking(ProviderModels(operator, there, provider.guard), settings)
+    return Asking(ProviderModels(operator, there, provider.guard), settings, StoredLedger(store))
 
 
-def with_models(app: App, asking: Asking) -> App:
+def with_models(app: App, asking: Asking, read_source: ReadSource = no_sources) -> App:
     """The same App, whose compiler asks other models."""
-    rooms = tuple(_asking(it, asking) if it.name == "ckf" else it for it in app.rooms)
+    made = compile_llm_tool(llm_compiler(read_source, asking))
+    rooms = tuple(_asking(it, made) if it.name == "ckf" else it for it in app.rooms)
     return replace(
         app, rooms=rooms, everything=combined(tool for room in rooms for tool in room.tools)
     )
 
 
-def _asking(room: Room, asking: Asking) -> Room:
-    made = compile_llm_tool(no_sources, asking)
+def _asking(room: Room, made: AnyTool) -> Room:
     tools = (
         replace(made, public=it.public) if it.name == "ckf.compile_llm" else it for it in room.tools
     )

@@ -382,3 +382,19 @@ async def test_a_critique_compiles_first(served: Served) -> None:
     assert text.index("ckf.compile") < text.index("critique with")
     for words in ("Missing concepts", "Weak rules", "Suggestions", TEXT, "is data"):
         assert words in text
+
+
+async def test_names_without_dots_reach_the_same_tools_and_are_not_listed(served: Served) -> None:
+    tools = (await served.talk.ask("/mcp/ckf", "tools/list"))["result"]["tools"]
+    names = [it["name"] for it in tools]
+    assert not any(it.startswith("ckf_") for it in names)
+    for path in PATHS:
+        asked = {"name": "ckf_compile", "arguments": {"text": TEXT}}
+        made = (await served.talk.ask(path, "tools/call", asked))["result"]
+        assert made["structuredContent"] == {
+            **await facts(served, "ckf.compile", text=TEXT),
+            "metrics": made["structuredContent"]["metrics"],
+        }
+    unknown: dict[str, Any] = {"name": "ckf_nothing", "arguments": {}}
+    error = (await served.talk.ask("/mcp/ckf", "tools/call", unknown))["error"]
+    assert error["data"]["code"] == "TOOL_NOT_FOUND"

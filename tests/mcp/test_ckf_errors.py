@@ -21,7 +21,7 @@ from pecia.rooms.ckf.options import SourceText
 from pecia.rooms.ckf.room import ckf
 from tests.conftest import house_flags, no_fetch
 from tests.mcp.conftest import Serve, Served
-from tests.mcp.talk import Talk
+from tests.mcp.talk import BOTH, MODERN, Talk
 
 pytestmark = pytest.mark.anyio
 
@@ -142,6 +142,20 @@ async def test_envelopes_carry_the_documented_numbers(served: Served) -> None:
     assert (modern["code"], modern["data"]["code"]) == (-32602, "NOT_FOUND")
     unknown = (await talk.modern(PATH, "no/such")).json()["error"]
     assert (unknown["code"], unknown["data"]["code"]) == (-32601, "METHOD_NOT_FOUND")
+
+
+@pytest.mark.requirement("ckf.errors.parse_error", "ckf.errors.invalid_request")
+async def test_a_body_that_is_no_request_is_told_so_in_the_newer_era_too(served: Served) -> None:
+    newer = {"mcp-protocol-version": MODERN, "mcp-method": "tools/list", "accept": BOTH}
+    for body, code, number in (
+        (b"{", "PARSE_ERROR", -32700),
+        (b'{"jsonrpc": "2.0", "id": 1}', "INVALID_REQUEST", -32600),
+        (b'{"method": "tools/list", "id": 1}', "INVALID_REQUEST", -32600),
+    ):
+        error = (await served.talk.post(PATH, body, **newer)).json()["error"]
+        assert (error["code"], error["data"]["code"]) == (number, code)
+        assert error["data"]["retryable"] is False
+        assert error["data"].get("hint") or error["data"].get("field")
 
 
 async def test_a_prompt_that_does_not_exist_is_not_found(served: Served) -> None:

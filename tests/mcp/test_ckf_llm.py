@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.cluster import Logins
+from pecia.rooms.ckf.options import SourceText
 from pecia.rooms.ckf.package.codec import Format, parse
 from pecia.rooms.ckf.package.validate import validate
 from tests.mcp.ckf_llm_served import GOOD, KEY, PATH, SOURCE, answer, item, serving_llm
@@ -75,6 +77,55 @@ async def test_the_arguments_of_compile_are_taken_as_they_are(
     assert wanted.items() <= header.items()
     assert (header["compression_level"], header["language"]) == ("dense", "en")
     assert header["compiled_with_model"] == "gpt-5-mini"
+
+
+def long_source(parts: int) -> str:
+    """Sections of about 5,000 characters that all state one rule, and one of their own each."""
+    filler = "Nothing else is to be said of this here, and it is said at some length. " * 65
+    rule = "Refunds must be paid within 14 days."
+    return "\n\n".join(
+        f"# Part {it}\n\n{rule} Shop {it} pays {it} euros.\n\n{filler}" for it in range(parts)
+    )
+
+
+@pytest.mark.requirement("ckf.compile_llm.larger_sources")
+async def test_a_source_over_the_cap_is_compiled_in_parts_by_its_address(
+    database: Logins, tmp_path: Path
+) -> None:
+    text = long_source(30)
+    paid = "Refunds must be paid within 14 days."
+    said = Calls({"decision_rules": [item(paid, condition="a refund is due", decision="pay it")]})
+
+    async def read(caller: Caller, uri: str) -> SourceText:
+        return SourceText(text, "Refunds", uri, revision="7")
+
+    with LoopbackProvider(said) as provider:
+        async with serving_llm(database, tmp_path / "home", provider, read) as llm:
+            refused = await llm.error(**OPENAI, text=text)
+            sent = len(provider.requests)
+            asked = {"text": None, "uri": "lake://a/b", **OPENAI}
+            made = await llm.made(**asked)
+            provider.script[:] = [said, *[Fails(500)] * 3, said]
+            half = await llm.made(**asked)
+    assert (refused["code"], refused["max"], sent) == ("PAYLOAD_TOO_LARGE", 60_000, 0)
+    assert "uri" in refused["hint"]
+    assert "/compiler" in refused["hint"]
+    assert len(text) > 2 * 60_000
+    assert made["metrics"]["chunks"] >= 30
+    assert made["metrics"]["failed_chunks"] == 0
+    # One package: the rule of every part is one item with a place for each, all of them verbatim.
+    (rule,) = made["package"]["decision_rules"]
+    rows = [
+        it for it in made["package"]["source_traceability"] if it["extracted_item_id"] == rule["id"]
+    ]
+    assert len(rows) >= 30
+    for package in (made["package"], half["package"]):
+        assert validate(package, source=text).errors == []
+        for it in package["source_traceability"]:
+            start, end = it["source_char_start"], it["source_char_end"]
+            assert text[start:end] == it["source_excerpt"]
+    assert half["metrics"]["failed_chunks"] == 3
+    assert any("3 of" in it and "without a model" in it for it in half["warnings"])
 
 
 @pytest.mark.requirement("ckf.compile_llm.text_cap", "ckf.compile_llm.one_call")

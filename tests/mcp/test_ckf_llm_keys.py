@@ -237,18 +237,26 @@ async def test_a_key_of_ones_own_needs_neither_the_switch_nor_the_quota(
     assert [it.places_of(HOUSE_KEY) for it in provider.requests] == [[], []]
 
 
-@pytest.mark.requirement("ckf.operator.daily_user_quota", "ckf.operator.daily_global_quota")
-async def test_quotas_of_a_day_end_with_the_seconds_to_wait(
+@pytest.mark.requirement(
+    "ckf.operator.daily_user_quota", "ckf.operator.daily_global_quota", "ckf.compile.ignores_quotas"
+)
+async def test_quotas_of_a_day_outlive_a_restart_and_spare_the_compiler_without_a_model(
     database: Logins, tmp_path: Path
 ) -> None:
     with LoopbackProvider(GOOD) as provider:
         settings = operated(allowlist=("north/bo",), daily_per_user=2, daily_total=3)
-        async with serving_llm(database, tmp_path / "home", provider, **settings) as llm:
+        async with serving_llm(database, tmp_path / "home", provider, **settings) as first:
             for _ in range(2):
-                await llm.made("bo", provider="operator")
+                await first.made("bo", provider="operator")
+        async with serving_llm(database, tmp_path / "home", provider, **settings) as again:
+            llm = Llm(again.pecia, first.tokens)
             mine = await llm.error("bo", provider="operator")
             await llm.made("ana", provider="operator")
             everybodys = await llm.error("ana", provider="operator")
+            for who in ("bo", "ana"):
+                headers = llm.headers(who)
+                without = await llm.pecia.call("ckf/ckf.compile", {"text": SOURCE}, headers)
+                assert without.json()["package"]["decision_rules"]
     for error, quota in ((mine, "user"), (everybodys, "total")):
         assert (error["code"], error["retryable"], error["quota"]) == ("RATE_LIMITED", True, quota)
         assert 0 < error["retry_after_seconds"] <= 86_400
@@ -259,7 +267,7 @@ async def test_a_key_of_the_server_is_for_those_who_may_have_it(
     database: Logins, tmp_path: Path
 ) -> None:
     with LoopbackProvider(GOOD) as provider:
-        settings = {"openai_key": HOUSE_KEY, "allowlist": ("north/somebody",)}
+        settings: dict[str, Any] = {"openai_key": HOUSE_KEY, "allowlist": ("north/somebody",)}
         async with serving_llm(database, tmp_path / "home", provider, **settings) as llm:
             await llm.made("ana", provider="openai")
             refused = await llm.error("bo", provider="openai")

@@ -1,5 +1,6 @@
 """The compiler that asks a model, over the wire on both sides: five providers and how they fail."""
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,8 @@ pytestmark = pytest.mark.anyio
 WHERE = {
     "openai": ("/v1/chat/completions", "header authorization"),
     "anthropic": ("/v1/messages", "header x-api-key"),
-    "gemini": ("/models/gemini-2.5-flash:generateContent", "header x-goog-api-key"),
+    # Google has this call in v1 too, where system instructions were long refused.
+    "gemini": ("/v1beta/models/gemini-2.5-flash:generateContent", "header x-goog-api-key"),
     "deepseek": ("/v1/chat/completions", "header authorization"),
     "openrouter": ("/v1/chat/completions", "header authorization"),
 }
@@ -120,6 +122,49 @@ async def test_a_provider_that_fails_is_named_and_its_failure_can_be_acted_on(
                 assert facts.items() <= error.items(), (script, error)
                 assert retryable or error["hint"]
                 assert KEY not in str(error)
+
+
+# What can go wrong on every wire, in the words of each.
+ANY_WIRE: list[tuple[Scripted, str, bool]] = [
+    (Fails(500), "UPSTREAM_ERROR", True),
+    (Fails(401, "bad key"), "UPSTREAM_ERROR", False),
+    (Fails(429, headers={"retry-after": "17"}), "RATE_LIMITED", True),
+    (Drips(GOOD, pause_s=1), "UPSTREAM_ERROR", True),
+    (Breaks(GOOD), "UPSTREAM_ERROR", True),
+    (Says('{"concepts": [', truncated=True), "UPSTREAM_ERROR", False),
+    (Says('{"concepts": [{"label": "re'), "UPSTREAM_ERROR", True),
+    (Sends(b"<html>busy</html>"), "UPSTREAM_ERROR", True),
+    (Sends(b"[" * 5000), "UPSTREAM_ERROR", True),
+    (
+        Sends(b'{"a": 1e999, "candidates": 5, "content": null, "choices": {}}'),
+        "UPSTREAM_ERROR",
+        True,
+    ),
+    (Calls({"concepts": [{"label": "made up", "definition": "Nowhere."}]}), "UPSTREAM_ERROR", True),
+]
+
+
+@pytest.mark.parametrize("name", [it for it in KEYS if it != "openai"])
+async def test_every_provider_fails_in_words_that_a_caller_can_act_on(
+    database: Logins, tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    key = KEYS[name]
+    with LoopbackProvider(GOOD) as provider:
+        async with serving_llm(database, tmp_path / "home", provider, chunk_timeout_s=0.6) as llm:
+            told: list[Any] = []
+            for script, code, retryable in ANY_WIRE:
+                provider.script[:] = [script]
+                error = await llm.error(provider=name, byok_key=key)
+                assert (error["code"], error["retryable"]) == (code, retryable), (script, error)
+                assert error["provider"] == name
+                told.append(error)
+            assert told[2]["retry_after_seconds"] == 17
+            rows = await llm.pecia.audit(tool="ckf.compile_llm")
+            metrics = (await llm.pecia.http.get("/metrics", headers=llm.headers("ana"))).text
+    assert len(rows) == len(ANY_WIRE)
+    for place in (told, rows, metrics, caplog.text, [vars(it) for it in caplog.records]):
+        assert key not in str(place)
 
 
 async def test_a_model_that_refuses_the_whole_form_is_given_the_flat_one(

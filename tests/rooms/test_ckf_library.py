@@ -90,6 +90,27 @@ async def test_a_published_package_is_found_and_fetched_whole(house: House) -> N
     assert parse(kept.text).body["concepts"] == WHOLE["concepts"]
 
 
+async def test_the_index_finds_the_posts_that_reading_them_all_finds(house: House) -> None:
+    texts_by_slug = {
+        "refunds": "Refunds must be paid within 14 days. Vouchers are not refunded.",
+        "cafe": "O café deve ser moído na hora. Vouchers are not taken in the café, unless asked.",
+        "lifts": "No person may ride in the lift. The lift must be inspected every year.",
+    }
+    for slug, text in texts_by_slug.items():
+        made = await house.call(house.bo, "ckf.compile", text=text, language="en")
+        await publish(house, house.bo, package=made["package"], slug=slug, title=slug)
+    await publish(house, house.bo, slug="mine", visibility="private")
+    queries = ("vouchers", "cafe", "café deve", "lift inspected", "qwertz", "must")
+    read = [await found(house, house.ana, it) for it in queries]
+    await index(house)
+    assert [await found(house, house.ana, it) for it in queries] == read
+    assert read[0] == ["refunds", "cafe"] or read[0] == ["cafe", "refunds"]
+    assert read[3] == ["lifts"]
+    # A post that the index does not hold yet is found all the same.
+    await publish(house, house.bo, slug="newest", title="Brand new zebra")
+    assert await found(house, house.ana, "zebra") == ["newest"]
+
+
 @pytest.mark.requirement("ckf.search_posts.only_published")
 async def test_a_private_package_is_no_post_and_nobody_elses(house: House) -> None:
     made = await publish(house, house.bo, visibility="private")

@@ -1,8 +1,11 @@
 """The ckf room's pages in a real browser: links opened, files picked, packages published."""
 
 import base64
+import json
+import re
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import orjson
 import pytest
@@ -27,6 +30,25 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = home / "notes"
     folder.mkdir()
     yield from serve(Installed(ROOT / "src"), home, ["start", str(folder)])
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """A Pecia in server mode, and the token of its administrator."""
+
+    url: str
+    token: str
+
+
+@pytest.fixture(scope="module")
+def signed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Signed]:
+    home, tree = tmp_path_factory.mktemp("server"), Installed(ROOT / "src")
+    config = home / "pecia.yml"
+    config.write_text("mode: server\n")
+    made = tree.run(home, "--config", str(config), "--json", "tenant", "add", "acme")
+    token = json.loads(made.stdout)["token"]
+    for url in serve(tree, home, ["serve", "--config", str(config)]):
+        yield Signed(url, token)
 
 
 @pytest.fixture
@@ -103,3 +125,50 @@ def test_a_dropped_file_fills_the_form(local: str, quiet: Page) -> None:
     )
     quiet.dispatch_event("textarea[name=text]", "drop", {"dataTransfer": data})
     expect(quiet.locator("textarea[name=text]")).to_have_value("Dropped words.")
+
+
+def test_a_long_text_shows_how_far_it_is(local: str, quiet: Page) -> None:
+    asked: list[str] = []
+    quiet.on("response", lambda it: asked.append(f"{it.status} {it.url}"))
+    quiet.goto(f"{local}/compiler")
+    text = "\n\n".join(f"Member {it} must pay {it} euros by noon." for it in range(6_000))
+    quiet.locator("textarea[name=text]").evaluate("(it, text) => { it.value = text; }", text)
+    quiet.get_by_role("button", name="Compile", exact=True).click()
+    expect(quiet.locator("progress")).to_be_visible()
+    expect(quiet.get_by_role("heading", name="Inspection report")).to_be_visible(timeout=60_000)
+    expect(quiet.get_by_text(f"from {len(text):,} characters")).to_be_visible()
+    assert any("/compiler/progress/" in it and it.startswith("200") for it in asked)
+    # Only the beginning of each section is on the page, and the rest is a click away.
+    assert quiet.locator(".item").count() < 600
+    quiet.get_by_role("button", name=re.compile("^All ")).first.click()
+    expect(quiet.get_by_role("button", name="Next").first).to_be_visible(timeout=60_000)
+
+
+def test_a_signed_in_tab_compiles_on_a_server_and_other_tabs_are_told_to_sign_in(
+    signed: Signed, quiet: Page
+) -> None:
+    text = example_source("legal").text
+    quiet.goto(f"{signed.url}/compiler")
+    quiet.locator("textarea[name=text]").fill(text)
+    quiet.get_by_role("button", name="Compile", exact=True).click()
+    expect(quiet.get_by_role("alert")).to_contain_text("Sign in at the start page")
+    quiet.evaluate("(it) => sessionStorage.setItem('pecia.token', it)", signed.token)
+    quiet.goto(f"{signed.url}/compiler")
+    quiet.locator("textarea[name=text]").fill(text)
+    quiet.get_by_role("button", name="Compile", exact=True).click()
+    expect(quiet.get_by_role("heading", name="Inspection report")).to_be_visible()
+    # A mark leads to its item within the page, and asks the server for nothing.
+    asked: list[str] = []
+    quiet.on("request", lambda it: asked.append(it.url))
+    quiet.locator(".source .mark").nth(3).click()
+    expect(quiet.locator(".item:target")).to_be_in_viewport()
+    assert asked == []
+    quiet.get_by_text("Publish").first.click()
+    quiet.get_by_label("Slug").fill("law")
+    quiet.locator("[data-publish] button").click()
+    quiet.get_by_role("link", name="law, version 1").click()
+    expect(quiet.get_by_text("version 1")).to_be_visible()
+    with quiet.expect_download() as saved:
+        quiet.get_by_role("link", name="YAML").click()
+    assert saved.value.suggested_filename.endswith(".ckf.yaml")
+    assert quiet.context.cookies() == []

@@ -30,13 +30,18 @@ INVALID_PARAMS = -32602
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A stable name, its number in either era of MCP, its HTTP status, and whether to try again."""
+    """A stable name, its number in either era of MCP, its HTTP status, and whether to try again.
+
+    `hint` is what to do, for errors that know nothing better: of what may not be tried again, a
+    client must be told what to change.
+    """
 
     name: str
     rpc: int
     http: int
     retryable: bool = False
     rpc_modern: int = 0
+    hint: str = ""
 
     def number(self, *, modern: bool) -> int:
         """The JSON-RPC number to send to a client of that era."""
@@ -59,42 +64,61 @@ class PeciaError(Exception):
 
     def payload(self) -> dict[str, Json]:
         """The one shape of an error, the same at every door."""
-        return {
+        told: dict[str, Json] = {
             "code": self.code.name,
             "message": self.message,
             "retryable": self.code.retryable,
             **self.fields,
         }
+        if not told["retryable"] and "field" not in told and self.code.hint:
+            told.setdefault("hint", self.code.hint)
+        return told
 
 
 class ParseError(PeciaError):
     """The body is not valid JSON."""
 
-    code = Code("PARSE_ERROR", rpc=-32700, http=400)
+    code = Code("PARSE_ERROR", rpc=-32700, http=400, hint="Send valid JSON.")
 
 
 class InvalidRequest(PeciaError):
     """The body is JSON, but not a request."""
 
-    code = Code("INVALID_REQUEST", rpc=-32600, http=400)
+    code = Code(
+        "INVALID_REQUEST", rpc=-32600, http=400, hint="Send a request as the protocol describes it."
+    )
 
 
 class MethodNotFound(PeciaError):
     """No such method."""
 
-    code = Code("METHOD_NOT_FOUND", rpc=-32601, http=404)
+    code = Code(
+        "METHOD_NOT_FOUND", rpc=-32601, http=404, hint="Use a method that this endpoint has."
+    )
 
 
 class ToolNotFound(PeciaError):
     """No such tool in this view."""
 
-    code = Code("TOOL_NOT_FOUND", rpc=-32601, http=404, rpc_modern=INVALID_PARAMS)
+    code = Code(
+        "TOOL_NOT_FOUND",
+        rpc=-32601,
+        http=404,
+        rpc_modern=INVALID_PARAMS,
+        hint="Call one of the tools that tools/list names.",
+    )
 
 
 class NotFound(PeciaError):
     """There is none, or none that this caller may see: the two look the same."""
 
-    code = Code("NOT_FOUND", rpc=-32004, http=404, rpc_modern=INVALID_PARAMS)
+    code = Code(
+        "NOT_FOUND",
+        rpc=-32004,
+        http=404,
+        rpc_modern=INVALID_PARAMS,
+        hint="Check the name, and that you may see it; the lists show what there is.",
+    )
 
 
 class BadArgument(PeciaError):
@@ -157,25 +181,37 @@ class MixedScope(BadArgument):
 class Unprocessable(PeciaError):
     """Every field is well formed, the whole cannot be used."""
 
-    code = Code("UNPROCESSABLE", rpc=-32007, http=422)
+    code = Code(
+        "UNPROCESSABLE",
+        rpc=-32007,
+        http=422,
+        hint="Mend what the message names, and send it again.",
+    )
 
 
 class AuthRequired(PeciaError):
     """No token, or one that is not good."""
 
-    code = Code("AUTH_REQUIRED", rpc=-32001, http=401)
+    code = Code(
+        "AUTH_REQUIRED", rpc=-32001, http=401, hint="Send a good token as Authorization: Bearer."
+    )
 
 
 class Forbidden(PeciaError):
     """Known, but without the scope or the role."""
 
-    code = Code("FORBIDDEN", rpc=-32002, http=403)
+    code = Code(
+        "FORBIDDEN",
+        rpc=-32002,
+        http=403,
+        hint="Ask an administrator for the right, or use another.",
+    )
 
 
 class Conflict(PeciaError):
     """The thing changed, or exists already."""
 
-    code = Code("CONFLICT", rpc=-32008, http=409)
+    code = Code("CONFLICT", rpc=-32008, http=409, hint="Read it again, then decide.")
 
 
 class RateLimited(PeciaError):
@@ -187,7 +223,9 @@ class RateLimited(PeciaError):
 class QuotaExceeded(PeciaError):
     """The tenant has used what it was given. `quota`, `limit` and `used` say which."""
 
-    code = Code("QUOTA_EXCEEDED", rpc=-32009, http=403)
+    code = Code(
+        "QUOTA_EXCEEDED", rpc=-32009, http=403, hint="Remove something, or ask for a larger quota."
+    )
 
 
 class StorageFull(PeciaError):
@@ -199,7 +237,9 @@ class StorageFull(PeciaError):
 class UpstreamError(PeciaError):
     """A model provider, an upstream server or the database failed."""
 
-    code = Code("UPSTREAM_ERROR", rpc=-32006, http=502, retryable=True)
+    code = Code(
+        "UPSTREAM_ERROR", rpc=-32006, http=502, retryable=True, hint="Change what was asked for."
+    )
 
 
 class Timeout(PeciaError):
@@ -211,13 +251,15 @@ class Timeout(PeciaError):
 class Unavailable(PeciaError):
     """Not now: starting, stopping, or another node holds it."""
 
-    code = Code("UNAVAILABLE", rpc=-32012, http=503, retryable=True)
+    code = Code(
+        "UNAVAILABLE", rpc=-32012, http=503, retryable=True, hint="Ask the operator to set it up."
+    )
 
 
 class Cancelled(PeciaError):
     """The caller went away. Nobody reads this but the audit."""
 
-    code = Code("CANCELLED", rpc=-32013, http=499)
+    code = Code("CANCELLED", rpc=-32013, http=499, hint="Send it again if it is still wanted.")
 
 
 class InternalError(PeciaError):

@@ -8,6 +8,7 @@ from pecia.kernel.identity.caller import Caller
 from pecia.kernel.jobs import Job
 from pecia.kernel.settings.model import Part
 from pecia.kernel.store.purge import Purge
+from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Prompt, Resource, ResourceTemplate
 
 
@@ -15,10 +16,15 @@ from pecia.kernel.tool.model import AnyTool, Prompt, Resource, ResourceTemplate
 class Ask:
     """An HTTP request to a room's own page, stripped to what a room may know."""
 
-    caller: Caller
+    call: Call
+    """Who asks, from where and until when: what a tool is told of a call."""
     path: Mapping[str, str]
     query: Mapping[str, str]
     body: bytes = b""
+
+    @property
+    def caller(self) -> Caller:
+        return self.call.caller
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,8 @@ class Route:
     name: str
     serve: Callable[[Ask], Awaitable[Page]]
     public: bool = False
+    timeout_s: float | None = None
+    """Else the one that the server has for every request."""
 
 
 @dataclass(frozen=True, slots=True)

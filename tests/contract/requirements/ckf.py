@@ -2,29 +2,19 @@
 
 from tests.contract.requirement import Requirement
 
-COMPILER = "the ckf room: heuristic compiler"
-BENCH = "the bench of the two compilers"
-PACKAGING = "the release: a wheel that is checked"
-CLI = "the CLI door: ckf.validate over files"
-DOORS = "the MCP, HTTP and CLI doors on one room"
-
 REQUIREMENTS: dict[str, Requirement] = {
     "ckf.compile.works_unconfigured": Requirement(
         3,
         "On a fresh install with no setting changed, ckf.compile turns a text into a package.",
     ),
     "ckf.compile.opens_no_connection": Requirement(
-        6, "While ckf.compile runs, the process opens no network connection.", deferred=COMPILER
+        6, "While ckf.compile runs, the process opens no network connection."
     ),
     "ckf.compile.survives_outage": Requirement(
-        6,
-        "With every model provider unreachable, ckf.compile gives the same package.",
-        deferred=COMPILER,
+        6, "With every model provider unreachable, ckf.compile gives the same package."
     ),
     "ckf.compile.is_quick": Requirement(
-        8,
-        "The bench records the compile of 200,000 characters within its target of 300 ms.",
-        deferred=BENCH,
+        8, "The bench records the compile of 200,000 characters within its target of 300 ms."
     ),
     "ckf.compile.same_structure": Requirement(
         8,
@@ -32,9 +22,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         "not.",
     ),
     "ckf.compile.repeatable": Requirement(
-        8,
-        "The same text and options give the same bytes in two separate processes.",
-        deferred=COMPILER,
+        8, "The same text and options give the same bytes in two separate processes."
     ),
     "ckf.compile.always_valid": Requirement(
         8, "ckf.validate finds no error in any package that ckf.compile made."
@@ -68,7 +56,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         "ckf.compile returns the package as an object beside the document in the asked format.",
     ),
     "ckf.compile.ignores_quotas": Requirement(
-        57, "Model quotas that are used up never refuse a call of ckf.compile.", deferred=COMPILER
+        57, "Model quotas that are used up never refuse a call of ckf.compile."
     ),
     "ckf.compile.text_minimum": Requirement(
         117,
@@ -82,13 +70,11 @@ REQUIREMENTS: dict[str, Requirement] = {
         145,
         "Any Markdown file, with tables, code and frontmatter, compiles to a package to keep "
         "beside it.",
-        deferred=COMPILER,
     ),
     "ckf.compare.side_by_side": Requirement(
         8,
         "A page of the guide sets both compilers side by side on the same texts, with their "
         "figures.",
-        deferred=BENCH,
     ),
     "ckf.parse.json": Requirement(57, "ckf.parse reads a package written as JSON."),
     "ckf.parse.yaml": Requirement(57, "ckf.parse reads a package written as YAML."),
@@ -229,20 +215,15 @@ REQUIREMENTS: dict[str, Requirement] = {
         "An address under ckf:// that names nothing is refused as NOT_FOUND.",
     ),
     "ckf.open.licence": Requirement(
-        62,
-        "The wheel carries the text of its open licence and the source of tools and prompts.",
-        deferred=PACKAGING,
+        62, "The wheel carries the text of its open licence and the source of tools and prompts."
     ),
     "ckf.open.self_host": Requirement(
-        62,
-        "A plain install serves every ckf tool from one command, with no hosted part.",
-        deferred=PACKAGING,
+        62, "A plain install serves every ckf tool from one command, with no hosted part."
     ),
     "ckf.open.extend": Requirement(
         62,
         "A tool added to the room as data appears at the MCP, HTTP and CLI doors with no other "
         "change.",
-        deferred=DOORS,
     ),
     "ckf.prompts.two_listed": Requirement(
         69,
@@ -284,12 +265,10 @@ REQUIREMENTS: dict[str, Requirement] = {
         144,
         "Every item that is not synthesized cites a span whose quotation is an exact slice of the "
         "source.",
-        deferred=COMPILER,
     ),
     "ckf.trace.package_stands_alone": Requirement(
         144,
         "A package holds its quotations and their places, so a claim is traced without the source.",
-        deferred=COMPILER,
     ),
     "ckf.agents.share_one_package": Requirement(
         149,

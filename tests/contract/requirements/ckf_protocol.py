@@ -2,12 +2,6 @@
 
 from tests.contract.requirement import Requirement
 
-ROOM = "the MCP door serving the ckf room"
-CLIENTS = "the MCP door: tests with real clients"
-POSTS = "the MCP door and the ckf room: published posts"
-GUIDE = "the guide: connecting clients"
-HINTS = "a hint on every refusal that names no field"
-
 REQUIREMENTS: dict[str, Requirement] = {
     "ckf.server.one_endpoint": Requirement(
         3,
@@ -54,20 +48,15 @@ REQUIREMENTS: dict[str, Requirement] = {
         "tools/list of the ckf endpoint names the ten documented tools, as they are documented.",
     ),
     "ckf.client.openai_agents": Requirement(
-        3,
-        "The OpenAI Agents SDK lists the ckf tools and runs one from the URL alone.",
-        deferred=CLIENTS,
+        3, "The OpenAI Agents SDK lists the ckf tools and runs one from the URL alone."
     ),
     "ckf.client.claude_desktop_paths": Requirement(
-        27,
-        "The guide gives the place of Claude Desktop's config file on macOS and on Windows.",
-        deferred=GUIDE,
+        27, "The guide gives the place of Claude Desktop's config file on macOS and on Windows."
     ),
     "ckf.client.claude_desktop": Requirement(
         28,
         "The documented Claude Desktop entry, with our URL, is all that a client needs to list "
         "the tools.",
-        deferred=CLIENTS,
     ),
     "ckf.client.search_then_fetch": Requirement(
         34,
@@ -78,25 +67,19 @@ REQUIREMENTS: dict[str, Requirement] = {
         36,
         "The documented entry in Windsurf's settings file, with our URL, connects and lists the "
         "tools.",
-        deferred=CLIENTS,
     ),
     "ckf.client.cursor": Requirement(
         37,
         "The documented entry in ~/.cursor/mcp.json, with our URL, connects and lists the tools.",
-        deferred=CLIENTS,
     ),
     "ckf.client.ai_sdk_connects": Requirement(
         43, "createMCPClient with transport http and our URL connects."
     ),
     "ckf.client.ai_sdk_tools": Requirement(
-        48,
-        "tools() of the AI SDK client returns every ckf tool in a form that streamText takes.",
-        deferred=CLIENTS,
+        48, "tools() of the AI SDK client returns every ckf tool in a form that streamText takes."
     ),
     "ckf.client.ai_sdk_runs_tools": Requirement(
-        49,
-        "A streamText run whose model calls search, then fetch, receives both results.",
-        deferred=CLIENTS,
+        49, "A streamText run whose model calls search, then fetch, receives both results."
     ),
     "ckf.client.ai_sdk_closes": Requirement(
         55, "close() of the AI SDK client ends without an error on either side."
@@ -105,7 +88,6 @@ REQUIREMENTS: dict[str, Requirement] = {
         146,
         "A custom GPT can call ckf.search_posts and ckf.fetch_post by the published OpenAPI "
         "document.",
-        deferred=POSTS,
     ),
     "ckf.errors.envelope": Requirement(
         88,
@@ -210,9 +192,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         "of the inside.",
     ),
     "ckf.errors.says_what_to_mend": Requirement(
-        142,
-        "Every error that is not retryable carries a field or a hint that says what to change.",
-        deferred=HINTS,
+        142, "Every error that is not retryable carries a field or a hint that says what to change."
     ),
     "ckf.version.protocol": Requirement(
         151, "initialize with revision 2025-03-26 is answered with that revision."
@@ -237,6 +217,5 @@ REQUIREMENTS: dict[str, Requirement] = {
     "ckf.version.stable_contract": Requirement(
         151,
         "No argument or output field of the ten tools disappears or changes type between releases.",
-        deferred=ROOM,
     ),
 }

@@ -3,6 +3,7 @@
 Nothing of it leaves this module: words and shapes go in, `Said` comes out. It is never given a key.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model as LibraryModel
     from pydantic_ai.models import ModelRequestParameters
     from pydantic_ai.settings import ModelSettings
+
+
+# The one of Google's two versions that takes system instructions and JSON schemas for every model.
+# Said here, it depends neither on the library's release nor on the environment.
+GOOGLE_VERSION = "v1beta"
+LONGEST_S = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +175,16 @@ def _anthropic(provider: Provider, name: str, client: httpx2.AsyncClient) -> "Li
 
 
 def _google(provider: Provider, name: str, client: httpx2.AsyncClient) -> "LibraryModel":
+    from google.genai import Client
+    from google.genai.types import HttpOptions
     from pydantic_ai.models.google import GoogleModel
     from pydantic_ai.providers.google import GoogleProvider
 
-    service = GoogleProvider(api_key=NO_KEY, http_client=client, base_url=provider.base_url)
-    return GoogleModel(name, provider=service)
+    options = HttpOptions(
+        base_url=provider.base_url,
+        api_version=GOOGLE_VERSION,
+        httpx_async_client=client,
+        timeout=math.ceil((client.timeout.read or LONGEST_S) * 1000),
+    )
+    sdk = Client(api_key=NO_KEY, http_options=options)
+    return GoogleModel(name, provider=GoogleProvider(client=sdk))

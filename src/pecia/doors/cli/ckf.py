@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from pecia.doors.cli.terminal import FAILED, Misuse, Terminal, terminal_of
-from pecia.kernel.errors import InvalidEnum, Json, NotFound, Unprocessable
+from pecia.kernel.errors import InvalidEnum, InvalidInput, Json, NotFound, OutOfRange, Unprocessable
 
 # Whoever asks for another command must not pay for importing these.
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def compile_file(
     sidecar: bool = typer.Option(False, help="Write FILE.ckf.md beside the file."),
 ) -> None:
     """Compile a file into a package, without any model."""
-    from pecia.rooms.ckf.heuristic.compile import compile_text
+    from pecia.rooms.ckf.heuristic.long import compile_long
     from pecia.rooms.ckf.options import CompileOptions, SourceText
     from pecia.rooms.ckf.package.codec import Format, encode
     from pecia.rooms.ckf.package.fields import COMPRESSION_LEVELS
@@ -48,8 +48,13 @@ def compile_file(
     terminal = terminal_of(ctx)
     _one_of("level", level, COMPRESSION_LEVELS)
     _one_of("format", format, [it.value for it in Format])
-    source = SourceText(_read(file), filename=file.name)
-    package = compile_text(source, CompileOptions(compression_level=level))
+    source = SourceText(_long_enough(file), filename=file.name)
+    options = CompileOptions(compression_level=level)
+
+    def report(done: int, total: int) -> None:
+        terminal.say(f"{done:,} of {total:,} characters")
+
+    package = compile_long(source, options, report)
     if sidecar:
         target = file.with_name(f"{file.name}.ckf.md")
         target.write_text(encode(Package(compact(package)), Format.MARKDOWN), "utf-8")
@@ -97,6 +102,10 @@ def slice_file(
     """Print the part of a package that a question needs, within a budget of tokens."""
     from pecia.rooms.ckf.package.slice import slice_package
 
+    if not query.strip():
+        raise Misuse(
+            InvalidInput("QUERY is empty", field="query", expected="a question", got=query)
+        )
     found = slice_package(_package(file), query, budget)
     report: dict[str, Json] = {
         "document": found.document,
@@ -139,6 +148,8 @@ def publish(
     from pecia.doors.cli.render import show
 
     terminal = terminal_of(ctx)
+    # Looked at here first: a file that is no package should not open a database.
+    _package(file)
     asked: dict[str, Json] = {"package": _read(file), "visibility": visibility}
     asked["tags"] = [*(tag or ())]
     asked |= {name: it for name, it in (("slug", slug), ("title", title)) if it is not None}
@@ -182,10 +193,26 @@ def _named(patterns: list[str]) -> list[str]:
 def _package(file: Path) -> "Package":
     from pecia.rooms.ckf.package.codec import parse
 
-    return parse(_read(file), filename=file.name)
+    try:
+        return parse(_read(file), filename=file.name)
+    except Unprocessable as error:
+        facts = {**error.fields, "hint": f"to make a package of a text: pecia ckf compile {file}"}
+        raise Unprocessable(f"{file} is no package: {error.message}", **facts) from error
+
+
+def _long_enough(file: Path) -> str:
+    from pecia.rooms.ckf.inputs import SHORTEST_TEXT
+
+    text = _read(file)
+    if len(text) < SHORTEST_TEXT:
+        message = f"{file} is too short (min {SHORTEST_TEXT} chars, got {len(text)})"
+        raise OutOfRange(message, field="file", min=SHORTEST_TEXT, length=len(text))
+    return text
 
 
 def _read(file: Path) -> str:
+    if file.is_dir():
+        raise InvalidInput(f"{file} is a folder", field="file", expected="a file", got="a folder")
     try:
         return file.read_text("utf-8")
     except UnicodeDecodeError as error:

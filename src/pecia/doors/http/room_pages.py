@@ -43,10 +43,11 @@ def _handler(app: App, keeper: Doorkeeper, route: Route) -> Handler:
             who = await keeper.admit(request, visit, scope=Scope.READ.value)
         path = {name: str(value) for name, value in request.path_params.items()}
         query, body = _query(request), await request.body()
-        errand = Errand(route.name, Scope.READ, route.public, path_arguments(path))
+        kept = path_arguments(path)
+        errand = Errand(route.name, Scope.READ, route.public, kept, route.timeout_s)
 
         async def serve(call: Call) -> Page:
-            return await route.serve(Ask(call.caller, path, query, body))
+            return await route.serve(Ask(call, path, query, body))
 
         return _response(
             await unless_gone(request.receive, lambda: app.corridor.run(who, errand, visit, serve))

@@ -27,7 +27,9 @@ class View:
         tool = self.tools.get(name) or self.aliases.get(name)
         if tool is None:
             available: list[Json] = list(islice(self.tools, MAX_LISTED))
-            near = did_you_mean(name, [*self.tools, *self.aliases])
+            # A name without its dots is taken, and not one to suggest.
+            known = [it for it, tool in self.aliases.items() if it in _names(tool)]
+            near = did_you_mean(name, [*self.tools, *known])
             raise ToolNotFound(f"Tool not found: {name}{near}", tool=name, available=available)
         return tool
 
@@ -111,8 +113,17 @@ def _exposed_name(tool: AnyTool, holders: int, naming: Naming) -> str:
 
 
 def _always(tools: Sequence[AnyTool]) -> dict[str, AnyTool]:
-    """The names that reach a tool on any endpoint."""
-    return {name: tool for tool in tools for name in (prefixed(tool), full_name(tool))}
+    """The names that reach a tool on any endpoint.
+
+    Some clients refuse dots: `ckf_compile` is `ckf.compile`, unless it is somebody's own name.
+    """
+    dotless = {full_name(tool).replace(".", "_"): tool for tool in tools}
+    own = {name: tool for tool in tools for name in _names(tool)}
+    return {**dotless, **own, **{tool.name: tool for tool in tools if tool.name in dotless}}
+
+
+def _names(tool: AnyTool) -> tuple[str, str]:
+    return prefixed(tool), full_name(tool)
 
 
 def _view(tools: Mapping[str, AnyTool], aliases: Mapping[str, AnyTool]) -> View:

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import anyio.from_thread
 import anyio.to_thread
 
 from pecia.kernel.errors import MissingField
@@ -13,7 +14,7 @@ from pecia.kernel.limits import Limit, RateLimiter
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import Answer, AnyTool, Text, Tool
 from pecia.rooms.ckf.heuristic.long import compile_long
-from pecia.rooms.ckf.inputs import LONGEST_TEXT, Compile
+from pecia.rooms.ckf.inputs import Compile
 from pecia.rooms.ckf.options import CompileOptions, SourceText
 from pecia.rooms.ckf.outputs import Compiled
 from pecia.rooms.ckf.package.codec import Format, encode
@@ -44,7 +45,7 @@ class Compiling:
         if call.caller.is_anonymous:
             self.hourly.take(call.trace.client_ip or "")
         source = await asked_source(call, ask, self.read_source)
-        made = await anyio.to_thread.run_sync(_compiled, source, ask)
+        made = await anyio.to_thread.run_sync(_compiled, source, ask, told(call))
         return Answer(made, (Text(made.document),))
 
 
@@ -83,11 +84,21 @@ async def asked_source(call: Call, ask: Compile, read_source: ReadSource) -> Sou
     )
 
 
-def _compiled(source: SourceText, ask: Compile) -> Compiled:
+def told(call: Call) -> Callable[[int, int], None]:
+    """For a thread that compiles a long text: the caller hears how far it is, and may end it."""
+
+    def report(done: int, total: int) -> None:
+        message = f"{done:,} of {total:,} characters"
+        anyio.from_thread.run(call.progress, done, total, message)
+
+    return report
+
+
+def _compiled(source: SourceText, ask: Compile, report: Callable[[int, int], None]) -> Compiled:
     started = time.perf_counter()
     options = CompileOptions(ask.source_type, ask.compression_level)
-    # Only a source read by its address can be longer than one call takes.
-    package = compile_long(source, options, piece_chars=LONGEST_TEXT)
+    # Only a source read by its address can be longer than what is read in one go.
+    package = compile_long(source, options, report)
     took_ms = round((time.perf_counter() - started) * 1000, 1)
     # What parsing puts back need not be paid for by whoever reads the document.
     document = encode(Package(compact(package)), ask.format)

@@ -29,8 +29,20 @@ SELECT DISTINCT split_part(f.key, '/', 2) AS slug FROM kernel.file f
    AND ((f.key >= 'public/' AND f.key < 'public0') OR (f.key >= 'tenant/' AND f.key < 'tenant0'))
  ORDER BY slug;
 
+-- name: clock
+-- How many commits the index must hold to know every post.
+SELECT kernel.clock();
+
+-- name: posts_at
+-- Posts in a language at these keys.
+SELECT f.key, r.text FROM kernel.file f
+  JOIN kernel.source s ON s.tenant_id = f.tenant_id AND s.id = f.source_id AND s.protocol = 'ckf'
+  JOIN kernel.revision r ON r.tenant_id = f.tenant_id AND r.id = f.revision_id
+ WHERE f.tenant_id = kernel.tenant() AND f.source_id = 'ckf' AND split_part(f.language, '-', 1) = %(lang)s
+   AND f.key = ANY (%(keys)s) AND (starts_with(f.key, 'public/') OR starts_with(f.key, 'tenant/'));
+
 -- name: posts_with
--- Posts in a language that hold one of these terms, which are in lower case and without accents. The
+-- The same by reading all of them, for when no index can be asked: posts in a language that hold one of these terms, which are in lower case and without accents. The
 -- term may stand inside a word here: words are told apart by whoever ranks.
 SELECT f.key, r.text FROM kernel.file f
   JOIN kernel.source s ON s.tenant_id = f.tenant_id AND s.id = f.source_id AND s.protocol = 'ckf'

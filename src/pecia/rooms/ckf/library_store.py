@@ -8,8 +8,10 @@ import anyio.to_thread
 
 from pecia.kernel.corpus import texts
 from pecia.kernel.corpus.catalog import FileFacts
+from pecia.kernel.corpus.question import Ask, Mode
+from pecia.kernel.corpus.search import Corpus
 from pecia.kernel.corpus.texts import Text
-from pecia.kernel.errors import Conflict
+from pecia.kernel.errors import Conflict, NotFound
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
@@ -33,6 +35,8 @@ from pecia.rooms.ckf.package.normal import compact
 from pecia.rooms.ckf.posts.shelf import SLUGS, ShippedPost
 
 SQL = load_queries("pecia.rooms.ckf", "library.sql")
+# Passages, of which a post has many.
+LOOKED_AT = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +50,43 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class StoredLibrary:
-    """What ships, and what the members of the tenant published."""
+    """What ships, and what the members of the tenant published.
+
+    `corpus` finds posts by its index; without it, all of them are read.
+    """
 
     store: Store
+    corpus: Corpus | None = None
 
     async def search(self, caller: Caller, query: str, lang: str, limit: int) -> Found:
         terms = plain_text(query).split()
         rows: list[Row] = []
         if caller.tenant and terms:
+            keys = await self._keys(caller, terms)
             async with self.store.reading(caller) as tx:
-                rows = await tx.all(SQL["posts_with"], lang=lang, terms=terms)
+                if keys is None:
+                    rows = await tx.all(SQL["posts_with"], lang=lang, terms=terms)
+                else:
+                    rows = await tx.all(SQL["posts_at"], lang=lang, keys=keys)
         found = await anyio.to_thread.run_sync(_ranked, rows, query, lang)
         return Found(len(found), found[:limit])
+
+    async def _keys(self, caller: Caller, terms: list[str]) -> list[str] | None:
+        """Files with one of the terms; None where the index does not hold every post yet."""
+        if self.corpus is None or not await self._is_indexed(self.corpus, caller):
+            return None
+        ask = Ask(" ".join(terms), LOOKED_AT, mode=Mode.LEXICAL, source=SOURCE, rerank=False)
+        try:
+            found = await self.corpus.search(caller, ask)
+        except NotFound:
+            # Nobody has published anything yet that this caller may see.
+            return []
+        return list({it.passage.key: None for it in found.hits})
+
+    async def _is_indexed(self, corpus: Corpus, caller: Caller) -> bool:
+        async with self.store.reading(caller) as tx:
+            clock = await tx.value(SQL["clock"])
+        return await anyio.to_thread.run_sync(corpus.shelf.reached, caller.tenant_id) >= clock
 
     async def fetch(
         self, caller: Caller, slug: str, version: int | None = None

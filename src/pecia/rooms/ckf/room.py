@@ -7,7 +7,7 @@ from pecia.rooms.ckf.checking import package_tools
 from pecia.rooms.ckf.compiling import ROOM, ReadSource, compile_tool
 from pecia.rooms.ckf.library import Library, ShippedLibrary
 from pecia.rooms.ckf.library_store import StoredLibrary
-from pecia.rooms.ckf.llm.tool import Asking, compile_llm_tool
+from pecia.rooms.ckf.llm.tool import Asking, compile_llm_tool, llm_compiler
 from pecia.rooms.ckf.options import SourceText
 from pecia.rooms.ckf.pages.desk import Desk, Outside
 from pecia.rooms.ckf.pages.routes import page_routes
@@ -35,12 +35,13 @@ def ckf(
     publishing = (
         (publish_tool(posts, read_source, base_url),) if isinstance(posts, StoredLibrary) else ()
     )
-    desk = Desk(posts, read_source, base_url.rstrip("/"), outside or Outside())
+    llm = llm_compiler(read_source, asking) if asking else None
+    desk = Desk(posts, read_source, base_url.rstrip("/"), outside or Outside(), llm)
     return Room(
         ROOM,
         tools=(
             compile_tool(read_source),
-            *((compile_llm_tool(read_source, asking),) if asking else ()),
+            *((compile_llm_tool(llm),) if llm else ()),
             *package_tools(read_source),
             *showing_tools(posts, read_source, base_url),
             viewer_tool(base_url),

@@ -71,7 +71,7 @@ class CkfSettings(Part):
         50, description="Compiles a user may have this server pay for in a day (UTC)."
     )
     daily_total: Amount = setting(
-        500, description="The same for all users together, in each process of the server."
+        500, description="The same for all users of all tenants together."
     )
     chunk_timeout_s: Seconds = setting(
         90.0, description="How long a model may take over one part of a source.", unit="s"

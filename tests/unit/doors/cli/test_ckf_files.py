@@ -75,6 +75,84 @@ def test_a_file_is_compiled_beside_itself(folder: Path) -> None:
     assert run(["ckf", "verify", "refunds.txt.ckf.md", "--source", "refunds.txt"]) == 0
 
 
+MARKDOWN = """---
+title: Cold store
+tags: [food, "-18 °C"]
+---
+
+# Cold store
+
+| Good | Lowest |
+|------|-------:|
+| Fish | -2 °C  |
+
+1. Close the door.
+   - Never force the lock, unless the alarm rings.
+
+```python
+if temperature > -18:  # "must not" in code is no rule
+    raise Alarm("```")
+```
+
+> Readings are taken every 30 minutes.[^1]
+
+[^1]: Except on Sundays. <script>alert(1)</script>
+"""
+
+
+@pytest.mark.requirement("ckf.compile.any_markdown")
+@pytest.mark.parametrize("name", ["store.md", "no ending", "öl & co.markdown"])
+def test_any_markdown_file_gets_a_package_beside_it(folder: Path, name: str) -> None:
+    (folder / name).write_text(MARKDOWN, "utf-8")
+    assert run(["ckf", "compile", name, "--sidecar"]) == 0
+    beside = f"{name}.ckf.md"
+    assert run(["ckf", "validate", beside, "--source", name]) == 0
+    package = parse((folder / beside).read_text("utf-8"), Format.MARKDOWN)
+    kept = " ".join(str(it["compressed_knowledge"]) for it in package.items("retrieval_chunks"))
+    for part in ("| Fish | -2 °C  |", 'raise Alarm("```")', "Except on Sundays.", "title: Cold"):
+        assert part in kept
+    assert all("must not" not in str(it) for it in package.items("anti_patterns"))
+
+
+def test_a_long_file_is_compiled_in_pieces_and_says_how_far_it_is(
+    folder: Path, capsys: Said
+) -> None:
+    text = "".join(f"Member {it} must pay {it} euros by noon.\n\n" for it in range(6_000))
+    (folder / "long.md").write_text(text, "utf-8")
+    assert run(["ckf", "compile", "long.md", "--sidecar", "--level", "dense"]) == 0
+    said = capsys.readouterr()
+    assert f"{len(text):,} of {len(text):,} characters" in said.err
+    assert said.out == "long.md.ckf.md\n"
+
+
+def test_a_text_too_short_or_a_folder_is_refused_with_the_reason(
+    folder: Path, capsys: Said
+) -> None:
+    (folder / "short.txt").write_text("Too short.", "utf-8")
+    assert run(["ckf", "compile", "short.txt"]) == 1
+    assert "too short (min 20 chars, got 10)" in capsys.readouterr().err
+    assert run(["ckf", "compile", "deep"]) == 1
+    assert "is a folder" in capsys.readouterr().err
+    assert run(["ckf", "compile", "absent.txt"]) == 1
+    assert "absent.txt cannot be read: No such file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["slice", "diff", "publish"])
+def test_a_text_in_place_of_a_package_says_how_to_make_one(
+    folder: Path, capsys: Said, verb: str
+) -> None:
+    more = {"slice": ["refund"], "diff": ["good.ckf.md"], "publish": []}[verb]
+    assert run(["ckf", verb, "refunds.txt", *more]) == 1
+    said = capsys.readouterr().err
+    assert "refunds.txt is no package" in said
+    assert "pecia ckf compile refunds.txt" in said
+    assert "database" not in said
+
+
+def test_a_slice_needs_a_question(folder: Path) -> None:
+    assert run(["ckf", "slice", "good.ckf.md", " "]) == 2
+
+
 def test_a_compiled_file_can_be_piped(folder: Path, capsys: Said) -> None:
     assert run(["ckf", "compile", "refunds.txt", "--format", "yaml", "--level", "dense"]) == 0
     package = parse(capsys.readouterr().out, Format.YAML)

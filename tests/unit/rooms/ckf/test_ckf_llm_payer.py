@@ -1,6 +1,7 @@
 """Whose key is used for whom, decided without sending anything."""
 
 from dataclasses import replace
+from datetime import date
 from uuid import UUID
 
 import pytest
@@ -10,7 +11,7 @@ from pecia.app.models import ProviderModels, provider_models
 from pecia.kernel.errors import AuthRequired, Forbidden, PeciaError
 from pecia.kernel.identity.caller import EVERY_SCOPE, Caller, CredentialKind
 from pecia.rooms.ckf.llm.payer import KEY_SHAPES, Payer, Wish
-from pecia.rooms.ckf.llm.quota import DailyQuota
+from pecia.rooms.ckf.llm.quota import Allowance, DailyQuota
 from pecia.rooms.ckf.settings import CkfSettings, switched
 
 HOUSE_KEY = "the-key-of-the-house"
@@ -23,8 +24,15 @@ STRANGER = replace(BO, kind=CredentialKind.ANONYMOUS, user_id=None)
 HELD = CkfSettings(openai_key=SecretStr(HOUSE_KEY), operator_provider="openai")
 
 
+class NoLedger:
+    """Nothing here is charged."""
+
+    async def take(self, tenant_id: UUID, payer: UUID, day: date, allowed: Allowance) -> str | None:
+        raise AssertionError("nothing was to be counted")
+
+
 def payer(settings: CkfSettings) -> Payer:
-    return Payer(settings, provider_models(settings), DailyQuota(1, 1))
+    return Payer(settings, provider_models(settings), DailyQuota(Allowance(1, 1), NoLedger()))
 
 
 @pytest.mark.parametrize("caller", [OWNER, ADMIN])

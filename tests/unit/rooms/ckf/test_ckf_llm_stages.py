@@ -2,7 +2,6 @@
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pecia.kernel.errors import Json, PeciaError, RateLimited, UpstreamError
+from pecia.kernel.errors import Json, PeciaError, UpstreamError
 from pecia.kernel.text.span import Span
 from pecia.rooms.ckf.heuristic.measure import is_verbatim
 from pecia.rooms.ckf.llm.accept import accept
@@ -24,7 +23,6 @@ from pecia.rooms.ckf.llm.model import Filled, Question
 from pecia.rooms.ckf.llm.numbers import check_numbers
 from pecia.rooms.ckf.llm.preflight import preflight
 from pecia.rooms.ckf.llm.prepare import Order, Prepared, prepared
-from pecia.rooms.ckf.llm.quota import DailyQuota
 from pecia.rooms.ckf.llm.reduce import reduce_items
 from pecia.rooms.ckf.options import CompileOptions, SourceText
 from pecia.rooms.ckf.package.codec import Format, encode, parse
@@ -282,24 +280,6 @@ def test_a_title_is_freed_of_the_marks_of_its_chapter(title: str, cleaned: str) 
     text = f"{title}\n\nA loan is money that is lent."
     made = compiled({"concepts": [quoted("A loan", label="loan", definition="It.")]}, text)
     assert made.package.metadata["source_title"] == cleaned
-
-
-def test_a_quota_counts_by_user_and_in_all_and_starts_again_at_midnight() -> None:
-    moment = [datetime(2026, 1, 31, 23, 59, 30, tzinfo=UTC)]
-    quota = DailyQuota(per_user=1, total=2, clock=lambda: moment[0])
-    quota.take("ana")
-    with pytest.raises(RateLimited) as caught:
-        quota.take("ana")
-    assert (caught.value.fields["retry_after_seconds"], caught.value.fields["quota"]) == (
-        30,
-        "user",
-    )
-    quota.take("bo")
-    with pytest.raises(RateLimited) as caught:
-        quota.take("cleo")
-    assert caught.value.fields["quota"] == "total"
-    moment[0] += timedelta(seconds=31)
-    quota.take("ana")
 
 
 def test_a_model_is_never_asked_for_ids_places_or_links() -> None:

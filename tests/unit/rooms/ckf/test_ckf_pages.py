@@ -1,6 +1,7 @@
 """Pages of packages: whatever a package says stays text, and the source stays what it was."""
 
 from html.parser import HTMLParser
+from uuid import uuid4
 
 import pytest
 from hypothesis import given, settings
@@ -9,6 +10,9 @@ from hypothesis import strategies as st
 from pecia.app.corridor import NOBODY
 from pecia.kernel.errors import InvalidInput, InvalidRequest, Json
 from pecia.kernel.room import Ask
+from pecia.kernel.store.trace import Trace
+from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.quiet import QUIET
 from pecia.rooms.ckf.examples.shelf import TOPICS, read_example
 from pecia.rooms.ckf.package.fields import SECTIONS
 from pecia.rooms.ckf.package.model import Item, Package
@@ -140,7 +144,7 @@ def test_what_goes_along_hidden_comes_back_as_it_was(text: str) -> None:
 
 def test_a_form_is_read_and_a_field_given_twice_is_refused() -> None:
     def asked(body: bytes) -> Ask:
-        return Ask(NOBODY, {}, {}, body)
+        return Ask(Call(NOBODY, QUIET, Trace(uuid4(), "page", "http"), 0.0), {}, {}, body)
 
     assert fields_of(asked(b"a=1%0D%0A2&b=")) == {"a": "1\n2", "b": ""}
     with pytest.raises(InvalidInput):

@@ -1,18 +1,24 @@
 """The texts that ship are compiled as they ship, and the cases of ours keep their relations."""
 
+import json
+from pathlib import Path
+
 import pytest
 
-from bench.ckf import own_cases, relations
+from bench.ckf import OTHER_CASES, OWN_CASES, Case, own_cases, relations
 from pecia.rooms.ckf.examples.shelf import CREATED_AT, TOPICS, example_source, read_example
 from pecia.rooms.ckf.heuristic.compile import compile_text
 from pecia.rooms.ckf.heuristic.measure import measure
 from pecia.rooms.ckf.options import CompileOptions, SourceText
 from pecia.rooms.ckf.package.codec import Format, encode
+from pecia.rooms.ckf.package.fields import COMPRESSION_LEVELS
 from pecia.rooms.ckf.package.model import Package
 from pecia.rooms.ckf.package.normal import compact
 from pecia.rooms.ckf.package.size import tokens
 from pecia.rooms.ckf.package.validate import validate
 from pecia.rooms.ckf.posts.shelf import SLUGS, read_post, shipped_posts
+
+RESULTS = Path(__file__).parents[4] / "bench" / "results" / "ckf.json"
 
 # Every example has these: the ingredients that an example is for.
 INGREDIENTS = (
@@ -63,8 +69,30 @@ def test_posts_come_newest_first_and_are_six() -> None:
     assert len({it.slug for it in posts}) == 6
 
 
-def test_our_cases_keep_their_relations() -> None:
-    figures = relations(own_cases())
+@pytest.mark.parametrize("folder", [OWN_CASES, OTHER_CASES])
+def test_our_cases_keep_their_relations(folder: Path) -> None:
+    figures = relations(own_cases(folder))
+    assert figures["cases"] == 10
     assert figures["in_place"]["share"] >= 0.9
     assert figures["exceptions_in_place"]["share"] >= 0.9
     assert figures["plain_rules_read_as_exceptions"]["share"] <= 0.1
+
+
+@pytest.mark.parametrize("case", own_cases(OTHER_CASES), ids=lambda it: it.name)
+def test_tables_code_footnotes_and_units_lose_nothing(case: Case) -> None:
+    package = compile_text(SourceText(case.text), CompileOptions())
+    assert validate(package.body, source=case.text).errors == []
+    kept = measure(package, case.text)
+    assert kept.items_with_trace.share == kept.excerpts_verbatim.share == 1
+    assert kept.numbers.share == kept.sentences.share == 1
+
+
+@pytest.mark.requirement("ckf.compile.is_quick")
+def test_the_bench_recorded_200000_characters_within_its_target() -> None:
+    recorded = json.loads(RESULTS.read_text("utf-8"))["time"]
+    assert recorded["target_ms"] == 300
+    assert recorded["ms_at_200000_by_level"].keys() == set(COMPRESSION_LEVELS)
+    assert max(recorded["ms_at_200000_by_level"].values()) <= recorded["target_ms"]
+    # Linear: twice the length takes twice the time, give or take what a machine does beside it.
+    by_length = {int(length): ms for length, ms in recorded["ms_by_length"].items()}
+    assert by_length[200_000] <= 2.4 * by_length[100_000]

@@ -17,7 +17,7 @@ def compiled(level: str = "standard", heard: list[int] | None = None) -> Package
             heard.append(done)
 
     options = CompileOptions(compression_level=level)
-    return compile_long(SourceText(TEXT), options, report, piece_chars=8_000)
+    return compile_long(SourceText(TEXT), options, report, piece_chars=8_000, whole_chars=8_000)
 
 
 def test_pieces_are_the_text_and_end_at_blank_lines() -> None:

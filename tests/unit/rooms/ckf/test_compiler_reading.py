@@ -110,3 +110,40 @@ def test_a_number_is_never_cut_in_two() -> None:
     found = [it.of(text) for it in pieces(text, Span(0, len(text)), 100)]
     assert "".join(found) == text
     assert sum("1,234,567.89" in it for it in found) == 1
+
+
+def test_a_label_before_a_sentence_is_its_title_and_the_sentence_stays_a_sentence() -> None:
+    label, told, more = lines("Rule 5. A member must pay by noon. Late payers wait outside.")
+    assert (label.text, label.title) == ("Rule 5.", True)
+    assert (told.text, told.tells) == ("A member must pay by noon.", True)
+    assert more.tells
+    assert [it.title for it in lines("Section 1. Fees. Members pay.")] == [True, False]
+    assert [it.title for it in lines("Article 5. Right of withdrawal.\n\nIt lasts.")] == [
+        True,
+        False,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "No visitor may enter the hall."),
+        ("en", "Neither side may assign it."),
+        ("de", "Kein Gast darf den Saal betreten."),
+        ("fr", "Aucun visiteur ne peut entrer."),
+        ("es", "Ninguna persona puede entrar."),
+        ("pt", "Nenhum visitante pode entrar."),
+    ],
+)
+def test_what_nobody_may_do_is_forbidden(language: str, text: str) -> None:
+    reading = read_text(text, lower_in_place(text), grammar_of(language))
+    assert Kind.PROHIBITION in reading.lines[0].kinds
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["It is paid at once.", "The form is provided by the office.", "It opened in May."],
+)
+def test_a_fixed_phrase_is_no_condition_and_no_permission(text: str) -> None:
+    (line,) = lines(text)
+    assert line.kinds.isdisjoint({Kind.CONDITION, Kind.PERMISSION})

@@ -11,12 +11,11 @@ from pecia.rooms.ckf.heuristic.candidate import Candidate
 from pecia.rooms.ckf.heuristic.level import Level
 from pecia.rooms.ckf.heuristic.reading import Line, Reading
 from pecia.rooms.ckf.package.fields import SECTION_BY_KEY
-from pecia.rooms.ckf.package.ids import new_id
+from pecia.rooms.ckf.package.ids import Namer
 from pecia.rooms.ckf.package.model import Item
 
 LONGEST_QUOTE = 240
 SHORT_QUOTE = 96
-WORDS_IN_ID = 120
 
 
 def add_items(body: Item, candidates: Iterable[Candidate], reading: Reading, level: Level) -> None:
@@ -33,30 +32,22 @@ class _Writer:
         self.reading = reading
         self.level = level
         self.longest = SHORT_QUOTE if level.spare else LONGEST_QUOTE
-        self.taken: dict[str, Candidate] = {}
+        self.namer = Namer()
+        self.rows = self._list("source_traceability")
         self.id_of: dict[int, str] = {}
         self.items: list[tuple[Candidate, Item]] = []
 
     def add(self, candidate: Candidate) -> None:
-        section = candidate.section
-        # An id is made of the first few words; the rest matter only to tell two items apart.
-        item_id = new_id(section, candidate.words[:WORDS_IN_ID])
-        if item_id in self.taken:
-            item_id = new_id(section, candidate.words, self.taken)
-        self.taken[item_id] = candidate
+        item_id = self.namer.name(candidate.section, candidate.words)
         self.id_of[id(candidate)] = item_id
         item: Item = {"id": item_id, **candidate.fields}
         item["source_basis"] = candidate.basis
         item["confidence"] = candidate.confidence
         lines = candidate.lines[-1:] if self.level.spare else candidate.lines
-        spans = [self._quote(it) for it in lines]
+        quotes = [self._row(item, it) for it in lines]
         if not self.level.spare:
-            item["source_refs"] = list(dict.fromkeys(self._ref(it) for it in lines))
-            item["source_excerpts"] = list(
-                dict.fromkeys(self.reading.text[start:end] for start, end in spans)
-            )
-        for line, (start, end) in zip(lines, spans, strict=True):
-            self._row(item, line, start, end)
+            item["source_refs"] = _distinct([self._ref(it) for it in lines])
+            item["source_excerpts"] = _distinct(quotes)
         self.items.append((candidate, item))
 
     def join(self) -> None:
@@ -68,18 +59,24 @@ class _Writer:
                     item[name] = ids
             self._list(candidate.section).append(_in_order(candidate.section, item))
 
-    def _row(self, item: Item, line: Line, start: int, end: int) -> None:
-        first, last = line.block.first_line, line.block.last_line
-        self._list("source_traceability").append(
+    def _row(self, item: Item, line: Line) -> str:
+        """Write down where the item is said; gives the words of the source."""
+        start, end = self._quote(line)
+        words = self.reading.text[start:end]
+        self.rows.append(
             {
                 "extracted_item_id": item["id"],
-                "source_location": f"{self._ref(line)}#L{first}-L{last}",
-                "source_excerpt": self.reading.text[start:end],
+                "source_location": self._location(line),
+                "source_excerpt": words,
                 "extraction_type": item["source_basis"],
                 "source_char_start": start,
                 "source_char_end": end,
             }
         )
+        return words
+
+    def _location(self, line: Line) -> str:
+        return f"{self._ref(line)}#L{line.block.first_line}-L{line.block.last_line}"
 
     def _quote(self, line: Line) -> tuple[int, int]:
         """The sentence, or as much of its beginning as a quotation may be long."""
@@ -96,6 +93,10 @@ class _Writer:
         found = self.body[section]
         assert isinstance(found, list), f"{section} is no list"
         return found
+
+
+def _distinct(texts: list[str]) -> list[Json]:
+    return [*texts] if len(texts) == 1 else [*dict.fromkeys(texts)]
 
 
 def _in_order(section: str, item: Item) -> Item:

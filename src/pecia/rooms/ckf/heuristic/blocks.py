@@ -163,6 +163,18 @@ def is_section_label(words: str) -> bool:
     return _SECTION.match(words) is not None
 
 
+def label_size(words: str) -> int:
+    """How many characters `Rule 5. ` has, where a whole sentence follows it; else 0.
+
+    A title may end in a full stop too, but is short and says nobody's duty.
+    """
+    label = _SECTION.match(words)
+    if not label or words[-1] not in ".!?":
+        return 0
+    size = len(words) - len(words[label.end() :].lstrip())
+    return size if len(words) > size else 0
+
+
 def _is_title(words: str) -> bool:
     """Whether a line alone in its paragraph reads as a title."""
     if len(words) > 90:

@@ -54,11 +54,11 @@ class Rules:
             }
             made = Candidate("exceptions", line.text, fields, (line,), confidence=SPLIT)
         elif target:
-            fields = {"general_rule": trim(target.line.text), "exception_case": line.text}
+            fields = {"general_rule": _stated(target.line), "exception_case": line.text}
             lines = (target.line, line)
             made = Candidate("exceptions", line.text, fields, lines, "inferred", JOINED)
         else:
-            fields = {"general_rule": trim(line.text), "exception_case": line.text}
+            fields = {"general_rule": _stated(line), "exception_case": line.text}
             made = Candidate("exceptions", line.text, fields, (line,), confidence=SPLIT)
         _complete(made, line)
         if target:
@@ -90,6 +90,11 @@ class Rules:
         found = set(_CONTENT.findall(line.text.lower())) - self._grammar.function_words
         # One ending for one and many is enough to match `quote` with `quotes`.
         return frozenset(it.rstrip("s") or it for it in found)
+
+
+def _stated(line: Line) -> str:
+    """What the sentence says; of one that is all punctuation, that."""
+    return trim(line.text) or line.text
 
 
 def _complete(made: Candidate, line: Line) -> None:

@@ -17,6 +17,7 @@ from pecia.rooms.ckf.options import CompileOptions, SourceText
 from pecia.rooms.ckf.package.model import Package
 
 PIECE_CHARS = 100_000
+WHOLE_CHARS = 200_000
 
 
 def compile_long(
@@ -24,10 +25,14 @@ def compile_long(
     options: CompileOptions,
     report: Callable[[int, int], None] = lambda done, total: None,
     piece_chars: int = PIECE_CHARS,
+    whole_chars: int = WHOLE_CHARS,
 ) -> Package:
-    """The package of a text of any length; `report` hears characters done and in all."""
+    """The package of a text of any length; `report` hears characters done and in all.
+
+    What has up to `whole_chars` is read in one go.
+    """
     total = len(source.text)
-    if total <= piece_chars:
+    if total <= whole_chars:
         return compile_text(source, options)
     language = source.language or detect_language(lower_in_place(source.text[:piece_chars]))
     pieces: list[Piece] = []

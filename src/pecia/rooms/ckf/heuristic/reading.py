@@ -4,10 +4,10 @@ Pure and linear: blocks, sentences and cues are each found in one pass and then 
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pecia.kernel.text.span import Span
-from pecia.rooms.ckf.heuristic.blocks import Block, Shape, is_section_label, read_blocks
+from pecia.rooms.ckf.heuristic.blocks import Block, Shape, is_section_label, label_size, read_blocks
 from pecia.rooms.ckf.heuristic.cues.grammar import Cue, Grammar
 from pecia.rooms.ckf.heuristic.cues.kind import Kind
 from pecia.rooms.ckf.heuristic.sentences import read_sentences
@@ -86,7 +86,7 @@ class Reading:
 def read_text(text: str, lowered: str, grammar: Grammar) -> Reading:
     """Everything that can be said of the text without deciding what to keep."""
     blocks = read_blocks(text)
-    lines = _lines(text, blocks)
+    lines = _lines(text, lowered, blocks, grammar)
     parts = _parts(text, lines)
     _give_cues(lines, lowered, grammar)
     _give_times(lines, lowered, grammar)
@@ -94,19 +94,34 @@ def read_text(text: str, lowered: str, grammar: Grammar) -> Reading:
     return Reading(text, lowered, grammar, blocks, lines, parts)
 
 
-def _lines(text: str, blocks: list[Block]) -> list[Line]:
+def _lines(text: str, lowered: str, blocks: list[Block], grammar: Grammar) -> list[Line]:
     found: list[Line] = []
     last = -1
     for number, span in read_sentences(text, blocks):
         block, words = blocks[number], span.of(text)
         opens = number != last
         last = number
+        size = label_size(words) if opens and block.body.start == block.span.start else 0
+        if size and _is_sentence(lowered[span.start + size : span.end], grammar):
+            label = Span(span.start, span.start + size)
+            found.append(Line(label.of(text).rstrip(), label, block, True, True))
+            span = Span(label.end, span.end)
+            block = replace(block, shape=Shape.PARAGRAPH)
+            found.append(Line(span.of(text), span, block, False, False))
+            continue
         title = bool(clean_title(words)) and (
             block.shape is Shape.HEADING
             or (opens and span.size <= LONGEST_TITLE and is_section_label(words))
         )
         found.append(Line(words, span, block, opens, title))
     return found
+
+
+def _is_sentence(words: str, grammar: Grammar) -> bool:
+    """Whether what follows a label says something of its own, and is not the label's title."""
+    if len(words.split()) >= SENTENCE_WORDS:
+        return True
+    return any(not it.names and not it.kinds.isdisjoint(_DUTIES) for it in grammar.find(words))
 
 
 def _parts(text: str, lines: list[Line]) -> list[Part]:
@@ -176,6 +191,8 @@ def _take_over(lines: list[Line], grammar: Grammar) -> None:
     for line in lines:
         if _opens_scope(line, grammar):
             line.kinds.add(Kind.SCOPE)
+        if Kind.PERMISSION in line.kinds and _first_word(line) in grammar.nobody:
+            line.kinds.add(Kind.PROHIBITION)
         line.own = frozenset(line.kinds)
         if line.title:
             titled = line.kinds & FROM_TITLE
@@ -192,14 +209,18 @@ def _take_over(lines: list[Line], grammar: Grammar) -> None:
 
 def _opens_scope(line: Line, grammar: Grammar) -> bool:
     """`For films and games, …` says for what the rest holds."""
-    word = _FIRST_WORD.match(line.text)
-    return word is not None and word[0].lower() in grammar.scoping and ", " in line.text
+    return _first_word(line) in grammar.scoping and ", " in line.text
 
 
 def _denies(line: Line) -> bool:
-    """`But they do not …`, or `it does not run during …`: a rule is taken back for a case."""
+    """`But they do not …`, `it does not run during …`, `below zero, half instead of all`.
+
+    Each takes back a rule for a case.
+    """
     if not line.own.isdisjoint(ADMISSIONS):
         return False
+    if Kind.SUBSTITUTE in line.own and not line.own.isdisjoint(_CIRCUMSTANCES):
+        return True
     if Kind.CONTRAST in line.own:
         return not line.own.isdisjoint(_DENIALS)
     denial = next((it for it in line.cues if Kind.NEGATION in it.kinds), None)
@@ -209,19 +230,24 @@ def _denies(line: Line) -> bool:
 
 
 def _points_back(line: Line, grammar: Grammar) -> bool:
-    if line.opens_block:
-        return False
+    return not line.opens_block and _first_word(line) in grammar.anaphora
+
+
+def _first_word(line: Line) -> str:
     word = _FIRST_WORD.match(line.text)
-    return word is not None and word[0].lower() in grammar.anaphora
+    return word[0].lower() if word else ""
 
 
 LONGEST_TITLE = 120
+SENTENCE_WORDS = 8
+_DUTIES = frozenset({Kind.OBLIGATION, Kind.PROHIBITION, Kind.PERMISSION})
 FROM_TITLE = frozenset(
     {Kind.EXCEPTION, Kind.OVERRIDE, Kind.SCOPE, Kind.PRECONDITION, Kind.SEQUENCE}
 )
 CARRIED = FROM_TITLE | {Kind.TEMPORAL, Kind.PROHIBITION}
 _DENIALS = frozenset({Kind.NEGATION, Kind.PROHIBITION})
 _CASES = frozenset({Kind.CONDITION, Kind.CASE})
+_CIRCUMSTANCES = _CASES | {Kind.SCOPE, Kind.TEMPORAL}
 # What a text admits about itself is no rule, even under a title that announces rules.
 ADMISSIONS = frozenset({Kind.GAP, Kind.ASSUMPTION, Kind.DISPUTE, Kind.HEDGE, Kind.OPINION})
 _FIRST_WORD = re.compile(r"[^\W\d_]+")

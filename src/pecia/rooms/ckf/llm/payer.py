@@ -56,9 +56,9 @@ class Payer:
             return self._by_server(caller, provider, wish.model)
         return self._by_operator(caller, wish.model)
 
-    def charge(self, caller: Caller, paid: Paid) -> None:
+    async def charge(self, caller: Caller, paid: Paid) -> None:
         if paid.ours:
-            self._quota.take(str(caller.user_id or caller.credential_id))
+            await self._quota.take(caller.tenant_id, caller.user_id or caller.credential_id)
 
     def _by_caller(self, provider: str, wish: Wish) -> Paid:
         if not provider:

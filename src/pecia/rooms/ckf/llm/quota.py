@@ -1,37 +1,76 @@
-"""How many compiles a day this server pays for: by user, and in all. Counts in memory alone."""
+"""How many compiles a day this server pays for: by user and in all, over restarts."""
 
-from collections import Counter
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
 from math import ceil
+from typing import Protocol
+from uuid import UUID
 
 from pecia.kernel.errors import RateLimited
+from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.store import Store
+
+SQL = load_queries("pecia.rooms.ckf.llm", "quota.sql")
 
 
 def now() -> datetime:
     return datetime.now(UTC)
 
 
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """The most that one user, and all of them together, may have in a day."""
+
+    per_user: int
+    total: int
+
+
+class Ledger(Protocol):
+    """Where compiles are counted."""
+
+    async def take(self, tenant_id: UUID, payer: UUID, day: date, allowed: Allowance) -> str | None:
+        """Count one and say nothing, or count none and name what is used up: user or total."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLedger:
+    """Counts in the database, for every process of the server."""
+
+    store: Store
+
+    async def take(self, tenant_id: UUID, payer: UUID, day: date, allowed: Allowance) -> str | None:
+        # It counts over all tenants, so it is the house that counts and not the caller.
+        async with self.store.system() as tx:
+            return await tx.value(
+                SQL["take_compile"],
+                tenant_id=tenant_id,
+                payer=payer,
+                day=day,
+                per_user=allowed.per_user,
+                total=allowed.total,
+            )
+
+
 class DailyQuota:
-    """Counts within one UTC day. A restart of the process starts the count again."""
+    """An allowance for each day, as UTC counts days."""
 
-    def __init__(self, per_user: int, total: int, clock: Callable[[], datetime] = now) -> None:
-        self.per_user = per_user
-        self.total = total
+    def __init__(
+        self, allowed: Allowance, ledger: Ledger, clock: Callable[[], datetime] = now
+    ) -> None:
+        self._allowed = allowed
+        self._ledger = ledger
         self._clock = clock
-        self._day = clock().date()
-        self._used: Counter[str] = Counter()
 
-    def take(self, user: str) -> None:
+    async def take(self, tenant_id: UUID, payer: UUID) -> None:
         """Count one compile of this user, or RateLimited with the seconds until midnight."""
         moment = self._clock()
-        if moment.date() != self._day:
-            self._day, self._used = moment.date(), Counter()
-        if self._used[user] >= self.per_user:
-            raise _spent("your", self.per_user, moment, "user")
-        if self._used.total() >= self.total:
-            raise _spent("this server's", self.total, moment, "total")
-        self._used[user] += 1
+        spent = await self._ledger.take(tenant_id, payer, moment.date(), self._allowed)
+        if spent == "user":
+            raise _spent("your", self._allowed.per_user, moment, spent)
+        if spent:
+            raise _spent("this server's", self._allowed.total, moment, spent)
 
 
 def _spent(whose: str, limit: int, moment: datetime, quota: str) -> RateLimited:

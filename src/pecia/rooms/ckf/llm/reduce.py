@@ -15,7 +15,7 @@ from pecia.rooms.ckf.package.alike import jaccard, plain_text, word_set
 from pecia.rooms.ckf.package.check_trace import BANDS
 from pecia.rooms.ckf.package.model import Item, texts_of
 
-MOST_IN_SECTION = 500
+MOST_IN_SECTION = 2000
 _ALIKE = {
     "entities": 0.70,
     "procedures": 0.70,

@@ -1,10 +1,12 @@
 """`ckf.compile_llm`: the compiler that asks a model, served. A key is used and forgotten."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated, TypeAlias
 
 import anyio.to_thread
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from pecia.kernel.errors import PayloadTooLarge, PeciaError
 from pecia.kernel.identity.caller import Scope
@@ -19,7 +21,7 @@ from pecia.rooms.ckf.llm.finish import Made
 from pecia.rooms.ckf.llm.model import Models
 from pecia.rooms.ckf.llm.payer import Payer, Wish
 from pecia.rooms.ckf.llm.prepare import Order, prepared
-from pecia.rooms.ckf.llm.quota import DailyQuota
+from pecia.rooms.ckf.llm.quota import Allowance, DailyQuota, Ledger
 from pecia.rooms.ckf.options import CompileOptions, SourceText
 from pecia.rooms.ckf.outputs import Compiled
 from pecia.rooms.ckf.package.codec import encode
@@ -29,6 +31,8 @@ from pecia.rooms.ckf.package.size import tokens
 from pecia.rooms.ckf.settings import CkfSettings
 
 LONGEST_TEXT = 60_000
+# A source that is read where it lies may be longer: as many parts as one call can have answered.
+LONGEST_SOURCE = 400_000
 TIMEOUT_S = 300.0
 # What is kept back of a call's time, so that a slow model still leaves a package to give.
 RESERVE_S = 5.0
@@ -46,12 +50,17 @@ class Provider(StrEnum):
     OPERATOR = "operator"
 
 
+# Too long a text is refused by the handler, which knows where longer ones are taken.
+LlmText: TypeAlias = Annotated[
+    str,
+    Field(min_length=SHORTEST_TEXT),
+    WithJsonSchema({"type": "string", "minLength": SHORTEST_TEXT, "maxLength": LONGEST_TEXT}),
+]
+
+
 class CompileLlm(Compile):
-    text: str | None = Field(
-        default=None,
-        min_length=SHORTEST_TEXT,
-        max_length=LONGEST_TEXT,
-        description="The source, 20 to 60,000 characters.",
+    text: LlmText | None = Field(
+        default=None, description="The source, 20 to 60,000 characters; by uri up to 400,000."
     )
     provider: Provider | None = Field(
         default=None,
@@ -73,6 +82,10 @@ class CompileLlm(Compile):
     )
 
 
+ReadAsked: TypeAlias = Callable[[], Awaitable[SourceText]]
+"""Reads the text of a call when its turn has come."""
+
+
 @dataclass(frozen=True, slots=True)
 class CompilingLlm:
     """The handler."""
@@ -86,14 +99,23 @@ class CompilingLlm:
         """Compile a text into a CKF package with a language model: richer than ckf.compile, and
         every item still quotes the source. Needs your provider's key, or the right to the
         operator's model. Where the model fails on a part, that part is compiled without one."""
+        if ask.text is not None and len(ask.text) > LONGEST_TEXT:
+            raise _too_long("text", len(ask.text), LONGEST_TEXT)
+        made = await self.made(call, ask, lambda: asked_source(call, ask, self.read_source))
+        return Answer(made, (Text(made.document),))
+
+    async def made(self, call: Call, ask: CompileLlm, read: ReadAsked) -> Compiled:
+        """The package of what `read` gives, once it is clear that somebody pays for it."""
         if call.caller.is_anonymous:
             self.hourly.take(call.trace.client_ip or "")
         key = ask.byok_key or call.model_key or ""
         paid = self.payer.paid(call.caller, Wish(ask.provider or "", ask.model, key))
-        source = _bounded(await asked_source(call, ask, self.read_source))
+        source = await read()
+        if len(source.text) > LONGEST_SOURCE:
+            raise _too_long("uri" if source.uri else "text", len(source.text), LONGEST_SOURCE)
         order = self._order(call, ask)
         known = await anyio.to_thread.run_sync(prepared, source, order)
-        self.payer.charge(call.caller, paid)
+        await self.payer.charge(call.caller, paid)
 
         async def report(done: int, total: int) -> None:
             await call.progress(done, total, f"{done} of {total} parts")
@@ -102,8 +124,7 @@ class CompilingLlm:
             made = await compile_with_model(known, order, paid.model, paid.key, report)
         except PeciaError as error:
             raise _with_hint(error) from None
-        given = await anyio.to_thread.run_sync(_compiled, made, ask, source)
-        return Answer(given, (Text(given.document),))
+        return await anyio.to_thread.run_sync(_compiled, made, ask, source)
 
     def _order(self, call: Call, ask: CompileLlm) -> Order:
         left_s = call.remaining_s()
@@ -115,21 +136,26 @@ class CompilingLlm:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """The models that may be asked, and who pays for which."""
+    """The models that may be asked, who pays for which, and where that is counted."""
 
     models: Models
     settings: CkfSettings
+    ledger: Ledger
 
 
-def compile_llm_tool(read_source: ReadSource, asking: Asking) -> AnyTool:
+def llm_compiler(read_source: ReadSource, asking: Asking) -> CompilingLlm:
     settings = asking.settings
-    quota = DailyQuota(settings.daily_per_user, settings.daily_total)
-    handler = CompilingLlm(
+    allowed = Allowance(settings.daily_per_user, settings.daily_total)
+    quota = DailyQuota(allowed, asking.ledger)
+    return CompilingLlm(
         read_source,
         Payer(settings, asking.models, quota),
         settings.chunk_timeout_s,
         RateLimiter(ANONYMOUS_COMPILES),
     )
+
+
+def compile_llm_tool(handler: CompilingLlm) -> AnyTool:
     return Tool(
         ROOM,
         "ckf.compile_llm",
@@ -143,16 +169,17 @@ def compile_llm_tool(read_source: ReadSource, asking: Asking) -> AnyTool:
     )
 
 
-def _bounded(source: SourceText) -> SourceText:
-    if len(source.text) <= LONGEST_TEXT:
-        return source
-    length = len(source.text)
-    raise PayloadTooLarge(
-        f"the text at this uri is too long (max {LONGEST_TEXT} chars, got {length})",
-        field="uri",
-        max=LONGEST_TEXT,
+def _too_long(field: str, length: int, most: int) -> PayloadTooLarge:
+    longer = (
+        f"Up to {LONGEST_SOURCE:,} characters are compiled in parts: give the uri of a stored "
+        "text, or paste it at /compiler."
+    )
+    return PayloadTooLarge(
+        f'Field "{field}" is too long (max {most} chars, got {length})',
+        field=field,
+        max=most,
         length=length,
-        hint="ckf.compile takes longer texts, without a model.",
+        hint=longer if most < LONGEST_SOURCE else "ckf.compile has no such limit for a uri.",
     )
 
 

@@ -3,12 +3,11 @@
 import re
 from collections.abc import Iterator
 
-from pecia.rooms.ckf.package.field import Role
 from pecia.rooms.ckf.package.fields import ITEM_SECTIONS
 from pecia.rooms.ckf.package.finding import Finding
 from pecia.rooms.ckf.package.locate import Sought
 from pecia.rooms.ckf.package.model import Package, integer_of, text_of
-from pecia.rooms.ckf.package.walk import Text, every_text
+from pecia.rooms.ckf.package.walk import SAID, Text, every_text
 
 _KNOWLEDGE = frozenset(it.key for it in ITEM_SECTIONS)
 
@@ -19,7 +18,7 @@ def check_source(package: Package, source: str) -> Iterator[Finding]:
     for text in every_text(package):
         if text.field.name in ("source_excerpts", "source_excerpt"):
             yield from _quotation(text, sought)
-        elif text.place.section in _KNOWLEDGE and text.field.role in _SAID:
+        elif text.place.section in _KNOWLEDGE and text.field.role in SAID:
             yield from _numbers(text, known)
 
 
@@ -45,5 +44,4 @@ def _numbers(text: Text, known: set[str]) -> Iterator[Finding]:
             yield text.place.finding("NUMERIC_DRIFT", message, got=number)
 
 
-_SAID = (Role.LABEL, Role.CLAUSE, Role.PROSE)
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")

@@ -1,13 +1,8 @@
 """What a compile kept of its source: spans and numbers. Pure."""
 
 from pecia.rooms.ckf.package.check_source import number_tokens
-from pecia.rooms.ckf.package.field import Role
-from pecia.rooms.ckf.package.fields import ITEM_SECTIONS
 from pecia.rooms.ckf.package.model import Item, Package, text_of, texts_of
-from pecia.rooms.ckf.package.walk import every_text
-
-_KNOWLEDGE = frozenset(it.key for it in ITEM_SECTIONS)
-_SAID = (Role.LABEL, Role.CLAUSE, Role.PROSE)
+from pecia.rooms.ckf.package.walk import said_texts
 
 
 def coverage(package: Package) -> Item:
@@ -31,12 +26,7 @@ def coverage(package: Package) -> Item:
 def numeric_integrity(package: Package, source: str) -> Item:
     """Numbers in the package that are in the source, and numbers of the source that were kept."""
     known = set(number_tokens(source))
-    said = [
-        number
-        for text in every_text(package)
-        if text.place.section in _KNOWLEDGE and text.field.role in _SAID
-        for number in number_tokens(text.value)
-    ]
+    said = [number for text in said_texts(package) for number in number_tokens(text)]
     exact = sum(it in known for it in said)
     kept = known & set(said)
     return {

@@ -8,6 +8,7 @@ from pecia.rooms.ckf.package.field import Kind, Role
 from pecia.rooms.ckf.package.fields import ITEM_SECTIONS, RULES, SECTION_BY_KEY, SECTIONS
 from pecia.rooms.ckf.package.locate import Sought
 from pecia.rooms.ckf.package.model import Item, Package, integer_of, number_of, text_of, texts_of
+from pecia.rooms.ckf.package.normal import compact
 from pecia.rooms.ckf.package.size import tokens
 from pecia.rooms.ckf.package.stats import percent, traced_ids
 from pecia.rooms.ckf.package.walk import every_text
@@ -51,8 +52,9 @@ def source_coverage(package: Package, source: str) -> Item:
 
 
 def compression(package: Package, source: str | None = None) -> Item:
-    """Size per format, and as a share of the source."""
-    texts = {it.value: encode(package, it) for it in Format}
+    """Size per format as a package is saved, and as a share of the source."""
+    short = Package(compact(package))
+    texts = {it.value: encode(short, it) for it in Format}
     source_tokens = tokens(source) if source else 0
     return {
         "level": text_of(package.metadata, "compression_level"),

@@ -24,6 +24,8 @@ class Sought:
 
     def __init__(self, text: str) -> None:
         self.text = text
+        # An item and its row quote the same words, and a text may be long.
+        self._known: dict[str, Located | None] = {}
         self._folded: str | None = None
         self._spaced: tuple[str, list[int]] | None = None
 
@@ -33,6 +35,11 @@ class Sought:
             return None
         if around is not None and around >= 0 and self.text.startswith(quotation, around):
             return _located(around, len(quotation), Method.EXACT)
+        if quotation not in self._known:
+            self._known[quotation] = self._first(quotation)
+        return self._known[quotation]
+
+    def _first(self, quotation: str) -> Located | None:
         at = self.text.find(quotation)
         if at >= 0:
             return _located(at, len(quotation), Method.EXACT)

@@ -48,7 +48,8 @@ def _section(section: Section, body: Item) -> Json:
 
 
 def _completed(item: Item, empty: Item) -> Item:
-    return {**item, **{key: _copy(it) for key, it in empty.items() if key not in item}}
+    missing = {key: _copy(it) for key, it in empty.items() if key not in item}
+    return {**item, **missing} if missing else item
 
 
 def _compact_section(section: Section, value: Json) -> Json:

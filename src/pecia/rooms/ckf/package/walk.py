@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pecia.kernel.errors import Json
 from pecia.rooms.ckf.package.field import Field, Kind, Role
-from pecia.rooms.ckf.package.fields import ALL
+from pecia.rooms.ckf.package.fields import ALL, ITEM_SECTIONS
 from pecia.rooms.ckf.package.finding import Place
 from pecia.rooms.ckf.package.model import Item, Package, text_of
 
@@ -37,13 +37,29 @@ def every_text(package: Package) -> Iterator[Text]:
 
 def record_texts(fields: tuple[Field, ...], record: Item, place: Place) -> Iterator[Text]:
     for field in fields:
-        if field.name in record:
-            yield from _texts(field, record[field.name], record, place.at(field.name))
+        value = record.get(field.name)
+        # What is empty or a number holds no text, and most fields of most items are.
+        if value and not isinstance(value, (int, float)):
+            yield from _texts(field, value, record, place.at(field.name))
 
 
 def item_texts(fields: tuple[Field, ...], item: Item, *roles: Role) -> list[str]:
     """The texts of an item that have one of the roles."""
     return [it.value for it in record_texts(fields, item, Place("")) if it.field.role in roles]
+
+
+def said_texts(package: Package) -> Iterator[str]:
+    """What the items say, without places: for counting in packages with tens of thousands."""
+    for section in ITEM_SECTIONS:
+        fields = [it for it in section.fields if it.role in SAID or it.parts]
+        for item in package.items(section.key):
+            for field in fields:
+                value = item.get(field.name)
+                if isinstance(value, str):
+                    yield value
+                elif value:
+                    found = _texts(field, value, item, _NOWHERE)
+                    yield from (it.value for it in found if it.field.role in SAID)
 
 
 def _texts(field: Field, value: Json, owner: Item, place: Place) -> Iterator[Text]:
@@ -59,4 +75,6 @@ def _texts(field: Field, value: Json, owner: Item, place: Place) -> Iterator[Tex
                 yield from _texts(part, value[part.name], owner, place.at(part.name))
 
 
+SAID = (Role.LABEL, Role.CLAUSE, Role.PROSE)
 _STEP = Field("action", Role.CLAUSE)
+_NOWHERE = Place("")

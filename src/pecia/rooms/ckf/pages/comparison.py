@@ -1,7 +1,7 @@
 """`/compiler-heuristic-vs-llm`: two packages of one source, side by side, with the same figures.
 
-The heuristic package is made here. The other one is pasted, as `ckf.compile_llm` gave it: a page is
-no place for somebody's key.
+The heuristic package is made here. The other one is made by a model that is asked now, or pasted as
+`ckf.compile_llm` gave it.
 """
 
 from collections.abc import Mapping
@@ -11,19 +11,21 @@ from typing import Any, cast
 
 import anyio.to_thread
 
-from pecia.kernel.errors import BadArgument, InvalidEnum, NotFound, Unprocessable
+from pecia.kernel.errors import InternalError, InvalidEnum, PeciaError
 from pecia.kernel.room import Ask, Page
 from pecia.rooms.ckf.argument import given_package
 from pecia.rooms.ckf.examples.shelf import TOPICS, example_source
+from pecia.rooms.ckf.options import SourceText
 from pecia.rooms.ckf.package.diff import diff
 from pecia.rooms.ckf.package.fields import ITEM_SECTIONS
 from pecia.rooms.ckf.package.inspect import inspect
 from pecia.rooms.ckf.package.model import Package
 from pecia.rooms.ckf.package.quality import Circumstances, quality
 from pecia.rooms.ckf.package.validate import validate
-from pecia.rooms.ckf.pages.compiler import compiled
+from pecia.rooms.ckf.pages.asking import is_wanted, model_fields
+from pecia.rooms.ckf.pages.compiler import Work, compiled, modelled
 from pecia.rooms.ckf.pages.desk import Desk
-from pecia.rooms.ckf.pages.forms import complaint, field, fields_of
+from pecia.rooms.ckf.pages.forms import field, fields_of, refusal
 from pecia.rooms.ckf.pages.frame import framed
 from pecia.rooms.ckf.pages.html import Html, Piece, joined, tag
 from pecia.rooms.ckf.pages.inspection_view import figures
@@ -51,27 +53,39 @@ class ComparisonPage:
         form = fields_of(ask)
         try:
             return await self._page(ask, form)
-        except (BadArgument, NotFound, Unprocessable) as error:
-            main = (_head(), complaint(error.message), _form(form))
+        except InternalError:
+            raise
+        except PeciaError as error:
+            main = (_head(), refusal(error), _form(form))
             return framed("Comparison", *main, here=HERE, status=error.code.http)
 
     async def _page(self, ask: Ask, form: Mapping[str, str], *, is_example: bool = False) -> Page:
         started = perf_counter()
-        done = await compiled(self.desk, ask.caller, form)
+        done = await compiled(self.desk, ask, form)
         took_ms = (perf_counter() - started) * 1000
+        other = await self._other(ask, form)
         text = done.source.text
-        other = form.get("document", "").strip()
-        model = await anyio.to_thread.run_sync(given_package, other) if other else None
-        table = await anyio.to_thread.run_sync(_table, text, done.package, model, took_ms)
+        table = await anyio.to_thread.run_sync(_table, done, took_ms, other)
+        model = other.package if other else None
         main = (
             _head(),
             _examples() if is_example else None,
-            _missing() if model is None else None,
+            _missing() if other is None else _spent(other),
             tag("div", table, class_="wide"),
             await anyio.to_thread.run_sync(_diff, done.package, model) if model else None,
             _form({**form, "text": text}),
         )
         return framed("Comparison", *main, here=HERE)
+
+    async def _other(self, ask: Ask, form: Mapping[str, str]) -> Work | None:
+        """The model's package: made now, or as it was pasted."""
+        if is_wanted(form):
+            return await modelled(self.desk, ask, form)
+        pasted = form.get("document", "").strip()
+        if not pasted:
+            return None
+        package = await anyio.to_thread.run_sync(given_package, pasted)
+        return Work(SourceText(form.get("text", "")), package)
 
 
 def _head() -> Html:
@@ -90,22 +104,31 @@ def _missing() -> Html:
     return tag(
         "p",
         tag("strong", "The right column is empty: no model was asked. "),
-        "Call ",
+        "Ask one below, or paste what ",
         tag("code", "ckf.compile_llm"),
-        " with this text, a ",
-        tag("code", "provider"),
-        " and your own ",
-        tag("code", "byok_key"),
-        ", and paste the package below. A key never passes through this page.",
+        " gave for this text.",
         class_="note",
     )
 
 
-def _table(text: str, ours: Package, model: Package | None, took_ms: float) -> Html:
-    left = measures(ours, text)
-    right = measures(model, text) if model else {}
+def _spent(model: Work) -> Html | None:
+    known = model.metrics
+    if not known:
+        return None
+    parts = f"{known['chunks']} parts, {known['failed_chunks']} of them without an answer"
+    words = f"{known['tokens_in']:,} tokens read, {known['tokens_out']:,} written"
+    said = f"{known['model']} of {known['provider']}: {parts}; {words}."
+    notes = (joined(tag("br"), tag("small", it)) for it in model.warnings)
+    return tag("p", said, notes, class_="note")
+
+
+def _table(ours: Work, took_ms: float, model: Work | None) -> Html:
+    text = ours.source.text
+    left = measures(ours.package, text)
+    right = measures(model.package, text) if model else {}
     heads = tag("tr", (tag("th", it, scope="col") for it in ("", "Heuristic", "Model")))
-    rows = [_row("time here", f"{took_ms:.0f} ms", DASH)]
+    took = f"{model.metrics['duration_ms']:.0f} ms" if model and model.metrics else DASH
+    rows = [_row("time here", f"{took_ms:.0f} ms", took)]
     rows += [_row(name, value, right.get(name, DASH)) for name, value in left.items()]
     return tag("table", tag("thead", heads), tag("tbody", rows), class_="compared")
 
@@ -140,10 +163,21 @@ def _form(form: Mapping[str, str]) -> Html:
     model = tag("textarea", f"\n{form.get('document', '')}", name="document", rows=8)
     return tag(
         "form",
-        field("Source", area, "20 to 200,000 characters."),
+        field("Source", area, "At least 20 characters."),
         field("The model's package", model, "What ckf.compile_llm gave for it, in any format."),
-        tag("p", tag("button", "Compare", type="submit", class_="primary")),
+        tag(
+            "p",
+            tag("button", "Compare", type="submit", class_="primary"),
+            " ",
+            tag("progress", hidden=True, data_progress=True),
+            " ",
+            tag("output", name="told"),
+        ),
+        tag("h2", "Or ask a model now"),
+        model_fields(form),
+        tag("p", tag("button", "Ask and compare", name="compiler", value="model", type="submit")),
         method="post",
         action=HERE,
         class_="paper",
+        data_work=True,
     )

@@ -6,15 +6,18 @@ from typing import Protocol, TypeAlias
 
 from pecia.kernel.errors import AuthRequired, NotFound
 from pecia.kernel.identity.caller import Caller
-from pecia.kernel.limits import Limit, RateLimiter
-from pecia.rooms.ckf.compiling import ReadSource
+from pecia.kernel.limits import RateLimiter
+from pecia.kernel.room import Ask
+from pecia.rooms.ckf.compiling import ANONYMOUS_COMPILES, ReadSource
 from pecia.rooms.ckf.library import Library
+from pecia.rooms.ckf.llm.tool import CompilingLlm
+from pecia.rooms.ckf.pages.progress import Works
 
 FetchDocument: TypeAlias = Callable[[str], Awaitable[bytes]]
 """The bytes at an address of the web, or an error that says why not."""
 
-# A page is not told addresses, so all strangers share this. The door counts each of them besides.
-STRANGERS = Limit(calls=600, per_s=3600, burst=60)
+# By address, as the tool has it.
+STRANGERS = ANONYMOUS_COMPILES
 
 
 async def nothing_fetched(url: str) -> bytes:
@@ -50,15 +53,20 @@ class Desk:
     read_source: ReadSource
     base_url: str
     outside: Outside
+    llm: CompilingLlm | None = None
     strangers: RateLimiter = field(default_factory=lambda: RateLimiter(STRANGERS))
+    works: Works = field(default_factory=Works)
 
-    def let_work(self, caller: Caller) -> None:
+    def let_work(self, ask: Ask) -> None:
         """Refuse work for a stranger where the room is closed, or where there was too much of it.
 
         Showing what ships is no work.
         """
-        if not caller.is_anonymous:
+        if not ask.caller.is_anonymous:
             return
         if not self.outside.is_open:
-            raise AuthRequired("compiling here needs a bearer token")
-        self.strangers.take("strangers")
+            raise AuthRequired(
+                "this needs a sign-in",
+                hint="Sign in at the start page, then come back in the same tab.",
+            )
+        self.strangers.take(ask.call.trace.client_ip or "")

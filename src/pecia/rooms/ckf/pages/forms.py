@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from urllib.parse import parse_qsl
 
-from pecia.kernel.errors import InvalidInput, InvalidRequest
+from pecia.kernel.errors import InvalidInput, InvalidRequest, PeciaError
 from pecia.kernel.room import Ask
 from pecia.rooms.ckf.pages.html import Html, Piece, tag
 
@@ -48,5 +48,11 @@ def hidden(name: str, value: str) -> Html:
     return tag("textarea", f"\n{value}", name=name, hidden=True, readonly=True)
 
 
-def complaint(message: str) -> Html:
-    return tag("p", message, class_="complaint", role="alert")
+def complaint(message: str, hint: str = "") -> Html:
+    return tag("p", message, f". {hint}" if hint else None, class_="complaint", role="alert")
+
+
+def refusal(error: PeciaError) -> Html:
+    """What was wrong, and what to do about it where that is known."""
+    hint = error.fields.get("hint")
+    return complaint(error.message, hint if isinstance(hint, str) else "")

@@ -1,6 +1,6 @@
 """The inspection report: what a person looks at before trusting a package. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, cast
 
 from pecia.kernel.errors import Json
@@ -15,9 +15,11 @@ from pecia.rooms.ckf.pages.item_view import confidence
 from pecia.rooms.ckf.pages.source_view import QuotedSource, covered
 
 SHOWN = 50
+CATALOGUED = 300
 
 
-def inspection_view(package: Package, source: QuotedSource | None) -> Html:
+def inspection_view(package: Package, source: QuotedSource | None, ids: Container[str]) -> Html:
+    """The report. `ids` are the items that stand on the same page."""
     # The report is our own, made a few lines away: its shape is known.
     report = cast(Mapping[str, Any], inspect(package, source.text if source else None))
     verdict = validate(package.body, strict=False, source=source.text if source else None)
@@ -34,7 +36,7 @@ def inspection_view(package: Package, source: QuotedSource | None) -> Html:
             _sizes(report["compression"]),
             class_="columns",
         ),
-        _rules(report["rules"]),
+        _rules(report["rules"], ids),
         id="inspection",
     )
 
@@ -131,21 +133,29 @@ def _sizes(report: Mapping[str, Any]) -> Html:
     return _table("Size", rows)
 
 
-def _rules(rules: Sequence[Mapping[str, Any]]) -> Html | None:
+def _rules(rules: Sequence[Mapping[str, Any]], ids: Container[str]) -> Html | None:
     if not rules:
         return None
     rows = (
         tag(
             "tr",
-            tag("td", tag("a", it["rule"], href=f"#item-{it['id']}")),
+            tag("td", _rule(it, ids)),
             tag("td", _name(it["section"])),
             tag("td", confidence(it["confidence"])),
         )
-        for it in rules
+        for it in rules[:CATALOGUED]
     )
+    left = len(rules) - CATALOGUED
+    note = tag("p", f"and {left:,} more, in their sections", class_="note") if left > 0 else None
     table = tag("table", tag("tbody", rows))
-    summary = tag("summary", f"Catalogue of {len(rules)} rules")
-    return tag("details", summary, tag("div", table, class_="wide"))
+    summary = tag("summary", f"Catalogue of {len(rules):,} rules")
+    return tag("details", summary, tag("div", table, class_="wide"), note)
+
+
+def _rule(rule: Mapping[str, Any], ids: Container[str]) -> Piece:
+    if rule["id"] not in ids:
+        return str(rule["rule"])
+    return tag("a", rule["rule"], href=f"#item-{rule['id']}")
 
 
 def _table(title: str, rows: Sequence[Sequence[Piece]]) -> Html:

@@ -6,6 +6,7 @@ Pure. Every text of the package goes through `tag`, which escapes it.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from pecia.kernel.errors import Json
 from pecia.rooms.ckf.package.field import Kind, Section
 from pecia.rooms.ckf.package.fields import METADATA, SECTIONS, TRACEABILITY
 from pecia.rooms.ckf.package.inspect import has_content
@@ -21,6 +22,7 @@ from pecia.rooms.ckf.pages.item_view import (
     reference,
     words,
 )
+from pecia.rooms.ckf.pages.portion import OVERVIEW, Lead, Portion, Run, Window, by_button, more
 from pecia.rooms.ckf.pages.source_view import QuotedSource, source_view
 
 COVER = ("source_author", "source_type", "domain", "language", "created_at", "compression_level")
@@ -36,27 +38,36 @@ class Shown:
     about: Piece = None
     actions: Piece = None
     stale: tuple[str, ...] = ()
+    portion: Portion = OVERVIEW
+    lead: Lead = by_button
 
 
 def package_view(shown: Shown) -> Html:
     package = shown.package
-    source = QuotedSource(package, shown.source) if shown.source else None
-    ids = frozenset(text_of(it, "id") for _, it in package.every_item())
+    window = Window(package, shown.portion)
+    runs = {it.key: window.run(it) for it in window.sections()}
+    ids = frozenset(text_of(it, "id") for run in runs.values() for it in run.items)
+    source = QuotedSource(package, shown.source, ids) if shown.source else None
     places = Places(ids, source.anchor if source else lambda _: None)
+    is_overview = not shown.portion.section
     return tag(
         "div",
         _cover(shown),
-        _contents(package, has_source=source is not None),
+        _contents(package, has_source=source is not None) if is_overview else _back(shown.lead),
         tag(
             "div",
-            inspection_view(package, source),
-            (_section(it, package, places) for it in SECTIONS),
-            _header(package, places),
+            inspection_view(package, source, ids) if is_overview else None,
+            (_section(it, shown, runs[it.key], places) for it in window.sections()),
+            _header(package, places) if is_overview else None,
             class_="sections",
         ),
         _source(source),
         class_="package with-source" if source else "package",
     )
+
+
+def _back(lead: Lead) -> Html:
+    return tag("nav", lead("The whole package", ""), class_="contents", aria_label="Contents")
 
 
 def _cover(shown: Shown) -> Html:
@@ -107,33 +118,34 @@ def _contents(package: Package, *, has_source: bool) -> Html:
     return tag("nav", tag("ul", entries), class_="contents", aria_label="Contents")
 
 
-def _section(section: Section, package: Package, places: Places) -> Html | None:
-    value = package.body.get(section.key)
-    if not has_content(value):
+def _section(section: Section, shown: Shown, run: Run, places: Places) -> Html | None:
+    value = shown.package.body.get(section.key)
+    if not has_content(value) and not shown.portion.section:
         return None
     return tag(
         "section",
         tag("h2", tag("small", f"{section.number} "), _title(section)),
-        _inside(section, package, places),
+        _inside(section, value, run, places),
+        more(run, section, shown.lead),
         id=f"section-{section.key}",
     )
 
 
-def _inside(section: Section, package: Package, places: Places) -> Piece:
-    value = package.body.get(section.key)
-    if section is TRACEABILITY:
-        return _traces(package, places)
+def _inside(section: Section, value: Json, run: Run, places: Places) -> Piece:
+    if section is TRACEABILITY and run.total:
+        return _traces(run.items, places)
     if section.kind is Kind.OBJECT and isinstance(value, dict):
         return field_list(section, value, places)
-    cards = [item_card(section, it, places) for it in package.items(section.key)]
+    if run.total:
+        cards = [item_card(section, it, places) for it in run.items]
+        return cards or tag("p", "There is no such page.")
     # A section of the wrong kind is shown as it is: the report says what is wrong with it.
-    return cards or tag("p", plain(value))
+    return tag("p", plain(value)) if value else tag("p", "This section is empty.")
 
 
-def _traces(package: Package, places: Places) -> Html:
+def _traces(rows: list[Item], places: Places) -> Html:
     heads = tag("tr", (tag("th", it, scope="col") for it in ("Item", "Place", "Basis", "Words")))
-    rows = (_trace(it, places) for it in package.trace)
-    table = tag("table", tag("thead", heads), tag("tbody", rows))
+    table = tag("table", tag("thead", heads), tag("tbody", (_trace(it, places) for it in rows)))
     return tag("div", table, class_="wide")
 
 

@@ -1,5 +1,6 @@
-// What the pages do beyond HTML: files dropped or picked, printing, publishing, and packages that
-// came in the address itself. Every text is set as text; nothing here makes markup of a package.
+// What the pages do beyond HTML: files dropped or picked, printing, publishing, work that shows how
+// far it is, packages that came in the address itself, and the token of a signed-in tab. Every text
+// of a package is set as text; the only markup taken is what this server answers.
 
 const LARGEST_FILE = 2_000_000;
 
@@ -55,11 +56,89 @@ function headers() {
   return token ? { authorization: `Bearer ${token}` } : {};
 }
 
+const isSignedIn = () => sessionStorage.getItem("pecia.token") !== null;
+
+async function save(answer) {
+  const [, name] = answer.headers.get("content-disposition").match(/filename="([^"]*)"/) ?? [];
+  const link = element("a");
+  link.href = URL.createObjectURL(await answer.blob());
+  link.download = name ?? "package";
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+// An answer takes the place of the page. Scripts in it do not run: parsed pages have none that would.
+async function show(answer) {
+  if (answer.headers.get("content-disposition")) return save(answer);
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const main = page.querySelector("main") ?? element("main", "", ...page.body.childNodes);
+  document.title = page.title;
+  document.querySelector("main").replaceWith(document.adoptNode(main));
+  enhance();
+  await showFragment();
+  const target = location.hash && document.getElementById(location.hash.slice(1));
+  if (target) target.scrollIntoView();
+  else scrollTo(0, 0);
+}
+
+const withoutHash = (address) => String(address).replace(/#.*$/, "");
+let shownAddress = withoutHash(location.href);
+
+// A browser sends no token with a link or a form of its own accord, so a signed-in tab asks itself.
+async function go(address) {
+  shownAddress = withoutHash(address);
+  const answer = await fetch(address, { headers: { accept: "text/html", ...headers() } });
+  await show(answer);
+}
+
+async function follow(name, bar, told) {
+  const answer = await fetch(`/compiler/progress/${name}`, { headers: headers() });
+  const found = answer.ok ? await answer.json() : null;
+  if (!found?.total) return;
+  bar.max = found.total;
+  bar.value = found.done;
+  told.textContent = found.message ?? "";
+}
+
+async function send(form, button) {
+  const asked = new URLSearchParams(new FormData(form, button));
+  const bar = form.querySelector("[data-progress]");
+  const told = form.elements.told;
+  let timer = 0;
+  if (bar) {
+    const name = crypto.randomUUID();
+    asked.set("progress", name);
+    bar.hidden = false;
+    timer = setInterval(() => follow(name, bar, told), 400);
+  }
+  try {
+    const answer = await fetch(form.action, {
+      method: "POST",
+      body: asked,
+      headers: { accept: "text/html", ...headers() },
+    });
+    await show(answer);
+  } catch (error) {
+    complain(form, `The server did not answer: ${error.message}.`);
+  } finally {
+    clearInterval(timer);
+    if (bar) bar.hidden = true;
+  }
+}
+
+function acceptSending(form) {
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    send(form, event.submitter);
+  });
+}
+
 // The form is sent once more for the package itself, and that goes to the tool.
 async function publish(form, told) {
-  const asked = new URLSearchParams(new FormData(document.getElementById(form.dataset.publish)));
+  const kept = document.getElementById(form.dataset.publish);
+  const asked = new URLSearchParams(new FormData(kept));
   asked.set("as", "json");
-  const made = await fetch("/compiler", { method: "POST", body: asked, headers: headers() });
+  const made = await fetch(kept.action, { method: "POST", body: asked, headers: headers() });
   if (!made.ok) throw new Error(`The package could not be made again (${made.status}).`);
   const given = new FormData(form);
   const body = { package: await made.text(), visibility: given.get("visibility") };
@@ -144,16 +223,45 @@ async function showFragment() {
   }
 }
 
-for (const area of document.querySelectorAll("main textarea:not([hidden])")) acceptDrops(area);
-for (const input of document.querySelectorAll("[data-file]")) acceptPicks(input);
-for (const form of document.querySelectorAll("[data-publish]")) acceptPublishing(form);
-for (const button of document.querySelectorAll("[data-print]")) {
-  button.hidden = false;
-  button.addEventListener("click", () => print());
+// Everything on the page that listens; called again for every page that took the place of another.
+function enhance() {
+  for (const area of document.querySelectorAll("main textarea:not([hidden])")) acceptDrops(area);
+  for (const input of document.querySelectorAll("[data-file]")) acceptPicks(input);
+  for (const form of document.querySelectorAll("[data-publish]")) acceptPublishing(form);
+  for (const form of document.querySelectorAll("main form[method=post]")) {
+    if (isSignedIn() || "work" in form.dataset) acceptSending(form);
+  }
+  for (const button of document.querySelectorAll("[data-print]")) {
+    button.hidden = false;
+    button.addEventListener("click", () => print());
+  }
 }
+
+function isOurs(link) {
+  const pages = /^\/(viewer|compiler|compiler-heuristic-vs-llm|news)(\/|$)/;
+  return link.origin === location.origin && pages.test(link.pathname);
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[href]");
+  const plain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey;
+  if (!link || !plain || !isSignedIn() || !isOurs(link)) return;
+  const here = link.pathname === location.pathname && link.search === location.search;
+  if (here && link.hash) return;
+  event.preventDefault();
+  if (!link.pathname.startsWith("/news/")) history.pushState(null, "", link.href);
+  go(link.href);
+});
+window.addEventListener("popstate", () => {
+  // A step to another place of the same page asks for nothing.
+  if (isSignedIn() && withoutHash(location.href) !== shownAddress) go(location.href);
+});
 // Paper has no way to open what is folded.
 window.addEventListener("beforeprint", () => {
   for (const it of document.querySelectorAll("main details:not(.publish)")) it.open = true;
 });
+enhance();
 showFragment();
 window.addEventListener("hashchange", showFragment);
+// The empty form is the same for everybody, and may have been filled in already.
+if (isSignedIn() && location.pathname !== "/compiler") go(location.href);

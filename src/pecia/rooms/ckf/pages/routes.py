@@ -5,6 +5,7 @@ rights, and work for strangers is refused where the room is closed.
 """
 
 from pecia.kernel.room import Route
+from pecia.rooms.ckf.llm.tool import TIMEOUT_S
 from pecia.rooms.ckf.pages.comparison import ComparisonPage
 from pecia.rooms.ckf.pages.compiler import CompilerPage
 from pecia.rooms.ckf.pages.desk import Desk
@@ -21,10 +22,11 @@ def page_routes(desk: Desk) -> tuple[Route, ...]:
         Route("GET", "/viewer", "ckf/viewer", viewer.show, public=True),
         Route("POST", "/viewer", "ckf/viewer", viewer.read, public=True),
         Route("GET", "/compiler", "ckf/compiler", compiler.form, public=True),
-        Route("POST", "/compiler", "ckf/compiler", compiler.compile, public=True),
+        Route("POST", "/compiler", "ckf/compiler", compiler.compile, True, TIMEOUT_S),
+        Route("GET", "/compiler/progress/{name}", "ckf/progress", desk.works.show, public=True),
         Route("GET", "/compiler/pick", "ckf/pick", PickerPage(desk).show, public=True),
         Route("GET", versus, "ckf/comparison", comparison.show, public=True),
-        Route("POST", versus, "ckf/comparison", comparison.compare, public=True),
+        Route("POST", versus, "ckf/comparison", comparison.compare, True, TIMEOUT_S),
         Route("GET", "/news/{slug}.ckf", "ckf/news", NewsFile(desk).serve, public=True),
         Route("GET", "/ckf/{name}", "ckf/file", serve_file, public=True),
     )

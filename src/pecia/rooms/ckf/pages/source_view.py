@@ -3,7 +3,7 @@
 Quotations overlap, so the text is cut wherever one begins or ends, and each piece says whose it is.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -23,29 +23,39 @@ class Quoted:
 
 
 class QuotedSource:
-    """A source, and what of it a package quotes."""
+    """A source, and what of it a package quotes. Only the items with these ids are marked."""
 
-    def __init__(self, package: Package, text: str) -> None:
+    def __init__(self, package: Package, text: str, ids: Container[str] | None = None) -> None:
         self.text = text
         self._sought = Sought(text)
+        self._places: dict[str, Span | None] = {}
         self.quoted = sorted(set(self._found(package)), key=lambda it: (it.span.start, it.span.end))
+        self.marked = [it for it in self.quoted if ids is None or it.item_id in ids]
+        self._starts = {it.span.start for it in self.marked}
 
     def anchor(self, excerpt: str) -> str | None:
         """Where the page shows that quotation."""
-        found = self._sought.find(excerpt)
-        return f"at-{found.span.start}" if found else None
+        found = self._place(excerpt)
+        return f"at-{found.start}" if found and found.start in self._starts else None
+
+    def _place(self, excerpt: str) -> Span | None:
+        """The first place of it, looked for once: an item and its row quote the same words."""
+        if excerpt not in self._places:
+            found = self._sought.find(excerpt)
+            self._places[excerpt] = found.span if found else None
+        return self._places[excerpt]
 
     def _found(self, package: Package) -> Iterator[Quoted]:
         for row in package.trace:
-            name = text_of(row, "extracted_item_id")
-            start = integer_of(row, "source_char_start")
-            found = self._sought.find(text_of(row, "source_excerpt"), start)
+            excerpt = text_of(row, "source_excerpt")
+            found = self._sought.find(excerpt, integer_of(row, "source_char_start"))
             if found:
-                yield Quoted(found.span, name)
+                self._places.setdefault(excerpt, found.span)
+                yield Quoted(found.span, text_of(row, "extracted_item_id"))
         for _, item in package.every_item():
             for excerpt in texts_of(item, "source_excerpts"):
-                if found := self._sought.find(excerpt):
-                    yield Quoted(found.span, text_of(item, "id"))
+                if found := self._place(excerpt):
+                    yield Quoted(found, text_of(item, "id"))
 
 
 def source_view(source: QuotedSource) -> Html:
@@ -55,11 +65,11 @@ def source_view(source: QuotedSource) -> Html:
 
 def covered(source: QuotedSource) -> int:
     """How many characters of the text are quoted at least once."""
-    return sum(end - start for start, end, owners in _cut(source) if owners)
+    return sum(end - start for start, end, owners in _cut(source.text, source.quoted) if owners)
 
 
 def _pieces(source: QuotedSource) -> Iterator[Html | str]:
-    for start, end, owners in _cut(source):
+    for start, end, owners in _cut(source.text, source.marked):
         text = source.text[start:end]
         if not owners:
             yield text
@@ -76,13 +86,13 @@ def _pieces(source: QuotedSource) -> Iterator[Html | str]:
         )
 
 
-def _cut(source: QuotedSource) -> Iterator[tuple[int, int, list[str]]]:
+def _cut(text: str, quoted: list[Quoted]) -> Iterator[tuple[int, int, list[str]]]:
     """The whole text in order: start, end, and the ids of the items that quote the piece."""
-    edges = {0, len(source.text)}
-    for it in source.quoted:
+    edges = {0, len(text)}
+    for it in quoted:
         edges |= {it.span.start, it.span.end}
     places = sorted(edges)
-    waiting = list(reversed(source.quoted))
+    waiting = list(reversed(quoted))
     open_: list[Quoted] = []
     for start, end in pairwise(places):
         while waiting and waiting[-1].span.start <= start:

@@ -4,9 +4,9 @@ A package behind `#ckf=` stays in the browser: the script of the pages shows it 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import anyio.to_thread
 
@@ -26,12 +26,12 @@ from pecia.rooms.ckf.pages.forms import complaint, field, fields_of, hidden
 from pecia.rooms.ckf.pages.frame import framed
 from pecia.rooms.ckf.pages.html import Html, Piece, joined, tag
 from pecia.rooms.ckf.pages.package_view import Shown, package_view
+from pecia.rooms.ckf.pages.portion import FORM, asked_portion, by_link
 from pecia.rooms.ckf.posts.shelf import SLUGS
 from pecia.rooms.ckf.viewer import ENDINGS
 
 HERE = "/viewer"
 WAYS = ("post", "example", "uri", "src")
-FORM = "again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +56,15 @@ class ViewerPage:
             case "uri":
                 shown = await self._stored(ask.caller, name)
             case _:
-                shown = await self._remote(ask.caller, name)
-        return await rendered(shown)
+                shown = await self._remote(ask, name)
+        kept = {it: ask.query[it] for it in (given[0], "version") if ask.query.get(it)}
+        portion = asked_portion(ask.query.get("part", ""))
+        lead = by_link(f"{HERE}?{urlencode(kept)}")
+        return await rendered(replace(shown, portion=portion, lead=lead))
 
     async def read(self, ask: Ask) -> Page:
         """A package that was pasted, shown or given back in another format."""
-        self.desk.let_work(ask.caller)
+        self.desk.let_work(ask)
         form = fields_of(ask)
         document, source = form.get("document", ""), form.get("source", "")
         try:
@@ -74,8 +77,9 @@ class ViewerPage:
         actions = joined(kept, downloads.buttons(FORM), _print())
         old = await stale(self.desk.read_source, ask.caller, package)
         about = "As it was pasted. Nothing of it is kept here."
+        portion = asked_portion(form.get("part", ""))
         shown = Shown(package, source or None, about=about, actions=actions, stale=tuple(old))
-        return await rendered(shown)
+        return await rendered(replace(shown, portion=portion))
 
     async def _post(self, caller: Caller, slug: str, version: str) -> Shown:
         if version and not version.isdecimal():
@@ -106,8 +110,8 @@ class ViewerPage:
             stale=tuple(await stale(self.desk.read_source, caller, package)),
         )
 
-    async def _remote(self, caller: Caller, url: str) -> Shown:
-        self.desk.let_work(caller)
+    async def _remote(self, ask: Ask, url: str) -> Shown:
+        self.desk.let_work(ask)
         if not urlsplit(url).path.endswith(ENDINGS):
             raise InvalidFormat(
                 'Field "src" must be the address of a package',

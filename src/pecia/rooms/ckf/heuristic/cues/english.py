@@ -22,12 +22,13 @@ CUES: CueLists = {
         "|are to be|is expected to|are expected to|at all times"
     ),
     Kind.PROHIBITION: (
-        "must not|mustn't|shall not|should not|shouldn't|may not|might not|cannot|can't|can not"
-        "|never|do not|don't|avoid|avoids|avoided|is prohibited|are prohibited|is forbidden"
-        "|are forbidden|not permitted|not allowed|refrain from|is blocked|are blocked|is denied"
-        "|are denied|not eligible|ineligible|contraindicated|unavailable|is barred|are barred"
-        "|not to|must never|should never|may never|is not to be|are not to be|is rejected"
-        "|are rejected|is refused|are refused|not a substitute"
+        "must not|mustn't|shall not|should not|shouldn't|may not|might not|cannot|can't"
+        "|can not|never|do not|don't|avoid|avoids|avoided|is prohibited|are prohibited"
+        "|is forbidden|are forbidden|not permitted|not allowed|refrain from|is blocked"
+        "|are blocked|is denied|are denied|not eligible|ineligible|contraindicated"
+        "|unavailable|is barred|are barred|not to|must never|should never|may never"
+        "|is not to be|are not to be|is rejected|are rejected|is refused|are refused"
+        "|not a substitute|under no circumstances|in no case|on no account"
     ),
     Kind.PERMISSION: (
         "may|can|is allowed|are allowed|is permitted|are permitted|is entitled|are entitled"
@@ -46,14 +47,15 @@ CUES: CueLists = {
         "|in advance|prior to|does not satisfy|do not satisfy|satisfies|satisfy|necessary"
     ),
     Kind.EXCEPTION: (
-        "unless|except|except for|except that|except when|except where"
-        "|exempt|exempted|other than|excluding|excludes|exclude|excluded|apart from"
-        "|aside from|save for|does not apply|do not apply|not apply|does not cover"
-        "|do not cover|only when|only if|only where|only for|only to|even if|even when"
-        "|even though|even where|even after|does not change|do not change|does not affect"
-        "|do not affect|does not waive|waive|waives|waived|does not count|do not count"
-        "|in that case|with the exception|instead|otherwise"
-        "|no longer applies|no longer apply"
+        "unless|except|except for|except that|except when|except where|exempt|exempted"
+        "|other than|excluding|excludes|exclude|excluded|apart from|aside from|save for"
+        "|does not apply|do not apply|not apply|does not cover|do not cover|only when|only if"
+        "|only where|only for|only to|even if|even when|even though|even where|even after"
+        "|does not change|do not change|does not affect|do not affect|does not waive|waive"
+        "|waives|waived|does not count|do not count|in that case|with the exception|instead"
+        "|otherwise|no longer applies|no longer apply|does not extend|do not extend"
+        "|not counted|is lifted|are lifted|is suspended|are suspended|is ignored|are ignored"
+        "|is disregarded|are disregarded|unaffected|but only|though only|save as|save that"
     ),
     Kind.OVERRIDE: (
         "overrides|overridden|overriding|supersede|supersedes|superseded"
@@ -141,7 +143,13 @@ CUES: CueLists = {
         "|is meant to|is meant for"
     ),
     Kind.CASE: "during|while|throughout",
-    Kind.NEGATION: "not|doesn't|isn't|aren't|no|none|without|nor",
+    Kind.NEGATION: "not|doesn't|isn't|aren't|no|none|without|nor|neither|nobody|no one",
+    Kind.SUBSTITUTE: "rather than|instead of",
+    Kind.IDIOM: (
+        "at once|once per|once every|once more|more than once|at least once|provided by"
+        "|provided in|provided with|is provided|are provided|was provided|were provided"
+        "|be provided|in may|of may|since may"
+    ),
 }
 
 # Nouns by which a text names what a part is; they say so of it, but cut no sentence.
@@ -176,6 +184,8 @@ OPENERS = "for during under within in among across throughout with on at by agai
 VALID_FROM = "effective|as of|as from|on or after|starting|from|since|valid from|after"
 VALID_TO = "until|till|prior to|on or before|no later than|not later than|valid until|by|before"
 CLOSING = "finally|lastly|final step|last step"
+# Before a permission they make it a prohibition.
+NOBODY = "no none neither nobody"
 SCOPING = "for under within among outside inside across throughout on"
 # Their clause means the same without them.
 PLAIN = "if when whenever where wherever"

@@ -19,10 +19,11 @@ CUES: CueLists = {
         "|il est nécessaire|assurez-vous|veillez à"
     ),
     Kind.PROHIBITION: (
-        "ne doit pas|ne doivent pas|ne peut pas|ne peuvent pas|ne peut|ne peuvent|ne devrait pas"
-        "|jamais|évitez|éviter|est interdit|est interdite|sont interdits|sont interdites"
-        "|il est interdit|n'est pas autorisé|n'est pas autorisée|ne sont pas autorisés"
-        "|n'est pas permis|n'a pas droit|n'ont pas droit"
+        "ne doit pas|ne doivent pas|ne peut pas|ne peuvent pas|ne peut|ne peuvent"
+        "|ne devrait pas|jamais|évitez|éviter|est interdit|est interdite|sont interdits"
+        "|sont interdites|il est interdit|n'est pas autorisé|n'est pas autorisée"
+        "|ne sont pas autorisés|n'est pas permis|n'a pas droit|n'ont pas droit|en aucun cas"
+        "|sous aucun prétexte"
     ),
     Kind.PERMISSION: (
         "peut|peuvent|pourra|pourront|est autorisé|est autorisée|sont autorisés|est permis"
@@ -40,10 +41,12 @@ CUES: CueLists = {
         "|avant de|avant que|au préalable|pas avant|nécessite|nécessitent"
     ),
     Kind.EXCEPTION: (
-        "à moins que|à moins de|sauf|sauf si|excepté|exempté|exemptée"
-        "|exemptés|dispensé|dispensée|à l'exception de|à l'exclusion de|hormis|ne s'applique pas"
+        "à moins que|à moins de|sauf|sauf si|excepté|exempté|exemptée|exemptés|dispensé"
+        "|dispensée|à l'exception de|à l'exclusion de|hormis|ne s'applique pas"
         "|ne s'appliquent pas|même si|même lorsque|bien que|seulement si|uniquement si"
-        "|uniquement lorsque|sinon|à la place|ne modifie pas|n'affecte pas|dans le cas contraire"
+        "|uniquement lorsque|sinon|à la place|ne modifie pas|n'affecte pas"
+        "|dans le cas contraire|mais seulement|mais uniquement|ne s'étend pas"
+        "|ne s'étendent pas|n'est pas compté|ne sont pas comptés|est suspendu|sont suspendus"
     ),
     Kind.OVERRIDE: (
         "prévaut|prévalent|prime sur|priment sur|a priorité|remplace|remplacent|annule|déroge à"
@@ -103,7 +106,9 @@ CUES: CueLists = {
     Kind.DISPUTE: "en désaccord|contredit|contradiction|controversé|biais|incohérent",
     Kind.PURPOSE: "afin de|dans le but de|le but de|l'objectif de|est destiné à|vise à|pour aider",
     Kind.CASE: "pendant|durant|tandis que",
-    Kind.NEGATION: "ne|n'est pas|n'|pas|sans|ni|aucun|aucune",
+    Kind.NEGATION: "ne|n'est pas|n'|pas|sans|ni|aucun|aucune|nul|personne ne",
+    Kind.SUBSTITUTE: "au lieu de|plutôt que",
+    Kind.IDIOM: "une fois par|plus d'une fois|à la fois",
 }
 
 # Nouns by which a text names what a part is; they say so of it, but cut no sentence.
@@ -132,6 +137,8 @@ OPENERS = "pour pendant durant sous dans en avec chez hors entre"
 VALID_FROM = "à partir du|à partir de|à compter du|depuis|depuis le|après le"
 VALID_TO = "jusqu'au|jusqu'à|avant le|au plus tard le"
 CLOSING = "enfin|finalement|en dernier lieu"
+# Before a permission they make it a prohibition.
+NOBODY = "aucun aucune nul nulle personne"
 SCOPING = "pour sous hors"
 # Their clause means the same without them.
 PLAIN = "si lorsque quand"

@@ -21,8 +21,9 @@ CUES: CueLists = {
     Kind.PROHIBITION: (
         "darf nicht|dürfen nicht|darf kein|dürfen keine|darf keine|soll nicht|sollen nicht"
         "|sollte nicht|sollten nicht|kann nicht|können nicht|niemals|nie|vermeiden|vermeide"
-        "|ist verboten|sind verboten|ist untersagt|sind untersagt|nicht erlaubt|nicht gestattet"
-        "|nicht zulässig|unzulässig|keinen anspruch|nicht berechtigt"
+        "|ist verboten|sind verboten|ist untersagt|sind untersagt|nicht erlaubt"
+        "|nicht gestattet|nicht zulässig|unzulässig|keinen anspruch|nicht berechtigt"
+        "|keinesfalls|auf keinen fall|unter keinen umständen"
     ),
     Kind.PERMISSION: (
         "darf|dürfen|kann|können|ist erlaubt|sind erlaubt|ist gestattet|sind gestattet|ist zulässig"
@@ -39,9 +40,11 @@ CUES: CueLists = {
         "|es sei denn|bevor|vorher|zuvor|nicht bevor|benötigt|benötigen"
     ),
     Kind.EXCEPTION: (
-        "es sei denn|außer|außer wenn|ausgenommen|ausnahmsweise|befreit"
-        "|abgesehen von|mit ausnahme|gilt nicht|gelten nicht|auch wenn|selbst wenn|obwohl|nur wenn"
-        "|nur dann|andernfalls|ansonsten|stattdessen|ändert nichts|berührt nicht|entfällt|entfallen"
+        "es sei denn|außer|außer wenn|ausgenommen|ausnahmsweise|befreit|abgesehen von"
+        "|mit ausnahme|gilt nicht|gelten nicht|auch wenn|selbst wenn|obwohl|nur wenn|nur dann"
+        "|andernfalls|ansonsten|stattdessen|ändert nichts|berührt nicht|entfällt|entfallen"
+        "|unberührt|jedoch nur|aber nur|erstreckt sich nicht|erstrecken sich nicht"
+        "|bleibt außer betracht|bleiben außer betracht"
     ),
     Kind.OVERRIDE: (
         "hat vorrang|haben vorrang|geht vor|gehen vor|ersetzt|ersetzen|hebt auf|ungeachtet"
@@ -93,7 +96,9 @@ CUES: CueLists = {
     Kind.DISPUTE: "widerspricht|widersprechen|widerspruch|umstritten|verzerrung|uneinig",
     Kind.PURPOSE: "um zu|zweck|ziel ist|dient dazu|dienen dazu|dient der|soll helfen",
     Kind.CASE: "während|solange",
-    Kind.NEGATION: "nicht|kein|keine|keinen|keinem|keiner|ohne|weder",
+    Kind.NEGATION: "nicht|kein|keine|keinen|keinem|keiner|ohne|weder|niemand",
+    Kind.SUBSTITUTE: "statt|anstatt|anstelle",
+    Kind.IDIOM: "auf einmal|noch einmal",
 }
 
 # Nouns by which a text names what a part is; they say so of it, but cut no sentence.
@@ -127,6 +132,8 @@ OPENERS = "für während unter bei im in innerhalb außerhalb mit zwischen"
 VALID_FROM = "ab|ab dem|seit|seit dem|gültig ab|nach dem"
 VALID_TO = "bis|bis zum|vor dem|spätestens am"
 CLOSING = "schließlich|zuletzt"
+# Before a permission they make it a prohibition.
+NOBODY = "niemand kein keine keiner keines"
 SCOPING = "für bei innerhalb außerhalb"
 # Their clause means the same without them.
 PLAIN = "wenn falls sofern"

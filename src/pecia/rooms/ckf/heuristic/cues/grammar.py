@@ -51,6 +51,7 @@ class Grammar:
     plain: frozenset[str]
     openers: frozenset[str]
     scoping: frozenset[str]
+    nobody: frozenset[str]
     closing: frozenset[str]
     valid_from: re.Pattern[str]
     valid_to: re.Pattern[str]
@@ -101,6 +102,7 @@ def grammar_of(language: str) -> Grammar:
         frozenset(words.PLAIN.split()),
         frozenset(words.OPENERS.split()),
         frozenset(words.SCOPING.split()),
+        frozenset(words.NOBODY.split()),
         frozenset(words.CLOSING.split("|")),
         _before_date(words.VALID_FROM),
         _before_date(words.VALID_TO),
@@ -198,6 +200,7 @@ _STRUCTURE_ONLY = Grammar(
     plain=_NO_WORDS,
     openers=_NO_WORDS,
     scoping=_NO_WORDS,
+    nobody=_NO_WORDS,
     closing=_NO_WORDS,
     valid_from=_NEVER,
     valid_to=_NEVER,

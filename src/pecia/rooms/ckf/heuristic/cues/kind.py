@@ -38,6 +38,10 @@ class Kind(Enum):
     NEGATION = "negation"
     # A span of time or place that a denial can be limited to.
     CASE = "case"
+    # One thing in the place of another: in a case, it takes something from a rule.
+    SUBSTITUTE = "substitute"
+    # Fixed phrases that hold a cue and are none.
+    IDIOM = "idiom"
 
     # Members are compared by identity, and a text asks for their hash a hundred thousand times.
     __hash__ = object.__hash__

@@ -19,10 +19,11 @@ CUES: CueLists = {
         "|obrigatoriamente|garanta|assegure|certifique-se"
     ),
     Kind.PROHIBITION: (
-        "não deve|não devem|não pode|não podem|não poderá|não poderão|nunca|jamais|evite|evitar"
-        "|evitem|é proibido|é proibida|são proibidos|são proibidas|é vedado|é vedada|são vedados"
-        "|não é permitido|não é permitida|fica proibido|fica vedado|não se deve|não têm direito"
-        "|não tem direito"
+        "não deve|não devem|não pode|não podem|não poderá|não poderão|nunca|jamais|evite"
+        "|evitar|evitem|é proibido|é proibida|são proibidos|são proibidas|é vedado|é vedada"
+        "|são vedados|não é permitido|não é permitida|fica proibido|fica vedado|não se deve"
+        "|não têm direito|não tem direito|em nenhum caso|em hipótese alguma"
+        "|em nenhuma hipótese"
     ),
     Kind.PERMISSION: (
         "pode|podem|poderá|poderão|é permitido|é permitida|são permitidos|tem direito a"
@@ -41,11 +42,12 @@ CUES: CueLists = {
         "|antes de|antes que|previamente|não até"
     ),
     Kind.EXCEPTION: (
-        "a menos que|a não ser que|exceto|salvo|isento|isenta|isentos|isentas"
-        "|com exceção de|excluindo|excluídos|excluídas|não se aplica|não se aplicam|mesmo se"
-        "|mesmo que|mesmo quando|ainda que|somente quando|somente se|apenas se|apenas quando|só se"
+        "a menos que|a não ser que|exceto|salvo|isento|isenta|isentos|isentas|com exceção de"
+        "|excluindo|excluídos|excluídas|não se aplica|não se aplicam|mesmo se|mesmo que"
+        "|mesmo quando|ainda que|somente quando|somente se|apenas se|apenas quando|só se"
         "|caso contrário|em vez disso|fora isso|não altera|não alteram|não afeta|dispensado"
-        "|dispensada|com ressalva"
+        "|dispensada|com ressalva|mas só|mas somente|mas apenas|não se estende"
+        "|não se estendem|não conta|não contam|fica suspenso|ficam suspensos"
     ),
     Kind.OVERRIDE: (
         "prevalece|prevalecem|prevalece sobre|tem precedência|substitui|substituem|anula|revoga"
@@ -106,7 +108,9 @@ CUES: CueLists = {
         "a fim de|com o objetivo de|o objetivo de|destina-se a|tem por objetivo|visa a|para ajudar"
     ),
     Kind.CASE: "durante|enquanto",
-    Kind.NEGATION: "não|sem|nem|nenhum|nenhuma",
+    Kind.NEGATION: "não|sem|nem|nenhum|nenhuma|ninguém",
+    Kind.SUBSTITUTE: "em vez de|em lugar de",
+    Kind.IDIOM: "de uma vez|ao mesmo tempo|uma vez por|mais de uma vez",
 }
 
 # Nouns by which a text names what a part is; they say so of it, but cut no sentence.
@@ -138,6 +142,8 @@ OPENERS = "para durante sob em no na nos nas com dentro fora entre"
 VALID_FROM = "a partir de|desde|após|vigente desde"
 VALID_TO = "até|antes de|até o dia"
 CLOSING = "por fim|finalmente|por último"
+# Before a permission they make it a prohibition.
+NOBODY = "ninguém nenhum nenhuma"
 SCOPING = "para sob dentro fora nos nas"
 # Their clause means the same without them.
 PLAIN = "se quando sempre onde"

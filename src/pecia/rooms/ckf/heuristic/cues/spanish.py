@@ -19,9 +19,10 @@ CUES: CueLists = {
         "|necesitan"
     ),
     Kind.PROHIBITION: (
-        "no debe|no deben|no puede|no pueden|no podrá|no podrán|nunca|jamás|evite|evitar|eviten"
-        "|está prohibido|está prohibida|están prohibidos|se prohíbe|se prohíben|queda prohibido"
-        "|no se permite|no se permiten|no está permitido|no tiene derecho|no tienen derecho"
+        "no debe|no deben|no puede|no pueden|no podrá|no podrán|nunca|jamás|evite|evitar"
+        "|eviten|está prohibido|está prohibida|están prohibidos|se prohíbe|se prohíben"
+        "|queda prohibido|no se permite|no se permiten|no está permitido|no tiene derecho"
+        "|no tienen derecho|en ningún caso|bajo ningún concepto|bajo ninguna circunstancia"
     ),
     Kind.PERMISSION: (
         "puede|pueden|podrá|podrán|se permite|se permiten|está permitido|tiene derecho a"
@@ -39,10 +40,12 @@ CUES: CueLists = {
         "|a menos que|antes de|antes de que|previamente|no hasta"
     ),
     Kind.EXCEPTION: (
-        "a menos que|salvo|salvo que|excepto|exento|exenta|exentos|exentas"
-        "|con excepción de|a excepción de|excluyendo|excluidos|excluidas|no se aplica"
-        "|no se aplican|incluso si|aun si|aunque|aun cuando|solo cuando|sólo cuando|solo si|sólo si"
-        "|únicamente si|de lo contrario|en su lugar|no afecta|no cambia|queda exento"
+        "a menos que|salvo|salvo que|excepto|exento|exenta|exentos|exentas|con excepción de"
+        "|a excepción de|excluyendo|excluidos|excluidas|no se aplica|no se aplican|incluso si"
+        "|aun si|aunque|aun cuando|solo cuando|sólo cuando|solo si|sólo si|únicamente si"
+        "|de lo contrario|en su lugar|no afecta|no cambia|queda exento|pero solo|pero sólo"
+        "|no se extiende|no se extienden|no cuenta|no cuentan|queda suspendido"
+        "|quedan suspendidos"
     ),
     Kind.OVERRIDE: (
         "prevalece|prevalecen|prevalece sobre|tiene prioridad|tiene precedencia|sustituye"
@@ -101,7 +104,9 @@ CUES: CueLists = {
         "|tiene por objeto"
     ),
     Kind.CASE: "durante|mientras",
-    Kind.NEGATION: "no|sin|ni|ningún|ninguno|ninguna",
+    Kind.NEGATION: "no|sin|ni|ningún|ninguno|ninguna|nadie",
+    Kind.SUBSTITUTE: "en lugar de|en vez de",
+    Kind.IDIOM: "a la vez|de una vez|una vez por|más de una vez",
 }
 
 # Nouns by which a text names what a part is; they say so of it, but cut no sentence.
@@ -132,6 +137,8 @@ OPENERS = "para durante bajo en con dentro fuera entre"
 VALID_FROM = "a partir de|a partir del|desde|desde el|después del"
 VALID_TO = "hasta|hasta el|antes del|antes de"
 CLOSING = "por último|finalmente"
+# Before a permission they make it a prohibition.
+NOBODY = "nadie ningún ninguno ninguna"
 SCOPING = "para bajo dentro fuera"
 # Their clause means the same without them.
 PLAIN = "si cuando donde"
