@@ -98,3 +98,6 @@ UPDATE kernel.chunk c SET text = b.text FROM unnest(%(ids)s::bigint[], %(bodies)
 -- name: tick
 -- So that the tenant has a clock, and an index something to follow.
 UPDATE kernel.file SET title = title || '.' WHERE tenant_id = %(tenant)s AND key = 'f/0000000.md';
+
+-- name: give_token
+UPDATE kernel.credential SET kind = 'pat', hash = %(hash)s WHERE id = %(id)s RETURNING id;

@@ -1,20 +1,25 @@
 """Search as the tools call it, in process: both modes, by callers who see all or little.
 
-`python -m bench.search 0.1` asks a tenth of a million chunks. The words are those of the keyword
-bench (`PECIA_BENCH_TEXTS`); the vectors are random points, which cost what real ones cost to find,
-and the embedder is a table, so its 3 ms a query are not in these figures.
+`python -m bench.search 0.1 [FOLDER]` asks a tenth of a million chunks; a folder keeps what was
+built for the next time. The words are those of the keyword bench (`PECIA_BENCH_TEXTS`). The vectors
+are random points, which cost what real ones cost to find, and the embedder is a table, so its 3 ms
+a query are not in these figures.
 """
 
+import json
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import anyio
 import numpy as np
@@ -33,6 +38,8 @@ from pecia.kernel.store.migrate import KERNEL, migrate
 from pecia.kernel.store.store import Store
 
 QUERIES = 100
+# Who asks while files are written.
+BUSY = ("50%", "10%")
 
 
 class Table:
@@ -52,38 +59,82 @@ class Table:
         return np.array([self._vectors[it] for it in texts])
 
 
-async def run(home: Path, texts: Path, sizes: Sizes) -> dict[str, Any]:
+@asynccontextmanager
+async def ground(home: Path, texts: Path, sizes: Sizes) -> AsyncGenerator["Searching"]:
+    """A home with all that is searched. One that was built before is taken as it is."""
     options = Options(system=home / "s")
     async with await open_cluster(home, report=print, options=options) as cluster:
         await migrate(cluster.logins.owner, [KERNEL])
         store = Store(cluster.logins)
         await store.open()
         try:
-            return await Searching(store, cluster.logins, sizes).measured(home, texts)
+            made = Searching(store, cluster.logins, sizes)
+            await made.build(home, texts)
+            yield made
         finally:
             await store.close()
+
+
+async def run(home: Path, texts: Path, sizes: Sizes) -> dict[str, Any]:
+    async with ground(home, texts, sizes) as made:
+        return await made.measured(home, texts)
 
 
 class Searching(Bench):
     """One tenant of the corpus bench, with words of its own and a keyword index."""
 
-    async def measured(self, home: Path, texts: Path) -> dict[str, Any]:
+    callers: dict[str, Caller]
+
+    async def build(self, home: Path, texts: Path) -> None:
+        known = home / "ground.json"
+        if not known.exists():
+            await self._build(home, texts)
+            known.write_text(json.dumps([str(self.asking), await self._make_callers()]))
+        tenant, callers = json.loads(known.read_text())
+        self.asking = UUID(tenant)
+        self.callers = {
+            name: caller(UUID(credential), self.asking, UUID(user))
+            for name, (credential, user) in callers.items()
+        }
+
+    async def _build(self, home: Path, texts: Path) -> None:
         chunks = self.sizes.asked_files * self.sizes.chunks
         await self._ask(SQL["drop_index"])
         self.asking = await self._large_tenant("asked", self.sizes.asked_files, self.sizes.classes)
         await self._give_words(texts)
         await self._add_vectors(self.asking, chunks)
-        await self._ask(SQL["build_index"])
+        await self._build_vector_index()
         await self._vacuum()
         await self._index(home / "index")
-        words = [" ".join(it.words) for it in asked(texts, chunks)[:QUERIES]]
+
+    async def measured(self, home: Path, texts: Path) -> dict[str, Any]:
+        chunks = self.sizes.asked_files * self.sizes.chunks
+        words = queries(texts, chunks)
         corpus = Corpus(self.store, Shelf(home / "index"), Table(words))
         found: dict[str, Any] = {"chunks": chunks, "queries": len(words)}
-        for share, name in SHARES.items():
-            who = await self._who(share)
+        for name, who in self.callers.items():
             found[name] = {mode: await _timed(corpus, who, words, mode) for mode in Mode}
             print(name, found[name], flush=True)
+        with writing(home, self.asking) as rate:
+            for name in BUSY:
+                found[f"{name}, while files are written"] = {
+                    mode: await _timed(corpus, self.callers[name], words, mode) for mode in Mode
+                }
+        found["files_written_per_s"] = rate.pop()
         return found
+
+    async def _build_vector_index(self) -> None:
+        """In memory, as far as there is some: a million take hours otherwise."""
+        async with await AsyncConnection.connect(self.logins.system, autocommit=True) as connection:
+            await connection.execute("SET maintenance_work_mem = '3GB'")
+            await connection.execute(SQL["build_index"])
+
+    async def _make_callers(self) -> dict[str, tuple[str, str]]:
+        made: dict[str, tuple[str, str]] = {}
+        for share, name in SHARES.items():
+            who = await self._who(share)
+            made[name] = (str(who.credential_id), str(who.user_id))
+        return made
 
     async def _give_words(self, texts: Path) -> None:
         """Every chunk the text of a real one."""
@@ -124,15 +175,48 @@ async def _timed(corpus: Corpus, who: Caller, words: Sequence[str], mode: Mode) 
     }
 
 
-def main(scale: float = 0.1) -> Path:
-    texts = Path(os.environ["PECIA_BENCH_TEXTS"])
-    sizes = replace(Sizes(), asked_files=int(100_000 * scale))
-    with tempfile.TemporaryDirectory(prefix="pecia-bench-") as home:
-        # PostgreSQL runs as another user where we are root.
-        Path(home).chmod(0o755)
-        figures = anyio.run(run, Path(home), texts, sizes)
+def queries(texts: Path, chunks: int) -> list[str]:
+    return [" ".join(it.words) for it in asked(texts, chunks)[:QUERIES]]
+
+
+@contextmanager
+def writing(home: Path, tenant: UUID) -> Generator[list[float]]:
+    """Files are written and indexed beside the block; then the list holds how many a second."""
+    command = [sys.executable, "-m", "bench.serving.writer", str(home), str(tenant)]
+    rate: list[float] = []
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "writing\n"
+        yield rate
+        rate.append(float(process.communicate("")[0]))
+
+
+def main(scale: float = 0.1, kept: str | None = None) -> Path:
+    with home_at(kept) as home:
+        figures = anyio.run(run, home, texts_folder(), sizes_at(scale))
     return result.write(f"search-{figures['chunks']}", figures)
 
 
+def texts_folder() -> Path:
+    return Path(os.environ["PECIA_BENCH_TEXTS"])
+
+
+def sizes_at(scale: float) -> Sizes:
+    return replace(Sizes(), asked_files=int(100_000 * scale))
+
+
+@contextmanager
+def home_at(kept: str | None) -> Generator[Path]:
+    """A folder for the time of the bench, or one that is kept for the next."""
+    with tempfile.TemporaryDirectory(prefix="pecia-bench-") as fresh:
+        home = Path(kept or fresh)
+        home.mkdir(exist_ok=True)
+        # PostgreSQL runs as another user where we are root.
+        home.chmod(0o755)
+        yield home
+
+
 if __name__ == "__main__":
-    print(main(float(sys.argv[1]) if len(sys.argv) > 1 else 0.1))
+    print(main(float(sys.argv[1]), *sys.argv[2:3]) if len(sys.argv) > 1 else main())

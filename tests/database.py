@@ -85,11 +85,15 @@ def template(cluster: Cluster, run_folder: Path, prepare_template: Prepare) -> s
 @pytest.fixture
 def database(cluster: Cluster, template: str) -> Iterator[Logins]:
     """A fresh database, as the template is, and the three logins to it."""
-    name = f"test_{uuid4().hex}"
-    with _superuser(cluster) as connection:
-        _copy(connection, template, name)
-        yield cluster.logins_to(name)
-        _run(connection, "DROP DATABASE {} WITH (FORCE)", name)
+    with fresh_database(cluster, template) as logins:
+        yield logins
+
+
+@pytest.fixture(scope="module")
+def module_database(cluster: Cluster, template: str) -> Iterator[Logins]:
+    """One for all tests of a file, which share what is in it."""
+    with fresh_database(cluster, template) as logins:
+        yield logins
 
 
 @pytest.fixture
@@ -98,6 +102,16 @@ def empty_database(cluster: Cluster) -> Iterator[Logins]:
     name = f"empty_{uuid4().hex}"
     with _superuser(cluster) as connection:
         _copy(connection, "pecia", name)
+        yield cluster.logins_to(name)
+        _run(connection, "DROP DATABASE {} WITH (FORCE)", name)
+
+
+@contextmanager
+def fresh_database(cluster: Cluster, template: str) -> Generator[Logins]:
+    """A copy of the template for the time of the block."""
+    name = f"test_{uuid4().hex}"
+    with _superuser(cluster) as connection:
+        _copy(connection, template, name)
         yield cluster.logins_to(name)
         _run(connection, "DROP DATABASE {} WITH (FORCE)", name)
 

@@ -125,3 +125,33 @@ def test_a_signature_is_ours_for_its_context_and_message_alone(
     assert RING.is_ours(context, message, signature)
     assert RING.is_ours(other_context, other_message, signature) == is_same
     assert not RING.is_ours(context, message, replace(signature, mac=signature.mac[:-1]))
+
+
+@few
+@given(purposes, identities, plaintexts)
+def test_a_box_opens_for_who_holds_the_key_and_after_it_was_rotated(
+    purpose: Purpose, identity: bytes, plaintext: bytes
+) -> None:
+    sealed = RING.sealing_key(purpose).seal(purpose, identity, plaintext)
+    assert RING.open_boxed(purpose, identity, sealed) == plaintext
+    assert RING.rotated(purpose).open_boxed(purpose, identity, sealed) == plaintext
+
+
+@few
+@given(purposes, identities, plaintexts, st.data())
+def test_no_bit_of_a_box_can_change_and_no_other_key_opens_it(
+    purpose: Purpose, identity: bytes, plaintext: bytes, data: st.DataObject
+) -> None:
+    sealed = RING.sealing_key(purpose).seal(purpose, identity, plaintext)
+    part = data.draw(st.sampled_from(["nonce", "ciphertext"]))
+    content = getattr(sealed, part)
+    changed = flipped(content, data.draw(st.integers(0, 8 * len(content) - 1)))
+    other = RING.rotated(purpose).sealing_key(purpose)
+    for ring, bound_to, found in (
+        (RING, identity, replace(sealed, **{part: changed})),
+        (RING, identity + b"x", sealed),
+        (Keyring.fresh(), identity, sealed),
+        (RING, identity, replace(other.seal(purpose, identity, plaintext), key_id=sealed.key_id)),
+    ):
+        with pytest.raises(Unprocessable):
+            ring.open_boxed(purpose, bound_to, found)

@@ -2,11 +2,11 @@
 
 import os
 import pwd
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import anyio
 import anyio.to_thread
@@ -17,14 +17,14 @@ from pecia.adapters.embed.settings import EmbedSettings
 from pecia.app.corridor import Corridor, Visit
 from pecia.app.gate import Gate
 from pecia.app.owner import without_token
-from pecia.app.places import connecting
 from pecia.app.public import published
-from pecia.app.rooms import MIGRATIONS, SETTINGS, build_rooms, download_links
+from pecia.app.rooms import MIGRATIONS, SETTINGS, build_rooms, originals_of
 from pecia.app.trust import verifier
-from pecia.kernel.corpus.embed_job import embed_job
+from pecia.kernel.corpus.embed_call import EmbedCaller
+from pecia.kernel.corpus.embed_job import embed_job, node_name
 from pecia.kernel.corpus.embedder import Embedder
 from pecia.kernel.corpus.house import trim
-from pecia.kernel.errors import Json, PeciaError
+from pecia.kernel.errors import Conflict, Json, PeciaError
 from pecia.kernel.identity.caller import Caller, Operator
 from pecia.kernel.identity.oidc import Fetch
 from pecia.kernel.jobs import Job
@@ -33,7 +33,7 @@ from pecia.kernel.limits import Limit, RateLimiter
 from pecia.kernel.logs import Log
 from pecia.kernel.room import Room
 from pecia.kernel.secrets import key_file
-from pecia.kernel.secrets.keyring import Keyring
+from pecia.kernel.secrets.keyring import Keyring, Purpose
 from pecia.kernel.settings.kernel import KernelSettings
 from pecia.kernel.settings.load import Settings
 from pecia.kernel.store.audit import Ledger
@@ -81,6 +81,15 @@ class App:
         embedding = (embed_job(self.embedder),) if self.embedder else ()
         forget = trim(revisions_days=kernel.retention_revisions_days)
         return (tidy, forget, *embedding, *(job for room in self.rooms for job in room.jobs))
+
+    @property
+    def tending(self) -> tuple[Callable[[], Coroutine[Any, Any, None]], ...]:
+        """What a worker does beside its jobs, until it is cancelled."""
+        rooms = tuple(it for room in self.rooms for it in room.tending)
+        if self.embedder is None:
+            return rooms
+        caller = EmbedCaller(self.store, embed_job(self.embedder), node_name(self.embedder.name))
+        return (*rooms, caller.run)
 
     async def admit(self, bearer: str | None, visit: Visit) -> Caller | Operator:
         """Who asks; a denial is written down."""
@@ -154,9 +163,12 @@ async def _nothing_to_revive() -> None:
 
 @asynccontextmanager
 async def open_app(
-    settings: Settings, *, fetch: Fetch, report: Callable[[str], None]
+    settings: Settings, *, fetch: Fetch, report: Callable[[str], None], is_worker: bool = False
 ) -> AsyncGenerator[App]:
-    """An App that is up to date and running. Leaving it closes everything, in the other order."""
+    """An App that is up to date and running. Leaving it closes everything, in the other order.
+
+    On a server only a worker opens the credentials of sources; no other process has their keys.
+    """
     kernel = settings.kernel
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(open_database(kernel, report))
@@ -175,7 +187,10 @@ async def open_app(
         stack.push_async_callback(ledger.close)
         await ledger.adopt()
         embedder = await stack.enter_async_context(open_embedder(settings.part(EmbedSettings)))
-        app = await _compose(settings, store, ledger, fetch, embedder)
+        purposes = _purposes(kernel, is_worker=is_worker)
+        keys = home_of(kernel) / "keys.json"
+        keyring = await anyio.to_thread.run_sync(_keyring, keys, purposes)
+        app = await _compose(settings, store, ledger, fetch, keyring, embedder)
         yield replace(app, revive=database.revive)
 
 
@@ -185,10 +200,14 @@ def parts() -> list[Part]:
 
 
 async def _compose(
-    settings: Settings, store: Store, ledger: Ledger, fetch: Fetch, embedder: Embedder | None
+    settings: Settings,
+    store: Store,
+    ledger: Ledger,
+    fetch: Fetch,
+    keyring: Keyring,
+    embedder: Embedder | None,
 ) -> App:
     kernel = settings.kernel
-    keyring = await anyio.to_thread.run_sync(_keyring, home_of(kernel) / "keys.json")
     rate = max(1, round(kernel.principal_rate_per_s * 1000))
     limit = Limit(rate, 1000, kernel.principal_burst)
     owner = await without_token(store, kernel, pwd.getpwuid(os.getuid()).pw_name)
@@ -202,16 +221,27 @@ async def _compose(
         rooms=rooms,
         keyring=keyring,
         everything=combined(tool for room in rooms for tool in room.tools),
-        originals=Originals(store, connecting(settings, store), download_links(settings, keyring)),
+        originals=originals_of(settings, store, keyring),
         revive=_nothing_to_revive,
         embedder=embedder,
     )
 
 
-def _keyring(path: Path) -> Keyring:
+def _purposes(kernel: KernelSettings, *, is_worker: bool) -> tuple[Purpose, ...]:
+    opens = is_worker or kernel.mode == "local"
+    return tuple(it for it in Purpose if opens or it is not Purpose.SOURCE)
+
+
+def _keyring(path: Path, purposes: tuple[Purpose, ...]) -> Keyring:
+    """The keys of this home for these purposes, made where there are none yet."""
     if not path.exists():
-        key_file.create(path, Keyring.fresh())
-    return key_file.load(path)
+        with suppress(Conflict):
+            # Another process may be quicker.
+            key_file.create(path, Keyring.fresh(purposes))
+    keyring = key_file.load(path)
+    if not keyring.purposes >= set(purposes):
+        keyring = key_file.update(path, lambda it: it.completed(purposes))
+    return keyring.limited_to(purposes)
 
 
 async def keep_house(app: App) -> None:

@@ -4,12 +4,14 @@ from pecia.adapters.http.fetch import Fetcher, Limits
 from pecia.adapters.http.guard import Guard
 from pecia.adapters.http.rules import Rules
 from pecia.app.models import provider_models
+from pecia.kernel.corpus.search import Corpus
 from pecia.kernel.errors import UpstreamError
 from pecia.kernel.room import Room
 from pecia.kernel.settings.load import Settings
 from pecia.kernel.store.store import Store
 from pecia.rooms.ckf.library_sources import StoredFiles, stored_sources
 from pecia.rooms.ckf.library_store import StoredLibrary
+from pecia.rooms.ckf.llm.quota import StoredLedger
 from pecia.rooms.ckf.llm.tool import Asking
 from pecia.rooms.ckf.pages.desk import Outside
 from pecia.rooms.ckf.room import ckf
@@ -21,7 +23,7 @@ LARGEST_PACKAGE = 2_000_000
 FETCH_S = 10.0
 
 
-def ckf_room(settings: Settings, store: Store) -> Room:
+def ckf_room(settings: Settings, store: Store, corpus: Corpus | None = None) -> Room:
     """The room over what is stored here."""
     kernel, llm = settings.kernel, settings.part(CkfSettings)
     guard = Guard(Rules.trusting(settings.part(LakeSettings).trusted_hosts))
@@ -37,9 +39,9 @@ def ckf_room(settings: Settings, store: Store) -> Room:
     return ckf(
         kernel.public_url or f"http://{kernel.host}:{kernel.port}",
         stored_sources(store, _address),
-        StoredLibrary(store),
+        StoredLibrary(store, corpus),
         Outside("ckf" in kernel.public_rooms, fetch, StoredFiles(store, file_uri)),
-        Asking(provider_models(llm), llm),
+        Asking(provider_models(llm), llm, StoredLedger(store)),
     )
 
 

@@ -21,8 +21,11 @@ from pecia.rooms.cascade.settings import CascadeSettings
 from pecia.rooms.ckf.settings import CkfSettings
 from pecia.rooms.desk.settings import DeskSettings
 from pecia.rooms.hub.settings import HubSettings
+from pecia.rooms.lake.credential import Credentials
+from pecia.rooms.lake.delivery import Deliveries, delivery_job
 from pecia.rooms.lake.links import PATH as DOWNLOAD
 from pecia.rooms.lake.links import Links
+from pecia.rooms.lake.originals import Originals
 from pecia.rooms.lake.room import Given, Ways, lake
 from pecia.rooms.lake.settings import LakeSettings
 from pecia.rooms.memory.settings import MemorySettings
@@ -56,8 +59,8 @@ def build_rooms(
     """Every room, in the order of the design."""
     corpus = Corpus(store, Shelf(settings.kernel.home / "index"), embedder)
     others = (
-        lake(store, corpus, _ways(settings, store), _given(settings, keyring)),
-        ckf_room(settings, store),
+        lake(store, corpus, _ways(settings, store, keyring), _given(settings, keyring)),
+        ckf_room(settings, store, corpus),
         cascade_room(settings, store),
     )
     purgers = tuple(room.purge for room in others if room.purge)
@@ -80,6 +83,15 @@ def download_links(settings: Settings, keyring: Keyring) -> Links | None:
     return Links(secret, public_url, kernel.download_link_ttl_s)
 
 
+def originals_of(settings: Settings, store: Store, keyring: Keyring) -> Originals:
+    """How files are fetched for who has a link."""
+    credentials = Credentials(store, keyring)
+    connect = connecting(settings, store, credentials)
+    deliveries = Deliveries(store, delivery_job(connect))
+    links = download_links(settings, keyring)
+    return Originals(store, connect, links, credentials, deliveries)
+
+
 def _given(settings: Settings, keyring: Keyring) -> Given:
     kernel = settings.kernel
     limits: dict[str, Json] = {
@@ -91,9 +103,14 @@ def _given(settings: Settings, keyring: Keyring) -> Given:
     return Given(kernel.home / "index", download_links(settings, keyring), limits)
 
 
-def _ways(settings: Settings, store: Store) -> Ways:
+def _ways(settings: Settings, store: Store, keyring: Keyring) -> Ways:
     given = settings.part(LakeSettings)
     limits = Limits(children=given.readers)
+    credentials = Credentials(store, keyring)
     return Ways(
-        connecting(settings, store), lambda: open_extractor(limits), watching, given.folders
+        connecting(settings, store, credentials),
+        lambda: open_extractor(limits),
+        watching,
+        credentials,
+        given.folders,
     )

@@ -8,6 +8,7 @@ import anyio.to_thread
 from pecia.app.operating import Operating
 from pecia.kernel.secrets import key_file
 from pecia.kernel.secrets.keyring import Keyring, Purpose
+from pecia.rooms.lake.credential import Credentials, has_old_credentials, reseal_credentials
 from pecia.rooms.office.secrets import has_old, reseal
 
 
@@ -28,9 +29,17 @@ async def rotate_keys(
     older keys first brings those home, and makes no further key.
     """
     keyring = await anyio.to_thread.run_sync(key_file.load, path)
-    if not await has_old(operating.store, keyring, purpose):
+    store = operating.store
+    boxed = purpose is Purpose.SOURCE
+    is_behind = await has_old(store, keyring, purpose) or (
+        boxed and await has_old_credentials(store, keyring)
+    )
+    if not is_behind:
         keyring = await anyio.to_thread.run_sync(_add_key, path, purpose)
-    resealed = await reseal(operating.store, keyring, purpose)
+    resealed = await reseal(store, keyring, purpose)
+    if boxed:
+        resealed += await reseal_credentials(store, keyring)
+        await Credentials(store, keyring).publish()
     if retire:
         keyring = await anyio.to_thread.run_sync(_retire, path, purpose)
     key_id = keyring.keys(purpose).current_id

@@ -2,8 +2,6 @@
 
 from tests.contract.requirement import Requirement
 
-WORKER = "a worker that fetches originals for the server: so far no source has credentials"
-
 REQUIREMENTS: dict[str, Requirement] = {
     "lake.server.mcp_path": Requirement(
         5,
@@ -181,7 +179,6 @@ REQUIREMENTS: dict[str, Requirement] = {
         97,
         "The process that serves links can read no source credential; the worker fetches the "
         "bytes.",
-        deferred=WORKER,
     ),
     "lake.download.audited": Requirement(
         98, "Every download leaves an audit row with the tool files/download."

@@ -84,7 +84,14 @@ async def test_only_owners_crawl_and_see_how_far_it_is(lake: Lake) -> None:
         ({"folder": "relative"}, "folder"),
         ({"folder": "/a/../b"}, "folder"),
         ({"folder": "/a", "git": "https://example.org/r.git"}, "git"),
-        ({"s3": "s3://bucket"}, "s3"),
+        ({"s3": "https://bucket"}, "s3"),
+        ({"s3": "s3://Bucket"}, "s3"),
+        ({"s3": "s3://bucket", "endpoint": "https://example.org/path"}, "endpoint"),
+        ({"s3": "s3://bucket", "endpoint": "https://ana:word@example.org"}, "endpoint"),
+        ({"s3": "s3://bucket", "region": "eu west"}, "region"),
+        ({"s3": "s3://bucket", "ref": "main"}, "ref"),
+        ({"endpoint": "https://example.org"}, "endpoint"),
+        ({"git": "file:///srv/../etc"}, "git"),
         ({"ref": "main"}, "ref"),
         ({"schedule": "every day"}, "schedule"),
         ({"web": "https://example.org", "posix": True}, "posix"),
@@ -101,8 +108,9 @@ async def test_a_source_that_makes_no_sense_is_refused_by_the_field(
 async def test_another_than_the_owner_of_the_machine_names_no_folder(house: House) -> None:
     await house.call(house.ana, "set_user", name="bo", role="admin")
     bo = await house.app.admit(house.bo_token, VISIT)
-    with pytest.raises(Forbidden, match="not among those"):
-        await house.app.call(bo, "add_source", {"source_id": "etc", "folder": "/etc"}, VISIT)
+    for where in ({"folder": "/etc"}, {"git": "file:///etc"}, {"git": "file:///%65tc"}):
+        with pytest.raises(Forbidden, match="not among those"):
+            await house.app.call(bo, "add_source", {"source_id": "etc", **where}, VISIT)
 
 
 async def test_links_out_of_the_folder_are_not_followed(lake: Lake, tmp_path: Path) -> None:

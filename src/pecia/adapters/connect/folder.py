@@ -2,18 +2,18 @@
 
 import os
 import stat
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from mimetypes import guess_type
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import BinaryIO, cast
 
 from anyio.to_thread import run_sync
 
+from pecia.adapters.connect.scratch import scratch
 from pecia.adapters.scan import Links, Selection, Stamp, scan
 from pecia.kernel.corpus.connector import Listed, Original, Passed, Posix, Seen
 from pecia.kernel.errors import NotFound, PayloadTooLarge, Unavailable
@@ -41,16 +41,29 @@ class Folder:
             for it in batch:
                 yield it
 
+    async def glance(self, keys: Sequence[str]) -> list[Listed]:
+        """Those of the keys that are plain files and count."""
+        return await run_sync(self._glanced, keys)
+
     @asynccontextmanager
     async def opening(self, key: str, most_bytes: int) -> AsyncGenerator[Original]:
         """A copy, so that whoever may write in the folder cannot change it while it is read."""
-        with TemporaryDirectory(prefix="pecia-original-") as scratch:
-            copy = Path(scratch) / "original"
-            await run_sync(self._copy, key, copy, most_bytes)
+        async with scratch(lambda copy: self._copy(key, copy, most_bytes)) as copy:
             yield Original(copy)
 
     def _some(self, waiting: Iterator[tuple[str, Stamp]]) -> list[Listed]:
         return [self._listed(key, stamp) for key, stamp in islice(waiting, STEP)]
+
+    def _glanced(self, keys: Sequence[str]) -> list[Listed]:
+        found: list[Listed] = []
+        for key in keys:
+            try:
+                status = (self.root / key).lstat()
+            except OSError:
+                continue
+            if stat.S_ISREG(status.st_mode) and self.selection.admits(key):
+                found.append(self._listed(key, Stamp.of(status)))
+        return found
 
     def _listed(self, key: str, stamp: Stamp) -> Listed:
         try:

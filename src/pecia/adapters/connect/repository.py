@@ -1,19 +1,24 @@
 """One ref of a git repository as a place that files come from."""
 
+import fcntl
+import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from mimetypes import guess_type
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
+import anyio
 from anyio.to_thread import run_sync
 
+from pecia.adapters.connect.scratch import scratch
 from pecia.adapters.git.fetch import Credentials, Limits, Trust, fetch
 from pecia.adapters.git.repository import Repository
 from pecia.adapters.scan import Selection
 from pecia.kernel.corpus.connector import Listed, Original, Passed, Seen
 from pecia.kernel.errors import PayloadTooLarge
+
+LOOK_EVERY_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +66,11 @@ class GitPlace:
             raise PayloadTooLarge(
                 f"the file is larger than {most_bytes} bytes", field="key", max=most_bytes
             )
-        with TemporaryDirectory(prefix="pecia-original-") as scratch:
-            path = Path(scratch) / "original"
-            await run_sync(path.write_bytes, body)
+
+        def fill(path: Path) -> None:
+            path.write_bytes(body)
+
+        async with scratch(fill) as path:
             yield Original(path)
 
 
@@ -77,8 +84,38 @@ async def opened(
     limits: Limits | None = None,
 ) -> AsyncGenerator[GitPlace]:
     """The repository as it is now, fetched."""
-    await fetch(checkout.url, checkout.copy, trust, credentials=credentials, limits=limits)
+    async with _alone(checkout.copy):
+        await fetch(checkout.url, checkout.copy, trust, credentials=credentials, limits=limits)
     repository = Repository(checkout.copy)
     commit = await repository.commit(checkout.ref)
     prefix = f"{checkout.subfolder.strip('/')}/" if checkout.subfolder.strip("/") else ""
     yield GitPlace(repository, commit.oid, prefix, selection)
+
+
+@asynccontextmanager
+async def _alone(copy: Path) -> AsyncGenerator[None]:
+    """Several jobs read one copy; one at a time brings it up to date. Who dies lets go."""
+    handle = await run_sync(_lock_file, copy)
+    try:
+        while True:
+            if await run_sync(_locked, handle):
+                break
+            await anyio.sleep(LOOK_EVERY_S)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _lock_file(copy: Path) -> int:
+    copy.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return os.open(
+        copy.with_name(f"{copy.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
+    )
+
+
+def _locked(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

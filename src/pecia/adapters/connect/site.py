@@ -7,7 +7,7 @@ server says is bounded and doubted: a page that never ends, lies or loops costs 
 import re
 import zlib
 from collections import deque
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -16,17 +16,17 @@ from hashlib import sha256
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from urllib.parse import urljoin, urlsplit, urlunsplit
 from urllib.robotparser import RobotFileParser
 
 import anyio
 from anyio.to_thread import run_sync
 
+from pecia.adapters.connect.scratch import scratch
 from pecia.adapters.http.fetch import Fetched, Fetcher, Limits
 from pecia.adapters.scan import Selection
 from pecia.kernel.corpus.connector import Listed, Original, Passed, Seen
-from pecia.kernel.errors import NotFound, PeciaError, UpstreamError
+from pecia.kernel.errors import NotFound, PeciaError, Timeout, UpstreamError
 
 AGENT = "pecia"
 LONGEST_KEY = 2000
@@ -56,14 +56,20 @@ class Site:
     fetcher: Fetcher
     selection: Selection
     limits: SiteLimits = field(default_factory=SiteLimits)
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    """Sent with every request, to this site alone."""
+    turn: "_Turn" = field(default_factory=lambda: _Turn())
 
     async def listing(self) -> AsyncGenerator[Listed]:
         """Every page within the limits, once. That the limits ended the walk is told as well."""
         rules = await self._robots()
         walk = _Walk(_normal(self.start))
-        for url in await self._mapped(rules):
+        mapped, unread = await self._mapped(rules)
+        for it in unread:
+            yield it
+        for url in mapped:
             walk.add(url, 1)
-        pause_s = min(float(rules.crawl_delay(AGENT) or 0), self.limits.longest_pause_s)
+        self.turn.pause_s = min(float(rules.crawl_delay(AGENT) or 0), self.limits.longest_pause_s)
         seen = 0
         while walk.waiting:
             url, depth = walk.waiting.popleft()
@@ -71,10 +77,12 @@ class Site:
                 yield Passed(_key(url), f"{self.limits.pages} pages are read at most")
                 return
             if not rules.can_fetch(AGENT, url):
-                yield Passed(_key(url), "robots.txt forbids it")
-                continue
-            await anyio.sleep(max(pause_s, self.limits.pause_s))
-            found, links = await self._page(url)
+                found, links = Passed(_key(url), "robots.txt forbids it"), list[str]()
+            else:
+                found, links = await self._page(url)
+            if depth == 0 and isinstance(found, Passed) and not links:
+                # Without its first page a site is out of reach, not empty.
+                raise UpstreamError(f"the page it begins with cannot be read: {found.reason}")
             if isinstance(found, Passed) or self._counts(found.key):
                 seen += isinstance(found, Seen)
                 yield found
@@ -84,8 +92,7 @@ class Site:
 
     @asynccontextmanager
     async def opening(self, key: str, most_bytes: int) -> AsyncGenerator[Original]:
-        with TemporaryDirectory(prefix="pecia-original-") as scratch:
-            path = Path(scratch) / "original"
+        async with scratch() as path:
             content_type = await self._download(urljoin(self.start, key), path, most_bytes)
             yield Original(path, content_type)
 
@@ -98,21 +105,27 @@ class Site:
             return Passed(key[:200], "the address is too long"), []
         try:
             page = await self._fetch(url)
+        except (Timeout, UpstreamError) as error:
+            return Passed(key, str(error), unsure=True), []
         except PeciaError as error:
             return Passed(key, str(error)), []
         # A redirect that leaves the site leads out of the source; one that stays is another page.
         if _origin(page.url) != _origin(self.start):
             return Passed(key, "it redirects to another site"), []
         if page.status != 200:
-            return Passed(key, f"the server answers {page.status}"), []
+            unsure = page.status == 429 or page.status >= 500
+            return Passed(key, f"the server answers {page.status}", unsure=unsure), []
         if page.hops:
             return Passed(key, f"it redirects to {_key(_normal(page.url))}"), [_normal(page.url)]
         links = await run_sync(_links, page) if _is_html(page) else []
         return _seen(key, page), [it for it in links if _origin(it) == _origin(self.start)]
 
-    async def _fetch(self, url: str) -> Fetched:
-        limits = Limits(max_bytes=self.limits.page_bytes, timeout_s=self.limits.page_s)
-        return await self.fetcher.fetch(url, limits=limits)
+    async def _fetch(self, url: str, most_bytes: int | None = None) -> Fetched:
+        limits = Limits(
+            max_bytes=most_bytes or self.limits.page_bytes, timeout_s=self.limits.page_s
+        )
+        async with self.turn.taken(self.limits.pause_s):
+            return await self.fetcher.fetch(url, headers=self.headers, limits=limits)
 
     async def _robots(self) -> RobotFileParser:
         rules = RobotFileParser()
@@ -127,34 +140,39 @@ class Site:
         rules.parse(text.splitlines()[:10_000])
         return rules
 
-    async def _mapped(self, rules: RobotFileParser) -> list[str]:
-        """What the sitemaps name, on this site."""
+    async def _mapped(self, rules: RobotFileParser) -> tuple[list[str], list[Passed]]:
+        """What the sitemaps name, on this site; and which of them could not be read."""
         waiting = deque(rules.site_maps() or [urljoin(self.start, "/sitemap.xml")])
         done: set[str] = set()
         found: dict[str, None] = {}
+        unread: list[Passed] = []
         while waiting and len(done) < MOST_SITEMAPS and len(found) < self.limits.pages:
             url = waiting.popleft()
             if url in done or _origin(url) != _origin(self.start):
                 continue
             done.add(url)
-            text = await self._sitemap(url)
+            try:
+                text = await self._sitemap(url)
+            except PeciaError as error:
+                unread.append(Passed(_key(url), f"the sitemap cannot be read: {error}"))
+                continue
             urls = [urljoin(url, unescape(it)) for it in _LOCATION.findall(text)]
             if "<sitemapindex" in text:
                 waiting.extend(urls)
             else:
                 found |= dict.fromkeys(it for it in urls if _origin(it) == _origin(self.start))
-        return [*found]
+        return [*found], unread
 
     async def _sitemap(self, url: str) -> str:
-        try:
-            page = await self._fetch(url)
-        except PeciaError:
-            return ""
+        page = await self._fetch(url, SITEMAP_BYTES)
         return await run_sync(_unpacked, page.body) if page.status == 200 else ""
 
     async def _download(self, url: str, to: Path, most_bytes: int) -> str | None:
         limits = Limits(max_bytes=most_bytes, timeout_s=self.limits.page_s)
-        async with self.fetcher.open(url, limits=limits) as incoming:
+        async with (
+            self.turn.taken(self.limits.pause_s),
+            self.fetcher.open(url, headers=self.headers, limits=limits) as incoming,
+        ):
             if incoming.status in (404, 410) or _origin(incoming.url) != _origin(self.start):
                 raise NotFound("the page is gone")
             if incoming.status != 200:
@@ -163,6 +181,22 @@ class Site:
                 async for chunk in incoming.chunks():
                     file.write(chunk)
         return incoming.headers.get("content-type", "").partition(";")[0].strip() or None
+
+
+@dataclass(slots=True)
+class _Turn:
+    """One request at a time, with a rest after each. A site asks for a longer one."""
+
+    pause_s: float = 0
+    lock: anyio.Lock = field(default_factory=anyio.Lock)
+
+    @asynccontextmanager
+    async def taken(self, least_s: float) -> AsyncGenerator[None]:
+        async with self.lock:
+            try:
+                yield
+            finally:
+                await anyio.sleep(max(self.pause_s, least_s))
 
 
 @dataclass(slots=True)

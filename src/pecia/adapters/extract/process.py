@@ -82,6 +82,8 @@ class Child:
         self._limits = limits
         self._uses = 0
         self._sound = True
+        # Kept, because finding a process anew costs more than reading a small file.
+        self._seen: psutil.Process | None = None
         self.confinement = Confinement(memory=False, network=False, files=False)
 
     @property
@@ -104,7 +106,8 @@ class Child:
 
     def rss_bytes(self) -> int:
         try:
-            return psutil.Process(self.pid).memory_info().rss
+            self._seen = self._seen or psutil.Process(self.pid)
+            return self._seen.memory_info().rss
         except psutil.Error:
             return 0
 

@@ -8,6 +8,7 @@ import ssl
 from collections.abc import AsyncIterator, Generator
 from contextlib import aclosing, contextmanager
 from functools import cache
+from pathlib import Path
 from typing import cast
 
 import httpcore2
@@ -15,6 +16,7 @@ import httpx2
 
 from pecia.adapters.http.guard import Guard, GuardedBackend
 from pecia.adapters.http.inflate import Body
+from pecia.kernel.errors import InvalidFormat
 
 MAX_BYTES = 32_000_000
 
@@ -56,6 +58,18 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         await self._pool.aclose()
+
+
+def trusting(authorities: Path) -> ssl.SSLContext:
+    """What the system trusts, and these authorities as well."""
+    context = httpx2.create_ssl_context(trust_env=False)
+    try:
+        context.load_verify_locations(cafile=str(authorities))
+    except OSError as error:
+        raise InvalidFormat(
+            f"{authorities} is no PEM file of certificates: {error}", field="authorities"
+        ) from None
+    return context
 
 
 @cache

@@ -15,6 +15,7 @@ from pecia.doors.cli import (
     ckf,
     config,
     crawl,
+    credential,
     doctor,
     evaluate,
     index,
@@ -121,6 +122,7 @@ def commands() -> typer.Typer:
     groups = verbs.add_to(app)
     secrets.add_to(groups["secret"])
     crawl.add_to(groups["source"])
+    credential.add_to(groups["source"])
     upload.add_to(groups["source"])
     app.command()(version)
     return app

@@ -50,7 +50,7 @@ VERBS: tuple[Verb, ...] = (
     Verb(
         "source add",
         "office.add_source",
-        "Register a source: a folder, git, a site.",
+        "Register a source: a folder, git, a bucket, a site.",
         ("source_id",),
     ),
     Verb("source list", "lake.list_sources", "List the sources that you may see."),

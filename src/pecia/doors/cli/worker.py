@@ -93,11 +93,11 @@ async def _work(terminal: Terminal, settings: "Settings", *, keeps_indexes: bool
     kernel = settings.kernel
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(stop_on_signal, stop)
-        opened = open_app(settings, fetch=fetching(kernel), report=terminal.say)
+        opened = open_app(settings, fetch=fetching(kernel), report=terminal.say, is_worker=True)
         async with opened as app, anyio.create_task_group() as following:
             if keeps_indexes:
                 following.start_soon(Follower(app.store, index_root(kernel)).run)
-            for tend in (it for room in app.rooms for it in room.tending):
+            for tend in app.tending:
                 following.start_soon(tend)
             await run_worker(app.store, app.jobs, stop=stop, concurrency=kernel.worker_concurrency)
             following.cancel_scope.cancel()

@@ -1,6 +1,6 @@
 """What the corpus needs of a place that files come from. Adapters provide it."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -33,10 +33,14 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """Something that is there and was passed over, and why."""
+    """Something that is there and was passed over, and why.
+
+    Where the place could not say for now, it is `unsure`: what was known of it stays.
+    """
 
     key: str
     reason: str
+    unsure: bool = False
 
 
 Listed: TypeAlias = Seen | Passed
@@ -54,9 +58,20 @@ class Connector(Protocol):
     """One place."""
 
     def listing(self) -> AsyncGenerator[Listed]:
-        """Everything there is, once each, in any order. A failure ends it with an error."""
+        """Everything there is, once each, in any order. A failure ends it with an error.
+
+        Where something `unsure` was passed over, others may be missing that lie behind it.
+        """
         ...
 
     def opening(self, key: str, most_bytes: int) -> AbstractAsyncContextManager[Original]:
         """One file's bytes; NotFound when it is gone, PayloadTooLarge past `most_bytes`."""
+        ...
+
+
+class Glancing(Protocol):
+    """A place that can look at a few files without listing all."""
+
+    async def glance(self, keys: Sequence[str]) -> list[Listed]:
+        """Those of the keys that are there and count; the others are gone."""
         ...

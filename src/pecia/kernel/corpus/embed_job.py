@@ -13,6 +13,7 @@ from uuid import UUID
 import anyio
 
 from pecia.kernel.corpus import changes
+from pecia.kernel.corpus.embed_call import call_tenants
 from pecia.kernel.corpus.embedder import Embedder, embedded_text
 from pecia.kernel.corpus.vectors import as_text, condition
 from pecia.kernel.errors import NotFound
@@ -54,12 +55,16 @@ class Waiting:
 
 
 def embed_job(embedder: Embedder, schedule: str | None = "* * * * *") -> Job:
-    """For a tenant, when deferred for one; on its schedule, for every tenant that is behind."""
+    """For a tenant, when deferred for one; on its schedule, for every tenant that is behind.
+
+    The schedule is a net: `EmbedCaller` has it run as soon as there is something to embed.
+    """
     job: Job
 
     async def run(call: JobCall, arguments: NoArguments) -> None:
         if call.tenant_id is None:
-            await _wake_tenants(call, job, node_name(embedder.name))
+            async with call.tx() as tx:
+                await call_tenants(tx, job, node_name(embedder.name))
         elif not await _Embedding(call, call.tenant_id, embedder).finish():
             async with call.tx() as tx:
                 await defer_as_system(tx, job, NoArguments(), tenant_id=call.tenant_id)
@@ -71,15 +76,6 @@ def embed_job(embedder: Embedder, schedule: str | None = "* * * * *") -> Job:
 def node_name(model: str) -> str:
     """How the job is known among the nodes that follow the log."""
     return f"{changes.EMBEDDING}{model}"
-
-
-async def _wake_tenants(call: JobCall, job: Job, node: str) -> None:
-    async with call.tx() as tx:
-        if await condition(tx):
-            return
-        for tenant_id, n in (await changes.clocks(tx)).items():
-            if await changes.applied_by(tx, tenant_id, node) != n:
-                await defer_as_system(tx, job, NoArguments(), tenant_id=tenant_id)
 
 
 class _Embedding:

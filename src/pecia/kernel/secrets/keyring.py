@@ -15,6 +15,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from pecia.kernel.errors import Conflict, Forbidden, InvalidEnum, NotFound, Unprocessable
+from pecia.kernel.secrets.box import Box, close_box, open_box, public_half
 
 KEY_BYTES = 32
 NONCE_BYTES = 12
@@ -46,6 +47,19 @@ class Sealed:
     key_id: str
     nonce: bytes = field(repr=False)
     ciphertext: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SealingKey:
+    """With this anybody can seal for a purpose; only who holds the key of this id can open."""
+
+    key_id: str
+    public: bytes
+
+    def seal(self, purpose: Purpose, identity: bytes, plaintext: bytes) -> Sealed:
+        """Encrypt for the row that `identity` names, and for no other."""
+        box = close_box(self.public, _bound_to(purpose, self.key_id, identity), plaintext)
+        return Sealed(self.key_id, box.nonce, box.content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +110,10 @@ class Keyring:
             raise Forbidden(f"this process holds no {purpose} keys")
         return keys
 
+    def completed(self, purposes: Iterable[str]) -> "Keyring":
+        """With a new key for each of these purposes that has none."""
+        return Keyring({**Keyring.fresh(purposes)._keys_by_purpose, **self._keys_by_purpose})
+
     def limited_to(self, purposes: Iterable[str]) -> "Keyring":
         """What another process may hold; the rest cannot be had from it."""
         wanted = [Purpose.named(name) for name in purposes]
@@ -125,20 +143,27 @@ class Keyring:
 
     def open(self, purpose: Purpose, identity: bytes, sealed: Sealed) -> bytes:
         """The plaintext, or Unprocessable when anything at all was changed."""
-        key = self.keys(purpose).key_by_id.get(sealed.key_id)
-        if key is None:
-            raise Unprocessable(
-                f"a sealed {purpose} secret needs the key {sealed.key_id!r}, which is not here",
-                key_id=sealed.key_id,
-            )
+        key = self._key_of(purpose, sealed)
         bound_to = _bound_to(purpose, sealed.key_id, identity)
         try:
             return _cipher(key).decrypt(sealed.nonce, sealed.ciphertext, bound_to)
         except (InvalidTag, ValueError):
-            raise Unprocessable(
-                f"a sealed {purpose} secret does not open: it was changed, or belongs elsewhere",
-                key_id=sealed.key_id,
-            ) from None
+            raise _spoiled(purpose, sealed) from None
+
+    def sealing_key(self, purpose: Purpose) -> SealingKey:
+        """What others need to seal for this purpose, and cannot open anything with."""
+        keys = self.keys(purpose)
+        return SealingKey(keys.current_id, public_half(_derived(keys.current, b"box")))
+
+    def open_boxed(self, purpose: Purpose, identity: bytes, sealed: Sealed) -> bytes:
+        """What a sealing key sealed, or Unprocessable when anything at all was changed."""
+        key = self._key_of(purpose, sealed)
+        bound_to = _bound_to(purpose, sealed.key_id, identity)
+        box = Box(sealed.nonce, sealed.ciphertext)
+        plaintext = open_box(_derived(key, b"box"), bound_to, box)
+        if plaintext is None:
+            raise _spoiled(purpose, sealed)
+        return plaintext
 
     def is_old(self, purpose: Purpose, sealed: Sealed) -> bool:
         """Whether its key was rotated since, so that it should be sealed again."""
@@ -158,11 +183,27 @@ class Keyring:
         key = self.keys(Purpose.SIGNING).key_by_id.get(signature.key_id)
         return key is not None and hmac.compare_digest(_mac(key, context, message), signature.mac)
 
+    def _key_of(self, purpose: Purpose, sealed: Sealed) -> bytes:
+        key = self.keys(purpose).key_by_id.get(sealed.key_id)
+        if key is None:
+            raise Unprocessable(
+                f"a sealed {purpose} secret needs the key {sealed.key_id!r}, which is not here",
+                key_id=sealed.key_id,
+            )
+        return key
+
     def __repr__(self) -> str:
         return f"Keyring({', '.join(sorted(self._keys_by_purpose))})"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a keyring does not leave its process")
+
+
+def _spoiled(purpose: Purpose, sealed: Sealed) -> Unprocessable:
+    return Unprocessable(
+        f"a sealed {purpose} secret does not open: it was changed, or belongs elsewhere",
+        key_id=sealed.key_id,
+    )
 
 
 def _cipher(key: bytes) -> AESGCM:

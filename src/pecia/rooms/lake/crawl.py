@@ -6,11 +6,12 @@ is a list of keys to read, and each leaves that list in the transaction that sto
 
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, aclosing
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, TypeAlias
 from uuid import UUID
 
+import psycopg
 from psycopg.types.json import Jsonb
 from pydantic import ValidationError
 
@@ -30,7 +31,10 @@ BATCH = 500
 MOST_PASSED = 1000
 """Of what was passed over, so many are kept with their reasons; all are counted."""
 
-Connect: TypeAlias = Callable[[UUID, SourceConfig], AbstractAsyncContextManager[Connector]]
+MOST_LOOKED_AT = 100_000_000
+
+Connect: TypeAlias = Callable[[UUID, str, SourceConfig], AbstractAsyncContextManager[Connector]]
+"""Opens the place of a tenant's source, named by its id."""
 
 
 class OfSource(Arguments):
@@ -62,15 +66,28 @@ class Crawler:
             if config is None or not await tx.maybe(SQL["open_crawl"], again=False, **place):
                 return
         try:
-            async with self.connect(tenant_id, config) as connector:
+            async with self.connect(tenant_id, ask.source_id, config) as connector:
                 await _Listing(call, place, self.reading).run(connector)
         except Stopped:
             async with call.tx() as tx:
                 await tx.run(SQL["drop_todo"], **place)
         except PeciaError as error:
+            if of_the_store(error):
+                # Not the source's fault: the job is tried again when the database is back.
+                raise
             # Told at once: whoever waits may mend it, and the next crawl goes on from here.
-            async with call.tx() as tx:
-                await tx.run(SQL["fail_crawl"], problem=str(error), **place)
+            await fail(call, place, error)
+
+
+async def fail(call: JobCall, place: dict[str, Any], error: PeciaError) -> None:
+    """The crawl ends here, with its reason."""
+    async with call.tx() as tx:
+        await tx.run(SQL["fail_crawl"], problem=str(error), **place)
+
+
+def of_the_store(error: BaseException) -> bool:
+    """Whether it was our own database that failed, and not the place that files come from."""
+    return isinstance(error.__cause__ or error.__context__, psycopg.Error)
 
 
 async def configured(tx: Transaction, place: dict[str, Any]) -> SourceConfig | None:
@@ -108,13 +125,14 @@ class _Listing:
     seen: set[int] = field(default_factory=set[int])
     passed: list[Passed] = field(default_factory=list[Passed])
     passed_count: int = 0
+    unsure: bool = False
 
     async def run(self, connector: Connector) -> None:
         async with aclosing(connector.listing()) as listing:
             async for batch in _batches(listing):
                 await self._note(batch)
                 await self.call.progress(len(self.seen), None, "listing")
-        await self._forget()
+        await self._forget(connector)
         async with self.call.tx() as tx:
             passed = {
                 "count": self.passed_count,
@@ -128,50 +146,90 @@ class _Listing:
         for it in batch:
             if isinstance(it, Passed):
                 self.passed_count += 1
+                if it.unsure:
+                    self.unsure = True
+                    self.seen.add(mark(it.key))
                 if len(self.passed) < MOST_PASSED:
                     self.passed.append(it)
-        found = {it.key: it for it in batch if isinstance(it, Seen)}
-        self.seen.update(mark(key) for key in found)
+        found = [it for it in batch if isinstance(it, Seen)]
+        self.seen.update(mark(it.key) for it in found)
         async with self.call.tx() as tx:
             await _require_running(tx, self.place)
-            known = {
-                it["key"]: it
-                for it in await tx.all(SQL["known_files"], keys=[*found], **self.place)
-            }
-            added = [it for key, it in found.items() if key not in known]
-            changed = [it for key, it in found.items() if key in known and _differs(it, known[key])]
-            rows = [self._todo(it) for it in (*added, *changed)]
-            await tx.run_many(SQL["put_todo"], rows)
-            counts = {"seen": len(found), "added": len(added), "changed": len(changed), "gone": 0}
-            await tx.run(SQL["count_listed"], **counts, **self.place)
-            await self._wake(tx, {row["shard"] for row in rows})
+            news = await compared(tx, self.place, found)
+            # A few files are not worth the start of several readers.
+            shards = SHARDS if len(self.seen) > BATCH else 1
+            await put_down(tx, self.place, news, self.reading, shards)
+            counts = {"added": len(news.added), "changed": len(news.changed), "gone": 0}
+            await tx.run(SQL["count_listed"], seen=len(found), **counts, **self.place)
 
-    def _todo(self, it: Seen) -> dict[str, Any]:
-        # A few files are not worth the start of several readers.
-        shard = mark(it.key) % SHARDS if len(self.seen) > BATCH else 0
-        return {**self.place, "key": it.key, "shard": shard, "seen": Jsonb(as_json(it))}
-
-    async def _forget(self) -> None:
+    async def _forget(self, connector: Connector) -> None:
         """Remove every file that the walk did not meet."""
         after = ""
         while True:
             async with self.call.tx() as tx:
-                await _require_running(tx, self.place)
                 rows = await tx.all(SQL["keys_after"], after=after, limit=5000, **self.place)
-                gone = [it["key"] for it in rows if mark(it["key"]) not in self.seen]
-                if gone:
-                    await tx.run(SQL["remove_files"], keys=gone, **self.place)
-                    await tx.run(SQL["drop_todo_keys"], keys=gone, **self.place)
-                    counts = {"seen": 0, "added": 0, "changed": 0, "gone": len(gone)}
-                    await tx.run(SQL["count_listed"], **counts, **self.place)
+            gone = [it["key"] for it in rows if mark(it["key"]) not in self.seen]
+            if self.unsure:
+                gone = [it for it in gone if await _is_gone(connector, it)]
+            if gone:
+                await self._remove(gone)
             if not rows:
                 return
             after = rows[-1]["key"]
 
-    async def _wake(self, tx: Transaction, shards: Iterable[int]) -> None:
-        for shard in sorted(shards):
-            ask = OfShard(source_id=self.place["source_id"], shard=shard)
-            await defer_as_system(tx, self.reading, ask, tenant_id=self.place["tenant_id"])
+    async def _remove(self, keys: list[str]) -> None:
+        async with self.call.tx() as tx:
+            await _require_running(tx, self.place)
+            await tx.run(SQL["remove_files"], keys=keys, **self.place)
+            await tx.run(SQL["drop_todo_keys"], keys=keys, **self.place)
+            counts = {"seen": 0, "added": 0, "changed": 0, "gone": len(keys)}
+            await tx.run(SQL["count_listed"], **counts, **self.place)
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What of a place is to be read."""
+
+    added: list[Seen]
+    changed: list[Seen]
+
+
+async def compared(tx: Transaction, place: dict[str, Any], found: Iterable[Seen]) -> News:
+    """Which of these files the store does not know as they are now."""
+    by_key = {it.key: it for it in found}
+    rows = await tx.all(SQL["known_files"], keys=[*by_key], **place)
+    known = {it["key"]: it for it in rows}
+    added = [it for key, it in by_key.items() if key not in known]
+    changed = [it for key, it in by_key.items() if key in known and _differs(it, known[key])]
+    return News(added, changed)
+
+
+async def put_down(
+    tx: Transaction, place: dict[str, Any], news: News, reading: Job, shards: int
+) -> None:
+    """Put files on the list of those to read, and have them read by whoever is free."""
+    waiting = [(mark(it.key) % shards, it) for it in (*news.added, *news.changed)]
+    await tx.run_many(
+        SQL["put_todo"],
+        [
+            {**place, "key": it.key, "shard": shard, "seen": Jsonb(as_json(it))}
+            for shard, it in waiting
+        ],
+    )
+    for shard in sorted({shard for shard, _ in waiting}):
+        ask = OfShard(source_id=place["source_id"], shard=shard)
+        await defer_as_system(tx, reading, ask, tenant_id=place["tenant_id"])
+
+
+async def _is_gone(connector: Connector, key: str) -> bool:
+    """Whether the place itself says so: the way to it may have been closed for the moment."""
+    try:
+        async with connector.opening(key, MOST_LOOKED_AT):
+            return False
+    except NotFound:
+        return True
+    except PeciaError:
+        return False
 
 
 def mark(key: str) -> int:
@@ -180,9 +238,17 @@ def mark(key: str) -> int:
 
 
 def as_json(it: Seen) -> dict[str, Json]:
-    plain: dict[str, Any] = asdict(it)
-    plain["modified_at"] = it.modified_at.isoformat() if it.modified_at else None
-    return plain
+    # By hand: `asdict` copies deeply, which for a hundred thousand files is felt.
+    return {
+        "key": it.key,
+        "stamp": it.stamp,
+        "size_bytes": it.size_bytes,
+        "modified_at": it.modified_at.isoformat() if it.modified_at else None,
+        "content_type": it.content_type,
+        "storage_class": it.storage_class,
+        "owner": it.owner,
+        "posix": it.posix and {"mode": it.posix.mode, "uid": it.posix.uid, "gid": it.posix.gid},
+    }
 
 
 def _differs(it: Seen, known: dict[str, Any]) -> bool:

@@ -113,3 +113,10 @@ SELECT s.tenant_id, s.id AS source_id, s.config, s.enabled FROM kernel.source s
 INSERT INTO lake.crawl AS c (tenant_id, source_id)
 SELECT tenant_id, id FROM kernel.source WHERE tenant_id = %(tenant_id)s AND id = %(source_id)s
 ON CONFLICT (tenant_id, source_id) DO UPDATE SET state = CASE WHEN c.state = 'stopped' THEN 'waiting' ELSE c.state END;
+
+-- name: note_again
+-- A few files changed where everything was listed before: they are read without listing it all again.
+-- No row where that is not so, and the place is listed as a whole.
+UPDATE lake.crawl SET state = 'reading', ended_at = NULL, added = added + %(added)s, changed = changed + %(changed)s,
+       gone = gone + %(gone)s, seen = seen + %(added)s - %(gone)s
+ WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND state IN ('done', 'reading') AND listed_at IS NOT NULL;

@@ -16,14 +16,26 @@ from pecia.kernel.corpus.connector import Connector, Posix, Seen
 from pecia.kernel.corpus.texts import Text
 from pecia.kernel.errors import NotFound, PayloadTooLarge, PeciaError
 from pecia.kernel.jobs.call import JobCall
+from pecia.kernel.jobs.job import Retry
 from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.text.canonical import CanonicalText, Unit, canonical_text
 from pecia.kernel.text.chunk import Markup, OutlineEntry
-from pecia.rooms.lake.crawl import SQL, Connect, OfShard, as_json, configured, tenant_of
+from pecia.rooms.lake.crawl import (
+    SQL,
+    Connect,
+    OfShard,
+    as_json,
+    configured,
+    fail,
+    of_the_store,
+    tenant_of,
+)
 from pecia.rooms.lake.origin import SourceConfig
 
 AT_ONCE = 4
 BATCH = 64
+STORE_EVERY_S = 1.0
+ATTEMPTS = Retry().attempts
 
 
 class Noticed(Protocol):
@@ -68,6 +80,9 @@ class Extractor(Protocol):
     async def extract(self, source: Path, *, name: str = "", content_type: str = "") -> Read: ...
 
 
+Found: TypeAlias = tuple[FileFacts, Text] | None
+"""A file with what it says; None when it is gone since it was listed."""
+
 Extraction: TypeAlias = Callable[[], AbstractAsyncContextManager[Extractor]]
 
 
@@ -80,13 +95,25 @@ class Intake:
 
     async def read_shard(self, call: JobCall, ask: OfShard) -> None:
         place: dict[str, Any] = {"tenant_id": tenant_of(call), "source_id": ask.source_id}
+        try:
+            await self._read_all(call, ask, place)
+        except PeciaError as error:
+            if not of_the_store(error) and (not error.code.retryable or call.attempt >= ATTEMPTS):
+                # Nobody will come back for what is left: say so, instead of reading for ever.
+                await fail(call, place, error)
+            raise
+
+    async def _read_all(self, call: JobCall, ask: OfShard, place: dict[str, Any]) -> None:
         async with call.tx() as tx:
             config = await configured(tx, place)
             waiting = await _next(tx, place, ask.shard, "")
         if config is None or not waiting:
             await _end(call, place)
             return
-        async with self.connect(place["tenant_id"], config) as connector, self.extraction() as it:
+        async with (
+            self.connect(place["tenant_id"], ask.source_id, config) as connector,
+            self.extraction() as it,
+        ):
             reading = _Reading(call, place, config, connector, it)
             while waiting:
                 await reading.take(waiting)
@@ -104,22 +131,38 @@ class _Reading:
     extractor: Extractor
 
     async def take(self, batch: Sequence[Seen]) -> None:
-        """Read these files, several at once, and store them in one transaction."""
-        found: dict[str, tuple[FileFacts, Text] | None] = {}
+        """Read these files, several at once. What is read is stored soon, others may take long."""
+        ready: dict[Seen, Found] = {}
         limiter = anyio.CapacityLimiter(AT_ONCE)
 
         async def one(seen: Seen) -> None:
             async with limiter:
-                found[seen.key] = await self._read(seen)
+                ready[seen] = await self._read(seen)
 
-        async with anyio.create_task_group() as tasks:
-            for seen in batch:
-                tasks.start_soon(one, seen)
-        await self._store(batch, found)
+        async with anyio.create_task_group() as storing:
+            storing.start_soon(self._store_soon, ready)
+            async with anyio.create_task_group() as tasks:
+                for seen in batch:
+                    tasks.start_soon(one, seen)
+            storing.cancel_scope.cancel()
+        await self._store_ready(ready)
         self.call.remaining_s()
 
-    async def _read(self, seen: Seen) -> tuple[FileFacts, Text] | None:
-        """The file with what it says; None when it is gone since it was listed."""
+    async def _store_soon(self, ready: dict[Seen, Found]) -> None:
+        while True:
+            await anyio.sleep(STORE_EVERY_S)
+            # To its end: what was stored and is not known to be would be counted twice.
+            with anyio.CancelScope(shield=True):
+                await self._store_ready(ready)
+
+    async def _store_ready(self, ready: dict[Seen, Found]) -> None:
+        # In order of key, so that two writers never wait for each other in a circle.
+        if now := dict(sorted(ready.items(), key=lambda it: it[0].key)):
+            await self._store(now)
+            for seen in now:
+                del ready[seen]
+
+    async def _read(self, seen: Seen) -> Found:
         facts = _facts(self.place["source_id"], seen)
         try:
             async with self.connector.opening(seen.key, self.config.most_bytes) as original:
@@ -131,26 +174,29 @@ class _Reading:
         except NotFound:
             return None
         except PayloadTooLarge as error:
-            return facts, _unread("too_large", error)
+            return facts, _unread("too_large", _unfetched(error))
         except PeciaError as error:
             # Without a stamp it counts as changed, so that the next crawl tries again.
-            return replace(facts, etag=None), _unread("timeout", error)
-        return replace(facts, content_type=facts.content_type or read.facts.content_type), _text(
-            read
-        )
+            return replace(facts, etag=None), _unread("timeout", _unfetched(error))
+        facts = replace(facts, content_type=facts.content_type or read.facts.content_type)
+        if len(read.text) > texts.LONGEST_TEXT:
+            # It would fail the whole batch, again and again.
+            reason = (
+                f"Its text has {len(read.text)} characters, at most {texts.LONGEST_TEXT} are kept."
+            )
+            return facts, _unread("too_large", reason)
+        return facts, _text(read)
 
-    async def _store(
-        self, batch: Sequence[Seen], found: dict[str, tuple[FileFacts, Text] | None]
-    ) -> None:
-        files = [it for it in found.values() if it is not None]
+    async def _store(self, read: dict[Seen, Found]) -> None:
+        files = [it for it in read.values() if it is not None]
         failed = sum(it.status not in ("ok", "empty") for _, it in files)
         async with self.call.tx() as tx:
             await texts.put_many(tx, files, tenant_id=self.place["tenant_id"])
             if self.config.posix:
-                await self._capture(tx, [it for it in batch if found[it.key] is not None])
-            rows = [{**self.place, "key": it.key, "seen": Jsonb(as_json(it))} for it in batch]
+                await self._capture(tx, [seen for seen, it in read.items() if it is not None])
+            rows = [{**self.place, "key": it.key, "seen": Jsonb(as_json(it))} for it in read]
             await tx.run_many(SQL["done_todo"], rows)
-            counts = {"read": len(batch), "failed": failed}
+            counts = {"read": len(read), "failed": failed}
             await tx.run(SQL["count_read"], **counts, **self.place)
 
     async def _capture(self, tx: Transaction, batch: Sequence[Seen]) -> None:
@@ -198,8 +244,12 @@ def _text(read: Read) -> Text:
     )
 
 
-def _unread(status: str, error: PeciaError) -> Text:
-    return Text(canonical_text(()), status=status, reason=f"It could not be fetched: {error}.")
+def _unread(status: str, reason: str) -> Text:
+    return Text(canonical_text(()), status=status, reason=reason)
+
+
+def _unfetched(error: PeciaError) -> str:
+    return f"It could not be fetched: {error}."
 
 
 async def _next(tx: Transaction, place: dict[str, Any], shard: int, after: str) -> list[Seen]:

@@ -6,14 +6,14 @@ These tools stand in the office beside the rights: the lake's own endpoint lists
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PurePosixPath
-from typing import Any, Literal
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
-from croniter import croniter
 from psycopg.types.json import Jsonb
 from pydantic import Field
 
 from pecia.kernel.corpus import catalog
-from pecia.kernel.errors import Forbidden, InvalidFormat, InvalidInput, Json, MissingField
+from pecia.kernel.errors import Forbidden, InvalidInput, NotFound
 from pecia.kernel.identity.caller import CredentialKind, Scope
 from pecia.kernel.jobs.defer import defer
 from pecia.kernel.jobs.job import Job
@@ -21,55 +21,32 @@ from pecia.kernel.store.store import Store
 from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
-from pecia.rooms.lake.crawl import SQL, OfSource
-from pecia.rooms.lake.origin import (
-    FolderOrigin,
-    GitOrigin,
-    Origin,
-    SourceConfig,
-    UploadOrigin,
-    WebOrigin,
-)
+from pecia.rooms.lake.asking import AddSource, SetSource, asked_config, changed_config
+from pecia.rooms.lake.crawl import SQL, OfSource, read_config
+from pecia.rooms.lake.credential import SHAPES, Credentials, read_login
+from pecia.rooms.lake.credential import SQL as CREDENTIAL_SQL
+from pecia.rooms.lake.origin import FolderOrigin, GitOrigin, Origin
 
 ROOM = "office"
-
-TrimMode = Literal["per_file", "source_only", "open"]
-
-
-class AddSource(Input):
-    source_id: str = Field(min_length=1, max_length=500)
-    folder: str | None = Field(default=None, max_length=4000, description="A folder's path.")
-    git: str | None = Field(default=None, max_length=2000, description="A repository's URL.")
-    ref: str | None = Field(default=None, max_length=500, description="With git: what to read.")
-    web: str | None = Field(default=None, max_length=2000, description="Where a site begins.")
-    include: list[str] = Field(default_factory=list[str], max_length=100, description="Globs.")
-    exclude: list[str] = Field(default_factory=list[str], max_length=100, description="Globs.")
-    most_bytes: int = Field(default=200_000_000, ge=1, le=10_000_000_000)
-    schedule: str | None = Field(default=None, max_length=100, description="A cron line, in UTC.")
-    watch: bool = Field(default=True, description="With folder: follow changes as they happen.")
-    posix: bool = Field(default=False, description="With folder: mode and owner decide who reads.")
-    hybrid: bool = Field(default=True, description="Search by meaning too.")
-    trim_mode: TrimMode = "per_file"
-    protocol: Literal["folder", "git", "web", "upload"] | None = Field(
-        default=None, description="Follows from where the files are; upload when they are sent."
-    )
-
-
-class SetSource(Input):
-    source_id: str = Field(min_length=1, max_length=500)
-    trim_mode: TrimMode | None = None
-    enabled: bool | None = None
-    include: list[str] | None = Field(default=None, max_length=100)
-    exclude: list[str] | None = Field(default=None, max_length=100)
-    most_bytes: int | None = Field(default=None, ge=1, le=10_000_000_000)
-    schedule: str | None = Field(
-        default=None, max_length=100, description="A cron line, in UTC; `never` ends it."
-    )
-    hybrid: bool | None = None
 
 
 class OneSource(Input):
     source_id: str = Field(min_length=1, max_length=500)
+
+
+class SetCredential(Input):
+    source_id: str = Field(min_length=1, max_length=500)
+    value: str = Field(
+        min_length=1,
+        max_length=10_000,
+        description="; ".join(f"{kind}: {shape}" for kind, shape in SHAPES.items()) + ".",
+        json_schema_extra={"secret": True},
+    )
+
+
+class CredentialOut(Output):
+    source_id: str
+    protocol: str
 
 
 class SetSearch(Input):
@@ -116,11 +93,12 @@ class Keeping:
     store: Store
     crawling: Job
     folders: tuple[str, ...]
+    credentials: Credentials
 
     async def add_source(self, call: Call, ask: AddSource) -> SourceOut:
-        """Register a source: a folder, a git repository, a site, or files sent here.
+        """Register a source: a folder, a git repository, a bucket, a site, or files sent here.
         Nobody but administrators sees its files until they are granted."""
-        config = _config(ask)
+        config = asked_config(ask)
         self._require_open(call, config.origin)
         async with self.store.writing(call.caller, call.trace) as tx:
             source = await catalog.add_source(
@@ -166,11 +144,32 @@ class Keeping:
             )
             if wanted:
                 row = await tx.one(SQL["config"], "no such source", source_id=ask.source_id)
-                config = _changed(row["config"], wanted, ask.source_id)
+                config = changed_config(row["config"], wanted, ask.source_id)
                 await tx.run(SQL["set_config"], source_id=ask.source_id, config=Jsonb(config))
             if ask.hybrid is not None:
                 await tx.value(SQL["set_hybrid"], source_id=ask.source_id, on=ask.hybrid)
         return _source(source)
+
+    async def set_credential(self, call: Call, ask: SetCredential) -> CredentialOut:
+        """Keep what a source shows to the place it lies in. Sealed; nobody reads it back."""
+        async with self.store.writing(call.caller, call.trace) as tx:
+            row = await tx.one(SQL["config"], "no such source", source_id=ask.source_id)
+            config = read_config(row["config"])
+            if config is None:
+                raise InvalidInput(
+                    f"source {ask.source_id!r} is kept by its room", field="source_id"
+                )
+            read_login(config.origin, ask.value)
+            await self.credentials.keep(tx, call.caller.tenant_id, ask.source_id, ask.value)
+        return CredentialOut(source_id=ask.source_id, protocol=config.origin.kind)
+
+    async def remove_credential(self, call: Call, ask: OneSource) -> CredentialOut:
+        """Forget what a source shows to the place it lies in."""
+        async with self.store.writing(call.caller, call.trace) as tx:
+            source = await catalog.get_source(tx, ask.source_id)
+            if not await tx.value(CREDENTIAL_SQL["drop_credential"], source_id=ask.source_id):
+                raise NotFound(f"source {ask.source_id!r} has no credential")
+        return CredentialOut(source_id=ask.source_id, protocol=source.protocol)
 
     async def set_search(self, call: Call, ask: SetSearch) -> SearchSetOut:
         """Switch search by meaning off or on for all sources of your tenant. Works at once."""
@@ -180,22 +179,41 @@ class Keeping:
 
     def _require_open(self, call: Call, origin: Origin) -> None:
         """A folder is the machine's: its owner may name any, others those set aside for it."""
-        if not isinstance(origin, FolderOrigin) or call.caller.kind is CredentialKind.LOCAL:
+        place = _folder_of(origin)
+        if place is None or call.caller.kind is CredentialKind.LOCAL:
             return
-        place = PurePosixPath(origin.folder)
         if not any(place.is_relative_to(it) for it in self.folders):
             raise Forbidden(
                 "this folder is not among those that sources may read",
-                field="folder",
+                field=origin.kind,
                 hint="the operator names them in the setting lake.folders",
             )
 
 
-def keeping_tools(store: Store, crawling: Job, folders: tuple[str, ...]) -> tuple[AnyTool, ...]:
+def keeping_tools(it: Keeping) -> tuple[AnyTool, ...]:
     """The tools over where files come from."""
-    it = Keeping(store, crawling, folders)
     admin = Scope.ADMIN
     return (
+        Tool(
+            ROOM,
+            "set_credential",
+            admin,
+            SetCredential,
+            CredentialOut,
+            it.set_credential,
+            read_only=False,
+            idempotent=True,
+        ),
+        Tool(
+            ROOM,
+            "remove_credential",
+            admin,
+            OneSource,
+            CredentialOut,
+            it.remove_credential,
+            read_only=False,
+            destructive=True,
+        ),
         Tool(ROOM, "add_source", admin, AddSource, SourceOut, it.add_source, read_only=False),
         Tool(ROOM, "set_source", admin, SetSource, SourceOut, it.set_source, read_only=False),
         Tool(ROOM, "set_search", admin, SetSearch, SearchSetOut, it.set_search, read_only=False),
@@ -205,72 +223,13 @@ def keeping_tools(store: Store, crawling: Job, folders: tuple[str, ...]) -> tupl
     )
 
 
-def _config(ask: AddSource) -> SourceConfig:
-    schedule = _schedule(ask.schedule)
-    if ask.posix and ask.folder is None:
-        raise InvalidInput('Field "posix" goes with folder', field="posix")
-    return SourceConfig(
-        origin=_origin(ask),
-        include=tuple(ask.include) or ("**",),
-        exclude=tuple(ask.exclude),
-        most_bytes=ask.most_bytes,
-        schedule=schedule,
-        hybrid=ask.hybrid,
-        posix=ask.posix,
-    )
-
-
-def _origin(ask: AddSource) -> Origin:
-    given = [it for it in ("folder", "git", "web") if getattr(ask, it) is not None]
-    if len(given) > 1:
-        raise InvalidInput(
-            f"a source comes from one place, not from {' and '.join(given)}", field=given[1]
-        )
-    kind = given[0] if given else ask.protocol or "upload"
-    if ask.protocol not in (None, kind):
-        raise InvalidInput(f"protocol {ask.protocol!r} with {kind!r}", field="protocol")
-    if ask.ref is not None and kind != "git":
-        raise InvalidInput('Field "ref" goes with git', field="ref")
-    match kind, ask:
-        case "folder", AddSource(folder=str(folder)):
-            return FolderOrigin(folder=_absolute(folder), watch=ask.watch)
-        case "git", AddSource(git=str(url)):
-            return GitOrigin(url=url, ref=ask.ref or "HEAD")
-        case "web", AddSource(web=str(url)):
-            return WebOrigin(url=url)
-        case "upload", _:
-            return UploadOrigin(source_id=ask.source_id)
-        case _:
-            raise MissingField(f'Field "{kind}" is required', field=kind)
-
-
-def _absolute(text: str) -> str:
-    path = PurePosixPath(text)
-    if not path.is_absolute() or ".." in path.parts or "\0" in text:
-        raise InvalidFormat(
-            'Field "folder" must be an absolute path', field="folder", got=text[:500]
-        )
-    return str(path)
-
-
-def _schedule(line: str | None) -> str | None:
-    if line is None or croniter.is_valid(line):
-        return line
-    raise InvalidFormat(
-        'Field "schedule" must be a cron line, such as "0 3 * * *"', field="schedule", got=line
-    )
-
-
-def _changed(config: dict[str, Json], wanted: dict[str, Json], source_id: str) -> Json:
-    if "origin" not in config:
-        raise InvalidInput(
-            f"source {source_id!r} is kept by its room: only trim_mode and enabled can be set",
-            field=next(iter(wanted)),
-        )
-    schedule = wanted.get("schedule")
-    if isinstance(schedule, str):
-        wanted = {**wanted, "schedule": None if schedule == "never" else _schedule(schedule)}
-    return SourceConfig.model_validate({**config, **wanted}).model_dump(mode="json")
+def _folder_of(origin: Origin) -> PurePosixPath | None:
+    """The folder of this machine that a source would read, if it is one."""
+    if isinstance(origin, FolderOrigin):
+        return PurePosixPath(origin.folder)
+    if isinstance(origin, GitOrigin) and urlsplit(origin.url).scheme == "file":
+        return PurePosixPath(unquote(urlsplit(origin.url).path))
+    return None
 
 
 async def _crawl(tx: Transaction, source_id: str) -> CrawlOut:

@@ -29,6 +29,18 @@ class GitOrigin(_Part):
     subfolder: str = ""
 
 
+class S3Origin(_Part):
+    """The objects of a bucket below a prefix, at any server that speaks S3."""
+
+    kind: Literal["s3"] = "s3"
+    bucket: str
+    prefix: str = ""
+    endpoint: str
+    region: str = "us-east-1"
+    path_style: bool = True
+    """Whether the bucket stands in the path of an address, or in its host."""
+
+
 class WebOrigin(_Part):
     """Pages of one site."""
 
@@ -45,7 +57,9 @@ class UploadOrigin(_Part):
     source_id: str
 
 
-Origin = Annotated[FolderOrigin | GitOrigin | WebOrigin | UploadOrigin, Field(discriminator="kind")]
+Origin = Annotated[
+    FolderOrigin | GitOrigin | S3Origin | WebOrigin | UploadOrigin, Field(discriminator="kind")
+]
 
 
 class SourceConfig(_Part):

@@ -1,4 +1,7 @@
-"""The original of a file, fetched again from where it lies. Keeps no copy of it."""
+"""The original of a file, fetched again from where it lies. Keeps no copy of it.
+
+What lies behind a credential is fetched by who may open it: on a server that is a worker.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +15,8 @@ from pecia.kernel.errors import AuthRequired, NotFound
 from pecia.kernel.store.store import Store
 from pecia.kernel.tool.call import Call
 from pecia.rooms.lake.crawl import SQL, Connect, read_config
+from pecia.rooms.lake.credential import Credentials
+from pecia.rooms.lake.delivery import Deliveries
 from pecia.rooms.lake.links import Links, Ticket
 from pecia.rooms.lake.origin import SourceConfig
 
@@ -32,6 +37,8 @@ class Originals:
     store: Store
     connect: Connect
     links: Links | None
+    credentials: Credentials
+    deliveries: Deliveries
 
     def ticket(self, token: str) -> Ticket:
         """What a link says, or NotFound."""
@@ -42,14 +49,20 @@ class Originals:
     async def fetch(self, call: Call, ticket: Ticket) -> Original:
         """The file, if the principal of the link may see it now."""
         facts, config = await self._seen(call, ticket)
+        body, size = await self._bytes(ticket, config)
+        call.returned(ticket.source_id, [ticket.key])
+        return Original(facts, body, size)
+
+    async def _bytes(self, ticket: Ticket, config: SourceConfig) -> tuple[BinaryIO, int]:
+        tenant_id, source_id = ticket.tenant_id, ticket.source_id
+        if not self.credentials.is_opener and await self.credentials.exists(tenant_id, source_id):
+            return await self.deliveries.fetch(tenant_id, source_id, ticket.key)
         async with (
-            self.connect(ticket.tenant_id, config) as place,
+            self.connect(tenant_id, source_id, config) as place,
             place.opening(ticket.key, config.most_bytes) as original,
         ):
             # Its name goes with this block; what is open stays until it is closed.
-            body, size = await run_sync(_opened, original.path)
-        call.returned(ticket.source_id, [ticket.key])
-        return Original(facts, body, size)
+            return await run_sync(_opened, original.path)
 
     async def _seen(self, call: Call, ticket: Ticket) -> tuple[FileFacts, SourceConfig]:
         try:

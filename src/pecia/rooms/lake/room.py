@@ -12,11 +12,14 @@ from pecia.kernel.store.store import Store
 from pecia.rooms.lake.browse import browse_tools
 from pecia.rooms.lake.capacity import Capacity, Figures, capacity_route
 from pecia.rooms.lake.crawl import Connect, Crawler, OfShard, OfSource
+from pecia.rooms.lake.credential import Credentials
+from pecia.rooms.lake.delivery import delivery_job
 from pecia.rooms.lake.finding import finding_tools
 from pecia.rooms.lake.ingest import Extraction, Intake
-from pecia.rooms.lake.keeping import keeping_tools
+from pecia.rooms.lake.keeping import Keeping, keeping_tools
 from pecia.rooms.lake.links import Links
 from pecia.rooms.lake.prompt import answer_from_sources
+from pecia.rooms.lake.readers import Readers
 from pecia.rooms.lake.reading import reading_tools
 from pecia.rooms.lake.resources import file_resources, file_template
 from pecia.rooms.lake.uploads import upload_tools
@@ -32,6 +35,7 @@ class Ways:
     connect: Connect
     extraction: Extraction
     watch: Watch
+    credentials: Credentials
     folders: tuple[str, ...] = ()
 
 
@@ -48,29 +52,34 @@ def lake(store: Store, corpus: Corpus, ways: Ways, given: Given) -> Room:
     """The room, over one store."""
     figures = Figures()
     capacity = Capacity(corpus, figures, given.index_root, given.limits)
-    crawling, reading = lake_jobs(ways)
+    readers = Readers(ways.extraction)
+    crawling, reading = lake_jobs(ways, readers)
     return Room(
         "lake",
         tools=(
             *finding_tools(corpus, given.links, figures),
             *reading_tools(store),
             *browse_tools(store),
-            *keeping_tools(store, crawling, ways.folders),
+            *keeping_tools(Keeping(store, crawling, ways.folders, ways.credentials)),
             *upload_tools(store, crawling),
         ),
         resources=file_resources(store),
         templates=(file_template(store),),
         routes=(capacity_route(capacity),),
         prompts=(answer_from_sources(),),
-        jobs=(crawling, reading),
-        tending=(Watcher(store, crawling, ways.watch).run,),
+        jobs=(crawling, reading, delivery_job(ways.connect)),
+        tending=(
+            readers.keep,
+            ways.credentials.announce,
+            Watcher(store, crawling, reading, ways.watch).run,
+        ),
         migrations="pecia.rooms.lake.schema",
     )
 
 
-def lake_jobs(ways: Ways) -> tuple[Job, Job]:
+def lake_jobs(ways: Ways, readers: Readers) -> tuple[Job, Job]:
     """The job that lists a source, and the one that reads what was found new in a shard of it."""
-    intake = Intake(ways.connect, ways.extraction)
+    intake = Intake(ways.connect, readers.reading)
     reading = Job(
         "lake",
         "read",

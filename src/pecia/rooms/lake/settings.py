@@ -1,7 +1,7 @@
 """The settings of the lake."""
 
 from pecia.kernel.settings.model import Part, setting
-from pecia.kernel.settings.shapes import Count
+from pecia.kernel.settings.shapes import AbsolutePath, Count, Seconds
 
 
 class LakeSettings(Part):
@@ -18,6 +18,19 @@ class LakeSettings(Part):
         (),
         description="Hosts in the own network that sources may be fetched from, as `host` or "
         "`host:port`. Public ones need no naming.",
+    )
+    authorities: AbsolutePath | None = setting(
+        None,
+        description="A PEM file of certificate authorities that sources may be signed by, beside "
+        "those that the system trusts.",
+    )
+    page_timeout_s: Seconds = setting(
+        30.0, unit="s", description="How long one page of a site may take, to its last byte."
+    )
+    page_pause_s: Seconds = setting(
+        0.1,
+        unit="s",
+        description="The rest between two requests to a site; its robots.txt can ask for more.",
     )
     readers: Count = setting(
         2, description="How many files a worker reads at a time, in child processes."

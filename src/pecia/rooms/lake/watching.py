@@ -1,6 +1,7 @@
 """Watching: folders are followed as they change, everything else on its schedule.
 
-It only ever asks for work: what it misses, the next crawl finds.
+It only ever asks for work: what it misses, the next crawl finds. A few changed files are looked at
+by themselves; only where more is in doubt is the folder listed again.
 """
 
 from collections.abc import AsyncGenerator, Callable
@@ -14,20 +15,30 @@ import anyio
 from anyio.abc import TaskGroup
 from croniter import croniter
 
-from pecia.kernel.errors import PeciaError
+from pecia.kernel.corpus.connector import Glancing, Seen
+from pecia.kernel.errors import Conflict, PeciaError
 from pecia.kernel.jobs.defer import defer_as_system
 from pecia.kernel.jobs.job import Job
 from pecia.kernel.logs import Log
 from pecia.kernel.store.store import Store
-from pecia.rooms.lake.crawl import SQL, OfSource, read_config
+from pecia.rooms.lake.crawl import SQL, OfSource, compared, put_down, read_config
 from pecia.rooms.lake.origin import FolderOrigin, SourceConfig
 
 _log = Log(__name__)
 
 LOOK_EVERY_S = 5.0
+MOST_GLANCED = 1000
 
 
-Watch: TypeAlias = Callable[[SourceConfig], AsyncGenerator[object]]
+@dataclass(frozen=True, slots=True)
+class Stirred:
+    """Something changed in a folder: at these keys, or anywhere where it cannot be said."""
+
+    keys: tuple[str, ...] | None
+    place: Glancing
+
+
+Watch: TypeAlias = Callable[[SourceConfig], AsyncGenerator[Stirred]]
 """Yields whenever something changed in a folder, and first when the watching has begun."""
 
 Place: TypeAlias = tuple[UUID, str]
@@ -39,6 +50,7 @@ class Watcher:
 
     store: Store
     crawling: Job
+    reading: Job
     watch: Watch
     watched: dict[Place, tuple[SourceConfig, anyio.CancelScope]] = field(
         default_factory=dict[Place, tuple[SourceConfig, anyio.CancelScope]]
@@ -76,8 +88,8 @@ class Watcher:
         with self.watched[place][1]:
             try:
                 async with aclosing(self.watch(config)) as events:
-                    async for _ in events:
-                        await self._crawl(place)
+                    async for event in events:
+                        await self._stirred(place, event)
             except (PeciaError, OSError) as error:
                 _log.failure("lake.watch", error)
                 await anyio.sleep(LOOK_EVERY_S)
@@ -85,6 +97,39 @@ class Watcher:
         if held and held[0] == config:
             # It ended by itself: look again with the next round.
             del self.watched[place]
+
+    async def _stirred(self, place: Place, event: Stirred) -> None:
+        keys = event.keys
+        try:
+            if keys is None or len(keys) > MOST_GLANCED or not await self._glanced(place, event):
+                await self._crawl(place)
+        except PeciaError as error:
+            _log.failure("lake.watch", error)
+            # What was not noted must not be lost: the whole folder tells it again.
+            await self._crawl(place)
+
+    async def _glanced(self, place: Place, event: Stirred) -> bool:
+        """Note these files alone. False while the folder is being listed, or was never."""
+        keys = event.keys or ()
+        where = {"tenant_id": place[0], "source_id": place[1]}
+        found = [it for it in await event.place.glance(keys) if isinstance(it, Seen)]
+        missing = sorted({*keys} - {it.key for it in found})
+        async with self.store.system() as tx:
+            # Held to the end: nobody begins to list meanwhile, and who does later sees these too.
+            state = await tx.maybe(SQL["crawl_state"], **where)
+            if state is None or state["state"] not in ("done", "reading"):
+                return False
+            news = await compared(tx, where, found)
+            gone = await tx.run(SQL["remove_files"], keys=missing, **where)
+            await tx.run(SQL["drop_todo_keys"], keys=missing, **where)
+            if not (news.added or news.changed or gone):
+                return True
+            counts = {"added": len(news.added), "changed": len(news.changed), "gone": gone}
+            if not await tx.run(SQL["note_again"], **counts, **where):
+                raise Conflict("the folder was never listed to its end")
+            await put_down(tx, where, news, self.reading, 1)
+            await tx.run(SQL["end_crawl"], **where)
+        return True
 
     async def _crawl(self, place: Place) -> None:
         tenant_id, source_id = place

@@ -1,0 +1,154 @@
+"""Search through the MCP door, by a client of its own over a socket: both modes, quiet and busy.
+
+`python -m bench.lake 1 [FOLDER]` asks a million chunks; they are those of `bench.search`.
+"""
+
+import json
+import statistics
+import sys
+import time
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import anyio
+from anyio.to_thread import run_sync
+
+from bench import result
+from bench.search import (
+    BUSY,
+    SQL,
+    Searching,
+    Sizes,
+    Table,
+    ground,
+    home_at,
+    queries,
+    sizes_at,
+    texts_folder,
+    writing,
+)
+from pecia.app import app as house
+from pecia.doors.http.server import serving
+from pecia.doors.mcp.mount import mount_mcp
+from pecia.kernel.corpus.search import Mode
+from pecia.kernel.errors import UpstreamError
+from pecia.kernel.identity import pat
+from pecia.kernel.settings.load import load
+
+MODERN = "2026-07-28"
+TARGETS = {"lexical_p50_ms": 8, "hybrid_p50_ms": 20, "p95_to_p50": 4, "busy_to_quiet": 2}
+
+
+async def run(home: Path, texts: Path, sizes: Sizes) -> dict[str, Any]:
+    async with ground(home, texts, sizes) as made:
+        chunks = sizes.asked_files * sizes.chunks
+        words = queries(texts, chunks)
+        found: dict[str, Any] = {"chunks": chunks, "queries": len(words), "targets": TARGETS}
+        async with served(made, home, words) as port:
+            clients = {name: Client(port, await token(made, name)) for name in BUSY}
+            for name, client in clients.items():
+                found[name] = await run_sync(client.measured, words)
+                print(name, found[name], flush=True)
+            with writing(home, made.asking) as rate:
+                for name, client in clients.items():
+                    busy = await run_sync(client.measured, words)
+                    found[f"{name}, while files are written"] = busy
+            found["files_written_per_s"] = rate.pop()
+        return found
+
+
+@asynccontextmanager
+async def served(made: Searching, home: Path, words: Sequence[str]) -> AsyncGenerator[int]:
+    """A server on that home, whose embedder is the table."""
+
+    @asynccontextmanager
+    async def table(*_: object) -> AsyncGenerator[Table]:
+        yield Table(words)
+
+    house.open_embedder = table
+    flags = {
+        "home": str(home),
+        "mode": "server",
+        "database_url": made.logins.app,
+        "database_owner_url": made.logins.owner,
+        "database_system_url": made.logins.system,
+        "principal_rate_per_s": "100000",
+        "principal_burst": "100000",
+        "address_rate_per_s": "100000",
+        "address_burst": "100000",
+    }
+    settings = load(house.SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
+    async with (
+        house.open_app(settings, fetch=no_fetch, report=print) as app,
+        serving(app, port=0, annexes=[mount_mcp], instance="bench") as where,
+    ):
+        yield int(where.url.rpartition(":")[2])
+
+
+async def no_fetch(url: str) -> bytes:
+    raise UpstreamError(f"the bench has no way to {url}")
+
+
+async def token(made: Searching, name: str) -> str:
+    """A token of who sees that share."""
+    text = pat.mint()
+    credential = made.callers[name].credential_id
+    await made._ask(SQL["give_token"], id=credential, hash=pat.check(text))  # pyright: ignore[reportPrivateUsage] - the bench beside it.
+    return text
+
+
+class Client:
+    """Somebody who asks over one connection, as the newest revision does."""
+
+    def __init__(self, port: int, token: str) -> None:
+        self._connection = HTTPConnection("127.0.0.1", port)
+        self._token = token
+
+    def measured(self, words: Sequence[str]) -> dict[str, dict[str, float]]:
+        return {mode.value: self._timed(words, mode) for mode in Mode}
+
+    def _timed(self, words: Sequence[str], mode: Mode) -> dict[str, float]:
+        times: list[float] = []
+        for it in (*words[:10], *words):
+            began = time.perf_counter()
+            self._search(it, mode)
+            times.append((time.perf_counter() - began) * 1000)
+        ranked = sorted(times[10:])
+        return {
+            "p50_ms": round(statistics.median(ranked), 2),
+            "p95_ms": round(ranked[int(0.95 * len(ranked))], 2),
+        }
+
+    def _search(self, query: str, mode: Mode) -> None:
+        meta = "io.modelcontextprotocol"
+        asked: dict[str, Any] = {
+            "name": "search_content",
+            "arguments": {"query": query, "limit": 10, "mode": mode.value},
+            "_meta": {f"{meta}/protocolVersion": MODERN, f"{meta}/clientCapabilities": {}},
+        }
+        frame = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked}
+        headers = {
+            "content-type": "application/json",
+            "accept": "application/json",
+            "authorization": f"Bearer {self._token}",
+            "mcp-protocol-version": MODERN,
+            "mcp-method": "tools/call",
+            "mcp-name": "search_content",
+        }
+        self._connection.request("POST", "/mcp/lake", json.dumps(frame), headers)
+        answer = json.loads(self._connection.getresponse().read())
+        assert not answer["result"].get("isError"), answer
+        assert answer["result"]["structuredContent"]["degraded"] == [], answer
+
+
+def main(scale: float = 0.1, kept: str | None = None) -> Path:
+    with home_at(kept) as home:
+        figures = anyio.run(run, home, texts_folder(), sizes_at(scale))
+    return result.write(f"lake-{figures['chunks']}", figures)
+
+
+if __name__ == "__main__":
+    print(main(float(sys.argv[1]), *sys.argv[2:3]) if len(sys.argv) > 1 else main())

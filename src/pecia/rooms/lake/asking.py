@@ -1,0 +1,182 @@
+"""What somebody asks of a source, and the configuration that comes of it. Pure."""
+
+import re
+from pathlib import PurePosixPath
+from typing import Literal
+from urllib.parse import unquote, urlsplit
+
+from croniter import croniter
+from pydantic import Field
+
+from pecia.kernel.errors import InvalidFormat, InvalidInput, Json, MissingField
+from pecia.kernel.tool.model import Input
+from pecia.rooms.lake.origin import (
+    FolderOrigin,
+    GitOrigin,
+    Origin,
+    S3Origin,
+    SourceConfig,
+    UploadOrigin,
+    WebOrigin,
+)
+
+PLACES = ("folder", "git", "s3", "web")
+GOES_WITH = {"ref": "git", "endpoint": "s3", "region": "s3", "path_style": "s3"}
+
+TrimMode = Literal["per_file", "source_only", "open"]
+
+
+class AddSource(Input):
+    source_id: str = Field(min_length=1, max_length=500)
+    folder: str | None = Field(default=None, max_length=4000, description="A folder's path.")
+    git: str | None = Field(default=None, max_length=2000, description="A repository's URL.")
+    ref: str | None = Field(default=None, max_length=500, description="With git: what to read.")
+    s3: str | None = Field(default=None, max_length=2000, description="s3://BUCKET/PREFIX.")
+    endpoint: str | None = Field(
+        default=None, max_length=2000, description="With s3: the server's URL; Amazon's if unset."
+    )
+    region: str | None = Field(default=None, max_length=100, description="With s3.")
+    path_style: bool | None = Field(
+        default=None, description="With s3: the bucket in the path. On where endpoint is given."
+    )
+    web: str | None = Field(default=None, max_length=2000, description="Where a site begins.")
+    include: list[str] = Field(default_factory=list[str], max_length=100, description="Globs.")
+    exclude: list[str] = Field(default_factory=list[str], max_length=100, description="Globs.")
+    most_bytes: int = Field(default=200_000_000, ge=1, le=10_000_000_000)
+    schedule: str | None = Field(default=None, max_length=100, description="A cron line, in UTC.")
+    watch: bool = Field(default=True, description="With folder: follow changes as they happen.")
+    posix: bool = Field(default=False, description="With folder: mode and owner decide who reads.")
+    hybrid: bool = Field(default=True, description="Search by meaning too.")
+    trim_mode: TrimMode = "per_file"
+    protocol: Literal["folder", "git", "s3", "web", "upload"] | None = Field(
+        default=None, description="Follows from where the files are; upload when they are sent."
+    )
+
+
+class SetSource(Input):
+    source_id: str = Field(min_length=1, max_length=500)
+    trim_mode: TrimMode | None = None
+    enabled: bool | None = None
+    include: list[str] | None = Field(default=None, max_length=100)
+    exclude: list[str] | None = Field(default=None, max_length=100)
+    most_bytes: int | None = Field(default=None, ge=1, le=10_000_000_000)
+    schedule: str | None = Field(
+        default=None, max_length=100, description="A cron line, in UTC; `never` ends it."
+    )
+    hybrid: bool | None = None
+
+
+def asked_config(ask: AddSource) -> SourceConfig:
+    """The configuration that somebody asks for; an error that names the field if it is none."""
+    schedule = _schedule(ask.schedule)
+    if ask.posix and ask.folder is None:
+        raise InvalidInput('Field "posix" goes with folder', field="posix")
+    return SourceConfig(
+        origin=_origin(ask),
+        include=tuple(ask.include) or ("**",),
+        exclude=tuple(ask.exclude),
+        most_bytes=ask.most_bytes,
+        schedule=schedule,
+        hybrid=ask.hybrid,
+        posix=ask.posix,
+    )
+
+
+def _origin(ask: AddSource) -> Origin:
+    given = [it for it in PLACES if getattr(ask, it) is not None]
+    if len(given) > 1:
+        raise InvalidInput(
+            f"a source comes from one place, not from {' and '.join(given)}", field=given[1]
+        )
+    kind = given[0] if given else ask.protocol or "upload"
+    if ask.protocol not in (None, kind):
+        raise InvalidInput(f"protocol {ask.protocol!r} with {kind!r}", field="protocol")
+    for field, place in GOES_WITH.items():
+        if kind != place and getattr(ask, field) is not None:
+            raise InvalidInput(f'Field "{field}" goes with {place}', field=field)
+    match kind, ask:
+        case "folder", AddSource(folder=str(folder)):
+            return FolderOrigin(folder=_absolute(folder), watch=ask.watch)
+        case "git", AddSource(git=str(url)):
+            return GitOrigin(url=_repository(url), ref=ask.ref or "HEAD")
+        case "s3", AddSource(s3=str(url)):
+            return _bucket(ask, url)
+        case "web", AddSource(web=str(url)):
+            return WebOrigin(url=url)
+        case "upload", _:
+            return UploadOrigin(source_id=ask.source_id)
+        case _:
+            raise MissingField(f'Field "{kind}" is required', field=kind)
+
+
+def _repository(url: str) -> str:
+    path = PurePosixPath(unquote(urlsplit(url).path))
+    if ".." in path.parts or "\0" in unquote(url):
+        raise InvalidFormat('Field "git" must be a plain URL', field="git", got=url[:500])
+    return url
+
+
+def _bucket(ask: AddSource, url: str) -> S3Origin:
+    found = _BUCKET_URL.fullmatch(url)
+    if found is None:
+        raise InvalidFormat(
+            'Field "s3" must be s3://BUCKET or s3://BUCKET/PREFIX', field="s3", got=url[:500]
+        )
+    region = ask.region or "us-east-1"
+    if not _REGION.fullmatch(region):
+        raise InvalidFormat(
+            'Field "region" must be a region, such as "eu-central-1"', field="region", got=region
+        )
+    endpoint = ask.endpoint or f"https://s3.{region}.amazonaws.com"
+    if not _ENDPOINT.fullmatch(endpoint):
+        raise InvalidFormat(
+            'Field "endpoint" must be a URL without a path, such as "https://minio.example.org"',
+            field="endpoint",
+            got=endpoint[:500],
+        )
+    path_style = ask.endpoint is not None if ask.path_style is None else ask.path_style
+    return S3Origin(
+        bucket=found["bucket"],
+        prefix=(found["prefix"] or "").strip("/"),
+        endpoint=endpoint.rstrip("/"),
+        region=region,
+        path_style=path_style,
+    )
+
+
+# As Amazon allows them. Other servers allow no more.
+_BUCKET_URL = re.compile(
+    r"s3://(?P<bucket>[a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/(?P<prefix>[^\0]*))?"
+)
+_REGION = re.compile(r"[a-z0-9-]{1,100}")
+_ENDPOINT = re.compile(r"https?://[^/?#@\s]+/?")
+
+
+def _absolute(text: str) -> str:
+    path = PurePosixPath(text)
+    if not path.is_absolute() or ".." in path.parts or "\0" in text:
+        raise InvalidFormat(
+            'Field "folder" must be an absolute path', field="folder", got=text[:500]
+        )
+    return str(path)
+
+
+def _schedule(line: str | None) -> str | None:
+    if line is None or croniter.is_valid(line):
+        return line
+    raise InvalidFormat(
+        'Field "schedule" must be a cron line, such as "0 3 * * *"', field="schedule", got=line
+    )
+
+
+def changed_config(config: dict[str, Json], wanted: dict[str, Json], source_id: str) -> Json:
+    """The configuration with what is wanted changed in it."""
+    if "origin" not in config:
+        raise InvalidInput(
+            f"source {source_id!r} is kept by its room: only trim_mode and enabled can be set",
+            field=next(iter(wanted)),
+        )
+    schedule = wanted.get("schedule")
+    if isinstance(schedule, str):
+        wanted = {**wanted, "schedule": None if schedule == "never" else _schedule(schedule)}
+    return SourceConfig.model_validate({**config, **wanted}).model_dump(mode="json")

@@ -1,0 +1,181 @@
+"""What a source shows to the place it lies in: how it is written, and how it is kept. Never shown.
+
+It is sealed with a public key. A process that serves callers can keep one, and cannot open any; the
+private key is with the workers.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+import anyio
+
+from pecia.kernel.errors import InvalidFormat, InvalidInput, PeciaError, Unavailable
+from pecia.kernel.logs import Log
+from pecia.kernel.secrets.keyring import Keyring, Purpose, Sealed, SealingKey
+from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.store import Store
+from pecia.kernel.store.transaction import Transaction
+from pecia.rooms.lake.origin import GitOrigin, Origin, S3Origin, WebOrigin
+
+SQL = load_queries("pecia.rooms.lake", "credential.sql")
+BATCH = 100
+RETRY_S = 1.0
+
+_log = Log(__name__)
+
+SHAPES = {
+    "s3": "KEY_ID:SECRET, or KEY_ID:SECRET:SESSION_TOKEN",
+    "git": "TOKEN, or USER:TOKEN",
+    "web": "Bearer TOKEN, or Basic USER:PASSWORD",
+}
+"""How a credential is written, by the kind of source."""
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """A name and what proves it. `session` goes with keys that are lent for a while."""
+
+    user: str
+    secret: str = field(repr=False)
+    session: str = field(default="", repr=False)
+
+
+def read_login(origin: Origin, text: str) -> Login:
+    """The credential of a source of this kind, or InvalidFormat, which says nothing of the text."""
+    match origin:
+        case S3Origin():
+            parts = text.split(":")
+            login = Login(*parts) if len(parts) in (2, 3) else None
+        case GitOrigin():
+            user, colon, secret = text.partition(":")
+            login = Login(user, secret) if colon else Login("token", text)
+        case WebOrigin():
+            login = _authorization(text)
+        case _:
+            raise InvalidInput(
+                f"a source of kind {origin.kind!r} needs no credential", field="source_id"
+            )
+    if login is None or not login.user or not login.secret or not _is_plain(text):
+        shape = SHAPES[origin.kind]
+        raise InvalidFormat(
+            f"the credential of a {origin.kind} source is written {shape}",
+            field="value",
+            expected=shape,
+        )
+    return login
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """Keeps them; opens them where the key is."""
+
+    store: Store
+    keyring: Keyring
+
+    @property
+    def is_opener(self) -> bool:
+        """Whether this process may use what is kept."""
+        return Purpose.SOURCE in self.keyring.purposes
+
+    async def keep(self, tx: Transaction, tenant_id: UUID, source_id: str, text: str) -> None:
+        """Seal it, in a transaction of whoever gave it."""
+        key = await self._sealing_key(tx)
+        sealed = key.seal(Purpose.SOURCE, _identity(tenant_id, source_id), text.encode())
+        await tx.value(SQL["set_credential"], source_id=source_id, **_columns(sealed))
+
+    async def exists(self, tenant_id: UUID, source_id: str) -> bool:
+        return await self._found(tenant_id, source_id) is not None
+
+    async def login(self, tenant_id: UUID, source_id: str, origin: Origin) -> Login | None:
+        """What to show; None where the place asks for nothing. Forbidden without the key."""
+        row = await self._found(tenant_id, source_id)
+        if row is None:
+            return None
+        text = self.keyring.open_boxed(
+            Purpose.SOURCE, _identity(tenant_id, source_id), _sealed(row)
+        )
+        return read_login(origin, text.decode())
+
+    async def announce(self) -> None:
+        """What a worker does when it starts: publish, as soon as the database is there."""
+        while True:
+            try:
+                return await self.publish()
+            except PeciaError as error:
+                _log.failure("lake.sealing_key", error)
+                await anyio.sleep(RETRY_S)
+
+    async def publish(self) -> None:
+        """Let others seal for us."""
+        if self.is_opener:
+            key = self.keyring.sealing_key(Purpose.SOURCE)
+            async with self.store.system() as tx:
+                await tx.run(SQL["publish_key"], key_id=key.key_id, public=key.public)
+
+    async def _sealing_key(self, tx: Transaction) -> SealingKey:
+        if self.is_opener:
+            return self.keyring.sealing_key(Purpose.SOURCE)
+        row = await tx.maybe(SQL["sealing_key"])
+        if row is None:
+            raise Unavailable(
+                "no worker has said yet with which key to seal a credential",
+                hint="start one: pecia worker",
+            )
+        return SealingKey(row["key_id"], row["public"])
+
+    async def _found(self, tenant_id: UUID, source_id: str) -> dict[str, Any] | None:
+        async with self.store.system() as tx:
+            return await tx.maybe(SQL["credential"], tenant_id=tenant_id, source_id=source_id)
+
+
+async def has_old_credentials(store: Store, keyring: Keyring) -> bool:
+    """Whether any credential still waits to be sealed under the current key."""
+    async with store.system() as tx:
+        return bool(await tx.all(SQL["old_credentials"], **_page(keyring, limit=1)))
+
+
+async def reseal_credentials(store: Store, keyring: Keyring) -> int:
+    """Seal every credential under the current key, in all tenants. How many it were."""
+    key, done = keyring.sealing_key(Purpose.SOURCE), 0
+    while True:
+        async with store.system() as tx:
+            old = await tx.all(SQL["old_credentials"], **_page(keyring, limit=BATCH))
+            for row in old:
+                identity = _identity(row["tenant_id"], row["source_id"])
+                text = keyring.open_boxed(Purpose.SOURCE, identity, _sealed(row))
+                place = {"tenant_id": row["tenant_id"], "source_id": row["source_id"]}
+                sealed = key.seal(Purpose.SOURCE, identity, text)
+                await tx.run(SQL["reseal_credential"], **place, **_columns(sealed))
+        done += len(old)
+        if len(old) < BATCH:
+            return done
+
+
+def _authorization(text: str) -> Login | None:
+    scheme, _, rest = text.partition(" ")
+    if scheme == "Bearer" or (scheme == "Basic" and ":" in rest):
+        return Login(scheme, rest)
+    return None
+
+
+def _is_plain(text: str) -> bool:
+    # Whatever goes into a header holds no line end, and nothing that is no sign at all.
+    return text.isprintable() and text == text.strip()
+
+
+def _identity(tenant_id: UUID, source_id: str) -> bytes:
+    """What a credential is sealed for: the row it lies in, and no other."""
+    return f"{tenant_id}|lake|{source_id}".encode()
+
+
+def _sealed(row: dict[str, Any]) -> Sealed:
+    return Sealed(row["key_id"], row["nonce"], row["ciphertext"])
+
+
+def _columns(sealed: Sealed) -> dict[str, Any]:
+    return {"key_id": sealed.key_id, "nonce": sealed.nonce, "ciphertext": sealed.ciphertext}
+
+
+def _page(keyring: Keyring, *, limit: int) -> dict[str, Any]:
+    return {"current": keyring.keys(Purpose.SOURCE).current_id, "limit": limit}

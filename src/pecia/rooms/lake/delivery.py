@@ -1,0 +1,152 @@
+"""Originals that a worker fetches for a process which may not: asked for, carried over, forgotten.
+
+The process that serves callers holds no credential of a source. It asks here; a worker that does
+hold them puts the bytes down in pieces, and whoever asked takes them away at once.
+"""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import BinaryIO, cast
+from uuid import UUID, uuid4
+
+import anyio
+from anyio.to_thread import run_sync
+
+from pecia.kernel.errors import NotFound, PeciaError, Timeout, UpstreamError
+from pecia.kernel.jobs.call import JobCall
+from pecia.kernel.jobs.defer import defer_as_system
+from pecia.kernel.jobs.job import Arguments, Job, Retry
+from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.store import Store
+from pecia.rooms.lake.crawl import Connect, configured, of_the_store, tenant_of
+
+SQL = load_queries("pecia.rooms.lake", "delivery.sql")
+PART_BYTES = 1 << 20
+WAIT_S = 60.0
+LOOK_EVERY_S = 0.05
+
+
+class OfDelivery(Arguments):
+    delivery_id: UUID
+
+
+def delivery_job(connect: Connect) -> Job:
+    """The job that fetches one original. Whoever waits for it has less patience than the queue."""
+    return Job(
+        "lake",
+        "deliver",
+        Courier(connect).deliver,
+        OfDelivery,
+        key=lambda it: str(it.delivery_id),
+        priority=5,
+        retry=Retry(attempts=2, first_s=0.5),
+        timeout_s=WAIT_S,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Courier:
+    """The worker's side."""
+
+    connect: Connect
+
+    async def deliver(self, call: JobCall, ask: OfDelivery) -> None:
+        which = {"tenant_id": tenant_of(call), "id": ask.delivery_id}
+        async with call.tx() as tx:
+            await tx.run(SQL["forget_old"], tenant_id=which["tenant_id"], wait_s=2 * WAIT_S)
+            row = await tx.maybe(SQL["begin"], **which)
+            if row is None:
+                return
+            config = await configured(tx, row)
+        state, problem = "ready", ""
+        try:
+            if config is None:
+                raise NotFound("the source is switched off")
+            async with (
+                self.connect(row["tenant_id"], row["source_id"], config) as place,
+                place.opening(row["key"], config.most_bytes) as original,
+            ):
+                await _put_down(call, which, original.path)
+        except NotFound as error:
+            state, problem = "gone", str(error)
+        except PeciaError as error:
+            if of_the_store(error):
+                raise
+            state, problem = "failed", str(error)
+        async with call.tx() as tx:
+            await tx.run(SQL["end"], state=state, problem=problem, **which)
+
+
+@dataclass(frozen=True, slots=True)
+class Deliveries:
+    """The side of who asks, after the rights were checked."""
+
+    store: Store
+    job: Job
+
+    async def fetch(self, tenant_id: UUID, source_id: str, key: str) -> tuple[BinaryIO, int]:
+        """The bytes, open and without a name; NotFound when the place has them no more."""
+        async with self._asked(tenant_id, source_id, key) as which:
+            with anyio.move_on_after(WAIT_S):
+                await self._wait(which)
+                return await self._taken(which)
+        raise Timeout("no worker fetched the original in time", timeout_s=WAIT_S)
+
+    @asynccontextmanager
+    async def _asked(
+        self, tenant_id: UUID, source_id: str, key: str
+    ) -> AsyncGenerator[dict[str, UUID]]:
+        which = {"tenant_id": tenant_id, "id": uuid4()}
+        async with self.store.system() as tx:
+            await tx.run(SQL["ask"], source_id=source_id, key=key, **which)
+            ask = OfDelivery(delivery_id=which["id"])
+            await defer_as_system(tx, self.job, ask, tenant_id=tenant_id)
+        try:
+            yield which
+        finally:
+            with anyio.CancelScope(shield=True):
+                async with self.store.system() as tx:
+                    await tx.run(SQL["forget"], **which)
+
+    async def _wait(self, which: dict[str, UUID]) -> None:
+        while True:
+            async with self.store.system() as tx:
+                row = await tx.one(SQL["state"], "the delivery is gone", **which)
+            match row["state"]:
+                case "waiting":
+                    await anyio.sleep(LOOK_EVERY_S)
+                case "ready":
+                    return
+                case "gone":
+                    raise NotFound(row["problem"])
+                case _:
+                    raise UpstreamError(row["problem"])
+
+    async def _taken(self, which: dict[str, UUID]) -> tuple[BinaryIO, int]:
+        body = cast(BinaryIO, await run_sync(TemporaryFile))
+        try:
+            size = n = 0
+            while True:
+                async with self.store.system() as tx:
+                    part: bytes | None = await tx.value(SQL["part"], n=n, **which)
+                if part is None:
+                    break
+                size += await run_sync(body.write, part)
+                n += 1
+            await run_sync(body.seek, 0)
+        except BaseException:
+            body.close()
+            raise
+        return body, size
+
+
+async def _put_down(call: JobCall, which: dict[str, UUID], path: Path) -> None:
+    with path.open("rb") as body:
+        n = 0
+        while part := await run_sync(body.read, PART_BYTES):
+            async with call.tx() as tx:
+                await tx.run(SQL["put_part"], n=n, body=part, **which)
+            n += 1

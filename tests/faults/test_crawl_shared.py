@@ -1,0 +1,69 @@
+"""Two workers and two API processes on one database: one crawl, equal answers."""
+
+import random
+from typing import Any
+
+import anyio
+import pytest
+from anyio.to_thread import run_sync
+
+from tests.faults.crawl_ground import WORDS, Ground, crawled, open_ground, until
+
+pytestmark = [pytest.mark.anyio, pytest.mark.fault, pytest.mark.timeout(240)]
+
+# More than a batch of the list, so that the files are shared out.
+FILES = 700
+
+
+async def test_workers_share_a_crawl_and_api_processes_answer_alike() -> None:
+    dice = random.Random(11)
+    async with open_ground() as ground:
+        fill(ground, dice)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ground.start_api, "one")
+            tasks.start_soon(ground.start_api, "two")
+        one, two = ground.apis["one"], ground.apis["two"]
+        workers = [ground.start_worker(tells=True), ground.start_worker(tells=True)]
+        for worker in workers:
+            assert worker.stdout is not None
+            assert await run_sync(worker.stdout.readline) == "ready\n"
+        folder = str(ground.folder)
+        asked = {"source_id": "docs", "folder": folder, "watch": False, "trim_mode": "open"}
+        await one.call("office/add_source", **asked)
+        await two.call("office/crawl_source", source_id="docs")
+        done = await crawled(one, "docs")
+        assert (done["state"], done["seen"], done["read"], done["failed"]) == (
+            "done",
+            FILES,
+            FILES,
+            0,
+        )
+        assert done == await crawled(two, "docs")
+        for worker in workers:
+            assert worker.stdout is not None
+            assert await run_sync(worker.stdout.readline) == "stored\n"
+        stored = ground.chunks()
+        for name in ("one", "two"):
+            await until(lambda it=name: ground.indexed(it) == stored, f"{name} did not follow")
+        for tool, arguments in questions(ground):
+            answers = [await api.call(tool, **arguments) for api in (one, two)]
+            assert answers[0] == answers[1], (tool, arguments)
+            assert any(answers[0].values()), (tool, arguments)
+
+
+def fill(ground: Ground, dice: random.Random) -> None:
+    for number in range(FILES):
+        body = " ".join(dice.choices(WORDS, k=12))
+        (ground.folder / f"{number:04}.md").write_text(f"# File {number}\n\n{body}\n")
+
+
+def questions(ground: Ground) -> list[tuple[str, dict[str, Any]]]:
+    lexical = {"mode": "lexical", "limit": 20}
+    return [
+        *(("lake/search_content", {"query": word, **lexical}) for word in WORDS),
+        ("lake/search_content", {"query": "file 123 harbour", **lexical}),
+        ("lake/list_files", {"source_id": "docs", "limit": 100}),
+        ("lake/get_file_text", {"source_id": "docs", "key": "0123.md"}),
+        ("lake/get_file_window", {"source_id": "docs", "key": "0007.md", "start": 0}),
+        ("lake/list_sources", {}),
+    ]
