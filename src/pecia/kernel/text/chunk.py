@@ -175,7 +175,12 @@ class _Trail:
                 self.above.append(entry)
         path = [it.title for it in self.above]
         head = self.heads.get(unit.span.start, ()) if unit else ()
-        return (*path, *(it for it in head if it not in path))
+        return (*path, *(it for it in head if not _is_said(it, path)))
+
+
+def _is_said(line: str, path: Sequence[str]) -> bool:
+    """Whether the outline has this line already, with or without its number."""
+    return any(it.casefold() in line.casefold() for it in path)
 
 
 def _blocks(text: str, span: Span) -> list[Block]:

@@ -21,6 +21,7 @@ _LEAST_OFTEN = 4
 # A row of a table has several numbers, a title a year or two.
 _MOST_NUMBERS = 2
 _LONGEST_CLAUSE = 50
+_FEWEST_OF_A_SENTENCE = 5
 
 _NUMBER = re.compile(r"\d[\d.,]*")
 _NO_LETTERS = re.compile(r"[\W\d_]+")
@@ -68,7 +69,9 @@ def _is_title(line: str, following: str) -> bool:
         return False
     if len(_NUMBER.findall(line)) > _MOST_NUMBERS:
         return False
-    if len(line) > _LONGEST_CLAUSE and line.endswith((".", ";", ",", ":")):
+    if len(line) > _LONGEST_CLAUSE and line.endswith((";", ",", ":")):
+        return False
+    if line.endswith(".") and line.count(" ") >= _FEWEST_OF_A_SENTENCE:
         return False
     # What goes on in small letters is a sentence.
     return line.isupper() or not following[:1].islower()
