@@ -109,7 +109,10 @@ def _facts(error: PeciaError) -> list[str]:
         for name, value in error.fields.items()
         if name not in _UNTOLD and value is not None
     ]
-    advice = error.fields.get("hint") or ADVICE.get(error.code.name)
+    general = error.code.hint
+    hint = error.fields.get("hint")
+    # What is said to every client of a code is said here in the words of the shell.
+    advice = (hint if hint != general else None) or ADVICE.get(error.code.name, general)
     return [*told, *([f"try: {advice}"] if advice else [])]
 
 

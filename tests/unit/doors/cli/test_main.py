@@ -85,7 +85,13 @@ def test_an_error_under_json_is_on_stdout_as_the_one_document(
     Terminal(as_json=True).fail(Conflict("taken", port=7324))
     said = capsys.readouterr()
     assert json.loads(said.out) == {
-        "error": {"code": "CONFLICT", "message": "taken", "retryable": False, "port": 7324}
+        "error": {
+            "code": "CONFLICT",
+            "message": "taken",
+            "retryable": False,
+            "port": 7324,
+            "hint": "Read it again, then decide.",
+        }
     }
     assert said.err.startswith("[CONFLICT] taken")
 
