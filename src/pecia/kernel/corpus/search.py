@@ -30,7 +30,7 @@ from pecia.kernel.corpus.rank.diversify import diversify
 from pecia.kernel.corpus.rank.evidence import Reading
 from pecia.kernel.corpus.rank.explain import explain
 from pecia.kernel.corpus.rank.fuse import Fused, fuse, meaning_weight
-from pecia.kernel.corpus.rank.inside import HITS_A_FILE, Candidate, named_files
+from pecia.kernel.corpus.rank.inside import HITS_A_FILE, LONG_FILE, Candidate, named_files
 from pecia.kernel.corpus.rank.rerank import DEPTH, Ranked, rerank, unranked
 from pecia.kernel.corpus.rank.snippet import snippet
 from pecia.kernel.corpus.vectors import Share
@@ -124,7 +124,7 @@ class _Search:
 
     async def _by_words(self, share: Share) -> list[Ranked]:
         """The pool, read and made diverse at its top; then the rest."""
-        found = await self._find_words(share)
+        found = await self._find_words(share, may_be_few=True)
         pool = await self._pool(found)
         fused = fuse(pool.scores, {}, weight=0.0, by_file=pool.by_file)
         ranked = await self._looked_at(fused, pool, is_hybrid=False)
@@ -172,7 +172,7 @@ class _Search:
         found = await vectors.cosines(self.tx, [*pool.scores], self.vector, embedder.name)
         return found | self.nearest
 
-    async def _find_words(self, share: Share) -> list[Word]:
+    async def _find_words(self, share: Share, *, may_be_few: bool = False) -> list[Word]:
         """The best chunks by words that the caller may see, true to the last of them."""
         if not share.chunks:
             return []
@@ -185,11 +185,23 @@ class _Search:
             if not self.has_index:
                 self.degraded.append("the keyword index is being built: search again shortly")
                 return []
+            if may_be_few and await self._are_enough(found[:DEPTH]):
+                return found[:DEPTH]
             await self._see_files({it.group for it in found})
             kept = [it for it in found if it.group in self.files]
             if len(kept) >= need or len(found) < take:
                 return kept[:need]
             take *= 2
+
+    async def _are_enough(self, first: Sequence[Word]) -> bool:
+        """Whether these are all that is asked for, all to be seen, and of files without pages to
+        look for: then no other file has to be looked at.
+        """
+        if self.ask.offset + self.ask.limit >= DEPTH:
+            return False
+        await self._hydrate([it.id for it in first])
+        read = (self.passages.get(it.id) for it in first)
+        return all(it is not None and it.chunk_count < LONG_FILE for it in read)
 
     def _searched(self, asked: Filter, take: int, index: KeywordIndex) -> list[Word]:
         # One that is not there, or that another version made, has come nowhere.
@@ -202,7 +214,7 @@ class _Search:
 
     async def _pool(self, found: Sequence[Word]) -> "_Pool":
         """What is ranked: the best by words or, where files are named, the best inside those."""
-        best = {it.group: it.score for it in reversed(found[:POOL])}
+        best = {it.group: it.score for it in reversed(found[:POOL])} if self.files else {}
         files = [Candidate(**self.files[it], best=score) for it, score in best.items()]
         named = named_files(self.ask.query, self.query, files) if self.query.asks else None
         if named is None:

@@ -54,6 +54,8 @@ class Named:
 
 def named_files(question: str, query: Query, candidates: Sequence[Candidate]) -> Named | None:
     """The files that a question names; None when it names none that is worth looking into."""
+    if not any(it.chunks >= LONG_FILE for it in candidates):
+        return None
     asked, proper = asked_names(question), proper_words(question)
     told = {it.id: matched(asked, proper, it.key, it.title) for it in candidates}
     by_name = _told(told)
