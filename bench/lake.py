@@ -31,7 +31,7 @@ from bench.search import (
     writing,
 )
 from pecia.app import app as house
-from pecia.doors.http.server import serving
+from pecia.doors.http.server import LOOP, serving
 from pecia.doors.mcp.mount import mount_mcp
 from pecia.kernel.corpus.search import Mode
 from pecia.kernel.errors import UpstreamError
@@ -146,7 +146,7 @@ class Client:
 
 def main(scale: float = 0.1, kept: str | None = None) -> Path:
     with home_at(kept) as home:
-        figures = anyio.run(run, home, texts_folder(), sizes_at(scale))
+        figures = anyio.run(run, home, texts_folder(), sizes_at(scale), backend_options=LOOP)
     return result.write(f"lake-{figures['chunks']}", figures)
 
 

@@ -28,6 +28,7 @@ from psycopg import AsyncConnection
 from bench import result
 from bench.corpus_store import DIMS, MODEL, SHARES, SQL, Bench, Sizes, caller, points
 from bench.keyword import asked, documents
+from pecia.doors.http.server import LOOP
 from pecia.kernel.corpus.embedder import Vectors
 from pecia.kernel.corpus.index.keep import Keeper
 from pecia.kernel.corpus.index.shelf import Shelf
@@ -195,7 +196,7 @@ def writing(home: Path, tenant: UUID) -> Generator[list[float]]:
 
 def main(scale: float = 0.1, kept: str | None = None) -> Path:
     with home_at(kept) as home:
-        figures = anyio.run(run, home, texts_folder(), sizes_at(scale))
+        figures = anyio.run(run, home, texts_folder(), sizes_at(scale), backend_options=LOOP)
     return result.write(f"search-{figures['chunks']}", figures)
 
 
