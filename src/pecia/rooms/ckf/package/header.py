@@ -8,14 +8,16 @@ from pecia.kernel.errors import Json
 from pecia.rooms.ckf.package.field import Shape
 from pecia.rooms.ckf.package.fields import HEADER_FIELDS, METADATA
 from pecia.rooms.ckf.package.model import Item
+from pecia.rooms.ckf.package.yaml import FENCE
 
 
 def header_lines(metadata: Mapping[str, Json]) -> list[str]:
-    """The base fields, then every other that fits on a line."""
+    """The base fields, then every other that fits on a line and looks like no end of a block."""
     names = [*HEADER_FIELDS, *(it for it in metadata if it not in HEADER_FIELDS)]
     found = [(name, metadata[name]) for name in names if name in metadata]
     texts = [(name, _value(value)) for name, value in found if _KEY.fullmatch(name)]
-    return [f"{name}: {text}".rstrip() for name, text in texts if text is not None]
+    lines = [f"{name}: {text}".rstrip() for name, text in texts if text is not None]
+    return [it for it in lines if FENCE not in it]
 
 
 def read_header(lines: list[str]) -> Item:
