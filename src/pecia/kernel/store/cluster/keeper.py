@@ -23,7 +23,7 @@ LOG_LIMIT_BYTES = 8 << 20
 LOG_CHECK_S = 600.0
 BUSY_AFTER_S = 2.0
 ORPHAN_AFTER_S = 0.5
-# Buffers are small and written in seconds; what takes longer hangs. An immediate stop loses nothing.
+# Buffers are small and written in seconds: what takes longer hangs. To stop at once loses nothing.
 STOP_LIMIT_S = 12.0
 GRACE_STEP_S = 0.1
 CRASH_LIMIT = 5
