@@ -1,6 +1,7 @@
 """Homes to open clusters in, hold them from other processes, and see who is left."""
 
 import os
+import select
 import shutil
 import subprocess
 import sys
@@ -113,6 +114,11 @@ class Holder:
         said = self.child.stdout.readline().strip()
         assert said, self.child.stderr.read()
         return said
+
+    def has_opened(self) -> bool:
+        """Whether the login has been said, and not been asked for yet."""
+        assert self.child.stdout is not None
+        return bool(select.select([self.child.stdout], [], [], 0)[0])
 
     def kill(self) -> None:
         self.child.kill()
