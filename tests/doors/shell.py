@@ -124,6 +124,20 @@ def opened_shell(env: Mapping[str, str] | None = None) -> Generator[Shell]:
         shutil.rmtree(root)
 
 
+def pecia_at(home: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    """One command in a folder that is all it knows: its home lies below."""
+    environ = {"PATH": os.environ["PATH"], "HOME": str(home), "PECIA_HOME": str(home / "pecia")}
+    return subprocess.run(
+        [sys.executable, "-m", "pecia", *words],
+        env=environ,
+        cwd=home,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
 def end_process(pid: int) -> None:
     """Kill, if it is still there."""
     try:

@@ -1,29 +1,14 @@
 """`pecia ckf publish` as a pull request would use it: a file becomes a post of this home."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from pecia.rooms.ckf.examples.shelf import example_source
+from tests.doors.shell import pecia_at
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
-
-
-def pecia(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    environ = {"PATH": os.environ["PATH"], "HOME": str(home), "PECIA_HOME": str(home / "pecia")}
-    return subprocess.run(
-        [sys.executable, "-m", "pecia", *words],
-        env=environ,
-        cwd=home,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
 
 
 def test_a_sidecar_is_published_once_and_again_when_it_changed(tmp_path: Path) -> None:
@@ -31,9 +16,9 @@ def test_a_sidecar_is_published_once_and_again_when_it_changed(tmp_path: Path) -
     (tmp_path / "rules.md").write_text(text, "utf-8")
 
     def published() -> tuple[int, bool]:
-        assert pecia(tmp_path, "ckf", "compile", "rules.md", "--sidecar").returncode == 0
+        assert pecia_at(tmp_path, "ckf", "compile", "rules.md", "--sidecar").returncode == 0
         words = ("ckf", "publish", "rules.md.ckf.md", "--slug", "rules", "--tag", "workshop")
-        done = pecia(tmp_path, *words, "--json")
+        done = pecia_at(tmp_path, *words, "--json")
         assert done.returncode == 0, done.stderr
         told = json.loads(done.stdout)
         return told["version"], told["changed"]
@@ -42,13 +27,13 @@ def test_a_sidecar_is_published_once_and_again_when_it_changed(tmp_path: Path) -
     assert published() == (1, False)
     (tmp_path / "rules.md").write_text(text.replace("€90", "€95"), "utf-8")
     assert published() == (2, True)
-    found = pecia(tmp_path, "call", "ckf.search_posts", "--query", "workshop", "--json")
+    found = pecia_at(tmp_path, "call", "ckf.search_posts", "--query", "workshop", "--json")
     assert [it["slug"] for it in json.loads(found.stdout)["items"]] == ["rules"]
 
 
 def test_what_cannot_be_published_says_why(tmp_path: Path) -> None:
     (tmp_path / "a.ckf.md").write_text("no package", "utf-8")
-    refused = pecia(tmp_path, "ckf", "publish", "a.ckf.md")
+    refused = pecia_at(tmp_path, "ckf", "publish", "a.ckf.md")
     assert (refused.returncode, "UNPROCESSABLE" in refused.stderr) == (1, True)
-    missing = pecia(tmp_path, "ckf", "publish", "b.ckf.md")
+    missing = pecia_at(tmp_path, "ckf", "publish", "b.ckf.md")
     assert (missing.returncode, "b.ckf.md" in missing.stderr) == (1, True)

@@ -13,6 +13,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.fault, pytest.mark.timeout(240)]
 
 # More than a batch of the list, so that the files are shared out.
 FILES = 700
+SHELVES = 50
 
 
 async def test_workers_share_a_crawl_and_api_processes_answer_alike() -> None:
@@ -46,22 +47,41 @@ async def test_workers_share_a_crawl_and_api_processes_answer_alike() -> None:
         for name in ("one", "two"):
             await until(lambda it=name: ground.indexed(it) == stored, f"{name} did not follow")
         for tool, arguments in questions(ground):
-            answers = [await api.call(tool, **arguments) for api in (one, two)]
+            answers = [comparable(await api.call(tool, **arguments)) for api in (one, two)]
             assert answers[0] == answers[1], (tool, arguments)
             assert any(answers[0].values()), (tool, arguments)
 
 
 def fill(ground: Ground, dice: random.Random) -> None:
     for number in range(FILES):
-        body = " ".join(dice.choices(WORDS, k=12))
+        body = " ".join((*dice.choices(WORDS, k=12), shelf_mark(number)))
         (ground.folder / f"{number:04}.md").write_text(f"# File {number}\n\n{body}\n")
+
+
+def shelf_mark(number: int) -> str:
+    """A word that few files share: all of them fit into one answer."""
+    return f"shelf{number % SHELVES:02}"
+
+
+def comparable(answer: dict[str, Any]) -> dict[str, Any]:
+    """Without what two indexes of the same files may weigh otherwise.
+
+    How much a word weighs depends a little on what an index has still to clear away, and each
+    clears away in its own time: which files are found is the same, their order nearly.
+    """
+    if "hits" not in answer:
+        return answer
+    hits = sorted(({**it, "rank": None} for it in answer["hits"]), key=lambda it: it["key"])
+    return {**answer, "hits": hits}
 
 
 def questions(ground: Ground) -> list[tuple[str, dict[str, Any]]]:
     lexical = {"mode": "lexical", "limit": 20}
     return [
-        *(("lake/search_content", {"query": word, **lexical}) for word in WORDS),
-        ("lake/search_content", {"query": "file 123 harbour", **lexical}),
+        *(
+            ("lake/search_content", {"query": shelf_mark(number), **lexical})
+            for number in range(SHELVES)
+        ),
         ("lake/list_files", {"source_id": "docs", "limit": 100}),
         ("lake/get_file_text", {"source_id": "docs", "key": "0123.md"}),
         ("lake/get_file_window", {"source_id": "docs", "key": "0007.md", "start": 0}),

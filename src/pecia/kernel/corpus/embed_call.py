@@ -4,13 +4,12 @@ It runs in workers beside their jobs. It only ever queues the job, once for each
 behind; what it misses, the job's own schedule finds.
 """
 
-from typing import NoReturn
 from uuid import UUID
 
 import anyio
-import psycopg
 
 from pecia.kernel.corpus import changes
+from pecia.kernel.corpus.hearing import hear_changes
 from pecia.kernel.corpus.vectors import condition
 from pecia.kernel.errors import PeciaError
 from pecia.kernel.jobs import Job, NoArguments, defer_as_system
@@ -22,7 +21,6 @@ _log = Log(__name__)
 
 # Of many commits in a row the job is told once.
 GATHER_S = 0.3
-RETRY_S = 1.0
 
 
 class EmbedCaller:
@@ -36,7 +34,7 @@ class EmbedCaller:
 
     async def run(self) -> None:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._listen)
+            tasks.start_soon(hear_changes, self._store, self._wake, "embed.listen")
             while True:
                 await self._heard.wait()
                 self._heard = anyio.Event()
@@ -47,19 +45,8 @@ class EmbedCaller:
                     _log.failure("embed.call", error)
                 await anyio.sleep(GATHER_S)
 
-    async def _listen(self) -> NoReturn:
-        while True:
-            try:
-                login = self._store.logins.system
-                connection = await psycopg.AsyncConnection.connect(login, autocommit=True)
-                async with connection:
-                    await connection.execute(changes.SQL["listen"])
-                    self._heard.set()
-                    async for _ in connection.notifies():
-                        self._heard.set()
-            except psycopg.Error as error:
-                _log.failure("embed.listen", error)
-            await anyio.sleep(RETRY_S)
+    def _wake(self) -> None:
+        self._heard.set()
 
 
 async def call_tenants(tx: Transaction, job: Job, node: str) -> list[UUID]:

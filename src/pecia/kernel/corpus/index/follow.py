@@ -11,11 +11,11 @@ from typing import NoReturn
 from uuid import UUID
 
 import anyio
-import psycopg
 from anyio.abc import TaskGroup
 from anyio.to_thread import run_sync
 
 from pecia.kernel.corpus import changes
+from pecia.kernel.corpus.hearing import hear_changes
 from pecia.kernel.corpus.index.keep import Keeper
 from pecia.kernel.corpus.index.place import Place, node_of, places
 from pecia.kernel.errors import NotFound, PeciaError
@@ -56,7 +56,8 @@ class Follower:
     async def run(self) -> None:
         try:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._listen)
+                retry_s = self._pace.retry_s
+                tasks.start_soon(hear_changes, self._store, self._wake, "index.listen", retry_s)
                 tasks.start_soon(self._keep_house)
                 while True:
                     self._woken = anyio.Event()
@@ -159,19 +160,8 @@ class Follower:
                 await self._attend(tenant_id)
         return True
 
-    async def _listen(self) -> NoReturn:
-        while True:
-            try:
-                login = self._store.logins.system
-                connection = await psycopg.AsyncConnection.connect(login, autocommit=True)
-                async with connection:
-                    await connection.execute(changes.SQL["listen"])
-                    self._woken.set()
-                    async for _ in connection.notifies():
-                        self._woken.set()
-            except psycopg.Error as error:
-                _log.failure("index.listen", error)
-            await anyio.sleep(self._pace.retry_s)
+    def _wake(self) -> None:
+        self._woken.set()
 
 
 async def _tried(action: str, work: Callable[..., Awaitable[bool]], *args: object) -> bool:
