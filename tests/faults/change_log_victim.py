@@ -5,7 +5,9 @@ on stdin. It says `acked KEY TEXT` after each commit, with an empty text for a f
 the HIT-th time it passes POINT it dies by signal 9.
 """
 
+import os
 import sys
+import traceback
 from collections.abc import Sequence
 from random import Random
 from typing import Any, LiteralString
@@ -128,7 +130,12 @@ def main() -> None:
     kind = CredentialKind.LOCAL
     ana = Caller(ids[0], kind, ids[1], "home", ids[2], "ana", EVERY_SCOPE, is_admin=True)
     lay(Trap(sys.argv[1], int(sys.argv[2])))
-    anyio.run(run, store, ana, Random(given["seed"]))
+    try:
+        anyio.run(run, store, ana, Random(given["seed"]))
+    finally:
+        # It was to be killed: whatever ends it otherwise is told, and not waited for.
+        traceback.print_exc()
+        os._exit(1)
 
 
 if __name__ == "__main__":

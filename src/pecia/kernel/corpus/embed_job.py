@@ -138,13 +138,21 @@ class _Embedding:
             await anyio.sleep(REST_S)
 
     async def _embed_files(self, file_ids: list[int]) -> None:
+        """All their chunks; what somebody is taking away waits until it is gone, or is not."""
         which: dict[str, Any] = {"tenant_id": self.tenant_id, "model": self.embedder.name}
-        async with self.call.store.system() as tx:
-            waiting = await tx.all_as(Waiting, SQL["waiting"], file_ids=file_ids, **which)
-        for start in range(0, len(waiting), TEXTS):
-            await self._embed(waiting[start : start + TEXTS], which)
+        while True:
+            async with self.call.store.system() as tx:
+                waiting = await tx.all_as(Waiting, SQL["waiting"], file_ids=file_ids, **which)
+            done = 0
+            for start in range(0, len(waiting), TEXTS):
+                done += await self._embed(waiting[start : start + TEXTS], which)
+            if done == len(waiting):
+                return
+            self.call.remaining_s()
+            await anyio.sleep(REST_S)
 
-    async def _embed(self, waiting: list[Waiting], which: dict[str, Any]) -> None:
+    async def _embed(self, waiting: list[Waiting], which: dict[str, Any]) -> int:
+        """How many have a vector now."""
         hashes = {it.id: it.text_hash for it in waiting}
         async with self.call.tx() as tx:
             known = await tx.all(
@@ -154,13 +162,13 @@ class _Embedding:
         # Equal texts are embedded once here too.
         fresh = {it.text_hash: it.words for it in waiting if it.id not in copied}
         if not fresh:
-            return
+            return len(copied)
         # Outside any transaction: a model takes its time.
         rows = await self.embedder.embed([*fresh.values()])
         vectors = dict(zip(fresh, map(as_text, rows), strict=True))
         left = [it for it in waiting if it.id not in copied]
         async with self.call.tx() as tx:
-            await tx.run(
+            added = await tx.run(
                 SQL["add_vectors"],
                 ids=[it.id for it in left],
                 hashes=[hashes[it.id] for it in left],
@@ -168,6 +176,7 @@ class _Embedding:
                 dims=rows.shape[1],
                 **which,
             )
+        return len(copied) + added
 
 
 def _pages(files: list[int]) -> Iterator[list[int]]:

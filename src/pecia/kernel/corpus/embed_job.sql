@@ -18,16 +18,18 @@ SELECT c.id, f.title, c.headings, c.prefix, c.text
  ORDER BY a.place, c.seq;
 
 -- name: copy_known
--- What was embedded before, for equal texts of the same tenant. Chunks are held: one that goes
--- meanwhile must find its vector to take along.
+-- What was embedded before, for equal texts of the same tenant. Files and chunks are held: what goes
+-- meanwhile must find its vector to take along. One that is going already is left out: to wait for
+-- a writer who may come to wait for us would end in the failure of one of us.
 INSERT INTO kernel.vector (tenant_id, chunk_id, file_id, model, text_hash, dims, embedding)
 SELECT c.tenant_id, c.id, c.file_id, %(model)s, decode(a.text_hash, 'hex'), k.dims, k.embedding
   FROM unnest(%(ids)s::bigint[], %(hashes)s::text[]) AS a (id, text_hash)
   JOIN kernel.chunk c ON c.tenant_id = %(tenant_id)s AND c.id = a.id
+  JOIN kernel.file f ON f.tenant_id = c.tenant_id AND f.id = c.file_id
   JOIN LATERAL (SELECT v.dims, v.embedding FROM kernel.vector v
                  WHERE v.tenant_id = %(tenant_id)s AND v.model = %(model)s AND v.text_hash = decode(a.text_hash, 'hex')
                  LIMIT 1) AS k ON true
-   FOR KEY SHARE OF c
+   FOR KEY SHARE OF f, c SKIP LOCKED
 ON CONFLICT DO NOTHING
 RETURNING chunk_id;
 
@@ -36,5 +38,6 @@ INSERT INTO kernel.vector (tenant_id, chunk_id, file_id, model, text_hash, dims,
 SELECT c.tenant_id, c.id, c.file_id, %(model)s, decode(a.text_hash, 'hex'), %(dims)s, a.embedding::public.halfvec
   FROM unnest(%(ids)s::bigint[], %(hashes)s::text[], %(embeddings)s::text[]) AS a (id, text_hash, embedding)
   JOIN kernel.chunk c ON c.tenant_id = %(tenant_id)s AND c.id = a.id
-   FOR KEY SHARE OF c
+  JOIN kernel.file f ON f.tenant_id = c.tenant_id AND f.id = c.file_id
+   FOR KEY SHARE OF f, c SKIP LOCKED
 ON CONFLICT DO NOTHING;

@@ -1,6 +1,7 @@
 """The job that embeds: all that waits, once, behind the keyword index."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -8,17 +9,17 @@ import anyio
 import numpy as np
 import pytest
 
-from pecia.kernel.corpus import changes, embed_job
+from pecia.kernel.corpus import changes, embed_job, texts
 from pecia.kernel.corpus.embed_call import EmbedCaller
 from pecia.kernel.corpus.embed_job import Waiting, node_name
 from pecia.kernel.corpus.embedder import Vectors
 from pecia.kernel.corpus.vectors import nearest
-from pecia.kernel.errors import UpstreamError
+from pecia.kernel.errors import NotFound, UpstreamError
 from pecia.kernel.jobs import Job, NoArguments, Retry, defer_as_system
 from pecia.kernel.jobs.shift import Pace
 from pecia.kernel.jobs.worker import run_worker
 from pecia.kernel.store.transaction import Transaction
-from tests.unit.kernel.corpus.ground import Ground
+from tests.unit.kernel.corpus.ground import SOURCE, Ground
 
 pytestmark = pytest.mark.anyio
 
@@ -184,6 +185,43 @@ async def test_on_its_schedule_it_serves_every_tenant_that_is_behind(ground: Gro
     assert await ground.ask(VECTORS) == [(1,)]
     async with ground.store.system() as tx:
         assert await changes.applied_by(tx, ground.tenant_id, node_name("letters")) == 1
+
+
+async def test_it_stands_in_no_writers_way(ground: Ground) -> None:
+    """Whoever removes files while they are embedded would wait for it, as it waits for them."""
+    await _embedded_once(ground)
+    for name in ("going.md", "staying.md"):
+        await ground.put(name, f"what is {name}")
+    async with anyio.create_task_group() as group:
+        with anyio.fail_after(10):
+            async with ground.writing(ground.ana) as tx:
+                await texts.remove(tx, SOURCE, "going.md")
+                group.start_soon(embed, ground, Letters())
+                await _counted(ground, 2)
+    assert await ground.ask(VECTORS) == [(2,)]
+
+
+async def _embedded_once(ground: Ground) -> None:
+    """The first vectors of a new dimension come with an index, for which all have to wait."""
+    await ground.put("first.md", "text")
+    await embed(ground, Letters())
+
+
+async def test_a_removal_that_was_taken_back_leaves_nothing_without_a_vector(
+    ground: Ground,
+) -> None:
+    await _embedded_once(ground)
+    for name in ("nearly_gone.md", "staying.md"):
+        await ground.put(name, f"what is {name}")
+    async with anyio.create_task_group() as group:
+        with suppress(NotFound):
+            async with ground.writing(ground.ana) as tx:
+                await texts.remove(tx, SOURCE, "nearly_gone.md")
+                group.start_soon(embed, ground, Letters())
+                with anyio.fail_after(10):
+                    await _counted(ground, 2)
+                await texts.remove(tx, SOURCE, "never_there.md")
+    assert await ground.ask(VECTORS) == [(3,)]
 
 
 def test_what_is_embedded_says_where_it_stands() -> None:
