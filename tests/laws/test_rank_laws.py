@@ -91,6 +91,28 @@ def test_diversity_only_permutes_and_leaves_the_best_where_it_is(
     assert spread[:1] == ranked[:1]
 
 
+hits = st.lists(
+    st.tuples(
+        st.floats(0.1, 1), st.integers(0, 3), st.sampled_from(["a b c d", "a b c d", "e f g"])
+    ),
+    min_size=1,
+    max_size=20,
+)
+
+
+@given(hits, st.integers(1, 12))
+@law
+def test_the_first_places_are_the_same_when_only_they_are_looked_at(
+    found: list[tuple[float, int, str]], first: int
+) -> None:
+    found = sorted(found, reverse=True)
+    ranked = [Ranked(id_, file, at, Fused(id_, at, at)) for id_, (at, file, _) in enumerate(found)]
+    read = {id_: Reading(file, text) for id_, (_, file, text) in enumerate(found)}
+    spread = diversify(ranked, read, first=first)
+    assert spread[:first] == diversify(ranked, read)[:first]
+    assert sorted(it.id for it in spread) == sorted(it.id for it in ranked)
+
+
 runs = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 12)), min_size=1, max_size=5)
 
 

@@ -104,9 +104,13 @@ class _Search:
         await self._wait_for_own_writes(share.own)
         embedder = self._embedder(share)
         order = await (self._by_both(embedder, share) if embedder else self._by_words(share))
-        end = self.ask.offset + self.ask.limit
-        hits = await self._hits([*_placed(order)][self.ask.offset : end])
-        return Answer(tuple(hits), len(order) > end, tuple(self.degraded))
+        hits = await self._hits([*_placed(order[: self.end])][self.ask.offset :])
+        return Answer(tuple(hits), len(order) > self.end, tuple(self.degraded))
+
+    @property
+    def end(self) -> int:
+        """How many places are asked for, with those that are passed over."""
+        return self.ask.offset + self.ask.limit
 
     async def _wait_for_own_writes(self, own: int) -> None:
         if own and not await self.corpus.shelf.wait_for(self.caller.tenant_id, own):
@@ -128,7 +132,7 @@ class _Search:
         pool = await self._pool(found)
         fused = fuse(pool.scores, {}, weight=0.0, by_file=pool.by_file)
         ranked = await self._looked_at(fused, pool, is_hybrid=False)
-        return [*ranked, *_following(found, ranked)]
+        return self._with_rest(ranked, lambda: _following(found, ranked))
 
     async def _by_both(self, embedder: Embedder, share: Share) -> list[Ranked]:
         """Candidates of both arms, ranked against each other; then the rest, by words."""
@@ -149,7 +153,7 @@ class _Search:
         self.weight = meaning_weight(self.ask.query, embedder.language) if cosines else 0.0
         fused = fuse(pool.scores, cosines, weight=self.weight, by_file=pool.by_file)
         ranked = await self._looked_at(fused, pool, is_hybrid=bool(cosines))
-        return [*ranked, *_following(found, ranked)]
+        return self._with_rest(ranked, lambda: _following(found, ranked))
 
     async def _embed(self, embedder: Embedder) -> None:
         try:
@@ -179,7 +183,7 @@ class _Search:
         is_broad = share.chunks >= BROAD * share.of_chunks
         narrow = frozenset(share.classes)
         asked = self.within if is_broad else replace(self.within, classes=narrow)
-        take = need = max(POOL, self.ask.offset + self.ask.limit + 1)
+        take = need = max(POOL, self.end + 1)
         while True:
             found = await self._ask_index(partial(self._searched, asked, take))
             if not self.has_index:
@@ -197,7 +201,7 @@ class _Search:
         """Whether these are all that is asked for, all to be seen, and of files without pages to
         look for: then no other file has to be looked at.
         """
-        if self.ask.offset + self.ask.limit >= DEPTH:
+        if self.end >= DEPTH:
             return False
         await self._hydrate([it.id for it in first])
         read = (self.passages.get(it.id) for it in first)
@@ -238,7 +242,14 @@ class _Search:
             looked = rerank(first, readings, self.query, weight=self.weight)
         else:
             looked = unranked(first, readings)
-        return [*diversify(looked, readings, pool.close), *_unread(fused[DEPTH:], looked)]
+        spread = diversify(looked, readings, pool.close, self.end)
+        return self._with_rest(spread, lambda: _unread(fused[DEPTH:], looked))
+
+    def _with_rest(
+        self, ranked: list[Ranked], rest: Callable[[], Iterator[Ranked]]
+    ) -> list[Ranked]:
+        """All of them. Beyond one more than is asked for, nobody looks: it stays unmade."""
+        return ranked if len(ranked) > self.end else [*ranked, *rest()]
 
     async def _hits(self, page: Sequence[tuple[Ranked, float]]) -> list[Hit]:
         ids = [it.id for it, _ in page]

@@ -18,6 +18,7 @@ from pecia.kernel.store.cluster.failure import explain, explained
 from pecia.kernel.store.cluster.files import text_after, write_whole
 from pecia.kernel.store.cluster.format import FORMAT, current_format, read_format, write_format
 from pecia.kernel.store.cluster.locks import Lock, is_taken
+from pecia.kernel.store.cluster.memory import machine_bytes, shared_mb
 from pecia.kernel.store.cluster.os_user import OsUser
 from pecia.kernel.store.cluster.places import (
     Places,
@@ -96,6 +97,22 @@ def test_nothing_is_ever_traded_for_durability_or_heard_from_a_network() -> None
     assert (SETTINGS["fsync"], SETTINGS["full_page_writes"]) == ("on", "on")
     assert SETTINGS["synchronous_commit"] == "on"
     assert SETTINGS["listen_addresses"] == ""
+
+
+@pytest.mark.parametrize(
+    ("memory_gb", "shared"), [(0, 128), (0.5, 128), (8, 1024), (24, 3072), (512, 4096)]
+)
+def test_the_server_may_hold_an_eighth_of_the_memory(memory_gb: float, shared: int) -> None:
+    assert shared_mb(int(memory_gb * 2**30)) == shared
+
+
+def test_a_container_has_no_more_memory_than_it_was_given(tmp_path: Path) -> None:
+    limit = tmp_path / "memory.max"
+    whole = machine_bytes(limit)
+    limit.write_text("max\n")
+    assert machine_bytes(limit) == whole > 2**20
+    limit.write_text("1048576\n")
+    assert machine_bytes(limit) == 2**20
 
 
 @pytest.mark.parametrize(

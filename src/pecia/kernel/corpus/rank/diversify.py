@@ -27,16 +27,21 @@ def diversify(
     ranked: Sequence[Ranked],
     readings: Mapping[int, Reading],
     close: Collection[Hashable] = (),
+    first: int | None = None,
 ) -> list[Ranked]:
     """The same candidates, best first; ties stay in order. Every candidate needs its reading.
 
-    The best hit of each `close` file keeps a place among the first.
+    The best hit of each `close` file keeps a place among the first. `first` is how many places are
+    looked at: those after them may stay as they were.
     """
     hits: Counter[Hashable] = Counter()
     pages: set[tuple[Hashable, int]] = set()
     kept: list[frozenset[str]] = []
     worth: dict[int, float] = {}
     for it in ranked:
+        # Nothing that follows can be worth more than it scores.
+        if first and not close and sum(held >= it.score for held in worth.values()) >= first:
+            break
         reading = readings[it.id]
         hits[it.file] += 1
         words = frozenset(reading.text.lower().split())
@@ -48,7 +53,8 @@ def diversify(
             kept.append(words)
             pages |= {page} if page else set()
         worth[it.id] = value
-    return _with_each(sorted(ranked, key=lambda it: -worth[it.id]), close)
+    weighed = sorted(ranked[: len(worth)], key=lambda it: -worth[it.id])
+    return _with_each([*weighed, *ranked[len(worth) :]], close)
 
 
 def _with_each(order: list[Ranked], close: Collection[Hashable]) -> list[Ranked]:
@@ -67,9 +73,8 @@ def _with_each(order: list[Ranked], close: Collection[Hashable]) -> list[Ranked]
 
 
 def _are_twins(one: frozenset[str], other: frozenset[str]) -> bool:
-    small, large = sorted((len(one), len(other)))
     # Sets of very different size cannot share enough: no need to compare them.
-    if small < TWINS * large:
+    if len(one) < TWINS * len(other) or len(other) < TWINS * len(one):
         return False
     shared = len(one & other)
     return shared >= TWINS * (len(one) + len(other) - shared)

@@ -1,7 +1,7 @@
 """What a text says for itself: do the words of a query stand together in it, and where. Pure."""
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import pairwise
 
 from pecia.kernel.corpus.rank.tokens import terms
@@ -41,7 +41,13 @@ class Evidence:
     headings: float = 0.0
 
     def weighted(self, weights: "Evidence") -> float:
-        return sum(getattr(self, it.name) * getattr(weights, it.name) for it in fields(self))
+        return (
+            self.coverage * weights.coverage
+            + self.proximity * weights.proximity
+            + self.phrase * weights.phrase
+            + self.title * weights.title
+            + self.headings * weights.headings
+        )
 
 
 def evidence(reading: Reading, asked: Sequence[str]) -> Evidence:

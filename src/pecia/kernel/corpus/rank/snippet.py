@@ -70,7 +70,10 @@ def _best_run(found: Sequence[Token], limit: int) -> Span:
     for last, token in enumerate(found):
         held[token.term] += 1
         while token.end - found[first].start > limit and first < last:
-            held -= Counter((found[first].term,))
+            gone = found[first].term
+            held[gone] -= 1
+            if not held[gone]:
+                del held[gone]
             first += 1
         worth = (len(held), last - first + 1)
         if worth > best_worth:

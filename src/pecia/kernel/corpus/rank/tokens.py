@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pecia.kernel.corpus.index.analyse import DEFAULT_LANGUAGE, stemming
 from pecia.kernel.corpus.index.query import Query
@@ -40,6 +41,7 @@ def terms(text: str, language: str = "") -> list[str]:
     return [it.term for whole in found for it in _tokens(whole, 0, len(whole))]
 
 
+@lru_cache(256)
 def wanted(query: Query, language: str = "") -> tuple[str, ...]:
     """The terms a query asks for, in its order, once each."""
     text = " ".join((*query.words, *query.phrases, *query.titles))

@@ -7,6 +7,7 @@ import os
 import re
 from pathlib import Path
 
+from pecia.kernel.store.cluster.memory import machine_bytes, shared_mb
 from pecia.kernel.store.cluster.places import PORT
 
 HBA = """\
@@ -22,9 +23,10 @@ SETTINGS = {
     "unix_socket_permissions": "0700",
     "password_encryption": "scram-sha-256",
     "max_connections": "60",
-    "shared_buffers": "128MB",
     "work_mem": "8MB",
     "maintenance_work_mem": "128MB",
+    # What is asked for is mostly in memory, where no page is farther than the next.
+    "random_page_cost": "1.1",
     "jit": "off",
     "fsync": "on",
     "full_page_writes": "on",
@@ -53,6 +55,7 @@ def server_conf(sockets: Path, sync: str) -> str:
     folders = '"' + str(sockets).replace('"', '""') + '"'
     settings = {
         **SETTINGS,
+        "shared_buffers": f"{shared_mb(machine_bytes())}MB",
         "unix_socket_directories": folders,
         "recovery_init_sync_method": sync,
     }
