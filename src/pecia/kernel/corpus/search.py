@@ -52,7 +52,9 @@ SQL = load_queries("pecia.kernel.corpus", "search.sql")
 
 # Candidates that are ranked against each other; what comes after them follows by words alone.
 POOL = 100
-NEAREST = 60
+# As many as are looked at: one that is not found by words, and has so many nearer ones before it,
+# does not come among them.
+NEAREST = DEPTH
 # A caller who sees at least this share is searched without a filter, which the engine does faster.
 BROAD = 0.5
 EMBED_S = 2.0
