@@ -74,14 +74,14 @@ class Regranting:
         await asking.searched(2)
         found["quiet"] = asking.told(await asking.searched(QUERIES))
         found["disk_mb"] = {"before": await self._disk()}
-        for name, steps in self._steps(await self._user("other")).items():
+        for name, steps in self._steps(await self._user("other"), files).items():
             found[name] = {step: await asking.during(work) for step, work in steps.items()}
             found["disk_mb"][name] = await self._disk()
             print(name, found[name], found["disk_mb"][name], flush=True)
         found["after"] = asking.told(await asking.searched(QUERIES))
         return found
 
-    def _steps(self, other: UUID) -> dict[str, dict[str, Work]]:
+    def _steps(self, other: UUID, files: int) -> dict[str, dict[str, Work]]:
         """What is done, each with what the index has to do after it."""
         follow = self._keeping("catch_up")
         return {
@@ -94,6 +94,8 @@ class Regranting:
             "rebuild": {"index": self._keeping("rebuild")},
             "remove": {"store": self._remove, "index": follow, "vacuum": self._vacuum},
             "rebuild_after": {"index": self._keeping("rebuild")},
+            # What a removal frees the database keeps for the next: the same files again.
+            "fill_again": {"store": partial(self._fill, LARGE, files), "index": follow},
         }
 
     async def _fill(self, source: str, files: int) -> None:
