@@ -15,8 +15,9 @@ from pecia.kernel.corpus.index.words import STEMMERS
 
 # Enough for most ties at the end of a list to be seen at once.
 _MARGIN = 8
-# A caller who sees this share is searched for without a filter, passing over so many hits at most.
-_BROAD = 0.05
+# A caller who sees this share is searched for without a filter, passing over so many hits at most:
+# at a million chunks it took 8 ms with a tenth and the filter 4, with a half 7 and the filter 9.
+_BROAD = 0.2
 _PASSED_OVER = 4000
 _SAMPLED = 24
 
