@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -85,18 +86,26 @@ async def measure(folder: Path) -> dict[str, Any]:
     cascade = Cascade(manifest, make_layers(manifest, ports, trusted=False), ports)
     searcher = Searcher()
     figures: dict[str, Any] = {}
+    told = [time.perf_counter()]
+
+    def report(done: int, total: int) -> None:
+        told.append(time.perf_counter())
 
     async def open_all() -> None:
+        await cascade.open(report)
         await cascade.view(manifest.names)
 
     async def index_all() -> None:
-        await searcher.ready(await cascade.view(manifest.names))
+        await searcher.ready(await cascade.view(manifest.names), report)
 
     for name, step in (("open", open_all), ("index", index_all)):
         figures |= await _timed(name, step)
     # Cold open: from nothing to the first search.
     for unit in ("s", "cpu_s"):
         figures[f"ready_{unit}"] = round(figures[f"open_{unit}"] + figures[f"index_{unit}"], 2)
+    # How often a progress bar moves meanwhile, and how long it ever stands still.
+    figures["progress_told"] = len(told) - 1
+    figures["progress_longest_s"] = round(max(b - a for a, b in pairwise(told)), 2)
     view = await cascade.view(manifest.names)
     figures["memory_mib"] = _memory_mib()
     figures |= await _repeated(cascade, searcher, view)

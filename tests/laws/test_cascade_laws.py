@@ -2,7 +2,7 @@
 
 from itertools import permutations
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pecia.kernel.text.frontmatter import body_start, read_frontmatter
@@ -17,7 +17,7 @@ from pecia.rooms.cascade.okf.document import (
     read_okf,
     sections_of,
 )
-from pecia.rooms.cascade.okf.quick import read_nested
+from pecia.rooms.cascade.okf.quick import quick_head, read_nested
 from pecia.rooms.cascade.okf.quick_sections import quick_sections
 from pecia.rooms.cascade.render import effective_value, markdown
 from pecia.rooms.cascade.resolve import resolve
@@ -244,10 +244,13 @@ YAML_ROWS = (
     *("a: 1", "b:", "  c: x", "  d: 2026-01-01", "- id: s", "  - id: s", "    resource: y"),
     *("  resource: y", "e: [x, y]", "f: {a: b}", "# c", "", "  # c", "g: 'q'", "  - z", "- z"),
     *("h: |", "  text", "b: again", "    deep: 1", "i: x: y", "  k: &a v", "j: *a", " odd: 1"),
+    *("# c\rl: 1", "# \x07", "# \x85m: 1"),
 )
 
 
 @settings(max_examples=COUNT * 5, deadline=None)
+@example(["# c\rl: 1", "b:", "  c: x"])
+@example(["# \x07", "b:", "  c: x"])
 @given(st.lists(st.sampled_from(YAML_ROWS), max_size=7))
 def test_the_quick_reader_says_what_the_full_one_says(rows: list[str]) -> None:
     text = "\n".join(rows)
@@ -257,6 +260,33 @@ def test_the_quick_reader_says_what_the_full_one_says(rows: list[str]) -> None:
     full = load_yaml(text)
     assert (full.value, full.repeated) == (quick, ())
     assert list(read_frontmatter(f"---\n{text}\n---\n").values) == list(quick)
+
+
+HEAD_ROWS = (
+    *("---", "--- ", "----", "---\t", "--- x", " ---", "...", "a: 1", "b:", "  c: x", "c: é", ""),
+    *("text", "# h", "# c\r---", "a: 1\r", "\ufeff", "d: [x, y]", "---\u2028", "- id: s"),
+)
+
+
+@settings(max_examples=COUNT * 10, deadline=None)
+@example("---\n", ["# c\r---", "b:", "  c: x"], "\n", "\n---\n")
+@given(
+    st.sampled_from(["---\n", "---\na: 0\n", "--- \n", "---\r\n", "\ufeff---\n", "----\n", ""]),
+    st.lists(st.sampled_from(HEAD_ROWS), max_size=6),
+    st.sampled_from(["\n", "\n", "\r\n", "\r"]),
+    st.sampled_from(["", "\n", "\n---", "\n---\n", "\n---\n\n## One\n"]),
+)
+def test_a_head_read_quickly_is_the_head_that_the_full_reader_finds(
+    opening: str, rows: list[str], line_end: str, tail: str
+) -> None:
+    text = opening + line_end.join(rows) + tail
+    quick = quick_head(text)
+    if quick is None:
+        return
+    values, start = quick
+    full = read_frontmatter(text)
+    assert (repr(values), start) == (repr(full.values), body_start(text))
+    assert full.repeated == ()
 
 
 BODY_ROWS = (

@@ -1,12 +1,14 @@
 """What holds of the words by which a text is found: the quick way and the plain one agree."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pecia.kernel.corpus.index.words import cjk_grams, joined_parts
+from pecia.kernel.corpus.index.names import name_words
+from pecia.kernel.corpus.index.words import cjk_grams, joined_parts, split_name
 from tests.soak import SOAK
 
 COUNT = 2_000 if SOAK else 100
@@ -36,10 +38,25 @@ BLANKS = (" ", "\n", "\t", "\u00a0", "\u2028", "\x1c", "\x85", "", ", ")
 
 @settings(max_examples=COUNT, deadline=None)
 @given(st.lists(st.one_of(st.sampled_from((*PIECES, *BLANKS)), st.text(max_size=4))))
-def test_remembered_words_give_the_parts_that_words_looked_at_give(pieces: list[str]) -> None:
+def test_words_with_a_seam_give_the_parts_that_all_words_looked_at_give(pieces: list[str]) -> None:
     text = "".join(pieces)
     assert joined_parts(text) == plainly(text)
+
+
+@settings(max_examples=COUNT * 5, deadline=None)
+@given(st.text(alphabet="abXY01_- \u2019", max_size=100))
+def test_the_parts_of_plain_text_are_those_of_all_its_words(text: str) -> None:
     assert joined_parts(text) == plainly(text)
+
+
+@settings(max_examples=COUNT * 2, deadline=None)
+@given(st.text(alphabet="abXY01_-/.é²日", max_size=12))
+def test_a_name_of_one_piece_gives_the_words_that_its_parts_give(name: str) -> None:
+    found: list[str] = []
+    for word in TOKEN.findall(name):
+        whole, *parts = split_name(word).split()
+        found += [whole, *parts, *(one + other for one, other in pairwise(parts))]
+    assert name_words(name) == list(dict.fromkeys(found))
 
 
 def test_the_parts_of_our_own_guides_are_what_they_were() -> None:

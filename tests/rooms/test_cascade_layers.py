@@ -12,8 +12,10 @@ from pecia.adapters.git.model import Draft, Signature
 from pecia.adapters.git.repository import History
 from pecia.app.layers import GitRepositories
 from pecia.kernel.errors import InvalidInput, Json, NotFound
+from pecia.rooms.cascade.layers.folder import PIECE_BYTES
 from pecia.rooms.cascade.manifest import Kind, read_manifest, two_folders
 from pecia.rooms.cascade.ports import Ports
+from pecia.rooms.cascade.search import Searcher
 from tests.rooms.cascade_made import Asking, asking, caller, document, write_layers
 
 pytestmark = pytest.mark.anyio
@@ -64,6 +66,28 @@ async def test_every_bad_file_is_named_and_the_rest_answers(tmp_path: Path) -> N
     with pytest.raises(NotFound) as caught:
         await it.ask("read_file", concept_id="bad-yaml")
     assert "bad-yaml.md" in str(caught.value.fields["degraded"])
+
+
+async def test_a_file_that_is_read_in_pieces_is_read_whole(tmp_path: Path) -> None:
+    said = "".join(f"word{number} " for number in range(30_000))
+    text = document("type: note", f"## Here\n\n{said}end")
+    assert len(text) > 3 * PIECE_BYTES
+    it = asking(write_layers(tmp_path / "c", {"company": {"long": text}}), tmp_path / "spool")
+    seen = await it.cascades.seen(caller(), None)
+    assert seen.view.in_layer("long", "company").document.text == text
+
+
+async def test_who_waits_is_told_how_far_reading_and_indexing_are(tmp_path: Path) -> None:
+    concepts = {f"c{number}": GOOD for number in range(1_100)}
+    it = asking(write_layers(tmp_path / "c", {"company": concepts}), tmp_path / "spool")
+    read: list[tuple[int, int]] = []
+    indexed: list[tuple[int, int]] = []
+    [place] = it.cascades.places.values()
+    await it.cascades.opened(place, lambda done, total: read.append((done, total)))
+    seen = await it.cascades.seen(caller(), None)
+    await Searcher().ready(seen.view, lambda done, total: indexed.append((done, total)))
+    assert read == [(500, 1_100), (1_000, 1_100), (1_100, 1_100)]
+    assert indexed == [(0, 1_100), *read]
 
 
 async def test_a_layer_that_cannot_say_its_part_is_named_in_the_answer(tmp_path: Path) -> None:

@@ -91,10 +91,10 @@ def _inline(rest: str) -> Json:
 
 
 def _scalar(rest: str, plain: re.Pattern[str]) -> Json:
-    if quoted := _QUOTED.fullmatch(rest):
-        return quoted[1] or quoted[2] or ""
     if plain.fullmatch(rest):
         return scalar_value(rest)
+    if quoted := _QUOTED.fullmatch(rest):
+        return quoted[1] or quoted[2] or ""
     raise _Unsure
 
 
@@ -108,7 +108,7 @@ _ENTRY = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*):(?: (.*))?")
 _ITEM = re.compile(r"( *)- (.*)")
 _QUOTED = re.compile(r""""([^"\\]*)"|'([^']*)'""")
 # No indicator first, no colon before a space or at the end, no hash after a space.
-PLAIN = re.compile(r"[A-Za-z0-9_./(+\u00a1-\U0010ffff](?:[^:#]|:(?=[^ ])|(?<! )#)*")
+PLAIN = re.compile(r"[A-Za-z0-9_./(+\u00a1-\U0010ffff][^:#]*(?:(?::(?=[^ ])|(?<! )#)[^:#]*)*")
 PLAIN_IN_FLOW = re.compile(r"[A-Za-z0-9_./(+\u00a1-\U0010ffff][^\[\]{},:#\"'&*!|>%@`]*")
 
 _WORDS: dict[str, Json] = {

@@ -86,8 +86,8 @@ class ConceptIndex:
 
     def _language(self, text: str) -> str:
         """Most texts are in the language of the one before, and asking anew costs more than all."""
-        words = set(text[:SAMPLE].lower().split())
-        if len(words & STOP_WORDS.get(self.language, frozenset())) < SURE:
+        known = STOP_WORDS.get(self.language, frozenset())
+        if len(known.intersection(text[:SAMPLE].lower().split())) < SURE:
             self.language = language_of(text) or DEFAULT_LANGUAGE
         return self.language
 

@@ -19,8 +19,8 @@ def union(
     It is flat: the engine skips what cannot reach the top only where all parts are plain terms.
     """
     parts = [
-        (_SHOULD, _weighted(schema, name, term, analyse.WEIGHTS))
-        for name, term in analyse.terms(query, languages)
+        (_SHOULD, _weighted(schema, name, field, term, analyse.WEIGHTS))
+        for name, field, term in analyse.terms(query, languages)
         if only in (None, name)
     ]
     return tantivy.Query.boolean_query(parts) if parts else None
@@ -34,8 +34,8 @@ def inside(
     The groups are a part beside the terms: the engine then looks at nothing outside them.
     """
     parts = [
-        (_SHOULD, _weighted(schema, name, term, analyse.INSIDE_WEIGHTS))
-        for name, term in analyse.terms(query, languages)
+        (_SHOULD, _weighted(schema, name, field, term, analyse.INSIDE_WEIGHTS))
+        for name, field, term in analyse.terms(query, languages)
         if name in analyse.INSIDE_WEIGHTS
     ]
     only = tantivy.Query.term_set_query(schema, "group", list(groups))
@@ -62,9 +62,9 @@ def narrowed(wanted: tantivy.Query, clauses: Sequence[tantivy.Query]) -> tantivy
 
 
 def _weighted(
-    schema: tantivy.Schema, name: str, term: str, weights: Mapping[str, float]
+    schema: tantivy.Schema, name: str, field: str, term: str, weights: Mapping[str, float]
 ) -> tantivy.Query:
-    found = tantivy.Query.term_query(schema, name, term, "freq")
+    found = tantivy.Query.term_query(schema, field, term, "freq")
     return tantivy.Query.boost_query(found, weights[name])
 
 

@@ -20,6 +20,10 @@ def written_together(words: Sequence[str]) -> list[str]:
 
 
 def _words(word: str) -> Iterator[str]:
+    # Most words are of one piece.
+    if word.isascii() and (word.isdigit() or (word.isalpha() and word.islower())):
+        yield word
+        return
     whole, *parts = split_name(word).split()
     yield whole
     yield from parts

@@ -4,9 +4,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
-from functools import lru_cache
 from importlib.resources import files
-from itertools import chain
 
 STEMMERS = {
     "en": "english",
@@ -56,9 +54,13 @@ _CJK = re.compile(
 )
 _HALF_WIDTH = re.compile(r"[\uff66-\uff9f]")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
+# Where letters meet digits, or a capital follows a small letter; and the rest of the word.
+_SEAM = re.compile(
+    r"[0-9A-Z](?:(?<=[a-z][A-Z])|(?<=[A-Za-z][0-9])|(?<=[0-9])(?=[A-Za-z]))[A-Za-z0-9]*"
+)
+_WIDE = re.compile(r"[^\W\x00-\x7f]")
 _HUMP = re.compile(r"[a-z][A-Z]")
 _LONGEST_NAME = 80
-_LONGEST_KNOWN = 64
 _SAMPLE = 2000
 _LEAST_SHARE = 0.12
 
@@ -96,11 +98,9 @@ def split_name(name: str) -> str:
 
 def joined_parts(text: str) -> list[str]:
     """What the joined names in a text are made of: `FY2018` gives fy and 2018."""
-    pieces = dict.fromkeys(text.split())
-    # What is long comes once, and would only be kept.
-    is_usual = max(map(len, pieces), default=0) <= _LONGEST_KNOWN
-    found = map(_known_parts if is_usual else _parts, pieces)
-    return list(dict.fromkeys(chain.from_iterable(found)))
+    is_plain = text.isascii() or not _WIDE.search(text)
+    names = _plain_names(text) if is_plain else filter(_is_joined, _TOKEN.findall(text))
+    return list(dict.fromkeys(it.lower() for name in names for it in _PART.findall(name)))
 
 
 def cjk_grams(text: str) -> str:
@@ -117,14 +117,14 @@ def without_cjk(term: str) -> bool:
     return not _CJK.search(term)
 
 
-def _parts(piece: str) -> tuple[str, ...]:
-    """The same for a piece of text without blanks."""
-    joined = (it for it in _TOKEN.findall(piece) if _is_joined(it))
-    return tuple(it.lower() for name in joined for it in _PART.findall(name))
-
-
-# Texts are made of words that came before: to look them up takes half as long as to look at them.
-_known_parts = lru_cache(32_768)(_parts)
+def _plain_names(text: str) -> Iterator[str]:
+    """The joined names of a text whose letters are all of ASCII: few of its words have a seam."""
+    for seam in _SEAM.finditer(text):
+        start, end = seam.span()
+        while start and text[start - 1].isalnum():
+            start -= 1
+        if end - start <= _LONGEST_NAME:
+            yield text[start:end]
 
 
 def _is_joined(name: str) -> bool:

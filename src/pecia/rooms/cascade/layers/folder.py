@@ -22,6 +22,9 @@ from pecia.rooms.cascade.okf.document import MAX_BYTES
 SKIPPED = frozenset({"node_modules"})
 MAX_ENTRIES = 1_000_000
 
+PIECE_BYTES = 65_536
+"""How much of a file is read at once. To make room for the largest took longer than to read."""
+
 Stamp: TypeAlias = tuple[int, int, int]
 """Size, time and number of a file: another state has another stamp."""
 
@@ -171,7 +174,8 @@ class FolderLayer:
             self._problems[path] = found
 
     def _forget(self, path: str) -> None:
-        self._stamps.pop(path, None)
+        if self._stamps.pop(path, None) is None:
+            return
         self._problems.pop(path, None)
         known = self._documents.get(id_of_path(path))
         if known is not None and known.path == path:
@@ -205,7 +209,7 @@ def contents(path: str) -> bytes:
     try:
         pieces: list[bytes] = []
         left = MAX_BYTES + 1
-        while left and (piece := os.read(handle, left)):
+        while left and (piece := os.read(handle, min(left, PIECE_BYTES))):
             pieces.append(piece)
             left -= len(piece)
         return b"".join(pieces)

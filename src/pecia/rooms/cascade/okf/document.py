@@ -9,11 +9,10 @@ from pecia.kernel.text.sections import Outline, SectionRules, read_outline
 from pecia.kernel.text.sections import Section as Piece
 from pecia.kernel.text.slug import github_slug
 from pecia.kernel.text.span import split_lines
-from pecia.kernel.text.yaml import LIMITS, RepeatedKey
-from pecia.kernel.text.yaml_plain import read_plain
+from pecia.kernel.text.yaml import RepeatedKey
 from pecia.rooms.cascade.dates import document_date
 from pecia.rooms.cascade.model import Document, Section
-from pecia.rooms.cascade.okf.quick import read_nested
+from pecia.rooms.cascade.okf.quick import quick_head, quick_values
 from pecia.rooms.cascade.okf.quick_sections import quick_sections
 
 MAX_BYTES = 2_000_000
@@ -70,14 +69,17 @@ def read_document(concept: str, path: str, text: str, git_day: str | None = None
     """A concept's document. One that has no frontmatter at all is of the type `document`."""
     if not text.strip("\ufeff \t\r\n"):
         raise Unreadable("empty", "the file is empty")
+    values, start = quick_head(text) or full_head(text)
+    return Document(concept, path, text, values, document_date(values, git_day), start=start)
+
+
+def full_head(text: str) -> tuple[dict[str, Json], int]:
+    """The frontmatter of any text, and where its body begins."""
     split = split_document(text)
     if split.unclosed:
         raise Unreadable("unclosed-frontmatter", "the frontmatter has no closing line ---")
     values, _ = _frontmatter(text, split)
-    if not split.has_block:
-        values = {"type": DOCUMENT_TYPE}
-    dated = document_date(values, git_day)
-    return Document(concept, path, text, values, dated, start=split.block.end)
+    return values if split.has_block else {"type": DOCUMENT_TYPE}, split.block.end
 
 
 def sections_of(document: Document) -> tuple[Section, ...]:
@@ -98,9 +100,7 @@ def full_sections(text: str) -> list[Section]:
 def _frontmatter(text: str, split: Split) -> tuple[dict[str, Json], tuple[RepeatedKey, ...]]:
     if not split.has_block:
         return {}, ()
-    # A character is four bytes at most, so this is within what the full parser takes.
-    is_small = len(split.yaml) <= LIMITS.size_bytes // 4
-    if is_small and (quick := read_plain(split.yaml) or read_nested(split.yaml)):
+    if quick := quick_values(split.yaml):
         return quick, ()
     try:
         found = read_frontmatter(text)

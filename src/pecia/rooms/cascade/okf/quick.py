@@ -1,4 +1,4 @@
-"""A quick reader for frontmatter with one level of nesting, as `generated` and `sources` have it.
+"""A quick reader for frontmatter that is plain, or has one level of nesting as `generated` has it.
 
 The full parser takes most of a millisecond for such a block, which is a minute for a cascade of
 60,000 concepts. Gives up whenever it is not sure; a law holds it to the full parser's answer.
@@ -8,13 +8,38 @@ import re
 from collections.abc import Iterator
 
 from pecia.kernel.errors import Json
+from pecia.kernel.text.yaml import LIMITS
 from pecia.kernel.text.yaml_plain import read_plain
+
+# A character is four bytes at most, so this is within what the full parser takes.
+MAX_CHARS = LIMITS.size_bytes // 4
+
+
+def quick_head(text: str) -> tuple[dict[str, Json], int] | None:
+    """The frontmatter and where the body begins, or None when the full reader must look."""
+    end = text.find("\n---", 3)
+    start = end + 5
+    if not text.startswith("---\n") or end < 0 or text[start - 1 : start] != "\n":
+        return None
+    # Nor may a closing line stand before, after a lone carriage return: such a line is not plain.
+    values = quick_values(text[4 : end + 1])
+    return (values, start) if values else None
+
+
+def quick_values(yaml: str) -> dict[str, Json] | None:
+    """What a block says, or None when the full parser must look."""
+    if len(yaml) > MAX_CHARS:
+        return None
+    return read_plain(yaml) or read_nested(yaml)
 
 
 def read_nested(yaml: str) -> dict[str, Json] | None:
     """The mapping, or None when the full parser must look."""
+    lines = yaml.replace("\r\n", "\n").split("\n")
+    if not all(map(str.isprintable, lines)):
+        return None
     values: dict[str, Json] = {}
-    for head, block in _entries(yaml.replace("\r\n", "\n").split("\n")):
+    for head, block in _entries(lines):
         found = _entry(head, block)
         if found is None or not found.keys().isdisjoint(values):
             return None
