@@ -120,6 +120,8 @@ async def embed_for_ever(store: Store, ana: Caller) -> None:
                 await defer_as_system(tx, JOB, NoArguments(), tenant_id=ana.tenant_id)
 
 
+# It would wait for a writer as busy as this one.
+embed_job.PATIENCE_S = 0
 JOB = embed_job.embed_job(Counting(), schedule=None)
 
 

@@ -67,6 +67,31 @@ async def test_a_child_killed_between_two_files_costs_nothing(extractor: Extract
     assert (await extractor.extract(NOTE, name="rules.md")).status is Status.OK
 
 
+async def test_a_child_killed_among_several_files_costs_none_of_them(extractor: Extractor) -> None:
+    found: list[Extracted] = []
+
+    async def read() -> None:
+        files = [("a.md", "", NOTE), ("long.pdf", "", LONG), ("b.md", "", NOTE)]
+        found.extend(await extractor.extract_together(files))
+
+    with anyio.fail_after(50):
+        async with anyio.create_task_group() as group:
+            group.start_soon(read)
+            (await at_work()).kill()
+    assert [it.status for it in found] == [Status.OK] * 3
+    assert [found[0].text, found[2].text] == [NOTE.decode()] * 2
+    assert len(found[1].units) == 2_000
+
+
+async def test_a_bomb_among_several_files_costs_itself_alone() -> None:
+    files = [("a.md", "", NOTE), ("bomb.pdf", "", BOMB), ("b.md", "", NOTE)]
+    async with open_extractor(Limits(children=1, memory_bytes=600 * MB)) as small:
+        found = await small.extract_together(files)
+        alone = await small.extract(BOMB, name="bomb.pdf")
+    assert [it.status for it in found] == [Status.OK, alone.status, Status.OK]
+    assert found[1].reason == alone.reason
+
+
 async def test_a_document_goes_on_where_its_killed_reader_stopped(extractor: Extractor) -> None:
     found: list[Extracted] = []
 

@@ -98,11 +98,23 @@ class Snapshot:
 
 def scan(root: Path, selection: Selection) -> Snapshot:
     """The whole folder. One that cannot be read has nothing in it, and the reason under `.`."""
-    walk = _Walk(root.resolve(), selection, Snapshot())
-    waiting = [_Place("", str(walk.root))]
+    whole = Snapshot()
+    for found in scan_folders(root, selection):
+        whole.files |= found.files
+        whole.folders |= found.folders
+        whole.links |= found.links
+        whole.refused |= found.refused
+    return whole
+
+
+def scan_folders(root: Path, selection: Selection) -> Iterator[Snapshot]:
+    """The same, folder by folder: however many files there are, those of one folder are held."""
+    top = root.resolve()
+    waiting = [_Place("", str(top))]
     while waiting:
+        walk = _Walk(top, selection, Snapshot())
         waiting.extend(walk.enter(waiting.pop()))
-    return walk.found
+        yield walk.found
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,13 @@
 """The children that read files: started once for several jobs, and never left behind."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
 import pytest
 
-from pecia.rooms.lake.ingest import Extractor, Read
+from pecia.rooms.lake.files import Extractor, Read, Told
 from pecia.rooms.lake.readers import Readers
 
 pytestmark = pytest.mark.anyio
@@ -27,7 +27,17 @@ class Counted:
         yield self
         self.open -= 1
 
-    async def extract(self, source: Path, *, name: str = "", content_type: str = "") -> Read:
+    async def extract(
+        self,
+        source: Path | bytes,
+        *,
+        name: str = "",
+        content_type: str = "",
+        told: Told | None = None,
+    ) -> Read:
+        raise AssertionError("these tests open readers and read nothing")
+
+    async def extract_together(self, files: Sequence[tuple[str, str, bytes]]) -> list[Read]:
         raise AssertionError("these tests open readers and read nothing")
 
 

@@ -3,7 +3,7 @@
 import os
 import stat
 from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -14,7 +14,7 @@ from typing import BinaryIO, cast
 from anyio.to_thread import run_sync
 
 from pecia.adapters.connect.scratch import scratch
-from pecia.adapters.scan import Links, Selection, Stamp, scan
+from pecia.adapters.scan import Links, Selection, Stamp, scan_folders
 from pecia.kernel.corpus.connector import Listed, Original, Passed, Posix, Seen
 from pecia.kernel.errors import NotFound, PayloadTooLarge, Unavailable
 
@@ -31,12 +31,7 @@ class Folder:
 
     async def listing(self) -> AsyncGenerator[Listed]:
         """Everything that counts. A folder that is out of reach is an error, not an empty one."""
-        found = await run_sync(scan, self.root, self.selection)
-        if reason := found.refused.pop(".", None):
-            raise Unavailable(f"the folder {self.root} cannot be read: {reason}")
-        for path, reason in found.refused.items():
-            yield Passed(path, reason)
-        waiting = iter(sorted(found.files.items()))
+        waiting = self._listed_all()
         while batch := await run_sync(self._some, waiting):
             for it in batch:
                 yield it
@@ -51,8 +46,21 @@ class Folder:
         async with scratch(lambda copy: self._copy(key, copy, most_bytes)) as copy:
             yield Original(copy)
 
-    def _some(self, waiting: Iterator[tuple[str, Stamp]]) -> list[Listed]:
-        return [self._listed(key, stamp) for key, stamp in islice(waiting, STEP)]
+    async def handful(self, keys: Sequence[str], most_bytes: int) -> dict[str, bytes]:
+        """The bytes of those that are no larger, read at once; the others are left out."""
+        return await run_sync(self._handful, keys, most_bytes)
+
+    def _some(self, waiting: Iterator[Listed]) -> list[Listed]:
+        return [*islice(waiting, STEP)]
+
+    def _listed_all(self) -> Iterator[Listed]:
+        for found in scan_folders(self.root, self.selection):
+            if reason := found.refused.pop(".", None):
+                raise Unavailable(f"the folder {self.root} cannot be read: {reason}")
+            for path, reason in found.refused.items():
+                yield Passed(path, reason)
+            for key, stamp in sorted(found.files.items()):
+                yield self._listed(key, stamp)
 
     def _glanced(self, keys: Sequence[str]) -> list[Listed]:
         found: list[Listed] = []
@@ -79,6 +87,18 @@ class Folder:
             owner=str(found.st_uid),
             posix=Posix(stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid),
         )
+
+    def _handful(self, keys: Sequence[str], most_bytes: int) -> dict[str, bytes]:
+        found: dict[str, bytes] = {}
+        for key in keys:
+            # Whoever opens it alone is told why it cannot be.
+            with suppress(NotFound, OSError), self._open(key) as source:
+                data = b""
+                while block := source.read(most_bytes + 1 - len(data)):
+                    data += block
+                if len(data) <= most_bytes:
+                    found[key] = data
+        return found
 
     def _copy(self, key: str, to: Path, most_bytes: int) -> None:
         with self._open(key) as source, to.open("wb") as target:

@@ -180,7 +180,8 @@ class Site:
             with to.open("wb") as file:
                 async for chunk in incoming.chunks():
                     file.write(chunk)
-        return incoming.headers.get("content-type", "").partition(";")[0].strip() or None
+        # Whole: the charset of a page may be told here and nowhere else.
+        return incoming.headers.get("content-type", "").strip() or None
 
 
 @dataclass(slots=True)

@@ -77,6 +77,9 @@ def _authors(front: str) -> tuple[str, ...]:
 
 
 def _date(front: str) -> str:
+    if "19" not in front and "20" not in front:
+        # Looking for months takes longer than all the rest, and most texts have no year.
+        return ""
     if found := _ISO.search(front):
         return found[1]
     if found := _DAY_FIRST.search(front):
@@ -92,9 +95,13 @@ def _iso(year: str, month: str, day: str | None) -> str:
 
 
 def _identifiers(front: str) -> Iterator[str]:
-    yield from (f"doi:{it[1]}" for it in _DOI.finditer(front))
-    yield from (f"isbn:{re.sub('[ -]', '', it[1]).upper()}" for it in _ISBN.finditer(front))
-    yield from (f"arxiv:{it[1]}" for it in _ARXIV.finditer(front))
+    lowered = front.lower()
+    if "10." in front:
+        yield from (f"doi:{it[1]}" for it in _DOI.finditer(front))
+    if "isbn" in lowered:
+        yield from (f"isbn:{re.sub('[ -]', '', it[1]).upper()}" for it in _ISBN.finditer(front))
+    if "arxiv" in lowered:
+        yield from (f"arxiv:{it[1]}" for it in _ARXIV.finditer(front))
 
 
 def _references(text: str) -> Iterator[str]:

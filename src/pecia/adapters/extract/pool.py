@@ -1,12 +1,12 @@
 """The children that are alive: as many as allowed, reused while they are sound."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, suppress
 
 import anyio
 
 from pecia.adapters.extract.model import Limits
-from pecia.adapters.extract.process import Child, Take, start_child
+from pecia.adapters.extract.process import Child, Take, Wanted, start_child
 from pecia.adapters.extract.status import Confinement, Status
 from pecia.adapters.extract.wire import About, Ending, Order
 from pecia.kernel.errors import Unavailable
@@ -37,10 +37,15 @@ class Pool:
             while True:
                 async with self._child() as child:
                     was_new = child.is_new
-                    ending = await child.read(order, descriptor, hear, letters)
+                    [ending] = await child.read([Wanted(order, descriptor, hear)], letters)
                 # One that dies without a word may have been dead before this file came.
                 if ending.status is not Status.CRASHED or said or was_new:
                     return ending
+
+    async def read_together(self, wanted: Sequence[Wanted], letters: int) -> list[Ending]:
+        """Several orders in one go. Where one goes wrong, those after it have no ending."""
+        async with self._slots, self._child() as child:
+            return await child.read(wanted, letters)
 
     async def close(self) -> None:
         while self._idle:

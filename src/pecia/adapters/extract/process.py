@@ -4,12 +4,15 @@ Nothing that the child does is trusted: not its words, not its size, not its spe
 """
 
 import os
+import resource
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeAlias
 
 import anyio
@@ -27,16 +30,27 @@ from pecia.adapters.extract.wire import (
     Message,
     Order,
     Ready,
-    pack_order,
+    pack_orders,
 )
 from pecia.kernel.errors import Unavailable
 from pecia.kernel.text.canonical import RawUnit
 
 Take: TypeAlias = Callable[[About | RawUnit], None]
 
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """An order with its open file, and who takes what comes."""
+
+    order: Order
+    descriptor: int
+    take: Take
+
+
 _MODULE = "pecia.adapters.extract.child"
 _TICK_S = 0.2
 _GREETING_BYTES = 10_000
+_PAGE_BYTES = resource.getpagesize()
 # The most that UTF-8 needs for a letter, and room for facts beside the text.
 _LETTER_BYTES = 4
 _ABOUT_BYTES = 4 * MB
@@ -82,6 +96,7 @@ class Child:
         self._limits = limits
         self._uses = 0
         self._sound = True
+        self._coming: Iterator[Message] = iter(())
         # Kept, because finding a process anew costs more than reading a small file.
         self._seen: psutil.Process | None = None
         self.confinement = Confinement(memory=False, network=False, files=False)
@@ -106,6 +121,14 @@ class Child:
 
     def rss_bytes(self) -> int:
         try:
+            # Asked after every file: where the system tells it in a line, that is enough.
+            told = Path(f"/proc/{self.pid}/statm").read_bytes()
+            return int(told.split()[1]) * _PAGE_BYTES
+        except OSError:
+            return self._counted_bytes()
+
+    def _counted_bytes(self) -> int:
+        try:
             self._seen = self._seen or psutil.Process(self.pid)
             return self._seen.memory_info().rss
         except psutil.Error:
@@ -123,17 +146,32 @@ class Child:
             "the process that reads files did not start", exit_code=self._process.returncode
         )
 
-    async def read(self, order: Order, descriptor: int, take: Take, letters: int) -> Ending:
-        """What `order` asks for, piece by piece to `take`; then how it ended."""
-        self._uses += 1
+    async def read(self, wanted: Sequence[Wanted], letters: int) -> list[Ending]:
+        """What the orders ask for, piece by piece to those who take it; then how each ended.
+
+        Fewer endings than orders: the last of them is that of the child, and the rest is unread.
+        """
+        self._uses += len(wanted)
         # Only an answer that came to its end leaves the child fit for another file.
         self._sound = False
+        orders, descriptors = [it.order for it in wanted], [it.descriptor for it in wanted]
         try:
-            socket.send_fds(self._line, [pack_order(order)], [descriptor])
+            socket.send_fds(self._line, [pack_orders(orders)], descriptors)
         except OSError:
-            return await self._obituary()
+            return [await self._obituary()]
+        frames, endings = Frames(0), list[Ending]()
+        self._coming = iter(())
+        for it in wanted:
+            self._sound = False
+            frames.allow(_LETTER_BYTES * letters + _ABOUT_BYTES)
+            endings.append(await self._heard(frames, it.take))
+            if not self._sound:
+                break
+        return endings
+
+    async def _heard(self, frames: Frames, take: Take) -> Ending:
         try:
-            return await self._listen(Frames(_LETTER_BYTES * letters + _ABOUT_BYTES), take)
+            return await self._listen(frames, take)
         except Flood:
             most = self._limits.text_letters
             return Ending(Status.TOO_LARGE, f"More than {most:,} letters came out of it.")
@@ -151,16 +189,18 @@ class Child:
     async def _listen(self, frames: Frames, take: Take) -> Ending:
         deadline = anyio.current_time() + self._limits.wall_s
         while anyio.current_time() < deadline:
+            # First what came together with the end of the file before.
+            for message in self._coming:
+                if isinstance(message, Ending):
+                    self._sound = True
+                    return message
+                take(_content(message))
             piece = b""
             with anyio.move_on_after(_TICK_S):
                 piece = await self._receive()
             if piece is None:
                 return await self._obituary()
-            for message in frames.feed(piece):
-                if isinstance(message, Ending):
-                    self._sound = True
-                    return message
-                take(_content(message))
+            self._coming = frames.feed(piece)
             if not piece and self.rss_bytes() > self._limits.memory_bytes:
                 return Ending(Status.TOO_LARGE, _too_much_memory(self._limits))
         return Ending(Status.TIMEOUT, f"It was not read within {self._limits.wall_s:g} seconds.")

@@ -1,11 +1,11 @@
 """The words between the server and its children: orders one way, what was read the other. Pure.
 
-An order is one datagram with an open file. Answers are JSON, each behind its length, so that a
-child that floods or babbles is found out before anything is read into memory.
+Orders come in one message, each with its open file. Answers are JSON, each behind its length, so
+that a child that floods or babbles is found out before anything is read into memory.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
@@ -14,8 +14,9 @@ from pecia.kernel.text.canonical import RawUnit, UnitKind, normalize
 
 PREFIX = 4
 ORDER_BYTES = 64_000
-# Only the end of a name tells anything, and an order must fit its datagram.
+# Only the end of a name tells anything, and all orders of a message must fit it.
 NAME_LETTERS = 255
+ORDERS = 12
 
 
 class Garbled(Exception):
@@ -93,6 +94,10 @@ class Frames:
         self._left = allowed_bytes
         self._waiting = bytearray()
 
+    def allow(self, allowed_bytes: int) -> None:
+        """The bound anew, for what another file brings; what came early counts."""
+        self._left = allowed_bytes - len(self._waiting)
+
     def feed(self, piece: bytes) -> Iterator[Message]:
         self._left -= len(piece)
         if self._left < 0:
@@ -114,12 +119,12 @@ class Frames:
         return frame
 
 
-def pack_order(order: Order) -> bytes:
-    return json.dumps(asdict(order)).encode("ascii")
+def pack_orders(orders: Sequence[Order]) -> bytes:
+    return json.dumps([asdict(it) for it in orders]).encode("ascii")
 
 
-def unpack_order(data: bytes) -> Order:
-    return Order(**json.loads(data))
+def unpack_orders(data: bytes) -> list[Order]:
+    return [Order(**it) for it in json.loads(data)]
 
 
 def pack(message: Message) -> bytes:

@@ -1,7 +1,7 @@
 """`pecia source crawl`: has a source crawled and, if asked to, shows how far that is."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, cast
 
@@ -75,5 +75,10 @@ def _bar(terminal: Terminal) -> "AbstractContextManager[Progress | None]":
 def _said(found: Mapping[str, Any]) -> str:
     return (
         f"{found['state']}: {found['seen']} seen, {found['added']} new, {found['changed']} changed,"
-        f" {found['gone']} gone, {found['failed']} failed"
+        f" {found['gone']} gone, {found['failed']} failed{_long(found['underway'])}"
     )
+
+
+def _long(underway: Sequence[Mapping[str, Any]]) -> str:
+    """The files that take long, each with how far it is."""
+    return "".join(f"; {it['key']}: page {it['pages_read']} of {it['pages']}" for it in underway)

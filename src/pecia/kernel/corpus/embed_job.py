@@ -20,16 +20,20 @@ from pecia.kernel.errors import NotFound
 from pecia.kernel.jobs import Job, JobCall, NoArguments, defer_as_system
 from pecia.kernel.logs import Log
 from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.transaction import Transaction
 
 SQL = load_queries("pecia.kernel.corpus", "embed_job.sql")
 
 log = Log(__name__)
 
-# Files a transaction, texts a call of the model.
-FILES, TEXTS = 50, 32
+# Files at a time, texts a call of the model, chunks in hand: a file may have any number of them.
+FILES, TEXTS, IN_HAND = 50, 32, 512
 # The keyword index comes first: while it is further behind than this, embedding waits.
 MOST_LAG = 50
 REST_S = 0.5
+# While more files than this come in a second, a page of files waits, but no longer than so many
+# seconds: the processor is better spent on words. Somebody who writes by hand is not meant.
+BUSY_FILES_S, PATIENCE_S = 20, 10
 # With less time than this a run hands over to the next.
 ENOUGH_S = 30
 
@@ -86,33 +90,40 @@ class _Embedding:
         self.tenant_id = tenant_id
         self.embedder = embedder
         self.node = node_name(embedder.name)
+        self.is_prepared = False
+        self.seen_n: int | None = None
+        self.seen_at = 0.0
 
     async def finish(self) -> bool:
         """Everything that waits now. False when time ran out before the end."""
-        if not await self._prepare():
+        if not await self._is_possible():
             return True
         while True:
             files, upto = await self._next()
             if not files:
                 return True
             for number, page in enumerate(_pages(files)):
-                await self._let_index_go_first()
-                if self.call.remaining_s() < ENOUGH_S:
+                await self._let_others_go_first()
+                if not await self._embed_files(page):
                     return False
-                await self._embed_files(page)
                 await self.call.progress(min(len(files), (number + 1) * FILES), len(files))
             async with self.call.tx() as tx:
                 await changes.applied(tx, self.tenant_id, self.node, upto)
 
-    async def _prepare(self) -> bool:
+    async def _is_possible(self) -> bool:
         async with self.call.store.system() as tx:
-            if why := await condition(tx):
-                log.info("no vectors", reason=why)
-                return False
-        dims = await self.embedder.dimension()
-        async with self.call.tx() as tx:
-            await tx.run(SQL["index_vectors"], dims=dims)
-        return True
+            why = await condition(tx)
+        if why:
+            log.info("no vectors", reason=why)
+        return not why
+
+    async def _prepare(self) -> None:
+        """Before the first text: a model takes memory, and many sources want none."""
+        if not self.is_prepared:
+            dims = await self.embedder.dimension()
+            async with self.call.tx() as tx:
+                await tx.run(SQL["index_vectors"], dims=dims)
+            self.is_prepared = True
 
     async def _next(self) -> tuple[list[int], int]:
         """The files to look at, newest first, and the number that is reached with them."""
@@ -125,31 +136,46 @@ class _Embedding:
             if n is not None and not batch.trimmed:
                 return [*reversed(batch.file_ids)], batch.upto
             now = await changes.clock_of(tx, self.tenant_id)
-            rows = await tx.all(SQL["newest_files"], tenant_id=self.tenant_id)
-            return [row["id"] for row in rows], now.n
+            files: list[int] = await tx.value(SQL["newest_files"], tenant_id=self.tenant_id)
+            return files, now.n
 
-    async def _let_index_go_first(self) -> None:
-        while True:
+    async def _let_others_go_first(self) -> None:
+        """The keyword index always; whoever writes, for a while."""
+        patient_until = anyio.current_time() + PATIENCE_S
+        while self.call.remaining_s() >= ENOUGH_S:
             async with self.call.store.system() as tx:
-                if await changes.lag(tx, self.tenant_id) <= MOST_LAG:
-                    return
-            if self.call.remaining_s() < ENOUGH_S:
+                lag = await changes.lag(tx, self.tenant_id)
+                is_busy = await self._files_a_second(tx) > BUSY_FILES_S
+            if lag <= MOST_LAG and not (is_busy and anyio.current_time() < patient_until):
                 return
             await anyio.sleep(REST_S)
 
-    async def _embed_files(self, file_ids: list[int]) -> None:
-        """All their chunks; what somebody is taking away waits until it is gone, or is not."""
+    async def _files_a_second(self, tx: Transaction) -> float:
+        """How many came since the last look; at the first look, none."""
+        before, at = self.seen_n, self.seen_at
+        files, self.seen_n = await came(tx, self.tenant_id, before or 0)
+        self.seen_at = anyio.current_time()
+        return 0 if before is None else files / max(self.seen_at - at, REST_S)
+
+    async def _embed_files(self, file_ids: list[int]) -> bool:
+        """All their chunks; what somebody is taking away waits until it is gone, or is not.
+
+        False when time ran out before the end.
+        """
         which: dict[str, Any] = {"tenant_id": self.tenant_id, "model": self.embedder.name}
-        while True:
+        while self.call.remaining_s() >= ENOUGH_S:
             async with self.call.store.system() as tx:
-                waiting = await tx.all_as(Waiting, SQL["waiting"], file_ids=file_ids, **which)
+                asked = {"file_ids": file_ids, "most": IN_HAND, **which}
+                waiting = await tx.all_as(Waiting, SQL["waiting"], **asked)
+            if not waiting:
+                return True
+            await self._prepare()
             done = 0
             for start in range(0, len(waiting), TEXTS):
                 done += await self._embed(waiting[start : start + TEXTS], which)
-            if done == len(waiting):
-                return
-            self.call.remaining_s()
-            await anyio.sleep(REST_S)
+            if done < len(waiting):
+                await anyio.sleep(REST_S)
+        return False
 
     async def _embed(self, waiting: list[Waiting], which: dict[str, Any]) -> int:
         """How many have a vector now."""
@@ -177,6 +203,12 @@ class _Embedding:
                 **which,
             )
         return len(copied) + added
+
+
+async def came(tx: Transaction, tenant_id: UUID, after: int) -> tuple[int, int]:
+    """How many files changed after that commit, and the number of the last one."""
+    row = await tx.one(SQL["came"], "no answer", tenant_id=tenant_id, after=after)
+    return row["files"], row["n"]
 
 
 def _pages(files: list[int]) -> Iterator[list[int]]:

@@ -4,7 +4,15 @@
 SELECT kernel.index_vectors(%(dims)s);
 
 -- name: newest_files
-SELECT id FROM kernel.file WHERE tenant_id = %(tenant_id)s AND chunk_count > 0 ORDER BY revision_id DESC;
+-- As one row: a row for each of a million files would take hundreds of megabytes.
+SELECT COALESCE(array_agg(id ORDER BY revision_id DESC), '{}') FROM kernel.file
+ WHERE tenant_id = %(tenant_id)s AND chunk_count > 0;
+
+-- name: came
+-- How many files changed after that commit, and the number of the last one.
+SELECT count(c.file_id) AS files, COALESCE(max(t.n), %(after)s) AS n FROM kernel.tick t
+  JOIN kernel.change c ON c.tenant_id = t.tenant_id AND c.tick_id = t.id
+ WHERE t.tenant_id = %(tenant_id)s AND t.n > %(after)s;
 
 -- name: waiting
 -- Chunks of these files that have no vector of this model yet, but for sources that want none.
@@ -15,7 +23,7 @@ SELECT c.id, f.title, c.headings, c.prefix, c.text
   JOIN kernel.chunk c ON c.tenant_id = f.tenant_id AND c.file_id = f.id
  WHERE s.config->'hybrid' IS DISTINCT FROM 'false' AND NOT EXISTS (SELECT 1 FROM kernel.vector v
                     WHERE v.tenant_id = c.tenant_id AND v.model = %(model)s AND v.chunk_id = c.id)
- ORDER BY a.place, c.seq;
+ ORDER BY a.place, c.seq LIMIT %(most)s;
 
 -- name: copy_known
 -- What was embedded before, for equal texts of the same tenant. Files and chunks are held: what goes

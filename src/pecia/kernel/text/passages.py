@@ -163,7 +163,7 @@ def _bounded(text: str, passage: Passage, longest: int) -> Iterator[Passage]:
         end = _last_gap(text, start, start + longest)
         yield Passage(start, end, cut)
         start, cut = end, Break.WORD
-    yield replace(passage, start=start, cut=cut)
+    yield passage if start == passage.start else replace(passage, start=start, cut=cut)
 
 
 def _last_gap(text: str, start: int, limit: int) -> int:

@@ -208,15 +208,11 @@ async def put_down(
     tx: Transaction, place: dict[str, Any], news: News, reading: Job, shards: int
 ) -> None:
     """Put files on the list of those to read, and have them read by whoever is free."""
-    waiting = [(mark(it.key) % shards, it) for it in (*news.added, *news.changed)]
-    await tx.run_many(
-        SQL["put_todo"],
-        [
-            {**place, "key": it.key, "shard": shard, "seen": Jsonb(as_json(it))}
-            for shard, it in waiting
-        ],
-    )
-    for shard in sorted({shard for shard, _ in waiting}):
+    waiting = [*news.added, *news.changed]
+    chosen = [mark(it.key) % shards for it in waiting]
+    seen = [Jsonb(as_json(it)) for it in waiting]
+    await tx.run(SQL["put_todo"], shards=chosen, seen=seen, **place)
+    for shard in sorted({*chosen}):
         ask = OfShard(source_id=place["source_id"], shard=shard)
         await defer_as_system(tx, reading, ask, tenant_id=place["tenant_id"])
 

@@ -25,7 +25,8 @@ SELECT key FROM kernel.file
 
 -- name: put_todo
 INSERT INTO lake.todo (tenant_id, source_id, key, shard, seen)
-VALUES (%(tenant_id)s, %(source_id)s, %(key)s, %(shard)s, %(seen)s)
+SELECT %(tenant_id)s, %(source_id)s, seen->>'key', shard, seen
+  FROM unnest(%(shards)s::smallint[], %(seen)s::jsonb[]) AS t (shard, seen) ORDER BY seen->>'key'
 ON CONFLICT (tenant_id, source_id, key) DO UPDATE SET seen = EXCLUDED.seen, shard = EXCLUDED.shard;
 
 -- name: next_todo
@@ -36,7 +37,7 @@ SELECT key, seen FROM lake.todo
 -- name: done_todo
 -- Only what was read as it was listed: a file that changed since then is listed again.
 DELETE FROM lake.todo
- WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND key = %(key)s AND seen = %(seen)s;
+ WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND key = ANY (%(keys)s) AND seen = ANY (%(seen)s::jsonb[]);
 
 -- name: drop_todo
 DELETE FROM lake.todo WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s;
@@ -97,10 +98,11 @@ SELECT lake.set_hybrid(%(source_id)s, %(on)s);
 SELECT lake.set_preference(%(hybrid)s);
 
 -- name: capture_posix
-SELECT kernel.regrant_file(%(tenant_id)s, %(source_id)s, %(key)s, array_remove(ARRAY[
-    CASE WHEN %(uid)s::text IS NOT NULL THEN kernel.intern_in(%(tenant_id)s, 'posixuid', %(source_id)s, %(uid)s) END,
-    CASE WHEN %(gid)s::text IS NOT NULL THEN kernel.intern_in(%(tenant_id)s, 'posixgid', %(source_id)s, %(gid)s) END,
-    CASE WHEN %(everyone)s THEN kernel.intern_in(%(tenant_id)s, 'role', '', 'everyone') END], NULL), true);
+SELECT kernel.regrant_file(%(tenant_id)s, %(source_id)s, p.key, array_remove(ARRAY[
+    CASE WHEN p.uid IS NOT NULL THEN kernel.intern_in(%(tenant_id)s, 'posixuid', %(source_id)s, p.uid) END,
+    CASE WHEN p.gid IS NOT NULL THEN kernel.intern_in(%(tenant_id)s, 'posixgid', %(source_id)s, p.gid) END,
+    CASE WHEN p.everyone THEN kernel.intern_in(%(tenant_id)s, 'role', '', 'everyone') END], NULL), true)
+  FROM unnest(%(keys)s::text[], %(uids)s::text[], %(gids)s::text[], %(everyone)s::boolean[]) AS p (key, uid, gid, everyone);
 
 -- name: every_source
 SELECT s.tenant_id, s.id AS source_id, s.config, s.enabled FROM kernel.source s

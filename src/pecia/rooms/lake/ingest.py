@@ -1,25 +1,19 @@
 """Taking files in: fetched, read in a child process, stored with their text and their rights."""
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any
 
 import anyio
 from psycopg.types.json import Jsonb
 
 from pecia.kernel.corpus import texts
-from pecia.kernel.corpus.catalog import FileFacts
-from pecia.kernel.corpus.connector import Connector, Posix, Seen
-from pecia.kernel.corpus.texts import Text
-from pecia.kernel.errors import NotFound, PayloadTooLarge, PeciaError
+from pecia.kernel.corpus.connector import Posix, Seen
+from pecia.kernel.errors import PeciaError
 from pecia.kernel.jobs.call import JobCall
 from pecia.kernel.jobs.job import Retry
 from pecia.kernel.store.transaction import Transaction
-from pecia.kernel.text.canonical import CanonicalText, Unit, canonical_text
-from pecia.kernel.text.chunk import Markup, OutlineEntry
 from pecia.rooms.lake.crawl import (
     SQL,
     Connect,
@@ -30,60 +24,16 @@ from pecia.rooms.lake.crawl import (
     of_the_store,
     tenant_of,
 )
+from pecia.rooms.lake.files import Extraction, Files, Found
 from pecia.rooms.lake.origin import SourceConfig
+from pecia.rooms.lake.underway import Underway
 
 AT_ONCE = 4
+TOGETHER = 12
 BATCH = 64
 STORE_EVERY_S = 1.0
+MOST_LETTERS = 8_000_000
 ATTEMPTS = Retry().attempts
-
-
-class Noticed(Protocol):
-    """What reading noticed beside the text."""
-
-    @property
-    def content_type(self) -> str: ...
-    @property
-    def markup(self) -> Markup: ...
-    @property
-    def language(self) -> str: ...
-    @property
-    def outline(self) -> tuple[OutlineEntry, ...]: ...
-
-
-class Read(Protocol):
-    """What came out of a file. Whatever was wrong with it is in status and reason."""
-
-    @property
-    def text(self) -> str: ...
-    @property
-    def units(self) -> tuple[Unit, ...]: ...
-    @property
-    def sha256(self) -> str: ...
-    @property
-    def title(self) -> str: ...
-    @property
-    def facts(self) -> Noticed: ...
-    @property
-    def status(self) -> str: ...
-    @property
-    def reason(self) -> str: ...
-    @property
-    def extractor(self) -> str: ...
-    @property
-    def version(self) -> str: ...
-
-
-class Extractor(Protocol):
-    """Reads files, each where it can do no harm. Never raises for what a file holds."""
-
-    async def extract(self, source: Path, *, name: str = "", content_type: str = "") -> Read: ...
-
-
-Found: TypeAlias = tuple[FileFacts, Text] | None
-"""A file with what it says; None when it is gone since it was listed."""
-
-Extraction: TypeAlias = Callable[[], AbstractAsyncContextManager[Extractor]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +64,9 @@ class Intake:
             self.connect(place["tenant_id"], ask.source_id, config) as connector,
             self.extraction() as it,
         ):
-            reading = _Reading(call, place, config, connector, it)
+            underway = Underway(call, place)
+            files = Files(ask.source_id, config.most_bytes, connector, it, underway.note)
+            reading = _Reading(call, place, config, files, underway)
             while waiting:
                 await reading.take(waiting)
                 async with call.tx() as tx:
@@ -127,65 +79,52 @@ class _Reading:
     call: JobCall
     place: dict[str, Any]
     config: SourceConfig
-    connector: Connector
-    extractor: Extractor
+    files: Files
+    underway: Underway
+    storing: anyio.Lock = field(default_factory=anyio.Lock)
 
     async def take(self, batch: Sequence[Seen]) -> None:
         """Read these files, several at once. What is read is stored soon, others may take long."""
         ready: dict[Seen, Found] = {}
-        limiter = anyio.CapacityLimiter(AT_ONCE)
+        small = await self.files.fetch_small(batch)
+        others = iter([it for it in batch if it not in small])
 
-        async def one(seen: Seen) -> None:
-            async with limiter:
-                ready[seen] = await self._read(seen)
+        async def read_next() -> None:
+            while small:
+                some = dict(small.popitem() for _ in range(min(TOGETHER, len(small))))
+                ready.update(await self.files.read_together(some))
+            for seen in others:
+                ready[seen] = await self.files.read(seen)
+                if _letters(ready) > MOST_LETTERS:
+                    # Whoever brings more than may be held does not go on before it is stored.
+                    await self._store_ready(ready)
 
         async with anyio.create_task_group() as storing:
             storing.start_soon(self._store_soon, ready)
             async with anyio.create_task_group() as tasks:
-                for seen in batch:
-                    tasks.start_soon(one, seen)
+                for _ in range(AT_ONCE):
+                    tasks.start_soon(read_next)
             storing.cancel_scope.cancel()
         await self._store_ready(ready)
+        await self.underway.tell()
         self.call.remaining_s()
 
     async def _store_soon(self, ready: dict[Seen, Found]) -> None:
         while True:
             await anyio.sleep(STORE_EVERY_S)
-            # To its end: what was stored and is not known to be would be counted twice.
-            with anyio.CancelScope(shield=True):
-                await self._store_ready(ready)
+            await self.underway.tell()
+            await self._store_ready(ready)
 
     async def _store_ready(self, ready: dict[Seen, Found]) -> None:
-        # In order of key, so that two writers never wait for each other in a circle.
-        if now := dict(sorted(ready.items(), key=lambda it: it[0].key)):
-            await self._store(now)
-            for seen in now:
-                del ready[seen]
-
-    async def _read(self, seen: Seen) -> Found:
-        facts = _facts(self.place["source_id"], seen)
-        try:
-            async with self.connector.opening(seen.key, self.config.most_bytes) as original:
-                read = await self.extractor.extract(
-                    original.path,
-                    name=seen.key,
-                    content_type=original.content_type or seen.content_type or "",
-                )
-        except NotFound:
-            return None
-        except PayloadTooLarge as error:
-            return facts, _unread("too_large", _unfetched(error))
-        except PeciaError as error:
-            # Without a stamp it counts as changed, so that the next crawl tries again.
-            return replace(facts, etag=None), _unread("timeout", _unfetched(error))
-        facts = replace(facts, content_type=facts.content_type or read.facts.content_type)
-        if len(read.text) > texts.LONGEST_TEXT:
-            # It would fail the whole batch, again and again.
-            reason = (
-                f"Its text has {len(read.text)} characters, at most {texts.LONGEST_TEXT} are kept."
-            )
-            return facts, _unread("too_large", reason)
-        return facts, _text(read)
+        # To its end: what was stored and is not known to be would be counted twice.
+        with anyio.CancelScope(shield=True):
+            async with self.storing:
+                # In order of key, so that two writers never wait for each other in a circle.
+                if now := dict(sorted(ready.items(), key=lambda it: it[0].key)):
+                    await self._store(now)
+                    for seen in now:
+                        del ready[seen]
+                        self.underway.over(seen.key)
 
     async def _store(self, read: dict[Seen, Found]) -> None:
         files = [it for it in read.values() if it is not None]
@@ -194,62 +133,26 @@ class _Reading:
             await texts.put_many(tx, files, tenant_id=self.place["tenant_id"])
             if self.config.posix:
                 await self._capture(tx, [seen for seen, it in read.items() if it is not None])
-            rows = [{**self.place, "key": it.key, "seen": Jsonb(as_json(it))} for it in read]
-            await tx.run_many(SQL["done_todo"], rows)
+            keys, seen = [it.key for it in read], [Jsonb(as_json(it)) for it in read]
+            await tx.run(SQL["done_todo"], keys=keys, seen=seen, **self.place)
             counts = {"read": len(read), "failed": failed}
             await tx.run(SQL["count_read"], **counts, **self.place)
 
     async def _capture(self, tx: Transaction, batch: Sequence[Seen]) -> None:
         """Who may read a file where it lies may see it here."""
-        for it in batch:
-            if it.posix is not None:
-                values = {**self.place, "key": it.key, **_readers(it.posix)}
-                await tx.run(SQL["capture_posix"], **values)
+        known = [(it.key, it.posix) for it in batch if it.posix is not None]
+        await tx.run(
+            SQL["capture_posix"],
+            keys=[key for key, _ in known],
+            uids=[str(it.uid) if it.mode & 0o400 else None for _, it in known],
+            gids=[str(it.gid) if it.mode & 0o040 else None for _, it in known],
+            everyone=[bool(it.mode & 0o004) for _, it in known],
+            **self.place,
+        )
 
 
-def _readers(posix: Posix) -> dict[str, str | bool | None]:
-    return {
-        "uid": str(posix.uid) if posix.mode & 0o400 else None,
-        "gid": str(posix.gid) if posix.mode & 0o040 else None,
-        "everyone": bool(posix.mode & 0o004),
-    }
-
-
-def _facts(source_id: str, seen: Seen) -> FileFacts:
-    return FileFacts(
-        source_id,
-        seen.key,
-        size_bytes=seen.size_bytes,
-        modified_at=seen.modified_at,
-        etag=seen.stamp,
-        content_type=seen.content_type,
-        storage_class=seen.storage_class,
-        owner=seen.owner,
-        posix_mode=seen.posix.mode if seen.posix else None,
-        posix_uid=seen.posix.uid if seen.posix else None,
-        posix_gid=seen.posix.gid if seen.posix else None,
-    )
-
-
-def _text(read: Read) -> Text:
-    return Text(
-        CanonicalText(read.text, read.units, read.sha256),
-        title=read.title,
-        language=read.facts.language,
-        markup=read.facts.markup,
-        outline=read.facts.outline,
-        extractor=f"{read.extractor} {read.version}",
-        status=str(read.status),
-        reason=read.reason,
-    )
-
-
-def _unread(status: str, reason: str) -> Text:
-    return Text(canonical_text(()), status=status, reason=reason)
-
-
-def _unfetched(error: PeciaError) -> str:
-    return f"It could not be fetched: {error}."
+def _letters(ready: Mapping[Seen, Found]) -> int:
+    return sum(len(it[1].canonical.text) for it in ready.values() if it)
 
 
 async def _next(tx: Transaction, place: dict[str, Any], shard: int, after: str) -> list[Seen]:

@@ -26,6 +26,7 @@ from pecia.rooms.lake.crawl import SQL, OfSource, read_config
 from pecia.rooms.lake.credential import SHAPES, Credentials, read_login
 from pecia.rooms.lake.credential import SQL as CREDENTIAL_SQL
 from pecia.rooms.lake.origin import FolderOrigin, GitOrigin, Origin
+from pecia.rooms.lake.underway import SQL as UNDERWAY_SQL
 
 ROOM = "office"
 
@@ -69,6 +70,12 @@ class PassedOut(Output):
     reason: str
 
 
+class UnderwayOut(Output):
+    key: str
+    pages_read: int
+    pages: int
+
+
 class CrawlOut(Output):
     source_id: str
     state: str = Field(description="waiting, listing, reading, done, stopped or failed.")
@@ -84,6 +91,7 @@ class CrawlOut(Output):
     passed: int = Field(description="How many were passed over.")
     passed_first: list[PassedOut]
     problem: str
+    underway: list[UnderwayOut] = Field(description="Long files that are being read just now.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,10 +243,13 @@ def _folder_of(origin: Origin) -> PurePosixPath | None:
 async def _crawl(tx: Transaction, source_id: str) -> CrawlOut:
     row = await tx.one(SQL["crawl"], f"source {source_id!r} was never crawled", source_id=source_id)
     passed: dict[str, Any] = row.pop("passed") or {}
+    reads = row["state"] in ("listing", "reading")
+    underway = await tx.all(UNDERWAY_SQL["underway"], source_id=source_id) if reads else []
     return CrawlOut(
         **row,
         passed=passed.get("count", 0),
         passed_first=[PassedOut(**it) for it in passed.get("first", [])[:20]],
+        underway=[UnderwayOut(**it) for it in underway],
     )
 
 

@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import anyio
 
-from pecia.rooms.lake.ingest import Extraction, Extractor
+from pecia.rooms.lake.files import Extraction, Extractor
 
 IDLE_S = 20.0
 LOOK_EVERY_S = 5.0

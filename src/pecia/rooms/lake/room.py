@@ -14,8 +14,9 @@ from pecia.rooms.lake.capacity import Capacity, Figures, capacity_route
 from pecia.rooms.lake.crawl import Connect, Crawler, OfShard, OfSource
 from pecia.rooms.lake.credential import Credentials
 from pecia.rooms.lake.delivery import delivery_job
+from pecia.rooms.lake.files import Extraction
 from pecia.rooms.lake.finding import finding_tools
-from pecia.rooms.lake.ingest import Extraction, Intake
+from pecia.rooms.lake.ingest import Intake
 from pecia.rooms.lake.keeping import Keeping, keeping_tools
 from pecia.rooms.lake.links import Links
 from pecia.rooms.lake.prompt import answer_from_sources

@@ -30,6 +30,18 @@ async def test_every_page_is_a_unit_with_its_number(extractor: Extractor) -> Non
     assert (found.extractor, found.facts.unit_count) == ("pypdfium2", 2)
 
 
+async def test_its_pages_are_told_as_they_are_read(extractor: Extractor) -> None:
+    told: list[tuple[int, int]] = []
+
+    def hear(done: int, of: int) -> None:
+        told.append((done, of))
+
+    await extractor.extract(samples.pdf(PAGES), name="a.pdf", told=hear)
+    assert told == [(0, 2), (1, 2), (2, 2)]
+    await extractor.extract(b"# A note", name="a.md", told=hear)
+    assert len(told) == 3
+
+
 async def test_its_outline_gives_chunks_their_headings(extractor: Extractor) -> None:
     data = samples.pdf(PAGES, outline=[("Loads", 1), ("Brakes", 2)])
     found = await extractor.extract(data, name="manual.pdf")

@@ -80,6 +80,25 @@ async def test_a_bad_file_ends_in_a_status_with_a_reason(extractor: Extractor, n
     assert found.reason.endswith(".")
 
 
+async def test_files_read_together_are_what_they_are_alone(extractor: Extractor) -> None:
+    good = {f"{number}.md": f"# Note {number}\n\nFine.\n".encode() for number in range(9)}
+    bad = {name: data for name, (data, _, _) in REFUSED.items()}
+    # More than one message holds, good and bad in turn, with more pages than one order asks for.
+    long = {"long.pdf": samples.pdf([["A page."]] * 300)}
+    mixed = sorted((good | bad | long).items(), key=lambda it: it[0][::-1])
+    together = await extractor.extract_together([(name, "", data) for name, data in mixed])
+    for (name, data), found in zip(mixed, together, strict=True):
+        assert found == await extractor.extract(data, name=name)
+
+
+async def test_one_that_floods_among_others_costs_none_of_them() -> None:
+    files = [("a.md", b"# A\n"), ("long.txt", b"word " * 100_000), ("b.md", b"# B\n")]
+    async with open_extractor(Limits(children=1, text_letters=10_000)) as small:
+        found = await small.extract_together([(name, "", data) for name, data in files])
+    assert [it.status for it in found] == [Status.OK, Status.TOO_LARGE, Status.OK]
+    assert [it.text for it in found] == ["# A\n", "", "# B\n"]
+
+
 @pytest.mark.parametrize(
     ("name", "data", "note"),
     [

@@ -64,6 +64,30 @@ async def test_a_page_that_names_its_encoding_is_believed(extractor: Extractor) 
 
 
 @pytest.mark.parametrize(
+    ("told", "encoding", "text"),
+    [
+        ("text/html; charset=windows-1250", "cp1250", "Łódź, żółw"),
+        ('text/html; Charset="ISO-8859-7"; q=1', "iso-8859-7", "Καλημέρα"),
+        # The label of old pages means what their browsers took it for.
+        ("text/html; charset=iso-8859-1", "cp1252", "“dash” – done"),
+        # A charset of seven bits is valid UTF-8 as well, and says nothing as such.
+        ("text/html; charset=iso-2022-jp", "iso-2022-jp", "日本語の本文"),
+        # A server that says the same of every page is wrong about those in UTF-8.
+        ("text/html; charset=iso-8859-1", "utf-8", "Łódź, żółw"),
+        ("text/html; charset=no-such-thing", "utf-8", "Łódź, żółw"),
+        ("text/html; charset=hex", "cp1252", "Grüße aus dem Hafen, wo die schönen Boote liegen."),
+    ],
+)
+async def test_a_page_is_read_in_the_charset_it_came_with(
+    extractor: Extractor, told: str, encoding: str, text: str
+) -> None:
+    page = f"<html><body><p>{text}</p></body></html>".encode(encoding)
+    found = await extractor.extract(page, name="/page", content_type=told)
+    assert (found.status, found.text.strip()) == (Status.OK, text)
+    assert found.facts.content_type == "text/html"
+
+
+@pytest.mark.parametrize(
     ("extension", "language", "text"),
     [
         ("txt", "deu", "Das Boot liegt im Hafen und wartet auf die Flut, die am Abend kommt.\n"),

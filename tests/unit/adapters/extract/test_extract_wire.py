@@ -7,6 +7,7 @@ from pecia.adapters.extract.status import Confinement, Status
 from pecia.adapters.extract.wire import (
     NAME_LETTERS,
     ORDER_BYTES,
+    ORDERS,
     About,
     Ending,
     Flood,
@@ -17,8 +18,8 @@ from pecia.adapters.extract.wire import (
     Order,
     Ready,
     pack,
-    pack_order,
-    unpack_order,
+    pack_orders,
+    unpack_orders,
 )
 from pecia.kernel.text.canonical import RawUnit, UnitKind, canonical_text
 
@@ -77,10 +78,25 @@ def test_half_a_character_in_a_label_is_mended() -> None:
     assert found == RawUnit(1, UnitKind.PAGE, "x", "a\ufffd\ufffd b")
 
 
-def test_the_longest_order_fits_one_datagram() -> None:
+def test_the_longest_orders_fit_one_message() -> None:
     order = Order("\udcff" * NAME_LETTERS, "\U0001f6b2" * NAME_LETTERS, 2**31, 2**31, 2**31)
-    assert len(pack_order(order)) < ORDER_BYTES / 2
-    assert unpack_order(pack_order(order)) == order
+    orders = [order] * ORDERS
+    assert len(pack_orders(orders)) < ORDER_BYTES
+    assert unpack_orders(pack_orders(orders)) == orders
+
+
+def test_each_file_of_a_message_has_a_bound_of_its_own() -> None:
+    piece = pack(RawUnit(1, UnitKind.PAGE, "x" * 50))
+    frames = Frames(0)
+    for _ in range(3):
+        frames.allow(len(piece))
+        assert len(list(frames.feed(piece))) == 1
+    frames.allow(len(piece))
+    assert list(frames.feed(piece[:10])) == []
+    # What came before its turn counts for it.
+    frames.allow(len(piece) - 1)
+    with pytest.raises(Flood):
+        list(frames.feed(piece[10:]))
 
 
 def test_a_title_is_placed_at_its_line_or_else_at_the_top_of_its_page() -> None:

@@ -35,8 +35,10 @@ class Letters:
     language: str = ""
     asked: list[str] = field(default_factory=list[str])
     fails: int = 0
+    dimensions: int = 0
 
     async def dimension(self) -> int:
+        self.dimensions += 1
         return 26
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
@@ -174,6 +176,67 @@ async def test_it_waits_while_the_keyword_index_is_behind(
         async with ground.store.system() as tx:
             await changes.applied(tx, ground.tenant_id, "node1", 3)
     assert len(embedder.asked) == 3
+
+
+@dataclass(slots=True)
+class Busy:
+    """At each of the first looks, more files have come than anybody writes by hand."""
+
+    looks_left: int
+    looks: int = 0
+
+    async def came(self, tx: Transaction, tenant_id: UUID, after: int) -> tuple[int, int]:
+        self.looks += 1
+        self.looks_left -= 1
+        return 1_000_000 if self.looks_left >= 0 else 0, after + 1
+
+
+@pytest.mark.parametrize(("patience_s", "looks"), [(1_000, 10), (0, 1_000_000)])
+async def test_it_waits_while_many_files_come_but_not_for_ever(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch, patience_s: float, looks: int
+) -> None:
+    monkeypatch.setattr(embed_job, "FILES", 1)
+    monkeypatch.setattr(embed_job, "REST_S", 0.01)
+    monkeypatch.setattr(embed_job, "PATIENCE_S", patience_s)
+    for n in range(3):
+        await ground.put(f"{n}.md", f"text {n}")
+    busy = Busy(looks)
+    monkeypatch.setattr(embed_job, "came", busy.came)
+    await embed(ground, embedder := Letters())
+    assert len(embedder.asked) == 3
+    assert patience_s == 0 or busy.looks > looks
+
+
+async def test_what_came_is_counted_by_file_and_not_by_commit(ground: Ground) -> None:
+    async with ground.store.system() as tx:
+        _, before = await embed_job.came(tx, ground.tenant_id, 0)
+    for n in range(3):
+        await ground.put(f"{n}.md", f"text {n}")
+    async with ground.store.system() as tx:
+        assert await embed_job.came(tx, ground.tenant_id, before) == (3, before + 3)
+        assert await embed_job.came(tx, ground.tenant_id, before + 2) == (1, before + 3)
+        assert await embed_job.came(tx, ground.tenant_id, before + 3) == (0, before + 3)
+
+
+async def test_a_file_of_any_length_is_embedded_a_handful_of_chunks_at_a_time(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embed_job, "IN_HAND", 2)
+    await ground.put("long.md", *(f"part {n}" for n in range(5)))
+    await embed(ground, embedder := Letters())
+    assert (len(embedder.asked), await ground.ask(VECTORS)) == (5, [(5,)])
+
+
+async def test_no_model_is_asked_for_where_nothing_wants_vectors(ground: Ground) -> None:
+    embedder = Letters()
+    await ground.put("a.md", "apples")
+    await embed(ground, embedder)
+    await ground.put("a.md", "apples", title="of the same words")
+    embedder.dimensions = 0
+    async with ground.writing(ground.ana) as tx:
+        await texts.remove(tx, SOURCE, "a.md")
+    await embed(ground, embedder)
+    assert embedder.dimensions == 0
 
 
 async def test_on_its_schedule_it_serves_every_tenant_that_is_behind(ground: Ground) -> None:

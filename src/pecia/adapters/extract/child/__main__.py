@@ -1,4 +1,4 @@
-"""The child itself: an order and an open file on its input, what it reads on its output.
+"""The child itself: orders and open files on its input, what it reads on its output.
 
 It limits itself before the first file, says nothing else, and ends with the server.
 """
@@ -12,7 +12,14 @@ from pecia.adapters.extract.child.confine import allow_cpu, confine
 from pecia.adapters.extract.child.reading import read_file
 from pecia.adapters.extract.readers.file import File
 from pecia.adapters.extract.readers.warm import import_readers
-from pecia.adapters.extract.wire import ORDER_BYTES, Message, Ready, pack, unpack_order
+from pecia.adapters.extract.wire import (
+    ORDER_BYTES,
+    ORDERS,
+    Message,
+    Ready,
+    pack,
+    unpack_orders,
+)
 
 
 def main() -> None:
@@ -21,20 +28,20 @@ def main() -> None:
     import_readers()
     confinement = confine(int(sys.argv[1]))
 
-    def tell(message: Message) -> None:
-        waiting = memoryview(pack(message))
+    def tell(*messages: Message) -> None:
+        waiting = memoryview(b"".join(map(pack, messages)))
         while waiting:
             waiting = waiting[os.write(answers, waiting) :]
 
     tell(Ready(confinement))
     while True:
-        data, descriptors, _, _ = socket.recv_fds(line, ORDER_BYTES, 1)
+        data, descriptors, _, _ = socket.recv_fds(line, ORDER_BYTES, ORDERS)
         if not data:
             return
-        order = unpack_order(data)
-        allow_cpu(order.cpu_s)
-        with File(descriptors[0], order.name, order.content_type) as file:
-            read_file(file, order, tell)
+        for order, descriptor in zip(unpack_orders(data), descriptors, strict=True):
+            allow_cpu(order.cpu_s)
+            with File(descriptor, order.name, order.content_type) as file:
+                read_file(file, order, tell)
 
 
 def _take_output() -> int:

@@ -1,7 +1,8 @@
 """One order carried out: the file's kind found, its reader called, every failure given a name."""
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import Protocol
 
 from pecia.adapters.extract.readers.file import File, Reading, Unreadable
 from pecia.adapters.extract.readers.language import language_of
@@ -10,11 +11,16 @@ from pecia.adapters.extract.readers.sniff import sniff
 from pecia.adapters.extract.readers.version import OURS, our_version
 from pecia.adapters.extract.status import Status
 from pecia.adapters.extract.wire import About, Ending, Message, Order
+from pecia.kernel.text.canonical import RawUnit
 
 _SAMPLE_LETTERS = 8_000
 
 
-def read_file(file: File, order: Order, tell: Callable[[Message], None]) -> None:
+class Tell(Protocol):
+    def __call__(self, *messages: Message) -> None: ...
+
+
+def read_file(file: File, order: Order, tell: Tell) -> None:
     """Tell what the file holds, then how it ended. Only a death of the process is not told."""
     try:
         ending = _read(file, order, tell)
@@ -30,7 +36,7 @@ def read_file(file: File, order: Order, tell: Callable[[Message], None]) -> None
     tell(ending)
 
 
-def _read(file: File, order: Order, tell: Callable[[Message], None]) -> Ending:
+def _read(file: File, order: Order, tell: Tell) -> Ending:
     if not file.size_bytes:
         return Ending(Status.EMPTY, "The file has no bytes.")
     sort = sniff(file)
@@ -41,16 +47,25 @@ def _read(file: File, order: Order, tell: Callable[[Message], None]) -> Ending:
         tell(About(sort.content_type, OURS, our_version(), notes=sort.notes))
         raise
     notes = (*sort.notes, *reading.about.notes)
-    tell(replace(reading.about, content_type=sort.content_type, notes=notes))
-    return _tell_units(reading, tell)
+    about = replace(reading.about, content_type=sort.content_type, notes=notes)
+    return _ending(reading, _tell_units(about, reading.units, tell))
 
 
-def _tell_units(reading: Reading, tell: Callable[[Message], None]) -> Ending:
+def _tell_units(about: About, units: Iterable[RawUnit], tell: Tell) -> str:
+    """The opening words of what was told. What needs no more reading is told at once."""
+    if isinstance(units, list) and len(units) == 1:
+        tell(about, *units)
+        return units[0].text[:_SAMPLE_LETTERS]
+    tell(about)
     sample = ""
-    for unit in reading.units:
+    for unit in units:
         tell(unit)
         if len(sample) < _SAMPLE_LETTERS:
             sample += unit.text[:_SAMPLE_LETTERS] + "\n"
+    return sample
+
+
+def _ending(reading: Reading, sample: str) -> Ending:
     language = reading.about.language or language_of(sample)
     return Ending(
         Status.OK, "It was read.", language, tuple(reading.notes), tuple(reading.headings)

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from html import unescape
 
-from pecia.adapters.extract.readers.encoding import decode_any
 from pecia.adapters.extract.readers.file import File, Reading, Unreadable
 from pecia.adapters.extract.readers.version import OURS, our_version
 from pecia.adapters.extract.status import Status
@@ -19,7 +18,7 @@ _BLANK = re.compile(r"\n[ \t]*\n")
 
 
 def read_captions(file: File, first: int, count: int) -> Reading:
-    text = decode_any(file.data).text.replace("\r\n", "\n").replace("\r", "\n")
+    text = file.text.text.replace("\r\n", "\n").replace("\r", "\n")
     cues = list(_cues(text))
     if not cues and text.strip().removeprefix("WEBVTT").strip():
         raise Unreadable(Status.CORRUPT, "It is named or marked as captions, but has no cue.")

@@ -1,7 +1,8 @@
-"""Bytes that may be text, as text: UTF-8 first, then what they say they are, then a guess."""
+"""Bytes that may be text, as text: UTF-8 first, then what is said of them, then a guess."""
 
 import codecs
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 _MARKS = (
@@ -15,6 +16,10 @@ _DECLARED = re.compile(
     rb"""<\?xml[^>]{0,200}\bencoding\s*=\s*["']([\w.:-]{1,40})|<meta[^>]{0,300}\bcharset\s*=\s*["']?([\w.:-]{1,40})""",
     re.IGNORECASE,
 )
+# What browsers take these labels for.
+_MEANT = {"iso-8859-1": "cp1252", "latin1": "cp1252", "us-ascii": "cp1252", "ascii": "cp1252"}
+# By which encodings of seven bits switch: their text is valid UTF-8, and not what was written.
+_ESCAPE = b"\x1b"
 _GUESSED_BYTES = 100_000
 # Characters that text does not have, but for the few that terminals and page breaks use.
 _CONTROL = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
@@ -26,8 +31,11 @@ class Decoded:
     encoding: str
 
 
-def decode(data: bytes, content_type: str = "", *, is_whole: bool = True) -> Decoded | None:
-    """The text, or nothing when these bytes are none. A head may end amid a character."""
+def decode(data: bytes, charset: str = "", *, is_whole: bool = True) -> Decoded | None:
+    """The text, or nothing when these bytes are none. A head may end amid a character.
+
+    `charset` is what the file came with, if anything was said.
+    """
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return _try(data, encoding, is_whole)
@@ -35,23 +43,33 @@ def decode(data: bytes, content_type: str = "", *, is_whole: bool = True) -> Dec
         return _try(data, encoding, is_whole)
     if len(_CONTROL.findall(data[:8192])) > len(data[:8192]) // 100:
         return None
-    if found := _try(data, "utf-8", is_whole):
-        return found
-    declared = _DECLARED.search(data[:4096])
-    if declared is not None:
-        name = (declared[1] or declared[2]).decode("ascii")
-        if found := _try(data, name, is_whole):
+    for encoding in _said(data, charset):
+        if found := _try(data, encoding, is_whole):
             return found
     return _guess(data)
 
 
-def decode_any(data: bytes) -> Decoded:
-    """The text, whatever the bytes are: for files whose kind is known already."""
-    return decode(data) or Decoded(data.decode("utf-8", "replace"), "utf-8")
+def decode_any(data: bytes, charset: str = "") -> Decoded:
+    """The text, whatever the bytes are."""
+    return decode(data, charset) or Decoded(data.decode("utf-8", "replace"), "utf-8")
+
+
+def _said(data: bytes, charset: str) -> Iterator[str]:
+    """What to try, in order. A server says one thing of all its pages, so UTF-8 goes before it."""
+    meant = _MEANT.get(charset, charset)
+    if meant and _ESCAPE in data:
+        yield meant
+    yield "utf-8"
+    if meant:
+        yield meant
+    if declared := _DECLARED.search(data[:4096]):
+        yield (declared[1] or declared[2]).decode("ascii")
 
 
 def _try(data: bytes, encoding: str, is_whole: bool) -> Decoded | None:
     try:
+        # Fails for a codec that is none of text: a page may name one that unpacks.
+        "".encode(encoding)
         # A decoder that waits for more forgives a character cut in two at the end.
         text = codecs.getincrementaldecoder(encoding)().decode(data, final=is_whole)
     except (UnicodeError, LookupError):

@@ -3,12 +3,14 @@
 import ctypes
 import mmap
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import TracebackType
 from typing import BinaryIO, Self
 
+from pecia.adapters.extract.readers.encoding import Decoded, decode_any
 from pecia.adapters.extract.status import Status
 from pecia.adapters.extract.wire import About, Heading
 from pecia.kernel.text.canonical import RawUnit, UnitKind
@@ -16,6 +18,7 @@ from pecia.kernel.text.canonical import RawUnit, UnitKind
 # A small file is copied, so that one that shrinks under our hands does no harm.
 _COPIED_BYTES = 32_000_000
 _BLOCK_BYTES = 8_000_000
+_CHARSET = re.compile(r"""(?i)\bcharset\s*=\s*["']?([\w.:-]{1,40})""")
 
 
 class Unreadable(Exception):
@@ -48,7 +51,10 @@ class File:
 
     def __init__(self, descriptor: int, name: str, content_type: str) -> None:
         self._descriptor = descriptor
-        self.content_type = content_type.partition(";")[0].strip().lower()
+        kind, _, parameters = content_type.partition(";")
+        self.content_type = kind.strip().lower()
+        found = _CHARSET.search(parameters)
+        self.charset = found[1].lower() if found else ""
         dot = name.rfind(".", 1)
         self.extension = name[dot + 1 :].lower() if dot > 0 else ""
         self.size_bytes = os.fstat(descriptor).st_size
@@ -79,6 +85,11 @@ class File:
             pieces.append(piece)
             at += len(piece)
         return b"".join(pieces)
+
+    @cached_property
+    def text(self) -> Decoded:
+        """All of it as text, whatever the bytes are: for files whose kind is known already."""
+        return decode_any(self.data, self.charset)
 
     def stream(self) -> BinaryIO:
         """For a library that seeks."""

@@ -3,7 +3,6 @@
 import re
 from html.parser import HTMLParser
 
-from pecia.adapters.extract.readers.encoding import decode_any
 from pecia.adapters.extract.readers.file import File, Reading, Unreadable, one_section
 from pecia.adapters.extract.readers.kinds import Kind
 from pecia.adapters.extract.readers.office import squeeze_tables, to_markdown
@@ -20,7 +19,7 @@ _BREAKS = re.compile(r"p|div|br|li|tr|h[1-6]|section|article|table|[uo]l|pre")
 
 
 def read_html(file: File, first: int, count: int) -> Reading:
-    page = decode_any(file.data).text
+    page = file.text.text
     head = _Head()
     head.feed(page[:_HEAD_LETTERS])
     text = html_text(page)

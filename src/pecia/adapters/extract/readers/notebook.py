@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from typing import Any, cast
 
-from pecia.adapters.extract.readers.encoding import decode_any
 from pecia.adapters.extract.readers.file import File, Reading, Unreadable
 from pecia.adapters.extract.readers.version import OURS, our_version
 from pecia.adapters.extract.status import Status
@@ -16,7 +15,7 @@ _OUTPUT_LETTERS = 20_000
 
 def read_notebook(file: File, first: int, count: int) -> Reading:
     try:
-        notebook: Any = json.loads(decode_any(file.data).text)
+        notebook: Any = json.loads(file.text.text)
         cells = cast("list[dict[str, Any]]", notebook["cells"])
         language = _language(notebook.get("metadata", {}))
         units = list(_units(cells, language))

@@ -144,7 +144,7 @@ def _compound(file: File) -> Kind:
 
 
 def _textual(file: File) -> tuple[Kind, str]:
-    text = decode(file.head, file.content_type, is_whole=file.size_bytes <= len(file.head))
+    text = decode(file.head, file.charset, is_whole=file.size_bytes <= len(file.head))
     if text is None:
         return _plain(Kind.BINARY)
     promised = EXTENSIONS.get(file.extension)

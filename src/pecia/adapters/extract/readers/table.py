@@ -4,7 +4,6 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 
-from pecia.adapters.extract.readers.encoding import decode_any
 from pecia.adapters.extract.readers.file import File, Reading
 from pecia.adapters.extract.readers.version import OURS, our_version
 from pecia.adapters.extract.wire import About
@@ -15,7 +14,7 @@ _CELL_LETTERS = 10_000_000
 
 
 def read_csv(file: File, first: int, count: int) -> Reading:
-    text = decode_any(file.data).text.replace("\x00", "\ufffd")
+    text = file.text.text.replace("\x00", "\ufffd")
     csv.field_size_limit(_CELL_LETTERS)
     rows = [it for it in csv.reader(io.StringIO(text), _delimiter(text)) if any(it)]
     about = About("", OURS, our_version(), is_markdown=True, unit_count=1)

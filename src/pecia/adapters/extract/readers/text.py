@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from pecia.adapters.extract.readers.encoding import Decoded, decode_any
+from pecia.adapters.extract.readers.encoding import Decoded
 from pecia.adapters.extract.readers.file import File, Reading, one_section
 from pecia.adapters.extract.readers.version import OURS, our_version
 from pecia.adapters.extract.wire import About
@@ -21,7 +21,7 @@ _BETWEEN_TAGS = re.compile(r">[ \t]*<")
 
 def read_markdown(file: File, first: int, count: int) -> Reading:
     """The text as it stands; what its frontmatter says becomes facts too."""
-    found = decode_any(file.data)
+    found = file.text
     said = _said(found.text)
     heading = _HEADING.search(found.text)
     title = _first(said, "title", "name") or (heading[1] if heading else "")
@@ -42,18 +42,18 @@ def read_markdown(file: File, first: int, count: int) -> Reading:
 
 def read_plain(file: File, first: int, count: int) -> Reading:
     """The text as it stands; where form feeds part it, its pages."""
-    found = decode_any(file.data)
+    found = file.text
     return Reading(_about(_encoding_note(found), _opening(found.text)), _pages(found.text))
 
 
 def read_code(file: File, first: int, count: int) -> Reading:
-    found = decode_any(file.data)
+    found = file.text
     return Reading(_about(_encoding_note(found)), one_section(found.text))
 
 
 def read_json(file: File, first: int, count: int) -> Reading:
     """JSON as it stands. One endless line is broken where a value ends."""
-    found = decode_any(file.data)
+    found = file.text
     text, notes = found.text, _encoding_note(found)
     if _has_endless_line(text):
         text = _BETWEEN_VALUES.sub(lambda it: it[1] or f"{it[2]}\n", text)
@@ -63,7 +63,7 @@ def read_json(file: File, first: int, count: int) -> Reading:
 
 def read_xml(file: File, first: int, count: int) -> Reading:
     """XML as it stands. It is never parsed, so no entity in it can grow."""
-    found = decode_any(file.data)
+    found = file.text
     text, notes = found.text, _encoding_note(found)
     if _has_endless_line(text):
         text = _BETWEEN_TAGS.sub(">\n<", text)

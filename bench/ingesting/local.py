@@ -1,0 +1,146 @@
+"""A `pecia start` of its own, and a meter for all its processes."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.request import Request, urlopen
+
+import psutil
+
+from pecia.kernel.store.cluster import Options
+from pecia.kernel.store.cluster.places import find_places
+
+
+@dataclass
+class Meter:
+    """CPU seconds and memory of a tree of processes, sampled while it works."""
+
+    roots: Callable[[], list[psutil.Process]]
+    cpu_s: dict[tuple[str, int], float] = field(default_factory=dict[tuple[str, int], float])
+    spent_s: dict[str, float] = field(default_factory=dict[str, float])
+    peak_mb: dict[str, float] = field(default_factory=dict[str, float])
+    now_mb: dict[str, float] = field(default_factory=dict[str, float])
+    over: threading.Event = field(default_factory=threading.Event)
+
+    @contextmanager
+    def running(self) -> Generator["Meter"]:
+        thread = threading.Thread(target=self._watch, daemon=True)
+        self._look()
+        before = {**self.cpu_s}
+        thread.start()
+        try:
+            yield self
+        finally:
+            self.over.set()
+            thread.join()
+            self._look()
+            for who, cpu_s in self.cpu_s.items():
+                spent_s = self.spent_s.get(who[0], 0) + cpu_s - before.get(who, 0)
+                self.spent_s[who[0]] = round(spent_s, 2)
+
+    def _watch(self) -> None:
+        while not self.over.wait(0.1):
+            self._look()
+
+    def _look(self) -> None:
+        sums: dict[str, float] = {}
+        for root in self.roots():
+            with suppress(psutil.NoSuchProcess):
+                for it in [root, *root.children(recursive=True)]:
+                    with suppress(psutil.NoSuchProcess):
+                        kind, times = _kind(it), it.cpu_times()
+                        self.cpu_s[kind, it.pid] = times.user + times.system
+                        # What processes share counts once: the database's buffers above all.
+                        held = (
+                            it.memory_full_info().uss
+                            if kind == "database"
+                            else it.memory_info().rss
+                        )
+                        sums[kind] = sums.get(kind, 0) + held / 1e6
+        self.now_mb = {kind: round(held) for kind, held in sums.items()}
+        for kind, held in sums.items():
+            self.peak_mb[kind] = round(max(self.peak_mb.get(kind, 0), held))
+
+
+class Pecia:
+    """One `pecia start` in a home of its own."""
+
+    def __init__(self, place: Path) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}"
+        self.home = place / "pecia"
+        notes = place / "notes"
+        notes.mkdir(parents=True)
+        environ = {**os.environ, "PECIA_HOME": str(self.home), "HOME": str(place)}
+        command = [sys.executable, "-m", "pecia", "start", str(notes), "--port", str(port)]
+        self.process = subprocess.Popen(
+            command, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        while not self._answers():
+            time.sleep(0.1)
+
+    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        body = json.dumps(arguments).encode()
+        asked = Request(
+            f"{self.url}/api/v1/{tool}", data=body, headers={"content-type": "application/json"}
+        )
+        with urlopen(asked, timeout=120) as answer:
+            return json.load(answer)
+
+    def finds(self, word: str, source: str) -> bool:
+        asked = {"query": word, "mode": "lexical", "source_id": source, "limit": 1}
+        return bool(self.call("lake/search_content", **asked)["hits"])
+
+    def processes(self) -> list[psutil.Process]:
+        """The server, and the database, which is nobody's child."""
+        places = find_places(self.home, Options().system)
+        assert places is not None
+        databases = [it for it in psutil.process_iter() if str(places.data) in _line(it)]
+        return [psutil.Process(self.process.pid), *databases]
+
+    def meter(self) -> Meter:
+        roots = self.processes()
+        return Meter(lambda: roots)
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(60)
+
+    def _answers(self) -> bool:
+        with suppress(URLError, ConnectionError):
+            self.call("lake/list_sources")
+            return True
+        return False
+
+    def __enter__(self) -> "Pecia":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+def _line(process: psutil.Process) -> str:
+    with suppress(psutil.Error):
+        return " ".join(process.cmdline())
+    return ""
+
+
+def _kind(process: psutil.Process) -> str:
+    line = _line(process)
+    if "extract" in line:
+        return "readers"
+    if "postgres" in line:
+        return "database"
+    return "worker" if " worker" in line else "server"

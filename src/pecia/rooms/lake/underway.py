@@ -1,0 +1,55 @@
+"""The long files that are being read: how many of their pages are done, told while it lasts.
+
+A file that is read within a moment is never told of. Nothing depends on what is told here.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from pecia.kernel.jobs.call import JobCall
+from pecia.kernel.store.queries import load_queries
+
+SQL = load_queries("pecia.rooms.lake", "underway.sql")
+
+
+@dataclass(slots=True)
+class Underway:
+    """Pages read and pages in all, by key, of the files of one job."""
+
+    call: JobCall
+    place: dict[str, Any]
+    pages: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    told: set[str] = field(default_factory=set[str])
+
+    def note(self, key: str, done: int, of: int) -> None:
+        self.pages[key] = (done, of)
+
+    def over(self, key: str) -> None:
+        self.pages.pop(key, None)
+
+    async def tell(self) -> None:
+        """Write what is being read now, and take back what was written of the rest."""
+        now = dict(self.pages)
+        gone = self.told - now.keys()
+        if not (now or gone):
+            return
+        async with self.call.tx() as tx:
+            await tx.run(SQL["drop_underway"], keys=sorted(gone), **self.place)
+            await tx.run(
+                SQL["put_underway"],
+                keys=sorted(now),
+                pages_read=[now[it][0] for it in sorted(now)],
+                pages=[now[it][1] for it in sorted(now)],
+                **self.place,
+            )
+        self.told = {*now}
+        if now:
+            await self.call.progress(*_sum(now), message=_said(now))
+
+
+def _sum(pages: dict[str, tuple[int, int]]) -> tuple[int, int]:
+    return sum(it for it, _ in pages.values()), sum(it for _, it in pages.values())
+
+
+def _said(pages: dict[str, tuple[int, int]]) -> str:
+    return "; ".join(f"{key}: page {done:,} of {of:,}" for key, (done, of) in sorted(pages.items()))
