@@ -70,7 +70,12 @@ def test_every_trigger_that_keeps_rights_matters(ground: Ground) -> None:
 # Not about rights: caches hear of changes, quotas are kept, the queue follows, indexes are told.
 LOGGING = ("logged_in", "logged_out", "logged_over", "logged_last")
 # Those that forget with a purged user what they kept.
-FORGETTING = ("packages_forgotten", "model_use_forgotten")
+FORGETTING = (
+    "packages_forgotten",
+    "model_use_forgotten",
+    "memories_forgotten",
+    "wiki_config_forgotten",
+)
 OTHER_TRIGGERS = ("told", "kept", "dropped", *LOGGING, *FORGETTING)
 
 

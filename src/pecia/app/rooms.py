@@ -3,7 +3,10 @@
 from pecia.adapters.embed.settings import EmbedSettings
 from pecia.adapters.extract.extractor import open_extractor
 from pecia.adapters.extract.model import Limits
+from pecia.adapters.git.model import Draft, Signature
+from pecia.adapters.git.repository import History
 from pecia.app.layers import cascade_room
+from pecia.app.memories import memory_room
 from pecia.app.packages import ckf_room
 from pecia.app.places import connecting, watching
 from pecia.kernel.corpus.embedder import Embedder
@@ -30,6 +33,8 @@ from pecia.rooms.lake.room import Given, Ways, lake
 from pecia.rooms.lake.settings import LakeSettings
 from pecia.rooms.memory.settings import MemorySettings
 from pecia.rooms.office.room import office
+from pecia.rooms.wiki.history.port import versions_in
+from pecia.rooms.wiki.room import wiki
 from pecia.rooms.wiki.settings import WikiSettings
 
 SETTINGS: tuple[type[SettingsPart], ...] = (
@@ -46,6 +51,8 @@ SETTINGS: tuple[type[SettingsPart], ...] = (
 MIGRATIONS: tuple[Part, ...] = (
     Part("ckf", "pecia.rooms.ckf.schema"),
     Part("lake", "pecia.rooms.lake.schema"),
+    Part("memory", "pecia.rooms.memory.schema"),
+    Part("wiki", "pecia.rooms.wiki.schema"),
 )
 
 
@@ -62,6 +69,13 @@ def build_rooms(
         lake(store, corpus, _ways(settings, store, keyring), _given(settings, keyring)),
         ckf_room(settings, store, corpus),
         cascade_room(settings, store),
+        wiki(
+            store,
+            corpus,
+            settings.part(WikiSettings),
+            versions_in(History.open, Draft, Signature),
+        ),
+        memory_room(settings, corpus),
     )
     purgers = tuple(room.purge for room in others if room.purge)
     return (office(store, ledger, keyring, purgers), *others)

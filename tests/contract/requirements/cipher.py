@@ -11,12 +11,6 @@ SSE = "the MCP door: SSE"
 FLAGS = "the CLI door: pecia cipher"
 MODES = "the MCP door: toolset cipher"
 METHODS = "the MCP door: optional methods"
-ASK = "the memory room: ask_cipher"
-CONTACT = "the memory room: contact_ct_knowledge_management"
-RECALL = "the memory room: cipher_memory_search"
-LEARN = "the memory room: cipher_extract_and_operate_memory"
-REASON = "the memory room: reasoning tools"
-TEAM = "the memory room: workspace memory"
 STORE = "the memory room: collections"
 UPSTREAM = "the hub room: upstream servers"
 NAMING = "the hub room: naming"
@@ -37,10 +31,10 @@ MODERN = "Clients of 2026-07-28 have no such method; they use what that revision
 REQUIREMENTS: dict[str, Requirement] = {
     # Setting up.
     "memory.server.any_mcp_client": Requirement(
-        7, "A stock MCP client can list and call the memory and reasoning tools.", MODES
+        7, "A stock MCP client can list and call the memory and reasoning tools."
     ),
     "memory.server.shared_by_clients": Requirement(
-        7, "A memory stored by one client is found by another, also after a restart.", RECALL
+        7, "A memory stored by one client is found by another, also after a restart."
     ),
     "memory.setup.basic_block": Requirement(
         15,
@@ -121,7 +115,6 @@ REQUIREMENTS: dict[str, Requirement] = {
     "memory.ask.converses": Requirement(
         133,
         "`ask_cipher` with a message answers from memories, and remembers what it is told.",
-        ASK,
     ),
     "memory.mode.aggregator_lists_all": Requirement(
         137, "In aggregator mode built-in tools and tools of upstream servers are listed.", MODES
@@ -133,7 +126,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         replaced=COMPAT,
     ),
     "memory.mode.builtin_names": Requirement(
-        158, "The built-in tools keep exactly the names of the reference, never prefixed.", MODES
+        158, "The built-in tools keep exactly the names of the reference, never prefixed."
     ),
     "memory.mode.aggregator_ask": Requirement(
         159,
@@ -142,16 +135,16 @@ REQUIREMENTS: dict[str, Requirement] = {
         replaced="Only with USE_ASK_CIPHER=true: the table's default of false decides.",
     ),
     "memory.search.finds_stored": Requirement(
-        160, "`cipher_memory_search` finds a stored memory by its meaning.", RECALL
+        160, "`cipher_memory_search` finds a stored memory by its meaning."
     ),
     "memory.learn.extracts_and_stores": Requirement(
-        161, "`cipher_extract_and_operate_memory` stores what a search then finds.", LEARN
+        161, "`cipher_extract_and_operate_memory` stores what a search then finds."
     ),
     "memory.reasoning.stores": Requirement(
-        162, "`cipher_store_reasoning_memory` stores a trace with its evaluation.", REASON
+        162, "`cipher_store_reasoning_memory` stores a trace with its evaluation."
     ),
     "memory.reasoning.searches": Requirement(
-        163, "`cipher_search_reasoning_patterns` finds a stored trace.", REASON
+        163, "`cipher_search_reasoning_patterns` finds a stored trace."
     ),
     "hub.upstream.from_agent_file": Requirement(
         164, "Servers under `mcpServers` in `cipher.yml` are connected; their tools work.", UPSTREAM
@@ -168,7 +161,6 @@ REQUIREMENTS: dict[str, Requirement] = {
     "memory.ask.only_tool_with_a_model": Requirement(
         173,
         "With no model, every listed tool but `ask_cipher` and its twin answers.",
-        ASK,
         replaced="`ask_cipher` answers too, from what search finds: a key only makes it better.",
     ),
     "memory.env.only_contact": Requirement(
@@ -197,12 +189,11 @@ REQUIREMENTS: dict[str, Requirement] = {
         178, "With the contact variable `true`, that tool is the only one, in both modes.", MODES
     ),
     "memory.contact.uses_the_model": Requirement(
-        178, "`contact_ct_knowledge_management` answers a message through the model.", CONTACT
+        178, "`contact_ct_knowledge_management` answers a message through the model."
     ),
     "memory.embedding.needs_key": Requirement(
         178,
         "Memory and reasoning tools embed with the provider whose key is set.",
-        RECALL,
         replaced=KEYLESS,
     ),
     # Conflicts of names.
@@ -381,25 +372,25 @@ REQUIREMENTS: dict[str, Requirement] = {
         382, "The workspace block connects, and team memory works in it.", FLAGS, replaced=COMPAT
     ),
     "memory.workspace.shared_by_team": Requirement(
-        380, "What one team member stores in workspace memory, another finds.", TEAM
+        380, "What one team member stores in workspace memory, another finds."
     ),
     "memory.workspace.switched_on": Requirement(
-        391, "With `USE_WORKSPACE_MEMORY=true` the workspace tools are listed; else not.", TEAM
+        391, "With `USE_WORKSPACE_MEMORY=true` the workspace tools are listed; else not."
     ),
     "memory.workspace.own_collection": Requirement(
-        392, "`WORKSPACE_VECTOR_STORE_COLLECTION` names where team memories are, apart.", TEAM
+        392, "`WORKSPACE_VECTOR_STORE_COLLECTION` names where team memories are, apart."
     ),
     "memory.workspace.default_memory_kept": Requirement(
-        393, "With `DISABLE_DEFAULT_MEMORY=false` both kinds of memory work.", TEAM
+        393, "With `DISABLE_DEFAULT_MEMORY=false` both kinds of memory work."
     ),
     "memory.workspace.default_memory_off": Requirement(
-        393, "With `DISABLE_DEFAULT_MEMORY=true` only workspace memory works.", TEAM
+        393, "With `DISABLE_DEFAULT_MEMORY=true` only workspace memory works."
     ),
     "memory.instances.agent_file": Requirement(
         410, "`--agent FILE` gives a session its own servers and model settings.", FLAGS
     ),
     "memory.instances.own_collection": Requirement(
-        413, "Sessions with different `VECTOR_STORE_COLLECTION` never see each other's.", STORE
+        413, "Sessions with different `VECTOR_STORE_COLLECTION` never see each other's."
     ),
     "memory.instances.side_by_side": Requirement(
         404, "Two shims with different variables on one server each keep their own.", SHIM

@@ -10,26 +10,16 @@ SPAWN = "the MCP door: stdio shim that starts the server"
 LOCK = "the CLI door: server.lock of a space"
 GIT = "the wiki room: git.autoInit"
 DISK = "the wiki room: answers from disk"
-TOOLS = "the wiki room: its toolset"
-FLOW = "the wiki room: workflow tools"
-READ = "the wiki room: read_document"
-FIND = "the wiki room: search"
-EXEC = "the wiki room: exec"
-LIST = "the wiki room: list_documents"
-GRAPH = "the wiki room: link graph"
 CONFIG = "the wiki room: get_config and set_config"
-RULES = "the wiki room: set_folder_rule"
 LIVE = "the wiki room: live documents"
 WRITE = "the wiki room: write_document"
-EDIT = "the wiki room: edit_document"
 DELETE = "the wiki room: delete_document"
-MOVE = "the wiki room: rename_document and rename_folder"
-PAST = "the wiki room: history"
 SUMMARY = "the wiki room: summaries"
 PREVIEW = "the wiki room: preview links"
 PANES = "the web door: editor"
 ASK = "the CLI door: first-run question"
 INIT = "the CLI door: pecia init"
+HINTS = "the MCP door: idempotentHint beside readOnlyHint"
 CATALOG = "the wiki room: catalogs"
 
 NO_APP = (
@@ -44,7 +34,6 @@ REQUIREMENTS: dict[str, Requirement] = {
     "wiki.server.mcp_endpoint": Requirement(
         8,
         "The running server answers MCP over HTTP with the wiki tools.",
-        TOOLS,
         replaced="`/mcp/wiki` serves them; `/mcp` is the front desk unless PECIA_MCP_ROOT=wiki.",
     ),
     "wiki.shim.speaks_stdio": Requirement(
@@ -66,7 +55,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         16, "With a live lock, frames go to `http://localhost:PORT/mcp` of that port."
     ),
     "wiki.server.owns_the_runtime": Requirement(
-        17, "Two shims on one server see one registry, one identity table and one document.", SHIM
+        17, "Two shims on one server see one registry, one identity table and one document."
     ),
     "wiki.live.agents_and_people_coedit": Requirement(
         18, "An agent's edit and a person's typing in one document at one time both survive.", LIVE
@@ -160,7 +149,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     ),
     # Tools.
     "wiki.tools.full_set": Requirement(
-        46, "`tools/list` on `/mcp/wiki` gives exactly the 25 names of the reference.", TOOLS
+        46, "`tools/list` on `/mcp/wiki` gives exactly the 25 names of the reference."
     ),
     "wiki.mode.both_without_server": Requirement(
         48, "A tool marked Both answers through `pecia call` with no server running.", DISK
@@ -169,60 +158,58 @@ REQUIREMENTS: dict[str, Requirement] = {
         48, "A tool marked Connected exits 1 with the diagnostic when no server runs.", DISK
     ),
     "wiki.init_content.guides_bootstrap": Requirement(
-        49, "`init-content` returns steps from reading a codebase to linked articles.", FLOW
+        49, "`init-content` returns steps from reading a codebase to linked articles."
     ),
     "wiki.ingest.takes_url_or_file": Requirement(
-        50, "`ingest` with a URL or a path returns steps that keep it as raw reference.", FLOW
+        50, "`ingest` with a URL or a path returns steps that keep it as raw reference."
     ),
     "wiki.research.provisional_findings": Requirement(
-        51, "`research` returns steps that gather sources and end in a provisional article.", FLOW
+        51, "`research` returns steps that gather sources and end in a provisional article."
     ),
     "wiki.consolidate.canonical_article": Requirement(
-        52, "`consolidate` returns steps that turn research into a canonical article.", FLOW
+        52, "`consolidate` returns steps that turn research into a canonical article."
     ),
     "wiki.read.enriched_frontmatter": Requirement(
-        53, "`read_document` gives title, description and tags with folder rules applied.", READ
+        53, "`read_document` gives title, description and tags with folder rules applied."
     ),
     "wiki.read.history": Requirement(
         53,
         "`read_document` gives the document's latest versions with their writers.",
-        READ,
         replaced=OWN_HISTORY,
     ),
     "wiki.search.document_contents": Requirement(
-        54, "`search` finds a literal phrase in any document and gives file, line and text.", FIND
+        54, "`search` finds a literal phrase in any document and gives file, line and text."
     ),
     "wiki.exec.ten_commands": Requirement(
-        55, "`exec` runs cat, ls, grep, find, head, tail, wc, sort, uniq and cut, piped.", EXEC
+        55, "`exec` runs cat, ls, grep, find, head, tail, wc, sort, uniq and cut, piped."
     ),
     "wiki.exec.refuses_other_commands": Requirement(
-        55, "`exec` refuses any command outside the ten, by category.", EXEC
+        55, "`exec` refuses any command outside the ten, by category."
     ),
     "wiki.exec.read_only": Requirement(
         55,
         "`exec` refuses redirections, writing flags and shell constructs; no byte changes.",
-        EXEC,
     ),
     "wiki.list.all_documents": Requirement(
-        56, "`list_documents` lists every document that the caller may see.", LIST
+        56, "`list_documents` lists every document that the caller may see."
     ),
     "wiki.graph.backlinks": Requirement(
-        57, "`get_backlinks` lists every document that links to the one named.", GRAPH
+        57, "`get_backlinks` lists every document that links to the one named."
     ),
     "wiki.graph.forward_links": Requirement(
-        57, "`get_forward_links` lists every document and URL that the one named links to.", GRAPH
+        57, "`get_forward_links` lists every document and URL that the one named links to."
     ),
     "wiki.graph.hubs": Requirement(
-        58, "`get_hubs` ranks documents by the number of documents that link to them.", GRAPH
+        58, "`get_hubs` ranks documents by the number of documents that link to them."
     ),
     "wiki.graph.orphans": Requirement(
-        58, "`get_orphans` lists the documents that nothing links to and that link nowhere.", GRAPH
+        58, "`get_orphans` lists the documents that nothing links to and that link nowhere."
     ),
     "wiki.graph.dead_links": Requirement(
-        58, "`get_dead_links` lists link targets that no document answers, with sources.", GRAPH
+        58, "`get_dead_links` lists link targets that no document answers, with sources."
     ),
     "wiki.graph.suggest_links": Requirement(
-        59, "`suggest_links` lists unlinked mentions of a page's title in other pages.", GRAPH
+        59, "`suggest_links` lists unlinked mentions of a page's title in other pages."
     ),
     "wiki.mode.always_without_server": Requirement(
         72, "The three config tools read and write the YAML files with no server running.", CONFIG
@@ -231,29 +218,29 @@ REQUIREMENTS: dict[str, Requirement] = {
         72, "A config write reaches an open settings pane within about 500 ms.", PANES
     ),
     "wiki.preview.every_document_tool": Requirement(
-        74, "Each of the 23 tools that name a document gives a preview URL in its result.", PREVIEW
+        74, "Each of the 23 tools that name a document gives a preview URL in its result."
     ),
     "wiki.preview.list_rows": Requirement(
-        74, "Lists give `previewUrl` per row and one top-level `ui: {baseUrl, port}`.", PREVIEW
+        74, "Lists give `previewUrl` per row and one top-level `ui: {baseUrl, port}`."
     ),
     "wiki.preview.folder_rename_map": Requirement(
-        74, "`rename_folder` gives `previewUrls`, keyed by the new name of every document.", PREVIEW
+        74, "`rename_folder` gives `previewUrls`, keyed by the new name of every document."
     ),
     "wiki.preview.deleted_document": Requirement(
-        74, "`delete_document` gives `previousPreviewUrl` and no `previewUrl`.", PREVIEW
+        74, "`delete_document` gives `previousPreviewUrl` and no `previewUrl`."
     ),
     "wiki.flow.instructions_only": Requirement(
-        76, "The four workflow tools return text and change no file, document or history.", FLOW
+        76, "The four workflow tools return text and change no file, document or history."
     ),
     # Writing.
     "wiki.write.whole_document": Requirement(
-        63, "`write_document` replaces a whole document, frontmatter included.", WRITE
+        63, "`write_document` replaces a whole document, frontmatter included."
     ),
     "wiki.write.through_the_live_document": Requirement(
         63, "A written text reaches open editors as an edit, keeping their cursors.", WRITE
     ),
     "wiki.edit.find_and_replace": Requirement(
-        64, "`edit_document` replaces an exact text in the body through the live document.", EDIT
+        64, "`edit_document` replaces an exact text in the body through the live document."
     ),
     "wiki.delete.closes_sessions": Requirement(
         65, "`delete_document` ends agent sessions and sockets open on the document.", DELETE
@@ -264,30 +251,29 @@ REQUIREMENTS: dict[str, Requirement] = {
         DELETE,
         replaced="The live document is ours; there is no Hocuspocus to unload it from.",
     ),
-    "wiki.delete.removes_file": Requirement(65, "The file is gone from disk.", DELETE),
+    "wiki.delete.removes_file": Requirement(65, "The file is gone from disk."),
     "wiki.rename.document": Requirement(
-        66, "`rename_document` moves the file and rewrites every link to it.", MOVE
+        66, "`rename_document` moves the file and rewrites every link to it."
     ),
     "wiki.rename.folder": Requirement(
-        67, "`rename_folder` moves every document below and rewrites all links in one call.", MOVE
+        67, "`rename_folder` moves every document below and rewrites all links in one call."
     ),
     "wiki.history.rollback": Requirement(
-        68, "`rollback_to_version` gives a document the bytes it had at a version.", PAST
+        68, "`rollback_to_version` gives a document the bytes it had at a version."
     ),
     "wiki.history.timeline": Requirement(
-        69, "`get_history` lists a document's versions, newest first.", PAST
+        69, "`get_history` lists a document's versions, newest first."
     ),
     "wiki.history.save_version": Requirement(
         70,
         "`save_version` makes a checkpoint of the whole space that can be named.",
-        PAST,
         replaced="In our history alone; the user's repository only with `commit: true`.",
     ),
     "wiki.frontmatter.one_text": Requirement(
         80, 'Frontmatter is part of `Y.Text("source")`: its text is the file, byte for byte.', LIVE
     ),
     "wiki.frontmatter.by_write_document": Requirement(
-        80, "An agent changes frontmatter by writing the document with its `---` block.", WRITE
+        80, "An agent changes frontmatter by writing the document with its `---` block."
     ),
     "wiki.frontmatter.property_panel": Requirement(
         80, "A change in the property panel is an edit of the same frontmatter text.", PANES
@@ -296,20 +282,20 @@ REQUIREMENTS: dict[str, Requirement] = {
         80, "Frontmatter edits of an agent and a person merge character by character.", LIVE
     ),
     "wiki.edit.frontmatter_rejected": Requirement(
-        82, "A find that touches the frontmatter is refused (HTTP 400); nothing changes.", EDIT
+        82, "A find that touches the frontmatter is refused (HTTP 400); nothing changes."
     ),
     "wiki.edit.hint_names_write_document": Requirement(
-        82, "That refusal carries a hint that names `write_document`.", EDIT
+        82, "That refusal carries a hint that names `write_document`."
     ),
     "wiki.edit.body_and_frontmatter_in_turn": Requirement(
-        82, "A body edit, then a write of new frontmatter: the document holds both.", EDIT
+        82, "A body edit, then a write of new frontmatter: the document holds both."
     ),
     # Summaries.
     "wiki.summary.five_tools": Requirement(
-        86, "Write, edit, both renames and rollback take an optional `summary` string.", SUMMARY
+        86, "Write, edit, both renames and rollback take an optional `summary` string."
     ),
     "wiki.summary.kept_per_contributor": Requirement(
-        86, "A summary is in the history under its contributor.", SUMMARY
+        86, "A summary is in the history under its contributor."
     ),
     "wiki.summary.timeline_bullets": Requirement(
         86, "The document's timeline shows each summary as a bullet on its row.", PANES
@@ -317,27 +303,26 @@ REQUIREMENTS: dict[str, Requirement] = {
     "wiki.summary.cut_at_80": Requirement(
         88,
         "A summary over 80 characters is stored cut, with a suffix that shows it.",
-        SUMMARY,
         replaced="79 characters and `…`: the 49 of the reference contradicts its own cap of 80.",
     ),
     "wiki.summary.input_bound_200": Requirement(
-        88, "A summary over 200 characters is refused by the schema.", SUMMARY
+        88, "A summary over 200 characters is refused by the schema."
     ),
     "wiki.summary.truncated_from": Requirement(
-        88, "A cut summary is answered with `truncatedFrom`, the length that came.", SUMMARY
+        88, "A cut summary is answered with `truncatedFrom`, the length that came."
     ),
-    "wiki.summary.blank_is_absent": Requirement(89, "A blank summary counts as none.", SUMMARY),
+    "wiki.summary.blank_is_absent": Requirement(89, "A blank summary counts as none."),
     "wiki.summary.rename_default": Requirement(
-        89, "Without one, `rename_document` records `Renamed <from> → <to>`.", SUMMARY
+        89, "Without one, `rename_document` records `Renamed <from> → <to>`."
     ),
     "wiki.summary.rollback_default": Requirement(
-        89, "Without one, `rollback_to_version` records `Restored to <short sha>`.", SUMMARY
+        89, "Without one, `rollback_to_version` records `Restored to <short sha>`."
     ),
     "wiki.summary.no_default_elsewhere": Requirement(
-        89, "Without one, write, edit and `rename_folder` leave a row with no bullet.", SUMMARY
+        89, "Without one, write, edit and `rename_folder` leave a row with no bullet."
     ),
     "wiki.summary.folder_shares_one": Requirement(
-        89, "A summary of `rename_folder` is on the entry of every document it moved.", SUMMARY
+        89, "A summary of `rename_folder` is on the entry of every document it moved."
     ),
     "wiki.attribution.agent": Requirement(
         90, "A call with an agent's identity is recorded as `agent-<id>`.", SUMMARY
@@ -346,153 +331,144 @@ REQUIREMENTS: dict[str, Requirement] = {
         90, "A rename or rollback from the editor is recorded as `principal-<uuid>`.", SUMMARY
     ),
     "wiki.summary.warns_of_secrets": Requirement(
-        91, "The description of `summary` says that it is kept in history: no secrets.", SUMMARY
+        91, "The description of `summary` says that it is kept in history: no secrets."
     ),
     # Config tools.
     "wiki.config.two_files": Requirement(
         95,
         "Config tools work on `.pecia/config.yml` and, for the user, `~/.pecia/config.yml`.",
-        CONFIG,
         replaced="On a server of many users, the user's scope is a record per principal.",
     ),
     "wiki.config.cwd_picks_project": Requirement(
-        95, "`cwd` picks the project; one that is not a known project is refused.", CONFIG
+        95, "`cwd` picks the project; one that is not a known project is refused."
     ),
     "wiki.config.round_trip": Requirement(
-        95, "A config write keeps the file's comments, blank lines and anchors.", CONFIG
+        95, "A config write keeps the file's comments, blank lines and anchors."
     ),
     "wiki.config.precedence": Requirement(
         60, "The project file beats the user file beats the default; `pecia config` names each."
     ),
     "wiki.get_config.merged": Requirement(
-        99, "`get_config` without a path gives the whole config as merged.", CONFIG
+        99, "`get_config` without a path gives the whole config as merged."
     ),
     "wiki.get_config.sub_path": Requirement(
-        102, '`get_config` with `["folders"]` or `["mcp", "tools"]` gives that part.', CONFIG
+        102, '`get_config` with `["folders"]` or `["mcp", "tools"]` gives that part.'
     ),
     "wiki.get_config.read_only": Requirement(
-        105, "`get_config` is marked read-only and idempotent.", CONFIG
+        105, "`get_config` is marked read-only and idempotent.", HINTS
     ),
     "wiki.get_config.every_field": Requirement(
-        105, "`get_config` reads any field, settable by an agent or not.", CONFIG
+        105, "`get_config` reads any field, settable by an agent or not."
     ),
     "wiki.get_config.value": Requirement(
         105,
         "`get_config` answers `structuredContent: {value}`.",
-        CONFIG,
         replaced="A superset: `{value, exists, path}`, read anew on every call.",
     ),
     "wiki.set_config.deep_partial": Requirement(
-        109, "`set_config` changes the named leaves and leaves their siblings alone.", CONFIG
+        109, "`set_config` changes the named leaves and leaves their siblings alone."
     ),
     "wiki.set_config.null_clears": Requirement(
-        109, "`null` at a leaf removes the key from the file.", CONFIG
+        109, "`null` at a leaf removes the key from the file."
     ),
     "wiki.set_config.arrays_replace": Requirement(
-        109, "An array in the patch replaces the whole array.", CONFIG
+        109, "An array in the patch replaces the whole array."
     ),
-    "wiki.set_config.allows_folders": Requirement(113, "An agent may replace `folders`.", CONFIG),
+    "wiki.set_config.allows_folders": Requirement(113, "An agent may replace `folders`."),
     "wiki.set_config.allows_max_results": Requirement(
-        114, "An agent may set `mcp.tools.search.maxResults`, and `search` then obeys.", CONFIG
+        114, "An agent may set `mcp.tools.search.maxResults`, and `search` then obeys."
     ),
     "wiki.set_config.allows_history_depth": Requirement(
-        115, "An agent may set `mcp.tools.read_document.historyDepth`; reads then obey.", CONFIG
+        115, "An agent may set `mcp.tools.read_document.historyDepth`; reads then obey."
     ),
     "wiki.set_config.refuses_the_rest": Requirement(
-        117, "`set_config` on any other leaf changes nothing and says NOT_AGENT_SETTABLE.", CONFIG
+        117, "`set_config` on any other leaf changes nothing and says NOT_AGENT_SETTABLE."
     ),
     "wiki.config.not_agent_settable_code": Requirement(
         117, "NOT_AGENT_SETTABLE is in the error table; every door renders it with `field`."
     ),
     "wiki.config.content_scope_by_okignore": Requirement(
-        117, "`.okignore` decides which files are documents; `set_config` cannot.", CONFIG
+        117, "`.okignore` decides which files are documents; `set_config` cannot."
     ),
     "wiki.set_config.no_scope_argument": Requirement(
-        119, "`set_config` takes no scope: an argument of that name is refused.", CONFIG
+        119, "`set_config` takes no scope: an argument of that name is refused."
     ),
     "wiki.set_config.scope_ladder": Requirement(
         119,
         "A leaf lands in the file that has it, project first, else in its default scope.",
-        CONFIG,
     ),
     "wiki.set_config.mixed_scope": Requirement(
-        119, "A patch whose leaves land in both files changes none and says MIXED_SCOPE.", CONFIG
+        119, "A patch whose leaves land in both files changes none and says MIXED_SCOPE."
     ),
     "wiki.config.mixed_scope_code": Requirement(
         119, "MIXED_SCOPE is in the error table; every door renders it with `field`."
     ),
     "wiki.set_config.validates_first": Requirement(
-        121, "A patch that makes the merged config invalid leaves both files as they were.", CONFIG
+        121, "A patch that makes the merged config invalid leaves both files as they were."
     ),
     "wiki.set_config.error_shape": Requirement(
-        121, "A refused patch answers `{ok: false, error: {code}}`.", CONFIG
+        121, "A refused patch answers `{ok: false, error: {code}}`."
     ),
     "wiki.set_config.error_codes": Requirement(
         121,
         "`code` is YAML_PARSE, SCHEMA_INVALID, SCOPE_VIOLATION, NOT_AGENT_SETTABLE, MIXED_SCOPE, "
         "WRITE_ERROR or UNKNOWN, each reachable.",
-        CONFIG,
         replaced="REMOVED_KEY is added, for keys that older files may still hold.",
     ),
     "wiki.set_config.error_text": Requirement(
-        121, "The text block of a refusal says what was wrong and how to retry.", CONFIG
+        121, "The text block of a refusal says what was wrong and how to retry."
     ),
     "wiki.set_config.success_shape": Requirement(
         121,
         "An applied patch answers `{applied, scope, current}`, `current` being the merged config.",
-        CONFIG,
         replaced="The same fields also under `result`, where clients of the product look.",
     ),
     # Folder rules.
     "wiki.rules.upsert": Requirement(
-        125, "`set_folder_rule` adds or replaces rules by `match` and keeps all others.", RULES
+        125, "`set_folder_rule` adds or replaces rules by `match` and keeps all others."
     ),
     "wiki.rules.example": Requirement(
-        127, "The reference's call with two rules leaves both, with their tags, in force.", RULES
+        127, "The reference's call with two rules leaves both, with their tags, in force."
     ),
     "wiki.rules.always_an_array": Requirement(
-        134, "`rules` that is one object instead of an array is refused.", RULES
+        134, "`rules` that is one object instead of an array is refused."
     ),
     "wiki.rules.entry_shape": Requirement(
-        134, "An entry takes `match`, `frontmatter` and optional `new_match`, nothing else.", RULES
+        134, "An entry takes `match`, `frontmatter` and optional `new_match`, nothing else."
     ),
     "wiki.rules.new_match_renames": Requirement(
-        134, "`new_match` renames the rule that has `match`, in its place.", RULES
+        134, "`new_match` renames the rule that has `match`, in its place."
     ),
     "wiki.rules.all_or_nothing": Requirement(
-        134, "One bad rule in the array and the file is unchanged.", RULES
+        134, "One bad rule in the array and the file is unchanged."
     ),
     "wiki.rules.removal_by_set_config": Requirement(
-        134, "A rule is removed by `set_config` with the array without it.", RULES
+        134, "A rule is removed by `set_config` with the array without it."
     ),
     # Preview links.
     "wiki.preview.opens_the_document": Requirement(
         138, "Opening `previewUrl` shows the document that the tool touched.", PREVIEW
     ),
     "wiki.preview.single_top_level": Requirement(
-        138, "A tool on one document gives `previewUrl` at the top of its result.", PREVIEW
+        138, "A tool on one document gives `previewUrl` at the top of its result."
     ),
     "wiki.preview.null_when_unreachable": Requirement(
-        138, "With no page to point at, `previewUrl` is null and the rest is complete.", PREVIEW
+        138, "With no page to point at, `previewUrl` is null and the rest is complete."
     ),
     "wiki.preview.desktop_scheme_first": Requirement(
         142,
         "`OK_ELECTRON_PROTOCOL_HOST=1` gives `openknowledge://open?project=…&doc=…` links.",
-        PREVIEW,
     ),
     "wiki.preview.env_second": Requirement(
         143,
         "Else `OPEN_KNOWLEDGE_PREVIEW_BASE_URL` is the base, before any lock or config.",
-        PREVIEW,
     ),
-    "wiki.preview.ui_lock_third": Requirement(
-        144, "Else the port in `.pecia/ui.lock` is used.", PREVIEW
-    ),
+    "wiki.preview.ui_lock_third": Requirement(144, "Else the port in `.pecia/ui.lock` is used."),
     "wiki.preview.config_last": Requirement(
-        145, "Else `preview.baseUrl` of the space's config is used.", PREVIEW
+        145, "Else `preview.baseUrl` of the space's config is used."
     ),
     "wiki.preview.not_server_lock": Requirement(
-        147, "A `server.lock` without a `ui.lock` gives no preview URL.", PREVIEW
+        147, "A `server.lock` without a `ui.lock` gives no preview URL."
     ),
     # Wiring the editors.
     "wiki.wiring.lists_detected_editors": Requirement(
@@ -551,7 +527,6 @@ REQUIREMENTS: dict[str, Requirement] = {
     "wiki.shim.launch_command": Requirement(
         191,
         "The command of the reference starts the shim.",
-        SHIM,
         replaced="`pecia mcp --toolset wiki`, or `ok mcp` from the `pecia-compat` distribution.",
     ),
     "wiki.shim.stdout_is_protocol": Requirement(
@@ -568,7 +543,6 @@ REQUIREMENTS: dict[str, Requirement] = {
     "wiki.catalog.mirrors_folders": Requirement(
         197,
         "`.pecia/catalogs/` has an INDEX.md for every folder that holds documents.",
-        CATALOG,
         replaced="On disk only where all readers may see all; else made for each caller.",
     ),
     "wiki.catalog.rebuilt_after_change": Requirement(
@@ -590,6 +564,6 @@ REQUIREMENTS: dict[str, Requirement] = {
     ),
     "wiki.clients.codex": Requirement(210, "`pecia init` wires Codex in its `config.toml`.", INIT),
     "wiki.clients.any_mcp_client": Requirement(
-        211, "A stock MCP client lists and calls the wiki tools over stdio and HTTP.", SHIM
+        211, "A stock MCP client lists and calls the wiki tools over stdio and HTTP."
     ),
 }

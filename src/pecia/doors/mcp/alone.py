@@ -100,7 +100,7 @@ class _Alone:
                 await self.session.send_resource_list_changed()
 
     async def list_tools(self, ctx: Context, params: PaginatedRequestParams) -> HandlerResult:
-        tools = [described(name, it, lean=False) for name, it in self.view.tools.items()]
+        tools = [described(name, it, is_lean=False) for name, it in self.view.tools.items()]
         return {**COMPLETE, "tools": tools, **FRESH}
 
     async def call(self, ctx: Context, params: CallToolRequestParams) -> HandlerResult:

@@ -14,6 +14,7 @@ from pecia import __version__
 from pecia.doors.mcp.content import COMPLETE, present
 from pecia.doors.mcp.endpoints import Endpoint
 from pecia.doors.mcp.era import is_modern
+from pecia.doors.mcp.lean import lean
 from pecia.doors.mcp.offer import Offer
 from pecia.kernel.errors import InvalidFormat
 from pecia.kernel.identity.caller import Caller, Operator
@@ -68,7 +69,9 @@ class Listings:
         ]
         wire: Wire = {
             **COMPLETE,
-            "tools": [described(name, it, lean=offer.is_lean) for name, it in mine[start:][:PAGE]],
+            "tools": [
+                described(name, it, is_lean=offer.is_lean) for name, it in mine[start:][:PAGE]
+            ],
             "_meta": {VERSION_KEY: __version__},
             **freshness(offer),
         }
@@ -80,7 +83,7 @@ class Listings:
         return Page(wire, orjson.dumps(wire))
 
 
-def described(name: str, tool: AnyTool, *, lean: bool) -> Wire:
+def described(name: str, tool: AnyTool, *, is_lean: bool) -> Wire:
     """A tool as clients see it. At the front desk only what a model needs to call it."""
     wire = {
         "name": name,
@@ -88,8 +91,9 @@ def described(name: str, tool: AnyTool, *, lean: bool) -> Wire:
         "inputSchema": input_schema(tool),
         "annotations": _hints(tool),
     }
-    if lean:
-        return wire
+    if is_lean:
+        hints = {key: it for key, it in _hints(tool).items() if it is not _USUAL[key]}
+        return {**wire, "inputSchema": lean(input_schema(tool)), "annotations": hints}
     schema = output_schema(tool)
     return present(
         {
@@ -140,6 +144,15 @@ def _hints(tool: AnyTool) -> Wire:
         "idempotentHint": tool.idempotent,
         "openWorldHint": tool.open_world,
     }
+
+
+# What the protocol holds a tool to be of which nothing is said.
+_USUAL = {
+    "readOnlyHint": False,
+    "destructiveHint": True,
+    "idempotentHint": False,
+    "openWorldHint": True,
+}
 
 
 def _reach(who: Caller | Operator) -> object:

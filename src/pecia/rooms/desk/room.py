@@ -35,7 +35,6 @@ LEAN = (
     "cipher_memory_search",
     "cipher_extract_and_operate_memory",
     "ckf.compile",
-    "list_concepts",
     "read_file",
 )
 

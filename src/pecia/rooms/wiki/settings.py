@@ -28,3 +28,17 @@ class WikiSettings(Part):
         keys=("mcp.autoStart",),
         project=True,
     )
+    user_file: str = setting(
+        "~/.pecia/config.yml",
+        description="The machine owner's own configuration of spaces.",
+    )
+    desktop_links: bool = setting(
+        False,
+        description="Links to documents open a desktop app that knows `openknowledge://`.",
+        env=("OK_ELECTRON_PROTOCOL_HOST",),
+    )
+    preview_base_url: str | None = setting(
+        None,
+        description="Where documents are shown to people, before any lock or project setting.",
+        env=("OPEN_KNOWLEDGE_PREVIEW_BASE_URL",),
+    )

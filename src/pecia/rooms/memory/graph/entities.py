@@ -1,0 +1,109 @@
+"""Things named in a text, and what it says of how they hang together. Pure: rules, no model."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pecia.rooms.memory.tags import FRAMEWORKS, LANGUAGES, TOOLS, tags_of
+
+MOST = 200
+# Pairs are looked at, which grow with the square.
+MOST_A_SENTENCE = 10
+LONGEST_SENTENCE = 1_000
+SURE, LIKELY, MAYBE = 0.9, 0.8, 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    name: str
+    type: str
+    confidence: float
+
+    @property
+    def id(self) -> str:
+        """One id for one name, however it is written."""
+        return f"entity_{re.sub(r'[^a-z0-9]+', '_', self.name.casefold()).strip('_')}"[:200]
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    start: Entity
+    type: str
+    end: Entity
+
+
+_KINDS = (
+    (
+        "File",
+        SURE,
+        re.compile(
+            r"(?<![\w/])(?:[\w.-]+/)+[\w-]+\.\w{1,8}\b|\b[\w-]+\.(?:py|ts|js|go|rs|java|sql|md|json|ya?ml)\b"
+        ),
+    ),
+    ("URL", SURE, re.compile(r"https?://[^\s<>\"')]+[^\s<>\"').,;]")),
+    ("Function", LIKELY, re.compile(r"\b[a-z_]\w*(?=\(\))")),
+    ("Class", LIKELY, re.compile(r"\b[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+\b")),
+    ("Person", LIKELY, re.compile(r"(?<![\w.])@([A-Za-z][\w-]{1,38})\b")),
+)
+_NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b([A-Z][a-z]+(?:\s+[A-Z][a-z]+){0,3})\b")
+_RELATIONS = (
+    ("USES", r"(?:uses?|using|is built (?:with|on)|runs on)"),
+    ("DEPENDS_ON", r"(?:depends? on|requires?|needs)"),
+    ("CALLS", r"(?:calls?|invokes?)"),
+    ("PART_OF", r"(?:is (?:a )?part of|belongs to|is in)"),
+    ("IMPLEMENTS", r"(?:implements?|extends|inherits from)"),
+    ("REPLACES", r"(?:replaces?|replaced)"),
+    ("OWNS", r"(?:owns|maintains)"),
+    ("CONTAINS", r"(?:contains?|defines?|has)"),
+)
+_TECHNOLOGY = frozenset((*LANGUAGES, *FRAMEWORKS, *TOOLS))
+
+
+def entities_in(text: str, types: Sequence[str] = ()) -> list[Entity]:
+    """What is named, each once, in the order in which it is found by kind."""
+    found: dict[str, Entity] = {}
+    for it in _all(text):
+        if it.id != "entity_" and (
+            not types or it.type.casefold() in {t.casefold() for t in types}
+        ):
+            found.setdefault(it.id, it)
+    return [*found.values()][:MOST]
+
+
+def relations_in(
+    text: str, entities: Sequence[Entity], types: Sequence[str] = ()
+) -> list[Relation]:
+    """What a sentence says of two of these, where one verb stands between them."""
+    found: dict[tuple[str, str, str], Relation] = {}
+    for sentence in re.split(r"(?<=[.!?])\s+|\n", text):
+        low = sentence[:LONGEST_SENTENCE].casefold()
+        held = [it for it in entities if it.name.casefold() in low][:MOST_A_SENTENCE]
+        for one in held:
+            for other in held:
+                if one is not other and (verb := _verb(sentence, one, other, types)):
+                    found.setdefault((one.id, verb, other.id), Relation(one, verb, other))
+    return [*found.values()][:MOST]
+
+
+def _all(text: str) -> Iterator[Entity]:
+    for kind, confidence, pattern in _KINDS:
+        for it in pattern.finditer(text):
+            yield Entity(it[it.lastindex or 0], kind, confidence)
+    for tag in tags_of(text):
+        if tag in _TECHNOLOGY:
+            yield Entity(tag, "Technology", SURE)
+    for it in _NAME.finditer(text):
+        if it[1].casefold() not in _TECHNOLOGY:
+            yield Entity(it[1], "Concept", MAYBE)
+
+
+def _verb(sentence: str, one: Entity, other: Entity, types: Sequence[str]) -> str | None:
+    wanted = {it.upper() for it in types}
+    for name, words in _RELATIONS:
+        if wanted and name not in wanted:
+            continue
+        some = r"\W+(?:\w+\W+){0,2}?"
+        between = f"{re.escape(one.name)}{some}{words}{some}{re.escape(other.name)}"
+        if re.search(between, sentence, re.IGNORECASE):
+            return name
+    return None

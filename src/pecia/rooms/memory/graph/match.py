@@ -1,0 +1,59 @@
+"""Whether properties are what is asked for. Pure."""
+
+from collections.abc import Mapping
+from typing import cast
+
+from pecia.kernel.errors import InvalidFormat, Json
+
+BOUNDS = ("gte", "gt", "lte", "lt")
+LISTS = ("any", "all")
+
+
+def matches(properties: Mapping[str, Json], wanted: Mapping[str, Json]) -> bool:
+    """Equal, within bounds, one of several, or holding all; a property that is absent never is."""
+    return all(name in properties and fits(properties[name], it) for name, it in wanted.items())
+
+
+def require_filter(wanted: Mapping[str, Json], field: str) -> None:
+    """Refuse a filter that would mean nothing."""
+    for name, it in wanted.items():
+        if not isinstance(it, dict) or not {*it} & {*BOUNDS, *LISTS}:
+            continue
+        strange = [word for word in it if word not in (*BOUNDS, *LISTS)]
+        wrong = [word for word in LISTS if word in it and not isinstance(it[word], list)]
+        if strange or wrong:
+            raise InvalidFormat(
+                f'Field "{field}.{name}" is no filter',
+                field=f"{field}.{name}",
+                expected="a value, {gte, gt, lte, lt}, {any: []} or {all: []}",
+            )
+
+
+def fits(value: Json, wanted: Json) -> bool:
+    if not isinstance(wanted, dict) or not {*wanted} & {*BOUNDS, *LISTS}:
+        return value == wanted
+    held = value if isinstance(value, list) else [value]
+    if "any" in wanted and not any(it in held for it in _list(wanted["any"])):
+        return False
+    if "all" in wanted and not all(it in held for it in _list(wanted["all"])):
+        return False
+    return all(_within(value, word, wanted[word]) for word in BOUNDS if word in wanted)
+
+
+def _within(value: Json, word: str, bound: Json) -> bool:
+    """Numbers with numbers and texts with texts: a date is a text that sorts."""
+    if isinstance(value, bool) or isinstance(bound, bool):
+        return False
+    if isinstance(value, int | float) and isinstance(bound, int | float):
+        return _compared((value > bound) - (value < bound), word)
+    if isinstance(value, str) and isinstance(bound, str):
+        return _compared((value > bound) - (value < bound), word)
+    return False
+
+
+def _compared(sign: int, word: str) -> bool:
+    return sign in {"gte": (0, 1), "gt": (1,), "lte": (0, -1), "lt": (-1,)}[word]
+
+
+def _list(value: Json) -> list[Json]:
+    return cast(list[Json], value) if isinstance(value, list) else []

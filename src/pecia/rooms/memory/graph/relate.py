@@ -1,0 +1,191 @@
+"""Changes of a graph asked for in a sentence or by name, planned before anything is done. Pure."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+from pecia.kernel.errors import Json
+from pecia.rooms.memory.graph.model import Edge, Graph, Node
+from pecia.rooms.memory.graph.search import name_of
+
+Operation: TypeAlias = Literal[
+    "replace_entity",
+    "update_relationship",
+    "merge_entities",
+    "delete_relationships",
+    "bulk_update",
+    "conditional_update",
+    "auto",
+]
+
+_AUTO: tuple[tuple[Operation, re.Pattern[str]], ...] = (
+    (
+        "merge_entities",
+        re.compile(r"\bmerge\s+(?P<a>.+?)\s+(?:and|with|into)\s+(?P<b>.+?)\W*$", re.I),
+    ),
+    ("replace_entity", re.compile(r"\breplace\s+(?P<a>.+?)\s+(?:with|by)\s+(?P<b>.+?)\W*$", re.I)),
+    (
+        "delete_relationships",
+        re.compile(
+            r"\b(?:delete|remove)\s+(?:all\s+)?(?:the\s+)?(?P<type>[\w-]+\s+)?relationships?"
+            r"(?:\s+(?:of|from|between)\s+(?P<a>.+?)(?:\s+(?:and|to)\s+(?P<b>.+?))?)?\W*$",
+            re.I,
+        ),
+    ),
+    (
+        "update_relationship",
+        re.compile(
+            r"\b(?:change|update|rename)\s+(?:the\s+)?(?:relationships?\s+)?(?P<type>[\w-]+)\s+to\s+(?P<new>[\w-]+)"
+            r"(?:\s+(?:of|from|between)\s+(?P<a>.+?)(?:\s+(?:and|to)\s+(?P<b>.+?))?)?\W*$",
+            re.I,
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is to be done. Names are ids, or what nodes are called."""
+
+    operation: Operation
+    one: str = ""
+    other: str = ""
+    type: str = ""
+    new_type: str = ""
+    labels: Sequence[str] = ()
+    set: Mapping[str, Json] = field(default_factory=dict[str, Json])
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What would be written and what would go. `problem` says why nothing would."""
+
+    nodes: tuple[Node, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    gone_nodes: tuple[str, ...] = ()
+    gone_edges: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
+    problem: str = ""
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, (self.nodes, self.edges, self.gone_nodes, self.gone_edges)))
+
+
+def read_wish(instruction: str) -> Wish | None:
+    """The wish that a sentence states, None where it states none that is understood."""
+    for operation, pattern in _AUTO:
+        if found := pattern.search(instruction):
+            parts = {name: (it or "").strip(" '\"`") for name, it in found.groupdict().items()}
+            return Wish(
+                operation,
+                parts.get("a", ""),
+                parts.get("b", ""),
+                parts.get("type", ""),
+                parts.get("new", ""),
+            )
+    return None
+
+
+def plan(graph: Graph, wish: Wish) -> Plan:
+    """What the wish would change."""
+    match wish.operation:
+        case "merge_entities":
+            return _merged(graph, wish)
+        case "replace_entity":
+            return _replaced(graph, wish)
+        case "delete_relationships":
+            gone = _edges(graph, wish)
+            return Plan(gone_edges=tuple(it.id for it in gone), told=_told("delete", gone))
+        case "update_relationship":
+            return _retyped(graph, wish)
+        case "bulk_update" | "conditional_update":
+            return _updated(graph, wish)
+        case "auto":
+            return Plan(problem="the instruction is none that is understood")
+
+
+def find(graph: Graph, name: str) -> Node | None:
+    """A node by its id, else the only one of that name."""
+    if name in graph.nodes:
+        return graph.nodes[name]
+    named = [it for it in graph.nodes.values() if name_of(it).casefold() == name.casefold()]
+    return named[0] if len(named) == 1 else None
+
+
+def _merged(graph: Graph, wish: Wish) -> Plan:
+    """The first becomes a part of the second: its edges, and what the second does not know."""
+    one, other = find(graph, wish.one), find(graph, wish.other)
+    if one is None or other is None or one.id == other.id:
+        return Plan(problem="two different nodes are merged, and one of them is not there")
+    labels = tuple(dict.fromkeys((*other.labels, *one.labels)))
+    kept = Node(other.id, labels, {**one.properties, **other.properties})
+    moved = [_moved(it, one.id, other.id) for it in graph.around(one.id, "both")]
+    loops = tuple(it.id for it in moved if it.start_id == it.end_id)
+    edges = tuple(it for it in moved if it.id not in loops)
+    told = (f"merge {one.id} into {other.id}, with {len(edges)} edges",)
+    return Plan((kept,), edges, (one.id,), loops, told)
+
+
+def _replaced(graph: Graph, wish: Wish) -> Plan:
+    """All edges of the first go to the second, which is made where it is not there."""
+    one = find(graph, wish.one)
+    if one is None or not wish.other:
+        return Plan(problem="there is no such node to replace, or nothing to replace it with")
+    other = find(graph, wish.other) or Node(wish.other[:200], one.labels, {"name": wish.other})
+    if other.id == one.id:
+        return Plan(problem="a node is not replaced with itself")
+    edges = tuple(_moved(it, one.id, other.id) for it in graph.around(one.id, "both"))
+    told = (f"replace {one.id} with {other.id} in {len(edges)} edges",)
+    new = () if other.id in graph.nodes else (other,)
+    return Plan(new, edges, (one.id,), (), told)
+
+
+def _retyped(graph: Graph, wish: Wish) -> Plan:
+    edges = _edges(graph, wish)
+    if not wish.new_type and not wish.set:
+        return Plan(problem="neither a new type nor properties are given")
+    changed = tuple(
+        replace(it, type=wish.new_type or it.type, properties={**it.properties, **wish.set})
+        for it in edges
+    )
+    return Plan(edges=changed, told=_told("update", edges))
+
+
+def _updated(graph: Graph, wish: Wish) -> Plan:
+    if not wish.set:
+        return Plan(problem="no properties are given")
+    if wish.operation == "conditional_update" and not (wish.labels or wish.one):
+        return Plan(problem="a condition is given: labels, or a node")
+    nodes = [
+        it
+        for it in graph.nodes.values()
+        if (not wish.labels or {*wish.labels} & {*it.labels})
+        and (not wish.one or it == find(graph, wish.one))
+    ]
+    changed = tuple(replace(it, properties={**it.properties, **wish.set}) for it in nodes)
+    return Plan(changed, told=tuple(f"update {it.id}" for it in nodes))
+
+
+def _edges(graph: Graph, wish: Wish) -> list[Edge]:
+    ends = [(find(graph, it), it) for it in (wish.one, wish.other) if it]
+    if any(node is None for node, _ in ends) or not (ends or wish.type):
+        return []
+    ids = {node.id for node, _ in ends if node}
+    return [
+        it
+        for it in graph.edges.values()
+        if (not wish.type or it.type.casefold() == wish.type.casefold())
+        and ids <= {it.start_id, it.end_id}
+    ]
+
+
+def _moved(edge: Edge, before: str, after: str) -> Edge:
+    start = after if edge.start_id == before else edge.start_id
+    end = after if edge.end_id == before else edge.end_id
+    return replace(edge, start_id=start, end_id=end)
+
+
+def _told(verb: str, edges: Sequence[Edge]) -> tuple[str, ...]:
+    return tuple(f"{verb} {it.start_id} -{it.type}-> {it.end_id}" for it in edges)

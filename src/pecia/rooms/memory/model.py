@@ -1,0 +1,64 @@
+"""What a memory is: words, and what is known of them. Data only."""
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from pecia.kernel.errors import Json
+
+VERSION = 2
+"""Of the payload, as the reference counts."""
+
+
+class Kind(StrEnum):
+    KNOWLEDGE = "knowledge"
+    REASONING = "reasoning"
+    WORKSPACE = "workspace"
+
+
+class Event(StrEnum):
+    ADD = "ADD"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+    NONE = "NONE"
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One memory as its reader sees it."""
+
+    id: UUID
+    file_id: int
+    key: str
+    text: str
+    facts: Mapping[str, Json]
+    created_at: datetime
+    changed_at: datetime
+
+    def known(self, name: str) -> str | None:
+        """A fact that is a text; None where it is not known."""
+        found = self.facts.get(name)
+        return found if isinstance(found, str) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A memory to be kept. One that has the id of another takes its place."""
+
+    text: str
+    facts: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    created_at: datetime | None = None
+
+
+def new_id() -> UUID:
+    """A UUID of version 7: those made later sort later, and none tells how many there are."""
+    ms = time.time_ns() // 1_000_000
+    dice = int.from_bytes(os.urandom(10))
+    bits = (ms & (1 << 48) - 1) << 80 | dice
+    bits = bits & ~(0xF << 76) | 7 << 76
+    bits = bits & ~(0b11 << 62) | 0b10 << 62
+    return UUID(int=bits)

@@ -1,0 +1,65 @@
+-- Statements of the memory room. Everything is read under the caller's rights.
+
+-- name: claim
+SELECT memory.claim(%(folder)s);
+
+-- name: hold
+-- One writer at a time to what a user keeps, so that a call that is sent twice is done once.
+SELECT pg_advisory_xact_lock(hashtextextended(kernel.tenant() || 'memory' || kernel.user_id(), 1));
+
+-- name: twin
+-- The same words, written a moment ago in the same place.
+SELECT i.id FROM kernel.file f
+  JOIN kernel.revision r ON r.tenant_id = f.tenant_id AND r.id = f.revision_id AND r.text = %(text)s,
+       memory.items(ARRAY[f.id]) AS i
+ WHERE f.tenant_id = kernel.tenant() AND f.source_id = 'memory' AND f.key >= %(prefix)s AND f.key < %(before)s
+   AND f.modified_at > now() - interval '10 minutes'
+ LIMIT 1;
+
+-- name: note
+SELECT memory.note(%(key)s, %(id)s, %(facts)s, %(created_at)s);
+
+-- name: files
+SELECT memory.files(%(ids)s::uuid[]) AS id;
+
+-- name: memories
+-- The memories in these files, with their words. The policies on files and texts are asked beside the
+-- function. OFFSET 0 has each looked up by its key: there are few of them, which is not to be known.
+SELECT i.file_id, f.key, r.text, i.id, i.facts, i.created_at, i.changed_at FROM memory.items(%(files)s::bigint[]) AS i,
+       LATERAL (SELECT key, revision_id FROM kernel.file
+                 WHERE tenant_id = kernel.tenant() AND id = i.file_id OFFSET 0) AS f,
+       LATERAL (SELECT text FROM kernel.revision
+                 WHERE tenant_id = kernel.tenant() AND id = f.revision_id OFFSET 0) AS r;
+
+-- name: chunks
+-- The chunks of files that were just written, to give them their vectors.
+SELECT c.id, f.title, c.headings, c.prefix, c.text FROM kernel.file f
+  JOIN kernel.chunk c ON c.tenant_id = f.tenant_id AND c.file_id = f.id
+ WHERE f.tenant_id = kernel.tenant() AND f.id = ANY (%(files)s::bigint[]);
+
+-- name: add_vectors
+SELECT memory.add_vectors(%(model)s, %(dims)s, %(ids)s::bigint[], %(hashes)s::text[], %(vectors)s::text[]);
+
+-- name: files_of
+-- Which files these chunks are of.
+SELECT id, file_id FROM kernel.chunk WHERE tenant_id = kernel.tenant() AND id = ANY (%(ids)s::bigint[]);
+
+-- name: newest
+-- What was written last in a part of the source, for when the index does not hold it yet.
+SELECT c.id, c.file_id FROM (
+    SELECT id, tenant_id, revision_id FROM kernel.file
+     WHERE tenant_id = kernel.tenant() AND source_id = 'memory' AND key >= %(prefix)s AND key < %(before)s
+       AND key ~ %(pattern)s
+     ORDER BY revision_id DESC LIMIT %(most)s) AS f
+  JOIN kernel.chunk c ON c.tenant_id = f.tenant_id AND c.file_id = f.id;
+
+-- name: page
+-- Files of a part of the source, by key.
+SELECT id, key FROM kernel.file
+ WHERE tenant_id = kernel.tenant() AND source_id = 'memory' AND key > %(after)s AND key >= %(prefix)s
+   AND key < %(before)s AND key ~ %(pattern)s
+ ORDER BY key LIMIT %(most)s;
+
+-- name: clock
+-- How many commits the index must hold to know every memory.
+SELECT kernel.clock();

@@ -1,0 +1,85 @@
+"""The two files of a configuration, where they lie: read anew on every call, written whole."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from anyio.to_thread import run_sync
+
+from pecia.kernel.errors import InvalidFormat, NotFound, Unavailable
+from pecia.kernel.identity.caller import Caller, CredentialKind
+from pecia.kernel.store.store import Store
+from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.tool.call import Call
+from pecia.rooms.wiki import disk
+from pecia.rooms.wiki.config.merge import Effective, Files, effective
+from pecia.rooms.wiki.config.problem import BadConfig
+from pecia.rooms.wiki.config.schema import Scope
+from pecia.rooms.wiki.space import SQL, Space
+
+PROJECT_FILE = ".pecia/config.yml"
+IMPORTED_FILE = ".ok/config.yml"
+MOST_BYTES = 512 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFiles:
+    """`user_file` is the machine owner's own."""
+
+    store: Store
+    user_file: Path
+
+    async def read(self, tx: Transaction, caller: Caller, space: Space) -> Files:
+        """Both files, in a transaction of the caller."""
+        project = await run_sync(read_project, space.folder)
+        if caller.kind is CredentialKind.LOCAL:
+            return Files(project, await run_sync(_read_file, self.user_file))
+        # Whoever comes with a token has a record of their own.
+        return Files(project, await tx.value(SQL["my_config"]) or "")
+
+    async def effective(self, call: Call, space: Space) -> Effective:
+        """What counts now; an error that says where, if the project's file is wrong."""
+        async with self.store.reading(call.caller) as tx:
+            files = await self.read(tx, call.caller, space)
+        try:
+            return effective(files)
+        except BadConfig as error:
+            it = error.problem
+            raise InvalidFormat(
+                f"{PROJECT_FILE}: {it.message}", field="config", hint=it.hint, problem=it.value()
+            ) from None
+
+    async def write(
+        self, tx: Transaction, caller: Caller, space: Space, scope: Scope, text: str
+    ) -> None:
+        """In a writing transaction of the caller."""
+        if scope == "project":
+            await run_sync(disk.write, space.folder, PROJECT_FILE, text.encode())
+        elif caller.kind is CredentialKind.LOCAL:
+            await run_sync(_write_user, self.user_file, text)
+        else:
+            await tx.run(SQL["set_my_config"], yaml=text)
+
+
+def read_project(folder: Path) -> str:
+    for name in (PROJECT_FILE, IMPORTED_FILE):
+        try:
+            return disk.read(folder, name, MOST_BYTES).decode(errors="replace")
+        except NotFound:
+            continue
+    return ""
+
+
+def _read_file(path: Path) -> str:
+    try:
+        # One more than may be: a file that is too long is refused, not cut.
+        return path.read_bytes()[: MOST_BYTES + 1].decode(errors="replace")
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+
+
+def _write_user(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise Unavailable(f"{path.parent}: {error.strerror}") from error
+    disk.write(path.parent, path.name, text.encode())

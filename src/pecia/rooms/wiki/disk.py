@@ -1,0 +1,228 @@
+"""Files below one folder, and never one outside it: read, written, moved and removed. Blocking.
+
+Every step of a path is opened from the step before it and no link is followed, so that whoever
+swaps a folder for a link meanwhile gains nothing. A file is written whole or not at all.
+"""
+
+import os
+import secrets
+import stat
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from errno import ELOOP, ENOTDIR
+from pathlib import Path
+
+from pecia.kernel.errors import (
+    Conflict,
+    InvalidInput,
+    NotFound,
+    PayloadTooLarge,
+    StorageFull,
+    Unavailable,
+)
+
+MOST_BYTES = 20_000_000
+TEMPORARY = ".pecia-tmp"
+# File systems keep times in steps of up to two seconds: within one step a file can change unseen.
+_STEP_NS = 2_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What tells one state of a file from the next. Not `settled`: it was too young to be sure."""
+
+    size_bytes: int
+    mtime_ns: int
+    inode: int
+    settled: bool = field(default=True, compare=False)
+    mode: int = field(default=0, compare=False)
+    uid: int = field(default=0, compare=False)
+    gid: int = field(default=0, compare=False)
+
+    @classmethod
+    def of(cls, found: os.stat_result) -> "Stamp":
+        settled = time.time_ns() - found.st_mtime_ns > _STEP_NS
+        mode = stat.S_IMODE(found.st_mode)
+        owner = (found.st_uid, found.st_gid)
+        return cls(found.st_size, found.st_mtime_ns, found.st_ino, settled, mode, *owner)
+
+    @property
+    def etag(self) -> str:
+        """As the lake writes it down, which crawls spaces too: neither reads after the other."""
+        return f"{self.mtime_ns:x}-{self.size_bytes:x}-{self.inode:x}"
+
+
+def read(root: Path, path: str, most: int = MOST_BYTES) -> bytes:
+    """The bytes of a plain file."""
+    return read_stamped(root, path, most)[0]
+
+
+def read_stamped(root: Path, path: str, most: int = MOST_BYTES) -> tuple[bytes, Stamp]:
+    """The bytes, and the state of the file that they are of."""
+    with _parent(root, path) as (folder, leaf), _told(path):
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        with os.fdopen(os.open(leaf, flags, dir_fd=folder), "rb") as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise InvalidInput(f"{path!r} is not a plain file", field="path")
+            if found.st_size > most:
+                raise PayloadTooLarge(f"{path!r} is over {most} bytes", field="path", max=most)
+            return file.read(), Stamp.of(found)
+
+
+def stamp(root: Path, path: str) -> Stamp | None:
+    """The state of a plain file, or None where there is none."""
+    try:
+        with _parent(root, path) as (folder, leaf), _told(path):
+            found = os.lstat(leaf, dir_fd=folder)
+    except NotFound:
+        return None
+    return Stamp.of(found) if stat.S_ISREG(found.st_mode) else None
+
+
+def exists(root: Path, path: str) -> bool:
+    """Whether anything is there, a link that leads nowhere included."""
+    try:
+        with _parent(root, path) as (folder, leaf), _told(path):
+            os.lstat(leaf, dir_fd=folder)
+    except NotFound:
+        return False
+    return True
+
+
+def write(root: Path, path: str, body: bytes) -> Stamp:
+    """The file with these bytes, in place of what was there, durable when this returns."""
+    with _parent(root, path, make=True) as (folder, leaf), _told(path):
+        mode = _mode_to_keep(folder, leaf, path)
+        temporary = f".{secrets.token_hex(8)}{TEMPORARY}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            with os.fdopen(os.open(temporary, flags, 0o666, dir_fd=folder), "wb") as file:
+                file.write(body)
+                file.flush()
+                if mode is not None:
+                    os.fchmod(file.fileno(), mode)
+                os.fsync(file.fileno())
+                found = os.fstat(file.fileno())
+            os.replace(temporary, leaf, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            with suppress(FileNotFoundError):
+                os.unlink(temporary, dir_fd=folder)
+            raise
+        os.fsync(folder)
+        return Stamp.of(found)
+
+
+def remove(root: Path, path: str) -> None:
+    """The file goes. A link goes itself, and not what it leads to."""
+    with _parent(root, path) as (folder, leaf), _told(path):
+        os.unlink(leaf, dir_fd=folder)
+        os.fsync(folder)
+
+
+def move(root: Path, path: str, to: str) -> None:
+    """A file or a folder under another path, where nothing is yet."""
+    with (
+        _parent(root, path) as (folder, leaf),
+        _parent(root, to, make=True) as (into, name),
+        _told(path),
+    ):
+        if _is_there(into, name):
+            raise Conflict(f"there is something at {to!r} already", path=to)
+        if stat.S_ISLNK(os.lstat(leaf, dir_fd=folder).st_mode):
+            raise InvalidInput(f"{path!r} is a symbolic link", field="path")
+        os.rename(leaf, name, src_dir_fd=folder, dst_dir_fd=into)
+        os.fsync(into)
+        os.fsync(folder)
+
+
+def prune(root: Path, folder: str) -> None:
+    """Folders that hold nothing go, from this one upwards, and never the root."""
+    while folder:
+        try:
+            with _parent(root, folder) as (parent, leaf):
+                os.rmdir(leaf, dir_fd=parent)
+        except (OSError, NotFound):
+            return
+        folder = folder.rpartition("/")[0]
+
+
+def is_folder(root: Path, path: str) -> bool:
+    """Whether there is a folder, and not a link to one."""
+    try:
+        with _parent(root, path) as (folder, leaf), _told(path):
+            return stat.S_ISDIR(os.lstat(leaf, dir_fd=folder).st_mode)
+    except NotFound:
+        return False
+
+
+def _mode_to_keep(folder: int, leaf: str, path: str) -> int | None:
+    try:
+        found = os.lstat(leaf, dir_fd=folder)
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        raise InvalidInput(f"{path!r} is a link or no plain file", field="path")
+    return stat.S_IMODE(found.st_mode)
+
+
+def _is_there(folder: int, leaf: str) -> bool:
+    try:
+        os.lstat(leaf, dir_fd=folder)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+@contextmanager
+def _parent(root: Path, path: str, *, make: bool = False) -> Generator[tuple[int, str]]:
+    """The folder that a path lies in, opened, and the last part of the path."""
+    *folders, leaf = path.split("/")
+    if any(it in ("", ".", "..") for it in (*folders, leaf)) or "\0" in path:
+        raise InvalidInput(f"{path!r} is not a plain relative path", field="path")
+    with _told(path, root=root):
+        held = _enter(root, folders, make=make)
+    try:
+        yield held, leaf
+    finally:
+        os.close(held)
+
+
+def _enter(root: Path, folders: Sequence[str], *, make: bool) -> int:
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    # The root is whoever serves it's choice, be it a link or not.
+    held = os.open(root, flags)
+    try:
+        for part in folders:
+            if make:
+                with suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=held)
+                    os.fsync(held)
+            inner = os.open(part, flags | os.O_NOFOLLOW, dir_fd=held)
+            os.close(held)
+            held = inner
+    except BaseException:
+        os.close(held)
+        raise
+    return held
+
+
+@contextmanager
+def _told(path: str, root: Path | None = None) -> Generator[None]:
+    """The system's failures in words that name the path."""
+    try:
+        yield
+    except FileNotFoundError:
+        if root is not None and not root.is_dir():
+            raise Unavailable("the folder of this space is not there") from None
+        raise NotFound(f"no file {path!r}", path=path) from None
+    except IsADirectoryError:
+        raise InvalidInput(f"{path!r} is a folder", field="path") from None
+    except OSError as error:
+        if error.errno in (ELOOP, ENOTDIR):
+            raise InvalidInput(f"{path!r} goes through a link or a file", field="path") from None
+        if error.errno in (28, 122):
+            raise StorageFull("the disk of this space is full") from error
+        raise Unavailable(f"{path!r}: {(error.strerror or 'unreadable').lower()}") from error

@@ -1,0 +1,91 @@
+"""What a version says of itself: its subject, and a line for machines on who did what. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import orjson
+
+from pecia.kernel.errors import Json
+
+ACTOR = "ok-actor: "
+LONGEST_SUBJECT = 72
+CHECKPOINT, UPSTREAM, WIP = "checkpoint", "upstream", "wip"
+FILE_SYSTEM = "file-system"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """`writer` is an id and no name: who it was is asked of the store when it is shown."""
+
+    writer: str
+    subject: str
+    docs: tuple[str, ...] = ()
+    summary: str | None = None
+    client: str | None = None
+
+    def message(self) -> str:
+        """The whole message of a version."""
+        subject = self.subject if self.summary is None else f"{self.subject} — {self.summary}"
+        if len(subject) > LONGEST_SUBJECT:
+            subject = f"{subject[: LONGEST_SUBJECT - 1]}…"
+        actor: dict[str, Json] = {
+            "v": 1,
+            "writer_id": self.writer,
+            "client_name": self.client,
+            "docs": [*self.docs],
+        }
+        if self.summary is not None:
+            actor["summaries"] = [self.summary]
+        return f"{subject}\n\n{ACTOR}{orjson.dumps(actor).decode()}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What is read back of a message. What cannot be understood is left out, and nothing else."""
+
+    subject: str
+    kind: str
+    writer: str
+    docs: tuple[str, ...] = ()
+    summaries: tuple[str, ...] = field(default=())
+
+
+def read_note(message: str, author: str) -> Read:
+    """The note in a message, whoever wrote it."""
+    subject = message.partition("\n")[0]
+    actor: dict[str, Json] = {}
+    for line in message.splitlines():
+        if line.startswith(ACTOR):
+            actor = _object(line[len(ACTOR) :]) or actor
+    writer = actor.get("writer_id")
+    return Read(
+        subject,
+        _kind(subject),
+        writer if isinstance(writer, str) else author,
+        _texts(actor.get("docs")),
+        _texts(actor.get("summaries")),
+    )
+
+
+def _object(text: str) -> dict[str, Json]:
+    try:
+        found: Json = orjson.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def subject_of(docs: Sequence[str]) -> str:
+    if not docs:
+        return "wip: auto-save"
+    return f"wip: {docs[0]}" if len(docs) == 1 else f"wip: {len(docs)} docs"
+
+
+def _kind(subject: str) -> str:
+    if subject.startswith("checkpoint:"):
+        return CHECKPOINT
+    return UPSTREAM if subject.startswith("import:") else WIP
+
+
+def _texts(value: Json) -> tuple[str, ...]:
+    return tuple(it for it in value if isinstance(it, str)) if isinstance(value, list) else ()

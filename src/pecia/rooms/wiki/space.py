@@ -1,0 +1,95 @@
+"""Which space a call means. What a caller may not see is not there to be meant."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+from uuid import UUID
+
+from pecia.kernel.errors import InvalidInput, Json, MissingField, NotFound, Unavailable
+from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.transaction import Transaction
+
+SQL = load_queries("pecia.rooms.wiki")
+PREFIX = "wiki:"
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """A folder that is served. `is_whole` says that the caller sees all that is in it."""
+
+    source_id: str
+    folder: Path
+    is_whole: bool
+
+    @property
+    def name(self) -> str:
+        return self.source_id.removeprefix(PREFIX)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the documents of a space lie, and under which keys the store has them.
+
+    `lead` goes from the project to the content folder, with a slash at its end; nothing where they
+    are the same. Files have keys from the project, as the lake crawls them too.
+    """
+
+    tenant_id: UUID
+    source_id: str
+    project: Path
+    lead: str
+
+    @property
+    def root(self) -> Path:
+        return self.project / self.lead
+
+    def key(self, path: str) -> str:
+        return self.lead + path
+
+    def named(self) -> dict[str, Any]:
+        """As parameters of a statement."""
+        return {"tenant_id": self.tenant_id, "source_id": self.source_id}
+
+
+async def find_space(tx: Transaction, cwd: str | None, name: str | None) -> Space:
+    """The space of a folder, or of a name, or the only one there is."""
+    rows = await tx.all(SQL["spaces"])
+    row = _chosen(rows, cwd, name)
+    if not row["enabled"]:
+        raise Unavailable(f"the space {_name(row)!r} is switched off")
+    return Space(row["source_id"], Path(row["folder"]), row["is_whole"])
+
+
+def _chosen(rows: Sequence[dict[str, Any]], cwd: str | None, name: str | None) -> dict[str, Any]:
+    found = list(rows)
+    if name is not None:
+        found = [it for it in found if _name(it) == name]
+        if not found:
+            raise NotFound(f"no space {name!r}", field="space")
+    if cwd is not None:
+        found = _around(found, cwd)
+        if not found:
+            raise NotFound("no space of that folder", field="cwd", got=cwd[:200])
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise NotFound("there is no space that you may see", hint="pecia start FOLDER serves one")
+    names: list[Json] = [_name(it) for it in found]
+    raise MissingField(
+        'Field "space" is required: you may see several', field="space", allowed=names
+    )
+
+
+def _around(rows: Sequence[dict[str, Any]], cwd: str) -> list[dict[str, Any]]:
+    """The space that holds the folder: the innermost, where one lies in another."""
+    place = PurePosixPath(cwd)
+    if not place.is_absolute() or ".." in place.parts:
+        raise InvalidInput('Field "cwd" must be an absolute path', field="cwd", got=cwd[:200])
+    around = [it for it in rows if place.is_relative_to(it["folder"])]
+    deepest = max((len(it["folder"]) for it in around), default=0)
+    return [it for it in around if len(it["folder"]) == deepest]
+
+
+def _name(row: dict[str, Any]) -> str:
+    return str(row["source_id"]).removeprefix(PREFIX)

@@ -1,0 +1,54 @@
+"""A document as the corpus keeps it. Pure."""
+
+from datetime import UTC, datetime
+
+from pecia.kernel.corpus.catalog import FileFacts
+from pecia.kernel.corpus.texts import Text
+from pecia.kernel.text.canonical import CanonicalText, RawUnit, UnitKind, canonical_text
+from pecia.rooms.wiki.disk import Stamp
+from pecia.rooms.wiki.facts import Facts, read_facts
+from pecia.rooms.wiki.names import split_extension
+
+CONTENT_TYPE = "text/markdown"
+EXTRACTOR = "wiki 1"
+
+
+def decoded(body: bytes) -> str | None:
+    """The text of a document; None where it is not UTF-8."""
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def document_text(text: str) -> CanonicalText:
+    """The text that citations refer to."""
+    return canonical_text([RawUnit(1, UnitKind.SECTION, text)] if text else ())
+
+
+def stored_document(
+    source_id: str, key: str, body: bytes, stamp: Stamp
+) -> tuple[FileFacts, Text, Facts]:
+    """What the store is told of it, and what we keep ourselves."""
+    facts = FileFacts(
+        source_id,
+        key,
+        size_bytes=stamp.size_bytes,
+        modified_at=datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC),
+        etag=stamp.etag,
+        content_type=CONTENT_TYPE,
+        owner=str(stamp.uid),
+        posix_mode=stamp.mode,
+        posix_uid=stamp.uid,
+        posix_gid=stamp.gid,
+    )
+    text = decoded(body)
+    if text is None:
+        reason = "The document is not in UTF-8."
+        return facts, Text(canonical_text(()), status="corrupt", reason=reason), Facts()
+    said = read_facts(text)
+    name = split_extension(key)[0]
+    canonical = document_text(text)
+    title = said.title or said.heading or name.rpartition("/")[2]
+    status = "ok" if text.strip() else "empty"
+    return facts, Text(canonical, title=title, extractor=EXTRACTOR, status=status), said

@@ -1,0 +1,120 @@
+"""Words in other documents that name a document without a link to it. Pure."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pecia.kernel.text.frontmatter import body_start
+from pecia.kernel.text.links import find_block_links
+from pecia.kernel.text.markdown import Block, BlockKind, scan_blocks
+from pecia.kernel.text.span import Span, position
+from pecia.rooms.wiki.facts import snippet
+
+READABLE = (BlockKind.TEXT, BlockKind.HEADING, BlockKind.TABLE, BlockKind.HTML)
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """Where the words stand, in code points, and what to put there."""
+
+    source: str
+    text: str
+    offset: int
+    line: int
+    column: int
+    excerpt: str
+    replacement: str
+
+
+@dataclass(frozen=True, slots=True)
+class Suggested:
+    """`truncated` says that the time was up before every document was read."""
+
+    mentions: tuple[Suggestion, ...]
+    truncated: bool
+
+
+def suggest(
+    name: str,
+    labels: Iterable[str],
+    documents: Iterable[tuple[str, str]],
+    is_time_up: Callable[[], bool],
+) -> Suggested:
+    """Mentions in these documents, those with the most of them first."""
+    wanted = pattern_of(labels)
+    found: list[list[Suggestion]] = []
+    truncated = False
+    for source, text in documents if wanted else ():
+        if is_time_up():
+            truncated = True
+            break
+        if source != name and (mentions := [*_mentions(source, text, name, wanted)]):
+            found.append(mentions)
+    found.sort(key=lambda it: (-len(it), it[0].source))
+    return Suggested(tuple(it for mentions in found for it in mentions), truncated)
+
+
+def pattern_of(labels: Iterable[str]) -> re.Pattern[str] | None:
+    """Any of the labels as whole words, the longest first; None where there is none."""
+    words = sorted({it.strip() for it in labels if it.strip()}, key=lambda it: (-len(it), it))
+    if not words:
+        return None
+    either = "|".join(r"\s+".join(map(re.escape, it.split())) for it in words)
+    return re.compile(rf"(?<![^\W_])(?:{either})(?![^\W_])", re.IGNORECASE)
+
+
+def _mentions(
+    source: str, text: str, name: str, wanted: re.Pattern[str] | None
+) -> Iterator[Suggestion]:
+    if wanted is None or not wanted.search(text):
+        return
+    blocks = scan_blocks(text, body_start(text))
+    taken = _taken(text, blocks)
+    for block in blocks:
+        if block.kind not in READABLE:
+            continue
+        for match in wanted.finditer(text, block.span.start, block.span.end):
+            if any(it.start < match.end() and match.start() < it.end for it in taken):
+                continue
+            at = position(text, match.start())
+            yield Suggestion(
+                source,
+                match[0],
+                match.start(),
+                at.line,
+                at.column,
+                snippet(text, match.start(), match.end()),
+                _replacement(name, match[0], in_table=block.kind is BlockKind.TABLE),
+            )
+
+
+def _taken(text: str, blocks: Sequence[Block]) -> list[Span]:
+    """Where no link can be put: in other links, in images and in code."""
+    links = [it.span for it in find_block_links(text, list(blocks))]
+    code = [it for block in blocks if block.kind in READABLE for it in _code(text, block.span)]
+    return [*links, *code]
+
+
+def _code(text: str, block: Span) -> Iterator[Span]:
+    """Between runs of as many ticks. Each run is looked at once."""
+    runs = [(it.start(), it.end()) for it in _TICKS.finditer(text, block.start, block.end)]
+    last = {end - start: start for start, end in runs}
+    opened: tuple[int, int] | None = None
+    for start, end in runs:
+        if opened is None:
+            # One that is never closed is text.
+            opened = (start, end - start) if last[end - start] > start else None
+        elif end - start == opened[1]:
+            yield Span(opened[0], end)
+            opened = None
+
+
+def _replacement(name: str, words: str, *, in_table: bool) -> str:
+    if words == name:
+        return f"[[{name}]]"
+    # In a table, a bare pipe would end the cell.
+    pipe = "\\|" if in_table else "|"
+    return f"[[{name}{pipe}{' '.join(words.split())}]]"
+
+
+_TICKS = re.compile(r"`+")

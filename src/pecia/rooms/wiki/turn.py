@@ -1,0 +1,139 @@
+"""A writer's turn: files change on the disk and in the store together, or neither does.
+
+One writer at a time has a space. What fails after a file was written puts back what was there.
+"""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import anyio
+from anyio.to_thread import run_sync
+
+from pecia.kernel.corpus import texts
+from pecia.kernel.errors import Forbidden, NotFound
+from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.text.names import folder_of
+from pecia.rooms.wiki import disk
+from pecia.rooms.wiki.disk import Stamp
+from pecia.rooms.wiki.history.note import Note
+from pecia.rooms.wiki.journal import Journal, Snapshot, forget, keep, put_back
+from pecia.rooms.wiki.space import SQL
+from pecia.rooms.wiki.stored import stored_document
+from pecia.rooms.wiki.summary import Summary
+from pecia.rooms.wiki.wiki import Opened
+from pecia.rooms.wiki.writer import writer_of
+
+
+@dataclass(slots=True)
+class Turn:
+    """The changes of one call, in order."""
+
+    opened: Opened
+    tx: Transaction
+    _before: list[Snapshot] = field(default_factory=list[Snapshot])
+    _moved: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    _made: dict[str, Stamp] = field(default_factory=dict[str, Stamp])
+    _first: dict[str, bytes | None] = field(default_factory=dict[str, bytes | None])
+    _last: dict[str, bytes | None] = field(default_factory=dict[str, bytes | None])
+    _journal: Journal | None = None
+
+    async def read(self, path: str) -> bytes | None:
+        """The file as it is now that nobody else writes; None where there is none."""
+        try:
+            return await run_sync(disk.read, self.opened.root, path)
+        except NotFound:
+            return None
+
+    async def require_may_write(self, path: str) -> None:
+        """The right to write there, whether or not there is anything."""
+        asked = {"source_id": self.opened.space.source_id, "key": self.opened.place.key(path)}
+        if not await self.tx.value(SQL["may_write"], **asked):
+            raise Forbidden("your role does not allow this change", docName=path)
+
+    async def write(self, path: str, body: bytes) -> Stamp:
+        """This file with these bytes."""
+        await self.require_may_write(path)
+        self._before.append(Snapshot(path, await self.read(path)))
+        self._changes(path, self._before[-1].body, body)
+        stamp = await run_sync(disk.write, self.opened.root, path, body)
+        self._made[path] = stamp
+        place = self.opened.place
+        facts, text, _ = stored_document(place.source_id, place.key(path), body, stamp)
+        await texts.put(self.tx, facts, text)
+        return stamp
+
+    async def remove(self, path: str) -> None:
+        """This file goes."""
+        await self.require_may_write(path)
+        self._before.append(Snapshot(path, await self.read(path)))
+        self._changes(path, self._before[-1].body, None)
+        await run_sync(disk.remove, self.opened.root, path)
+        await texts.remove(self.tx, self.opened.space.source_id, self.opened.place.key(path))
+
+    async def plan(self, moves: Sequence[tuple[str, str]], writes: Sequence[str]) -> None:
+        """Keep, before the first of many changes, what it takes to put all of them back."""
+        snapshots = [Snapshot(it, await self.read(it)) for it in writes]
+        self._journal = Journal(tuple(moves), tuple(snapshots))
+        await run_sync(keep, self.opened.space.folder, self.opened.lead, self._journal)
+
+    async def move(self, path: str, to: str, keys: Sequence[tuple[str, str]]) -> None:
+        """A file or folder goes elsewhere; `keys` are its documents, before and after."""
+        for old, new in keys:
+            await self.require_may_write(old)
+            await self.require_may_write(new)
+            body = await self.read(old)
+            self._changes(old, body, None)
+            self._changes(new, None, body)
+        await run_sync(disk.move, self.opened.root, path, to)
+        self._moved.append((path, to))
+        place = self.opened.place
+        for old, new in keys:
+            await texts.move(self.tx, place.source_id, place.key(old), place.key(new))
+
+    async def record(self, subject: str, docs: Sequence[str], summary: Summary | None) -> None:
+        """Put the changes so far down as one version."""
+        told = summary.value if summary else None
+        note = Note(writer_of(self.opened.call), subject, tuple(docs), told)
+        await self.opened.history.record(self._first, self._last, note)
+
+    def _changes(self, path: str, before: bytes | None, after: bytes | None) -> None:
+        self._first.setdefault(path, before)
+        self._last[path] = after
+
+    async def undo(self) -> None:
+        """Put back what was there, unless somebody has written since."""
+        root = self.opened.root
+        for it in reversed(self._before):
+            made = self._made.get(it.path)
+            if made is None or await run_sync(disk.stamp, root, it.path) == made:
+                await run_sync(put_back, root, it)
+        for old, new in reversed(self._moved):
+            await run_sync(disk.move, root, new, old)
+            await run_sync(disk.prune, root, folder_of(new))
+        await self.end()
+
+    async def end(self) -> None:
+        """Nothing is left to put back."""
+        if self._journal is not None:
+            await run_sync(forget, self.opened.space.folder)
+
+
+@asynccontextmanager
+async def taking_turn(opened: Opened) -> AsyncGenerator[Turn]:
+    """Wait for the turn, and leave the space as it was if anything fails in it."""
+    call = opened.call
+    turn: Turn | None = None
+    try:
+        async with opened.wiki.store.writing(call.caller, call.trace) as tx:
+            place = {"tenant_id": call.caller.tenant_id, "source_id": opened.space.source_id}
+            await tx.run(SQL["lock_space"], **place)
+            turn = Turn(opened, tx)
+            yield turn
+    except BaseException:
+        if turn is not None:
+            with anyio.CancelScope(shield=True):
+                await turn.undo()
+        raise
+    with anyio.CancelScope(shield=True):
+        await turn.end()

@@ -1,0 +1,234 @@
+"""A space, opened for one caller: what they may see of it, as it lies on the disk now."""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeAlias
+
+from anyio.to_thread import run_sync
+
+from pecia.kernel.corpus.search import Corpus
+from pecia.kernel.errors import InvalidFormat, NotFound, Unprocessable
+from pecia.kernel.store.store import Store
+from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.tool.call import Call
+from pecia.rooms.wiki import disk
+from pecia.rooms.wiki.config.files import ConfigFiles
+from pecia.rooms.wiki.config.merge import Effective
+from pecia.rooms.wiki.config.rules import Card, card, shared
+from pecia.rooms.wiki.disk import Stamp
+from pecia.rooms.wiki.facts import Facts
+from pecia.rooms.wiki.graph import Graph, graph_of
+from pecia.rooms.wiki.history.history import History
+from pecia.rooms.wiki.history.port import OpenVersions
+from pecia.rooms.wiki.journal import PLACE as JOURNAL
+from pecia.rooms.wiki.journal import recover
+from pecia.rooms.wiki.library import Library
+from pecia.rooms.wiki.names import document_name
+from pecia.rooms.wiki.preview import Preview, Ways, preview_of, read_ui_lock
+from pecia.rooms.wiki.space import SQL, Place, Space, find_space
+from pecia.rooms.wiki.stored import decoded
+
+MOST_GRAPHS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document of the content folder: its name, its path there and the state of its file."""
+
+    name: str
+    path: str
+    stamp: Stamp
+
+    @property
+    def extension(self) -> str:
+        return self.path[len(self.name) :]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What one caller sees of a space. `root` is the folder of its documents."""
+
+    wiki: "Wiki"
+    call: Call
+    space: Space
+    settings: Effective
+    root: Path
+    lead: str
+    """From the project to the root, with a slash at its end; nothing where they are the same."""
+    documents: Mapping[str, Document]
+    hidden: Mapping[str, Document]
+    """For the house alone: documents that this caller may not see."""
+    others: Mapping[str, Stamp]
+    """Files that are no documents, for who sees the space whole."""
+    preview: Preview
+    version: int | None
+    """Of the documents; None where one of them was written since."""
+
+    @property
+    def history(self) -> History:
+        return History(self.space.folder, self.lead, self.wiki.versions)
+
+    def find(self, name: str, field: str = "docName") -> Document:
+        """The document of that name; none, and none that the caller may see, are the same."""
+        wanted = document_name(name, field)
+        found = self.documents.get(wanted)
+        if found is None:
+            raise NotFound(f"no document {wanted!r}", field=field, docName=wanted)
+        return found
+
+    async def text(self, document: Document) -> str:
+        """The document as it is now."""
+        body = await run_sync(disk.read, self.root, document.path)
+        text = decoded(body)
+        if text is None:
+            raise Unprocessable(f"{document.path!r} is not in UTF-8", path=document.path)
+        return text
+
+    async def facts(self) -> dict[str, Facts]:
+        """What every document that the caller sees says of itself, by name."""
+        stamps = {it.path: it.stamp for it in self.documents.values()}
+        found = await self.wiki.library.facts(self.place, stamps)
+        return {it.name: found[it.path] for it in self.documents.values() if it.path in found}
+
+    async def facts_of(self, documents: Sequence[Document]) -> dict[str, Facts]:
+        """The same, of a few."""
+        stamps = {it.path: it.stamp for it in documents}
+        found = await self.wiki.library.facts(self.place, stamps)
+        return {it.name: found[it.path] for it in documents if it.path in found}
+
+    async def graph(self) -> Graph:
+        """The links among the documents that the caller sees."""
+        return await self.wiki.graph(self)
+
+    def card(self, document: Document, facts: Facts) -> Card:
+        """Title, description and tags, with what the folder rules add."""
+        return card(facts, shared(self.settings.config.folders, self.lead + document.path))
+
+    def returned(self, documents: Sequence[str]) -> None:
+        """Note for the audit which files were given out."""
+        self.call.returned(self.space.source_id, [self.lead + it for it in documents])
+
+    def holding(self, document: Document) -> "Opened":
+        """The same after this document was written."""
+        documents = {**self.documents, document.name: document}
+        return replace(self, documents=documents, version=None)
+
+    @property
+    def place(self) -> Place:
+        caller, space = self.call.caller, self.space
+        return Place(caller.tenant_id, space.source_id, space.folder, self.lead)
+
+
+Seen: TypeAlias = tuple[Place, tuple[str, ...]]
+"""A place, and which of its documents somebody may not see."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A graph, and the version of the documents that it is of."""
+
+    version: int | None
+    graph: Graph
+
+
+@dataclass(slots=True)
+class Wiki:
+    """All spaces of a server."""
+
+    store: Store
+    corpus: Corpus
+    configs: ConfigFiles
+    versions: OpenVersions
+    ways: Ways = field(default_factory=Ways)
+    library: Library = field(init=False)
+    _graphs: "OrderedDict[Seen, Kept]" = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.library = Library(self.store)
+        self._graphs = OrderedDict()
+
+    async def open(self, call: Call, cwd: str | None, space: str | None) -> Opened:
+        """The space that the caller means, looked at anew."""
+        found = await self.space(call, cwd, space)
+        settings = await self.configs.effective(call, found)
+        lead = content_lead(settings.config.content.dir)
+        root = found.folder / lead
+        await self._recover(call, found, lead)
+        place = Place(call.caller.tenant_id, found.source_id, found.folder, lead)
+        looked = await self.library.look(place)
+        scan = looked.scan
+        async with self.store.reading(call.caller) as tx:
+            keys = await _visible(tx, found)
+        every = {
+            name: Document(name, path, scan.stamps[path])
+            for name, path in sorted(scan.documents.items())
+        }
+        return Opened(
+            wiki=self,
+            call=call,
+            space=found,
+            settings=settings,
+            root=root,
+            lead=lead,
+            documents={name: it for name, it in every.items() if lead + it.path in keys},
+            hidden={name: it for name, it in every.items() if lead + it.path not in keys},
+            others={it: scan.stamps[it] for it in scan.others} if found.is_whole else {},
+            preview=await self.preview(found, settings),
+            version=looked.version,
+        )
+
+    async def space(self, call: Call, cwd: str | None, name: str | None) -> Space:
+        """The space alone, nothing of it read."""
+        async with self.store.reading(call.caller) as tx:
+            return await find_space(tx, cwd, name)
+
+    async def writers(self, call: Call) -> dict[str, str]:
+        """Who the writers of versions are, as far as this caller may know."""
+        async with self.store.reading(call.caller) as tx:
+            rows = await tx.all(SQL["users"])
+        kinds = ("agent", "principal")
+        return {f"{kind}-{row['id']}": str(row["name"]) for row in rows for kind in kinds}
+
+    async def _recover(self, call: Call, space: Space, lead: str) -> None:
+        """Put back what a change of many files left half done when it was cut off."""
+        if not await run_sync(disk.exists, space.folder, JOURNAL):
+            return
+        place = {"tenant_id": call.caller.tenant_id, "source_id": space.source_id}
+        async with self.store.system() as tx:
+            # Whoever is at it right now holds the turn, and takes the journal away at the end.
+            await tx.run(SQL["lock_space"], **place)
+            await run_sync(recover, space.folder, lead)
+
+    async def preview(self, space: Space, settings: Effective) -> Preview:
+        lock = await run_sync(read_ui_lock, space.folder)
+        return preview_of(space.folder, self.ways, lock, settings.config.preview.baseUrl)
+
+    async def graph(self, opened: Opened) -> Graph:
+        """The graph of exactly these documents; who sees the same shares it."""
+        seen = (opened.place, tuple(opened.hidden))
+        kept = self._graphs.get(seen)
+        if kept is not None and opened.version is not None and kept.version == opened.version:
+            self._graphs.move_to_end(seen)
+            return kept.graph
+        facts = await opened.facts()
+        made = await run_sync(graph_of, facts, kept.graph if kept else None)
+        self._graphs[seen] = Kept(opened.version, made)
+        self._graphs.move_to_end(seen)
+        while len(self._graphs) > MOST_GRAPHS:
+            self._graphs.popitem(last=False)
+        return made
+
+
+def content_lead(folder: str) -> str:
+    """`content.dir` as the beginning of paths from the project."""
+    parts = [it for it in folder.split("/") if it not in ("", ".")]
+    if ".." in parts:
+        raise InvalidFormat("content.dir leaves the project", field="content.dir", got=folder)
+    return "".join(f"{it}/" for it in parts)
+
+
+async def _visible(tx: Transaction, space: Space) -> set[str]:
+    rows = await tx.all(SQL["visible_keys"], source_id=space.source_id)
+    return {row["key"] for row in rows}

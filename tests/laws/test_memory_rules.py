@@ -1,0 +1,175 @@
+"""Whatever a model says, a name is or a text holds: what the memory room's rules promise."""
+
+import re
+from uuid import UUID
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pecia.kernel.corpus.vectors import path_pattern
+from pecia.rooms.memory.decide import TAKES_OVER, Candidate, decide
+from pecia.rooms.memory.graph.model import Edge, Graph, Node
+from pecia.rooms.memory.graph.relate import Operation, Plan, Wish, plan
+from pecia.rooms.memory.judging import Rules, allowed
+from pecia.rooms.memory.likeness import Asked
+from pecia.rooms.memory.model import Event, Kind
+from pecia.rooms.memory.place import Place, own_areas, segment, shared_area
+from pecia.rooms.memory.settings import WorkspaceMode
+from pecia.rooms.memory.verdict import read_verdict
+from tests.soak import SOAK
+
+few = settings(max_examples=5000 if SOAK else 50, deadline=None)
+
+# Few signs, so that equal and nearly equal names come up, and those that mean something in a key.
+names = st.text("aA-.~%2DE/*[ ", min_size=1, max_size=3) | st.text(min_size=1, max_size=100)
+words = st.lists(st.sampled_from(("a", "b", "calls", "not", "80", "<=", "c", "c++")), max_size=6)
+texts = words.map(" ".join)
+said = st.one_of(
+    st.text(max_size=200),
+    st.lists(
+        st.sampled_from(
+            ['{"operation":', '"DELETE"', '"UPDATE"', ',"targetMemoryId":', '"1"', '"9"', "}", "{"]
+        ),
+        max_size=12,
+    ).map("".join),
+)
+owners = st.sampled_from([UUID(int=it) for it in range(1, 4)])
+modes: st.SearchStrategy[WorkspaceMode] = st.sampled_from(["isolated", "shared"])
+places = st.builds(
+    Place,
+    mode=modes,
+    owner=owners,
+    kind=st.sampled_from(Kind),
+    collection=names,
+    project=st.none() | names,
+)
+
+
+@few
+@given(said, st.floats(0, 1), st.booleans())
+def test_a_verdict_names_only_what_was_shown_and_deletes_only_when_sure_and_allowed(
+    answer: str, least: float, may_delete: bool
+) -> None:
+    shown = [Candidate("1", "a", 0.9), Candidate("2", "b", 0.8)]
+    rules = Rules(0.6, least, True, may_delete)
+    verdict = read_verdict(answer)
+    if verdict is None:
+        return
+    assert 0 <= verdict.confidence <= 1
+    decision = allowed(verdict, shown, rules)
+    if decision is None:
+        return
+    assert decision.target in (None, "1", "2")
+    if decision.event in (Event.UPDATE, Event.DELETE):
+        assert decision.target is not None
+    if decision.event is Event.DELETE:
+        assert may_delete
+        assert decision.confidence >= least
+
+
+@few
+@given(words, st.lists(texts, max_size=3), st.floats(0, 1), st.floats(0, 1), st.data())
+def test_the_heuristic_loses_nothing_that_was_said(
+    new: list[str], others: list[str], score: float, threshold: float, data: st.DataObject
+) -> None:
+    text = " ".join(new)
+    # The same words in another order are another text, and the one that is mistaken most easily.
+    known = [*others, " ".join(data.draw(st.permutations(new)))]
+    candidates = [Candidate(str(n), old, score) for n, old in enumerate(known)]
+    decision = decide(text, candidates, threshold)
+    assert decision.event is not Event.DELETE
+    target = next((it.text for it in candidates if it.id == decision.target), "")
+    if decision.event is Event.UPDATE:
+        assert in_order(target.split(), text.split()) >= TAKES_OVER * len(target.split())
+    if decision.event is Event.NONE:
+        assert f" {text} " in f" {target} "
+
+
+def in_order(one: list[str], other: list[str]) -> int:
+    """How many words of one come again in the other, in the same order, at most."""
+    row = [0] * (len(other) + 1)
+    for word in one:
+        before = row
+        row = [0]
+        for n, it in enumerate(other):
+            row.append(before[n] + 1 if it == word else max(before[n + 1], row[n]))
+    return row[-1]
+
+
+@few
+@given(texts, texts, st.none() | st.floats(-1, 1))
+def test_a_similarity_is_a_share_and_no_less_than_the_cosine(
+    query: str, text: str, cosine: float | None
+) -> None:
+    found = Asked(query).similarity(text, cosine)
+    assert 0 <= found <= 1
+    assert found >= round(cosine or 0.0, 6)
+
+
+@few
+@given(names, names)
+def test_names_become_parts_of_keys_that_differ_as_the_names_do(one: str, other: str) -> None:
+    assert (segment(one) == segment(other)) == (one == other)
+    assert segment(one) != segment(None)
+    assert re.fullmatch(r"[A-Za-z0-9_%~-]+", segment(one))
+    assert len(segment(one)) <= 120
+
+
+@few
+@given(places, places, st.booleans())
+def test_an_area_holds_the_places_it_is_made_for_and_no_others(
+    place: Place, other: Place, any_project: bool
+) -> None:
+    key = other.key(UUID(int=7))
+    same = (place.kind, place.collection) == (other.kind, other.collection)
+    projects = any_project or place.project == other.project
+    for folder, area in zip(
+        ("user", "shared"), own_areas(place, any_project=any_project), strict=True
+    ):
+        expected = same and place.owner == other.owner and other.folder == folder and projects
+        assert area.holds(key) is expected
+        assert bool(re.search(path_pattern(area.glob), key)) is expected
+        assert key.startswith(area.prefix) is expected
+    shared = shared_area(place)
+    assert shared.holds(key) is (same and other.folder == "shared")
+    assert bool(re.search(path_pattern(shared.glob), key)) is shared.holds(key)
+
+
+ids = st.sampled_from(["a", "b", "c", "d"])
+graphs = st.lists(st.tuples(ids, st.sampled_from(["X", "Y"]), ids), max_size=6).map(
+    lambda drawn: Graph(
+        {it: Node(it, ("L",), {"name": it.upper()}) for it in "abcd"},
+        {f"e{n}": Edge(f"e{n}", type_, one, other) for n, (one, type_, other) in enumerate(drawn)},
+    )
+)
+operations: st.SearchStrategy[Operation] = st.sampled_from(
+    ["merge_entities", "replace_entity", "delete_relationships", "update_relationship"]
+)
+
+
+@few
+@given(graphs, operations, st.sampled_from(["a", "B", "", "z"]), st.sampled_from(["b", "C", "new"]))
+def test_a_plan_leaves_a_graph_whose_edges_have_both_ends(
+    graph: Graph, operation: Operation, one: str, other: str
+) -> None:
+    made = plan(graph, Wish(operation, one, other, "X", "Z"))
+    after = carried_out(graph, made)
+    for edge in after.edges.values():
+        assert {edge.start_id, edge.end_id} <= after.nodes.keys()
+    if made.problem:
+        assert made.size == 0
+
+
+def carried_out(graph: Graph, made: Plan) -> Graph:
+    """As the store does it: what goes takes its edges along."""
+    nodes = {**graph.nodes, **{it.id: it for it in made.nodes}}
+    edges = {**graph.edges, **{it.id: it for it in made.edges}}
+    kept = {id_: it for id_, it in nodes.items() if id_ not in made.gone_nodes}
+    return Graph(
+        kept,
+        {
+            id_: it
+            for id_, it in edges.items()
+            if id_ not in made.gone_edges and not {it.start_id, it.end_id} & {*made.gone_nodes}
+        },
+    )

@@ -1,0 +1,89 @@
+"""Edits of a document: whatever is asked for, every character outside the edit stays."""
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from pecia.kernel.errors import PeciaError
+from pecia.kernel.text.frontmatter import body_start
+from pecia.rooms.wiki.edit import Find, edited, written
+
+PIECES = (
+    "---\n",
+    "---\r\n",
+    "title: a\n",
+    "a",
+    "b ",
+    "\n",
+    "\r\n",
+    "é",
+    "\ufeff",
+    "# H\n",
+    "🐝",
+    "ab",
+)
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=24).map("".join)
+WORDS = st.lists(st.sampled_from(PIECES), max_size=4).map("".join)
+
+
+@st.composite
+def finds(draw: st.DrawFn) -> tuple[str, Find]:
+    text = draw(TEXTS)
+    assume(text)
+    start = draw(st.integers(0, len(text) - 1))
+    end = draw(st.integers(start + 1, min(len(text), start + 6)))
+    which = draw(st.sampled_from(("first", "offset", "occurrence", "every")))
+    ask = Find(
+        text[start:end],
+        draw(WORDS),
+        offset=start if which == "offset" else None,
+        occurrence=draw(st.integers(1, 3)) if which == "occurrence" else None,
+        every=which == "every",
+    )
+    return text, ask
+
+
+@settings(max_examples=300, deadline=None)
+@given(finds())
+def test_what_is_outside_an_edit_stays_and_what_is_inside_is_replaced(
+    case: tuple[str, Find],
+) -> None:
+    text, ask = case
+    try:
+        done = edited(text, ask)
+    except PeciaError:
+        return
+    kept = body_start(text)
+    assert done.text[:kept] == text[:kept]
+    # Put back at each place, the old words give the old text.
+    back, shift = done.text, 0
+    for offset in done.offsets:
+        at = offset + shift
+        assert back[at : at + len(ask.replace)] == ask.replace
+        back = back[:at] + ask.find + back[at + len(ask.replace) :]
+        shift += len(ask.find) - len(ask.replace)
+    assert back == text
+
+
+@settings(max_examples=200, deadline=None)
+@given(TEXTS, WORDS.filter(bool))
+def test_what_is_added_leaves_every_character_that_was_there(old: str, given: str) -> None:
+    head, body = old[: body_start(old)], old[body_start(old) :]
+    new = given[body_start(given) :]
+    appended, prepended = written(old, given, "append"), written(old, given, "prepend")
+    assert appended.startswith(old if body.strip() else head)
+    assert appended.endswith(new)
+    assert prepended.startswith(head + new)
+    assert prepended.endswith(body if body.strip() else new)
+    added = len(appended) - len(old if body.strip() else head) - len(new)
+    assert 0 <= added <= 4
+
+
+@settings(max_examples=200, deadline=None)
+@given(TEXTS, TEXTS.filter(bool))
+def test_a_replacement_is_the_given_text_under_the_frontmatter_that_counts(
+    old: str, given: str
+) -> None:
+    after = written(old, given, "replace")
+    own = body_start(given) > len("\ufeff")
+    assert after.endswith(given[body_start(given) :])
+    assert after == given if own or not old[: body_start(old)].strip("\ufeff") else True

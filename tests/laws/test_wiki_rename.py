@@ -1,0 +1,66 @@
+"""After a rename in a space every link that led somewhere leads to the same document."""
+
+from dataclasses import dataclass
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pecia.rooms.wiki.facts import read_facts
+from pecia.rooms.wiki.graph import Graph, graph_of
+from pecia.rooms.wiki.move import Renaming, rename_below, rename_one, rewrites
+
+NAMES = ("a", "b", "d/a", "d/b", "d/e/a", "d/index", "g h", "f/f", "v1.2", "é", "z/d/a")
+NEW = ("n", "d/n", "q/r/s", "d/e/n", "b2", "f/a", "n m", "v2.0", "ü")
+FOLDERS = ("n", "d2", "q/d", "f/d", "z/e")
+LINKS = (
+    *("[[a]]", "[[b|x]]", "[[d/a#h]]", "[[e/a]]", "[[d]]", "[[g h]]", "[[Title b]]", "[[../a]]"),
+    *("[x](a.md)", "[x](./b)", "[x](../a.md#h)", "[x](d/b.md?q=1)", "[x](<g h.md>)", "[x](d/)"),
+    *("[r]", "`[[a]]`", "[[none]]", "[x](v1.2)", "[[é]]", "![i](p.png)", "[w](https://x.y)", "a b"),
+)
+DEFINITION = "\n\n[r]: d/b.md 'title'\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    texts: dict[str, str]
+    renaming: Renaming
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=2, max_size=7, unique=True))
+    bodies = st.lists(st.sampled_from(LINKS), max_size=6).map(" ".join)
+    texts = {it: f"---\ntitle: Title {it}\n---\n{draw(bodies)}{DEFINITION}" for it in names}
+    below = [it for it in ("d", "f", "d/e") if any(name.startswith(f"{it}/") for name in names)]
+    if below and draw(st.booleans()):
+        old = draw(st.sampled_from(below))
+        places = [f"{it}/new" for it in FOLDERS if not f"{it}/".startswith(f"{old}/")]
+        return Case(texts, rename_below(old, draw(st.sampled_from(places)), names))
+    return Case(texts, rename_one(draw(st.sampled_from(names)), draw(st.sampled_from(NEW)), names))
+
+
+@settings(max_examples=150, deadline=None)
+@given(cases())
+def test_no_link_that_led_somewhere_is_dead_after_a_rename(case: Case) -> None:
+    before = graph(case.texts)
+    moved = case.renaming.documents
+    done = rewrites(case.renaming, before.names, case.texts.items())
+    texts = {**case.texts, **{it.name: it.text for it in done}}
+    after = graph({moved.get(name, name): text for name, text in texts.items()})
+    stranded = {it.name for it in done if it.stranded}
+    assert not stranded
+    for source, edges in before.outgoing.items():
+        alive = {it.target for it in after.outgoing[moved.get(source, source)] if it.alive}
+        assert {moved.get(it.target, it.target) for it in edges if it.alive} <= alive
+
+
+@settings(max_examples=100, deadline=None)
+@given(cases())
+def test_a_document_is_written_anew_only_where_a_link_of_it_changes(case: Case) -> None:
+    before = graph(case.texts)
+    for it in rewrites(case.renaming, before.names, case.texts.items()):
+        assert (it.text != case.texts[it.name]) == bool(it.count)
+
+
+def graph(texts: dict[str, str]) -> Graph:
+    return graph_of({name: read_facts(text) for name, text in texts.items()})
