@@ -113,6 +113,7 @@ class Searching(Bench):
         words = queries(texts, chunks)
         corpus = Corpus(self.store, Shelf(home / "index"), Table(words))
         found: dict[str, Any] = {"chunks": chunks, "queries": len(words)}
+        found["yardstick"] = await self._yardstick()
         for name, who in self.callers.items():
             found[name] = {mode: await _timed(corpus, who, words, mode) for mode in Mode}
             print(name, found[name], flush=True)
@@ -123,6 +124,23 @@ class Searching(Bench):
                 }
         found["files_written_per_s"] = rate.pop()
         return found
+
+    async def _yardstick(self) -> dict[str, float]:
+        """What the least costs on this machine at this time: it was seen to double in an hour."""
+        who = self.callers["100%"]
+        empty: list[float] = []
+        asked: list[float] = []
+        for _ in range(200):
+            began = time.perf_counter()
+            async with self.store.reading(who) as tx:
+                opened = time.perf_counter()
+                await tx.value("SELECT 1")
+                asked.append((time.perf_counter() - opened) * 1000)
+            empty.append((time.perf_counter() - began) * 1000)
+        return {
+            "select_1_ms": round(statistics.median(asked), 3),
+            "reading_of_it_ms": round(statistics.median(empty), 3),
+        }
 
     async def _build_vector_index(self) -> None:
         """In memory, as far as there is some: a million take hours otherwise."""

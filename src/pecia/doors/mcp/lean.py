@@ -25,8 +25,10 @@ def lean(schema: Schema) -> dict[str, Any]:
 
 def _lean(schema: Schema, known: Mapping[str, Schema]) -> dict[str, Any]:
     if "$ref" in schema:
-        named = known[schema["$ref"].rpartition("/")[2]]
-        schema = {**named, **{key: it for key, it in schema.items() if key != "$ref"}}
+        name = str(schema["$ref"]).rpartition("/")[2]
+        schema = {**known.get(name, {}), **{key: it for key, it in schema.items() if key != "$ref"}}
+        # Once on the way: one that refers to itself, as another server's may, has an end here.
+        known = {key: it for key, it in known.items() if key != name}
     choices = [it for it in schema.get("anyOf", ()) if it != _NOTHING]
     if len(choices) == 1:
         rest = {key: it for key, it in schema.items() if key != "anyOf"}

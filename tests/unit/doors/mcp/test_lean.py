@@ -51,3 +51,12 @@ def test_every_argument_stays_with_what_may_be_said_in_it() -> None:
             "several": {"type": "array", "items": {"type": "object"}},
         },
     }
+
+
+def test_a_schema_that_refers_to_itself_or_nowhere_has_an_end() -> None:
+    turning = {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/Turning"}]}
+    schema = {
+        "$defs": {"Turning": turning},
+        "properties": {"a": {"$ref": "#/$defs/Turning"}, "b": {"$ref": "#/definitions/None"}},
+    }
+    assert lean(schema)["properties"] == {"a": {"anyOf": [{"type": "string"}, {}]}, "b": {}}
