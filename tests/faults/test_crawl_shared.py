@@ -71,8 +71,8 @@ def comparable(answer: dict[str, Any]) -> dict[str, Any]:
     """
     if "hits" not in answer:
         return answer
-    hits = sorted(({**it, "rank": None} for it in answer["hits"]), key=lambda it: it["key"])
-    return {**answer, "hits": hits}
+    by_key = {it["key"]: {**it, "rank": None} for it in answer["hits"]}
+    return {**answer, "hits": dict(sorted(by_key.items()))}
 
 
 def questions(ground: Ground) -> list[tuple[str, dict[str, Any]]]:
