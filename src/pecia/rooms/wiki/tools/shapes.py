@@ -3,7 +3,6 @@
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field
-from pydantic.json_schema import SkipJsonSchema
 
 from pecia.kernel.tool.model import Input, Output
 from pecia.rooms.wiki.summary import LONGEST_GIVEN
@@ -11,8 +10,7 @@ from pecia.rooms.wiki.summary import LONGEST_GIVEN
 LONGEST_PATH = 1100
 MOST_MARKDOWN = 1_000_000
 
-# A model pays for every word of a schema: what is absent by default is shown as what it is.
-Words: TypeAlias = str | SkipJsonSchema[None]
+Words: TypeAlias = str | None
 
 DOC = Field(max_length=LONGEST_PATH)
 SUMMARY = Field(
@@ -85,8 +83,8 @@ class EditDocument(Where):
         json_schema_extra={"unaudited": True},
     )
     replace: str = Field(max_length=MOST_MARKDOWN, json_schema_extra={"unaudited": True})
-    offset: Annotated[int, Field(ge=0)] | SkipJsonSchema[None] = None
-    occurrence: Annotated[int, Field(ge=1)] | SkipJsonSchema[None] = None
+    offset: Annotated[int, Field(ge=0)] | None = None
+    occurrence: Annotated[int, Field(ge=1)] | None = None
     replace_all: bool = False
     summary: Words = SUMMARY
 
