@@ -25,12 +25,16 @@ CREATE FUNCTION kernel.nearest_by_index(in_dims integer, in_filter jsonb) RETURN
         ' SELECT chunk_id, 1 - distance FROM near ORDER BY distance, chunk_id', in_dims, kernel.file_condition(in_filter))
 $$;
 
+-- Vectors are looked up file by file: OFFSET 0 keeps it so where the planner knows nothing of the table
+-- yet, as after a first crawl, and would read all of them for every file.
 CREATE FUNCTION kernel.nearest_of_all(in_dims integer, in_filter jsonb) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT format(
         'WITH mine AS MATERIALIZED ('
         ' SELECT f.id FROM kernel.file f WHERE f.tenant_id = $2 AND f.acl_id = ANY ($5)%2$s)'
         ' SELECT v.chunk_id, 1 - (v.embedding::public.halfvec(%1$s) OPERATOR(public.<=>) $1::public.halfvec(%1$s)) AS cosine'
-        '   FROM mine JOIN kernel.vector v ON v.tenant_id = $2 AND v.file_id = mine.id AND v.model = $3 AND v.dims = %1$s'
+        '   FROM mine CROSS JOIN LATERAL (SELECT x.chunk_id, x.embedding, x.model, x.dims FROM kernel.vector x'
+        '                                  WHERE x.tenant_id = $2 AND x.file_id = mine.id OFFSET 0) AS v'
+        '  WHERE v.model = $3 AND v.dims = %1$s'
         '  ORDER BY cosine DESC, v.chunk_id LIMIT $4', in_dims, kernel.file_condition(in_filter))
 $$;
 
