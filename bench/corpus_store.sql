@@ -101,3 +101,6 @@ UPDATE kernel.file SET title = title || '.' WHERE tenant_id = %(tenant)s AND key
 
 -- name: give_token
 UPDATE kernel.credential SET kind = 'pat', hash = %(hash)s WHERE id = %(id)s RETURNING id;
+
+-- name: remove_written
+DELETE FROM kernel.file WHERE tenant_id = %(tenant)s AND key LIKE 'new/%%' RETURNING id;

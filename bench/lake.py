@@ -25,6 +25,7 @@ from bench.search import (
     Table,
     ground,
     home_at,
+    other_queries,
     queries,
     sizes_at,
     texts_folder,
@@ -45,10 +46,12 @@ TARGETS = {"lexical_p50_ms": 8, "hybrid_p50_ms": 20, "p95_to_p50": 4, "busy_to_q
 async def run(home: Path, texts: Path, sizes: Sizes) -> dict[str, Any]:
     async with ground(home, texts, sizes) as made:
         chunks = sizes.asked_files * sizes.chunks
-        words = queries(texts, chunks)
+        words, others = queries(texts, chunks), other_queries(texts, chunks)
         found: dict[str, Any] = {"chunks": chunks, "queries": len(words), "targets": TARGETS}
-        async with served(made, home, words) as port:
+        async with served(made, home, [*words, *others]) as port:
             clients = {name: Client(port, await token(made, name)) for name in BUSY}
+            for client in clients.values():
+                await run_sync(client.measured, others)
             for name, client in clients.items():
                 found[name] = await run_sync(client.measured, words)
                 print(name, found[name], flush=True)

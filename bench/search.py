@@ -3,7 +3,8 @@
 `python -m bench.search 0.1 [FOLDER]` asks a tenth of a million chunks; a folder keeps what was
 built for the next time. The words are those of the keyword bench (`PECIA_BENCH_TEXTS`). The vectors
 are random points, which cost what real ones cost to find, and the embedder is a table, so its 3 ms
-a query are not in these figures.
+a query are not in these figures. What is measured is a server that has been asked before: other
+questions come first, by every caller.
 """
 
 import json
@@ -97,6 +98,10 @@ class Searching(Bench):
             name: caller(UUID(credential), self.asking, UUID(user))
             for name, (credential, user) in callers.items()
         }
+        if await self._ask(SQL["remove_written"], tenant=self.asking):
+            # An earlier run wrote more than the figures are said to be of.
+            await self._vacuum()
+            await self._index(home / "index")
 
     async def _build(self, home: Path, texts: Path) -> None:
         chunks = self.sizes.asked_files * self.sizes.chunks
@@ -110,9 +115,11 @@ class Searching(Bench):
 
     async def measured(self, home: Path, texts: Path) -> dict[str, Any]:
         chunks = self.sizes.asked_files * self.sizes.chunks
-        words = queries(texts, chunks)
-        corpus = Corpus(self.store, Shelf(home / "index"), Table(words))
-        found: dict[str, Any] = {"chunks": chunks, "queries": len(words)}
+        words, others = queries(texts, chunks), other_queries(texts, chunks)
+        corpus = Corpus(self.store, Shelf(home / "index"), Table([*words, *others]))
+        found: dict[str, Any] = {"chunks": chunks, "queries": len(words), "before": len(others)}
+        for who in self.callers.values():
+            await _timed(corpus, who, others, Mode.HYBRID)
         found["yardstick"] = await self._yardstick()
         for name, who in self.callers.items():
             found[name] = {mode: await _timed(corpus, who, words, mode) for mode in Mode}
@@ -196,6 +203,10 @@ async def _timed(corpus: Corpus, who: Caller, words: Sequence[str], mode: Mode) 
 
 def queries(texts: Path, chunks: int) -> list[str]:
     return [" ".join(it.words) for it in asked(texts, chunks)[:QUERIES]]
+
+
+def other_queries(texts: Path, chunks: int) -> list[str]:
+    return [" ".join(it.words) for it in asked(texts, chunks)[QUERIES:]]
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pecia.kernel.corpus.index.analyse import stemming
 from pecia.kernel.corpus.index.query import Query, parse_query
 from pecia.kernel.corpus.rank.diversify import FIRST, diversify
 from pecia.kernel.corpus.rank.evidence import Reading
@@ -14,7 +15,7 @@ from pecia.kernel.corpus.rank.fuse import Fused, fuse
 from pecia.kernel.corpus.rank.inside import FILE_WEIGHT, Candidate, named_files
 from pecia.kernel.corpus.rank.rerank import Ranked, rerank
 from pecia.kernel.corpus.rank.snippet import snippet
-from pecia.kernel.corpus.rank.tokens import terms, wanted
+from pecia.kernel.corpus.rank.tokens import places, terms, wanted
 from tests.soak import SOAK
 
 law = settings(max_examples=2000 if SOAK else 50, deadline=None)
@@ -188,6 +189,20 @@ def test_a_snippet_is_a_bounded_slice_and_its_marks_are_slices_of_it(
     assert [*places, found.span.end] == sorted([*places, found.span.end])
     assert all(it.size for it in found.marks)
     assert {term for it in found.marks for term in terms(it.of(text))} <= {*wanted(query)}
+
+
+@given(
+    st.text(st.characters(max_codepoint=127), max_size=80) | st.just("a" * 101 + " running"),
+    st.sampled_from(["en", "de"]),
+)
+@law
+def test_words_looked_up_are_the_words_the_engine_makes(text: str, language: str) -> None:
+    made = stemming(language).pre_tokenize(text).tokens
+    assert terms(text, language) == [it.text for it in made]
+    found = places(text, terms(text, language), language)
+    assert [(it.term, it.start, it.end) for it in found] == [
+        (it.text, it.char_offset_from, it.char_offset_to) for it in made
+    ]
 
 
 @given(by_words, by_meaning, by_file, readings, weights)

@@ -4,27 +4,15 @@ What the indexes say are hints: every hit is read under the caller's rights befo
 what they may not see changes nothing in the answer but the weight of a word.
 """
 
-from collections.abc import (
-    Callable,
-    Coroutine,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING
-
-import anyio
-from anyio.lowlevel import checkpoint_if_cancelled
 
 from pecia.kernel.corpus import catalog, vectors, windows
 from pecia.kernel.corpus.embedder import Embedder
 from pecia.kernel.corpus.index.keyword import Hit as Word
-from pecia.kernel.corpus.index.keyword import KeywordIndex
-from pecia.kernel.corpus.index.query import NO_FILTER, Filter, Query
+from pecia.kernel.corpus.index.query import NO_FILTER, Query
 from pecia.kernel.corpus.index.shelf import Shelf
+from pecia.kernel.corpus.looking import Look, Wanted, Words, among, together
 from pecia.kernel.corpus.question import Answer, Ask, Hit, Mode, narrowed, read_query
 from pecia.kernel.corpus.rank.diversify import diversify
 from pecia.kernel.corpus.rank.evidence import Reading
@@ -32,19 +20,16 @@ from pecia.kernel.corpus.rank.explain import explain
 from pecia.kernel.corpus.rank.fuse import Fused, fuse, meaning_weight
 from pecia.kernel.corpus.rank.inside import HITS_A_FILE, LONG_FILE, Candidate, named_files
 from pecia.kernel.corpus.rank.rerank import DEPTH, Ranked, rerank, unranked
-from pecia.kernel.corpus.rank.snippet import snippet
-from pecia.kernel.corpus.vectors import Share
+from pecia.kernel.corpus.rank.snippet import Snippet, snippet
+from pecia.kernel.corpus.recent import Recent
 from pecia.kernel.corpus.windows import Passage
-from pecia.kernel.errors import Json, PeciaError
+from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
 from pecia.kernel.store.transaction import Row, Transaction
 from pecia.kernel.text.span import Span
 from pecia.kernel.text.window import window_around
-
-if TYPE_CHECKING:
-    from pecia.kernel.corpus.embedder import Vectors
 
 __all__ = ["Answer", "Ask", "Corpus", "Hit", "Mode"]
 
@@ -55,9 +40,6 @@ POOL = 100
 # As many as are looked at: one that is not found by words, and has so many nearer ones before it,
 # does not come among them.
 NEAREST = DEPTH
-# A caller who sees at least this share is searched without a filter, which the engine does faster.
-BROAD = 0.5
-EMBED_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +49,7 @@ class Corpus:
     store: Store
     shelf: Shelf
     embedder: Embedder | None = None
+    recent: Recent = field(default_factory=Recent)
 
     async def search(self, caller: Caller, ask: Ask) -> Answer:
         """The answer, as the caller may see it at this moment."""
@@ -77,145 +60,113 @@ class Corpus:
         """The same, in a transaction of that caller."""
         read = read_query(ask.query)
         within, query = narrowed(ask, read.within), replace(read, within=NO_FILTER)
-        return await _Search(self, tx, caller, ask, query, within).run()
+        by_meaning = ask.mode is Mode.HYBRID and query.asks
+        most = max(POOL, ask.offset + ask.limit + 1)
+        wanted = Wanted(ask.query, query, within, by_meaning, most, NEAREST)
+        look = Look(self.shelf, self.recent, self.embedder, tx, caller, wanted)
+        return await _Search(self.shelf, tx, caller, ask, query, look).run()
 
 
 @dataclass(slots=True)
 class _Search:
     """One question on its way."""
 
-    corpus: Corpus
+    shelf: Shelf
     tx: Transaction
     caller: Caller
     ask: Ask
     query: Query
-    within: Filter
-    degraded: list[str] = field(default_factory=list[str])
-    vector: "Vectors | None" = None
-    nearest: dict[int, float] = field(default_factory=dict[int, float])
+    look: Look
     weight: float = 0.0
-    has_index: bool = True
+    cosines: dict[int, float] = field(default_factory=dict[int, float])
     files: dict[int, Row] = field(default_factory=dict[int, Row])
     passages: dict[int, Passage] = field(default_factory=dict[int, Passage])
 
     async def run(self) -> Answer:
         # A source that is not there, or not to be seen, is an error and not an empty answer.
-        for source in sorted(self.within.sources or ()):
+        for source in sorted(self.look.wanted.within.sources or ()):
             await catalog.get_source(self.tx, source)
-        share = await vectors.share_of(self.tx, self.within)
-        await self._wait_for_own_writes(share.own)
-        embedder = self._embedder(share)
-        order = await (self._by_both(embedder, share) if embedder else self._by_words(share))
+        await self.look.begin()
+        order = await (self._by_words() if self.look.vector is None else self._by_both())
         hits = await self._hits([*_placed(order[: self.end])][self.ask.offset :])
-        return Answer(tuple(hits), len(order) > self.end, tuple(self.degraded))
+        return Answer(tuple(hits), len(order) > self.end, tuple(self.look.degraded))
 
     @property
     def end(self) -> int:
         """How many places are asked for, with those that are passed over."""
         return self.ask.offset + self.ask.limit
 
-    async def _wait_for_own_writes(self, own: int) -> None:
-        if own and not await self.corpus.shelf.wait_for(self.caller.tenant_id, own):
-            self.degraded.append("your last writes are not indexed yet: search again shortly")
-
-    def _embedder(self, share: Share) -> Embedder | None:
-        """Who finds by meaning; None when this search goes by words alone, which is told."""
-        if self.ask.mode is Mode.LEXICAL or not self.query.asks:
-            return None
-        if share.has_vectors and self.corpus.embedder is not None:
-            return self.corpus.embedder
-        why = "no embedder is configured" if share.has_vectors else vectors.NO_VECTORS
-        self.degraded.append(f"by words alone: {why}")
-        return None
-
-    async def _by_words(self, share: Share) -> list[Ranked]:
+    async def _by_words(self) -> list[Ranked]:
         """The pool, read and made diverse at its top; then the rest."""
-        found = await self._find_words(share, may_be_few=True)
+        found = await self._find_words(may_be_few=True)
         pool = await self._pool(found)
         fused = fuse(pool.scores, {}, weight=0.0, by_file=pool.by_file)
         ranked = await self._looked_at(fused, pool, is_hybrid=False)
         return self._with_rest(ranked, lambda: _following(found, ranked))
 
-    async def _by_both(self, embedder: Embedder, share: Share) -> list[Ranked]:
+    async def _by_both(self) -> list[Ranked]:
         """Candidates of both arms, ranked against each other; then the rest, by words."""
-        found: list[Word] = []
-        pool = _Pool({})
-
-        async def find() -> None:
-            nonlocal pool
-            found.extend(await self._find_words(share))
-            pool = await self._pool(found)
-
-        async def find_near() -> None:
-            await self._embed(embedder)
-            await self._find_nearest(embedder, share)
-
-        await _together(find, find_near)
-        cosines = await self._cosines(embedder, pool)
-        self.weight = meaning_weight(self.ask.query, embedder.language) if cosines else 0.0
+        found = await self._find_words()
+        pool = await self._pool(found)
+        cosines = await self._cosines(pool)
+        language = self.look.embedder.language if self.look.embedder else ""
+        self.weight = meaning_weight(self.ask.query, language) if cosines else 0.0
         fused = fuse(pool.scores, cosines, weight=self.weight, by_file=pool.by_file)
         ranked = await self._looked_at(fused, pool, is_hybrid=bool(cosines))
         return self._with_rest(ranked, lambda: _following(found, ranked))
 
-    async def _embed(self, embedder: Embedder) -> None:
-        try:
-            with anyio.fail_after(EMBED_S):
-                self.vector = (await embedder.embed([self.ask.query]))[0]
-        except TimeoutError:
-            self.degraded.append(f"by words alone: the embedder took longer than {EMBED_S:g} s")
-        except PeciaError as error:
-            self.degraded.append(f"by words alone: {error}")
+    async def _cosines(self, pool: "_Pool") -> dict[int, float]:
+        """Of all candidates. Those of the pool are known, unless they come out of named files."""
+        known = self.cosines
+        if pool.by_file and self.look.vector is not None and self.look.embedder:
+            asked = (self.look.vector, self.look.embedder.name)
+            known = await vectors.cosines(self.tx, [*pool.scores], *asked)
+        return {it: known[it] for it in pool.scores if it in known} | self.look.nearest
 
-    async def _find_nearest(self, embedder: Embedder, share: Share) -> None:
-        # What must be there word for word is for the keyword arm to find.
-        if self.vector is not None and not self.query.phrases and not self.query.titles:
-            asked = (self.vector, embedder.name, NEAREST, self.within)
-            self.nearest = dict(await vectors.nearest(self.tx, *asked, share))
-
-    async def _cosines(self, embedder: Embedder, pool: "_Pool") -> dict[int, float]:
-        if self.vector is None:
-            return {}
-        found = await vectors.cosines(self.tx, [*pool.scores], self.vector, embedder.name)
-        return found | self.nearest
-
-    async def _find_words(self, share: Share, *, may_be_few: bool = False) -> list[Word]:
+    async def _find_words(self, *, may_be_few: bool = False) -> list[Word]:
         """The best chunks by words that the caller may see, true to the last of them."""
-        if not share.chunks:
+        if not self.look.share.chunks:
             return []
-        is_broad = share.chunks >= BROAD * share.of_chunks
-        narrow = frozenset(share.classes)
-        asked = self.within if is_broad else replace(self.within, classes=narrow)
-        take = need = max(POOL, self.end + 1)
-        while True:
-            found = await self._ask_index(partial(self._searched, asked, take))
-            if not self.has_index:
-                self.degraded.append("the keyword index is being built: search again shortly")
-                return []
-            if may_be_few and await self._are_enough(found[:DEPTH]):
-                return found[:DEPTH]
-            await self._see_files({it.group for it in found})
-            kept = [it for it in found if it.group in self.files]
-            if len(kept) >= need or len(found) < take:
-                return kept[:need]
-            take *= 2
+        words = await self.look.by_words()
+        if may_be_few and (first := await self._first(words)) is not None:
+            return first
+        while words.cursor is not None:
+            await self._see(words.found)
+            kept = [it for it in words.found if it.group in self.files]
+            if len(kept) >= self.look.wanted.most or len(words.found) < words.take:
+                return kept[: self.look.wanted.most]
+            words = await self.look.more_by_words()
+        self.look.degraded.append("the keyword index is being built: search again shortly")
+        return []
 
-    async def _are_enough(self, first: Sequence[Word]) -> bool:
-        """Whether these are all that is asked for, all to be seen, and of files without pages to
-        look for: then no other file has to be looked at.
+    async def _first(self, words: Words) -> list[Word] | None:
+        """Those that are looked at, if no more are asked for and none is of a file with pages to
+        look for: then no other file has to be looked at. None where that is not so.
         """
-        if self.end >= DEPTH:
-            return False
-        await self._hydrate([it.id for it in first])
-        read = (self.passages.get(it.id) for it in first)
-        return all(it is not None and it.chunk_count < LONG_FILE for it in read)
+        if self.end >= DEPTH or words.cursor is None:
+            return None
+        likely = words.found[: among(self.look.share, DEPTH)]
+        await self._hydrate([it.id for it in likely])
+        seen = [it for it in likely if it.id in self.passages][:DEPTH]
+        is_all = len(likely) == len(words.found) < words.take
+        if len(seen) < DEPTH and not is_all:
+            return None
+        is_long = any(self.passages[it.id].chunk_count >= LONG_FILE for it in seen)
+        return None if is_long else seen
 
-    def _searched(self, asked: Filter, take: int, index: KeywordIndex) -> list[Word]:
-        # One that is not there, or that another version made, has come nowhere.
-        self.has_index = index.cursor() is not None
-        return index.search(self.query, asked, take) if self.has_index else []
-
-    async def _see_files(self, ids: Iterable[int]) -> None:
-        rows = await self.tx.all(SQL["files"], ids=vectors.as_array(ids))
+    async def _see(self, found: Sequence[Word]) -> None:
+        """Which of their files may be seen and, where meaning counts, how near each of them is."""
+        embedder = self.look.embedder
+        if self.look.vector is None or embedder is None:
+            groups = {it.group for it in found}
+            rows = await self.tx.all(SQL["files"], ids=vectors.as_array(groups))
+        else:
+            pairs = [(it.id, it.group) for it in found]
+            rows = await vectors.candidates(self.tx, pairs, self.look.vector, embedder.name)
+            for row in rows:
+                chunk, cosine = row.pop("chunk_id"), row.pop("cosine")
+                if cosine is not None:
+                    self.cosines[chunk] = cosine
         self.files |= {row["id"]: row for row in rows}
 
     async def _pool(self, found: Sequence[Word]) -> "_Pool":
@@ -227,12 +178,11 @@ class _Search:
             return _Pool({it.id: it.score for it in found[:POOL]})
         groups = [*named.files]
         most = HITS_A_FILE * len(groups)
-        inside = await self._ask_index(lambda index: index.inside(named.query, groups, most))
+        inside = await self.shelf.ask(
+            self.caller.tenant_id, lambda index: index.inside(named.query, groups, most)
+        )
         by_file = {it.id: named.files[it.group] for it in inside}
         return _Pool({it.id: it.score for it in inside}, by_file, named.close)
-
-    async def _ask_index(self, question: Callable[[KeywordIndex], list[Word]]) -> list[Word]:
-        return await self.corpus.shelf.ask(self.caller.tenant_id, question)
 
     async def _looked_at(
         self, fused: list[Fused], pool: "_Pool", *, is_hybrid: bool
@@ -256,12 +206,23 @@ class _Search:
     async def _hits(self, page: Sequence[tuple[Ranked, float]]) -> list[Hit]:
         ids = [it.id for it, _ in page]
         await self._hydrate(ids)
-        around = await windows.neighbours(self.tx, ids)
+        shown: dict[int, Snippet] = {}
+        around: dict[int, tuple[windows.Neighbour, ...]] = {}
+
+        async def read() -> None:
+            around.update(await windows.neighbours(self.tx, ids))
+
+        async def show() -> None:
+            for it in (self.passages[id_] for id_ in ids if id_ in self.passages):
+                shown[it.id] = snippet(it.text, self.query, it.language)
+
+        # The database reads while we mark.
+        await together(read, show)
         fields = await self._fields(ids)
         return [
-            self._hit(it, rank, around[it.id], fields.get(it.id, {}))
+            self._hit(it, rank, shown[it.id], around[it.id], fields.get(it.id, {}))
             for it, rank in page
-            if it.id in self.passages and it.id in around
+            if it.id in shown and it.id in around
         ]
 
     async def _hydrate(self, ids: Sequence[int]) -> None:
@@ -272,7 +233,7 @@ class _Search:
     async def _fields(self, ids: list[int]) -> dict[int, dict[str, float]]:
         if not self.ask.explain or not ids:
             return {}
-        return await self.corpus.shelf.ask(
+        return await self.shelf.ask(
             self.caller.tenant_id, lambda index: index.explain(self.query, ids)
         )
 
@@ -280,11 +241,11 @@ class _Search:
         self,
         ranked: Ranked,
         rank: float,
+        shown: Snippet,
         around: Sequence[windows.Neighbour],
         fields: Mapping[str, float],
     ) -> Hit:
         passage = self.passages[ranked.id]
-        shown = snippet(passage.text, self.query, passage.language)
         focus = Span(passage.start + shown.start, passage.start + shown.end)
         return Hit(
             passage,
@@ -302,18 +263,6 @@ class _Pool:
     scores: Mapping[int, float]
     by_file: Mapping[int, float] = field(default_factory=dict[int, float])
     close: tuple[int, ...] = ()
-
-
-async def _together(*arms: Callable[[], Coroutine[None, None, None]]) -> None:
-    """Both at once. What fails in one is raised as it is, for the store and the doors know it."""
-    try:
-        async with anyio.create_task_group() as tasks:
-            for arm in arms:
-                tasks.start_soon(arm)
-    except ExceptionGroup as failed:
-        # Of one who went away, the arms fail because their line is cut.
-        await checkpoint_if_cancelled()
-        raise failed.exceptions[0] from failed
 
 
 def _reading(it: Passage) -> Reading:

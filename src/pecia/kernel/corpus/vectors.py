@@ -19,7 +19,7 @@ from pecia.kernel.corpus.index.query import NO_FILTER, Filter
 from pecia.kernel.corpus.windows import ChunkId
 from pecia.kernel.errors import OutOfRange
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.transaction import Row, Transaction
 
 SQL = load_queries("pecia.kernel.corpus", "vectors.sql")
 
@@ -95,6 +95,20 @@ async def cosines(
     return {row["chunk_id"]: row["cosine"] for row in rows}
 
 
+async def candidates(
+    tx: Transaction, found: Sequence[tuple[ChunkId, int]], query: QueryVector, model: str
+) -> list[Row]:
+    """Those of these chunks, given with their files, that may be seen: file, names and cosine."""
+    return await tx.all(
+        SQL["candidates"],
+        ids=as_array(it for it, _ in found),
+        files=as_array(it for _, it in found),
+        query=as_text(query),
+        dims=len(query),
+        model=model,
+    )
+
+
 def chosen_reach(share: Share, k: int) -> int:
     """How many candidates the index should gather at a time; 0 when looking at all is cheaper."""
     candidates = k * max(share.of_chunks, share.chunks) / share.chunks
@@ -117,8 +131,11 @@ def as_array(ids: Iterable[int]) -> str:
 
 async def share_of(tx: Transaction, filters: Filter) -> Share:
     """How much the caller sees of where they look."""
-    sources = None if filters.sources is None else sorted(filters.sources)
-    row = await tx.one(SQL["visible_classes"], "no classes", sources=sources)
+    if filters.sources is None:
+        row = await tx.one(SQL["visible_classes"], "no classes")
+    else:
+        sources = sorted(filters.sources)
+        row = await tx.one(SQL["visible_classes_in"], "no classes", sources=sources)
     if filters.classes is not None:
         row["classes"] = [it for it in row["classes"] if it in filters.classes]
     return Share(**row)

@@ -100,9 +100,9 @@ def test_nothing_is_ever_traded_for_durability_or_heard_from_a_network() -> None
 
 
 @pytest.mark.parametrize(
-    ("memory_gb", "shared"), [(0, 128), (0.5, 128), (8, 1024), (24, 3072), (512, 4096)]
+    ("memory_gb", "shared"), [(0, 128), (0.5, 128), (8, 2048), (24, 6144), (512, 8192)]
 )
-def test_the_server_may_hold_an_eighth_of_the_memory(memory_gb: float, shared: int) -> None:
+def test_the_server_may_hold_a_quarter_of_the_memory(memory_gb: float, shared: int) -> None:
     assert shared_mb(int(memory_gb * 2**30)) == shared
 
 

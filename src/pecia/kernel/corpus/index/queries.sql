@@ -3,6 +3,9 @@
 -- name: file_count
 SELECT count(*) FROM kernel.file WHERE tenant_id = %(tenant_id)s;
 
+-- name: chunk_count
+SELECT COALESCE(sum(chunk_count), 0)::bigint FROM kernel.file WHERE tenant_id = %(tenant_id)s;
+
 -- name: tenants
 -- Every tenant that ever had a change, or the one of that name, and how far this node's index is.
 SELECT t.id, t.name, c.n, i.n AS applied, i.seen_at

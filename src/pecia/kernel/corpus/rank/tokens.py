@@ -1,5 +1,6 @@
 """Texts and queries as the terms that the keyword index knows. Pure."""
 
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,6 +22,13 @@ class Token:
 def places(text: str, asked: Collection[str], language: str = "") -> list[Token]:
     """Where these terms stand in a text, in order. Signs without spaces go in pairs."""
     wanted = frozenset(asked)
+    if text.isascii():
+        stems = _stems(_known(language))
+        return [
+            Token(term, *it.span())
+            for it in _ASCII_WORD.finditer(text.lower())
+            if (term := stems[it.group()]) in wanted
+        ]
     split = _has_pairs(text)
     found: list[Token] = []
     for it in stemming(_known(language)).pre_tokenize(_characters(text)).tokens:
@@ -35,6 +43,9 @@ def places(text: str, asked: Collection[str], language: str = "") -> list[Token]
 
 def terms(text: str, language: str = "") -> list[str]:
     """The terms of a text, in order. Signs without spaces go in pairs."""
+    if text.isascii():
+        stems = _stems(_known(language))
+        return [it for word in _ASCII_WORD.findall(text.lower()) if (it := stems[word])]
     found = stemming(_known(language)).analyze(_characters(text))
     if not _has_pairs(text):
         return found
@@ -48,9 +59,31 @@ def wanted(query: Query, language: str = "") -> tuple[str, ...]:
     return tuple(dict.fromkeys(terms(text, language)))
 
 
+class _Stems(dict[str, str]):
+    """Words as the engine stems them, each asked of it once; empty for one it leaves out.
+
+    Texts repeat their words: to look one up takes a tenth of the time that stemming it does.
+    """
+
+    def __init__(self, language: str) -> None:
+        super().__init__()
+        self._analyser = stemming(language)
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= _MOST_STEMS:
+            self.clear()
+        self[word] = stem = "".join(self._analyser.analyze(word))
+        return stem
+
+
+@lru_cache(len(STEMMERS))
+def _stems(language: str) -> _Stems:
+    return _Stems(language)
+
+
 def _has_pairs(text: str) -> bool:
     """Asked of the whole text at once, because few have any and asking each word takes long."""
-    return not text.isascii() and bool(cjk_wanted(text))
+    return bool(cjk_wanted(text))
 
 
 def _tokens(term: str, start: int, end: int) -> Iterator[Token]:
@@ -69,3 +102,8 @@ def _characters(text: str) -> str:
 
 def _known(language: str) -> str:
     return language if language in STEMMERS else DEFAULT_LANGUAGE
+
+
+# What the engine takes for words, in texts that hold nothing but ASCII: most of them.
+_ASCII_WORD = re.compile("[0-9A-Za-z]+")
+_MOST_STEMS = 50_000

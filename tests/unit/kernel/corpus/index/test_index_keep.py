@@ -10,7 +10,7 @@ import pytest
 from pecia.kernel.corpus import changes
 from pecia.kernel.corpus.index.compare import differences, mend
 from pecia.kernel.corpus.index.follow import Follower, Pace
-from pecia.kernel.corpus.index.keep import Keeper
+from pecia.kernel.corpus.index.keep import COMMIT_CHUNKS, MERGED, Keeper, commit_size
 from pecia.kernel.corpus.index.keyword import Entry, KeywordIndex, parse_query
 from pecia.kernel.corpus.index.place import Place, node_of
 from pecia.kernel.corpus.index.shelf import Shelf
@@ -235,3 +235,12 @@ async def test_a_tenant_without_an_index_finds_nothing_and_is_not_waited_for(roo
     assert await shelf.ask(tenant, lambda it: found(it, "herons")) == 0
     assert await shelf.wait_for(tenant, 0)
     assert not await shelf.wait_for(tenant, 1, timeout_s=0.01)
+
+
+@pytest.mark.parametrize("chunks", [0, 1, 40_000, 40_001, 100_000, 1_000_000, 9_999_999])
+def test_a_new_index_is_committed_in_portions_that_merge_into_one(chunks: int) -> None:
+    size = portions = commit_size(chunks)
+    while portions < chunks:
+        portions *= MERGED
+    assert size <= COMMIT_CHUNKS
+    assert portions - chunks < max(MERGED * MERGED, portions // MERGED)

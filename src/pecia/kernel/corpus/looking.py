@@ -1,0 +1,185 @@
+"""What both indexes say to a question. Hints: nothing of it is shown before it is read.
+
+For one who asked before, both are asked at once, while it is read what that one may see now. What
+was found with a share that is no longer theirs is not used.
+"""
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import anyio
+from anyio.lowlevel import checkpoint_if_cancelled
+
+from pecia.kernel.corpus import vectors
+from pecia.kernel.corpus.embedder import Embedder
+from pecia.kernel.corpus.index.keyword import Hit as Word
+from pecia.kernel.corpus.index.keyword import KeywordIndex
+from pecia.kernel.corpus.index.query import Filter, Query
+from pecia.kernel.corpus.index.shelf import Shelf
+from pecia.kernel.corpus.recent import Recent
+from pecia.kernel.corpus.vectors import Share
+from pecia.kernel.errors import PeciaError
+from pecia.kernel.identity.caller import Caller
+from pecia.kernel.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from pecia.kernel.corpus.embedder import Vectors
+
+# A caller who sees at least this share is searched without a filter, which the engine does faster.
+BROAD = 0.5
+EMBED_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What the keyword index found, as it was asked. `cursor` is how far it had come; None: no
+    index is there, or another version made it.
+    """
+
+    asked: Filter
+    take: int
+    found: list[Word]
+    cursor: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is looked for: so many by words and, if it goes by meaning too, so many nearest."""
+
+    text: str
+    query: Query
+    within: Filter
+    by_meaning: bool
+    most: int
+    nearest: int
+
+
+@dataclass(slots=True)
+class Look:
+    """One question on its way through the indexes. `degraded` says what it had to do without."""
+
+    shelf: Shelf
+    recent: Recent
+    embedder: Embedder | None
+    tx: Transaction
+    caller: Caller
+    wanted: Wanted
+    share: Share = field(default_factory=lambda: Share([], 0, 0))
+    words: Words | None = None
+    vector: "Vectors | None" = None
+    nearest: dict[int, float] = field(default_factory=dict[int, float])
+    degraded: list[str] = field(default_factory=list[str])
+
+    async def begin(self) -> None:
+        """Look both ways, and know what the caller sees."""
+        place = (self.caller.credential_id, self.wanted.within.sources)
+        seen = self.recent.last(place)
+        share = seen or await vectors.share_of(self.tx, self.wanted.within)
+        embedder = self._finds(share)
+
+        async def look() -> None:
+            self.words = await self._ask(self._narrowed(share), among(share, self.wanted.most))
+
+        async def look_near() -> None:
+            if embedder is not None:
+                await self._embed(embedder)
+                await self._find_nearest(embedder, share)
+
+        async def see_again() -> None:
+            self.share = await vectors.share_of(self.tx, self.wanted.within) if seen else share
+
+        await together(look, look_near, see_again)
+        if embedder is not None and self._is_short(share):
+            await self._find_nearest(embedder, self.share)
+        await self._wait_for_own_writes()
+        self.recent.note(place, self.share)
+
+    async def by_words(self) -> Words:
+        """The best, mostly as many as are wanted."""
+        asked = self._narrowed(self.share)
+        if self.words is None or self.words.asked != asked:
+            self.words = await self._ask(asked, among(self.share, self.wanted.most))
+        return self.words
+
+    async def more_by_words(self) -> Words:
+        """Twice as many as the last time."""
+        last = await self.by_words()
+        self.words = await self._ask(last.asked, 2 * last.take)
+        return self.words
+
+    def _finds(self, share: Share) -> Embedder | None:
+        """Who finds by meaning; None when this search goes by words alone, which is told."""
+        if not self.wanted.by_meaning:
+            return None
+        if share.has_vectors and self.embedder is not None:
+            return self.embedder
+        why = "no embedder is configured" if share.has_vectors else vectors.NO_VECTORS
+        self.degraded.append(f"by words alone: {why}")
+        return None
+
+    def _narrowed(self, share: Share) -> Filter:
+        if _is_broad(share):
+            return self.wanted.within
+        return replace(self.wanted.within, classes=frozenset(share.classes))
+
+    async def _ask(self, asked: Filter, take: int) -> Words:
+        def question(index: KeywordIndex) -> Words:
+            cursor = index.cursor()
+            found = [] if cursor is None else index.search(self.wanted.query, asked, take)
+            return Words(asked, take, found, cursor)
+
+        return await self.shelf.ask(self.caller.tenant_id, question)
+
+    async def _wait_for_own_writes(self) -> None:
+        own = self.share.own
+        reached = self.words.cursor if self.words else None
+        if own > (reached or 0):
+            self.words = None
+            if not await self.shelf.wait_for(self.caller.tenant_id, own):
+                self.degraded.append("your last writes are not indexed yet: search again shortly")
+
+    async def _embed(self, embedder: Embedder) -> None:
+        try:
+            with anyio.fail_after(EMBED_S):
+                self.vector = (await embedder.embed([self.wanted.text]))[0]
+        except TimeoutError:
+            self.degraded.append(f"by words alone: the embedder took longer than {EMBED_S:g} s")
+        except PeciaError as error:
+            self.degraded.append(f"by words alone: {error}")
+
+    async def _find_nearest(self, embedder: Embedder, share: Share) -> None:
+        # What must be there word for word is for the keyword arm to find.
+        query = self.wanted.query
+        if self.vector is not None and not query.phrases and not query.titles:
+            asked = (self.vector, embedder.name, self.wanted.nearest, self.wanted.within)
+            self.nearest = dict(await vectors.nearest(self.tx, *asked, share))
+
+    def _is_short(self, began_with: Share) -> bool:
+        """Whether more might be found by meaning with what is known now."""
+        now = self.share
+        same = now.chunks <= began_with.chunks and now.classes == began_with.classes
+        return not same and len(self.nearest) < min(self.wanted.nearest, now.chunks)
+
+
+def among(share: Share, many: int) -> int:
+    """In how many of the best by words so many may be seen: without a filter, some are hidden."""
+    if share.chunks >= share.of_chunks or not _is_broad(share):
+        return many
+    return many * share.of_chunks * 5 // (share.chunks * 4)
+
+
+def _is_broad(share: Share) -> bool:
+    return share.chunks >= BROAD * share.of_chunks
+
+
+async def together(*arms: Callable[[], Coroutine[None, None, None]]) -> None:
+    """All at once. What fails in one is raised as it is, for the store and the doors know it."""
+    try:
+        async with anyio.create_task_group() as tasks:
+            for arm in arms:
+                tasks.start_soon(arm)
+    except ExceptionGroup as failed:
+        # Of one who went away, the arms fail because their line is cut.
+        await checkpoint_if_cancelled()
+        raise failed.exceptions[0] from failed
