@@ -9,7 +9,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -240,6 +240,12 @@ class Bench:
     async def _add_vectors(self, tenant: UUID, most: int) -> "Every":
         rows = await self._ask(SQL["chunk_ids"], tenant=tenant, most=most)
         found = points(np.random.default_rng(1), len(rows))
+        await self._copy_vectors(tenant, rows, found)
+        return Every(found, np.array([acl_id for _, _, acl_id in rows]))
+
+    async def _copy_vectors(
+        self, tenant: UUID, rows: Sequence[tuple[Any, ...]], found: Iterable[Vectors]
+    ) -> None:
         async with await AsyncConnection.connect(self.logins.owner) as connection:
             # COPY knows no policies, and without it this takes an hour.
             await connection.execute("ALTER TABLE kernel.vector NO FORCE ROW LEVEL SECURITY")
@@ -248,7 +254,6 @@ class Bench:
                     row = (tenant, id_, file_id, MODEL, id_.to_bytes(16, "big"), DIMS)
                     await copy.write_row((*row, vectors.as_text(vector)))
             await connection.execute("ALTER TABLE kernel.vector FORCE ROW LEVEL SECURITY")
-        return Every(found, np.array([acl_id for _, _, acl_id in rows]))
 
     async def _classes(self, tenant: UUID, credential: UUID) -> set[int]:
         ((held,),) = await self._ask(SQL["held"], id=credential)

@@ -28,6 +28,7 @@ from bench.search import (
     other_queries,
     queries,
     sizes_at,
+    static,
     texts_folder,
     writing,
 )
@@ -48,7 +49,8 @@ async def run(home: Path, texts: Path, sizes: Sizes) -> dict[str, Any]:
         chunks = sizes.asked_files * sizes.chunks
         words, others = queries(texts, chunks), other_queries(texts, chunks)
         found: dict[str, Any] = {"chunks": chunks, "queries": len(words), "targets": TARGETS}
-        async with served(made, home, [*words, *others]) as port:
+        table = Table(static(texts), [*words, *others])
+        async with served(made, home, table) as port:
             clients = {name: Client(port, await token(made, name)) for name in BUSY}
             for client in clients.values():
                 await run_sync(client.measured, others)
@@ -64,12 +66,12 @@ async def run(home: Path, texts: Path, sizes: Sizes) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def served(made: Searching, home: Path, words: Sequence[str]) -> AsyncGenerator[int]:
+async def served(made: Searching, home: Path, known: Table) -> AsyncGenerator[int]:
     """A server on that home, whose embedder is the table."""
 
     @asynccontextmanager
     async def table(*_: object) -> AsyncGenerator[Table]:
-        yield Table(words)
+        yield known
 
     house.open_embedder = table
     flags = {

@@ -2,9 +2,9 @@
 
 `python -m bench.search 0.1 [FOLDER]` asks a tenth of a million chunks; a folder keeps what was
 built for the next time. The words are those of the keyword bench (`PECIA_BENCH_TEXTS`). The vectors
-are random points, which cost what real ones cost to find, and the embedder is a table, so its 3 ms
-a query are not in these figures. What is measured is a server that has been asked before: other
-questions come first, by every caller.
+are cheap static ones, and the embedder is a table, so its 3 ms a query are not in these figures.
+What is measured is a server that has been asked before: other questions come first, by every
+caller.
 """
 
 import json
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncGenerator, Generator, Sequence
+from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from itertools import islice
@@ -27,8 +27,9 @@ import numpy as np
 from psycopg import AsyncConnection
 
 from bench import result
-from bench.corpus_store import DIMS, MODEL, SHARES, SQL, Bench, Sizes, caller, points
+from bench.corpus_store import DIMS, MODEL, SHARES, SQL, Bench, Sizes, caller
 from bench.keyword import asked, documents
+from bench.static_vectors import StaticVectors
 from pecia.doors.http.server import LOOP
 from pecia.kernel.corpus.embedder import Vectors
 from pecia.kernel.corpus.index.keep import Keeper
@@ -49,10 +50,8 @@ class Table:
 
     name, language = MODEL, ""
 
-    def __init__(self, queries: Sequence[str]) -> None:
-        self._vectors = dict(
-            zip(queries, points(np.random.default_rng(2), len(queries)), strict=True)
-        )
+    def __init__(self, made: StaticVectors, queries: Sequence[str]) -> None:
+        self._vectors = dict(zip(queries, made.of(queries), strict=True))
 
     async def dimension(self) -> int:
         return DIMS
@@ -108,7 +107,7 @@ class Searching(Bench):
         await self._ask(SQL["drop_index"])
         self.asking = await self._large_tenant("asked", self.sizes.asked_files, self.sizes.classes)
         await self._give_words(texts)
-        await self._add_vectors(self.asking, chunks)
+        await self._give_vectors(texts, chunks)
         await self._build_vector_index()
         await self._vacuum()
         await self._index(home / "index")
@@ -116,7 +115,7 @@ class Searching(Bench):
     async def measured(self, home: Path, texts: Path) -> dict[str, Any]:
         chunks = self.sizes.asked_files * self.sizes.chunks
         words, others = queries(texts, chunks), other_queries(texts, chunks)
-        corpus = Corpus(self.store, Shelf(home / "index"), Table([*words, *others]))
+        corpus = Corpus(self.store, Shelf(home / "index"), Table(static(texts), [*words, *others]))
         found: dict[str, Any] = {"chunks": chunks, "queries": len(words), "before": len(others)}
         for who in self.callers.values():
             await _timed(corpus, who, others, Mode.HYBRID)
@@ -164,14 +163,18 @@ class Searching(Bench):
 
     async def _give_words(self, texts: Path) -> None:
         """Every chunk the text of a real one."""
-        bodies = (body.replace("\0", " ") for _, chunks in documents(texts) for body in chunks)
         rows = await self._ask(SQL["chunk_ids"], tenant=self.asking, most=10**9)
-        pairs = zip((id_ for id_, _, _ in rows), bodies, strict=False)
+        pairs = zip((id_ for id_, _, _ in rows), _bodies(texts), strict=False)
         async with await AsyncConnection.connect(self.logins.system) as connection:
             while batch := list(islice(pairs, 5000)):
                 ids, words = zip(*batch, strict=True)
                 values = {"tenant": self.asking, "ids": [*ids], "bodies": [*words]}
                 await connection.execute(SQL["take_bodies"], values)
+
+    async def _give_vectors(self, texts: Path, chunks: int) -> None:
+        rows = await self._ask(SQL["chunk_ids"], tenant=self.asking, most=chunks)
+        bodies = islice(_bodies(texts), len(rows))
+        await self._copy_vectors(self.asking, rows, static(texts).each(bodies))
 
     async def _index(self, root: Path) -> None:
         await self._ask(SQL["tick"], tenant=self.asking)
@@ -199,6 +202,14 @@ async def _timed(corpus: Corpus, who: Caller, words: Sequence[str], mode: Mode) 
         "p50_ms": round(statistics.median(ranked), 2),
         "p95_ms": round(ranked[int(0.95 * len(ranked))], 2),
     }
+
+
+def static(texts: Path) -> StaticVectors:
+    return StaticVectors(_bodies(texts))
+
+
+def _bodies(texts: Path) -> Iterator[str]:
+    return (body.replace("\0", " ") for _, chunks in documents(texts) for body in chunks)
 
 
 def queries(texts: Path, chunks: int) -> list[str]:

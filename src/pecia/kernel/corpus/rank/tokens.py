@@ -23,12 +23,7 @@ def places(text: str, asked: Collection[str], language: str = "") -> list[Token]
     """Where these terms stand in a text, in order. Signs without spaces go in pairs."""
     wanted = frozenset(asked)
     if text.isascii():
-        stems = _stems(_known(language))
-        return [
-            Token(term, *it.span())
-            for it in _ASCII_WORD.finditer(text.lower())
-            if (term := stems[it.group()]) in wanted
-        ]
+        return _ascii_places(text.lower(), wanted, language)
     split = _has_pairs(text)
     found: list[Token] = []
     for it in stemming(_known(language)).pre_tokenize(_characters(text)).tokens:
@@ -57,6 +52,23 @@ def wanted(query: Query, language: str = "") -> tuple[str, ...]:
     """The terms a query asks for, in its order, once each."""
     text = " ".join((*query.words, *query.phrases, *query.titles))
     return tuple(dict.fromkeys(terms(text, language)))
+
+
+def _ascii_places(text: str, wanted: frozenset[str], language: str) -> list[Token]:
+    stems = _stems(_known(language))
+    forms = {it for it in {*_ASCII_WORD.findall(text)} if stems[it] in wanted}
+    found = [Token(stems[form], at, at + len(form)) for form in forms for at in _whole(text, form)]
+    return sorted(found, key=lambda it: it.start)
+
+
+def _whole(text: str, word: str) -> Iterator[int]:
+    """Where the word stands by itself."""
+    at = text.find(word)
+    while at >= 0:
+        end = at + len(word)
+        if not (text[at - 1 : at].isalnum() or text[end : end + 1].isalnum()):
+            yield at
+        at = text.find(word, end)
 
 
 class _Stems(dict[str, str]):
