@@ -79,7 +79,7 @@ class Look:
         embedder = self._finds(share)
 
         async def look() -> None:
-            self.words = await self._ask(self._narrowed(share), among(share, self.wanted.most))
+            self.words = await self._ask(self._narrowed(share), self._take(share))
 
         async def look_near() -> None:
             if embedder is not None:
@@ -99,7 +99,7 @@ class Look:
         """The best, mostly as many as are wanted."""
         asked = self._narrowed(self.share)
         if self.words is None or self.words.asked != asked:
-            self.words = await self._ask(asked, among(self.share, self.wanted.most))
+            self.words = await self._ask(asked, self._take(self.share))
         return self.words
 
     async def more_by_words(self) -> Words:
@@ -122,6 +122,11 @@ class Look:
         if _is_broad(share):
             return self.wanted.within
         return replace(self.wanted.within, classes=frozenset(share.classes))
+
+    def _take(self, share: Share) -> int:
+        """By words alone, mostly the first of them are enough."""
+        most = self.wanted.most
+        return among(share, most) if self.wanted.by_meaning else most
 
     async def _ask(self, asked: Filter, take: int) -> Words:
         def question(index: KeywordIndex) -> Words:
