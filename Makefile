@@ -5,10 +5,12 @@ BIN := $(VENV)/bin
 RUN := .make/run
 DEV := .make/dev
 PYTEST := $(BIN)/python -m pytest
+# One more than a small machine has processors: tests wait for processes, and for each other's locks.
+WORKERS ?= 3
 
-.PHONY: all setup start fmt check quick test soak bench docs doctor web browser clean
+.PHONY: all setup start fmt check lint types quick test ready soak bench docs doctor web browser clean
 
-all: check test
+all: test
 
 setup: $(DEV)
 
@@ -22,7 +24,7 @@ $(RUN): pyproject.toml
 	@mkdir -p .make && touch $@
 
 $(DEV): $(RUN)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --group dev
 	@mkdir -p .make && touch $@
 
 # The handbook of an invented company, in local mode. PORT and HOST choose the address.
@@ -33,24 +35,32 @@ fmt: $(DEV)
 	$(BIN)/ruff check --fix --quiet .
 	$(BIN)/ruff format --quiet .
 
-check: $(DEV)
+check: lint types
+
+lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/codespell src tests docs examples bench *.md
+
+types: $(DEV)
 	$(BIN)/pyright
 
 # The inner loop: everything that needs no killed process and no browser.
 quick: $(DEV)
-	$(PYTEST) -n 2 --dist worksteal -m 'not fault and not slow' $(ARGS)
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m 'not fault and not slow' $(ARGS)
 
 # Everything, at small counts. What failed is run once more, alone: processes are killed and waited
 # for, and a machine that was busy with something else is told from a fault by doing it again.
-test: check web browser tools
-	$(PYTEST) -n 2 --dist worksteal $(ARGS) || { \
+test:
+	@$(MAKE) --jobs 4 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) ready
+	$(PYTEST) -n $(WORKERS) --dist worksteal $(ARGS) || { \
 	  echo "== some failed: those are run again, one after another"; \
 	  $(PYTEST) --last-failed --last-failed-no-failures none $(ARGS) \
 	  && echo "== the tests named FAILED above passed when run again: look at why they are unsteady"; }
+
+# What the tests stand on, and what need not be run to be judged: side by side.
+ready: check web browser tools
 
 # The console's pages. Where there is no npm the server goes without them and says so.
 web: .make/web

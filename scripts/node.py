@@ -11,12 +11,14 @@ import subprocess
 import sys
 import venv
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 TOOLS = Path(__file__).parent.parent / ".tools"
 STAMP = "installed.json"
 LIMIT_S = 600
+AT_ONCE = 3
 
 # The suite and the inspector need Node 22; the registry has it as a package.
 NODE = "22.23.3"
@@ -52,8 +54,10 @@ EVERY_TOOL = (
 
 def main() -> int:
     """Install what is missing; 0 also where that was not possible."""
-    failed = [tool.name for tool in EVERY_TOOL if not is_there(tool) and not install(tool)]
-    if failed:
+    missing = [tool for tool in EVERY_TOOL if not is_there(tool)]
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        done = threads.map(install, missing)
+    if failed := [tool.name for tool, is_done in zip(missing, done, strict=True) if not is_done]:
         print(f"not installed: {', '.join(failed)}. Tests that need them will be left out.")
     return 0
 
@@ -92,9 +96,12 @@ def _npm(tool: Tool, folder: Path) -> None:
 
 
 def _pip(tool: Tool, folder: Path) -> None:
-    venv.create(folder / "venv", with_pip=True)
-    pip = [str(folder / "venv" / "bin" / "python"), "-m", "pip", "install", "--quiet"]
-    _run([*pip, "--disable-pip-version-check", *tool.pip], folder)
+    venv.create(folder / "venv", symlinks=True)
+    pip = [sys.executable, "-m", "pip", "--python", str(folder / "venv" / "bin" / "python")]
+    _run(
+        [*pip, "install", "--quiet", "--disable-pip-version-check", "--no-compile", *tool.pip],
+        folder,
+    )
 
 
 def _run(words: list[str], folder: Path) -> None:

@@ -49,15 +49,10 @@ def run_folder(testrun_uid: str) -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def cluster(run_folder: Path) -> Iterator[Cluster]:
     """The cluster of this run. Its data may be lost with the power, for the sake of speed."""
-    options = Options(grace_s=0.5, system=run_folder / "system")
-
-    async def opened() -> Cluster:
-        return await open_cluster(run_folder / "home", report=print, options=options)
-
-    held = anyio.run(opened)
-    with _superuser(held) as connection:
-        connection.execute("ALTER SYSTEM SET fsync = off")
-        connection.execute("SELECT pg_reload_conf()")
+    with alone(run_folder):
+        if not (run_folder / "home").exists():
+            _tune(_open(run_folder))
+        held = _open(run_folder)
     yield held
     anyio.run(held.stop)
 
@@ -75,7 +70,7 @@ def prepare_template() -> Prepare:
 @pytest.fixture(scope="session")
 def template(cluster: Cluster, run_folder: Path, prepare_template: Prepare) -> str:
     """The name of the prepared template, made by whichever worker needs it first."""
-    with _alone(run_folder), _superuser(cluster) as connection:
+    with alone(run_folder), _superuser(cluster) as connection:
         found = connection.execute("SELECT FROM pg_database WHERE datname = %s", [TEMPLATE])
         if not found.rowcount:
             _make_template(cluster, connection, prepare_template)
@@ -116,12 +111,45 @@ def fresh_database(cluster: Cluster, template: str) -> Generator[Logins]:
         _run(connection, "DROP DATABASE {} WITH (FORCE)", name)
 
 
+@contextmanager
+def alone(folder: Path) -> Generator[int]:
+    """One worker of this run at a time. Yields the lock file, which counts the workers."""
+    path = folder.with_suffix(".lock")
+    handle = _locked(path)
+    # The last worker of the run removes the file: what we waited for may be gone.
+    while not path.exists() or path.stat().st_ino != os.fstat(handle).st_ino:
+        os.close(handle)
+        handle = _locked(path)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
 def scratch() -> Path:
     """Where clusters of tests go: in memory, where there is room, so as not to wait for a disk."""
     memory = Path("/dev/shm")
     if memory.exists() and shutil.disk_usage(memory).free > ROOM_BYTES:
         return memory
     return Path(tempfile.gettempdir())
+
+
+def _open(run_folder: Path) -> Cluster:
+    options = Options(grace_s=0.5, system=run_folder / "system")
+
+    async def opened() -> Cluster:
+        return await open_cluster(run_folder / "home", report=print, options=options)
+
+    return anyio.run(opened)
+
+
+def _tune(cluster: Cluster) -> None:
+    """For many small databases that live for a second. It holds from the next start on."""
+    with _superuser(cluster) as connection:
+        connection.execute("ALTER SYSTEM SET fsync = off")
+        # Every database that is dropped is looked for in all of the buffers.
+        connection.execute("ALTER SYSTEM SET shared_buffers = '128MB'")
+    anyio.run(cluster.stop)
 
 
 def _make_template(cluster: Cluster, connection: Superuser, prepare: Prepare) -> None:
@@ -137,8 +165,8 @@ def _make_template(cluster: Cluster, connection: Superuser, prepare: Prepare) ->
 
 
 def _copy(connection: Superuser, template: str, name: str) -> None:
-    # WAL_LOG took 24 ms for a template of 60 tables, FILE_COPY 43 ms; with fsync 110 and 230 ms.
-    create = "CREATE DATABASE {} TEMPLATE {} STRATEGY WAL_LOG OWNER pecia_owner"
+    # Without fsync FILE_COPY took 22 ms of a processor, WAL_LOG 45 ms.
+    create = "CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY OWNER pecia_owner"
     _run(connection, create, name, template)
     _run(connection, "REVOKE ALL ON DATABASE {} FROM PUBLIC", name)
     _run(connection, "GRANT CONNECT ON DATABASE {} TO pecia_app, pecia_system", name)
@@ -154,7 +182,7 @@ def _superuser(cluster: Cluster) -> Superuser:
 
 
 def _join(folder: Path) -> None:
-    with _alone(folder) as users:
+    with alone(folder) as users:
         _write_count(users, _read_count(users) + 1)
         # PostgreSQL must pass through it, whatever the umask.
         folder.mkdir(exist_ok=True)
@@ -162,27 +190,12 @@ def _join(folder: Path) -> None:
 
 
 def _leave(folder: Path) -> None:
-    with _alone(folder) as users:
+    with alone(folder) as users:
         left = _read_count(users) - 1
         _write_count(users, left)
         if not left:
             shutil.rmtree(folder)
             folder.with_suffix(".lock").unlink()
-
-
-@contextmanager
-def _alone(folder: Path) -> Generator[int]:
-    """One worker of this run at a time. Yields the lock file, which counts the workers."""
-    path = folder.with_suffix(".lock")
-    handle = _locked(path)
-    # The last worker of the run removes the file: what we waited for may be gone.
-    while not path.exists() or path.stat().st_ino != os.fstat(handle).st_ino:
-        os.close(handle)
-        handle = _locked(path)
-    try:
-        yield handle
-    finally:
-        os.close(handle)
 
 
 def _locked(path: Path) -> int:

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TypeAlias, TypeGuard
 
@@ -51,7 +52,8 @@ class Claim:
 Check: TypeAlias = Callable[[Sequence[Promise], Sequence[Claim]], list[str]]
 
 
-def every_promise() -> list[Promise]:
+@cache
+def every_promise() -> Sequence[Promise]:
     """All modules' requirements. An id that a module writes twice is there twice."""
     found: list[Promise] = []
     for info in pkgutil.iter_modules(requirements.__path__):
@@ -61,7 +63,7 @@ def every_promise() -> list[Promise]:
         found += [
             Promise(info.name, key, written[key]) for key in [*keys, *(written.keys() - keys)]
         ]
-    return found
+    return tuple(found)
 
 
 def keys_written(source: str) -> list[str]:
@@ -75,13 +77,14 @@ def keys_written(source: str) -> list[str]:
     return [key.value for key in keys if isinstance(key.value, str)]
 
 
-def every_claim() -> list[Claim]:
-    """All tests in the files that pytest collects, marked or not."""
-    return [
+@cache
+def every_claim() -> Sequence[Claim]:
+    """All tests in the files that pytest collects, marked or not. Read once: there are hundreds."""
+    return tuple(
         claim
         for path in sorted(TESTS.rglob("test_*.py"))
         for claim in claims_in(path.relative_to(TESTS).as_posix(), path.read_text("utf-8"))
-    ]
+    )
 
 
 def claims_in(path: str, source: str) -> list[Claim]:

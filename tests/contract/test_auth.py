@@ -17,9 +17,17 @@ from tests.issuer import AUDIENCE, LoopbackIssuer, SigningKey, fetch, serve
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-async def pecia(database: Logins, tmp_path: Path) -> AsyncGenerator[Pecia]:
-    async with open_pecia(database, tmp_path / "home") as served:
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+async def pecia(
+    module_database: Logins, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncGenerator[Pecia]:
+    """One server for all: nothing that these tests do at it changes what another sees."""
+    async with open_pecia(module_database, tmp_path_factory.mktemp("home")) as served:
         yield served
 
 

@@ -33,10 +33,30 @@ def probe() -> Probe:
     return Probe()
 
 
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
 @pytest.fixture
-async def pecia(database: Logins, tmp_path: Path, probe: Probe) -> AsyncGenerator[Pecia]:
+async def alone(database: Logins, tmp_path: Path, probe: Probe) -> AsyncGenerator[Pecia]:
     async with open_pecia(database, tmp_path / "home", rooms=[probe.room()]) as served:
         yield served
+
+
+@pytest.fixture(scope="module")
+async def shared(
+    module_database: Logins, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncGenerator[Pecia]:
+    home = tmp_path_factory.mktemp("home")
+    async with open_pecia(module_database, home, rooms=[Probe().room()]) as served:
+        yield served
+
+
+@pytest.fixture
+def pecia(shared: Pecia) -> Pecia:
+    """Tests that look into the probe, or break something, ask for a server `alone`."""
+    return shared
 
 
 def told(response: httpx.Response, status: int, code: str, number: int) -> dict[str, Any]:
@@ -163,18 +183,18 @@ async def test_what_is_not_there_and_what_is_anothers_are_not_found_alike(pecia:
 
 
 @requirement("ckf.errors.upstream_error")
-async def test_a_database_that_fails_is_an_upstream_error(pecia: Pecia) -> None:
-    await pecia.app.store.close()
-    response = await pecia.call("office/whoami")
+async def test_a_database_that_fails_is_an_upstream_error(alone: Pecia) -> None:
+    await alone.app.store.close()
+    response = await alone.call("office/whoami")
     assert told(response, 502, "UPSTREAM_ERROR", -32006)["retryable"] is True
 
 
 @requirement("ckf.errors.unprocessable")
 async def test_arguments_that_do_not_fit_together_are_unprocessable(
-    pecia: Pecia, probe: Probe
+    alone: Pecia, probe: Probe
 ) -> None:
     probe.failure = fails_with(Unprocessable)
-    response = await pecia.call("probe/fail")
+    response = await alone.call("probe/fail")
     assert told(response, 422, "UNPROCESSABLE", -32007)["retryable"] is False
 
 

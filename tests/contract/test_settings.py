@@ -3,13 +3,13 @@
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
 
 from tests.contract.requirement import requirement
+from tests.warm.start import pecia
 
 Shown: TypeAlias = dict[str, dict[str, Any]]
 
@@ -37,7 +37,7 @@ class Shell:
 
     def run(self, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "pecia", *words],
+            pecia(*words),
             cwd=self.project,
             env={**self._environ, **environ},
             capture_output=True,

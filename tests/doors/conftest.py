@@ -1,4 +1,4 @@
-"""A served Pecia for every test of a door."""
+"""A served Pecia for every test of a door: one of its own, or one for all tests of its file."""
 
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -9,8 +9,28 @@ from pecia.kernel.store.cluster import Logins
 from tests.doors.served import Pecia, open_pecia
 
 
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
 @pytest.fixture
-async def pecia(database: Logins, tmp_path: Path) -> AsyncGenerator[Pecia]:
-    """In server mode, with the settings of most servers."""
+async def alone(database: Logins, tmp_path: Path) -> AsyncGenerator[Pecia]:
+    """In server mode, with the settings of most servers, and nobody else has been here."""
     async with open_pecia(database, tmp_path / "home") as served:
         yield served
+
+
+@pytest.fixture(scope="module")
+async def shared(
+    module_database: Logins, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncGenerator[Pecia]:
+    """The same for all tests of a file, which leave in it nothing that another would mind."""
+    async with open_pecia(module_database, tmp_path_factory.mktemp("home")) as served:
+        yield served
+
+
+@pytest.fixture
+def pecia(alone: Pecia) -> Pecia:
+    """The one of its own, unless a file says that its tests share one."""
+    return alone

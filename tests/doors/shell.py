@@ -18,6 +18,7 @@ import anyio
 from pecia.doors.cli.lock import ServerLock, home_lock, read_lock
 from pecia.kernel.store.cluster import cluster_status, open_cluster
 from tests.database import scratch
+from tests.warm.start import pecia
 
 LIMIT_S = 50
 
@@ -63,7 +64,7 @@ class Shell:
     def run(self, *words: object, stdin: str = "", env: Mapping[str, str] | None = None) -> Done:
         """One command, until it ends."""
         done = subprocess.run(
-            [sys.executable, "-m", "pecia", *map(str, words)],
+            pecia(*words),
             input=stdin,
             capture_output=True,
             text=True,
@@ -128,7 +129,7 @@ def pecia_at(home: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     """One command in a folder that is all it knows: its home lies below."""
     environ = {"PATH": os.environ["PATH"], "HOME": str(home), "PECIA_HOME": str(home / "pecia")}
     return subprocess.run(
-        [sys.executable, "-m", "pecia", *words],
+        pecia(*words),
         env=environ,
         cwd=home,
         capture_output=True,

@@ -90,6 +90,18 @@ def test_people_and_rights_are_kept_by_short_commands(shell: Shell) -> None:
     assert listed.splitlines()[1].split("\t")[0] == "s1"
 
 
+def test_groups_come_from_a_file_that_a_directory_wrote(shell: Shell, tmp_path: Path) -> None:
+    shell.ok("user", "add", "bo", "--known-as", "email::bo@example.org")
+    file = tmp_path / "groups.json"
+    file.write_text('{"staff": ["bo@example.org", "nobody"]}')
+    done = shell.ok("group", "import", str(file), "--json").document
+    assert (done["added"], done["joined"]) == (["staff"], 1)
+    assert done["unknown"] == [{"group": "staff", "member": "nobody"}]
+    file.write_text('{"staff": "bo"}')
+    refused = shell.run("group", "import", str(file), "--json")
+    assert (refused.code, refused.document["error"]["field"]) == (1, "file")
+
+
 def test_a_secret_comes_from_stdin_or_a_variable_and_is_never_shown(
     shell: Shell, database: Logins
 ) -> None:

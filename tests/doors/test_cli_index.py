@@ -16,6 +16,7 @@ from pecia.kernel.corpus.index.shelf import Shelf
 from pecia.kernel.store.cluster import Logins
 from pecia.kernel.store.store import Store
 from tests.unit.kernel.corpus.ground import open_ground
+from tests.warm import start as warm
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(240)]
 
@@ -34,7 +35,7 @@ def environ(database: Logins, home: Path) -> dict[str, str]:
 def pecia(database: Logins, home: Path, *words: str) -> tuple[int, Any]:
     """The exit code and the document of a command on that database, in that home."""
     done = subprocess.run(
-        [sys.executable, "-m", "pecia", "index", *words, "--json"],
+        warm.pecia("index", *words, "--json"),
         env=environ(database, home),
         capture_output=True,
         text=True,

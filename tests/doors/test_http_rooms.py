@@ -58,9 +58,24 @@ ROOM = Room(
 
 
 @pytest.fixture
-async def pecia(database: Logins, tmp_path: Path) -> AsyncGenerator[Pecia]:
+async def alone(database: Logins, tmp_path: Path) -> AsyncGenerator[Pecia]:
     async with open_pecia(database, tmp_path / "home", rooms=[ROOM]) as served:
         yield served
+
+
+@pytest.fixture(scope="module")
+async def shared(
+    module_database: Logins, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncGenerator[Pecia]:
+    home = tmp_path_factory.mktemp("home")
+    async with open_pecia(module_database, home, rooms=[ROOM]) as served:
+        yield served
+
+
+@pytest.fixture
+def pecia(shared: Pecia) -> Pecia:
+    """Tests that must be the first at a server ask for one `alone`."""
+    return shared
 
 
 def dial(pecia: Pecia, doc: str = "a/b", **options: Any) -> Any:
@@ -131,16 +146,16 @@ async def test_a_broken_page_tells_nothing_of_its_inside(pecia: Pecia) -> None:
     assert "detail" not in response.text
 
 
-async def test_every_page_leaves_one_audit_row_without_its_query(pecia: Pecia) -> None:
-    await pecia.http.get("/fake/thing?q=a-signed-secret", headers=pecia.bo)
-    await pecia.http.get("/fake/missing/now", headers=pecia.bo)
-    await pecia.http.get("/fake/public/thing")
-    [shown] = await pecia.audit(tool="fake/show")
+async def test_every_page_leaves_one_audit_row_without_its_query(alone: Pecia) -> None:
+    await alone.http.get("/fake/thing?q=a-signed-secret", headers=alone.bo)
+    await alone.http.get("/fake/missing/now", headers=alone.bo)
+    await alone.http.get("/fake/public/thing")
+    [shown] = await alone.audit(tool="fake/show")
     assert (shown["status"], shown["arguments"]) == ("ok", {"name": "thing"})
     assert shown["user_id"] is not None
-    [absent] = await pecia.audit(tool="fake/missing")
+    [absent] = await alone.audit(tool="fake/missing")
     assert (absent["status"], absent["code"]) == ("error", "NOT_FOUND")
-    [public] = await pecia.audit(tool="fake/public")
+    [public] = await alone.audit(tool="fake/public")
     assert (public["status"], public["tenant_id"], public["user_id"]) == ("ok", None, None)
 
 
@@ -224,14 +239,14 @@ async def test_text_is_no_message_here(pecia: Pecia) -> None:
         assert (await closed(socket))[0] == 1003
 
 
-async def test_a_socket_leaves_one_audit_row_when_it_ends(pecia: Pecia) -> None:
-    async with dial(pecia, additional_headers=pecia.bo) as socket:
+async def test_a_socket_leaves_one_audit_row_when_it_ends(alone: Pecia) -> None:
+    async with dial(alone, additional_headers=alone.bo) as socket:
         await socket.send(b"stop")
         assert (await closed(socket))[0] == 1000
-    async with dial(pecia, "other", additional_headers=pecia.bo):
+    async with dial(alone, "other", additional_headers=alone.bo):
         pass
     with anyio.fail_after(5):
-        while len(rows := await pecia.audit(tool="fake/socket")) < 2:
+        while len(rows := await alone.audit(tool="fake/socket")) < 2:
             await anyio.lowlevel.checkpoint()
     assert [it["status"] for it in rows] == ["ok", "ok"]
     assert [it["arguments"] for it in rows] == [{"doc": "a/b"}, {"doc": "other"}]

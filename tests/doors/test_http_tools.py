@@ -22,9 +22,24 @@ def probe() -> Probe:
 
 
 @pytest.fixture
-async def pecia(database: Logins, tmp_path: Path, probe: Probe) -> AsyncGenerator[Pecia]:
+async def alone(database: Logins, tmp_path: Path, probe: Probe) -> AsyncGenerator[Pecia]:
     async with open_pecia(database, tmp_path / "home", rooms=[probe.room()]) as served:
         yield served
+
+
+@pytest.fixture(scope="module")
+async def shared(
+    module_database: Logins, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncGenerator[Pecia]:
+    home = tmp_path_factory.mktemp("home")
+    async with open_pecia(module_database, home, rooms=[Probe().room()]) as served:
+        yield served
+
+
+@pytest.fixture
+def pecia(shared: Pecia) -> Pecia:
+    """Tests that look into the probe, or break something, ask for a server `alone`."""
+    return shared
 
 
 def error_of(response: httpx.Response) -> dict[str, Any]:
@@ -53,7 +68,7 @@ async def test_a_read_only_tool_answers_get_with_the_same(pecia: Pecia) -> None:
     assert got.json() == posted.json()
 
 
-async def test_a_bad_query_names_the_field(pecia: Pecia, probe: Probe) -> None:
+async def test_a_bad_query_names_the_field(alone: Pecia, probe: Probe) -> None:
     for query, code, field in (
         ("", "MISSING_FIELD", "text"),
         ("text=hello&cuont=5", "INVALID_INPUT", "cuont"),
@@ -62,16 +77,16 @@ async def test_a_bad_query_names_the_field(pecia: Pecia, probe: Probe) -> None:
         ("text=hello&text=again", "INVALID_INPUT", "text"),
         ("text=hello&color=green", "INVALID_ENUM", "color"),
     ):
-        response = await pecia.http.get(f"/api/v1/probe/echo?{query}", headers=pecia.ana)
+        response = await alone.http.get(f"/api/v1/probe/echo?{query}", headers=alone.ana)
         assert response.status_code == 400, query
         assert (error_of(response)["code"], error_of(response)["field"]) == (code, field), query
     assert probe.calls == 0
 
 
 async def test_a_tool_that_changes_something_is_not_reached_by_get(
-    pecia: Pecia, probe: Probe
+    alone: Pecia, probe: Probe
 ) -> None:
-    response = await pecia.http.get("/api/v1/probe/write", headers=pecia.ana)
+    response = await alone.http.get("/api/v1/probe/write", headers=alone.ana)
     assert response.status_code == 405
     assert response.headers["allow"] == "OPTIONS, POST"
     assert probe.calls == 0
@@ -130,14 +145,14 @@ async def test_a_misspelt_tool_is_told_the_nearest_name(pecia: Pecia) -> None:
     assert message.endswith("; did you mean office.whoami?")
 
 
-async def test_a_hidden_tool_does_not_exist(pecia: Pecia, probe: Probe) -> None:
-    assert (await pecia.call("probe/hidden")).status_code == 404
+async def test_a_hidden_tool_does_not_exist(alone: Pecia, probe: Probe) -> None:
+    assert (await alone.call("probe/hidden")).status_code == 404
     assert probe.calls == 0
 
 
-async def test_the_other_names_of_a_tool_are_no_paths(pecia: Pecia, probe: Probe) -> None:
+async def test_the_other_names_of_a_tool_are_no_paths(alone: Pecia, probe: Probe) -> None:
     for path in ("probe/probe.write", "probe/probe__write", "office/write"):
-        assert (await pecia.call(path)).status_code == 404
+        assert (await alone.call(path)).status_code == 404
     assert probe.calls == 0
 
 
@@ -173,14 +188,14 @@ async def test_a_caller_may_ask_for_longer_than_the_default(pecia: Pecia) -> Non
 
 
 async def test_a_call_whose_client_goes_away_is_cancelled_and_says_so_in_the_audit(
-    pecia: Pecia, probe: Probe
+    alone: Pecia, probe: Probe
 ) -> None:
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(pecia.call, "probe/wait")
+        tasks.start_soon(alone.call, "probe/wait")
         await probe.started.wait()
         tasks.cancel_scope.cancel()
     with anyio.fail_after(5):
-        while not (rows := await pecia.audit(tool="probe.wait", status="cancelled")):
+        while not (rows := await alone.audit(tool="probe.wait", status="cancelled")):
             await anyio.lowlevel.checkpoint()
     assert len(rows) == 1
 

@@ -1,11 +1,13 @@
 """Bytes to a server and bytes back, for what no HTTP client would send."""
 
+import logging
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
 import anyio
+import pytest
 from anyio.abc import SocketStream
 
 
@@ -68,3 +70,9 @@ async def _exchange(stream: SocketStream, pieces: Iterable[bytes], silent_s: flo
             except (anyio.EndOfStream, anyio.BrokenResourceError):
                 tasks.cancel_scope.cancel()
     return Heard(data)
+
+
+def requests(caplog: pytest.LogCaptureFixture, path: str) -> list[logging.LogRecord]:
+    """The lines of the log about requests for that path."""
+    lines = [it for it in caplog.records if it.name == "pecia.request"]
+    return [it for it in lines if it.__dict__["fields"].get("path") == path]

@@ -1,7 +1,6 @@
 """Log and store stay true: commits out of order, one held open, a writer killed anywhere."""
 
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack
@@ -21,6 +20,7 @@ from pecia.kernel.store.store import PoolSize, Store
 from tests.faults.change_log_victim import JOB, PACE, POINTS
 from tests.soak import SOAK, record
 from tests.unit.kernel.corpus.ground import SOURCE, Ground, open_ground, plain
+from tests.warm import start as warm
 
 pytestmark = [pytest.mark.anyio, pytest.mark.fault, pytest.mark.timeout(0 if SOAK else 180)]
 
@@ -103,7 +103,7 @@ def kill_once(ground: Ground, point: str, hit: int, seed: int) -> list[str]:
         "seed": seed,
     }
     done = subprocess.run(
-        [sys.executable, "-m", "tests.faults.change_log_victim", point, str(hit)],
+        warm.module("tests.faults.change_log_victim", point, hit),
         input=orjson.dumps(given),
         capture_output=True,
         timeout=60,

@@ -1,7 +1,6 @@
 """Killed at any named point, on one node or two, an index ends equal to its store."""
 
 import random
-import sys
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator
@@ -26,6 +25,7 @@ from pecia.kernel.store.store import Store
 from tests.faults.index_victim import BUILDING, FOLLOWING
 from tests.soak import ROUNDS, SOAK, record
 from tests.unit.kernel.corpus.ground import SOURCE, Ground, open_ground
+from tests.warm import start as warm
 
 pytestmark = [pytest.mark.anyio, pytest.mark.fault, pytest.mark.timeout(0 if SOAK else 240)]
 
@@ -44,7 +44,7 @@ async def ground(database: Logins) -> AsyncGenerator[Ground]:
 
 
 async def victim(ground: Ground, root: Path, point: str, hit: int) -> Process:
-    command = [sys.executable, "-m", "tests.faults.index_victim", point, str(hit)]
+    command = warm.module("tests.faults.index_victim", point, hit)
     process = await anyio.open_process(command, stderr=None)
     given = {
         "system": ground.store.logins.system,

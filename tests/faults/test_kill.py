@@ -2,7 +2,6 @@
 
 import random
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from pecia.kernel.store.cluster import Logins
 from tests.conftest import OpenHouse
 from tests.faults.victim import POINTS
 from tests.soak import SOAK, record
+from tests.warm import start as warm
 
 pytestmark = [pytest.mark.anyio, pytest.mark.fault, pytest.mark.timeout(0 if SOAK else 120)]
 
@@ -30,7 +30,7 @@ def kill_once(logins: Logins, home: Path, point: str, hit: int, start: int) -> l
         "start": start,
     }
     done = subprocess.run(
-        [sys.executable, "-m", "tests.faults.victim", point, str(hit)],
+        warm.module("tests.faults.victim", point, hit),
         input=orjson.dumps(given),
         capture_output=True,
         timeout=60,

@@ -27,7 +27,8 @@ async def child_in(folder: Path) -> psutil.Process:
                 break
             await anyio.sleep(0.02)
     pid, niceness = (folder / "alive").read_text(encoding="utf-8").split()
-    assert int(niceness) == os.nice(0) + NICENESS
+    # 19 is as nice as a process can be, and the tests may be run nicely too.
+    assert int(niceness) == min(os.nice(0) + NICENESS, 19)
     return psutil.Process(int(pid))
 
 

@@ -2,7 +2,8 @@
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -57,41 +58,55 @@ class Served:
 Serve: TypeAlias = Callable[..., AbstractAsyncContextManager[Served]]
 
 
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
 @pytest.fixture
 def serve(database: Logins, tmp_path: Path) -> Serve:
     """Serves with the settings that the test names, beside those of every test."""
+    return partial(_serving, database, tmp_path / "home")
 
-    @asynccontextmanager
-    async def served(
-        environ: Mapping[str, str] | None = None, **flags: str
-    ) -> AsyncGenerator[Served]:
-        named = {name.replace("__", "."): value for name, value in flags.items()}
-        settings = load(
-            SETTINGS,
-            flags={**house_flags(database, tmp_path / "home"), "desk.conformance": "true"} | named,
-            environ=environ or {},
-            project_file=None,
-            user_file=None,
-        )
-        changes = Changes()
-        async with open_app(settings, fetch=no_fetch, report=lambda _: None) as app:
-            owner = await app.admit(None, VISIT) if settings.kernel.mode == "local" else None
-            async with (
-                serving(
-                    app,
-                    port=0,
-                    annexes=[lambda app, keeper: mount_mcp(app, keeper, changes)],
-                    instance=INSTANCE,
-                ) as address,
-                httpx.AsyncClient(base_url=address.url, timeout=20) as http,
-            ):
-                assert owner is None or isinstance(owner, Caller)
-                yield Served(app, address.url, Talk(http), owner or NOBODY, changes)
 
-    return served
+@pytest.fixture(scope="module")
+async def running(
+    module_database: Logins, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncGenerator[Served]:
+    """One server for all tests of a file: most ask, and change nothing."""
+    async with _serving(module_database, tmp_path_factory.mktemp("home")) as found:
+        yield found
 
 
 @pytest.fixture
-async def served(serve: Serve) -> AsyncGenerator[Served]:
-    async with serve() as found:
-        yield found
+def served(running: Served) -> Served:
+    """That server, and a client who comes to it for the first time."""
+    return replace(running, talk=running.other())
+
+
+@asynccontextmanager
+async def _serving(
+    database: Logins, home: Path, environ: Mapping[str, str] | None = None, **flags: str
+) -> AsyncGenerator[Served]:
+    named = {name.replace("__", "."): value for name, value in flags.items()}
+    settings = load(
+        SETTINGS,
+        flags={**house_flags(database, home), "desk.conformance": "true"} | named,
+        environ=environ or {},
+        project_file=None,
+        user_file=None,
+    )
+    changes = Changes()
+    async with open_app(settings, fetch=no_fetch, report=lambda _: None) as app:
+        owner = await app.admit(None, VISIT) if settings.kernel.mode == "local" else None
+        async with (
+            serving(
+                app,
+                port=0,
+                annexes=[lambda app, keeper: mount_mcp(app, keeper, changes)],
+                instance=INSTANCE,
+            ) as address,
+            httpx.AsyncClient(base_url=address.url, timeout=20) as http,
+        ):
+            assert owner is None or isinstance(owner, Caller)
+            yield Served(app, address.url, Talk(http), owner or NOBODY, changes)

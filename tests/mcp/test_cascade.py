@@ -14,6 +14,7 @@ from mcp.client.stdio import stdio_client
 
 from tests.mcp.test_stdio import HELLO, LIST, READY, heard, pecia
 from tests.rooms.cascade_made import Layers, document, write_layers
+from tests.warm import start as warm
 
 pytestmark = [
     pytest.mark.anyio,
@@ -30,9 +31,10 @@ LAYERS: Layers = {
 @asynccontextmanager
 async def client(cwd: Path, *words: str) -> AsyncGenerator[Client]:
     """A client of `pecia cascade serve`, started as an editor would."""
+    program, *rest = warm.pecia("cascade", "serve", *words)
     started = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "pecia", "cascade", "serve", *words],
+        command=program,
+        args=rest,
         env={"PATH": "/usr/bin:/bin", "HOME": str(cwd), "PECIA_HOME": str(cwd / "home")},
         cwd=cwd,
     )
@@ -101,9 +103,10 @@ async def test_a_subscriber_hears_of_an_edit(tmp_path: Path) -> None:
             heard_of.append(str(message.params.uri))
             changed.set()
 
+    program, *rest = warm.pecia("cascade", "serve", "--manifest", manifest)
     started = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "pecia", "cascade", "serve", "--manifest", str(manifest)],
+        command=program,
+        args=rest,
         env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PECIA_HOME": str(tmp_path / "home")},
     )
     with anyio.fail_after(40):

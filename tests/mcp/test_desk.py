@@ -67,11 +67,10 @@ async def test_a_tool_that_is_not_listed_can_be_called_directly(served: Served) 
     assert (await call(served.talk, "list_users"))["structuredContent"]["users"]
 
 
-async def test_a_call_through_the_desk_is_one_row_under_the_name_of_the_tool(
-    served: Served,
-) -> None:
-    await call(served.talk, "call_tool", name="list_users", arguments={"limit": 3})
-    rows = await audit(served)
+async def test_a_call_through_the_desk_is_one_row_under_the_name_of_the_tool(serve: Serve) -> None:
+    async with serve() as served:
+        await call(served.talk, "call_tool", name="list_users", arguments={"limit": 3})
+        rows = await audit(served)
     assert [(it["tool"], it["status"]) for it in rows] == [("office.list_users", "ok")]
     assert rows[0]["arguments"] == {"limit": 3}
 

@@ -81,6 +81,13 @@ async def filled(served: Served, folder: Path, files: Mapping[str, str]) -> Shor
 
 
 @pytest.fixture
+async def served(serve: Serve) -> AsyncGenerator[Served]:
+    """A server for each test: what one has in its lake is none of the next one's."""
+    async with serve() as found:
+        yield found
+
+
+@pytest.fixture
 async def shore(served: Served, tmp_path: Path) -> Shore:
     files = {GUIDE: TEXT, "notes/rims.md": "# Rims\n\nA wobble of the rim.\n"}
     return await filled(served, tmp_path / "docs", files)
@@ -259,6 +266,8 @@ async def test_capacity_says_what_each_mode_costs_to_who_may_ask(shore: Shore) -
     headers = {"authorization": f"Bearer {await served.token('bo')}"}
     mine = (await served.talk.http.get("/capacity", headers=headers)).json()
     assert mine["index"] == {"files": 0, "chunks": 0, "vectors": 0, "bytes": None, "lag": None}
+    # How much others search is not a member's to know.
+    assert [mine["search"][it]["served"] for it in ("lexical", "hybrid")] == [0, 0]
 
 
 @pytest.mark.parametrize("path", [LAKE, "/mcp"])

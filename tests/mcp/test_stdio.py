@@ -20,6 +20,7 @@ from pecia.doors.cli.mcp import headers
 from pecia.doors.mcp.stdio import Relay, Upstream
 from tests.mcp.conftest import INSTANCE, Serve, Served
 from tests.mcp.talk import META, MODERN
+from tests.warm import start as warm
 
 pytestmark = [
     pytest.mark.anyio,
@@ -50,7 +51,7 @@ async def pecia(
     clean = {"PATH": "/usr/bin:/bin", "HOME": str(cwd), "PECIA_HOME": str(cwd / "home")}
     with anyio.fail_after(40):
         return await anyio.run_process(
-            [sys.executable, "-m", "pecia", *words],
+            warm.pecia(*words),
             input=lines,
             check=False,
             cwd=cwd,

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from tests.database import alone
+
 ROOT = Path(__file__).parents[2]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 ARGUMENTS = [
@@ -54,14 +56,21 @@ class Installed:
 
 
 @pytest.fixture(scope="session")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    folder = tmp_path_factory.mktemp("wheel")
+def installed(run_folder: Path) -> Installed:
+    """One for the whole run, made by whichever worker needs it first."""
+    folder = run_folder / "wheel"
+    with alone(folder):
+        if not (folder / "site").exists():
+            _install(folder)
+    return Installed(folder / "site")
+
+
+def _install(folder: Path) -> None:
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder)]
     subprocess.run([*build, str(ROOT)], check=True, capture_output=True, timeout=170)
     (wheel,) = folder.glob("*.whl")
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile"]
     subprocess.run([*pip, "--target", str(folder / "site"), str(wheel)], check=True, timeout=60)
-    return Installed(folder / "site")
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """A stock MCP client works with the wiki unchanged, over HTTP and through the shim."""
 
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from tests.rooms.wiki.conftest import ENDPOINT, Space
 from tests.rooms.wiki.test_wiki_documents import TOOLS
+from tests.warm import start as warm
 
 pytestmark = [
     pytest.mark.anyio,
@@ -23,10 +23,10 @@ pytestmark = [
 @asynccontextmanager
 async def shim(space: Space, folder: Path) -> AsyncGenerator[Client]:
     base = space.served.http.base_url
-    words = ["-m", "pecia", "mcp", "--toolset", "wiki"]
+    program, *words = warm.pecia("mcp", "--toolset", "wiki", "--port", base.port)
     server = StdioServerParameters(
-        command=sys.executable,
-        args=[*words, "--port", str(base.port), "--host", str(base.host)],
+        command=program,
+        args=[*words, "--host", str(base.host)],
         cwd=str(folder),
         env={"PATH": "/usr/bin:/bin", "HOME": str(folder), "PECIA_HOME": str(folder / "home")},
     )
