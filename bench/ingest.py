@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
@@ -88,39 +89,76 @@ def crawl(pecia: Pecia, source: str, folder: Path, word: str, **more: Any) -> di
         "cpu_s_by_part": meter.spent_s,
         "peak_mb": meter.peak_mb,
         "mb_on_the_way": followed.thinned(),
-        "progress": {"times_told": followed.told, "longest_silence_s": followed.longest_s},
+        "progress": followed.progress(),
+        "cpu_ms_per_file": followed.per_file(),
     }
 
 
 class Followed:
-    """A crawl as whoever waits for it sees it, and the memory it took at each step."""
+    """A crawl as whoever waits for it sees it, and what it took at each step."""
 
     def __init__(self, meter: Meter) -> None:
         self.meter = meter
-        self.told = 0
-        self.longest_s = 0.0
+        self.began = time.perf_counter()
         self.steps: list[dict[str, Any]] = []
+        # When something was heard, and when that was more than that somebody is at it.
+        self.heard_at: list[float] = [self.began]
+        self.moved_at: list[float] = [self.began]
 
     def to_the_end(self, pecia: Pecia, source: str) -> dict[str, Any]:
-        last, at = None, time.perf_counter()
+        moved = heard = None
         while True:
             found = pecia.call("office/crawl_status", source_id=source)
             now = time.perf_counter()
+            last_moved, last_heard = moved, heard
             pages = [it["pages_read"] for it in found["underway"]]
-            shown = (found["state"], found["seen"], found["read"], pages)
-            if shown != last:
-                self.longest_s = round(max(self.longest_s, now - at), 1)
-                self.told, last, at = self.told + 1, shown, now
-                step = {"read": found["read"], "pages": sum(pages)}
-                self.steps.append(step | self.meter.now_mb)
+            moved = (found["state"], found["seen"], found["read"], pages)
+            heard = (moved, [it["told_at"] for it in found["underway"]])
+            if heard != last_heard:
+                self.heard_at.append(now)
+            if moved != last_moved:
+                self.moved_at.append(now)
+                self._step(found["read"], sum(pages))
             if found["state"] not in ("waiting", "listing", "reading"):
                 return found
             time.sleep(FOLLOW_EVERY_S)
+
+    def progress(self) -> dict[str, Any]:
+        return {
+            "times_told": len(self.heard_at) - 1,
+            "longest_silence_s": _longest(self.heard_at),
+            "longest_without_advance_s": _longest(self.moved_at),
+        }
+
+    def per_file(self) -> dict[str, float]:
+        """CPU in the first and in the last tenth of the files: whether the later cost more."""
+        files = max((it["read"] for it in self.steps), default=0)
+        first = [it for it in self.steps if 0 < it["read"] <= files / 10]
+        last = [it for it in self.steps if it["read"] >= files * 9 / 10]
+        found = {"first_tenth": _ms_per_file(first), "last_tenth": _ms_per_file(last)}
+        return {name: cost for name, cost in found.items() if cost is not None}
+
+    def _step(self, read: int, pages: int) -> None:
+        at_s, cpu_s = time.perf_counter() - self.began, self.meter.total_s
+        step = {"at_s": round(at_s, 1), "cpu_s": round(cpu_s, 1), "read": read, "pages": pages}
+        self.steps.append(step | self.meter.now_mb)
 
     def thinned(self, most: int = 12) -> list[dict[str, Any]]:
         """A few of the steps, the last among them: whether memory grows shows in a dozen."""
         every = max(1, len(self.steps) // most)
         return [*reversed(self.steps[::-1][::every])]
+
+
+def _longest(moments: Sequence[float]) -> float:
+    return round(max((after - before for before, after in pairwise(moments)), default=0), 1)
+
+
+def _ms_per_file(steps: Sequence[dict[str, Any]]) -> float | None:
+    """None where too little was seen to say."""
+    files = steps[-1]["read"] - steps[0]["read"] if steps else 0
+    if not files:
+        return None
+    return round(1000 * (steps[-1]["cpu_s"] - steps[0]["cpu_s"]) / files, 2)
 
 
 def _pdfs(pecia: Pecia, place: Path, size: Size) -> dict[str, Any]:
@@ -179,11 +217,9 @@ def _saves(pecia: Pecia, place: Path, size: Size) -> dict[str, Any]:
         # The watcher looks for new folders every five seconds, and lists one first.
         while not _is_done(pecia, source):
             time.sleep(0.1)
-        # It lists the folder again when it begins to watch, which the first one may wait for.
-        first_s = _save(pecia, source, folder, 0)
-        times = [_save(pecia, source, folder, number) for number in range(1, SAVES + 1)]
+        times = [_save(pecia, source, folder, number) for number in range(SAVES)]
         figures[name] = {
-            "first_s": round(first_s, 2),
+            "first_three_after_the_crawl_s": [round(it, 2) for it in times[:3]],
             "p50_s": round(statistics.median(times), 2),
             "worst_s": round(max(times), 2),
             "times": len(times),

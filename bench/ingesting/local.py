@@ -48,8 +48,13 @@ class Meter:
                 spent_s = self.spent_s.get(who[0], 0) + cpu_s - before.get(who, 0)
                 self.spent_s[who[0]] = round(spent_s, 2)
 
+    @property
+    def total_s(self) -> float:
+        """All that was spent by all of them, up to the last look."""
+        return sum([*self.cpu_s.values()])
+
     def _watch(self) -> None:
-        while not self.over.wait(0.1):
+        while not self.over.wait(0.25):
             self._look()
 
     def _look(self) -> None:
@@ -60,13 +65,8 @@ class Meter:
                     with suppress(psutil.NoSuchProcess):
                         kind, times = _kind(it), it.cpu_times()
                         self.cpu_s[kind, it.pid] = times.user + times.system
-                        # What processes share counts once: the database's buffers above all.
-                        held = (
-                            it.memory_full_info().uss
-                            if kind == "database"
-                            else it.memory_info().rss
-                        )
-                        sums[kind] = sums.get(kind, 0) + held / 1e6
+                        for name, held in _held(it, kind).items():
+                            sums[name] = sums.get(name, 0) + held / 1e6
         self.now_mb = {kind: round(held) for kind, held in sums.items()}
         for kind, held in sums.items():
             self.peak_mb[kind] = round(max(self.peak_mb.get(kind, 0), held))
@@ -88,7 +88,7 @@ class Pecia:
         self.process = subprocess.Popen(
             command, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        while not self._answers():
+        while not self._is_at_work():
             time.sleep(0.1)
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
@@ -118,10 +118,11 @@ class Pecia:
         self.process.terminate()
         self.process.wait(60)
 
-    def _answers(self) -> bool:
+    def _is_at_work(self) -> bool:
+        """Whether its worker has looked at the notes: what it takes to start is no part of this."""
         with suppress(URLError, ConnectionError):
-            self.call("lake/list_sources")
-            return True
+            sources = self.call("lake/list_sources")["sources"]
+            return any(it["last_indexed_at"] for it in sources)
         return False
 
     def __enter__(self) -> "Pecia":
@@ -129,6 +130,14 @@ class Pecia:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+
+def _held(process: psutil.Process, kind: str) -> dict[str, int]:
+    """Bytes by name. What processes share counts once: the database's buffers above all."""
+    if kind != "database":
+        return {kind: process.memory_info().rss}
+    found = process.memory_full_info()
+    return {kind: found.uss, "database_and_buffers": found.pss}
 
 
 def _line(process: psutil.Process) -> str:

@@ -60,7 +60,9 @@ class Link:
 
 def pages() -> dict[str, str]:
     """Every page of the wiki by its name; the cascade is a world of its own."""
-    files = (path for path in HANDBOOK.rglob("*.md") if CASCADE not in path.parents)
+    # What a server that was tried on it wrote there is none of its pages.
+    others = {CASCADE, HANDBOOK / ".pecia"}
+    files = (path for path in HANDBOOK.rglob("*.md") if others.isdisjoint(path.parents))
     return {name_of(path, HANDBOOK): path.read_text("utf-8") for path in sorted(files)}
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pecia.kernel.errors import Conflict, Forbidden, NotFound
+from pecia.kernel.errors import Conflict, Forbidden, InvalidInput, Json, NotFound
 from tests.conftest import House
 
 pytestmark = pytest.mark.anyio
@@ -38,3 +38,45 @@ async def test_what_is_not_there_is_not_found_rather_than_forbidden(house: House
         await house.call(house.ana, "remove_member", group="staff", user="bo")
     with pytest.raises(NotFound):
         await house.call(house.ana, "set_user", name="bo", forget_as=["email::nobody@example.org"])
+
+
+async def test_groups_become_what_a_directory_says_and_strangers_are_told(house: House) -> None:
+    await house.call(house.ana, "set_user", name="bo", know_as=["email::bo@example.org"])
+    await house.call(house.ana, "add_group", name="other")
+    said: list[Json] = [
+        {"name": "staff", "members": ["BO@example.org", "nobody"]},
+        {"name": "empty", "members": []},
+    ]
+    first = await house.call(house.ana, "set_groups", groups=said)
+    assert first == {
+        "added": ["staff", "empty"],
+        "joined": 1,
+        "left": 0,
+        "unknown": [{"group": "staff", "member": "nobody"}],
+    }
+    again = await house.call(house.ana, "set_groups", groups=said)
+    assert (again["added"], again["joined"], again["left"]) == ([], 0, 0)
+    gone = await house.call(house.ana, "set_groups", groups=[{"name": "staff", "members": []}])
+    assert (gone["joined"], gone["left"]) == (0, 1)
+    listed = (await house.call(house.ana, "list_groups"))["groups"]
+    assert listed == [{"name": it, "members": []} for it in ("empty", "other", "staff")]
+
+
+async def test_a_directory_that_names_a_group_twice_or_comes_from_a_member_changes_nothing(
+    house: House,
+) -> None:
+    twice: list[Json] = [{"name": "staff", "members": [it]} for it in ("bo", "nobody")]
+    with pytest.raises(InvalidInput) as caught:
+        await house.call(house.ana, "set_groups", groups=twice)
+    assert caught.value.fields["field"] == "groups.1.name"
+    with pytest.raises(Forbidden):
+        await house.call(house.bo, "set_groups", groups=twice[:1])
+    await house.call(house.ana, "set_groups", groups=twice[:1])
+    for members in ([], [house.ana.user, "bo"]):
+        with pytest.raises(Forbidden):
+            await house.call(
+                house.bo, "set_groups", groups=[{"name": "staff", "members": [*members]}]
+            )
+    assert (await house.call(house.ana, "list_groups"))["groups"] == [
+        {"name": "staff", "members": ["bo"]}
+    ]

@@ -26,7 +26,19 @@ def _expression(pattern: str, field: str) -> str:
         )
     *folders, last = segments
     head = "".join("(?:[^/]+/)*" if it == "**" else f"{_segment(it)}/" for it in folders)
-    return f"(?:{head}{'.+' if last == '**' else _segment(last)})"
+    return _sound(f"(?:{head}{'.+' if last == '**' else _segment(last)})", pattern, field)
+
+
+def _sound(expression: str, pattern: str, field: str) -> str:
+    try:
+        re.compile(expression)
+    except re.error:
+        raise InvalidFormat(
+            f"{pattern!r} has a range of letters that ends before it begins",
+            field=field,
+            pattern=pattern,
+        ) from None
+    return expression
 
 
 def _segment(segment: str) -> str:

@@ -3,6 +3,7 @@
 Blocking: callers run it in a thread. It reads no file's content, and never leaves the folder.
 """
 
+import errno
 import os
 import re
 import stat
@@ -88,12 +89,27 @@ class Stamp:
 
 @dataclass(slots=True)
 class Snapshot:
-    """Relative paths with `/`. `refused` says for each path that was passed over why it was."""
+    """Relative paths with `/`. `refused` says for each path that was passed over why it was.
+
+    `unsure` are those of them that could not be looked at for now: they may be there as before.
+    """
 
     files: dict[str, Stamp] = field(default_factory=dict[str, Stamp])
     folders: set[str] = field(default_factory=set[str])
     links: set[str] = field(default_factory=set[str])
     refused: dict[str, str] = field(default_factory=dict[str, str])
+    unsure: set[str] = field(default_factory=set[str])
+
+    def failed(self, path: str, error: OSError) -> None:
+        self.refused[path] = _reason(error)
+        if error.errno not in SURE:
+            self.unsure.add(path)
+
+
+SURE = frozenset(
+    (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EACCES, errno.EPERM)
+)
+"""Failures that say how things are. Others, such as a mount that went stale, may pass."""
 
 
 def scan(root: Path, selection: Selection) -> Snapshot:
@@ -104,6 +120,7 @@ def scan(root: Path, selection: Selection) -> Snapshot:
         whole.folders |= found.folders
         whole.links |= found.links
         whole.refused |= found.refused
+        whole.unsure |= found.unsure
     return whole
 
 
@@ -136,7 +153,7 @@ class _Walk:
             with os.scandir(place.at) as entries:
                 children = list(entries)
         except OSError as error:
-            self.found.refused[place.path or "."] = _reason(error)
+            self.found.failed(place.path or ".", error)
             return
         if not place.linked:
             self.found.folders.add(place.path)
@@ -157,7 +174,7 @@ class _Walk:
         try:
             found = child.stat(follow_symlinks=follow)
         except OSError as error:
-            self.found.refused[path] = _reason(error)
+            self.found.failed(path, error)
             return
         if stat.S_ISREG(found.st_mode):
             self.found.files[path] = Stamp.of(found)

@@ -19,6 +19,7 @@ from pecia.adapters.http.rules import Rules
 from pecia.adapters.http.transport import trusting
 from pecia.adapters.scan import Links, Selection
 from pecia.adapters.watch import Batch, watch
+from pecia.app.spaces import SpaceFolder
 from pecia.kernel.corpus.connector import Connector
 from pecia.kernel.errors import InvalidInput
 from pecia.kernel.settings.load import Settings
@@ -54,7 +55,7 @@ def connecting(
         login = await credentials.login(tenant_id, source_id, config.origin)
         match config.origin:
             case FolderOrigin() as origin:
-                yield Folder(Path(origin.folder), _selection(config, follow=origin.follow_links))
+                yield _folder(origin, config)
             case GitOrigin() as origin:
                 copy = copies / str(tenant_id) / _name(origin.url)
                 checkout = repository.Checkout(origin.url, origin.ref, origin.subfolder, copy)
@@ -84,20 +85,30 @@ def connecting(
     return connect
 
 
+def require_sound(config: SourceConfig) -> None:
+    """Refuse patterns that mean no path, before a crawl meets them."""
+    _selection(config)
+
+
 async def watching(config: SourceConfig) -> AsyncGenerator[Stirred]:
     """What happens in the folder of a source."""
     if not isinstance(config.origin, FolderOrigin):
         raise InvalidInput("only folders are watched", field="source_id")
     follow = config.origin.follow_links
     selection = _selection(config, follow=follow)
-    folder = Folder(Path(config.origin.folder), selection)
-    async with aclosing(watch(folder.root, selection)) as events:
+    folder = _folder(config.origin, config)
+    async with aclosing(watch(Path(config.origin.folder), selection)) as events:
         async for event in events:
             keys = None
             # Behind links a change may concern other keys as well.
             if isinstance(event, Batch) and not follow:
                 keys = tuple(it.path for it in event.changes)
             yield Stirred(keys, folder)
+
+
+def _folder(origin: FolderOrigin, config: SourceConfig) -> Folder | SpaceFolder:
+    folder = Folder(Path(origin.folder), _selection(config, follow=origin.follow_links))
+    return SpaceFolder(folder) if origin.is_space else folder
 
 
 def _folders(settings: Settings) -> tuple[Path, ...]:

@@ -8,7 +8,7 @@ from pecia.adapters.git.repository import History
 from pecia.app.layers import cascade_room
 from pecia.app.memories import memory_room
 from pecia.app.packages import ckf_room
-from pecia.app.places import connecting, watching
+from pecia.app.places import connecting, require_sound, watching
 from pecia.kernel.corpus.embedder import Embedder
 from pecia.kernel.corpus.index.shelf import Shelf
 from pecia.kernel.corpus.search import Corpus
@@ -126,5 +126,6 @@ def _ways(settings: Settings, store: Store, keyring: Keyring) -> Ways:
         lambda: open_extractor(limits),
         watching,
         credentials,
+        require_sound,
         given.folders,
     )

@@ -20,14 +20,15 @@ pytestmark = pytest.mark.anyio
 GOOD: dict[str, Json] = {"source_id": "docs", "key": "a.md", "query": "heron"}
 # Well-formed and wrong: nothing of that name is there, or it has no meaning.
 UNKNOWN: dict[str, list[Json]] = {
-    "source_id": ["never-was", "DOCS", "docs "],
-    "key": ["never-was.md", "A.md", "a.md/", "../docs/a.md"],
+    "source_id": ["never-was", "DOCS", "docs ", "do\0cs"],
+    "key": ["never-was.md", "A.md", "a.md/", "../docs/a.md", "a\0.md"],
     "cursor": ["never-was", "a.md", "", "W10", "WzEwMDAwMDAsIiJd", "é"],
     "query": [
         "heron after:yesterday",
         "heron type:pdf",
         "heron before:2020-13-45",
         "source:nowhere",
+        " \n",
     ],
     "modified_after": ["yesterday", "2020-13-01", "", "2020-01-01T25:00:00Z"],
     "modified_before": ["tomorrow", "2020-02-30"],
@@ -218,3 +219,11 @@ def _names(refused: dict[str, Json], name: str) -> bool:
         return False
     # A source may also be named in the words of a query.
     return refused.get("field") == name or name in refused or "source_id" in refused
+
+
+async def test_a_range_of_time_that_holds_nothing_is_an_error_of_its_end(house: House) -> None:
+    [search] = [it for it in lake_tools(house) if it.name == "search_content"]
+    for end in ("2026-01-31", "2026-02-01", "2026-02-01T00:00:00+01:00"):
+        asked: dict[str, Json] = {"modified_after": "2026-02-01", "modified_before": end}
+        refused = await said(house, search, {"query": "heron", **asked})
+        assert (refused.get("code"), refused.get("field")) == ("INVALID_FORMAT", "modified_before")

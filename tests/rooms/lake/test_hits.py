@@ -133,3 +133,16 @@ async def test_hidden_files_take_no_place_among_the_best(lake: Lake) -> None:
     filtered = await lake.search("gasket", mode="lexical", limit=5, path="shown/*")
     assert {it["key"] for it in filtered["hits"]} <= {*shown}
     assert len(filtered["hits"]) == 5
+
+
+async def test_what_a_room_wrote_itself_has_no_original_to_open(lake: Lake) -> None:
+    """A link that could never serve is not given."""
+    lake.write({"a.md": "The heron stands in the reeds.\n"})
+    await lake.crawl()
+    said = "The heron is fed on Mondays."
+    await lake.house.call(lake.house.ana, "cipher_extract_and_operate_memory", interaction=said)
+    await lake.index()
+    found = await lake.search("heron", mode="lexical")
+    urls = {it["source_id"]: it["url"] for it in found["hits"]}
+    assert urls["memory"] is None
+    assert urls["docs"].startswith("http")

@@ -89,6 +89,7 @@ async def test_only_writers_send_and_remove(inbox: Lake) -> None:
         ({"key": "/etc/passwd"}, "key"),
         ({"key": "a/../b"}, "key"),
         ({"key": "a//b"}, "key"),
+        ({"key": "\u4e2d" * 700}, "key"),
         ({"content": "not base64!"}, "content"),
     ],
 )

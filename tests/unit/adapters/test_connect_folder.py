@@ -1,13 +1,15 @@
 """A folder as a source: several small files at once are what each is alone, and never more."""
 
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
 from pecia.adapters.connect.folder import Folder
-from pecia.adapters.scan import Links, Selection
+from pecia.adapters.scan import Links, Selection, Snapshot, Stamp
 from pecia.kernel.corpus.connector import Passed, Seen
+from pecia.kernel.errors import NotFound, Unavailable
 
 pytestmark = pytest.mark.anyio
 
@@ -48,3 +50,54 @@ async def test_everything_is_listed_once_however_deep_it_lies(tmp_path: Path) ->
     seen = sorted(it.key for it in listed if isinstance(it, Seen))
     assert seen == ["a/b.md", "a/b/c.md", "a/b/d/e.md", "z.md"]
     assert [it.key for it in listed if isinstance(it, Passed)] == ["a/pipe"]
+
+
+async def test_a_path_longer_than_can_be_kept_is_passed_over_and_costs_no_other(
+    tmp_path: Path,
+) -> None:
+    # In bytes: what an index holds is counted in them.
+    folder = "é" * 120
+    deep = "/".join([folder] * 10)
+    (tmp_path / deep).mkdir(parents=True)
+    (tmp_path / deep / "long.md").write_text("x")
+    (tmp_path / "a.md").write_text("x")
+    listed = [it async for it in Folder(tmp_path, Selection()).listing()]
+    assert [it.key for it in listed if isinstance(it, Seen)] == ["a.md"]
+    [passed] = [it for it in listed if isinstance(it, Passed)]
+    assert passed.key.startswith(folder)
+    assert passed.reason == "the path is longer than 2000 bytes"
+
+
+async def test_a_file_from_beyond_all_calendars_is_listed_without_a_time(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("x")
+    beyond = Stamp(1, 2**60 * 1000, 1, settled=True)
+    found = Folder(tmp_path, Selection()).listed("a.md", beyond)
+    assert isinstance(found, Seen)
+    assert found.modified_at is None
+
+
+@pytest.mark.parametrize(
+    ("number", "is_gone"), [(errno.ENOENT, True), (errno.EACCES, False), (errno.EIO, False)]
+)
+async def test_a_file_that_may_not_be_opened_is_not_told_as_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, is_gone: bool
+) -> None:
+    (tmp_path / "a.md").write_text("x")
+
+    def refuse(*_: object, **__: object) -> int:
+        raise OSError(number, os.strerror(number))
+
+    folder = Folder(tmp_path, Selection())
+    monkeypatch.setattr("pecia.adapters.connect.folder.os.open", refuse)
+    with pytest.raises(NotFound if is_gone else Unavailable, match="cannot be opened"):
+        folder.opened("a.md")
+    assert await folder.handful(["a.md"], 10) == {}
+
+
+@pytest.mark.parametrize(("number", "is_sure"), [(errno.EACCES, True), (errno.ESTALE, False)])
+def test_a_folder_that_cannot_be_read_for_now_is_told_so(number: int, is_sure: bool) -> None:
+    """What lies in it stays known until the folder can be read again."""
+    found = Snapshot()
+    found.failed("sub", OSError(number, os.strerror(number)))
+    assert (found.unsure == set()) is is_sure
+    assert found.refused["sub"] == os.strerror(number).lower()

@@ -82,3 +82,24 @@ async def test_a_site_that_cannot_say_what_it_allows_is_not_crawled() -> None:
     async with serving(broken) as server, fetcher(server) as fetching:
         with pytest.raises(UpstreamError, match=r"robots\.txt"):
             await anext(site(server, fetching).listing())
+
+
+async def test_a_site_that_lies_about_times_and_addresses_is_crawled_all_the_same() -> None:
+    pages = {
+        "/robots.txt": "User-agent: *\n",
+        "/sitemap.xml": "<urlset><loc>http://[bad/</loc><loc>/good</loc></urlset>",
+        "/": '<base href="http://[bad"><a href="/a">a</a><a href="http://[bad/">b</a>',
+        "/a": "plain",
+    }
+
+    async def odd(asked: Asked, stream: ByteStream) -> None:
+        body = pages.get(asked.path, "").encode()
+        status = b"200 OK" if body else b"404 Not Found"
+        head = b"content-type: text/html\r\nlast-modified: Fri, 31 Dec 9999 23:59:59 -2300\r\n"
+        length = b"content-length: %d\r\n\r\n" % len(body)
+        await stream.send(b"HTTP/1.1 " + status + b"\r\n" + head + length + body)
+
+    async with serving(odd) as server, fetcher(server) as fetching:
+        listed = [it async for it in site(server, fetching).listing()]
+    seen = {it.key: it.modified_at for it in listed if isinstance(it, Seen)}
+    assert seen == {"/": None, "/a": None}

@@ -19,10 +19,9 @@ from pecia.adapters.connect.scratch import scratch
 from pecia.adapters.connect.sign import Ask, Keys, quoted, signed
 from pecia.adapters.http.fetch import Fetcher, Incoming, Limits
 from pecia.adapters.scan import Selection
-from pecia.kernel.corpus.connector import Listed, Original, Passed, Seen
+from pecia.kernel.corpus.connector import Listed, Original, Passed, Seen, is_keepable
 from pecia.kernel.errors import NotFound, UpstreamError
 
-LONGEST_KEY = 2000
 MOST_OBJECTS = 10_000_000
 PAGE_BYTES = 20_000_000
 PAGE = 1000
@@ -98,7 +97,7 @@ class Bucket:
             return None
         if not self.selection.admits(key):
             return None
-        if len(key) > LONGEST_KEY:
+        if not is_keepable(key):
             return Passed(key[:200], "the key is too long")
         if not key.isprintable() or not {"", ".", ".."}.isdisjoint(key.split("/")):
             return Passed(ascii(key)[1:-1], "the key is no plain path")
@@ -189,7 +188,7 @@ def _text(element: ElementTree.Element, name: str) -> str:
 def _moment(text: str) -> datetime | None:
     try:
         return datetime.fromisoformat(text).astimezone(UTC)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 

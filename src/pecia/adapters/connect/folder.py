@@ -1,5 +1,6 @@
 """A folder as a place that files come from. Never leaves the folder, never opens a link or pipe."""
 
+import errno
 import os
 import stat
 from collections.abc import AsyncGenerator, Iterator, Sequence
@@ -15,9 +16,18 @@ from anyio.to_thread import run_sync
 
 from pecia.adapters.connect.scratch import scratch
 from pecia.adapters.scan import Links, Selection, Stamp, scan_folders
-from pecia.kernel.corpus.connector import Listed, Original, Passed, Posix, Seen
+from pecia.kernel.corpus.connector import (
+    LONGEST_KEY_BYTES,
+    Listed,
+    Original,
+    Passed,
+    Posix,
+    Seen,
+    is_keepable,
+)
 from pecia.kernel.errors import NotFound, PayloadTooLarge, Unavailable
 
+GONE = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG))
 STEP = 500
 BLOCK = 1 << 20
 
@@ -50,6 +60,24 @@ class Folder:
         """The bytes of those that are no larger, read at once; the others are left out."""
         return await run_sync(self._handful, keys, most_bytes)
 
+    def listed(self, key: str, stamp: Stamp) -> Listed:
+        """What is known of a file without opening it."""
+        if not is_keepable(key):
+            return Passed(key[:200], f"the path is longer than {LONGEST_KEY_BYTES} bytes")
+        try:
+            found = (self.root / key).stat()
+        except OSError as error:
+            return Passed(key, (error.strerror or "cannot be read").lower())
+        return Seen(
+            key,
+            stamp=f"{stamp.mtime_ns:x}-{stamp.size_bytes:x}-{stamp.inode:x}",
+            size_bytes=stamp.size_bytes,
+            modified_at=_moment(stamp.mtime_ns),
+            content_type=guess_type(key)[0],
+            owner=str(found.st_uid),
+            posix=Posix(stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid),
+        )
+
     def _some(self, waiting: Iterator[Listed]) -> list[Listed]:
         return [*islice(waiting, STEP)]
 
@@ -58,9 +86,9 @@ class Folder:
             if reason := found.refused.pop(".", None):
                 raise Unavailable(f"the folder {self.root} cannot be read: {reason}")
             for path, reason in found.refused.items():
-                yield Passed(path, reason)
+                yield Passed(path, reason, unsure=path in found.unsure)
             for key, stamp in sorted(found.files.items()):
-                yield self._listed(key, stamp)
+                yield self.listed(key, stamp)
 
     def _glanced(self, keys: Sequence[str]) -> list[Listed]:
         found: list[Listed] = []
@@ -70,29 +98,14 @@ class Folder:
             except OSError:
                 continue
             if stat.S_ISREG(status.st_mode) and self.selection.admits(key):
-                found.append(self._listed(key, Stamp.of(status)))
+                found.append(self.listed(key, Stamp.of(status)))
         return found
-
-    def _listed(self, key: str, stamp: Stamp) -> Listed:
-        try:
-            found = (self.root / key).stat()
-        except OSError as error:
-            return Passed(key, (error.strerror or "cannot be read").lower())
-        return Seen(
-            key,
-            stamp=f"{stamp.mtime_ns:x}-{stamp.size_bytes:x}-{stamp.inode:x}",
-            size_bytes=stamp.size_bytes,
-            modified_at=datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC),
-            content_type=guess_type(key)[0],
-            owner=str(found.st_uid),
-            posix=Posix(stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid),
-        )
 
     def _handful(self, keys: Sequence[str], most_bytes: int) -> dict[str, bytes]:
         found: dict[str, bytes] = {}
         for key in keys:
             # Whoever opens it alone is told why it cannot be.
-            with suppress(NotFound, OSError), self._open(key) as source:
+            with suppress(NotFound, Unavailable, OSError), self.opened(key) as source:
                 data = b""
                 while block := source.read(most_bytes + 1 - len(data)):
                     data += block
@@ -101,7 +114,7 @@ class Folder:
         return found
 
     def _copy(self, key: str, to: Path, most_bytes: int) -> None:
-        with self._open(key) as source, to.open("wb") as target:
+        with self.opened(key) as source, to.open("wb") as target:
             left = most_bytes
             while block := source.read(min(BLOCK, left + 1)):
                 left -= len(block)
@@ -111,14 +124,16 @@ class Folder:
                     )
                 target.write(block)
 
-    def _open(self, key: str) -> BinaryIO:
+    def opened(self, key: str) -> BinaryIO:
         """Judged after it is open: a link put there a moment ago leads nowhere."""
         follow = 0 if self.selection.links is Links.INSIDE else os.O_NOFOLLOW
         try:
             number = os.open(self.root / key, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | follow)
         except OSError as error:
             reason = (error.strerror or "cannot be opened").lower()
-            raise NotFound(f"the file cannot be opened: {reason}", key=key) from None
+            # What may not be opened, or not just now, is there all the same.
+            kind = NotFound if error.errno in GONE else Unavailable
+            raise kind(f"the file cannot be opened: {reason}", key=key) from None
         opened = cast(BinaryIO, os.fdopen(number, "rb", buffering=0))
         if not stat.S_ISREG(os.fstat(number).st_mode) or not self._is_inside(key, number):
             opened.close()
@@ -132,3 +147,11 @@ class Folder:
         except OSError:
             return False
         return same and place.is_relative_to(self.root.resolve())
+
+
+def _moment(mtime_ns: int) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(mtime_ns / 1e9, UTC)
+    except (ValueError, OverflowError, OSError):
+        # Whoever may write a file may give it a time that no calendar has.
+        return None

@@ -15,7 +15,14 @@ from pecia.adapters.connect.scratch import scratch
 from pecia.adapters.git.fetch import Credentials, Limits, Trust, fetch
 from pecia.adapters.git.repository import Repository
 from pecia.adapters.scan import Selection
-from pecia.kernel.corpus.connector import Listed, Original, Passed, Seen
+from pecia.kernel.corpus.connector import (
+    LONGEST_KEY_BYTES,
+    Listed,
+    Original,
+    Passed,
+    Seen,
+    is_keepable,
+)
 from pecia.kernel.errors import PayloadTooLarge
 
 LOOK_EVERY_S = 0.2
@@ -46,6 +53,9 @@ class GitPlace:
         for file in tree.files:
             key = file.path.removeprefix(self.prefix)
             if not file.path.startswith(self.prefix) or not self.selection.admits(key):
+                continue
+            if not is_keepable(key):
+                yield Passed(key[:200], f"the path is longer than {LONGEST_KEY_BYTES} bytes")
                 continue
             commit = touched.get(file.path)
             yield Seen(

@@ -4,7 +4,6 @@ It stays on the origin it began at, obeys robots.txt, and asks for one page at a
 server says is bounded and doubted: a page that never ends, lies or loops costs itself alone.
 """
 
-import re
 import zlib
 from collections import deque
 from collections.abc import AsyncGenerator, Iterator, Mapping
@@ -13,8 +12,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from hashlib import sha256
-from html import unescape
-from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit, urlunsplit
 from urllib.robotparser import RobotFileParser
@@ -22,18 +19,16 @@ from urllib.robotparser import RobotFileParser
 import anyio
 from anyio.to_thread import run_sync
 
+from pecia.adapters.connect.anchors import anchors, locations
 from pecia.adapters.connect.scratch import scratch
 from pecia.adapters.http.fetch import Fetched, Fetcher, Limits
 from pecia.adapters.scan import Selection
-from pecia.kernel.corpus.connector import Listed, Original, Passed, Seen
+from pecia.kernel.corpus.connector import Listed, Original, Passed, Seen, is_keepable
 from pecia.kernel.errors import NotFound, PeciaError, Timeout, UpstreamError
 
 AGENT = "pecia"
-LONGEST_KEY = 2000
 MOST_SITEMAPS = 50
 SITEMAP_BYTES = 10_000_000
-
-_LOCATION = re.compile(r"<(?:\w+:)?loc>\s*(.*?)\s*</(?:\w+:)?loc>", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +96,7 @@ class Site:
 
     async def _page(self, url: str) -> tuple[Listed, list[str]]:
         key = _key(url)
-        if len(key) > LONGEST_KEY:
+        if not is_keepable(key):
             return Passed(key[:200], "the address is too long"), []
         try:
             page = await self._fetch(url)
@@ -156,7 +151,8 @@ class Site:
             except PeciaError as error:
                 unread.append(Passed(_key(url), f"the sitemap cannot be read: {error}"))
                 continue
-            urls = [urljoin(url, unescape(it)) for it in _LOCATION.findall(text)]
+            named = await run_sync(locations, text)
+            urls = [it for link in named for it in _joined(url, link)]
             if "<sitemapindex" in text:
                 waiting.extend(urls)
             else:
@@ -218,29 +214,10 @@ class _Walk:
             self.waiting.append((url, depth))
 
 
-class _Anchors(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.base = ""
-        self.found: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        if tag == "base" and not self.base:
-            self.base = given.get("href") or ""
-        if (
-            tag == "a"
-            and (link := given.get("href"))
-            and "nofollow" not in (given.get("rel") or "")
-        ):
-            self.found.append(link)
-
-
 def _links(page: Fetched) -> list[str]:
-    reader = _Anchors()
-    reader.feed(page.body.decode("utf-8", "replace"))
-    base = urljoin(page.url, reader.base)
-    return list(dict.fromkeys(it for link in reader.found for it in _joined(base, link)))
+    read = anchors(page.body.decode("utf-8", "replace"))
+    [base] = [*_joined(page.url, read.base)] or [page.url]
+    return list(dict.fromkeys(it for link in read.found for it in _joined(base, link)))
 
 
 def _joined(base: str, link: str) -> Iterator[str]:
@@ -291,9 +268,10 @@ def _seen(key: str, page: Fetched) -> Seen:
 def _moment(text: str | None) -> datetime | None:
     try:
         found = parsedate_to_datetime(text) if text else None
-    except ValueError:
+        return found.astimezone(UTC) if found else None
+    except (ValueError, OverflowError):
+        # At the edge of time another zone has no name for the moment.
         return None
-    return found.astimezone(UTC) if found else None
 
 
 def _unpacked(body: bytes) -> str:

@@ -19,7 +19,8 @@ from pecia.adapters.git.opening import settle
 _MIRRORED = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"]
 _CONNECT_MS = 15_000
 _SILENCE_MS = 60_000
-_WINDOW_BYTES = 32_000_000
+# A power of two: windows begin at multiples of half of it, and memory is mapped by whole pages.
+WINDOW_BYTES = 32 << 20
 
 
 class OverLimit(Exception):
@@ -88,8 +89,8 @@ def _settle(order: dict[str, Any]) -> None:
     settle()
     pygit2.settings.server_connect_timeout = _CONNECT_MS
     pygit2.settings.server_timeout = _SILENCE_MS
-    pygit2.settings.mwindow_size = _WINDOW_BYTES
-    pygit2.settings.mwindow_mapped_limit = 8 * _WINDOW_BYTES
+    pygit2.settings.mwindow_size = WINDOW_BYTES
+    pygit2.settings.mwindow_mapped_limit = 8 * WINDOW_BYTES
     pygit2.settings.pack_max_objects = order["limits"]["max_objects"]
     if order["ssh_home"]:
         pygit2.settings.homedir = order["ssh_home"]

@@ -16,6 +16,7 @@ from pecia.doors.cli import (
     config,
     crawl,
     credential,
+    directory,
     doctor,
     evaluate,
     index,
@@ -121,6 +122,7 @@ def commands() -> typer.Typer:
         command.add_to(app)
     groups = verbs.add_to(app)
     secrets.add_to(groups["secret"])
+    directory.add_to(groups["group"])
     crawl.add_to(groups["source"])
     credential.add_to(groups["source"])
     upload.add_to(groups["source"])

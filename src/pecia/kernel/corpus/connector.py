@@ -7,6 +7,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
+LONGEST_KEY_BYTES = 2000
+"""Of a key in UTF-8: an index of the store holds no more of it beside the source's name."""
+
 
 @dataclass(frozen=True, slots=True)
 class Posix:
@@ -44,6 +47,15 @@ class Passed:
 
 
 Listed: TypeAlias = Seen | Passed
+
+
+def is_keepable(key: str) -> bool:
+    """Whether the store can hold a file by this key. One that it cannot would fail its batch."""
+    try:
+        size = len(key.encode())
+    except UnicodeEncodeError:
+        return False
+    return 0 < size <= LONGEST_KEY_BYTES and "\0" not in key
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,13 @@ system transaction, which is nobody's, names the tenant. Chunks are cut here and
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
+from anyio.to_thread import run_sync
 from psycopg.types.json import Jsonb
 
 from pecia.kernel.corpus.catalog import FileFacts
@@ -30,7 +31,10 @@ STATEMENT_CHARS = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What was read of a file. A file that could not be read has a status, a reason and no text."""
+    """What was read of a file. A file that could not be read has a status, a reason and no text.
+
+    `chunks` are those that `cut` made; without them it is cut when it is put.
+    """
 
     canonical: CanonicalText
     title: str = ""
@@ -40,6 +44,7 @@ class Text:
     extractor: str = ""
     status: str = "ok"
     reason: str = ""
+    chunks: tuple[Chunk, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,12 @@ class StoredText:
     created_at: datetime | None
 
 
+def cut(text: Text) -> Text:
+    """The same text with its chunks. A long one takes seconds: for a thread, and before the
+    transaction that puts it, which must not be open for so long."""
+    return replace(text, chunks=tuple(_chunks(text)))
+
+
 async def put(
     tx: Transaction, facts: FileFacts, text: Text | None, *, tenant_id: UUID | None = None
 ) -> Stored:
@@ -90,7 +101,8 @@ async def put_many(
     stored: list[Stored] = []
     for batch in _batches(files):
         known = await _known(tx, batch, tenant_id)
-        rows, chunks = _rows(batch, known)
+        # In a thread: whoever else is at work here goes on while texts are cut.
+        rows, chunks = await run_sync(_rows, batch, known)
         stored += await tx.all_as(
             Stored, SQL["put_files"], tenant_id=tenant_id, files=Jsonb(rows), chunks=Jsonb(chunks)
         )
@@ -203,9 +215,9 @@ def _rows(
         row |= _told(text)
         if text.canonical.text and known.get(place) == text.canonical.sha256:
             continue
-        cut = _chunks(text)
-        chunks += [_chunk_row(place, it) for it in cut]
-        row |= {"has_chunks": True, "chunk_count": len(cut), **_revision_row(text)}
+        pieces = _chunks(text) if text.chunks is None else text.chunks
+        chunks += [_chunk_row(place, it) for it in pieces]
+        row |= {"has_chunks": True, "chunk_count": len(pieces), **_revision_row(text)}
     return files, chunks
 
 

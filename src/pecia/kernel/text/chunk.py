@@ -74,6 +74,8 @@ class Chunk:
 
 
 SIZE = ChunkSize()
+LONGEST_HEADING = 300
+"""Of a heading in a path, which every chunk beneath it repeats; its own chunk has it whole."""
 
 
 def chunk_text(source: ChunkSource, size: ChunkSize = SIZE) -> list[Chunk]:
@@ -173,9 +175,13 @@ class _Trail:
                 self.above.pop()
             if entry.level:
                 self.above.append(entry)
-        path = [it.title for it in self.above]
+        path = [_shown(it.title) for it in self.above]
         head = self.heads.get(unit.span.start, ()) if unit else ()
         return (*path, *(it for it in head if not _is_said(it, path)))
+
+
+def _shown(title: str) -> str:
+    return title if len(title) <= LONGEST_HEADING else f"{title[:LONGEST_HEADING]}…"
 
 
 def _is_said(line: str, path: Sequence[str]) -> bool:

@@ -3,13 +3,14 @@
 import re
 from pathlib import PurePosixPath
 from typing import Literal
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from croniter import croniter
 from pydantic import Field
 
 from pecia.kernel.errors import InvalidFormat, InvalidInput, Json, MissingField
 from pecia.kernel.tool.model import Input
+from pecia.rooms.lake.names import SourceId
 from pecia.rooms.lake.origin import (
     FolderOrigin,
     GitOrigin,
@@ -27,7 +28,7 @@ TrimMode = Literal["per_file", "source_only", "open"]
 
 
 class AddSource(Input):
-    source_id: str = Field(min_length=1, max_length=500)
+    source_id: SourceId
     folder: str | None = Field(default=None, max_length=4000, description="A folder's path.")
     git: str | None = Field(default=None, max_length=2000, description="A repository's URL.")
     ref: str | None = Field(default=None, max_length=500, description="With git: what to read.")
@@ -54,7 +55,7 @@ class AddSource(Input):
 
 
 class SetSource(Input):
-    source_id: str = Field(min_length=1, max_length=500)
+    source_id: SourceId
     trim_mode: TrimMode | None = None
     enabled: bool | None = None
     include: list[str] | None = Field(default=None, max_length=100)
@@ -69,8 +70,9 @@ class SetSource(Input):
 def asked_config(ask: AddSource) -> SourceConfig:
     """The configuration that somebody asks for; an error that names the field if it is none."""
     schedule = _schedule(ask.schedule)
-    if ask.posix and ask.folder is None:
-        raise InvalidInput('Field "posix" goes with folder', field="posix")
+    if ask.folder is None and (ask.posix or not ask.watch):
+        field = "posix" if ask.posix else "watch"
+        raise InvalidInput(f'Field "{field}" goes with folder', field=field)
     return SourceConfig(
         origin=_origin(ask),
         include=tuple(ask.include) or ("**",),
@@ -102,7 +104,7 @@ def _origin(ask: AddSource) -> Origin:
         case "s3", AddSource(s3=str(url)):
             return _bucket(ask, url)
         case "web", AddSource(web=str(url)):
-            return WebOrigin(url=url)
+            return WebOrigin(url=_site(url))
         case "upload", _:
             return UploadOrigin(source_id=ask.source_id)
         case _:
@@ -110,10 +112,43 @@ def _origin(ask: AddSource) -> Origin:
 
 
 def _repository(url: str) -> str:
-    path = PurePosixPath(unquote(urlsplit(url).path))
-    if ".." in path.parts or "\0" in unquote(url):
-        raise InvalidFormat('Field "git" must be a plain URL', field="git", got=url[:500])
+    parts = _parts(url)
+    path = PurePosixPath(unquote(parts.path))
+    is_plain = parts.scheme in ("https", "ssh", "file") and parts.password is None
+    if not is_plain or ".." in path.parts or "\0" in unquote(url):
+        raise InvalidFormat(
+            'Field "git" must be a plain URL that begins with https, ssh or file',
+            field="git",
+            got=_without_login(url),
+            expected="https://HOST/PATH, ssh://USER@HOST/PATH or file:///PATH",
+            hint="a token is kept sealed: pecia source credential",
+        )
     return url
+
+
+def _site(url: str) -> str:
+    parts = _parts(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
+        raise InvalidFormat(
+            'Field "web" must be the URL of a page, without a user in it',
+            field="web",
+            got=_without_login(url),
+            expected="https://HOST/PATH",
+            hint="a password is kept sealed: pecia source credential",
+        )
+    return url
+
+
+def _without_login(url: str) -> str:
+    """An error is logged and audited: a secret in an address must not be."""
+    return re.sub(r"(?<=://)[^/?#]*@", "…@", url)[:500]
+
+
+def _parts(url: str) -> SplitResult:
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return urlsplit("")
 
 
 def _bucket(ask: AddSource, url: str) -> S3Origin:
@@ -169,14 +204,30 @@ def _schedule(line: str | None) -> str | None:
     )
 
 
-def changed_config(config: dict[str, Json], wanted: dict[str, Json], source_id: str) -> Json:
+def require_own_trim(ask: SetSource, config: dict[str, Json]) -> None:
+    """A room that keeps files of several people in one source says itself who sees which.
+
+    Its memories or drafts would otherwise be everybody's with one word.
+    """
+    if ask.trim_mode not in (None, "per_file") and not {"origin", "folder"} & {*config}:
+        raise InvalidInput(
+            f"source {ask.source_id!r} is kept by its room, which says who sees which of its files",
+            field="trim_mode",
+            got=ask.trim_mode,
+            expected="per_file",
+        )
+
+
+def changed_config(
+    config: dict[str, Json], wanted: dict[str, Json], source_id: str
+) -> SourceConfig:
     """The configuration with what is wanted changed in it."""
     if "origin" not in config:
         raise InvalidInput(
-            f"source {source_id!r} is kept by its room: only trim_mode and enabled can be set",
+            f"source {source_id!r} is kept by its room, which says how it is crawled and searched",
             field=next(iter(wanted)),
         )
     schedule = wanted.get("schedule")
     if isinstance(schedule, str):
         wanted = {**wanted, "schedule": None if schedule == "never" else _schedule(schedule)}
-    return SourceConfig.model_validate({**config, **wanted}).model_dump(mode="json")
+    return SourceConfig.model_validate({**config, **wanted})

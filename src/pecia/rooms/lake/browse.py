@@ -11,6 +11,7 @@ from pecia.kernel.identity.caller import Scope
 from pecia.kernel.store.store import Store
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
+from pecia.rooms.lake.names import Key, SourceId
 from pecia.rooms.lake.place import open_name, seal_name
 
 ROOM = "lake"
@@ -38,7 +39,7 @@ class SourcesOut(Output):
 
 
 class ListFiles(Input):
-    source_id: str = Field(min_length=1, max_length=500)
+    source_id: SourceId
     cursor: str | None = Field(
         default=None, max_length=LONGEST_CURSOR, description="From `next_cursor`."
     )
@@ -59,8 +60,8 @@ class FilesOut(Output):
 
 
 class GetFileMetadata(Input):
-    source_id: str = Field(min_length=1, max_length=500)
-    key: str = Field(min_length=1, max_length=2000)
+    source_id: SourceId
+    key: Key
 
 
 class MetadataOut(Output):

@@ -1,6 +1,7 @@
 """`GET /capacity`: what searches cost here lately, how large the index is, and what waits.
 
-Figures of searches are those of one tenant in this process, and every count is of what the caller
+Figures of searches are those of this process: a member's own, and to an administrator those of the
+whole tenant, for how much others ask is not everybody's to know. Every count is of what the caller
 may see. What is measured costs a search two looks at a clock.
 """
 
@@ -8,7 +9,7 @@ import time
 from collections import deque
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import quantiles
 from uuid import UUID
@@ -31,13 +32,34 @@ SQL = load_queries("pecia.rooms.lake", "capacity.sql")
 PATH = "/capacity"
 KEPT = 1_000
 """Searches of a mode that the figures are made of; older ones are forgotten."""
+PEOPLE = 1_000
+"""People whose own figures are kept; who searched longest ago is forgotten."""
+KEPT_EACH = 100
 
 
-@dataclass(slots=True)
 class _Lately:
-    served: int = 0
-    latency_ms: deque[float] = field(default_factory=lambda: deque[float](maxlen=KEPT))
-    cpu_ms: deque[float] = field(default_factory=lambda: deque[float](maxlen=KEPT))
+    def __init__(self, kept: int = KEPT) -> None:
+        self.served = 0
+        self.latency_ms = deque[float](maxlen=kept)
+        self.cpu_ms = deque[float](maxlen=kept)
+
+    def note(self, latency_ms: float, cpu_ms: float | None) -> None:
+        self.served += 1
+        self.latency_ms.append(latency_ms)
+        if cpu_ms is not None:
+            self.cpu_ms.append(cpu_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who searches: somebody of a tenant."""
+
+    tenant_id: UUID
+    person_id: UUID
+
+    @classmethod
+    def of(cls, caller: Caller) -> "Asker":
+        return cls(caller.tenant_id, caller.user_id or caller.credential_id)
 
 
 @dataclass(slots=True, eq=False)
@@ -46,14 +68,15 @@ class _Running:
 
 
 class Figures:
-    """What searches cost, by tenant and mode, as far as this process remembers."""
+    """What searches cost, by tenant, by person and by mode, as far as this process remembers."""
 
     def __init__(self) -> None:
         self._lately: dict[tuple[UUID, Mode], _Lately] = {}
+        self._own: dict[tuple[Asker, Mode], _Lately] = {}
         self._running: set[_Running] = set()
 
     @contextmanager
-    def measuring(self, tenant_id: UUID, mode: Mode) -> Generator[None]:
+    def measuring(self, asker: Asker, mode: Mode) -> Generator[None]:
         """One search that ends well. Its CPU counts only if no other search ran meanwhile."""
         mine = _Running(is_alone=not self._running)
         for other in self._running:
@@ -62,16 +85,26 @@ class Figures:
         began, cpu = time.perf_counter(), time.process_time()
         try:
             yield
-            lately = self._lately.setdefault((tenant_id, mode), _Lately())
-            lately.served += 1
-            lately.latency_ms.append((time.perf_counter() - began) * 1000)
-            if mine.is_alone:
-                lately.cpu_ms.append((time.process_time() - cpu) * 1000)
+            latency_ms = (time.perf_counter() - began) * 1000
+            cpu_ms = (time.process_time() - cpu) * 1000 if mine.is_alone else None
+            self._lately.setdefault((asker.tenant_id, mode), _Lately()).note(latency_ms, cpu_ms)
+            self._recalled(asker, mode).note(latency_ms, cpu_ms)
         finally:
             self._running.discard(mine)
 
     def of(self, tenant_id: UUID) -> dict[str, Json]:
         return {mode.value: _said(self._lately.get((tenant_id, mode), _Lately())) for mode in Mode}
+
+    def of_one(self, asker: Asker) -> dict[str, Json]:
+        return {mode.value: _said(self._own.get((asker, mode), _Lately())) for mode in Mode}
+
+    def _recalled(self, asker: Asker, mode: Mode) -> _Lately:
+        """The figures of one person, put behind those of all others."""
+        own = self._own.pop((asker, mode), None) or _Lately(KEPT_EACH)
+        self._own[asker, mode] = own
+        if len(self._own) > PEOPLE * len(Mode):
+            del self._own[next(iter(self._own))]
+        return own
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +121,7 @@ class Capacity:
             index = await self._index(tx, ask.caller)
             queue: dict[str, Json] = await tx.one(SQL["queue"], "no queue")
         found: dict[str, Json] = {
-            "search": self.figures.of(ask.caller.tenant_id),
+            "search": self._search(ask.caller),
             "index": index,
             "queue": queue,
             "embedder": await self._embedder(),
@@ -101,13 +134,18 @@ class Capacity:
         }
         return Page(orjson.dumps(found), "application/json")
 
+    def _search(self, caller: Caller) -> dict[str, Json]:
+        if _administers(caller):
+            return self.figures.of(caller.tenant_id)
+        return self.figures.of_one(Asker.of(caller))
+
     async def _index(self, tx: Transaction, caller: Caller) -> dict[str, Json]:
         """Bytes and lag are of everybody's files, and for administrators only."""
         size: dict[str, Json] = await tx.one(SQL["visible_size"], "no classes")
         has_vectors = await tx.value(SQL["has_vectors"])
         vectors = await tx.value(SQL["visible_vectors"]) if has_vectors else 0
         found: dict[str, Json] = {**size, "vectors": vectors, "bytes": None, "lag": None}
-        if caller.is_admin and Scope.ADMIN in caller.scopes:
+        if _administers(caller):
             now = await tx.value(SQL["clock"])
             reached = await run_sync(self.corpus.shelf.reached, caller.tenant_id)
             folder = Place.of(self.index_root, caller.tenant_id).folder
@@ -123,6 +161,10 @@ class Capacity:
 
 def capacity_route(it: Capacity) -> Route:
     return Route("GET", PATH, "lake.capacity", it.serve)
+
+
+def _administers(caller: Caller) -> bool:
+    return caller.is_admin and Scope.ADMIN in caller.scopes
 
 
 def _said(lately: _Lately) -> Json:

@@ -19,7 +19,8 @@ from pecia.kernel.corpus.connector import Connector, Listed, Passed, Seen
 from pecia.kernel.errors import Conflict, InvalidFormat, Json, NotFound, PeciaError
 from pecia.kernel.jobs.call import JobCall
 from pecia.kernel.jobs.defer import defer_as_system
-from pecia.kernel.jobs.job import Arguments, Job
+from pecia.kernel.jobs.ending import problem_of
+from pecia.kernel.jobs.job import Arguments, Job, Retry
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.transaction import Transaction
 from pecia.rooms.lake.origin import SourceConfig
@@ -32,6 +33,7 @@ MOST_PASSED = 1000
 """Of what was passed over, so many are kept with their reasons; all are counted."""
 
 MOST_LOOKED_AT = 100_000_000
+ATTEMPTS = Retry().attempts
 
 Connect: TypeAlias = Callable[[UUID, str, SourceConfig], AbstractAsyncContextManager[Connector]]
 """Opens the place of a tenant's source, named by its id."""
@@ -72,17 +74,27 @@ class Crawler:
             async with call.tx() as tx:
                 await tx.run(SQL["drop_todo"], **place)
         except PeciaError as error:
-            if of_the_store(error):
+            if of_the_store(error) and not is_last(call, error):
                 # Not the source's fault: the job is tried again when the database is back.
                 raise
             # Told at once: whoever waits may mend it, and the next crawl goes on from here.
             await fail(call, place, error)
+        except Exception as error:
+            if is_last(call, error):
+                await fail(call, place, error)
+            raise
 
 
-async def fail(call: JobCall, place: dict[str, Any], error: PeciaError) -> None:
+async def fail(call: JobCall, place: dict[str, Any], error: Exception) -> None:
     """The crawl ends here, with its reason."""
     async with call.tx() as tx:
-        await tx.run(SQL["fail_crawl"], problem=str(error), **place)
+        await tx.run(SQL["fail_crawl"], problem=problem_of(error)["message"], **place)
+
+
+def is_last(call: JobCall, error: Exception) -> bool:
+    """Whether nobody will come back for what this run leaves undone."""
+    is_lasting = isinstance(error, PeciaError) and not error.code.retryable
+    return call.attempt >= ATTEMPTS or (is_lasting and not of_the_store(error))
 
 
 def of_the_store(error: BaseException) -> bool:
@@ -101,7 +113,8 @@ async def configured(tx: Transaction, place: dict[str, Any]) -> SourceConfig | N
 def read_config(config: dict[str, Json]) -> SourceConfig | None:
     if "folder" in config:
         # A space: its folder is all that its room wrote down.
-        config = {"origin": {"kind": "folder", "folder": config["folder"]}, "exclude": [*HIDDEN]}
+        origin: dict[str, Json] = {"kind": "folder", "folder": config["folder"], "is_space": True}
+        config = {"origin": origin, "exclude": [*HIDDEN]}
     if "origin" not in config:
         return None
     try:

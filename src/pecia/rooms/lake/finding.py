@@ -1,22 +1,24 @@
 """Finding: one tool that searches by words and meaning, and says where each hit stands."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 from pydantic.functional_validators import BeforeValidator
 
 from pecia.kernel.corpus.search import Answer as Found
 from pecia.kernel.corpus.search import Ask, Corpus, Hit, Mode
 from pecia.kernel.errors import Json
-from pecia.kernel.identity.caller import Scope
+from pecia.kernel.identity.caller import Caller, Scope
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import Answer, AnyTool, Input, Link, Output, Tool
-from pecia.rooms.lake.capacity import Figures
+from pecia.rooms.lake.capacity import Asker, Figures
 from pecia.rooms.lake.links import Links
+from pecia.rooms.lake.names import SourceId
 from pecia.rooms.lake.place import MOST, Place, open_place, place_after, seal_place
 from pecia.rooms.lake.uri import file_uri
 
@@ -24,6 +26,7 @@ SQL = load_queries("pecia.rooms.lake", "finding.sql")
 ROOM = "lake"
 # So many sources are named where more could be.
 FEW = 5
+MOST_KNOWN = 10_000
 SWITCHED_OFF = "search by meaning is off"
 PAGES_END = f"pages end after {MOST} hits: narrow the question to see the others"
 
@@ -46,9 +49,7 @@ Instant = Annotated[datetime, BeforeValidator(_instant)]
 
 class SearchContent(Input):
     query: str = Field(min_length=1, max_length=10_000, description="Most distinctive terms first.")
-    source_id: str | None = Field(
-        default=None, min_length=1, max_length=500, description="Only this source."
-    )
+    source_id: SourceId | None = Field(default=None, description="Only this source.")
     limit: int = Field(default=20, ge=1, le=100)
     mode: Literal["hybrid", "lexical"] = Field(
         default="hybrid", description="lexical: keywords only."
@@ -67,6 +68,21 @@ class SearchContent(Input):
     cursor: str | None = Field(default=None, max_length=2000, description="From `next_cursor`.")
     rerank: bool = Field(default=True, description="False skips the rerank of hybrid.")
     explain: bool = Field(default=False, description="Say why each hit ranks where it does.")
+
+    @field_validator("query")
+    @classmethod
+    def _asks_something(cls, query: str) -> str:
+        if not query.strip():
+            raise ValueError("it is blank")
+        return query
+
+    @field_validator("modified_before")
+    @classmethod
+    def _ends_after_it_begins(cls, end: datetime | None, given: ValidationInfo) -> datetime | None:
+        begin = given.data.get("modified_after")
+        if end is not None and begin is not None and end <= begin:
+            raise ValueError("it must lie after modified_after: nothing is between them")
+        return end
 
 
 class HitOut(Output):
@@ -97,6 +113,28 @@ class FoundOut(Output):
     )
 
 
+class Openable:
+    """Which sources have originals to open. What a source is, it stays: each is asked for once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[UUID, str], bool] = {}
+
+    def has(self, caller: Caller, source_id: str) -> bool:
+        return self._known.get((caller.tenant_id, source_id), False)
+
+    async def learn(self, tx: Transaction, caller: Caller, found: Found) -> None:
+        sources = {it.passage.source_id for it in found.hits}
+        unknown = sorted(it for it in sources if (caller.tenant_id, it) not in self._known)
+        if not unknown:
+            return
+        if len(self._known) > MOST_KNOWN:
+            self._known.clear()
+            unknown = sorted(sources)
+        rows = await tx.all(SQL["with_originals"], sources=unknown)
+        having = {row["id"] for row in rows}
+        self._known |= {(caller.tenant_id, it): it in having for it in unknown}
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """The handler."""
@@ -104,6 +142,7 @@ class Finding:
     corpus: Corpus
     links: Links | None
     figures: Figures
+    openable: Openable = field(default_factory=Openable)
 
     async def search_content(self, call: Call, ask: SearchContent) -> Answer[FoundOut]:
         """Search everything you may see; start here. Locate: lead with the most distinctive terms
@@ -112,10 +151,12 @@ class Finding:
         only from what you read and cite the file; if nothing answers, say so."""
         place = open_place(ask.cursor, _asked(ask))
         question = _question(ask, place)
-        with self.figures.measuring(call.caller.tenant_id, question.mode):
+        with self.figures.measuring(Asker.of(call.caller), question.mode):
             async with self.corpus.store.reading(call.caller) as tx:
                 question, told = await _as_allowed(tx, question)
                 found = await self.corpus.search_in(tx, call.caller, question)
+                if self.links is not None:
+                    await self.openable.learn(tx, call.caller, found)
         for hit in found.hits:
             call.returned(hit.passage.source_id, [hit.passage.key])
         hits = [_hit(it, self._url(call, it)) for it in found.hits]
@@ -124,7 +165,7 @@ class Finding:
 
     def _url(self, call: Call, hit: Hit) -> str | None:
         it = hit.passage
-        if self.links is None:
+        if self.links is None or not self.openable.has(call.caller, it.source_id):
             return None
         return self.links.url(call.caller, it.source_id, it.key, it.revision_id)
 

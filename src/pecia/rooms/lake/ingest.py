@@ -3,16 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 import anyio
+from anyio.to_thread import run_sync
 from psycopg.types.json import Jsonb
 
 from pecia.kernel.corpus import texts
+from pecia.kernel.corpus.catalog import FileFacts
 from pecia.kernel.corpus.connector import Posix, Seen
-from pecia.kernel.errors import PeciaError
+from pecia.kernel.corpus.texts import Text
 from pecia.kernel.jobs.call import JobCall
-from pecia.kernel.jobs.job import Retry
 from pecia.kernel.store.transaction import Transaction
 from pecia.rooms.lake.crawl import (
     SQL,
@@ -21,7 +22,7 @@ from pecia.rooms.lake.crawl import (
     as_json,
     configured,
     fail,
-    of_the_store,
+    is_last,
     tenant_of,
 )
 from pecia.rooms.lake.files import Extraction, Files, Found
@@ -32,8 +33,9 @@ AT_ONCE = 4
 TOGETHER = 12
 BATCH = 64
 STORE_EVERY_S = 1.0
+TELL_EVERY_S = 1.0
 MOST_LETTERS = 8_000_000
-ATTEMPTS = Retry().attempts
+LONG_LETTERS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +49,10 @@ class Intake:
         place: dict[str, Any] = {"tenant_id": tenant_of(call), "source_id": ask.source_id}
         try:
             await self._read_all(call, ask, place)
-        except PeciaError as error:
-            if not of_the_store(error) and (not error.code.retryable or call.attempt >= ATTEMPTS):
-                # Nobody will come back for what is left: say so, instead of reading for ever.
-                await fail(call, place, error)
+        except Exception as error:
+            if is_last(call, cause := _cause(error)):
+                # Said, instead of reading for ever.
+                await fail(call, place, cause)
             raise
 
     async def _read_all(self, call: JobCall, ask: OfShard, place: dict[str, Any]) -> None:
@@ -69,6 +71,7 @@ class Intake:
             reading = _Reading(call, place, config, files, underway)
             while waiting:
                 await reading.take(waiting)
+                await _take_stock(call)
                 async with call.tx() as tx:
                     waiting = await _next(tx, place, ask.shard, waiting[-1].key)
         await _end(call, place)
@@ -99,20 +102,26 @@ class _Reading:
                     # Whoever brings more than may be held does not go on before it is stored.
                     await self._store_ready(ready)
 
-        async with anyio.create_task_group() as storing:
-            storing.start_soon(self._store_soon, ready)
+        async with anyio.create_task_group() as beside:
+            beside.start_soon(self._tell_soon)
+            beside.start_soon(self._store_soon, ready)
             async with anyio.create_task_group() as tasks:
                 for _ in range(AT_ONCE):
                     tasks.start_soon(read_next)
-            storing.cancel_scope.cancel()
-        await self._store_ready(ready)
+            await self._store_ready(ready)
+            beside.cancel_scope.cancel()
         await self.underway.tell()
         self.call.remaining_s()
+
+    async def _tell_soon(self) -> None:
+        """Apart from storing, which takes a while where a file has ten thousand pages."""
+        while True:
+            await anyio.sleep(TELL_EVERY_S)
+            await self.underway.tell()
 
     async def _store_soon(self, ready: dict[Seen, Found]) -> None:
         while True:
             await anyio.sleep(STORE_EVERY_S)
-            await self.underway.tell()
             await self._store_ready(ready)
 
     async def _store_ready(self, ready: dict[Seen, Found]) -> None:
@@ -127,7 +136,7 @@ class _Reading:
                         self.underway.over(seen.key)
 
     async def _store(self, read: dict[Seen, Found]) -> None:
-        files = [it for it in read.values() if it is not None]
+        files = [await _cut(*it) for it in read.values() if it is not None]
         failed = sum(it.status not in ("ok", "empty") for _, it in files)
         async with self.call.tx() as tx:
             await texts.put_many(tx, files, tenant_id=self.place["tenant_id"])
@@ -151,6 +160,19 @@ class _Reading:
         )
 
 
+async def _cut(facts: FileFacts, text: Text) -> tuple[FileFacts, Text]:
+    if len(text.canonical.text) < LONG_LETTERS:
+        return facts, text
+    return facts, await run_sync(texts.cut, text)
+
+
+def _cause(error: Exception) -> Exception:
+    """The first of several that were raised together."""
+    while isinstance(error, ExceptionGroup):
+        error = cast(ExceptionGroup[Exception], error).exceptions[0]
+    return error
+
+
 def _letters(ready: Mapping[Seen, Found]) -> int:
     return sum(len(it[1].canonical.text) for it in ready.values() if it)
 
@@ -167,6 +189,12 @@ def _seen(plain: dict[str, Any]) -> Seen:
         modified_at=datetime.fromisoformat(moment) if moment else None,
         posix=Posix(**posix) if posix else None,
     )
+
+
+async def _take_stock(call: JobCall) -> None:
+    """What was just stored is planned for before the crawl is over: who searches next finds it."""
+    async with call.store.system() as tx:
+        await tx.value(SQL["take_stock"])
 
 
 async def _end(call: JobCall, place: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 These tools stand in the office beside the rights: the lake's own endpoint lists what agents read.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import PurePosixPath
@@ -17,26 +18,35 @@ from pecia.kernel.errors import Forbidden, InvalidInput, NotFound
 from pecia.kernel.identity.caller import CredentialKind, Scope
 from pecia.kernel.jobs.defer import defer
 from pecia.kernel.jobs.job import Job
+from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
 from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
-from pecia.rooms.lake.asking import AddSource, SetSource, asked_config, changed_config
+from pecia.rooms.lake.asking import (
+    AddSource,
+    SetSource,
+    asked_config,
+    changed_config,
+    require_own_trim,
+)
 from pecia.rooms.lake.crawl import SQL, OfSource, read_config
 from pecia.rooms.lake.credential import SHAPES, Credentials, read_login
 from pecia.rooms.lake.credential import SQL as CREDENTIAL_SQL
-from pecia.rooms.lake.origin import FolderOrigin, GitOrigin, Origin
+from pecia.rooms.lake.names import SourceId
+from pecia.rooms.lake.origin import FolderOrigin, GitOrigin, Origin, SourceConfig
 from pecia.rooms.lake.underway import SQL as UNDERWAY_SQL
 
+KEEPING_SQL = load_queries("pecia.rooms.lake", "keeping.sql")
 ROOM = "office"
 
 
 class OneSource(Input):
-    source_id: str = Field(min_length=1, max_length=500)
+    source_id: SourceId
 
 
 class SetCredential(Input):
-    source_id: str = Field(min_length=1, max_length=500)
+    source_id: SourceId
     value: str = Field(
         min_length=1,
         max_length=10_000,
@@ -72,8 +82,9 @@ class PassedOut(Output):
 
 class UnderwayOut(Output):
     key: str
-    pages_read: int
+    pages_read: int = Field(description="As many as `pages`: the text is being stored.")
     pages: int
+    told_at: datetime = Field(description="When the worker last said so.")
 
 
 class CrawlOut(Output):
@@ -102,11 +113,14 @@ class Keeping:
     crawling: Job
     folders: tuple[str, ...]
     credentials: Credentials
+    require_sound: Callable[[SourceConfig], None]
+    """Raises InvalidFormat for a configuration that no crawl could begin with."""
 
     async def add_source(self, call: Call, ask: AddSource) -> SourceOut:
         """Register a source: a folder, a git repository, a bucket, a site, or files sent here.
         Nobody but administrators sees its files until they are granted."""
         config = asked_config(ask)
+        self.require_sound(config)
         self._require_open(call, config.origin)
         async with self.store.writing(call.caller, call.trace) as tx:
             source = await catalog.add_source(
@@ -150,10 +164,13 @@ class Keeping:
             wanted = ask.model_dump(
                 exclude={"source_id", "trim_mode", "enabled"}, exclude_none=True
             )
+            row = await tx.one(SQL["config"], "no such source", source_id=ask.source_id)
+            require_own_trim(ask, row["config"])
             if wanted:
-                row = await tx.one(SQL["config"], "no such source", source_id=ask.source_id)
                 config = changed_config(row["config"], wanted, ask.source_id)
-                await tx.run(SQL["set_config"], source_id=ask.source_id, config=Jsonb(config))
+                self.require_sound(config)
+                plain = Jsonb(config.model_dump(mode="json"))
+                await tx.run(SQL["set_config"], source_id=ask.source_id, config=plain)
             if ask.hybrid is not None:
                 await tx.value(SQL["set_hybrid"], source_id=ask.source_id, on=ask.hybrid)
         return _source(source)
@@ -241,7 +258,14 @@ def _folder_of(origin: Origin) -> PurePosixPath | None:
 
 
 async def _crawl(tx: Transaction, source_id: str) -> CrawlOut:
-    row = await tx.one(SQL["crawl"], f"source {source_id!r} was never crawled", source_id=source_id)
+    row = await tx.maybe(SQL["crawl"], source_id=source_id)
+    if row is None and not await tx.value(KEEPING_SQL["owns"], source_id=source_id):
+        raise Forbidden(
+            f"how the crawl of source {source_id!r} goes is for its owners and administrators",
+            source_id=source_id,
+        )
+    if row is None:
+        raise NotFound(f"source {source_id!r} was never crawled", source_id=source_id)
     passed: dict[str, Any] = row.pop("passed") or {}
     reads = row["state"] in ("listing", "reading")
     underway = await tx.all(UNDERWAY_SQL["underway"], source_id=source_id) if reads else []

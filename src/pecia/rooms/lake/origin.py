@@ -18,6 +18,8 @@ class FolderOrigin(_Part):
     folder: str
     follow_links: bool = False
     watch: bool = True
+    is_space: bool = False
+    """Whether it is a wiki too, whose ignore files leave files out."""
 
 
 class GitOrigin(_Part):

@@ -10,6 +10,7 @@ from pecia.kernel.identity.caller import Scope
 from pecia.kernel.store.store import Store
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import Answer, AnyTool, Embedded, Input, Output, Tool
+from pecia.rooms.lake.names import Key, SourceId
 from pecia.rooms.lake.uri import file_uri
 
 ROOM = "lake"
@@ -18,13 +19,13 @@ PLAIN = "text/plain"
 
 
 class GetFileText(Input):
-    source_id: str = Field(min_length=1, max_length=500)
-    key: str = Field(min_length=1, max_length=2000)
+    source_id: SourceId
+    key: Key
 
 
 class GetFileWindow(Input):
-    source_id: str = Field(min_length=1, max_length=500)
-    key: str = Field(min_length=1, max_length=2000)
+    source_id: SourceId
+    key: Key
     start: int = Field(default=0, ge=0, le=2**31 - 1, description="Index of the first chunk.")
     length: int = Field(default=40, ge=1, le=windows.LARGEST_WINDOW, description="Chunks.")
 

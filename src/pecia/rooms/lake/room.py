@@ -1,6 +1,6 @@
 """The lake: files found by search, read by window and cited; crawled from where they lie."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from pecia.rooms.lake.finding import finding_tools
 from pecia.rooms.lake.ingest import Intake
 from pecia.rooms.lake.keeping import Keeping, keeping_tools
 from pecia.rooms.lake.links import Links
+from pecia.rooms.lake.origin import SourceConfig
 from pecia.rooms.lake.prompt import answer_from_sources
 from pecia.rooms.lake.readers import Readers
 from pecia.rooms.lake.reading import reading_tools
@@ -37,6 +38,7 @@ class Ways:
     extraction: Extraction
     watch: Watch
     credentials: Credentials
+    require_sound: Callable[[SourceConfig], None]
     folders: tuple[str, ...] = ()
 
 
@@ -61,7 +63,9 @@ def lake(store: Store, corpus: Corpus, ways: Ways, given: Given) -> Room:
             *finding_tools(corpus, given.links, figures),
             *reading_tools(store),
             *browse_tools(store),
-            *keeping_tools(Keeping(store, crawling, ways.folders, ways.credentials)),
+            *keeping_tools(
+                Keeping(store, crawling, ways.folders, ways.credentials, ways.require_sound)
+            ),
             *upload_tools(store, crawling),
         ),
         resources=file_resources(store),

@@ -1,6 +1,7 @@
-"""The long files that are being read: how many of their pages are done, told while it lasts.
+"""The long files that are being taken in: how many of their pages are read, told while it lasts.
 
-A file that is read within a moment is never told of. Nothing depends on what is told here.
+What is told again with nothing new says that the worker is at it: a file whose pages are all read
+is cut and stored. A file that is read within a moment is never told of. Nothing depends on it.
 """
 
 from dataclasses import dataclass, field
@@ -33,6 +34,8 @@ class Underway:
         gone = self.told - now.keys()
         if not (now or gone):
             return
+        # Before it is written: who is cut off here must still take it back.
+        self.told |= now.keys()
         async with self.call.tx() as tx:
             await tx.run(SQL["drop_underway"], keys=sorted(gone), **self.place)
             await tx.run(
@@ -52,4 +55,7 @@ def _sum(pages: dict[str, tuple[int, int]]) -> tuple[int, int]:
 
 
 def _said(pages: dict[str, tuple[int, int]]) -> str:
-    return "; ".join(f"{key}: page {done:,} of {of:,}" for key, (done, of) in sorted(pages.items()))
+    return "; ".join(
+        f"{key}: page {done:,} of {of:,}" if done < of else f"{key}: {of:,} pages, being stored"
+        for key, (done, of) in sorted(pages.items())
+    )

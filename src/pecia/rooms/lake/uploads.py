@@ -18,7 +18,13 @@ from anyio.to_thread import run_sync
 from pydantic import Field
 
 from pecia.kernel.corpus import catalog
-from pecia.kernel.corpus.connector import Listed, Original, Seen
+from pecia.kernel.corpus.connector import (
+    LONGEST_KEY_BYTES,
+    Listed,
+    Original,
+    Seen,
+    is_keepable,
+)
 from pecia.kernel.errors import InvalidFormat, InvalidInput, NotFound, PayloadTooLarge
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.jobs.defer import defer
@@ -29,6 +35,7 @@ from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 from pecia.rooms.lake.crawl import OfSource
+from pecia.rooms.lake.names import Key, SourceId
 
 SQL = load_queries("pecia.rooms.lake", "uploads.sql")
 ROOM = "office"
@@ -37,14 +44,14 @@ MOST_BYTES = 100_000_000
 
 
 class UploadFile(Input):
-    source_id: str = Field(min_length=1, max_length=500)
-    key: str = Field(min_length=1, max_length=2000, description="Its path in the source.")
+    source_id: SourceId
+    key: Key = Field(description="Its path in the source.")
     content: str = Field(max_length=2 * MOST_BYTES, description="The bytes, as base64.")
 
 
 class RemoveUpload(Input):
-    source_id: str = Field(min_length=1, max_length=500)
-    key: str = Field(min_length=1, max_length=2000)
+    source_id: SourceId
+    key: Key
 
 
 class UploadOut(Output):
@@ -163,9 +170,12 @@ def _seen(row: dict[str, Any]) -> Seen:
 
 def _key(text: str) -> str:
     path = PurePosixPath(text)
-    if path.is_absolute() or ".." in path.parts or "\0" in text or str(path) != text:
+    is_plain = not path.is_absolute() and ".." not in path.parts and str(path) == text
+    if not is_plain or not is_keepable(text):
         raise InvalidFormat(
-            'Field "key" must be a plain relative path', field="key", got=text[:500]
+            f'Field "key" must be a plain relative path of at most {LONGEST_KEY_BYTES} bytes',
+            field="key",
+            got=text[:500],
         )
     return text
 

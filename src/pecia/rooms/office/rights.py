@@ -18,6 +18,10 @@ from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 SQL = load_queries("pecia.rooms.office", "rights.sql")
 ROOM = "office"
 
+READERS = (
+    "This source is trimmed per file: a reader of the source sees that it is there, and its files "
+    "by grants on folders or files. The folder / is all of them."
+)
 WHO = "`user:ana`, `group:staff`, `everyone`, or a name as `email::ana@example.org`."
 
 
@@ -39,7 +43,9 @@ class Grant(Input):
         description="Null takes the grant away."
     )
     folder: str | None = Field(
-        default=None, max_length=2000, description="Only below this folder. Owners own it all."
+        default=None,
+        max_length=2000,
+        description="Only below this folder; `/` is all files. Owners own it all.",
     )
 
 
@@ -59,6 +65,9 @@ class GrantsOut(Output):
     source_id: str
     trim_mode: str
     grants: list[GrantOut]
+    note: str = Field(
+        default="", description="What these grants do not do, if that is easily missed."
+    )
 
 
 class CheckAccess(Input):
@@ -182,8 +191,13 @@ async def _principal(tx: Transaction, text: str, field: str) -> int:
 async def _grants(tx: Transaction, source_id: str) -> GrantsOut:
     source = await catalog.get_source(tx, source_id)
     rows = await tx.all(SQL["grants"], source_id=source_id)
+    grants = [GrantOut(**it) for it in rows]
+    reads_nothing = any(it.role == "reader" and it.folder is None for it in grants)
     return GrantsOut(
-        source_id=source_id, trim_mode=source.trim_mode, grants=[GrantOut(**it) for it in rows]
+        source_id=source_id,
+        trim_mode=source.trim_mode,
+        grants=grants,
+        note=READERS if source.trim_mode == "per_file" and reads_nothing else "",
     )
 
 

@@ -4,6 +4,7 @@ from pecia.kernel.room import Room
 from pecia.kernel.secrets.keyring import Keyring
 from pecia.kernel.store.audit import Ledger
 from pecia.kernel.store.store import Store
+from pecia.rooms.office.directory import directory_tools
 from pecia.rooms.office.people import people_tools
 from pecia.rooms.office.purge import Purger, purge_tools
 from pecia.rooms.office.rights import rights_tools
@@ -19,6 +20,7 @@ def office(store: Store, ledger: Ledger, keyring: Keyring, purgers: tuple[Purger
         "office",
         tools=(
             *people_tools(store),
+            *directory_tools(store),
             *purge_tools(store, ledger, purgers),
             *rights_tools(store),
             *secret_tools(store, keyring),

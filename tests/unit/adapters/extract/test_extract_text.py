@@ -146,6 +146,14 @@ async def test_xml_is_kept_and_never_expanded(extractor: Extractor) -> None:
     assert (found.status, found.text) == (Status.OK, laughs)
 
 
+async def test_output_of_a_notebook_that_is_left_out_is_told(extractor: Extractor) -> None:
+    output = {"output_type": "stream", "text": "x" * 21_500}
+    cell = {"cell_type": "code", "source": "print()", "outputs": [output]}
+    data = json.dumps({"cells": [cell], "nbformat": 4})
+    found = await extractor.extract(data.encode(), name="a.ipynb")
+    assert "… and 1,500 more letters of output" in found.text
+
+
 async def test_a_notebook_is_a_section_a_cell(extractor: Extractor) -> None:
     cells = [
         {"cell_type": "markdown", "source": ["# Café\n", "Sums."]},

@@ -1,13 +1,29 @@
 """Files with their texts: what is stored, what stays, what is gone."""
 
+import threading
 from collections.abc import Awaitable
+from typing import Any
 
+import anyio
 import pytest
+from anyio.to_thread import run_sync
 
+from pecia.kernel.corpus import texts
 from pecia.kernel.corpus.catalog import FileFacts
-from pecia.kernel.corpus.texts import Stored, Text, move, purge, put, put_many, read_text, remove
+from pecia.kernel.corpus.texts import (
+    Stored,
+    Text,
+    cut,
+    move,
+    purge,
+    put,
+    put_many,
+    read_text,
+    remove,
+)
 from pecia.kernel.errors import Forbidden, InvalidInput, NotFound, PeciaError
 from pecia.kernel.text.canonical import canonical_text
+from pecia.kernel.text.chunk import Chunk, chunk_text
 from tests.unit.kernel.corpus.ground import SOURCE, Ground, pages, plain
 
 pytestmark = pytest.mark.anyio
@@ -37,6 +53,38 @@ async def test_chunks_are_slices_of_the_text(ground: Ground) -> None:
     )
     assert [it[3:] for it in rows] == [(1, "p. 1"), (2, "p. 2")]
     assert all(text.canonical.text[start:end] == words for start, end, words, *_ in rows)
+
+
+async def test_a_text_that_was_cut_before_is_stored_like_any_other(ground: Ground) -> None:
+    text = pages("first page", "second page")
+    async with ground.writing(ground.ana) as tx:
+        await put_many(tx, [(FileFacts(SOURCE, "a"), text), (FileFacts(SOURCE, "b"), cut(text))])
+    rows = await ground.ask(
+        "SELECT f.key, c.seq, c.char_start, c.char_end, c.text, c.page_no, c.text_hash"
+        "  FROM kernel.chunk c JOIN kernel.file f ON f.id = c.file_id ORDER BY f.key, c.seq"
+    )
+    assert [it[1:] for it in rows if it[0] == "a"] == [it[1:] for it in rows if it[0] == "b"]
+    assert len(rows) == 4
+
+
+async def test_others_go_on_while_a_text_is_cut(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, gone_on = threading.Event(), threading.Event()
+
+    def waiting(*asked: Any) -> list[Chunk]:
+        begun.set()
+        assert gone_on.wait(30), "nothing else was done meanwhile"
+        return chunk_text(*asked)
+
+    async def other() -> None:
+        await run_sync(begun.wait, 30)
+        gone_on.set()
+
+    monkeypatch.setattr(texts, "chunk_text", waiting)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(other)
+        assert (await ground.put("a.md", "apples")).changed
 
 
 async def test_the_same_text_makes_no_second_revision(ground: Ground) -> None:

@@ -3,7 +3,14 @@
 import pytest
 
 from pecia.kernel.text.canonical import RawUnit, UnitKind, canonical_text
-from pecia.kernel.text.chunk import Chunk, ChunkSource, Markup, OutlineEntry, chunk_text
+from pecia.kernel.text.chunk import (
+    LONGEST_HEADING,
+    Chunk,
+    ChunkSource,
+    Markup,
+    OutlineEntry,
+    chunk_text,
+)
 from pecia.kernel.text.span import Span
 from pecia.kernel.text.tables import is_caption, is_row, plain_tables
 from pecia.kernel.text.window import WindowSize, window_around
@@ -70,6 +77,14 @@ def test_a_long_heading_stays_with_what_follows_it() -> None:
     table = "|a|b|\n|-|-|\n" + "|cell one|cell two|\n" * 45
     (chunk,) = chunk_text(ChunkSource(f"# {'Heading ' * 40}\n\n{table}"))
     assert len(chunk.text) > 1000
+
+
+def test_a_heading_without_end_is_not_repeated_whole_by_every_chunk() -> None:
+    """A line of a megabyte would be stored a thousand times."""
+    heading = "otter " * 20_000
+    chunks = chunk_text(ChunkSource(f"# {heading}\n\nBody.\n"))
+    assert "".join(it.text for it in chunks) == f"# {heading}\n\nBody.\n"
+    assert chunks[-1].heading_path == (f"{heading[:LONGEST_HEADING]}…",)
 
 
 def test_the_header_of_a_table_is_never_left_at_the_end() -> None:

@@ -44,7 +44,9 @@ def _outputs(cell: dict[str, Any]) -> Iterator[str]:
     for output in cell.get("outputs", []):
         text = _joined(output.get("text") or output.get("data", {}).get("text/plain", ""))
         if text.strip():
-            yield f"```\n{text[:_OUTPUT_LETTERS].rstrip()}\n```"
+            more = len(text) - _OUTPUT_LETTERS
+            told = f"\n… and {more:,} more letters of output" if more > 0 else ""
+            yield f"```\n{text[:_OUTPUT_LETTERS].rstrip()}{told}\n```"
 
 
 def _joined(said: object) -> str:

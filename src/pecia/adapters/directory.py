@@ -1,0 +1,165 @@
+"""Groups as a directory writes them down: LDIF, or JSON. Pure; asks no directory anything."""
+
+import re
+from base64 import b64decode
+from binascii import Error as NotBase64
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias, cast
+
+import orjson
+
+from pecia.kernel.errors import InvalidFormat, Json
+
+FIELD = "file"
+SHAPE = '{"groups": [{"name": "staff", "members": ["ana"]}]} or {"staff": ["ana"]}'
+
+Entry: TypeAlias = Mapping[str, tuple[str, ...]]
+"""Attributes of one entry, by their names in small letters."""
+
+Groups: TypeAlias = dict[str, tuple[str, ...]]
+"""Who is in each group, by the names that users have; in order, each once."""
+
+
+def read_directory(text: str) -> Groups:
+    """The groups that a file names. An error says in which line or at which place it is wrong."""
+    return _json(text) if text.lstrip("\ufeff \t\r\n")[:1] in ("{", "[") else _ldif(text)
+
+
+def _json(text: str) -> Groups:
+    try:
+        found: Json = orjson.loads(text.lstrip("\ufeff"))
+    except orjson.JSONDecodeError as error:
+        raise InvalidFormat(f"the file is no JSON: {error}", field=FIELD, expected=SHAPE) from None
+    match found:
+        case {"groups": list(groups), **rest} if not rest:
+            return dict(_named(it, f"groups.{at}") for at, it in enumerate(groups))
+        case dict():
+            return {name: _members(it, name) for name, it in found.items()}
+        case _:
+            raise _misshapen("the file")
+
+
+def _named(group: Json, at: str) -> tuple[str, tuple[str, ...]]:
+    match group:
+        case {"name": str(name), "members": members, **rest} if not rest:
+            return name, _members(members, f"{at}.members")
+        case _:
+            raise _misshapen(at)
+
+
+def _members(members: Json, at: str) -> tuple[str, ...]:
+    if isinstance(members, list) and all(isinstance(it, str) for it in members):
+        return tuple(dict.fromkeys(cast(list[str], members)))
+    raise _misshapen(at)
+
+
+def _misshapen(at: str) -> InvalidFormat:
+    return InvalidFormat(f"{at} is not what groups look like", field=FIELD, expected=SHAPE, at=at)
+
+
+def _ldif(text: str) -> Groups:
+    entries = {_plain(it["dn"][0]): it for it in _entries(text)}
+    groups = {dn: it for dn, it in entries.items() if GROUP_CLASSES & _classes(it)}
+    if not groups:
+        raise InvalidFormat(
+            "the file names no group", field=FIELD, expected=f"{SHAPE}, or LDIF with {CLASSES}"
+        )
+    return {
+        _first(it, "cn") or _last_name(it["dn"][0]): tuple(
+            dict.fromkeys(_People(entries, groups).of(dn))
+        )
+        for dn, it in groups.items()
+    }
+
+
+@dataclass(slots=True)
+class _People:
+    """The people of one group, those of groups in it included, however these hold each other."""
+
+    entries: Mapping[str, Entry]
+    groups: Mapping[str, Entry]
+    met: set[str] = field(default_factory=set[str])
+
+    def of(self, dn: str) -> Iterator[str]:
+        self.met.add(dn)
+        group = self.groups[dn]
+        yield from group.get("memberuid", ())
+        for member in (*group.get("member", ()), *group.get("uniquemember", ())):
+            plain = _plain(member)
+            if plain not in self.groups:
+                yield self._person(member)
+            elif plain not in self.met:
+                yield from self.of(plain)
+
+    def _person(self, dn: str) -> str:
+        entry = self.entries.get(_plain(dn), {})
+        known = (_first(entry, it) for it in PERSON_NAMES)
+        return next((it for it in known if it), "") or _last_name(dn)
+
+
+GROUP_CLASSES = frozenset(("groupofnames", "groupofuniquenames", "group", "posixgroup"))
+CLASSES = ", ".join(sorted(GROUP_CLASSES))
+PERSON_NAMES = ("uid", "samaccountname", "userprincipalname", "mail")
+
+
+def _entries(text: str) -> Iterator[Entry]:
+    entry: dict[str, tuple[str, ...]] = {}
+    for number, line in enumerate([*_unfolded(text), ""], 1):
+        if line:
+            name, value = _attribute(line, number)
+            if name != "version" or entry:
+                entry[name] = (*entry.get(name, ()), value)
+        elif entry:
+            if "dn" not in entry:
+                raise InvalidFormat(f"the entry before line {number} has no dn", field=FIELD)
+            yield entry
+            entry = {}
+
+
+def _unfolded(text: str) -> list[str]:
+    """Lines, each with those that go on with it; a comment is none."""
+    lines: list[str] = []
+    for line in text.lstrip("\ufeff").replace("\r\n", "\n").split("\n"):
+        if line.startswith(" ") and lines and lines[-1]:
+            lines[-1] += line[1:]
+        else:
+            lines.append(line)
+    return [it for it in lines if not it.startswith("#")]
+
+
+def _attribute(line: str, number: int) -> tuple[str, str]:
+    found = _ATTRIBUTE.fullmatch(line)
+    if found is None:
+        raise InvalidFormat(f"line {number} of the file is no LDIF: {line[:80]!r}", field=FIELD)
+    value = found["value"]
+    if found["is_base64"]:
+        try:
+            value = b64decode(value, validate=True).decode()
+        except (NotBase64, ValueError):
+            raise InvalidFormat(f"line {number} of the file is no base64", field=FIELD) from None
+    return found["name"].lower(), value
+
+
+# Options of an attribute, such as its language, say nothing of who somebody is.
+_ATTRIBUTE = re.compile(
+    r"(?P<name>[A-Za-z0-9.-]+)(?:;[A-Za-z0-9;.-]*)?:(?P<is_base64>:?) *(?P<value>.*)"
+)
+
+
+def _classes(entry: Entry) -> set[str]:
+    return {it.lower() for it in entry.get("objectclass", ())}
+
+
+def _first(entry: Entry, name: str) -> str:
+    return next(iter(entry.get(name, ())), "")
+
+
+def _plain(dn: str) -> str:
+    """Two spellings of one place are one place."""
+    return ",".join(it.strip().lower() for it in re.split(r"(?<!\\),", dn))
+
+
+def _last_name(dn: str) -> str:
+    """The value that a name begins with: `ana` of `uid=ana,ou=people`."""
+    return re.split(r"(?<!\\),", dn)[0].partition("=")[2].strip().replace("\\,", ",")

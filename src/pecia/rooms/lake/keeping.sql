@@ -1,0 +1,2 @@
+-- name: owns
+SELECT kernel.owns(%(source_id)s);

@@ -1,0 +1,96 @@
+"""Adding and changing sources: what no crawl could begin with is refused at once, by its field."""
+
+from typing import Any
+
+import pytest
+
+from pecia.kernel.errors import (
+    Forbidden,
+    InvalidFormat,
+    InvalidInput,
+    Json,
+    NotFound,
+    PeciaError,
+)
+from tests.conftest import House
+from tests.rooms.lake.conftest import Lake
+
+pytestmark = pytest.mark.anyio
+
+BAD: list[tuple[str, dict[str, Any]]] = [
+    ("include", {"folder": "/srv", "include": ["[z-a].md"]}),
+    ("exclude", {"folder": "/srv", "exclude": ["../secret"]}),
+    ("web", {"web": "not-a-url"}),
+    ("web", {"web": "ftp://example.org/"}),
+    ("web", {"web": "http://[bad"}),
+    ("web", {"web": "https://ana:secret@example.org/"}),
+    ("git", {"git": "nonsense"}),
+    ("git", {"git": "http://[bad"}),
+    ("git", {"git": "https://ana:secret@example.org/x.git"}),
+    ("watch", {"web": "https://example.org/", "watch": False}),
+]
+
+
+@pytest.mark.parametrize(("field", "given"), BAD, ids=str)
+async def test_a_source_that_no_crawl_could_begin_with_is_refused_by_its_field(
+    house: House, field: str, given: dict[str, Any]
+) -> None:
+    with pytest.raises(PeciaError) as refused:
+        await house.call(house.ana, "add_source", source_id="new", **given)
+    assert refused.value.fields["field"] == field
+    assert "secret@" not in str(refused.value.payload())
+    listed = await house.call(house.ana, "list_sources")
+    assert listed["sources"] == []
+
+
+async def test_patterns_are_looked_at_when_they_are_changed_too(lake: Lake) -> None:
+    house = lake.house
+    patterns: list[Json] = ["/a", "[z-a]"]
+    for field in ("include", "exclude"):
+        with pytest.raises(InvalidFormat) as refused:
+            await house.call(house.ana, "set_source", source_id="docs", **{field: patterns})
+        assert refused.value.fields["field"] == field
+    lake.write({"a.md": "A heron.\n"})
+    assert (await lake.crawl())["state"] == "done"
+
+
+async def test_the_memories_of_members_cannot_be_shown_to_all_at_once(house: House) -> None:
+    said = "The heron of bo is a secret."
+    await house.call(house.bo, "cipher_extract_and_operate_memory", interaction=said)
+    for mode in ("open", "source_only"):
+        with pytest.raises(InvalidInput) as refused:
+            await house.call(house.ana, "set_source", source_id="memory", trim_mode=mode)
+        assert refused.value.fields["field"] == "trim_mode"
+    kept = await house.call(house.ana, "set_source", source_id="memory", trim_mode="per_file")
+    assert kept["trim_mode"] == "per_file"
+
+
+async def test_who_sees_a_source_and_does_not_own_it_is_told_so_of_its_crawl(lake: Lake) -> None:
+    """Never that it was not crawled, which would be untrue."""
+    house = lake.house
+    with pytest.raises(NotFound):
+        await house.call(house.ana, "crawl_status", source_id="docs")
+    lake.write({"a.md": "A heron.\n"})
+    await lake.crawl()
+    with pytest.raises(Forbidden):
+        await house.call(house.bo, "crawl_status", source_id="docs")
+    with pytest.raises(NotFound):
+        await house.call(house.bo, "crawl_status", source_id="never-was")
+
+
+async def test_a_grant_that_shows_no_file_says_so_and_one_on_the_whole_folder_shows_all(
+    lake: Lake,
+) -> None:
+    house = lake.house
+    await house.call(house.ana, "set_source", source_id="docs", trim_mode="per_file")
+    lake.write({"a.md": "A heron.\n", "sub/b.md": "A heron.\n"})
+    await lake.crawl()
+    asked = {"source_id": "docs", "to": "user:bo", "role": "reader"}
+    granted = await house.call(house.ana, "grant", **asked)
+    assert "per file" in granted["note"]
+    assert (await house.call(house.bo, "list_files", source_id="docs"))["files"] == []
+    await house.call(house.ana, "grant", **{**asked, "role": None})
+    granted = await house.call(house.ana, "grant", **asked, folder="/")
+    assert granted["note"] == ""
+    files = (await house.call(house.bo, "list_files", source_id="docs"))["files"]
+    assert [it["key"] for it in files] == ["a.md", "sub/b.md"]
