@@ -24,7 +24,7 @@ $(RUN): pyproject.toml
 	@mkdir -p .make && touch $@
 
 $(DEV): $(RUN)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --group dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev
 	@mkdir -p .make && touch $@
 
 # The handbook of an invented company, in local mode. PORT and HOST choose the address.

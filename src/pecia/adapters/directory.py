@@ -1,13 +1,12 @@
 """Groups as a directory writes them down: LDIF, or JSON. Pure; asks no directory anything."""
 
+import json
 import re
 from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias, cast
-
-import orjson
 
 from pecia.kernel.errors import InvalidFormat, Json
 
@@ -28,8 +27,8 @@ def read_directory(text: str) -> Groups:
 
 def _json(text: str) -> Groups:
     try:
-        found: Json = orjson.loads(text.lstrip("\ufeff"))
-    except orjson.JSONDecodeError as error:
+        found: Json = json.loads(text.lstrip("\ufeff"))
+    except json.JSONDecodeError as error:
         raise InvalidFormat(f"the file is no JSON: {error}", field=FIELD, expected=SHAPE) from None
     match found:
         case {"groups": list(groups), **rest} if not rest:
