@@ -93,6 +93,24 @@ async def test_stdout_carries_frames_and_nothing_else(tmp_path: Path) -> None:
     assert [it["name"] for it in answers[2]["result"]["tools"]] == TOOLS
 
 
+async def test_what_was_asked_before_stdin_ended_is_answered(tmp_path: Path) -> None:
+    manifest = write_layers(tmp_path / "c", LAYERS)
+    asked = [
+        json.dumps(
+            {
+                "jsonrpc": "2.0",
+                "id": number,
+                "method": "tools/call",
+                "params": {"name": "search", "arguments": {"query": "company"}},
+            }
+        ).encode()
+        for number in range(100, 200)
+    ]
+    words = ("cascade", "serve", "--manifest", str(manifest))
+    done = await pecia(*words, frames=[HELLO, READY, *asked], cwd=tmp_path)
+    assert {it.get("id") for it in heard(done)} >= {*range(100, 200)}
+
+
 async def test_a_subscriber_hears_of_an_edit(tmp_path: Path) -> None:
     manifest = write_layers(tmp_path / "c", LAYERS)
     heard_of: list[str] = []

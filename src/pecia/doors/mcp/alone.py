@@ -37,6 +37,7 @@ from pecia.app.corridor import Corridor, Errand, Visit
 from pecia.doors.mcp.content import COMPLETE, present, resource, tool_result
 from pecia.doors.mcp.era import is_modern
 from pecia.doors.mcp.errors import is_envelope, resource_error, rpc_error, tool_error
+from pecia.doors.mcp.finishing import finishing
 from pecia.doors.mcp.listing import described
 from pecia.kernel.errors import NotFound, PeciaError
 from pecia.kernel.identity.caller import Caller
@@ -67,7 +68,11 @@ async def serve_alone(
         store = Store(Logins("", "", ""))
         corridor = Corridor(Ledger(store, Path(folder)), RateLimiter(PLENTY), TIMEOUT_S)
         alone = _Alone(room, caller, corridor, of_room(room.tools, room.name))
-        async with stdio_server() as (reading, writing), anyio.create_task_group() as group:
+        async with (
+            stdio_server() as streams,
+            finishing(*streams) as (reading, writing),
+            anyio.create_task_group() as group,
+        ):
             group.start_soon(watching, alone.tell)
             server = _server(alone)
             changing = NotificationOptions(resources_changed=True)

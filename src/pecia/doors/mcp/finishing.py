@@ -1,0 +1,90 @@
+"""Answers that are still owed when stdin ends: who pipes frames in wants all of them.
+
+The protocol's server stops at the end of what it reads, and drops what it has in hand. So the end
+is told to it only when everything that was asked is answered.
+"""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import TypeAlias
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared._stream_protocols import ReadStream, WriteStream
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, RequestId
+
+FINISH_LIMIT_S = 60.0
+
+# It has no answer to wait for: the stream ends with whoever listens.
+ENDLESS = "subscriptions/listen"
+
+Heard: TypeAlias = SessionMessage | Exception
+
+
+@asynccontextmanager
+async def finishing(
+    reading: ReadStream[Heard], writing: WriteStream[SessionMessage]
+) -> AsyncGenerator[
+    tuple[MemoryObjectReceiveStream[Heard], MemoryObjectSendStream[SessionMessage]]
+]:
+    """The same streams, of which the first ends late."""
+    to_server, heard = anyio.create_memory_object_stream[Heard]()
+    said, from_server = anyio.create_memory_object_stream[SessionMessage]()
+    owed = _Owed()
+    bringing = anyio.CancelScope()
+
+    async def bring() -> None:
+        with bringing:
+            async with reading, to_server:
+                async for it in reading:
+                    owed.asked(it)
+                    await to_server.send(it)
+                await owed.answered()
+
+    async def give() -> None:
+        async with from_server, writing:
+            async for it in from_server:
+                await writing.send(it)
+                owed.said(it)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(bring)
+        tasks.start_soon(give)
+        async with heard, said:
+            yield heard, said
+        # A server that stopped by itself reads no more; what it said is still given.
+        bringing.cancel()
+
+
+class _Owed:
+    """The requests that have no answer yet."""
+
+    def __init__(self) -> None:
+        self._ids: set[RequestId] = set()
+        self._none = anyio.Event()
+        self._none.set()
+
+    def asked(self, heard: Heard) -> None:
+        message = heard.message if isinstance(heard, SessionMessage) else None
+        if isinstance(message, JSONRPCRequest) and message.method != ENDLESS:
+            if not self._ids:
+                self._none = anyio.Event()
+            self._ids.add(message.id)
+        elif isinstance(message, JSONRPCNotification) and message.params:
+            # What was cancelled is not answered.
+            self._drop(message.params.get("requestId"))
+
+    def said(self, said: SessionMessage) -> None:
+        if isinstance(said.message, JSONRPCResponse | JSONRPCError):
+            self._drop(said.message.id)
+
+    async def answered(self) -> None:
+        with anyio.move_on_after(FINISH_LIMIT_S):
+            await self._none.wait()
+
+    def _drop(self, request_id: RequestId | None) -> None:
+        if request_id is not None:
+            self._ids.discard(request_id)
+        if not self._ids:
+            self._none.set()
