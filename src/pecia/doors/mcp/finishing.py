@@ -4,13 +4,12 @@ The protocol's server stops at the end of what it reads, and drops what it has i
 is told to it only when everything that was asked is answered.
 """
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-from typing import TypeAlias
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from typing import Protocol, TypeAlias
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, RequestId
 
@@ -22,9 +21,21 @@ ENDLESS = "subscriptions/listen"
 Heard: TypeAlias = SessionMessage | Exception
 
 
+class Reading(Protocol):
+    """As much of the protocol's stream as is needed here."""
+
+    def __aiter__(self) -> AsyncIterator[Heard]: ...
+    async def aclose(self) -> None: ...
+
+
+class Writing(Protocol):
+    async def send(self, item: SessionMessage, /) -> None: ...
+    async def aclose(self) -> None: ...
+
+
 @asynccontextmanager
 async def finishing(
-    reading: ReadStream[Heard], writing: WriteStream[SessionMessage]
+    reading: Reading, writing: Writing
 ) -> AsyncGenerator[
     tuple[MemoryObjectReceiveStream[Heard], MemoryObjectSendStream[SessionMessage]]
 ]:
@@ -36,14 +47,14 @@ async def finishing(
 
     async def bring() -> None:
         with bringing:
-            async with reading, to_server:
+            async with aclosing(reading), to_server:
                 async for it in reading:
                     owed.asked(it)
                     await to_server.send(it)
                 await owed.answered()
 
     async def give() -> None:
-        async with from_server, writing:
+        async with from_server, aclosing(writing):
             async for it in from_server:
                 await writing.send(it)
                 owed.said(it)
