@@ -34,13 +34,16 @@ EMBED_S = 2.0
 @dataclass(frozen=True, slots=True)
 class Words:
     """What the keyword index found, as it was asked. `cursor` is how far it had come; None: no
-    index is there, or another version made it.
+    index is there, or another version made it. `is_all` says that no more can be found,
+    `is_theirs` that nothing hidden is among it.
     """
 
     asked: Filter
     take: int
     found: list[Word]
     cursor: int | None
+    is_all: bool
+    is_theirs: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +103,22 @@ class Look:
         asked = self._narrowed(self.share)
         if self.words is None or self.words.asked != asked:
             self.words = await self._ask(asked, self._take(self.share))
-        return self.words
+        return self._sifted(self.words)
 
     async def more_by_words(self) -> Words:
         """Twice as many as the last time."""
         last = await self.by_words()
         self.words = await self._ask(last.asked, 2 * last.take)
-        return self.words
+        return self._sifted(self.words)
+
+    def _sifted(self, words: Words) -> Words:
+        """Without what is hidden, if the index knows just what the database does: its classes are
+        those of the files then. Where it lags or is ahead, every file has to be looked at.
+        """
+        if words.is_theirs or words.cursor != self.share.clock:
+            return words
+        seen = frozenset(self.share.classes)
+        return replace(words, found=[it for it in words.found if it.acl in seen], is_theirs=True)
 
     def _finds(self, share: Share) -> Embedder | None:
         """Who finds by meaning; None when this search goes by words alone, which is told."""
@@ -132,7 +144,7 @@ class Look:
         def question(index: KeywordIndex) -> Words:
             cursor = index.cursor()
             found = [] if cursor is None else index.search(self.wanted.query, asked, take)
-            return Words(asked, take, found, cursor)
+            return Words(asked, take, found, cursor, len(found) < take, asked.classes is not None)
 
         return await self.shelf.ask(self.caller.tenant_id, question)
 

@@ -130,11 +130,14 @@ class _Search:
         words = await self.look.by_words()
         if may_be_few and (first := await self._first(words)) is not None:
             return first
+        most = reach = self.look.wanted.most
         while words.cursor is not None:
-            await self._see(words.found)
-            kept = [it for it in words.found if it.group in self.files]
-            if len(kept) >= self.look.wanted.most or len(words.found) < words.take:
-                return kept[: self.look.wanted.most]
+            found = words.found[:reach] if words.is_theirs else words.found
+            await self._see(found)
+            kept = [it for it in found if it.group in self.files]
+            if len(kept) >= most or (words.is_all and len(found) == len(words.found)):
+                return kept[:most]
+            reach *= 2
             words = await self.look.more_by_words()
         self.look.degraded.append("the keyword index is being built: search again shortly")
         return []
@@ -145,11 +148,10 @@ class _Search:
         """
         if self.end >= DEPTH or words.cursor is None:
             return None
-        likely = words.found[: among(self.look.share, DEPTH)]
+        likely = words.found[: DEPTH if words.is_theirs else among(self.look.share, DEPTH)]
         await self._hydrate([it.id for it in likely])
         seen = [it for it in likely if it.id in self.passages][:DEPTH]
-        is_all = len(likely) == len(words.found) < words.take
-        if len(seen) < DEPTH and not is_all:
+        if len(seen) < DEPTH and not (words.is_all and len(likely) == len(words.found)):
             return None
         is_long = any(self.passages[it.id].chunk_count >= LONG_FILE for it in seen)
         return None if is_long else seen

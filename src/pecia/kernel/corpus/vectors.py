@@ -39,13 +39,15 @@ MOST = 1000
 class Share:
     """What of a tenant's chunks a caller may see, as the counts of classes tell.
 
-    `own` is the number of the caller's last write, `has_vectors` whether any can be held here.
+    `own` is the number of the caller's last write, `clock` that of anybody's, `has_vectors` whether
+    any can be held here.
     """
 
     classes: list[int]
     chunks: int
     of_chunks: int
     own: int = 0
+    clock: int = 0
     has_vectors: bool = True
 
 

@@ -6,13 +6,15 @@ SELECT kernel.has_vectors();
 -- name: visible_classes
 -- What the caller may see, in classes. Policies have removed the others.
 SELECT COALESCE(array_agg(id), '{}') AS classes, COALESCE(sum(chunks), 0)::bigint AS chunks,
-       kernel.corpus_size() AS of_chunks, kernel.own_clock() AS own, kernel.has_vectors() AS has_vectors
+       kernel.corpus_size() AS of_chunks, kernel.own_clock() AS own, kernel.clock() AS clock,
+       kernel.has_vectors() AS has_vectors
   FROM kernel.acl WHERE tenant_id = (SELECT kernel.tenant()) AND chunks > 0;
 
 -- name: visible_classes_in
 -- The same of some sources. A statement of its own: one for both is planned anew at every call.
 SELECT COALESCE(array_agg(id), '{}') AS classes, COALESCE(sum(chunks), 0)::bigint AS chunks,
-       kernel.corpus_size() AS of_chunks, kernel.own_clock() AS own, kernel.has_vectors() AS has_vectors
+       kernel.corpus_size() AS of_chunks, kernel.own_clock() AS own, kernel.clock() AS clock,
+       kernel.has_vectors() AS has_vectors
   FROM kernel.acl WHERE tenant_id = (SELECT kernel.tenant()) AND chunks > 0 AND source_id = ANY (%(sources)s::text[]);
 
 -- name: nearest

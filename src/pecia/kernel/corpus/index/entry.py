@@ -44,11 +44,12 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A chunk that was found."""
+    """A chunk that was found, and the class it was in when the index last heard of it."""
 
     id: int
     group: int
     score: float
+    acl: int = 0
 
 
 @dataclass(frozen=True, slots=True)

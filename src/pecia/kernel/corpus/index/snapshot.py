@@ -66,7 +66,7 @@ class Snapshot:
         only = tantivy.Query.term_set_query(self._schema, "id", list(ids))
         for name in WEIGHTS:
             if (wanted := union(self._schema, query, self._languages, only=name)) is not None:
-                for hit in self._ranked(narrowed(wanted, [only]), len(ids))[0]:
+                for hit in self._ranked(narrowed(wanted, [only]), len(ids)):
                     found[hit.id][name] = hit.score
         return found
 
@@ -112,10 +112,8 @@ class Snapshot:
         """
         asked = round((limit + _MARGIN) / share)
         while classes is None or asked <= _PASSED_OVER:
-            found, acls = self._ranked(wanted, asked)
-            kept = [
-                it for it, acl in zip(found, acls, strict=True) if classes is None or acl in classes
-            ]
+            found = self._ranked(wanted, asked)
+            kept = [it for it in found if classes is None or it.acl in classes]
             whole = len(found) < asked
             if whole or (len(kept) >= limit and found[-1].score < kept[limit - 1].score):
                 return sorted(kept, key=lambda it: (-it.score, it.id))[:limit]
@@ -128,21 +126,23 @@ class Snapshot:
         held = sum(self._searcher.doc_freq("acl", it) for it in few)
         return held * len(classes) / len(few) / max(1, self._searcher.num_docs)
 
-    def _ranked(self, wanted: tantivy.Query, limit: int) -> tuple[list[Hit], list[int]]:
-        """Hits in the order of the engine, and their classes."""
+    def _ranked(self, wanted: tantivy.Query, limit: int) -> list[Hit]:
+        """Hits in the order of the engine."""
         # Counting would keep the engine from skipping what cannot reach the top.
         found = self._searcher.search(wanted, limit, count=False).hits
         addresses = [it for _, it in found]
         ids, groups, acls = self._values(addresses, "id", "group", "acl")
         scores = (_rounded(score) for score, _ in found)
-        return [Hit(*it) for it in zip(ids, groups, scores, strict=True)], acls
+        return [Hit(*it) for it in zip(ids, groups, scores, acls, strict=True)]
 
     def _in_order(self, wanted: tantivy.Query, limit: int) -> list[Hit]:
         found = self._searcher.search(
             wanted, limit, count=False, order_by_field="id", order=tantivy.Order.Asc
         )
-        ids, groups = self._values([it for _, it in found.hits], "id", "group")
-        return [Hit(*it, 0.0) for it in zip(ids, groups, strict=True)]
+        ids, groups, acls = self._values([it for _, it in found.hits], "id", "group", "acl")
+        return [
+            Hit(id_, group, 0.0, acl) for id_, group, acl in zip(ids, groups, acls, strict=True)
+        ]
 
     def _columns(self, *names: str) -> list[list[int]]:
         everything = tantivy.Query.exists_query("id")
