@@ -9,12 +9,13 @@ from anyio.to_thread import run_sync
 
 from tests.faults.crawl_ground import Api, Ground, crawled, open_ground, until
 from tests.faults.crawl_victim import POINTS
+from tests.soak import ROUNDS as SOAK_ROUNDS
 from tests.soak import SOAK, record
 
 pytestmark = [pytest.mark.anyio, pytest.mark.fault, pytest.mark.timeout(0 if SOAK else 300)]
 
 TARGETS = ("worker", "server", "database")
-ROUNDS = 50 if SOAK else 3
+ROUNDS = SOAK_ROUNDS if SOAK else 3
 FILES = 150 if SOAK else 70
 
 
