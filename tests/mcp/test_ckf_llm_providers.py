@@ -151,7 +151,7 @@ async def test_every_provider_fails_in_words_that_a_caller_can_act_on(
     caplog.set_level(logging.DEBUG)
     key = KEYS[name]
     with LoopbackProvider(GOOD) as provider:
-        async with serving_llm(database, tmp_path / "home", provider, chunk_timeout_s=0.6) as llm:
+        async with serving_llm(database, tmp_path / "home", provider, chunk_timeout_s=1.5) as llm:
             told: list[Any] = []
             for script, code, retryable in ANY_WIRE:
                 provider.script[:] = [script]
