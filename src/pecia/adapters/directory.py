@@ -4,11 +4,13 @@ import json
 import re
 from base64 import b64decode
 from binascii import Error as NotBase64
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias, cast
+from typing import TypeAlias, TypeVar, cast
 
 from pecia.kernel.errors import InvalidFormat, Json
+
+T = TypeVar("T")
 
 FIELD = "file"
 SHAPE = '{"groups": [{"name": "staff", "members": ["ana"]}]} or {"staff": ["ana"]}'
@@ -27,12 +29,12 @@ def read_directory(text: str) -> Groups:
 
 def _json(text: str) -> Groups:
     try:
-        found: Json = json.loads(text.lstrip("\ufeff"))
-    except json.JSONDecodeError as error:
+        found: Json = json.loads(text.lstrip("\ufeff"), object_pairs_hook=_once)
+    except (json.JSONDecodeError, RecursionError) as error:
         raise InvalidFormat(f"the file is no JSON: {error}", field=FIELD, expected=SHAPE) from None
     match found:
         case {"groups": list(groups), **rest} if not rest:
-            return dict(_named(it, f"groups.{at}") for at, it in enumerate(groups))
+            return _once(_named(it, f"groups.{at}") for at, it in enumerate(groups))
         case dict():
             return {name: _members(it, name) for name, it in found.items()}
         case _:
@@ -53,6 +55,16 @@ def _members(members: Json, at: str) -> tuple[str, ...]:
     raise _misshapen(at)
 
 
+def _once(named: Iterable[tuple[str, T]]) -> dict[str, T]:
+    """The later of two would take the place of the first, and its members their rights."""
+    found: dict[str, T] = {}
+    for name, it in named:
+        if name in found:
+            raise InvalidFormat(f"{name!r} is named twice", field=FIELD, got=name)
+        found[name] = it
+    return found
+
+
 def _misshapen(at: str) -> InvalidFormat:
     return InvalidFormat(f"{at} is not what groups look like", field=FIELD, expected=SHAPE, at=at)
 
@@ -64,12 +76,13 @@ def _ldif(text: str) -> Groups:
         raise InvalidFormat(
             "the file names no group", field=FIELD, expected=f"{SHAPE}, or LDIF with {CLASSES}"
         )
-    return {
-        _first(it, "cn") or _last_name(it["dn"][0]): tuple(
-            dict.fromkeys(_People(entries, groups).of(dn))
+    return _once(
+        (
+            _first(it, "cn") or _last_name(it["dn"][0]),
+            tuple(dict.fromkeys(_People(entries, groups).of(dn))),
         )
         for dn, it in groups.items()
-    }
+    )
 
 
 @dataclass(slots=True)

@@ -85,3 +85,22 @@ def test_a_file_that_names_no_groups_is_an_error_of_the_file(text: str) -> None:
     with pytest.raises(InvalidFormat) as caught:
         read_directory(text)
     assert caught.value.fields["field"] == "file"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"staff": ["ana"], "staff": ["bo"]}',
+        '{"groups": [{"name": "staff", "members": []}, {"name": "staff", "members": ["bo"]}]}',
+        "dn: cn=staff,ou=a\ncn: staff\nobjectClass: group\n\n"
+        "dn: cn=staff,ou=b\ncn: staff\nobjectClass: group\nmemberUid: bo\n",
+    ],
+)
+def test_a_group_that_is_named_twice_loses_nobody_silently(text: str) -> None:
+    with pytest.raises(InvalidFormat, match="'staff' is named twice"):
+        read_directory(text)
+
+
+def test_json_without_end_is_an_error_of_the_file() -> None:
+    with pytest.raises(InvalidFormat, match="the file is no JSON"):
+        read_directory("[" * 100_000)

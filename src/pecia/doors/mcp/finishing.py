@@ -13,10 +13,9 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse, RequestId
 
-FINISH_LIMIT_S = 60.0
+from pecia.doors.mcp.stdio import ENDLESS, FINISH_LIMIT_S
 
-# It has no answer to wait for: the stream ends with whoever listens.
-ENDLESS = "subscriptions/listen"
+CANCELLED = "notifications/cancelled"
 
 Heard: TypeAlias = SessionMessage | Exception
 
@@ -82,9 +81,9 @@ class _Owed:
             if not self._ids:
                 self._none = anyio.Event()
             self._ids.add(message.id)
-        elif isinstance(message, JSONRPCNotification) and message.params:
-            # What was cancelled is not answered.
-            self._drop(message.params.get("requestId"))
+        elif isinstance(message, JSONRPCNotification) and message.method == CANCELLED:
+            # It is not answered.
+            self._drop((message.params or {}).get("requestId"))
 
     def said(self, said: SessionMessage) -> None:
         if isinstance(said.message, JSONRPCResponse | JSONRPCError):
