@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from pecia.kernel.corpus.index.analyse import stemming
 from pecia.kernel.corpus.index.query import Query, parse_query
+from pecia.kernel.corpus.index.words import cjk_wanted
 from pecia.kernel.corpus.rank.diversify import FIRST, diversify
 from pecia.kernel.corpus.rank.evidence import Reading
 from pecia.kernel.corpus.rank.explain import explain
@@ -192,17 +193,28 @@ def test_a_snippet_is_a_bounded_slice_and_its_marks_are_slices_of_it(
 
 
 @given(
-    st.text(st.characters(max_codepoint=127), max_size=80) | st.just("a" * 101 + " running"),
+    st.text(st.characters(max_codepoint=127), max_size=80)
+    | st.text(st.characters(max_codepoint=255) | st.sampled_from("–’“•…→│■"), max_size=80)
+    | st.text(max_size=40)
+    | st.just("a" * 101 + " running"),
     st.sampled_from(["en", "de"]),
 )
 @law
 def test_words_looked_up_are_the_words_the_engine_makes(text: str, language: str) -> None:
+    if cjk_wanted(text):
+        return
     made = stemming(language).pre_tokenize(text).tokens
     assert terms(text, language) == [it.text for it in made]
     found = places(text, terms(text, language), language)
     assert [(it.term, it.start, it.end) for it in found] == [
         (it.text, it.char_offset_from, it.char_offset_to) for it in made
     ]
+
+
+def test_every_sign_parts_words_or_does_not_as_the_engine_has_it() -> None:
+    signs = [chr(it) for it in (*range(0x250), *range(0x2000, 0x2C00))]
+    made = {it: stemming("en").analyze(f"x{it}y") for it in signs}
+    assert {it: terms(f"x{it}y", "en") for it in signs} == made
 
 
 @given(by_words, by_meaning, by_file, readings, weights)

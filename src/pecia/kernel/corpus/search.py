@@ -6,6 +6,7 @@ what they may not see changes nothing in the answer but the weight of a word.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from typing import NamedTuple
 
 from pecia.kernel.corpus import catalog, vectors, windows
 from pecia.kernel.corpus.embedder import Embedder
@@ -27,7 +28,7 @@ from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import Row, Transaction
+from pecia.kernel.store.transaction import Transaction, as_array
 from pecia.kernel.text.span import Span
 from pecia.kernel.text.window import window_around
 
@@ -40,6 +41,15 @@ POOL = 100
 # As many as are looked at: one that is not found by words, and has so many nearer ones before it,
 # does not come among them.
 NEAREST = DEPTH
+
+
+class File(NamedTuple):
+    """A file that the caller may see, as the statement `files` reads it."""
+
+    id: int
+    key: str
+    title: str
+    chunks: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +89,7 @@ class _Search:
     look: Look
     weight: float = 0.0
     cosines: dict[int, float] = field(default_factory=dict[int, float])
-    files: dict[int, Row] = field(default_factory=dict[int, Row])
+    files: dict[int, File] = field(default_factory=dict[int, File])
     passages: dict[int, Passage] = field(default_factory=dict[int, Passage])
 
     async def run(self) -> Answer:
@@ -160,21 +170,20 @@ class _Search:
         """Which of their files may be seen and, where meaning counts, how near each of them is."""
         embedder = self.look.embedder
         if self.look.vector is None or embedder is None:
-            groups = {it.group for it in found}
-            rows = await self.tx.all(SQL["files"], ids=vectors.as_array(groups))
-        else:
-            pairs = [(it.id, it.group) for it in found]
-            rows = await vectors.candidates(self.tx, pairs, self.look.vector, embedder.name)
-            for row in rows:
-                chunk, cosine = row.pop("chunk_id"), row.pop("cosine")
-                if cosine is not None:
-                    self.cosines[chunk] = cosine
-        self.files |= {row["id"]: row for row in rows}
+            groups = as_array({it.group for it in found})
+            self.files |= {
+                it.id: it for it in await self.tx.made(File._make, SQL["files"], ids=groups)
+            }
+            return
+        pairs = [(it.id, it.group) for it in found]
+        near = await vectors.candidates(self.tx, pairs, self.look.vector, embedder.name)
+        self.files |= {it.file_id: File(it.file_id, it.key, it.title, it.chunks) for it in near}
+        self.cosines |= {it.chunk_id: it.cosine for it in near if it.cosine is not None}
 
     async def _pool(self, found: Sequence[Word]) -> "_Pool":
         """What is ranked: the best by words or, where files are named, the best inside those."""
         best = {it.group: it.score for it in reversed(found[:POOL])} if self.files else {}
-        files = [Candidate(**self.files[it], best=score) for it, score in best.items()]
+        files = [Candidate(*self.files[it], best=score) for it, score in best.items()]
         named = named_files(self.ask.query, self.query, files) if self.query.asks else None
         if named is None:
             return _Pool({it.id: it.score for it in found[:POOL]})

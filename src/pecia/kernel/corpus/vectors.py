@@ -6,10 +6,10 @@ where the index comes back short, the exact way answers. Rights are the policies
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import orjson
 from psycopg.types.json import Jsonb
@@ -19,7 +19,7 @@ from pecia.kernel.corpus.index.query import NO_FILTER, Filter
 from pecia.kernel.corpus.windows import ChunkId
 from pecia.kernel.errors import OutOfRange
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.transaction import Row, Transaction
+from pecia.kernel.store.transaction import Transaction, as_array
 
 SQL = load_queries("pecia.kernel.corpus", "vectors.sql")
 
@@ -49,6 +49,17 @@ class Share:
     own: int = 0
     clock: int = 0
     has_vectors: bool = True
+
+
+class Near(NamedTuple):
+    """A chunk, how near it is, if it has a vector, and the file it is of."""
+
+    chunk_id: ChunkId
+    cosine: float | None
+    file_id: int
+    key: str
+    title: str
+    chunks: int
 
 
 NO_VECTORS = (
@@ -91,17 +102,16 @@ async def cosines(
     tx: Transaction, ids: Sequence[ChunkId], query: QueryVector, model: str
 ) -> dict[ChunkId, float]:
     """How near each of these is, exactly. Those without a vector, or not to be seen, are absent."""
-    rows = await tx.all(
-        SQL["cosines"], ids=as_array(ids), query=as_text(query), dims=len(query), model=model
-    )
-    return {row["chunk_id"]: row["cosine"] for row in rows}
+    of = {"query": as_text(query), "dims": len(query), "model": model}
+    return dict(await tx.made(_pair, SQL["cosines"], ids=as_array(ids), **of))
 
 
 async def candidates(
     tx: Transaction, found: Sequence[tuple[ChunkId, int]], query: QueryVector, model: str
-) -> list[Row]:
-    """Those of these chunks, given with their files, that may be seen: file, names and cosine."""
-    return await tx.all(
+) -> list["Near"]:
+    """Those of these chunks, given with their files, that may be seen."""
+    return await tx.made(
+        Near._make,
         SQL["candidates"],
         ids=as_array(it for it, _ in found),
         files=as_array(it for _, it in found),
@@ -126,11 +136,6 @@ def as_text(vector: QueryVector) -> str:
     return orjson.dumps(vector, option=orjson.OPT_SERIALIZE_NUMPY).decode()
 
 
-def as_array(ids: Iterable[int]) -> str:
-    """Numbers as the database reads an array: the driver takes a microsecond for each."""
-    return f"{{{','.join(map(str, ids))}}}"
-
-
 async def share_of(tx: Transaction, filters: Filter) -> Share:
     """How much the caller sees of where they look."""
     if filters.sources is None:
@@ -147,7 +152,8 @@ async def _nearest(
     tx: Transaction, query: QueryVector, model: str, k: int, how: tuple[Filter, int]
 ) -> list[tuple[ChunkId, float]]:
     filters, reach = how
-    rows = await tx.all(
+    return await tx.made(
+        _pair,
         SQL["nearest"],
         query=as_text(query),
         dims=len(query),
@@ -156,7 +162,10 @@ async def _nearest(
         filter=Jsonb(_conditions(filters)),
         reach=reach,
     )
-    return [(row["chunk_id"], row["cosine"]) for row in rows]
+
+
+def _pair(row: Sequence[Any]) -> tuple[ChunkId, float]:
+    return row[0], row[1]
 
 
 def _conditions(filters: Filter) -> dict[str, Any]:

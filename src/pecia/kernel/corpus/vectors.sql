@@ -27,8 +27,8 @@ SELECT chunk_id, 1 - (embedding OPERATOR(public.<=>) %(query)s::public.halfvec) 
 
 -- name: candidates
 -- Chunks of files the caller may see, what those are called, and how near each is; no cosine without a vector.
-SELECT a.chunk_id, f.id, f.key, f.title, f.chunk_count AS chunks,
-       1 - (v.embedding OPERATOR(public.<=>) %(query)s::public.halfvec) AS cosine
+SELECT a.chunk_id, 1 - (v.embedding OPERATOR(public.<=>) %(query)s::public.halfvec) AS cosine,
+       f.id AS file_id, f.key, f.title, f.chunk_count AS chunks
   FROM unnest(%(ids)s::bigint[], %(files)s::bigint[]) AS a (chunk_id, file_id)
   JOIN kernel.file f ON f.tenant_id = (SELECT kernel.tenant()) AND f.id = a.file_id
   LEFT JOIN kernel.vector v ON v.tenant_id = (SELECT kernel.tenant()) AND v.model = %(model)s AND v.chunk_id = a.chunk_id

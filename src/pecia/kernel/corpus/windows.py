@@ -8,11 +8,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from pecia.kernel.errors import NotFound, OutOfRange
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.transaction import Transaction, as_array
 from pecia.kernel.text.window import LIMIT
 
 SQL = load_queries("pecia.kernel.corpus", "windows.sql")
@@ -61,9 +61,8 @@ class Window:
         return "".join(it.text for it in self.chunks)
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A chunk with its file: all that a hit or a citation says."""
+class Passage(NamedTuple):
+    """A chunk with its file: all that a hit or a citation says. As `hydrate` reads it."""
 
     id: ChunkId
     file_id: int
@@ -77,7 +76,7 @@ class Passage:
     end: int
     text: str
     prefix: str
-    headings: tuple[str, ...]
+    headings: Sequence[str]
     unit_label: str
     page_no: int | None
     ts_start_ms: int | None
@@ -87,10 +86,10 @@ class Passage:
     chunk_count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbour:
-    """As much of a chunk as `window_around` needs."""
+class Neighbour(NamedTuple):
+    """As much of a chunk as `window_around` needs, and which chunk it stands around."""
 
+    of_id: ChunkId
     id: ChunkId
     seq: int
     start: int
@@ -120,8 +119,7 @@ async def read_file(tx: Transaction, source_id: str, key: str, most: int) -> Win
 
 async def hydrate(tx: Transaction, ids: Sequence[ChunkId]) -> list[Passage]:
     """The chunks the caller may see, in the order asked for. The others are just absent."""
-    rows = await tx.all(SQL["hydrate"], ids=[*ids])
-    return [Passage(**_with_headings(it)) for it in rows]
+    return await tx.made(Passage._make, SQL["hydrate"], ids=as_array(ids))
 
 
 async def neighbours(
@@ -130,8 +128,9 @@ async def neighbours(
     """Each chunk with those around it, in order, enough for a window of so many characters."""
     found: dict[ChunkId, list[Neighbour]] = defaultdict(list)
     reach = max(1, -(-chars // LIMIT))
-    for row in await tx.all(SQL["neighbours"], ids=[*dict.fromkeys(ids)], reach=reach):
-        found[row.pop("of_id")].append(Neighbour(**row))
+    asked = as_array(dict.fromkeys(ids))
+    for it in await tx.made(Neighbour._make, SQL["neighbours"], ids=asked, reach=reach):
+        found[it.of_id].append(it)
     return {id_: tuple(around) for id_, around in found.items()}
 
 

@@ -12,6 +12,7 @@ SELECT id, seq, char_start AS start, char_end AS "end", text, prefix, headings, 
  ORDER BY seq;
 
 -- name: hydrate
+-- The columns are the fields of a Passage, in their order.
 SELECT c.id, f.id AS file_id, f.source_id, f.key, f.title, f.language, f.revision_id, c.seq, c.char_start AS start, c.char_end AS "end",
        c.text, c.prefix, c.headings, c.unit_label, c.page_no, c.ts_start_ms, c.ts_end_ms, f.content_type, f.modified_at,
        f.chunk_count
@@ -21,6 +22,7 @@ SELECT c.id, f.id AS file_id, f.source_id, f.key, f.title, f.language, f.revisio
  ORDER BY a.place;
 
 -- name: neighbours
+-- The columns are the fields of a Neighbour, in their order.
 -- The ends are worked out first: only plain comparisons may go before the policies, into the index.
 WITH asked AS MATERIALIZED (
     SELECT c.id, c.file_id, c.seq - %(reach)s AS first, c.seq + %(reach)s AS last

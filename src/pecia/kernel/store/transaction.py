@@ -1,6 +1,6 @@
 """A transaction that already knows who asks. Rights are PostgreSQL's business from here on."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, LiteralString, TypeAlias, TypeVar
 
 from psycopg import AsyncConnection
@@ -10,6 +10,11 @@ from pecia.kernel.errors import NotFound
 
 Row: TypeAlias = dict[str, Any]
 T = TypeVar("T")
+
+
+def as_array(ids: Iterable[int]) -> str:
+    """Numbers as the database reads an array: the driver takes a microsecond for each."""
+    return f"{{{','.join(map(str, ids))}}}"
 
 
 class Transaction:
@@ -28,6 +33,16 @@ class Transaction:
     async def all_as(self, kind: type[T], sql: LiteralString, **values: Any) -> list[T]:
         """Rows as instances of `kind`, whose fields are the columns."""
         async with self._connection.cursor(row_factory=class_row(kind)) as cursor:
+            await cursor.execute(sql, values)
+            return await cursor.fetchall()
+
+    async def made(
+        self, make: Callable[[Sequence[Any]], T], sql: LiteralString, **values: Any
+    ) -> list[T]:
+        """What is made of each row, by its place and not by name. Half the time of a dictionary:
+        for what every question reads.
+        """
+        async with self._connection.cursor(row_factory=lambda _: make) as cursor:
             await cursor.execute(sql, values)
             return await cursor.fetchall()
 

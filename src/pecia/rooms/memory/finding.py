@@ -16,7 +16,7 @@ from pecia.kernel.corpus.search import Corpus
 from pecia.kernel.corpus.vectors import Share
 from pecia.kernel.errors import Unavailable
 from pecia.kernel.identity.caller import Caller
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.transaction import Transaction, as_array
 from pecia.rooms.memory.keeping import SQL, by_files, within
 from pecia.rooms.memory.likeness import Asked
 from pecia.rooms.memory.meaning import Meaning
@@ -133,7 +133,7 @@ class _Looking:
             return False
 
     async def _see(self, chunks: Sequence[int]) -> None:
-        rows = await self.tx.all(SQL["files_of"], ids=vectors.as_array(dict.fromkeys(chunks)))
+        rows = await self.tx.all(SQL["files_of"], ids=as_array(dict.fromkeys(chunks)))
         self.files |= {row["id"]: row["file_id"] for row in rows}
 
     async def _newest(self) -> None:

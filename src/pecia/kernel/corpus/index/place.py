@@ -60,10 +60,15 @@ class Place:
         with opened(path) as wish:
             return not wish.take()
 
+    @property
+    def pointer(self) -> Path:
+        """The file that names the generation that is searched: another file after every change."""
+        return self.folder / "current"
+
     def current(self) -> Path | None:
         """The generation that is searched."""
         try:
-            name = (self.folder / "current").read_text("utf-8")
+            name = self.pointer.read_text("utf-8")
         except FileNotFoundError:
             return None
         return self.folder / name
@@ -83,7 +88,7 @@ class Place:
             file.write(generation.name)
             file.flush()
             os.fsync(file.fileno())
-        fresh.replace(self.folder / "current")
+        fresh.replace(self.pointer)
         self.trust()
 
     def doubt(self) -> None:

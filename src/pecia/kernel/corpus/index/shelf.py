@@ -3,9 +3,11 @@
 It never writes, and never waits for a writer but in `wait_for`.
 """
 
+import asyncio
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, TypeVar
@@ -31,9 +33,15 @@ Stamp: TypeAlias = tuple[int, int, int]
 
 @dataclass(slots=True)
 class _Reader:
-    generation: Path
-    stamp: Stamp
+    """An index, and the two files that tell whether it is still the last: of which generation, and
+    of which commit. To ask how they look takes a tenth of the time that reading one does.
+    """
+
     index: KeywordIndex
+    pointer: Path
+    pointed: Stamp
+    meta: Path
+    stamp: Stamp | None
 
 
 class Shelf:
@@ -44,11 +52,14 @@ class Shelf:
         self._most = most
         self._readers: OrderedDict[UUID, _Reader] = OrderedDict()
         self._lock = threading.Lock()
+        self._threads = ThreadPoolExecutor(thread_name_prefix="index")
         self._nothing = KeywordIndex.in_memory()
 
     async def ask(self, tenant_id: UUID, question: Callable[[KeywordIndex], T]) -> T:
         """Put a question to a tenant's index, in a thread. One not built yet is an empty one."""
-        return await run_sync(self._ask, tenant_id, question)
+        # At once: `run_sync` lets whatever else is ready go first, while the index could be read.
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, self._ask, tenant_id, question)
 
     async def wait_for(self, tenant_id: UUID, n: int, timeout_s: float = WAIT_S) -> bool:
         """Wait until a tenant's index holds the commit `n`; False when it took too long."""
@@ -82,17 +93,15 @@ class Shelf:
             raise
 
     def _current(self, tenant_id: UUID) -> KeywordIndex:
-        generation = Place.of(self._root, tenant_id).current()
-        if generation is None:
-            self._drop(tenant_id)
-            return self._nothing
-        stamp = _stamp(generation)
         with self._lock:
             reader = self._readers.get(tenant_id)
-            if reader is None or reader.generation != generation:
-                reader = _Reader(generation, stamp, KeywordIndex.read(generation))
+            if reader is None or _stamp(reader.pointer) != reader.pointed:
+                self._readers.pop(tenant_id, None)
+                reader = _opened(Place.of(self._root, tenant_id))
+                if reader is None:
+                    return self._nothing
                 self._readers[tenant_id] = reader
-            elif reader.stamp != stamp:
+            elif (stamp := _stamp(reader.meta)) != reader.stamp:
                 reader.index.reload()
                 reader.stamp = stamp
             self._readers.move_to_end(tenant_id)
@@ -100,11 +109,22 @@ class Shelf:
                 self._readers.popitem(last=False)
         return reader.index
 
-    def _drop(self, tenant_id: UUID) -> None:
-        with self._lock:
-            self._readers.pop(tenant_id, None)
+
+def _opened(place: Place) -> _Reader | None:
+    """The generation that is searched now; None when there is none."""
+    # Looked at before they are read: what changes in between is seen the next time.
+    pointed = _stamp(place.pointer)
+    generation = place.current()
+    if pointed is None or generation is None:
+        return None
+    meta = generation / "meta.json"
+    stamp = _stamp(meta)
+    return _Reader(KeywordIndex.read(generation), place.pointer, pointed, meta, stamp)
 
 
-def _stamp(generation: Path) -> Stamp:
-    found = (generation / "meta.json").stat()
+def _stamp(path: Path) -> Stamp | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
     return found.st_ino, found.st_mtime_ns, found.st_size

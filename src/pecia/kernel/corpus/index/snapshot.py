@@ -133,7 +133,7 @@ class Snapshot:
         addresses = [it for _, it in found]
         ids, groups, acls = self._values(addresses, "id", "group", "acl")
         scores = (_rounded(score) for score, _ in found)
-        return [Hit(*it) for it in zip(ids, groups, scores, acls, strict=True)]
+        return [*map(Hit._make, zip(ids, groups, scores, acls, strict=True))]
 
     def _in_order(self, wanted: tantivy.Query, limit: int) -> list[Hit]:
         found = self._searcher.search(
