@@ -83,6 +83,10 @@ def test_people_and_rights_are_kept_by_short_commands(shell: Shell) -> None:
     shell.ok("source", "add", "s1", "--trim-mode", "source_only")
     granted = shell.ok("source", "grant", "s1", "group:staff", "reader", "--json").document
     assert [it["role"] for it in granted["grants"]] == ["reader"]
+    rows = shell.ok("source", "grant", "s1", "group:staff", "reader", "--folder", "/").out
+    # The grant of all files beside the role, each said to be what it is.
+    assert [it.split("\t")[2] for it in rows.splitlines() if "staff" in it] == ["role", "all_files"]
+    shell.ok("source", "grant", "s1", "group:staff", "null", "--folder", "/")
     taken = shell.ok("source", "grant", "s1", "group:staff", "null", "--json").document
     assert taken["grants"] == []
     assert shell.ok("group", "leave", "staff", "bo", "--json").document["members"] == []

@@ -21,6 +21,7 @@ from tests.conftest import VISIT, House
 from tests.mcp.conftest import Serve, Served
 from tests.mcp.talk import Talk
 from tests.rooms.lake.conftest import Lake
+from tests.rooms.lake.test_meaning import embed
 
 pytestmark = pytest.mark.anyio
 
@@ -260,14 +261,24 @@ async def test_capacity_says_what_each_mode_costs_to_who_may_ask(shore: Shore) -
     assert found["index"]["bytes"] > 0
     assert found["index"]["lag"] == 0
     assert found["embedder"]["dimension"] == 384
+    nothing = {"texts_per_s": None, "texts": None, "reason": "nothing was embedded yet"}
+    assert found["embedder"]["throughput"] == nothing
     assert found["limits"]["search_hits"] == 100
     house = shore.lake.house
     await house.call(house.ana, "set_source", source_id="docs", trim_mode="per_file")
     headers = {"authorization": f"Bearer {await served.token('bo')}"}
     mine = (await served.talk.http.get("/capacity", headers=headers)).json()
     assert mine["index"] == {"files": 0, "chunks": 0, "vectors": 0, "bytes": None, "lag": None}
-    # How much others search is not a member's to know.
+    # How much others search, or write, is not a member's to know.
     assert [mine["search"][it]["served"] for it in ("lexical", "hybrid")] == [0, 0]
+    assert mine["embedder"]["throughput"]["reason"] == "only administrators are told"
+
+
+async def test_capacity_says_how_fast_texts_were_embedded_whoever_did_it(shore: Shore) -> None:
+    await embed(shore.lake.house)
+    found = (await shore.served.talk.http.get("/capacity")).json()["embedder"]["throughput"]
+    assert found["texts_per_s"] > 0
+    assert (found["texts"], found["reason"]) == (2, None)
 
 
 @pytest.mark.parametrize("path", [LAKE, "/mcp"])

@@ -57,3 +57,15 @@ async def test_a_folder_is_named_by_a_plain_absolute_path(house: House, folder: 
     with pytest.raises(InvalidFormat) as caught:
         await house.call(house.ana, "add_space", folder=folder)
     assert caught.value.fields["field"] == "folder"
+
+
+async def test_a_space_is_not_called_by_control_characters(house: House) -> None:
+    for field, asked in (
+        ("name", {"folder": "/srv/notes", "name": "no\ntes"}),
+        ("folder", {"folder": "/srv/no\ntes"}),
+    ):
+        with pytest.raises(InvalidFormat) as caught:
+            await house.call(house.ana, "add_space", **asked)
+        assert caught.value.fields["field"] == field
+    named = await house.call(house.ana, "add_space", folder="/srv/no\ntes", name="notes")
+    assert named["source_id"] == "wiki:notes"

@@ -1,9 +1,11 @@
 """Adding and changing sources: what no crawl could begin with is refused at once, by its field."""
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
+from pecia.kernel.corpus import catalog
 from pecia.kernel.errors import (
     Forbidden,
     InvalidFormat,
@@ -12,6 +14,7 @@ from pecia.kernel.errors import (
     NotFound,
     PeciaError,
 )
+from pecia.kernel.store.trace import Trace
 from tests.conftest import House
 from tests.rooms.lake.conftest import Lake
 
@@ -41,6 +44,34 @@ async def test_a_source_that_no_crawl_could_begin_with_is_refused_by_its_field(
     assert "secret@" not in str(refused.value.payload())
     listed = await house.call(house.ana, "list_sources")
     assert listed["sources"] == []
+
+
+@pytest.mark.parametrize(
+    "source_id", ["do\ncs", "docs\x1b[31m", "\tdocs", "do\x7fcs", "do\u2028cs"]
+)
+async def test_a_source_with_control_characters_in_its_name_is_refused(
+    house: House, source_id: str
+) -> None:
+    with pytest.raises(InvalidFormat) as refused:
+        await house.call(house.ana, "add_source", source_id=source_id)
+    assert refused.value.fields["field"] == "source_id"
+    assert refused.value.fields["expected"]
+    for name in ("s3://bucket", "docs [a] é 漢", "smb:\\\\host\\share"):
+        await house.call(house.ana, "add_source", source_id=name)
+
+
+async def test_a_source_that_has_such_a_name_from_before_can_be_read_and_removed(
+    house: House,
+) -> None:
+    ana = house.ana
+    trace = Trace(uuid4(), "t", "t", ana.tenant_id, ana.user_id, ana.credential_id)
+    async with house.app.store.writing(ana, trace) as tx:
+        await catalog.add_source(tx, "o\nld", protocol="upload", trim_mode="open", config={})
+    listed = await house.call(house.ana, "list_sources")
+    assert [it["source_id"] for it in listed["sources"]] == ["o\nld"]
+    assert (await house.call(house.ana, "list_files", source_id="o\nld"))["files"] == []
+    await house.call(house.ana, "remove_source", source_id="o\nld")
+    assert (await house.call(house.ana, "list_sources"))["sources"] == []
 
 
 async def test_patterns_are_looked_at_when_they_are_changed_too(lake: Lake) -> None:
@@ -94,3 +125,22 @@ async def test_a_grant_that_shows_no_file_says_so_and_one_on_the_whole_folder_sh
     assert granted["note"] == ""
     files = (await house.call(house.bo, "list_files", source_id="docs"))["files"]
     assert [it["key"] for it in files] == ["a.md", "sub/b.md"]
+
+
+async def test_a_role_in_a_source_and_a_grant_of_its_root_folder_are_told_apart(
+    house: House,
+) -> None:
+    await house.call(house.ana, "add_source", source_id="docs")
+    for folder in (None, "/", "a"):
+        await house.call(
+            house.ana, "grant", source_id="docs", to="user:bo", role="reader", folder=folder
+        )
+    listed = (await house.call(house.ana, "list_grants", source_id="docs"))["grants"]
+    told = [(it["kind"], it["folder"]) for it in listed]
+    assert told == [("role", None), ("all_files", ""), ("folder", "a/")]
+    # What is told can be given back as it is.
+    for it in listed:
+        await house.call(
+            house.ana, "grant", source_id="docs", to="user:bo", role=None, folder=it["folder"]
+        )
+    assert (await house.call(house.ana, "list_grants", source_id="docs"))["grants"] == []

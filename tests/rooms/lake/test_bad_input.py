@@ -28,10 +28,13 @@ UNKNOWN: dict[str, list[Json]] = {
         "heron type:pdf",
         "heron before:2020-13-45",
         "source:nowhere",
+        "heron path:[a",
+        "heron path:[z-a]",
         " \n",
     ],
     "modified_after": ["yesterday", "2020-13-01", "", "2020-01-01T25:00:00Z"],
     "modified_before": ["tomorrow", "2020-02-30"],
+    "path": ["[a", "[z-a]", "[]", "[!]", "docs/[a/b]", "a\0.md"],
     "content_type": ["pdf", "text/", "*/*x y", ""],
 }
 WRONG: dict[str, list[Json]] = {

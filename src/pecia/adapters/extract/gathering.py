@@ -11,6 +11,7 @@ from pecia.kernel.text.canonical import CanonicalText, RawUnit, canonical_text
 from pecia.kernel.text.chunk import Markup
 
 _ROW_LETTERS = 50
+_NOTES_SAID = 5
 _UNKNOWN = About("application/octet-stream", "pecia", "1")
 
 
@@ -92,8 +93,12 @@ def _facts(gathering: Gathering, about: About, matter: Matter, whole: CanonicalT
         references=matter.references,
         outline=place_outline(whole, about.outline or gathering.headings),
         unit_count=max(about.unit_count, len(whole.units)),
-        notes=(*about.notes, *gathering.notes),
+        notes=_noticed(gathering),
     )
+
+
+def _noticed(gathering: Gathering) -> tuple[str, ...]:
+    return (*(gathering.about or _UNKNOWN).notes, *gathering.notes)
 
 
 def _large_title(gathering: Gathering) -> str:
@@ -115,4 +120,10 @@ def _outcome(gathering: Gathering, ending: Ending, whole: CanonicalText) -> tupl
     if gathering.lost:
         why = [f"page {number} ({reason})" for number, reason in gathering.lost.items()]
         return Status.OK, f"It was read, but for {', '.join(why)}."
-    return Status.OK, ending.reason
+    return Status.OK, " ".join([ending.reason, *_first(_noticed(gathering))])
+
+
+def _first(notes: tuple[str, ...]) -> list[str]:
+    """A book may have a thousand damaged pages: the facts hold every note, a reason some."""
+    more = len(notes) - _NOTES_SAID
+    return [*notes[:_NOTES_SAID], *([f"There are {more:,} more notes."] if more > 0 else [])]

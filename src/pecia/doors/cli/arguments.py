@@ -13,6 +13,7 @@ from typing import Any, cast
 from pecia.kernel.errors import InvalidEnum, InvalidFormat, InvalidInput, Json, MissingField
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
+_WHOLE = re.compile(r"([+-]?[0-9]+)\.0+")
 _TRUTH: Mapping[str, bool] = {"true": True, "yes": True, "false": False, "no": False}
 # Most special first: a word is a string only when it is nothing else that the schema allows.
 _ORDER = ("integer", "number", "boolean", "null", "enum", "object", "array", "string")
@@ -181,6 +182,9 @@ def converted(name: str, word: str, branches: Mapping[str, Mapping[str, Any]]) -
         value = _as(kind, word, branches[kind])
         if value is not _NOT_THAT:
             return cast(Json, value)
+    # Only now: where a text or a number will do, `1.0` is that.
+    if "integer" in branches and (whole := _WHOLE.fullmatch(word)):
+        return int(whole[1])
     if set(branches) <= {"enum", "null"}:
         allowed = [kind_name(kind, node) for kind, node in branches.items()]
         raise InvalidEnum(

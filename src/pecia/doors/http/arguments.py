@@ -17,7 +17,7 @@ EXPECTED = "application/json"
 _CONTENT_TYPE = re.compile(
     r'application/(?:json|[\w.+-]+\+json)\s*(?:;\s*charset="?utf-?8"?\s*)?', re.IGNORECASE
 )
-_INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,18})")
+_INTEGER = re.compile(r"(-?(?:0|[1-9][0-9]{0,18}))(?:\.0+)?")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
 
 
@@ -98,8 +98,8 @@ def _twice(name: str) -> InvalidInput:
 
 def _value(text: str, schema: Mapping[str, Any]) -> Json:
     match schema.get("type"):
-        case "integer" if _INTEGER.fullmatch(text):
-            return int(text)
+        case "integer" if whole := _INTEGER.fullmatch(text):
+            return int(whole[1])
         case "number" if _NUMBER.fullmatch(text):
             return float(text)
         case "boolean" if text in ("true", "false"):

@@ -3,12 +3,13 @@
 Every verb takes a transaction that already knows who asks; none of them checks a right.
 """
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 
 from psycopg.types.json import Jsonb
 
-from pecia.kernel.errors import Json, NotFound
+from pecia.kernel.errors import InvalidFormat, Json, NotFound
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.transaction import Transaction
 
@@ -64,6 +65,22 @@ async def get_source(tx: Transaction, source_id: str) -> Source:
     if not found:
         raise NotFound(f"no source {source_id!r}", source_id=source_id)
     return found[0]
+
+
+def plain_name(name: str, *, field: str) -> str:
+    """A name for a source, if it can stand in one line of a log or a terminal and change neither.
+
+    Sources that were called otherwise before keep their names.
+    """
+    found = _CONTROL.search(name)
+    if found is None:
+        return name
+    raise InvalidFormat(
+        f'Field "{field}" holds a control character, U+{ord(found.group()):04X}',
+        field=field,
+        got=ascii(name[:200]),
+        expected="a name without control characters",
+    )
 
 
 async def add_source(
@@ -160,3 +177,6 @@ def key_after(prefix: str) -> str | None:
 def _require_touched(rows: int, missing: str) -> None:
     if rows == 0:
         raise NotFound(missing)
+
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")

@@ -4,6 +4,7 @@ It follows the change log like an index does, as a node of its own, and so knows
 to go on. What was embedded before in the same tenant is copied. It runs in workers alone.
 """
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
@@ -14,7 +15,8 @@ import anyio
 
 from pecia.kernel.corpus import changes
 from pecia.kernel.corpus.embed_call import call_tenants
-from pecia.kernel.corpus.embedder import Embedder, embedded_text
+from pecia.kernel.corpus.embed_speed import Speed
+from pecia.kernel.corpus.embedder import Embedder, Vectors, embedded_text
 from pecia.kernel.corpus.vectors import as_text, condition
 from pecia.kernel.errors import NotFound
 from pecia.kernel.jobs import Job, JobCall, NoArguments, defer_as_system
@@ -25,6 +27,9 @@ from pecia.kernel.store.transaction import Transaction
 SQL = load_queries("pecia.kernel.corpus", "embed_job.sql")
 
 log = Log(__name__)
+
+ROOM, NAME = "corpus", "embed"
+FULL_NAME = f"{ROOM}.{NAME}"
 
 # Files at a time, texts a call of the model, chunks in hand: a file may have any number of them.
 FILES, TEXTS, IN_HAND = 50, 32, 512
@@ -73,7 +78,7 @@ def embed_job(embedder: Embedder, schedule: str | None = "* * * * *") -> Job:
             async with call.tx() as tx:
                 await defer_as_system(tx, job, NoArguments(), tenant_id=call.tenant_id)
 
-    job = Job("corpus", "embed", run, NoArguments, key=lambda _: "", priority=-1, schedule=schedule)
+    job = Job(ROOM, NAME, run, NoArguments, key=lambda _: "", priority=-1, schedule=schedule)
     return job
 
 
@@ -93,6 +98,7 @@ class _Embedding:
         self.is_prepared = False
         self.seen_n: int | None = None
         self.seen_at = 0.0
+        self.speed = Speed()
 
     async def finish(self) -> bool:
         """Everything that waits now. False when time ran out before the end."""
@@ -106,7 +112,8 @@ class _Embedding:
                 await self._let_others_go_first()
                 if not await self._embed_files(page):
                     return False
-                await self.call.progress(min(len(files), (number + 1) * FILES), len(files))
+                told = self.speed.told(self.embedder.name)
+                await self.call.progress(min(len(files), (number + 1) * FILES), len(files), told)
             async with self.call.tx() as tx:
                 await changes.applied(tx, self.tenant_id, self.node, upto)
 
@@ -190,7 +197,7 @@ class _Embedding:
         if not fresh:
             return len(copied)
         # Outside any transaction: a model takes its time.
-        rows = await self.embedder.embed([*fresh.values()])
+        rows = await self._timed([*fresh.values()])
         vectors = dict(zip(fresh, map(as_text, rows), strict=True))
         left = [it for it in waiting if it.id not in copied]
         async with self.call.tx() as tx:
@@ -203,6 +210,12 @@ class _Embedding:
                 **which,
             )
         return len(copied) + added
+
+    async def _timed(self, texts: list[str]) -> Vectors:
+        began = time.perf_counter()
+        rows = await self.embedder.embed(texts)
+        self.speed += Speed(len(texts), time.perf_counter() - began)
+        return rows
 
 
 async def came(tx: Transaction, tenant_id: UUID, after: int) -> tuple[int, int]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 
+from pecia.kernel.corpus.index.globs import well_formed
 from pecia.kernel.corpus.index.query import Filter, Query, parse_query
 from pecia.kernel.corpus.windows import Passage
 from pecia.kernel.errors import InvalidFormat, InvalidInput, Json
@@ -75,6 +76,9 @@ def narrowed(ask: Ask, within: Filter) -> Filter:
     ):
         if given is not None and written is not None:
             raise InvalidInput(f'"{name}" is given twice: also in the query', field=name)
+    for name, glob in (("path", ask.path), ("query", within.path_glob)):
+        if glob is not None:
+            well_formed(glob, field=name)
     return Filter(
         sources=within.sources if ask.source is None else frozenset({ask.source}),
         path_glob=within.path_glob if ask.path is None else ask.path,

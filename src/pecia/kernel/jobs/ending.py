@@ -34,9 +34,16 @@ def after_failure(error: Exception, retry: Retry, *, failures: int, jitter: floa
     """Once more while attempts are left, unless the error itself says that it is no use."""
     cause = _cause(error)
     problem = problem_of(cause)
-    if failures >= retry.attempts or not _may_pass(cause):
+    if failures >= retry.attempts or not may_pass(cause):
         return Ending("failed", problem)
     return Ending("todo", problem, rest_s=retry.rest_s(failures, jitter))
+
+
+def may_pass(error: Exception) -> bool:
+    """Whether another attempt may fare better. Nobody knows that of an error that is not ours."""
+    if isinstance(error, PeciaError) and not isinstance(error, Collision):
+        return error.code.retryable
+    return True
 
 
 def problem_of(error: Exception) -> dict[str, Json]:
@@ -44,12 +51,6 @@ def problem_of(error: Exception) -> dict[str, Json]:
     if isinstance(error, PeciaError):
         return {"code": error.code.name, "message": redact(error.message)}
     return {"code": InternalError.code.name, "message": f"unexpected {type(error).__name__}"}
-
-
-def _may_pass(error: Exception) -> bool:
-    if isinstance(error, PeciaError) and not isinstance(error, Collision):
-        return error.code.retryable
-    return True
 
 
 def _cause(error: Exception) -> Exception:

@@ -20,6 +20,7 @@ from pecia.kernel.errors import (
 )
 
 TRY_AGAIN = (pg.SerializationFailure, pg.DeadlockDetected)
+REFUSED = (pg.CheckViolation, pg.NotNullViolation, pg.DataError)
 
 
 class Collision(Conflict):
@@ -37,6 +38,11 @@ def as_pecia_error(error: psycopg.Error) -> PeciaError:
             return build(error)
     # A statement the database does not understand is a mistake of ours, not a failure of its.
     return InternalError("the database refused the statement")
+
+
+def refuses_value(error: PeciaError) -> bool:
+    """Whether the database is well, and will not hold what was written: not now, and not later."""
+    return isinstance(error.__cause__, REFUSED)
 
 
 def _ours(error: psycopg.Error) -> PeciaError:
@@ -98,9 +104,7 @@ def _away(error: psycopg.Error) -> PeciaError:
 _KNOWN: Sequence[tuple[type[psycopg.Error], Callable[[psycopg.Error], PeciaError]]] = (
     (pg.UniqueViolation, _taken),
     (pg.ForeignKeyViolation, _referred),
-    (pg.CheckViolation, _out_of_shape),
-    (pg.NotNullViolation, _out_of_shape),
-    (pg.DataError, _out_of_shape),
+    *((kind, _out_of_shape) for kind in REFUSED),
     (pg.InsufficientPrivilege, _not_allowed),
     (pg.DiskFull, _disk_full),
     (pg.ReadOnlySqlTransaction, _read_only),

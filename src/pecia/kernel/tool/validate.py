@@ -22,6 +22,7 @@ from pecia.kernel.errors import (
 )
 from pecia.kernel.tool.model import AnyTool, ForeignTool
 from pecia.kernel.tool.near import did_you_mean
+from pecia.kernel.tool.whole import with_integers
 
 MAX_SHOWN = 200
 
@@ -34,8 +35,7 @@ def validated(tool: AnyTool, arguments: Mapping[str, Json]) -> Any:
     if isinstance(tool, ForeignTool):
         return _checked_by_schema(tool, arguments)
     try:
-        # JSON in strict mode: "5" is not 5, yet an enum may be given by its value.
-        return tool.takes.model_validate_json(orjson.dumps(arguments), strict=True)
+        return _taken(tool.takes, arguments)
     except ValidationError as error:
         raise bad_argument(error, tool.takes) from None
     except TypeError as error:
@@ -75,6 +75,17 @@ def bad_argument(error: ValidationError, model: type[BaseModel]) -> BadArgument:
         return first
     others: list[Json] = [cast(Json, _translate(it, model).payload()) for it in found[1:20]]
     return type(first)(first.message, **{**first.fields, "problems": others})  # pyright: ignore[reportArgumentType] - fields always hold `field`
+
+
+def _taken(takes: type[BaseModel], arguments: Mapping[str, Json]) -> BaseModel:
+    """The model. JSON in strict mode: "5" is not 5, yet an enum may be given by its value."""
+    try:
+        return takes.model_validate_json(orjson.dumps(arguments), strict=True)
+    except ValidationError as error:
+        mended = with_integers(arguments, error)
+        if mended is None:
+            raise
+        return takes.model_validate_json(mended, strict=True)
 
 
 def _translate(found: ErrorDetails, model: type[BaseModel]) -> BadArgument:

@@ -8,6 +8,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from croniter import croniter
 from pydantic import Field
 
+from pecia.kernel.corpus.catalog import plain_name
 from pecia.kernel.errors import InvalidFormat, InvalidInput, Json, MissingField
 from pecia.kernel.tool.model import Input
 from pecia.rooms.lake.names import SourceId
@@ -69,6 +70,7 @@ class SetSource(Input):
 
 def asked_config(ask: AddSource) -> SourceConfig:
     """The configuration that somebody asks for; an error that names the field if it is none."""
+    plain_name(ask.source_id, field="source_id")
     schedule = _schedule(ask.schedule)
     if ask.folder is None and (ask.posix or not ask.watch):
         field = "posix" if ask.posix else "watch"

@@ -7,7 +7,7 @@ may see. What is measured costs a search two looks at a clock.
 
 import time
 from collections import deque
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +17,14 @@ from uuid import UUID
 import orjson
 from anyio.to_thread import run_sync
 
+from pecia.kernel.corpus.embed_job import FULL_NAME as EMBEDDING
+from pecia.kernel.corpus.embed_speed import Speed, told_by
 from pecia.kernel.corpus.index.place import Place
 from pecia.kernel.corpus.search import Corpus, Mode
 from pecia.kernel.corpus.windows import LARGEST_WINDOW
 from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Caller, Scope
+from pecia.kernel.jobs.visible import list_jobs
 from pecia.kernel.room import Ask, Page, Route
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.transaction import Transaction
@@ -35,6 +38,8 @@ KEPT = 1_000
 PEOPLE = 1_000
 """People whose own figures are kept; who searched longest ago is forgotten."""
 KEPT_EACH = 100
+LATEST = 100
+"""Runs of the embedding job that its throughput is made of."""
 
 
 class _Lately:
@@ -120,11 +125,12 @@ class Capacity:
         async with self.corpus.store.reading(ask.caller) as tx:
             index = await self._index(tx, ask.caller)
             queue: dict[str, Json] = await tx.one(SQL["queue"], "no queue")
+            runs = await list_jobs(tx, name=EMBEDDING, limit=LATEST)
         found: dict[str, Json] = {
             "search": self._search(ask.caller),
             "index": index,
             "queue": queue,
-            "embedder": await self._embedder(),
+            "embedder": await self._embedder(ask.caller, [it.message for it in runs]),
             "limits": {
                 "search_hits": 100,
                 "window_chunks": LARGEST_WINDOW,
@@ -152,11 +158,16 @@ class Capacity:
             found |= {"bytes": await run_sync(_bytes, folder), "lag": max(0, (now or 0) - reached)}
         return found
 
-    async def _embedder(self) -> Json:
+    async def _embedder(self, caller: Caller, told: Sequence[str | None]) -> Json:
         it = self.corpus.embedder
         if it is None:
             return None
-        return {"name": it.name, "dimension": await it.dimension(), "language": it.language}
+        return {
+            "name": it.name,
+            "dimension": await it.dimension(),
+            "language": it.language,
+            "throughput": _throughput(told_by(told, it.name), is_told=_administers(caller)),
+        }
 
 
 def capacity_route(it: Capacity) -> Route:
@@ -165,6 +176,15 @@ def capacity_route(it: Capacity) -> Route:
 
 def _administers(caller: Caller) -> bool:
     return caller.is_admin and Scope.ADMIN in caller.scopes
+
+
+def _throughput(speed: Speed, *, is_told: bool) -> Json:
+    """Of the job that embeds, whichever process it ran in; of a model that did not run, why not."""
+    rate = speed.texts_per_s if is_told else None
+    if rate is not None:
+        return {"texts_per_s": round(rate, 3), "texts": speed.texts, "reason": None}
+    reason = "nothing was embedded yet" if is_told else "only administrators are told"
+    return {"texts_per_s": None, "texts": None, "reason": reason}
 
 
 def _said(lately: _Lately) -> Json:

@@ -19,7 +19,7 @@ from pecia.kernel.corpus.connector import Connector, Listed, Passed, Seen
 from pecia.kernel.errors import Conflict, InvalidFormat, Json, NotFound, PeciaError
 from pecia.kernel.jobs.call import JobCall
 from pecia.kernel.jobs.defer import defer_as_system
-from pecia.kernel.jobs.ending import problem_of
+from pecia.kernel.jobs.ending import may_pass, problem_of
 from pecia.kernel.jobs.job import Arguments, Job, Retry
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.transaction import Transaction
@@ -93,8 +93,7 @@ async def fail(call: JobCall, place: dict[str, Any], error: Exception) -> None:
 
 def is_last(call: JobCall, error: Exception) -> bool:
     """Whether nobody will come back for what this run leaves undone."""
-    is_lasting = isinstance(error, PeciaError) and not error.code.retryable
-    return call.attempt >= ATTEMPTS or (is_lasting and not of_the_store(error))
+    return call.attempt >= ATTEMPTS or not may_pass(error)
 
 
 def of_the_store(error: BaseException) -> bool:

@@ -141,6 +141,12 @@ class Files:
         return _found(facts, read)
 
 
+def refused(facts: FileFacts, error: PeciaError) -> tuple[FileFacts, Text]:
+    """The file without what the store does not accept, and why."""
+    rule = error.fields.get("field", "")
+    return facts, _unread("unsupported", f"The database does not accept a value of it ({rule}).")
+
+
 def _found(facts: FileFacts, read: Read) -> Found:
     facts = replace(facts, content_type=facts.content_type or read.facts.content_type)
     if len(read.text) > texts.LONGEST_TEXT:

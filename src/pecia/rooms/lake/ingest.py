@@ -13,7 +13,9 @@ from pecia.kernel.corpus import texts
 from pecia.kernel.corpus.catalog import FileFacts
 from pecia.kernel.corpus.connector import Posix, Seen
 from pecia.kernel.corpus.texts import Text
+from pecia.kernel.errors import PeciaError
 from pecia.kernel.jobs.call import JobCall
+from pecia.kernel.store.failures import refuses_value
 from pecia.kernel.store.transaction import Transaction
 from pecia.rooms.lake.crawl import (
     SQL,
@@ -25,7 +27,7 @@ from pecia.rooms.lake.crawl import (
     is_last,
     tenant_of,
 )
-from pecia.rooms.lake.files import Extraction, Files, Found
+from pecia.rooms.lake.files import Extraction, Files, Found, refused
 from pecia.rooms.lake.origin import SourceConfig
 from pecia.rooms.lake.underway import Underway
 
@@ -136,6 +138,28 @@ class _Reading:
                         self.underway.over(seen.key)
 
     async def _store(self, read: dict[Seen, Found]) -> None:
+        """All of them at once; where the database refuses that, one by one, to find whose it is."""
+        try:
+            await self._put(read)
+        except PeciaError as error:
+            if not refuses_value(error):
+                raise
+            for seen, found in read.items():
+                await self._put_alone(seen, found)
+
+    async def _put_alone(self, seen: Seen, found: Found) -> None:
+        """One file; else that it was refused, with all that is known of it or its name alone."""
+        bare = FileFacts(self.files.source_id, seen.key)
+        for facts in (found and found[0], bare, None):
+            try:
+                await self._put({seen: found})
+                return
+            except PeciaError as error:
+                if facts is None or not refuses_value(error):
+                    raise
+                found = refused(facts, error)
+
+    async def _put(self, read: dict[Seen, Found]) -> None:
         files = [await _cut(*it) for it in read.values() if it is not None]
         failed = sum(it.status not in ("ok", "empty") for _, it in files)
         async with self.call.tx() as tx:

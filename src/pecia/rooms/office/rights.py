@@ -58,7 +58,10 @@ class GrantFile(Input):
 class GrantOut(Output):
     principal: str
     role: str
-    folder: str | None
+    kind: Literal["role", "all_files", "folder"] = Field(
+        description="A role in the source itself, or a grant of all its files or a folder of them."
+    )
+    folder: str | None = Field(description="How keys begin; null where it is a role.")
 
 
 class GrantsOut(Output):
@@ -191,7 +194,7 @@ async def _principal(tx: Transaction, text: str, field: str) -> int:
 async def _grants(tx: Transaction, source_id: str) -> GrantsOut:
     source = await catalog.get_source(tx, source_id)
     rows = await tx.all(SQL["grants"], source_id=source_id)
-    grants = [GrantOut(**it) for it in rows]
+    grants = [_grant(**it) for it in rows]
     reads_nothing = any(it.role == "reader" and it.folder is None for it in grants)
     return GrantsOut(
         source_id=source_id,
@@ -199,6 +202,11 @@ async def _grants(tx: Transaction, source_id: str) -> GrantsOut:
         grants=grants,
         note=READERS if source.trim_mode == "per_file" and reads_nothing else "",
     )
+
+
+def _grant(principal: str, role: str, folder: str | None) -> GrantOut:
+    kind = "role" if folder is None else "folder" if folder else "all_files"
+    return GrantOut(principal=principal, role=role, kind=kind, folder=folder)
 
 
 async def _access(tx: Transaction, user: str, source_id: str, key: str) -> AccessOut:

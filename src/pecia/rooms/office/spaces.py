@@ -131,10 +131,10 @@ def _same_name(space: Space, name: str | None) -> Space:
 async def _name(tx: Transaction, wanted: str | None, folder: str) -> str:
     """The name that was asked for; else the folder's, with a number when that is taken."""
     if wanted is not None:
-        if await _is_taken(tx, wanted):
+        if await _is_taken(tx, catalog.plain_name(wanted, field="name")):
             raise Conflict(f"the name {wanted!r} belongs to another source", field="name")
         return wanted
-    base = PurePosixPath(folder).name[: LONGEST_NAME - 10]
+    base = catalog.plain_name(PurePosixPath(folder).name, field="folder")[: LONGEST_NAME - 10]
     for number in count(1):
         name = base if number == 1 else f"{base}-{number}"
         if not await _is_taken(tx, name):

@@ -205,6 +205,41 @@ async def test_subrip_captions_are_known_by_their_bytes(extractor: Extractor) ->
     ]
 
 
+@pytest.mark.parametrize(
+    ("times", "kept", "told"),
+    [
+        ("10000:00:01.000 --> 10000:00:02.000", (None, None), "without times"),
+        ("00:00:01 --> 00:00:02", (None, None), "without times"),
+        ("-00:00:01.000 --> 00:00:02.000", (None, None), "without times"),
+        ("soon --> later", (None, None), "without times"),
+        ("00:00:09.000 --> 00:00:02.000", (9_000, 9_000), "end before they begin"),
+    ],
+)
+async def test_a_cue_with_times_that_cannot_be_keeps_its_words_and_says_so(
+    extractor: Extractor, times: str, kept: tuple[int | None, int | None], told: str
+) -> None:
+    good = "00:00:03.000 --> 00:00:04.000\nBye"
+    for body in (f"{times}\nGood evening\n\n{good}", f"7\n{times}\nGood evening\n\n{good}"):
+        found = await extractor.extract(f"WEBVTT\n\n{body}\n".encode(), name="talk.vtt")
+        assert [it.span.of(found.text) for it in found.units] == ["Good evening", "Bye"]
+        assert [(it.ts_start_ms, it.ts_end_ms) for it in found.units] == [kept, (3_000, 4_000)]
+        assert found.status == "ok"
+        assert told in found.reason
+
+
+async def test_words_after_an_empty_line_stay_with_their_cue_and_comments_are_none(
+    extractor: Extractor,
+) -> None:
+    captions = (
+        "WEBVTT\nKind: captions\n\nSTYLE\n::cue { color: red }\n\n"
+        "1\n00:01.000 --> 00:02.000\nGood evening\n\nand welcome\n\n2\n\n"
+        "NOTE\nnot said\n\n00:03.000 --> 00:04.000\nBye\n"
+    )
+    found = await extractor.extract(captions.encode(), name="talk.vtt")
+    assert [it.span.of(found.text) for it in found.units] == ["Good evening\nand welcome", "Bye"]
+    assert found.reason == "It was read."
+
+
 async def test_the_same_bytes_give_the_same_text(extractor: Extractor) -> None:
     once = await extractor.extract(NOTE.encode(), name="loan.md")
     assert await extractor.extract(NOTE.encode(), name="loan.md") == once

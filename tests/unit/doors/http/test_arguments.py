@@ -36,6 +36,8 @@ SCHEMA: dict[str, Any] = {
         ("text=a%20b%26c", {"text": "a b&c"}),
         ("count=5", {"count": 5}),
         ("count=-5", {"count": -5}),
+        ("count=5.0", {"count": 5}),
+        ("text=5.0", {"text": "5.0"}),
         ("rate=2.5e-1", {"rate": 0.25}),
         ("deep=true", {"deep": True}),
         ("deep=false", {"deep": False}),
@@ -53,7 +55,18 @@ def test_a_parameter_has_the_type_of_its_property(query: str, arguments: dict[st
 
 
 @pytest.mark.parametrize(
-    "query", ["count=5x", "count=0x5", "count=1_000", "count=٣", "rate=nan", "rate=inf", "deep=yes"]
+    "query",
+    [
+        "count=5x",
+        "count=5.5",
+        "count=5.",
+        "count=0x5",
+        "count=1_000",
+        "count=٣",
+        "rate=nan",
+        "rate=inf",
+        "deep=yes",
+    ],
 )
 def test_what_is_not_of_its_type_stays_text_for_validation_to_name(query: str) -> None:
     name, _, text = query.partition("=")

@@ -12,6 +12,7 @@ import pytest
 from pecia.kernel.corpus import changes, embed_job, texts
 from pecia.kernel.corpus.embed_call import EmbedCaller
 from pecia.kernel.corpus.embed_job import Waiting, node_name
+from pecia.kernel.corpus.embed_speed import told_by
 from pecia.kernel.corpus.embedder import Vectors
 from pecia.kernel.corpus.vectors import nearest
 from pecia.kernel.errors import NotFound, UpstreamError
@@ -125,6 +126,18 @@ async def test_a_text_is_embedded_once_wherever_it_is(ground: Ground) -> None:
     await embed(ground, embedder)
     assert len(embedder.asked) == len({*embedder.asked}) == 2
     assert await ground.ask(VECTORS) == [(4,)]
+
+
+async def test_a_run_tells_how_many_texts_it_embedded_and_in_how_long(ground: Ground) -> None:
+    embedder = Letters()
+    await ground.put("a.md", "apples", "pears", title="Fruit")
+    await ground.put("b.md", "zebras")
+    await embed(ground, embedder)
+    # A run that finds nothing to do tells nothing.
+    await embed(ground, embedder)
+    messages = [it for (it,) in await ground.ask("SELECT message FROM kernel.job ORDER BY id")]
+    assert [it is None for it in messages] == [False, True]
+    assert told_by(messages, "letters").texts == len(embedder.asked) == 3
 
 
 async def test_the_newest_come_first(ground: Ground) -> None:

@@ -1,6 +1,7 @@
 """A refused argument is told with its field, what was expected and what came."""
 
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -13,12 +14,20 @@ from pecia.kernel.tool.model import Input, Output, Tool
 from pecia.kernel.tool.validate import validated
 
 
+class Part(Input):
+    at: int = 0
+
+
 class Ask(Input):
     id: UUID | None = None
     since: datetime | None = None
     limit: int = 1
     deep: bool = False
     names: list[str] = Field(default_factory=list)
+    pages: list[int] = Field(default_factory=list[int])
+    part: Part | None = None
+    either: int | str = 0
+    any: dict[str, Any] = Field(default_factory=dict[str, Any])
 
 
 async def run(call: Call, ask: Ask) -> Output:
@@ -39,6 +48,11 @@ TOOL = Tool("probe", "run", Scope.READ, Ask, Output, run)
             "Field \"since\" must be a time as in 2026-01-31T12:00:00Z (RFC 3339); got 'yesterday'",
         ),
         ({"limit": "5"}, "INVALID_INPUT", 'Field "limit" must be integer; got string'),
+        ({"limit": 5.5}, "INVALID_INPUT", 'Field "limit" must be integer; got number'),
+        ({"limit": 1e300}, "INVALID_INPUT", 'Field "limit" must be integer; got number'),
+        ({"limit": True}, "INVALID_INPUT", 'Field "limit" must be integer; got boolean'),
+        ({"deep": 1.0}, "INVALID_INPUT", 'Field "deep" must be boolean; got number'),
+        ({"pages": [1.0, 2.5]}, "INVALID_INPUT", 'Field "pages.1" must be integer; got number'),
         ({"deep": 1}, "INVALID_INPUT", 'Field "deep" must be boolean; got integer'),
         ({"names": "a"}, "INVALID_INPUT", 'Field "names" must be array; got string'),
     ],
@@ -51,3 +65,20 @@ def test_a_refusal_names_field_expected_and_got(
     payload = caught.value.payload()
     assert (payload["code"], payload["message"]) == (code, message)
     assert {"field", "expected", "got"} <= set(payload)
+
+
+def test_a_number_without_a_fraction_is_the_integer_it_says() -> None:
+    """As JSON Schema has it: `5.0` is an integer, and some languages write no other."""
+    asked: dict[str, Json] = {
+        "limit": 5.0,
+        "pages": [1, 2.0],
+        "part": {"at": -3.0},
+        "either": 4.0,
+        "any": {"kept": 5.0},
+    }
+    taken = validated(TOOL, asked)
+    assert (taken.limit, taken.pages, taken.part.at, taken.either) == (5, [1, 2], -3, 4)
+    assert [type(it) for it in (taken.limit, taken.pages[1], taken.part.at)] == [int] * 3
+    # What is not asked for as an integer stays what it was, and so do the arguments themselves.
+    assert isinstance(taken.any["kept"], float)
+    assert isinstance(asked["limit"], float)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from html import unescape
 
 from pecia.adapters.extract.readers.file import File, Reading, Unreadable
@@ -15,11 +16,13 @@ _TIMES = re.compile(rf"^\s*{_TIME}\s+-->\s+{_TIME}")
 _VOICE = re.compile(r"<v(?:\.[^\s>]*)?\s+([^>]{1,100})>")
 _TAG = re.compile(r"</?[a-zA-Z][^>]{0,200}>|<\d[\d:.]{0,20}>|\{\\[^}]{1,60}\}")
 _BLANK = re.compile(r"\n[ \t]*\n")
+# Comments and styles; and the number of a cue, where every line has an empty one below.
+_UNSAID = re.compile(r"\s*(?:(?:NOTE|STYLE|REGION)\b|\d*\s*$)")
 
 
 def read_captions(file: File, first: int, count: int) -> Reading:
     text = file.text.text.replace("\r\n", "\n").replace("\r", "\n")
-    cues = list(_cues(text))
+    cues = _cues(text)
     if not cues and text.strip().removeprefix("WEBVTT").strip():
         raise Unreadable(Status.CORRUPT, "It is named or marked as captions, but has no cue.")
     about = About(
@@ -28,30 +31,61 @@ def read_captions(file: File, first: int, count: int) -> Reading:
         our_version(),
         title=_title(text),
         unit_count=len(cues),
+        notes=tuple(_notes(cues)),
         when_empty="There is no caption in it.",
     )
-    return Reading(about, cues)
+    return Reading(about, [_unit(number, it) for number, it in enumerate(cues, 1)])
 
 
-def _cues(text: str) -> Iterator[RawUnit]:
-    number = 0
+@dataclass(frozen=True, slots=True)
+class _Cue:
+    """What is said, and from when to when; None where that cannot be read."""
+
+    lines: list[str]
+    times: tuple[int, int] | None
+
+
+def _cues(text: str) -> list[_Cue]:
+    found: list[_Cue] = []
     for block in _BLANK.split(text):
         lines = block.strip("\n").split("\n")
         # A cue may have a name or a number above its times.
-        for place, line in enumerate(lines[:2]):
-            if times := _TIMES.match(line):
-                number += 1
-                start, end = _ms(*times.groups()[:4]), _ms(*times.groups()[4:])
-                yield _cue(number, "\n".join(lines[place + 1 :]), start, max(start, end))
-                break
+        place = next((at for at, it in enumerate(lines[:2]) if "-->" in it), None)
+        if place is not None:
+            found.append(_Cue(lines[place + 1 :], _times(lines[place])))
+        elif found and not _UNSAID.match(block):
+            # Somebody left an empty line in what is said.
+            found[-1].lines.extend(lines)
+    return found
 
 
-def _cue(number: int, body: str, start_ms: int, end_ms: int) -> RawUnit:
+def _notes(cues: list[_Cue]) -> Iterator[str]:
+    timeless = sum(it.times is None for it in cues)
+    backwards = sum(it.times is not None and it.times[1] < it.times[0] for it in cues)
+    if timeless:
+        yield (
+            f"{timeless:,} of {len(cues):,} cues have times that cannot be read:"
+            " their words are kept without times."
+        )
+    if backwards:
+        yield f"{backwards:,} of {len(cues):,} cues end before they begin: their start is kept."
+
+
+def _unit(number: int, cue: _Cue) -> RawUnit:
+    body = "\n".join(cue.lines)
     voice = _VOICE.search(body)
     words = unescape(_TAG.sub("", body)).strip()
     if voice is not None:
         words = f"{voice[1].strip()}: {words}"
-    return RawUnit(number, UnitKind.CUE, words, clock(start_ms), start_ms, end_ms)
+    if cue.times is None:
+        return RawUnit(number, UnitKind.CUE, words)
+    start, end = cue.times
+    return RawUnit(number, UnitKind.CUE, words, clock(start), start, max(start, end))
+
+
+def _times(line: str) -> tuple[int, int] | None:
+    found = _TIMES.match(line)
+    return (_ms(*found.groups()[:4]), _ms(*found.groups()[4:])) if found else None
 
 
 def clock(at_ms: int) -> str:

@@ -4,7 +4,7 @@ from functools import cache
 from importlib.metadata import version
 
 # Raised when a change here may give another text for the same bytes.
-REVISION = 3
+REVISION = 4
 
 OURS = "pecia"
 

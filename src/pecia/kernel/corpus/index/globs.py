@@ -1,0 +1,48 @@
+"""Globs as a filter may give them: one that nothing could fit is refused. Pure: reads no path.
+
+It is as strict as both readers need, that of the keyword index and that of the database: what it
+lets through means the same to them.
+"""
+
+import re
+
+from pecia.kernel.errors import InvalidFormat
+
+ALLOWED = "`*`, `?`, `**`, and the sets `[ab]`, `[a-z]` and `[!ab]`"
+HINT = "for the sign `[` itself, write `[[]`"
+
+
+def well_formed(glob: str, *, field: str) -> str:
+    """The glob as it came, or an error that names the field it came in."""
+    fault = _fault(glob)
+    if fault is None:
+        return glob
+    raise InvalidFormat(
+        f'Field "{field}": the glob {glob[:200]!r} {fault}',
+        field=field,
+        got=glob[:200],
+        expected=ALLOWED,
+        hint=HINT,
+    )
+
+
+def _fault(glob: str) -> str | None:
+    if "\0" in glob:
+        return "holds the sign NUL, which no path does"
+    # No set reaches into the next folder.
+    sets = (it for part in glob.split("/") for it in _SET.finditer(part))
+    return next((fault for it in sets if (fault := _fault_of_set(it["signs"], it["end"]))), None)
+
+
+def _fault_of_set(signs: str, end: str) -> str | None:
+    if not end:
+        return "opens a set with `[` and does not close it"
+    if not signs:
+        return "has an empty set"
+    if any(high and high < low for low, high in _RANGE.findall(signs)):
+        return "has a range that runs backwards"
+    return None
+
+
+_SET = re.compile(r"\[!?(?P<signs>[^\]]*)(?P<end>\]?)")
+_RANGE = re.compile(r"(.)(?:-(.))?", re.DOTALL)
