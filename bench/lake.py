@@ -1,15 +1,13 @@
-"""Search through the MCP door, by a client of its own over a socket: both modes, quiet and busy.
+"""Search through the MCP door, by a client in a process of its own: both modes, quiet and busy.
 
 `python -m bench.lake 1 [FOLDER]` asks a million chunks; they are those of `bench.search`.
 """
 
 import json
-import statistics
+import subprocess
 import sys
-import time
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
-from http.client import HTTPConnection
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +33,10 @@ from bench.search import (
 from pecia.app import app as house
 from pecia.doors.http.server import LOOP, serving
 from pecia.doors.mcp.mount import mount_mcp
-from pecia.kernel.corpus.search import Mode
 from pecia.kernel.errors import UpstreamError
 from pecia.kernel.identity import pat
 from pecia.kernel.settings.load import load
 
-MODERN = "2026-07-28"
 TARGETS = {"lexical_p50_ms": 8, "hybrid_p50_ms": 20, "p95_to_p50": 4, "busy_to_quiet": 2}
 
 
@@ -51,16 +47,17 @@ async def run(home: Path, texts: Path, sizes: Sizes) -> dict[str, Any]:
         found: dict[str, Any] = {"chunks": chunks, "queries": len(words), "targets": TARGETS}
         table = Table(static(texts), [*words, *others])
         async with served(made, home, table) as port:
-            clients = {name: Client(port, await token(made, name)) for name in BUSY}
-            for client in clients.values():
-                await run_sync(client.measured, others)
-            for name, client in clients.items():
-                found[name] = await run_sync(client.measured, words)
-                print(name, found[name], flush=True)
-            with writing(home, made.asking) as rate:
-                for name, client in clients.items():
-                    busy = await run_sync(client.measured, words)
-                    found[f"{name}, while files are written"] = busy
+            with closing(Asker()) as asker:
+                tokens = {name: await token(made, name) for name in made.callers}
+                for it in tokens.values():
+                    await run_sync(asker.measured, port, it, others)
+                for name in BUSY:
+                    found[name] = await run_sync(asker.measured, port, tokens[name], words)
+                    print(name, found[name], flush=True)
+                with writing(home, made.asking) as rate:
+                    for name in BUSY:
+                        busy = await run_sync(asker.measured, port, tokens[name], words)
+                        found[f"{name}, while files are written"] = busy
             found["files_written_per_s"] = rate.pop()
         return found
 
@@ -105,48 +102,24 @@ async def token(made: Searching, name: str) -> str:
     return text
 
 
-class Client:
-    """Somebody who asks over one connection, as the newest revision does."""
+class Asker:
+    """The client's process. It is waited for: call it in a thread."""
 
-    def __init__(self, port: int, token: str) -> None:
-        self._connection = HTTPConnection("127.0.0.1", port)
-        self._token = token
+    def __init__(self) -> None:
+        command = [sys.executable, "-m", "bench.serving.asker"]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
 
-    def measured(self, words: Sequence[str]) -> dict[str, dict[str, float]]:
-        return {mode.value: self._timed(words, mode) for mode in Mode}
+    def measured(self, port: int, token: str, words: Sequence[str]) -> dict[str, dict[str, float]]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps([port, token, words]) + "\n")
+        self._process.stdin.flush()
+        return json.loads(self._process.stdout.readline())
 
-    def _timed(self, words: Sequence[str], mode: Mode) -> dict[str, float]:
-        times: list[float] = []
-        for it in (*words[:10], *words):
-            began = time.perf_counter()
-            self._search(it, mode)
-            times.append((time.perf_counter() - began) * 1000)
-        ranked = sorted(times[10:])
-        return {
-            "p50_ms": round(statistics.median(ranked), 2),
-            "p95_ms": round(ranked[int(0.95 * len(ranked))], 2),
-        }
-
-    def _search(self, query: str, mode: Mode) -> None:
-        meta = "io.modelcontextprotocol"
-        asked: dict[str, Any] = {
-            "name": "search_content",
-            "arguments": {"query": query, "limit": 10, "mode": mode.value},
-            "_meta": {f"{meta}/protocolVersion": MODERN, f"{meta}/clientCapabilities": {}},
-        }
-        frame = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked}
-        headers = {
-            "content-type": "application/json",
-            "accept": "application/json",
-            "authorization": f"Bearer {self._token}",
-            "mcp-protocol-version": MODERN,
-            "mcp-method": "tools/call",
-            "mcp-name": "search_content",
-        }
-        self._connection.request("POST", "/mcp/lake", json.dumps(frame), headers)
-        answer = json.loads(self._connection.getresponse().read())
-        assert not answer["result"].get("isError"), answer
-        assert answer["result"]["structuredContent"]["degraded"] == [], answer
+    def close(self) -> None:
+        self._process.communicate("")
 
 
 def main(scale: float = 0.1, kept: str | None = None) -> Path:

@@ -1,10 +1,11 @@
 """What both indexes say to a question. Hints: nothing of it is shown before it is read.
 
-For one who asked before, both are asked at once, while it is read what that one may see now. What
-was found with a share that is no longer theirs is not used.
+For one who asked before, both are asked at once, while it is read what that one may see now: the
+keyword index even before there is a transaction. What was found with a share that is no longer
+theirs is not used.
 """
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from pecia.kernel.corpus.index.keyword import Hit as Word
 from pecia.kernel.corpus.index.keyword import KeywordIndex
 from pecia.kernel.corpus.index.query import Filter, Query
 from pecia.kernel.corpus.index.shelf import Shelf
-from pecia.kernel.corpus.recent import Recent
+from pecia.kernel.corpus.recent import Place, Recent
 from pecia.kernel.corpus.vectors import Share
 from pecia.kernel.errors import PeciaError
 from pecia.kernel.identity.caller import Caller
@@ -58,16 +59,48 @@ class Wanted:
     nearest: int
 
 
-@dataclass(slots=True)
-class Look:
-    """One question on its way through the indexes. `degraded` says what it had to do without."""
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What the keyword index will say to who last saw that share."""
+
+    share: Share
+    words: Awaitable[Words]
+
+
+@dataclass(frozen=True, slots=True)
+class Indexes:
+    """Where is looked, and what was seen by whom."""
 
     shelf: Shelf
     recent: Recent
     embedder: Embedder | None
+
+    def ahead(self, caller: Caller, wanted: Wanted) -> Ahead | None:
+        """Begin to look by words; None for one who is not known yet."""
+        share = self.recent.last(_place(caller, wanted))
+        return None if share is None else Ahead(share, self.ask(caller, wanted, share))
+
+    def ask(self, caller: Caller, wanted: Wanted, share: Share) -> Awaitable[Words]:
+        return self.put(caller, wanted, _narrowed(wanted, share), _take(wanted, share))
+
+    def put(self, caller: Caller, wanted: Wanted, asked: Filter, take: int) -> Awaitable[Words]:
+        def question(index: KeywordIndex) -> Words:
+            cursor = index.cursor()
+            found = [] if cursor is None else index.search(wanted.query, asked, take)
+            return Words(asked, take, found, cursor, len(found) < take, asked.classes is not None)
+
+        return self.shelf.ask(caller.tenant_id, question)
+
+
+@dataclass(slots=True)
+class Look:
+    """One question on its way through the indexes. `degraded` says what it had to do without."""
+
+    indexes: Indexes
     tx: Transaction
     caller: Caller
     wanted: Wanted
+    ahead: Ahead | None = None
     share: Share = field(default_factory=lambda: Share([], 0, 0))
     words: Words | None = None
     vector: "Vectors | None" = None
@@ -76,13 +109,10 @@ class Look:
 
     async def begin(self) -> None:
         """Look both ways, and know what the caller sees."""
-        place = (self.caller.credential_id, self.wanted.within.sources)
-        seen = self.recent.last(place)
-        share = seen or await vectors.share_of(self.tx, self.wanted.within)
+        ahead = self.ahead or self.indexes.ahead(self.caller, self.wanted)
+        share = ahead.share if ahead else await vectors.share_of(self.tx, self.wanted.within)
+        words = ahead.words if ahead else self.indexes.ask(self.caller, self.wanted, share)
         embedder = self._finds(share)
-
-        async def look() -> None:
-            self.words = await self._ask(self._narrowed(share), self._take(share))
 
         async def look_near() -> None:
             if embedder is not None:
@@ -90,25 +120,26 @@ class Look:
                 await self._find_nearest(embedder, share)
 
         async def see_again() -> None:
-            self.share = await vectors.share_of(self.tx, self.wanted.within) if seen else share
+            self.share = await vectors.share_of(self.tx, self.wanted.within) if ahead else share
 
-        await together(look, look_near, see_again)
+        await together(look_near, see_again)
+        self.words = await words
         if embedder is not None and self._is_short(share):
             await self._find_nearest(embedder, self.share)
         await self._wait_for_own_writes()
-        self.recent.note(place, self.share)
+        self.indexes.recent.note(_place(self.caller, self.wanted), self.share)
 
     async def by_words(self) -> Words:
         """The best, mostly as many as are wanted."""
-        asked = self._narrowed(self.share)
+        asked = _narrowed(self.wanted, self.share)
         if self.words is None or self.words.asked != asked:
-            self.words = await self._ask(asked, self._take(self.share))
+            self.words = await self.indexes.ask(self.caller, self.wanted, self.share)
         return self._sifted(self.words)
 
     async def more_by_words(self) -> Words:
         """Twice as many as the last time."""
         last = await self.by_words()
-        self.words = await self._ask(last.asked, 2 * last.take)
+        self.words = await self.indexes.put(self.caller, self.wanted, last.asked, 2 * last.take)
         return self._sifted(self.words)
 
     def _sifted(self, words: Words) -> Words:
@@ -124,36 +155,18 @@ class Look:
         """Who finds by meaning; None when this search goes by words alone, which is told."""
         if not self.wanted.by_meaning:
             return None
-        if share.has_vectors and self.embedder is not None:
-            return self.embedder
+        if share.has_vectors and self.indexes.embedder is not None:
+            return self.indexes.embedder
         why = "no embedder is configured" if share.has_vectors else vectors.NO_VECTORS
         self.degraded.append(f"by words alone: {why}")
         return None
-
-    def _narrowed(self, share: Share) -> Filter:
-        if _is_broad(share):
-            return self.wanted.within
-        return replace(self.wanted.within, classes=frozenset(share.classes))
-
-    def _take(self, share: Share) -> int:
-        """By words alone, mostly the first of them are enough."""
-        most = self.wanted.most
-        return among(share, most) if self.wanted.by_meaning else most
-
-    async def _ask(self, asked: Filter, take: int) -> Words:
-        def question(index: KeywordIndex) -> Words:
-            cursor = index.cursor()
-            found = [] if cursor is None else index.search(self.wanted.query, asked, take)
-            return Words(asked, take, found, cursor, len(found) < take, asked.classes is not None)
-
-        return await self.shelf.ask(self.caller.tenant_id, question)
 
     async def _wait_for_own_writes(self) -> None:
         own = self.share.own
         reached = self.words.cursor if self.words else None
         if own > (reached or 0):
             self.words = None
-            if not await self.shelf.wait_for(self.caller.tenant_id, own):
+            if not await self.indexes.shelf.wait_for(self.caller.tenant_id, own):
                 self.degraded.append("your last writes are not indexed yet: search again shortly")
 
     async def _embed(self, embedder: Embedder) -> None:
@@ -177,6 +190,21 @@ class Look:
         now = self.share
         same = now.chunks <= began_with.chunks and now.classes == began_with.classes
         return not same and len(self.nearest) < min(self.wanted.nearest, now.chunks)
+
+
+def _place(caller: Caller, wanted: Wanted) -> Place:
+    return caller.credential_id, wanted.within.sources
+
+
+def _narrowed(wanted: Wanted, share: Share) -> Filter:
+    if _is_broad(share):
+        return wanted.within
+    return replace(wanted.within, classes=frozenset(share.classes))
+
+
+def _take(wanted: Wanted, share: Share) -> int:
+    """By words alone, mostly the first of them are enough."""
+    return among(share, wanted.most) if wanted.by_meaning else wanted.most
 
 
 def among(share: Share, many: int) -> int:

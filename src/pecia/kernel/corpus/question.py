@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import lru_cache
 
 from pecia.kernel.corpus.index.globs import well_formed
 from pecia.kernel.corpus.index.query import Filter, Query, parse_query
@@ -54,6 +55,7 @@ class Answer:
     degraded: tuple[str, ...] = field(default=())
 
 
+@lru_cache(256)
 def read_query(text: str) -> Query:
     """The query. A filter in it that means nothing is an error, for it would be ignored."""
     query = parse_query(text)

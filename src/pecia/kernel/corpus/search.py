@@ -13,7 +13,7 @@ from pecia.kernel.corpus.embedder import Embedder
 from pecia.kernel.corpus.index.keyword import Hit as Word
 from pecia.kernel.corpus.index.query import NO_FILTER, Query
 from pecia.kernel.corpus.index.shelf import Shelf
-from pecia.kernel.corpus.looking import Look, Wanted, Words, among, together
+from pecia.kernel.corpus.looking import Ahead, Indexes, Look, Wanted, Words, among, together
 from pecia.kernel.corpus.question import Answer, Ask, Hit, Mode, narrowed, read_query
 from pecia.kernel.corpus.rank.diversify import diversify
 from pecia.kernel.corpus.rank.evidence import Reading
@@ -63,18 +63,32 @@ class Corpus:
 
     async def search(self, caller: Caller, ask: Ask) -> Answer:
         """The answer, as the caller may see it at this moment."""
+        ahead = self.ahead(caller, ask)
         async with self.store.reading(caller) as tx:
-            return await self.search_in(tx, caller, ask)
+            return await self.search_in(tx, caller, ask, ahead)
 
-    async def search_in(self, tx: Transaction, caller: Caller, ask: Ask) -> Answer:
+    def ahead(self, caller: Caller, ask: Ask) -> Ahead | None:
+        """Begin with what needs no transaction, for one who is about to open one."""
+        return self._indexes.ahead(caller, _wanted(ask))
+
+    async def search_in(
+        self, tx: Transaction, caller: Caller, ask: Ask, ahead: Ahead | None = None
+    ) -> Answer:
         """The same, in a transaction of that caller."""
-        read = read_query(ask.query)
-        within, query = narrowed(ask, read.within), replace(read, within=NO_FILTER)
-        by_meaning = ask.mode is Mode.HYBRID and query.asks
-        most = max(POOL, ask.offset + ask.limit + 1)
-        wanted = Wanted(ask.query, query, within, by_meaning, most, NEAREST)
-        look = Look(self.shelf, self.recent, self.embedder, tx, caller, wanted)
-        return await _Search(self.shelf, tx, caller, ask, query, look).run()
+        look = Look(self._indexes, tx, caller, _wanted(ask), ahead)
+        return await _Search(self.shelf, tx, caller, ask, look.wanted.query, look).run()
+
+    @property
+    def _indexes(self) -> Indexes:
+        return Indexes(self.shelf, self.recent, self.embedder)
+
+
+def _wanted(ask: Ask) -> Wanted:
+    read = read_query(ask.query)
+    within, query = narrowed(ask, read.within), replace(read, within=NO_FILTER)
+    by_meaning = ask.mode is Mode.HYBRID and query.asks
+    most = max(POOL, ask.offset + ask.limit + 1)
+    return Wanted(ask.query, query, within, by_meaning, most, NEAREST)
 
 
 @dataclass(slots=True)
@@ -119,7 +133,7 @@ class _Search:
         found = await self._find_words()
         pool = await self._pool(found)
         cosines = await self._cosines(pool)
-        language = self.look.embedder.language if self.look.embedder else ""
+        language = self.look.indexes.embedder.language if self.look.indexes.embedder else ""
         self.weight = meaning_weight(self.ask.query, language) if cosines else 0.0
         fused = fuse(pool.scores, cosines, weight=self.weight, by_file=pool.by_file)
         ranked = await self._looked_at(fused, pool, is_hybrid=bool(cosines))
@@ -128,8 +142,8 @@ class _Search:
     async def _cosines(self, pool: "_Pool") -> dict[int, float]:
         """Of all candidates. Those of the pool are known, unless they come out of named files."""
         known = self.cosines
-        if pool.by_file and self.look.vector is not None and self.look.embedder:
-            asked = (self.look.vector, self.look.embedder.name)
+        if pool.by_file and self.look.vector is not None and self.look.indexes.embedder:
+            asked = (self.look.vector, self.look.indexes.embedder.name)
             known = await vectors.cosines(self.tx, [*pool.scores], *asked)
         return {it: known[it] for it in pool.scores if it in known} | self.look.nearest
 
@@ -168,7 +182,7 @@ class _Search:
 
     async def _see(self, found: Sequence[Word]) -> None:
         """Which of their files may be seen and, where meaning counts, how near each of them is."""
-        embedder = self.look.embedder
+        embedder = self.look.indexes.embedder
         if self.look.vector is None or embedder is None:
             groups = as_array({it.group for it in found})
             self.files |= {

@@ -152,9 +152,10 @@ class Finding:
         place = open_place(ask.cursor, _asked(ask))
         question = _question(ask, place)
         with self.figures.measuring(Asker.of(call.caller), question.mode):
+            ahead = self.corpus.ahead(call.caller, question)
             async with self.corpus.store.reading(call.caller) as tx:
                 question, told = await _as_allowed(tx, question)
-                found = await self.corpus.search_in(tx, call.caller, question)
+                found = await self.corpus.search_in(tx, call.caller, question, ahead)
                 if self.links is not None:
                     await self.openable.learn(tx, call.caller, found)
         for hit in found.hits:

@@ -6,7 +6,7 @@ It never writes, and never waits for a writer but in `wait_for`.
 import asyncio
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,11 +55,13 @@ class Shelf:
         self._threads = ThreadPoolExecutor(thread_name_prefix="index")
         self._nothing = KeywordIndex.in_memory()
 
-    async def ask(self, tenant_id: UUID, question: Callable[[KeywordIndex], T]) -> T:
-        """Put a question to a tenant's index, in a thread. One not built yet is an empty one."""
-        # At once: `run_sync` lets whatever else is ready go first, while the index could be read.
+    def ask(self, tenant_id: UUID, question: Callable[[KeywordIndex], T]) -> Awaitable[T]:
+        """Put a question to a tenant's index, in a thread. One not built yet is an empty one.
+
+        It is put at once, and not when the answer is awaited.
+        """
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, self._ask, tenant_id, question)
+        return loop.run_in_executor(self._threads, self._ask, tenant_id, question)
 
     async def wait_for(self, tenant_id: UUID, n: int, timeout_s: float = WAIT_S) -> bool:
         """Wait until a tenant's index holds the commit `n`; False when it took too long."""

@@ -1,0 +1,67 @@
+"""A client of the lake over one connection, in a process of its own, as every client is.
+
+`python -m bench.serving.asker` takes a line `[port, token, queries]` and answers with one: for each
+mode, how long an answer took. Imports nothing of ours: its work is not the server's.
+"""
+
+import json
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from http.client import HTTPConnection
+from typing import Any
+
+MODERN = "2026-07-28"
+MODES = ("hybrid", "lexical")
+# Asked once before the clock runs.
+FIRST = 10
+
+
+def timed(
+    connection: HTTPConnection, token: str, words: Sequence[str], mode: str
+) -> dict[str, float]:
+    times: list[float] = []
+    for it in (*words[:FIRST], *words):
+        began = time.perf_counter()
+        search(connection, token, it, mode)
+        times.append((time.perf_counter() - began) * 1000)
+    ranked = sorted(times[FIRST:])
+    return {
+        "p50_ms": round(statistics.median(ranked), 2),
+        "p95_ms": round(ranked[int(0.95 * len(ranked))], 2),
+    }
+
+
+def search(connection: HTTPConnection, token: str, query: str, mode: str) -> None:
+    """One question, as the newest revision asks it. Anything but a whole answer ends the bench."""
+    meta = "io.modelcontextprotocol"
+    asked: dict[str, Any] = {
+        "name": "search_content",
+        "arguments": {"query": query, "limit": 10, "mode": mode},
+        "_meta": {f"{meta}/protocolVersion": MODERN, f"{meta}/clientCapabilities": {}},
+    }
+    frame = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked}
+    headers = {
+        "content-type": "application/json",
+        "accept": "application/json",
+        "authorization": f"Bearer {token}",
+        "mcp-protocol-version": MODERN,
+        "mcp-method": "tools/call",
+        "mcp-name": "search_content",
+    }
+    connection.request("POST", "/mcp/lake", json.dumps(frame), headers)
+    answer = json.loads(connection.getresponse().read())
+    assert not answer["result"].get("isError"), answer
+    assert answer["result"]["structuredContent"]["degraded"] == [], answer
+
+
+def main() -> None:
+    for line in sys.stdin:
+        port, token, words = json.loads(line)
+        connection = HTTPConnection("127.0.0.1", port)
+        print(json.dumps({it: timed(connection, token, words, it) for it in MODES}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
