@@ -330,12 +330,15 @@ def compared(ours: dict[str, Any], theirs: dict[str, list[Took]]) -> dict[str, A
     return told
 
 
-def asked(texts: Path, size: int) -> list[Query]:
-    """Queries of 3 to 8 words: half of them passages of a text, half words from anywhere in one."""
+def asked(texts: Path, size: int, queries: int = QUERIES) -> list[Query]:
+    """Queries of 3 to 8 words: half of them passages of a text, half words from anywhere in one.
+
+    Fewer are the first of more.
+    """
     dice = random.Random(size)
     bodies = [it.body for it in entries(texts, size) if it.id % (size // 4000) == 0]
     found: list[Query] = []
-    while len(found) < QUERIES:
+    while len(found) < queries:
         words = re.findall(r"[A-Za-z]{2,}", dice.choice(bodies))
         many = dice.randint(3, 8)
         if len(words) < 20:
