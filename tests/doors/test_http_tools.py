@@ -74,6 +74,7 @@ async def test_a_bad_query_names_the_field(alone: Pecia, probe: Probe) -> None:
         ("text=hello&cuont=5", "INVALID_INPUT", "cuont"),
         ("text=hello&count=five", "INVALID_INPUT", "count"),
         ("text=hello&count=10", "OUT_OF_RANGE", "count"),
+        (f"text=hello&count={2**64}", "OUT_OF_RANGE", "count"),
         ("text=hello&text=again", "INVALID_INPUT", "text"),
         ("text=hello&color=green", "INVALID_ENUM", "color"),
     ):
@@ -81,6 +82,14 @@ async def test_a_bad_query_names_the_field(alone: Pecia, probe: Probe) -> None:
         assert response.status_code == 400, query
         assert (error_of(response)["code"], error_of(response)["field"]) == (code, field), query
     assert probe.calls == 0
+
+
+async def test_an_integer_of_more_than_64_bits_is_out_of_range_in_a_body_too(pecia: Pecia) -> None:
+    for count in (2**64, -(2**70), 10**300):
+        response = await pecia.call("probe/echo", {"text": "hello", "count": count})
+        error = error_of(response)
+        assert (response.status_code, error["code"]) == (400, "OUT_OF_RANGE")
+        assert (error["field"], error["min"], error["max"]) == ("count", 1, 9)
 
 
 async def test_a_tool_that_changes_something_is_not_reached_by_get(

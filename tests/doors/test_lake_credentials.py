@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString, cast
 from urllib.parse import urlsplit
 
 import anyio
@@ -24,6 +24,7 @@ from pecia.rooms.lake.origin import S3Origin
 from tests.conftest import house_flags, no_fetch
 from tests.doors.served import Pecia, open_pecia
 from tests.doors.test_lake_downloads import ON, index
+from tests.laws.ground import connect
 from tests.places import Store, served
 
 pytestmark = pytest.mark.anyio
@@ -109,6 +110,48 @@ async def test_the_api_process_opens_no_credential_and_a_worker_fetches_the_byte
         assert (
             await tx.all("SELECT 1 FROM lake.delivery UNION ALL SELECT 1 FROM lake.delivery_part")
             == []
+        )
+
+
+@pytest.mark.parametrize(
+    ("sqlstate", "told", "attempts"),
+    [("23514", "not one the store accepts", 1), ("53200", "not reachable", 2)],
+    ids=["lasting", "passing"],
+)
+async def test_who_waits_for_bytes_that_the_database_will_not_hold_is_told_so(
+    server: Server, database: Logins, sqlstate: str, told: str, attempts: int
+) -> None:
+    """At once where another attempt cannot mend it, and after the last attempt otherwise."""
+    await credentials(server.worker).publish()
+    await server.add()
+    await server.keep(f"AKIDEXAMPLE:{SECRET}")
+    await server.crawl()
+    asked = {"query": "spokes", "mode": "lexical"}
+    [hit] = (await server.pecia.call("lake/search_content", asked)).json()["hits"]
+    refuse_parts(database, sqlstate)
+    async with working(server.worker):
+        failed = await server.pecia.http.get(hit["url"].removeprefix("https://files.example.org"))
+    assert (failed.status_code, failed.json()["error"]["code"]) == (502, "UPSTREAM_ERROR")
+    assert told in failed.json()["error"]["message"]
+    with connect(database.owner) as owner:
+        assert owner.execute("SELECT last_value FROM lake.tried").fetchone() == (attempts,)
+
+
+def refuse_parts(database: Logins, sqlstate: str) -> None:
+    """A sequence counts, since it is not rolled back."""
+    refuse = f"""
+        CREATE FUNCTION lake.refuse() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+        BEGIN
+            PERFORM nextval('lake.tried');
+            RAISE EXCEPTION 'no' USING ERRCODE = '{sqlstate}';
+        END $$
+    """
+    with connect(database.owner) as owner:
+        owner.execute("CREATE SEQUENCE lake.tried")
+        owner.execute(cast(LiteralString, refuse))
+        owner.execute(
+            "CREATE TRIGGER refused BEFORE INSERT ON lake.delivery_part"
+            " FOR EACH ROW EXECUTE FUNCTION lake.refuse()"
         )
 
 

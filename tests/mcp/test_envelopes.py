@@ -94,6 +94,18 @@ async def test_a_failure_inside_a_tool_is_a_result(served: Served) -> None:
     assert result["content"] == [{"type": "text", "text": f"[OUT_OF_RANGE] {error['message']}"}]
 
 
+async def test_an_integer_of_more_than_64_bits_is_out_of_range_in_every_era(served: Served) -> None:
+    asked = {"name": "list_files", "arguments": {"source_id": "s", "limit": 2**64}}
+    newer = (await served.talk.modern("/mcp/lake", "tools/call", asked)).json()
+    alone = await served.talk.ask("/mcp/lake", "tools/call", asked)
+    talk = served.other(served.talk.token)
+    await talk.begin("/mcp/lake")
+    for answer in (newer, alone, await talk.ask("/mcp/lake", "tools/call", asked)):
+        error = answer["result"]["structuredContent"]["error"]
+        assert (error["code"], error["field"]) == ("OUT_OF_RANGE", "limit")
+        assert error["min"] == 1
+
+
 @pytest.mark.requirement("ckf.errors.same_fields")
 async def test_one_reader_serves_both_shapes_of_a_failure(served: Served) -> None:
     inside = await served.talk.ask("/mcp/lake", "tools/call", {"name": "list_files"})

@@ -1,5 +1,6 @@
 """Adding and changing sources: what no crawl could begin with is refused at once, by its field."""
 
+from itertools import product
 from typing import Any
 from uuid import uuid4
 
@@ -22,6 +23,9 @@ pytestmark = pytest.mark.anyio
 
 BAD: list[tuple[str, dict[str, Any]]] = [
     ("include", {"folder": "/srv", "include": ["[z-a].md"]}),
+    ("include", {"folder": "/srv", "include": ["*.md", "[a"]}),
+    ("include", {"protocol": "upload", "include": ["[].md"]}),
+    ("exclude", {"web": "https://example.org/", "exclude": ["[!]"]}),
     ("exclude", {"folder": "/srv", "exclude": ["../secret"]}),
     ("web", {"web": "not-a-url"}),
     ("web", {"web": "ftp://example.org/"}),
@@ -76,13 +80,33 @@ async def test_a_source_that_has_such_a_name_from_before_can_be_read_and_removed
 
 async def test_patterns_are_looked_at_when_they_are_changed_too(lake: Lake) -> None:
     house = lake.house
-    patterns: list[Json] = ["/a", "[z-a]"]
-    for field in ("include", "exclude"):
+    for field, pattern in product(("include", "exclude"), ("/a", "[z-a]", "[a", "[]", "a/[!]")):
+        patterns: list[Json] = ["**", pattern]
         with pytest.raises(InvalidFormat) as refused:
             await house.call(house.ana, "set_source", source_id="docs", **{field: patterns})
         assert refused.value.fields["field"] == field
+        assert pattern in str(refused.value)
     lake.write({"a.md": "A heron.\n"})
     assert (await lake.crawl())["state"] == "done"
+
+
+async def test_an_empty_set_of_letters_is_called_so_and_a_bracket_can_be_meant(lake: Lake) -> None:
+    house = lake.house
+    with pytest.raises(InvalidFormat, match="has an empty set") as refused:
+        await house.call(house.ana, "set_source", source_id="docs", exclude=["[!]"])
+    assert "`[[]`" in str(refused.value.fields["hint"])
+    await house.call(house.ana, "set_source", source_id="docs", exclude=["[[]draft].md"])
+    lake.write({"[draft].md": "A heron.\n", "a.md": "A heron.\n"})
+    assert (await lake.crawl())["added"] == 1
+
+
+async def test_a_source_with_such_a_pattern_from_before_is_crawled_as_it_was(lake: Lake) -> None:
+    house = lake.house
+    async with house.app.store.system() as tx:
+        await tx.run("""UPDATE kernel.source SET config = config || '{"exclude": ["[a"]}'""")
+    lake.write({"[a": "A heron.\n", "a.md": "A heron.\n"})
+    assert (await lake.crawl())["added"] == 1
+    await house.call(house.ana, "set_source", source_id="docs", most_bytes=1000)
 
 
 async def test_the_memories_of_members_cannot_be_shown_to_all_at_once(house: House) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from random import Random
 from typing import Any, cast
 
 import psycopg
@@ -58,6 +59,22 @@ async def test_a_text_that_the_database_refuses_costs_no_other_file(
     lake.write({"bad.md": "A crane, longer.\n"})
     assert (await lake.crawl())["failed"] == 0
     assert (await text_of(lake, "bad.md"))["status"] == "ok"
+
+
+async def test_a_text_too_large_for_an_index_of_the_database_costs_no_other_file(
+    lake: Lake, owner: Connection
+) -> None:
+    """The database calls this a limit of its own, as if it were out of order; it is not."""
+    owner.execute("CREATE INDEX narrow ON kernel.chunk (text)")
+    signs = Random(1)
+    wide = "".join(chr(signs.randrange(0x4E00, 0x9FA5)) for _ in range(5000))
+    lake.write({**FILES, "bad.md": wide})
+    status = await lake.crawl()
+    assert (status["state"], status["read"], status["failed"]) == ("done", 6, 1)
+    bad = await text_of(lake, "bad.md")
+    assert (bad["status"], bad["chunks"]) == ("unsupported", [])
+    assert "narrow" in bad["reason"]
+    assert await attempts(lake, "lake.read") == [("done", 1)]
 
 
 async def test_facts_that_the_database_refuses_are_left_out(lake: Lake, owner: Connection) -> None:

@@ -17,7 +17,8 @@ EXPECTED = "application/json"
 _CONTENT_TYPE = re.compile(
     r'application/(?:json|[\w.+-]+\+json)\s*(?:;\s*charset="?utf-?8"?\s*)?', re.IGNORECASE
 )
-_INTEGER = re.compile(r"(-?(?:0|[1-9][0-9]{0,18}))(?:\.0+)?")
+# As long as Python reads at once. Whether it is too large, validation says.
+_INTEGER = re.compile(r"(-?(?:0|[1-9][0-9]{0,4000}))(?:\.0+)?")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
 
 

@@ -20,7 +20,8 @@ from pecia.kernel.errors import (
 )
 
 TRY_AGAIN = (pg.SerializationFailure, pg.DeadlockDetected)
-REFUSED = (pg.CheckViolation, pg.NotNullViolation, pg.DataError)
+# The last: a value is too large for an index, though its kind says that the database is not well.
+REFUSED = (pg.CheckViolation, pg.NotNullViolation, pg.DataError, pg.ProgramLimitExceeded)
 
 
 class Collision(Conflict):

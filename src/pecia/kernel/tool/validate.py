@@ -1,5 +1,6 @@
 """Arguments in, a validated input out, or an error that names the field. Compiled once per tool."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, cast
@@ -22,7 +23,7 @@ from pecia.kernel.errors import (
 )
 from pecia.kernel.tool.model import AnyTool, ForeignTool
 from pecia.kernel.tool.near import did_you_mean
-from pecia.kernel.tool.whole import with_integers
+from pecia.kernel.tool.whole import LEAST, MOST, is_beyond, place_beyond, with_integers
 
 MAX_SHOWN = 200
 
@@ -39,7 +40,7 @@ def validated(tool: AnyTool, arguments: Mapping[str, Json]) -> Any:
     except ValidationError as error:
         raise bad_argument(error, tool.takes) from None
     except TypeError as error:
-        raise InvalidInput(f"arguments are not JSON: {error}", field="arguments") from None
+        raise _unwritable(tool.takes, arguments, error) from None
 
 
 @lru_cache(KEPT)
@@ -88,12 +89,31 @@ def _taken(takes: type[BaseModel], arguments: Mapping[str, Json]) -> BaseModel:
         return takes.model_validate_json(mended, strict=True)
 
 
+def _unwritable(
+    takes: type[BaseModel], arguments: Mapping[str, Json], error: TypeError
+) -> BadArgument:
+    """Why the arguments cannot be written down: mostly an integer of more than 64 bits."""
+    place = place_beyond(arguments)
+    if place is None:
+        return InvalidInput(f"arguments are not JSON: {error}", field="arguments")
+    try:
+        takes.model_validate_json(json.dumps(arguments), strict=True)
+    except ValidationError as wrong:
+        # In the field's own words: its range is smaller, or it takes no integer at all.
+        return bad_argument(wrong, takes)
+    except RecursionError:
+        return InvalidInput("arguments are nested too deeply", field="arguments")
+    return _too_vast(_path(place), takes)
+
+
 def _translate(found: ErrorDetails, model: type[BaseModel]) -> BadArgument:
     kind = found["type"]
     field = _path(found["loc"])
     for prefix, build in _BUILDERS:
         if kind.startswith(prefix):
             return build(field, found, model)
+    if kind == "int_type" and is_beyond(found["input"]):
+        return _too_vast(field, model)
     if kind.endswith(("_type", "_parsing")) or kind == "json_invalid":
         return _wrong_type(field, found, model)
     message = found["msg"].removeprefix("Value error, ")
@@ -145,6 +165,16 @@ def _out_of_range(field: str, found: ErrorDetails, model: type[BaseModel]) -> Ba
         field=field,
         got=_shown(found["input"]),
         **known,
+    )
+
+
+def _too_vast(field: str, model: type[BaseModel]) -> BadArgument:
+    low, high = _limit(model, field, "ge", "gt"), _limit(model, field, "le", "lt")
+    return OutOfRange(
+        f'Field "{field}" is out of range: it has more than 64 bits',
+        field=field,
+        min=LEAST if low is None else low,
+        max=MOST if high is None else high,
     )
 
 
@@ -248,6 +278,9 @@ def _path(location: Sequence[int | str]) -> str:
 
 def _shown(value: object) -> Json:
     """A value as it came, bounded: an error must not become a payload."""
+    if isinstance(value, int) and is_beyond(value):
+        # No door could send it as a number.
+        value = str(value)
     if isinstance(value, bool | int | float) or value is None:
         return value
     text = value if isinstance(value, str) else type(value).__name__

@@ -1,4 +1,4 @@
-"""Numbers such as `5.0`: integers to JSON Schema, and to us where an integer is asked for. Pure."""
+"""Integers as JSON has them: `5.0` is one, and one may be larger than any machine's. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,6 +10,9 @@ from pecia.kernel.errors import Json
 
 # From here on, a number with a fraction does not say which integer is meant.
 NOT_EXACT = 2**53
+
+# What 64 bits hold, with a sign or without.
+LEAST, MOST = -(2**63), 2**64 - 1
 
 
 def with_integers(arguments: Mapping[str, Json], error: ValidationError) -> bytes | None:
@@ -23,6 +26,26 @@ def with_integers(arguments: Mapping[str, Json], error: ValidationError) -> byte
     given = orjson.loads(orjson.dumps(arguments))
     mended = [_mend(given, it) for it in missed]
     return orjson.dumps(given) if any(mended) else None
+
+
+def is_beyond(value: object) -> bool:
+    """Whether it is a whole number that 64 bits do not hold."""
+    if isinstance(value, float) and not value.is_integer():
+        return False
+    return isinstance(value, int | float) and not LEAST <= value <= MOST
+
+
+def place_beyond(arguments: Mapping[str, Json]) -> tuple[int | str, ...] | None:
+    """Where the first integer stands that 64 bits do not hold."""
+    waiting: list[tuple[tuple[int | str, ...], Json]] = [((), dict(arguments))]
+    while waiting:
+        place, value = waiting.pop()
+        if isinstance(value, int) and is_beyond(value):
+            return place
+        inside = value.items() if isinstance(value, dict) else ()
+        inside = enumerate(value) if isinstance(value, list) else inside
+        waiting += reversed([((*place, step), it) for step, it in inside])
+    return None
 
 
 def _mend(given: Any, place: Sequence[int | str]) -> bool:

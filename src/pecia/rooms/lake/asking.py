@@ -1,14 +1,16 @@
 """What somebody asks of a source, and the configuration that comes of it. Pure."""
 
 import re
+from collections.abc import Iterable
 from pathlib import PurePosixPath
-from typing import Literal
+from typing import Literal, cast
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from croniter import croniter
 from pydantic import Field
 
 from pecia.kernel.corpus.catalog import plain_name
+from pecia.kernel.corpus.index.globs import well_formed
 from pecia.kernel.errors import InvalidFormat, InvalidInput, Json, MissingField
 from pecia.kernel.tool.model import Input
 from pecia.rooms.lake.names import SourceId
@@ -77,8 +79,8 @@ def asked_config(ask: AddSource) -> SourceConfig:
         raise InvalidInput(f'Field "{field}" goes with folder', field=field)
     return SourceConfig(
         origin=_origin(ask),
-        include=tuple(ask.include) or ("**",),
-        exclude=tuple(ask.exclude),
+        include=_globs(ask.include, "include") or ("**",),
+        exclude=_globs(ask.exclude, "exclude"),
         most_bytes=ask.most_bytes,
         schedule=schedule,
         hybrid=ask.hybrid,
@@ -206,6 +208,10 @@ def _schedule(line: str | None) -> str | None:
     )
 
 
+def _globs(given: Iterable[str], field: str) -> tuple[str, ...]:
+    return tuple(well_formed(it, field=field) for it in given)
+
+
 def require_own_trim(ask: SetSource, config: dict[str, Json]) -> None:
     """A room that keeps files of several people in one source says itself who sees which.
 
@@ -229,6 +235,9 @@ def changed_config(
             f"source {source_id!r} is kept by its room, which says how it is crawled and searched",
             field=next(iter(wanted)),
         )
+    # What is not changed stays as it is: sources from before may have globs that are refused now.
+    for field in ("include", "exclude"):
+        _globs(cast(list[str], wanted.get(field, [])), field)
     schedule = wanted.get("schedule")
     if isinstance(schedule, str):
         wanted = {**wanted, "schedule": None if schedule == "never" else _schedule(schedule)}

@@ -91,9 +91,9 @@ async def fail(call: JobCall, place: dict[str, Any], error: Exception) -> None:
         await tx.run(SQL["fail_crawl"], problem=problem_of(error)["message"], **place)
 
 
-def is_last(call: JobCall, error: Exception) -> bool:
+def is_last(call: JobCall, error: Exception, attempts: int = ATTEMPTS) -> bool:
     """Whether nobody will come back for what this run leaves undone."""
-    return call.attempt >= ATTEMPTS or not may_pass(error)
+    return call.attempt >= attempts or not may_pass(error)
 
 
 def of_the_store(error: BaseException) -> bool:

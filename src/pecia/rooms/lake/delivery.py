@@ -21,12 +21,13 @@ from pecia.kernel.jobs.defer import defer_as_system
 from pecia.kernel.jobs.job import Arguments, Job, Retry
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
-from pecia.rooms.lake.crawl import Connect, configured, of_the_store, tenant_of
+from pecia.rooms.lake.crawl import Connect, configured, is_last, of_the_store, tenant_of
 
 SQL = load_queries("pecia.rooms.lake", "delivery.sql")
 PART_BYTES = 1 << 20
 WAIT_S = 60.0
 LOOK_EVERY_S = 0.05
+ATTEMPTS = 2
 
 
 class OfDelivery(Arguments):
@@ -42,7 +43,7 @@ def delivery_job(connect: Connect) -> Job:
         OfDelivery,
         key=lambda it: str(it.delivery_id),
         priority=5,
-        retry=Retry(attempts=2, first_s=0.5),
+        retry=Retry(attempts=ATTEMPTS, first_s=0.5),
         timeout_s=WAIT_S,
     )
 
@@ -73,7 +74,8 @@ class Courier:
         except NotFound as error:
             state, problem = "gone", str(error)
         except PeciaError as error:
-            if of_the_store(error):
+            if of_the_store(error) and not is_last(call, error, ATTEMPTS):
+                # Not the place's fault: who waits has the patience for another attempt.
                 raise
             state, problem = "failed", str(error)
         async with call.tx() as tx:

@@ -18,6 +18,9 @@ from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 SQL = load_queries("pecia.rooms.office", "rights.sql")
 ROOM = "office"
 
+# The keys of a site are paths from the slash on. All others are relative.
+ROOTED = frozenset({"web"})
+
 READERS = (
     "This source is trimmed per file: a reader of the source sees that it is there, and its files "
     "by grants on folders or files. The folder / is all of them."
@@ -102,13 +105,13 @@ class Rights:
     async def grant(self, call: Call, ask: Grant) -> GrantsOut:
         """Give somebody a role in a source or in one of its folders, or take it away."""
         async with self.store.writing(call.caller, call.trace) as tx:
-            await catalog.get_source(tx, ask.source_id)
+            source = await catalog.get_source(tx, ask.source_id)
             principal = await _principal(tx, ask.to, "to")
             values = {"source_id": ask.source_id, "principal": principal}
             if ask.folder is None:
                 await _change(tx, "role", ask.role, values)
             else:
-                folder = _folder(ask.folder)
+                folder = _folder(source, ask.folder)
                 await _change(tx, "folder_grant", ask.role, {**values, "prefix": folder})
             return await _grants(tx, ask.source_id)
 
@@ -173,9 +176,11 @@ async def _change(tx: Transaction, what: str, role: str | None, values: dict[str
         await tx.run(SQL[f"set_{what}"], role=role, **values)
 
 
-def _folder(text: str) -> str:
+def _folder(source: catalog.Source, text: str) -> str:
+    """How the keys of that source begin below the folder."""
     folder = text.strip("/")
-    return f"{folder}/" if folder else ""
+    root = "/" if source.protocol in ROOTED else ""
+    return f"{root}{folder}/" if folder else ""
 
 
 async def _principal(tx: Transaction, text: str, field: str) -> int:

@@ -4,10 +4,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+import orjson
 import pytest
 from pydantic import Field
 
-from pecia.kernel.errors import BadArgument, Json
+from pecia.kernel.errors import BadArgument, Json, OutOfRange
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import Input, Output, Tool
@@ -22,6 +23,7 @@ class Ask(Input):
     id: UUID | None = None
     since: datetime | None = None
     limit: int = 1
+    few: int = Field(default=1, ge=1, le=9)
     deep: bool = False
     names: list[str] = Field(default_factory=list)
     pages: list[int] = Field(default_factory=list[int])
@@ -49,7 +51,6 @@ TOOL = Tool("probe", "run", Scope.READ, Ask, Output, run)
         ),
         ({"limit": "5"}, "INVALID_INPUT", 'Field "limit" must be integer; got string'),
         ({"limit": 5.5}, "INVALID_INPUT", 'Field "limit" must be integer; got number'),
-        ({"limit": 1e300}, "INVALID_INPUT", 'Field "limit" must be integer; got number'),
         ({"limit": True}, "INVALID_INPUT", 'Field "limit" must be integer; got boolean'),
         ({"deep": 1.0}, "INVALID_INPUT", 'Field "deep" must be boolean; got number'),
         ({"pages": [1.0, 2.5]}, "INVALID_INPUT", 'Field "pages.1" must be integer; got number'),
@@ -65,6 +66,38 @@ def test_a_refusal_names_field_expected_and_got(
     payload = caught.value.payload()
     assert (payload["code"], payload["message"]) == (code, message)
     assert {"field", "expected", "got"} <= set(payload)
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "bounds"),
+    [
+        ({"limit": 2**64}, "limit", (-(2**63), 2**64 - 1)),
+        ({"limit": -(2**63) - 1}, "limit", (-(2**63), 2**64 - 1)),
+        ({"limit": 1e300}, "limit", (-(2**63), 2**64 - 1)),
+        ({"few": 2**64}, "few", (1, 9)),
+        ({"few": 1.8446744073709552e19}, "few", (1, 9)),
+        ({"few": int("9" * 1000)}, "few", (1, 9)),
+        ({"pages": [1, -(10**30)]}, "pages.1", (-(2**63), 2**64 - 1)),
+        ({"part": {"at": 10**30}}, "part.at", (-(2**63), 2**64 - 1)),
+        ({"any": {"deep": [{"er": 10**30}]}}, "any.deep.0.er", (-(2**63), 2**64 - 1)),
+    ],
+)
+def test_an_integer_that_no_machine_word_holds_is_out_of_range(
+    given: dict[str, Json], field: str, bounds: tuple[int, int]
+) -> None:
+    with pytest.raises(OutOfRange) as caught:
+        validated(TOOL, given)
+    payload = caught.value.payload()
+    assert payload["field"] == field
+    assert (payload["min"], payload["max"]) == bounds
+    # Every door can send it.
+    assert len(orjson.dumps(payload)) < 1000
+
+
+def test_an_integer_that_large_where_none_is_asked_for_is_of_the_wrong_type() -> None:
+    with pytest.raises(BadArgument) as caught:
+        validated(TOOL, {"names": 2**64})
+    assert caught.value.message == 'Field "names" must be array; got integer'
 
 
 def test_a_number_without_a_fraction_is_the_integer_it_says() -> None:
