@@ -173,7 +173,8 @@ def test_files_are_named_whatever_the_order_they_were_found_in(
     assert named_files(question, query, chance.sample(found, len(found))) == named
     if named is not None:
         assert {*named.close} <= named.files.keys() <= {it.id for it in found}
-        assert {*named.query.words} < {*query.words}
+        # A name that is quoted must stand on the page as well, and stays.
+        assert {*named.query.words} < {*query.words} or query.phrases
         assert all(0 <= it <= FILE_WEIGHT + 1e-9 for it in named.files.values())
 
 

@@ -146,3 +146,21 @@ async def test_what_a_room_wrote_itself_has_no_original_to_open(lake: Lake) -> N
     urls = {it["source_id"]: it["url"] for it in found["hits"]}
     assert urls["memory"] is None
     assert urls["docs"].startswith("http")
+
+
+async def test_who_asked_often_is_answered_like_one_who_never_did(lake: Lake) -> None:
+    """One who needed few hits for long begins with few; a file with pages needs more of them."""
+    notes = {f"note-{it}.md": f"# Note {it}\n\nA heron by pond {it}.\n" for it in range(60)}
+    lake.write(notes | {"herons-2021.md": report("heron", 40)})
+    await lake.crawl()
+    for _ in range(10):
+        assert len((await lake.search("pond", mode="lexical", limit=10))["hits"]) == 10
+    for query in ("heron", "herons 2021 fittings", "pond 7"):
+        often = await lake.search(query, mode="lexical", limit=10)
+        never = await lake.search(query, mode="lexical", limit=10, source_id="docs")
+        assert [_place(it) for it in often["hits"]] == [_place(it) for it in never["hits"]]
+        assert often["has_more"] == never["has_more"]
+
+
+def _place(hit: dict[str, Any]) -> tuple[str, int, float]:
+    return hit["key"], hit["seq"], hit["rank"]

@@ -49,13 +49,17 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is looked for: so many by words and, if it goes by meaning too, so many nearest."""
+    """What is looked for: so many by words and, if it goes by meaning too, so many nearest.
+
+    `few` are enough by words alone where no file has pages to look for.
+    """
 
     text: str
     query: Query
     within: Filter
     by_meaning: bool
     most: int
+    few: int
     nearest: int
 
 
@@ -77,8 +81,12 @@ class Indexes:
 
     def ahead(self, caller: Caller, wanted: Wanted) -> Ahead | None:
         """Begin to look by words; None for one who is not known yet."""
-        share = self.recent.last(_place(caller, wanted))
-        return None if share is None else Ahead(share, self.ask(caller, wanted, share))
+        seen = self.recent.last(_place(caller, wanted))
+        if seen is None:
+            return None
+        share, few_do = seen.share, seen.few_do and not wanted.by_meaning
+        take = among(share, wanted.few) if few_do else _take(wanted, share)
+        return Ahead(share, self.put(caller, wanted, _narrowed(wanted, share), take))
 
     def ask(self, caller: Caller, wanted: Wanted, share: Share) -> Awaitable[Words]:
         return self.put(caller, wanted, _narrowed(wanted, share), _take(wanted, share))
@@ -137,10 +145,15 @@ class Look:
         return self._sifted(self.words)
 
     async def more_by_words(self) -> Words:
-        """Twice as many as the last time."""
+        """Twice as many as the last time, and as many as are wanted."""
         last = await self.by_words()
-        self.words = await self.indexes.put(self.caller, self.wanted, last.asked, 2 * last.take)
+        take = max(2 * last.take, _take(self.wanted, self.share))
+        self.words = await self.indexes.put(self.caller, self.wanted, last.asked, take)
         return self._sifted(self.words)
+
+    def note_few(self, *, did: bool) -> None:
+        """Whether the first few by words were enough: the next search begins with as many."""
+        self.indexes.recent.note_few(_place(self.caller, self.wanted), did=did)
 
     def _sifted(self, words: Words) -> Words:
         """Without what is hidden, if the index knows just what the database does: its classes are

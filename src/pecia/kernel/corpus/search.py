@@ -88,7 +88,8 @@ def _wanted(ask: Ask) -> Wanted:
     within, query = narrowed(ask, read.within), replace(read, within=NO_FILTER)
     by_meaning = ask.mode is Mode.HYBRID and query.asks
     most = max(POOL, ask.offset + ask.limit + 1)
-    return Wanted(ask.query, query, within, by_meaning, most, NEAREST)
+    few = DEPTH if ask.offset + ask.limit < DEPTH else most
+    return Wanted(ask.query, query, within, by_meaning, most, few, NEAREST)
 
 
 @dataclass(slots=True)
@@ -152,8 +153,11 @@ class _Search:
         if not self.look.share.chunks:
             return []
         words = await self.look.by_words()
-        if may_be_few and (first := await self._first(words)) is not None:
-            return first
+        if may_be_few:
+            first = await self._first(words)
+            self.look.note_few(did=first is not None)
+            if first is not None:
+                return first
         most = reach = self.look.wanted.most
         while words.cursor is not None:
             found = words.found[:reach] if words.is_theirs else words.found
