@@ -122,7 +122,7 @@ class Searching(Bench):
         found: dict[str, Any] = {"chunks": chunks, "queries": len(words), "before": len(others)}
         for name, who in self.callers.items():
             first = await _timed(corpus, who, others[:QUERIES], Mode.HYBRID)
-            found.setdefault("100%, right after the start", {"hybrid": first})
+            found.setdefault("hybrid_right_after_the_start", first)
             if name == "100%":
                 await _timed(corpus, who, others, Mode.HYBRID)
         found["yardstick"] = await self._yardstick()
