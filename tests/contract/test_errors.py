@@ -1,7 +1,6 @@
 """The error codes of the compiled-knowledge reference, as a client of the HTTP API meets them."""
 
 import json
-from collections.abc import AsyncGenerator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,41 +21,18 @@ from pecia.kernel.errors import (
 from pecia.kernel.limits import Limit, RateLimiter
 from pecia.kernel.store.cluster import Logins
 from tests.contract.requirement import requirement
+from tests.doors import probed
 from tests.doors.probe import Probe, fails_with
 from tests.doors.served import Pecia, bearing, open_pecia
 
 pytestmark = pytest.mark.anyio
 
-
-@pytest.fixture
-def probe() -> Probe:
-    return Probe()
+probe, alone, shared, pecia = probed.probe, probed.alone, probed.shared, probed.pecia
 
 
 @pytest.fixture(scope="module")
 def anyio_backend() -> str:
     return "asyncio"
-
-
-@pytest.fixture
-async def alone(database: Logins, tmp_path: Path, probe: Probe) -> AsyncGenerator[Pecia]:
-    async with open_pecia(database, tmp_path / "home", rooms=[probe.room()]) as served:
-        yield served
-
-
-@pytest.fixture(scope="module")
-async def shared(
-    module_database: Logins, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncGenerator[Pecia]:
-    home = tmp_path_factory.mktemp("home")
-    async with open_pecia(module_database, home, rooms=[Probe().room()]) as served:
-        yield served
-
-
-@pytest.fixture
-def pecia(shared: Pecia) -> Pecia:
-    """Tests that look into the probe, or break something, ask for a server `alone`."""
-    return shared
 
 
 def told(response: httpx.Response, status: int, code: str, number: int) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Tools over HTTP, on a real socket and a real database."""
 
-from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
@@ -10,36 +9,13 @@ import httpx
 import pytest
 
 from pecia.kernel.store.cluster import Logins
+from tests.doors import probed
 from tests.doors.probe import Probe
 from tests.doors.served import Pecia, bearing, open_pecia
 
 pytestmark = pytest.mark.anyio
 
-
-@pytest.fixture
-def probe() -> Probe:
-    return Probe()
-
-
-@pytest.fixture
-async def alone(database: Logins, tmp_path: Path, probe: Probe) -> AsyncGenerator[Pecia]:
-    async with open_pecia(database, tmp_path / "home", rooms=[probe.room()]) as served:
-        yield served
-
-
-@pytest.fixture(scope="module")
-async def shared(
-    module_database: Logins, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncGenerator[Pecia]:
-    home = tmp_path_factory.mktemp("home")
-    async with open_pecia(module_database, home, rooms=[Probe().room()]) as served:
-        yield served
-
-
-@pytest.fixture
-def pecia(shared: Pecia) -> Pecia:
-    """Tests that look into the probe, or break something, ask for a server `alone`."""
-    return shared
+probe, alone, shared, pecia = probed.probe, probed.alone, probed.shared, probed.pecia
 
 
 def error_of(response: httpx.Response) -> dict[str, Any]:

@@ -30,7 +30,8 @@ QueryVector: TypeAlias = "Sequence[float] | Vectors"
 EXACT_US = 0.8
 INDEX_US = 14.0
 INDEX_START_US = 1500.0
-# Candidates the index gathers at a time. With 100 it missed 4 in 100, with 200 fewer than one.
+# Candidates the index gathers at a time. With 200 it finds 90 of the 100 nearest at 100,000 vectors
+# of real words and 82 at a million; with 400 there 88, in 1.7 times the time.
 LEAST_REACH, LARGEST_REACH = 200, 1000
 MOST = 1000
 
