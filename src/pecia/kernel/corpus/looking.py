@@ -18,6 +18,7 @@ from pecia.kernel.corpus.index.keyword import Hit as Word
 from pecia.kernel.corpus.index.keyword import KeywordIndex
 from pecia.kernel.corpus.index.query import Filter, Query
 from pecia.kernel.corpus.index.shelf import Shelf
+from pecia.kernel.corpus.rank.inside import LONG_FILE
 from pecia.kernel.corpus.recent import Place, Recent
 from pecia.kernel.corpus.vectors import Share
 from pecia.kernel.errors import PeciaError
@@ -36,7 +37,8 @@ EMBED_S = 2.0
 class Words:
     """What the keyword index found, as it was asked. `cursor` is how far it had come; None: no
     index is there, or another version made it. `is_all` says that no more can be found,
-    `is_theirs` that nothing hidden is among it.
+    `is_theirs` that nothing hidden is among it, `long` which files may have pages to look for.
+    `is_now` says that the index knows just what the database does: then both are facts.
     """
 
     asked: Filter
@@ -45,6 +47,8 @@ class Words:
     cursor: int | None
     is_all: bool
     is_theirs: bool
+    long: frozenset[int]
+    is_now: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +99,9 @@ class Indexes:
         def question(index: KeywordIndex) -> Words:
             cursor = index.cursor()
             found = [] if cursor is None else index.search(wanted.query, asked, take)
-            return Words(asked, take, found, cursor, len(found) < take, asked.classes is not None)
+            long = index.long_groups({it.group for it in found}, LONG_FILE)
+            is_theirs = asked.classes is not None
+            return Words(asked, take, found, cursor, len(found) < take, is_theirs, long)
 
         return self.shelf.ask(caller.tenant_id, question)
 
@@ -159,10 +165,13 @@ class Look:
         """Without what is hidden, if the index knows just what the database does: its classes are
         those of the files then. Where it lags or is ahead, every file has to be looked at.
         """
-        if words.is_theirs or words.cursor != self.share.clock:
+        if words.cursor != self.share.clock:
             return words
+        if words.is_theirs:
+            return replace(words, is_now=True)
         seen = frozenset(self.share.classes)
-        return replace(words, found=[it for it in words.found if it.acl in seen], is_theirs=True)
+        found = [it for it in words.found if it.acl in seen]
+        return replace(words, found=found, is_theirs=True, is_now=True)
 
     def _finds(self, share: Share) -> Embedder | None:
         """Who finds by meaning; None when this search goes by words alone, which is told."""

@@ -9,17 +9,17 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import NamedTuple
 
 from pecia.kernel.corpus import catalog, vectors, windows
-from pecia.kernel.corpus.embedder import Embedder
+from pecia.kernel.corpus.embedder import Embedder, Vectors
 from pecia.kernel.corpus.index.keyword import Hit as Word
 from pecia.kernel.corpus.index.query import NO_FILTER, Query
 from pecia.kernel.corpus.index.shelf import Shelf
 from pecia.kernel.corpus.looking import Ahead, Indexes, Look, Wanted, Words, among, together
 from pecia.kernel.corpus.question import Answer, Ask, Hit, Mode, narrowed, read_query
-from pecia.kernel.corpus.rank.diversify import diversify
+from pecia.kernel.corpus.rank.diversify import diversify, diversify_first
 from pecia.kernel.corpus.rank.evidence import Reading
 from pecia.kernel.corpus.rank.explain import explain
 from pecia.kernel.corpus.rank.fuse import Fused, fuse, meaning_weight
-from pecia.kernel.corpus.rank.inside import HITS_A_FILE, LONG_FILE, Candidate, named_files
+from pecia.kernel.corpus.rank.inside import HITS_A_FILE, Candidate, named_files
 from pecia.kernel.corpus.rank.rerank import DEPTH, Ranked, rerank, unranked
 from pecia.kernel.corpus.rank.snippet import Snippet, snippet
 from pecia.kernel.corpus.recent import Recent
@@ -41,6 +41,8 @@ POOL = 100
 # As many as are looked at: one that is not found by words, and has so many nearer ones before it,
 # does not come among them.
 NEAREST = DEPTH
+# So many more than are shown are read first: mostly they tell that no other comes among them.
+SPARE = 4
 
 
 class File(NamedTuple):
@@ -126,8 +128,11 @@ class _Search:
         found = await self._find_words(may_be_few=True)
         pool = await self._pool(found)
         fused = fuse(pool.scores, {}, weight=0.0, by_file=pool.by_file)
-        ranked = await self._looked_at(fused, pool, is_hybrid=False)
-        return self._with_rest(ranked, lambda: _following(found, ranked))
+        ranked = await self._first_looked_at(fused, pool)
+        if ranked is None:
+            ranked = await self._looked_at(fused, pool, is_hybrid=False)
+        above = ranked
+        return self._with_rest(above, lambda: _following(found, above))
 
     async def _by_both(self) -> list[Ranked]:
         """Candidates of both arms, ranked against each other; then the rest, by words."""
@@ -143,8 +148,7 @@ class _Search:
     async def _cosines(self, pool: "_Pool") -> dict[int, float]:
         """Of all candidates. Those of the pool are known, unless they come out of named files."""
         known = self.cosines
-        if pool.by_file and self.look.vector is not None and self.look.indexes.embedder:
-            asked = (self.look.vector, self.look.indexes.embedder.name)
+        if pool.by_file and (asked := self._asked()) is not None:
             known = await vectors.cosines(self.tx, [*pool.scores], *asked)
         return {it: known[it] for it in pool.scores if it in known} | self.look.nearest
 
@@ -161,8 +165,7 @@ class _Search:
         most = reach = self.look.wanted.most
         while words.cursor is not None:
             found = words.found[:reach] if words.is_theirs else words.found
-            await self._see(found)
-            kept = [it for it in found if it.group in self.files]
+            kept = await self._seen(words, found)
             if len(kept) >= most or (words.is_all and len(found) == len(words.found)):
                 return kept[:most]
             reach *= 2
@@ -177,24 +180,44 @@ class _Search:
         if self.end >= DEPTH or words.cursor is None:
             return None
         likely = words.found[: DEPTH if words.is_theirs else among(self.look.share, DEPTH)]
-        await self._hydrate([it.id for it in likely])
-        seen = [it for it in likely if it.id in self.passages][:DEPTH]
+        seen = likely if words.is_now else await self._readable(likely)
         if len(seen) < DEPTH and not (words.is_all and len(likely) == len(words.found)):
             return None
-        is_long = any(self.passages[it.id].chunk_count >= LONG_FILE for it in seen)
-        return None if is_long else seen
+        return None if any(it.group in words.long for it in seen) else seen
+
+    async def _readable(self, found: Sequence[Word]) -> list[Word]:
+        await self._hydrate([it.id for it in found])
+        return [it for it in found if it.id in self.passages][:DEPTH]
+
+    async def _seen(self, words: Words, found: list[Word]) -> list[Word]:
+        """Those of them that the caller may see, each with how near it is, if meaning counts."""
+        if words.is_now and not any(it.group in words.long for it in found):
+            await self._see_cosines(found)
+            return found
+        await self._see(found)
+        return [it for it in found if it.group in self.files]
+
+    async def _see_cosines(self, found: Sequence[Word]) -> None:
+        if (asked := self._asked()) is not None:
+            self.cosines |= await vectors.cosines(self.tx, [it.id for it in found], *asked)
+
+    def _asked(self) -> "tuple[Vectors, str] | None":
+        """What is asked by meaning, and whose numbers it is in."""
+        embedder = self.look.indexes.embedder
+        if self.look.vector is None or embedder is None:
+            return None
+        return self.look.vector, embedder.name
 
     async def _see(self, found: Sequence[Word]) -> None:
         """Which of their files may be seen and, where meaning counts, how near each of them is."""
-        embedder = self.look.indexes.embedder
-        if self.look.vector is None or embedder is None:
+        if (asked := self._asked()) is None:
             groups = as_array({it.group for it in found})
             self.files |= {
                 it.id: it for it in await self.tx.made(File._make, SQL["files"], ids=groups)
             }
             return
         pairs = [(it.id, it.group) for it in found]
-        near = await vectors.candidates(self.tx, pairs, self.look.vector, embedder.name)
+        near = await vectors.candidates(self.tx, pairs, *asked)
         self.files |= {it.file_id: File(it.file_id, it.key, it.title, it.chunks) for it in near}
         self.cosines |= {it.chunk_id: it.cosine for it in near if it.cosine is not None}
 
@@ -225,6 +248,16 @@ class _Search:
             looked = unranked(first, readings)
         spread = diversify(looked, readings, pool.close, self.end)
         return self._with_rest(spread, lambda: _unread(fused[DEPTH:], looked))
+
+    async def _first_looked_at(self, fused: list[Fused], pool: "_Pool") -> list[Ranked] | None:
+        """The same by words alone, if the first of them tell which are shown; else None."""
+        first, rest = fused[: self.end + SPARE], fused[self.end + SPARE : DEPTH]
+        if pool.close or not rest:
+            return None
+        await self._hydrate([it.id for it in first])
+        readings = {it.id: _reading(self.passages[it.id]) for it in first if it.id in self.passages}
+        read = unranked(first, readings)
+        return diversify_first([*read, *_unread(rest, read)], readings, self.end)
 
     def _with_rest(
         self, ranked: list[Ranked], rest: Callable[[], Iterator[Ranked]]

@@ -1,6 +1,6 @@
 """A query in the language of the engine. Nothing here searches."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import tantivy
 
@@ -16,11 +16,11 @@ def union(
 ) -> tantivy.Query | None:
     """Every term of the query in every field, weighted, or in one field; None without a term.
 
-    It is flat: the engine skips what cannot reach the top only where all parts are plain terms.
+    It is flat: the engine is quickest where all parts are plain terms.
     """
     parts = [
-        (_SHOULD, _weighted(schema, name, field, term, analyse.WEIGHTS))
-        for name, field, term in analyse.terms(query, languages)
+        (_SHOULD, _boosted(schema, field, term, weight))
+        for name, field, term, weight in analyse.weighted(query, languages)
         if only in (None, name)
     ]
     return tantivy.Query.boolean_query(parts) if parts else None
@@ -34,7 +34,7 @@ def inside(
     The groups are a part beside the terms: the engine then looks at nothing outside them.
     """
     parts = [
-        (_SHOULD, _weighted(schema, name, field, term, analyse.INSIDE_WEIGHTS))
+        (_SHOULD, _boosted(schema, field, term, analyse.INSIDE_WEIGHTS[name]))
         for name, field, term in analyse.terms(query, languages)
         if name in analyse.INSIDE_WEIGHTS
     ]
@@ -61,11 +61,9 @@ def narrowed(wanted: tantivy.Query, clauses: Sequence[tantivy.Query]) -> tantivy
     return tantivy.Query.boolean_query([(_MUST, wanted), *silent])
 
 
-def _weighted(
-    schema: tantivy.Schema, name: str, field: str, term: str, weights: Mapping[str, float]
-) -> tantivy.Query:
+def _boosted(schema: tantivy.Schema, field: str, term: str, weight: float) -> tantivy.Query:
     found = tantivy.Query.term_query(schema, field, term, "freq")
-    return tantivy.Query.boost_query(found, weights[name])
+    return tantivy.Query.boost_query(found, weight)
 
 
 def _phrase(schema: tantivy.Schema, text: str) -> Iterator[tantivy.Query]:

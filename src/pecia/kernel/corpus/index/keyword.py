@@ -136,6 +136,11 @@ class KeywordIndex:
         with _readable():
             return self._snapshot.count(asked)
 
+    def long_groups(self, groups: Iterable[int], size: int) -> frozenset[int]:
+        """Those of the groups that have so many chunks. What was lately forgotten still counts."""
+        with _readable():
+            return self._snapshot.long_groups(groups, size)
+
     def explain(self, query: Query, ids: Sequence[int]) -> dict[int, dict[str, float]]:
         """What each field gave to these chunks. Says nothing of how rare a word is elsewhere."""
         with _readable():

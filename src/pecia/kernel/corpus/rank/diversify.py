@@ -34,13 +34,34 @@ def diversify(
     The best hit of each `close` file keeps a place among the first. `first` is how many places are
     looked at: those after them may stay as they were.
     """
+    worth = _worth(ranked, readings, None if close else first)
+    return _with_each(_weighed(ranked, worth), close)
+
+
+def diversify_first(
+    ranked: Sequence[Ranked], readings: Mapping[int, Reading], first: int
+) -> list[Ranked] | None:
+    """The same for so many places, with readings of the first candidates alone; None when those do
+    not tell: the next one might come among them.
+    """
+    read = [it for it in ranked if it.id in readings]
+    worth = _worth(read, readings, first)
+    rest = ranked[len(read) :]
+    if len(worth) == len(read) and rest and not _is_settled(worth, rest[0], first):
+        return None
+    return [*_weighed(read, worth), *rest]
+
+
+def _worth(
+    ranked: Sequence[Ranked], readings: Mapping[int, Reading], first: int | None
+) -> dict[int, float]:
+    """What each is worth beside those before it, as far as that is needed for the first."""
     hits: Counter[Hashable] = Counter()
     pages: set[tuple[Hashable, int]] = set()
     kept: list[frozenset[str]] = []
     worth: dict[int, float] = {}
     for it in ranked:
-        # Nothing that follows can be worth more than it scores.
-        if first and not close and sum(held >= it.score for held in worth.values()) >= first:
+        if first and _is_settled(worth, it, first):
             break
         reading = readings[it.id]
         hits[it.file] += 1
@@ -53,8 +74,19 @@ def diversify(
             kept.append(words)
             pages |= {page} if page else set()
         worth[it.id] = value
+    return worth
+
+
+def _is_settled(worth: Mapping[int, float], next_: Ranked, first: int) -> bool:
+    """Whether neither this one nor any after it comes among the first: nothing is worth more than
+    it scores.
+    """
+    return sum(held >= next_.score for held in worth.values()) >= first
+
+
+def _weighed(ranked: Sequence[Ranked], worth: Mapping[int, float]) -> list[Ranked]:
     weighed = sorted(ranked[: len(worth)], key=lambda it: -worth[it.id])
-    return _with_each([*weighed, *ranked[len(worth) :]], close)
+    return [*weighed, *ranked[len(worth) :]]
 
 
 def _with_each(order: list[Ranked], close: Collection[Hashable]) -> list[Ranked]:

@@ -1,7 +1,6 @@
 """The piece of a text that shows why it was found: a slice, with slices of it marked. Pure."""
 
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -65,11 +64,11 @@ def snippet(text: str, query: Query, language: str = "", *, limit: int = LIMIT) 
 
 def _best_run(found: Sequence[Token], limit: int) -> Span:
     """The first stretch of at most `limit` with the most different terms, then the most of all."""
-    held: Counter[str] = Counter()
-    best, best_worth, first = Span(0, 0), (0, 0), 0
-    for last, token in enumerate(found):
-        held[token.term] += 1
-        while token.end - found[first].start > limit and first < last:
+    held: dict[str, int] = {}
+    best, best_worth, first = (0, 0), (0, 0), 0
+    for last, (term, _, end) in enumerate(found):
+        held[term] = held.get(term, 0) + 1
+        while end - found[first].start > limit and first < last:
             gone = found[first].term
             held[gone] -= 1
             if not held[gone]:
@@ -77,9 +76,9 @@ def _best_run(found: Sequence[Token], limit: int) -> Span:
             first += 1
         worth = (len(held), last - first + 1)
         if worth > best_worth:
-            end = min(token.end, found[first].start + limit)
-            best, best_worth = Span(found[first].start, end), worth
-    return best
+            start = found[first].start
+            best, best_worth = (start, min(end, start + limit)), worth
+    return Span(*best)
 
 
 def _around(text: str, core: Span, limit: int) -> Span:

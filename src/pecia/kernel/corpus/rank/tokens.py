@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterator
 from functools import lru_cache
+from operator import itemgetter
 from typing import NamedTuple
 
 from pecia.kernel.corpus.index.analyse import DEFAULT_LANGUAGE, stemming
@@ -68,19 +69,23 @@ def _latin_words(text: str) -> str | None:
 
 def _latin_places(words: str, wanted: frozenset[str], language: str) -> list[Token]:
     stems = _stems(_known(language))
-    forms = [it for it in {*words.split()} if stems[it] in wanted]
-    found = [Token(stems[form], at, at + len(form)) for form in forms for at in _whole(words, form)]
-    return sorted(found, key=lambda it: it.start)
+    spaced = f" {words} "
+    found: list[Token] = []
+    for form in {*words.split()}:
+        if (stem := stems[form]) in wanted:
+            found += (Token(stem, at, at + len(form)) for at in _whole(spaced, f" {form} "))
+    return sorted(found, key=_by_start)
 
 
-def _whole(words: str, word: str) -> Iterator[int]:
+def _whole(words: str, word: str) -> list[int]:
     """Where the word stands by itself."""
-    words, word = f" {words} ", f" {word} "
+    found: list[int] = []
     at = words.find(word)
     while at >= 0:
-        yield at
+        found.append(at)
         # The space after one may be the one before the next.
         at = words.find(word, at + len(word) - 1)
+    return found
 
 
 class _Stems(dict[str, str]):
@@ -134,3 +139,4 @@ _LATIN = bytes(ord(it.lower() if it.isalnum() else " ") for it in map(chr, range
 _ASCII = _LATIN[:128].decode("ascii")
 _SIGNS = re.compile("[\u2000-\u206f\u2190-\u245f\u2500-\u2775\u2794-\u2bff]")
 _MOST_STEMS = 50_000
+_by_start = itemgetter(1)
