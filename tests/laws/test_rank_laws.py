@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pecia.kernel.corpus.index.analyse import stemming
 from pecia.kernel.corpus.index.query import Query, parse_query
 from pecia.kernel.corpus.index.words import cjk_wanted
-from pecia.kernel.corpus.rank.diversify import FIRST, diversify
+from pecia.kernel.corpus.rank.diversify import FIRST, diversify, diversify_first
 from pecia.kernel.corpus.rank.evidence import Reading
 from pecia.kernel.corpus.rank.explain import explain
 from pecia.kernel.corpus.rank.fuse import Fused, fuse
@@ -111,6 +111,22 @@ def test_the_first_places_are_the_same_when_only_they_are_looked_at(
     ranked = [Ranked(id_, file, at, Fused(id_, at, at)) for id_, (at, file, _) in enumerate(found)]
     read = {id_: Reading(file, text) for id_, (_, file, text) in enumerate(found)}
     spread = diversify(ranked, read, first=first)
+    assert spread[:first] == diversify(ranked, read)[:first]
+    assert sorted(it.id for it in spread) == sorted(it.id for it in ranked)
+
+
+@given(hits, st.integers(1, 12), st.integers(1, 20))
+@law
+def test_the_first_places_are_the_same_or_untold_when_only_the_first_were_read(
+    found: list[tuple[float, int, str]], first: int, many: int
+) -> None:
+    found = sorted(found, reverse=True)
+    ranked = [Ranked(id_, file, at, Fused(id_, at, at)) for id_, (at, file, _) in enumerate(found)]
+    read = {id_: Reading(file, text) for id_, (_, file, text) in enumerate(found)}
+    spread = diversify_first(ranked, {id_: read[id_] for id_ in [*read][:many]}, first)
+    if spread is None:
+        assert many < len(ranked)
+        return
     assert spread[:first] == diversify(ranked, read)[:first]
     assert sorted(it.id for it in spread) == sorted(it.id for it in ranked)
 

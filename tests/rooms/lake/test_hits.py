@@ -162,5 +162,21 @@ async def test_who_asked_often_is_answered_like_one_who_never_did(lake: Lake) ->
         assert often["has_more"] == never["has_more"]
 
 
+async def test_the_first_hits_are_the_same_however_many_are_asked_for(lake: Lake) -> None:
+    """Of few, only the first are read; where many say the same, those do not tell who is shown."""
+    twins = {
+        f"copy-{it}.md": f"The heron stands in the reeds, {'heron ' * 3}\n" for it in range(14)
+    }
+    notes = {f"note-{it}.md": f"A heron by pond {it}, seen {'once ' * it}.\n" for it in range(30)}
+    lake.write(twins | notes)
+    await lake.crawl()
+    for query in ("heron", "heron reeds", "pond"):
+        most = await lake.search(query, mode="lexical", limit=29)
+        for limit in (1, 5, 10, 20):
+            few = await lake.search(query, mode="lexical", limit=limit)
+            assert [_place(it) for it in few["hits"]] == [_place(it) for it in most["hits"][:limit]]
+            assert few["has_more"]
+
+
 def _place(hit: dict[str, Any]) -> tuple[str, int, float]:
     return hit["key"], hit["seq"], hit["rank"]

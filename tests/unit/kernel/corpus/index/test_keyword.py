@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from pecia.kernel.corpus.index.analyse import weighted
 from pecia.kernel.corpus.index.keyword import (
+    WEIGHTS,
     Entry,
     Filter,
     KeywordIndex,
@@ -83,6 +85,24 @@ def test_inside_files_only_their_pages_count() -> None:
     assert [it.id for it in index.inside(parse_query('cash "harbor walls"'), [7, 8], 10)] == [2]
     assert index.inside(parse_query('cash "harbor flow"'), [7, 8], 10) == []
     assert index.inside(parse_query("cash"), [], 10) == []
+
+
+def test_a_word_that_is_its_own_stem_is_looked_up_once_with_the_weight_of_both() -> None:
+    asked = {
+        (name, term): weight
+        for name, _, term, weight in weighted(parse_query("index files"), ["en"])
+    }
+    assert asked["stems", "index"] == WEIGHTS["stems"] + WEIGHTS["folded"]
+    assert ("folded", "index") not in asked
+    assert asked["stems", "file"] == WEIGHTS["stems"]
+    assert asked["folded", "files"] == WEIGHTS["folded"]
+    assert asked["title", "index"] == WEIGHTS["title"]
+
+
+def test_groups_of_many_chunks_are_told_from_others() -> None:
+    index = holding(*(Entry(it, 1 if it < 5 else 2, body="reeds") for it in range(8)))
+    assert index.long_groups([1, 2, 3], 5) == {1}
+    assert index.long_groups([1, 2, 3], 3) == {1, 2}
 
 
 def test_a_year_in_a_joined_name_meets_the_year() -> None:
