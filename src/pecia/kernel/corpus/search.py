@@ -30,7 +30,7 @@ from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
 from pecia.kernel.store.transaction import Transaction, as_array
 from pecia.kernel.text.span import Span
-from pecia.kernel.text.window import window_around
+from pecia.kernel.text.window import Slice, window_around
 
 __all__ = ["Answer", "Ask", "Corpus", "Hit", "Mode"]
 
@@ -268,14 +268,15 @@ class _Search:
     async def _hits(self, page: Sequence[tuple[Ranked, float]]) -> list[Hit]:
         ids = [it.id for it, _ in page]
         await self._hydrate(ids)
+        hits = [self.passages[it] for it in ids if it in self.passages]
         shown: dict[int, Snippet] = {}
-        around: dict[int, tuple[windows.Neighbour, ...]] = {}
+        around: dict[int, Sequence[Slice]] = {}
 
         async def read() -> None:
-            around.update(await windows.neighbours(self.tx, ids))
+            around.update(await windows.neighbours(self.tx, hits))
 
         async def show() -> None:
-            for it in (self.passages[id_] for id_ in ids if id_ in self.passages):
+            for it in hits:
                 shown[it.id] = snippet(it.text, self.query, it.language)
 
         # The database reads while we mark.
@@ -284,7 +285,7 @@ class _Search:
         return [
             self._hit(it, rank, shown[it.id], around[it.id], fields.get(it.id, {}))
             for it, rank in page
-            if it.id in shown and it.id in around
+            if it.id in shown
         ]
 
     async def _hydrate(self, ids: Sequence[int]) -> None:
@@ -304,7 +305,7 @@ class _Search:
         ranked: Ranked,
         rank: float,
         shown: Snippet,
-        around: Sequence[windows.Neighbour],
+        around: Sequence[Slice],
         fields: Mapping[str, float],
     ) -> Hit:
         passage = self.passages[ranked.id]

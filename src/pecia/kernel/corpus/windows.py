@@ -4,8 +4,7 @@ Every row is read under the caller's rights, whatever an index said of it: a chu
 not see, or that is gone, is not among the answers, and nothing tells the two apart.
 """
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from pecia.kernel.errors import NotFound, OutOfRange
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.transaction import Transaction, as_array
-from pecia.kernel.text.window import LIMIT
+from pecia.kernel.text.window import REACH
 
 SQL = load_queries("pecia.kernel.corpus", "windows.sql")
 
@@ -90,7 +89,6 @@ class Neighbour(NamedTuple):
     """As much of a chunk as `window_around` needs, and which chunk it stands around."""
 
     of_id: ChunkId
-    id: ChunkId
     seq: int
     start: int
     text: str
@@ -123,15 +121,25 @@ async def hydrate(tx: Transaction, ids: Sequence[ChunkId]) -> list[Passage]:
 
 
 async def neighbours(
-    tx: Transaction, ids: Sequence[ChunkId], chars: int = LIMIT
-) -> dict[ChunkId, tuple[Neighbour, ...]]:
-    """Each chunk with those around it, in order, enough for a window of so many characters."""
-    found: dict[ChunkId, list[Neighbour]] = defaultdict(list)
-    reach = max(1, -(-chars // LIMIT))
-    asked = as_array(dict.fromkeys(ids))
-    for it in await tx.made(Neighbour._make, SQL["neighbours"], ids=asked, reach=reach):
-        found[it.of_id].append(it)
-    return {id_: tuple(around) for id_, around in found.items()}
+    tx: Transaction, hits: Sequence[Passage]
+) -> dict[ChunkId, list[Passage | Neighbour]]:
+    """Each hit with the chunks around it, in order: enough for a window."""
+    around: dict[ChunkId, list[Passage | Neighbour]] = {it.id: [it] for it in hits}
+    asked = [(it.id, it.file_id, seq) for it in hits for seq in _beside(it)]
+    if asked:
+        ids, files, seqs = map(as_array, zip(*asked, strict=True))
+        places = {"ids": ids, "files": files, "seqs": seqs}
+        for it in await tx.made(Neighbour._make, SQL["neighbours"], **places):
+            around[it.of_id].append(it)
+    for slices in around.values():
+        slices.sort(key=lambda it: it.seq)
+    return around
+
+
+def _beside(hit: Passage) -> Iterator[int]:
+    for seq in range(hit.seq - REACH, hit.seq + REACH + 1):
+        if seq != hit.seq and 0 <= seq < hit.chunk_count:
+            yield seq
 
 
 async def _stretch(tx: Transaction, source_id: str, key: str, start: int, size: int) -> Window:

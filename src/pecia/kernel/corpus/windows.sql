@@ -22,14 +22,8 @@ SELECT c.id, f.id AS file_id, f.source_id, f.key, f.title, f.language, f.revisio
  ORDER BY a.place;
 
 -- name: neighbours
--- The columns are the fields of a Neighbour, in their order.
--- The ends are worked out first: only plain comparisons may go before the policies, into the index.
-WITH asked AS MATERIALIZED (
-    SELECT c.id, c.file_id, c.seq - %(reach)s AS first, c.seq + %(reach)s AS last
-      FROM unnest(%(ids)s::bigint[]) AS a (id)
-      JOIN kernel.chunk c ON c.tenant_id = (SELECT kernel.tenant()) AND c.id = a.id)
-SELECT a.id AS of_id, n.id, n.seq, n.char_start AS start, n.text, n.prefix
-  FROM asked a
-  JOIN kernel.chunk n ON n.tenant_id = (SELECT kernel.tenant()) AND n.file_id = a.file_id
-   AND n.seq >= a.first AND n.seq <= a.last
- ORDER BY a.id, n.seq;
+-- The columns are the fields of a Neighbour, in their order. Only plain comparisons may go before the policies,
+-- into the index: so the places are worked out by who asks.
+SELECT a.of_id, n.seq, n.char_start AS start, n.text, n.prefix
+  FROM unnest(%(ids)s::bigint[], %(files)s::bigint[], %(seqs)s::integer[]) AS a (of_id, file_id, seq)
+  JOIN kernel.chunk n ON n.tenant_id = (SELECT kernel.tenant()) AND n.file_id = a.file_id AND n.seq = a.seq;

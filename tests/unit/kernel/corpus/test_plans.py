@@ -102,10 +102,14 @@ async def test_every_vector_is_looked_at_once_before_the_tables_were_analysed(
     assert sum(looked) == FILES * CHUNKS
 
 
-async def test_chunks_are_read_by_their_ids(ground: Ground) -> None:
+async def test_chunks_are_read_by_their_ids_and_their_neighbours_by_their_places(
+    ground: Ground,
+) -> None:
     ids = await fill(ground)
-    for name in ("hydrate", "neighbours"):
-        plan = await explain(ground, windows.SQL[name], ids=ids, reach=1)
+    places = await ground.ask("SELECT id, file_id, seq FROM kernel.chunk ORDER BY id LIMIT 20")
+    beside = dict(zip(("ids", "files", "seqs"), map(list, zip(*places, strict=True)), strict=True))
+    for name, asked in (("hydrate", {"ids": ids}), ("neighbours", beside)):
+        plan = await explain(ground, windows.SQL[name], **asked)
         scans = {it["Node Type"] for it in nodes(plan) if it.get("Relation Name") == "chunk"}
         assert scans <= {"Index Scan", "Bitmap Heap Scan"}, name
         assert listed_beforehand(plan) == [], name

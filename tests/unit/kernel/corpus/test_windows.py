@@ -72,10 +72,14 @@ async def test_a_hit_says_where_it_is(ground: Ground) -> None:
 async def test_nobody_reads_a_chunk_of_a_file_they_may_not_see(ground: Ground) -> None:
     await ground.put("a.md", *WORDS)
     ids = [it for (it,) in await ground.ask("SELECT id FROM kernel.chunk")]
+    async with ground.store.reading(ground.ana) as tx:
+        hits = await hydrate(tx, ids)
+    assert len(hits) == len(WORDS)
     for who in (ground.bo, ground.away):
         async with ground.store.reading(who) as tx:
             assert await hydrate(tx, ids) == []
-            assert await neighbours(tx, ids) == {}
+            # Whoever knew the hits would still see nothing around them.
+            assert await neighbours(tx, hits) == {it.id: [it] for it in hits}
             with pytest.raises(NotFound):
                 await read_window(tx, SOURCE, "a.md", 0, 10)
 
@@ -84,9 +88,10 @@ async def test_neighbours_make_a_window_around_a_hit(ground: Ground) -> None:
     await ground.put("a.md", *WORDS)
     ids = [it for (it,) in await ground.ask("SELECT id FROM kernel.chunk ORDER BY seq")]
     async with ground.store.reading(ground.ana) as tx:
-        around = await neighbours(tx, [ids[0], ids[4]])
+        around = await neighbours(tx, await hydrate(tx, [ids[0], ids[4], ids[-1]]))
         whole = (await read_text(tx, SOURCE, "a.md")).text
     assert [it.seq for it in around[ids[0]]] == [0, 1]
     assert [it.seq for it in around[ids[4]]] == [3, 4, 5]
+    assert [it.seq for it in around[ids[-1]]] == [len(ids) - 2, len(ids) - 1]
     window = window_around(around[ids[4]], 4)
     assert window.text == whole[window.span.start : window.span.end]
