@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -229,8 +229,7 @@ def _looked(bench: Bench, asked: Asked) -> list[Ranked]:
 def _weighed(looked: Sequence[Ranked], weight: float, weights: Evidence) -> list[Ranked]:
     """The same candidates under other weights: reading each again takes long."""
     return [
-        replace(
-            it,
+        it._replace(
             score=combined(it.fused.words, it.fused.meaning, weight=weight, trust=it.trust)
             + it.evidence.weighted(weights),
         )

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from pecia.kernel.corpus.rank.tokens import terms
 
@@ -10,8 +11,7 @@ from pecia.kernel.corpus.rank.tokens import terms
 _REACH = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """As much of a candidate as ranking reads. `file` is any name of the file it is a part of.
 
     `page` is that of the file on which it stands, None where there are none.

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 
 from pecia.kernel.corpus.index.words import language_of
 
@@ -18,8 +18,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
 
 
-@dataclass(frozen=True, slots=True)
-class Fused:
+class Fused(NamedTuple):
     """One candidate. `words` and `meaning` are what the arms gave, from 0 to 1.
 
     `meaning` and `cosine` are None for a candidate that has no vector yet. `file` is what its file

@@ -4,7 +4,7 @@ A candidate without a reading is not the caller's to see, and is left out.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pecia.kernel.corpus.index.query import Query
 from pecia.kernel.corpus.rank.evidence import Evidence, Reading, evidence
@@ -17,10 +17,10 @@ DEPTH = 30
 # Chosen on the training queries of SciFact, where words in the title gain nothing more: the
 # keyword index counts them twice, and the vector holds them. No training text has headings.
 WEIGHTS = Evidence(proximity=0.1, phrase=0.02, headings=0.02)
+NO_EVIDENCE = Evidence()
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(NamedTuple):
     """A candidate with its place earned, and what earned it."""
 
     id: int
@@ -28,7 +28,7 @@ class Ranked:
     score: float
     fused: Fused
     trust: float = 1.0
-    evidence: Evidence = field(default_factory=Evidence)
+    evidence: Evidence = NO_EVIDENCE
 
 
 def rerank(

@@ -1,6 +1,5 @@
 """Evidence, and the last look at the best candidates."""
 
-from dataclasses import replace
 
 import pytest
 
@@ -122,7 +121,7 @@ def named(*rows: tuple[int, str, float]) -> list[Ranked]:
 
 def test_a_page_that_was_shown_already_gives_way() -> None:
     readings = {
-        id_: replace(it, page=page)
+        id_: it._replace(page=page)
         for (id_, it), page in zip(different(1, 2, 3, 4).items(), (7, 7, 8, None), strict=True)
     }
     found = diversify(ranked((1, "a", 1.0), (2, "a", 0.9), (3, "a", 0.5), (4, "a", 0.4)), readings)
