@@ -40,6 +40,7 @@ from pecia.kernel.store.audit import Ledger
 from pecia.kernel.store.cluster import Logins, Options, open_cluster
 from pecia.kernel.store.migrate import KERNEL, Part, migrate
 from pecia.kernel.store.store import PoolSize, Store
+from pecia.kernel.tool.guests import NO_GUESTS, GuestList
 from pecia.kernel.tool.model import AnyTool, Result
 from pecia.kernel.tool.view import View, combined
 from pecia.rooms.lake.originals import Originals
@@ -108,7 +109,18 @@ class App:
         view: View | None = None,
     ) -> Result:
         """The one way to run a tool, for every door."""
-        return await self.corridor.call(who, view or self.everything, name, arguments, visit)
+        if view is None:
+            view = self.everything if self.everything.has(name) else await self.view_for(who)
+        return await self.corridor.call(who, view, name, arguments, visit)
+
+    async def guests_of(self, who: Caller | Operator) -> GuestList:
+        """Tools that are not ours and that this caller may use now."""
+        found = [room.guests for room in self.rooms if room.guests is not None]
+        return await found[0].of(who) if found and isinstance(who, Caller) else NO_GUESTS
+
+    async def view_for(self, who: Caller | Operator) -> View:
+        """Everything of ours, and the guests of this caller."""
+        return self.everything.joined((await self.guests_of(who)).tools)
 
 
 def home_of(settings: KernelSettings) -> Path:
@@ -191,6 +203,9 @@ async def open_app(
         keys = home_of(kernel) / "keys.json"
         keyring = await anyio.to_thread.run_sync(_keyring, keys, purposes)
         app = await _compose(settings, store, ledger, fetch, keyring, embedder)
+        for room in app.rooms:
+            if room.running is not None:
+                await stack.enter_async_context(room.running())
         yield replace(app, revive=database.revive)
 
 

@@ -1,6 +1,7 @@
 """What a room brings, as data: rooms built side by side meet here and nowhere else."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ from pecia.kernel.jobs import Job
 from pecia.kernel.settings.model import Part
 from pecia.kernel.store.purge import Purge
 from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.guests import Guests
 from pecia.kernel.tool.model import AnyTool, Prompt, Resource, ResourceTemplate
 
 
@@ -74,6 +76,10 @@ class Room:
     tending: tuple[Callable[[], Coroutine[Any, Any, None]], ...] = ()
     """What workers do all the time, beside jobs. Harmless to be done by several at once."""
     settings: tuple[type[Part], ...] = ()
+    running: Callable[[], AbstractAsyncContextManager[None]] | None = None
+    """Entered while an App is open. It starts nothing that nobody asked for."""
+    guests: Guests | None = None
+    """Tools beside `tools` that come and go, and differ by caller."""
     migrations: str | None = None
     """The package that holds the room's numbered .sql files."""
     purge: Callable[[Purge], Awaitable[None]] | None = None

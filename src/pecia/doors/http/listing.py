@@ -14,8 +14,9 @@ from pecia.doors.http.tools import path_of, takes_get
 from pecia.doors.http.visit import Doorkeeper
 from pecia.kernel.errors import Forbidden, Json
 from pecia.kernel.identity.caller import Operator
+from pecia.kernel.tool.complaints import bad_argument
 from pecia.kernel.tool.model import AnyTool, Input
-from pecia.kernel.tool.validate import bad_argument, input_schema, output_schema
+from pecia.kernel.tool.validate import input_schema, output_schema
 from pecia.kernel.tool.view import full_name
 
 
@@ -32,7 +33,8 @@ def list_tools(app: App, keeper: Doorkeeper) -> Handler:
         if isinstance(who, Operator):
             raise Forbidden("MCP tools are tenant-scoped")
         ask = _asked(query_of(request))
-        held = {full_name(it): it for it in app.everything.for_caller(who).tools.values()}
+        view = await app.view_for(who)
+        held = {full_name(it): it for it in view.for_caller(who).tools.values()}
         names = [name for name in sorted(held) if name > ask.cursor]
         page = names[: ask.limit]
         more = len(names) > ask.limit

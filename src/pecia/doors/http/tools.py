@@ -50,6 +50,9 @@ class ToolDoor:
     def handlers(self) -> Mapping[str, Handler]:
         return {"POST": self.post} | ({"GET": self.get} if takes_get(self.tool) else {})
 
+    def handler(self, method: str) -> Handler | None:
+        return self.handlers().get(method)
+
     async def post(self, request: Request) -> Response:
         return await self._call(request, from_body)
 
@@ -74,12 +77,18 @@ class ToolDoor:
 
 
 def unknown_tool(app: App, keeper: Doorkeeper) -> Endpoint:
-    """The answer for a path below a room that is no tool: refused and audited like any call."""
+    """The answer for a path below a room that was no tool at the start.
+
+    A guest is called; anything else is refused and audited like any call.
+    """
 
     async def call(request: Request) -> Response:
         visit = keeper.visit(request)
         who = await keeper.admit(request, visit)
         room, tool = request.path_params["room"], request.path_params["tool"]
+        guest = (await app.view_for(who)).aliases.get(f"{room}__{tool}")
+        if guest is not None and (handler := ToolDoor(app, keeper, guest).handler(request.method)):
+            return await handler(request)
         # The slash keeps it from being the name of anything.
         return as_json((await app.call(who, f"{room}/{tool}", {}, visit)).structured)
 

@@ -11,6 +11,7 @@ from pecia.doors.mcp.server import Parts
 from pecia.doors.mcp.session import session_settings
 from pecia.doors.mcp.standing import Standing, put
 from pecia.kernel.identity.caller import Scope
+from pecia.kernel.tool.guests import NO_GUESTS
 
 DOOR = "mcp"
 
@@ -27,7 +28,9 @@ class Admission:
         """The standing of a request, left in its scope for the handlers."""
         visit = self.keeper.visit(request, DOOR)
         who = await self.keeper.admit(request, visit, scope=Scope.SEARCH.value)
-        offer = self.parts.offers.of(self.endpoint, narrowing(request.headers))
+        shows_guests = self.parts.offers.has_guests(self.endpoint)
+        guests = await self.parts.app.guests_of(who) if shows_guests else NO_GUESTS
+        offer = self.parts.offers.of(self.endpoint, narrowing(request.headers), guests)
         here = Standing(who, session_settings(visit, request, self.parts.app), offer)
         put(request.scope, here)
         return here

@@ -11,12 +11,13 @@ from uuid import UUID
 import anyio
 import psycopg
 
-from pecia.doors.mcp.changes import Changes
+from pecia.doors.mcp.changes import Changes, ToolsListChanged
 from pecia.kernel.corpus import changes
 from pecia.kernel.errors import AuthRequired, InvalidFormat, PeciaError
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.logs import Log
 from pecia.kernel.store.store import Store
+from pecia.kernel.tool.guests import Guests
 from pecia.kernel.tool.model import Watch
 from pecia.rooms.lake.resources import revisions
 from pecia.rooms.lake.uri import FileAddress, read_uri
@@ -35,6 +36,7 @@ class Following:
     changes: Changes
     watched: Mapping[str, Watch]
     """By scheme: what the store knows nothing of."""
+    guests: Sequence[Guests] = ()
 
     async def run(self) -> None:
         async with anyio.create_task_group() as group:
@@ -80,9 +82,19 @@ class Following:
         )
         async with connection:
             await connection.execute(changes.SQL["listen"])
+            await connection.execute("LISTEN pecia_tools")
             await self.changes.look_everywhere()
             async for told in connection.notifies():
-                await self.changes.look(UUID(told.payload))
+                tenant_id = UUID(told.payload)
+                if told.channel == "pecia_tools":
+                    await self._new_guests(tenant_id)
+                else:
+                    await self.changes.look(tenant_id)
+
+    async def _new_guests(self, tenant_id: UUID) -> None:
+        for it in self.guests:
+            it.forget(tenant_id)
+        await self.changes.publish(tenant_id, ToolsListChanged())
 
 
 def _address(uri: str) -> FileAddress | None:

@@ -35,7 +35,8 @@ def mount_mcp(app: App, keeper: Doorkeeper, changes: Changes | None = None) -> A
     changes = changes or Changes()
     desk = app.settings.part(DeskSettings)
     require_known(app.everything, desk.tools)
-    following = Following(app.store, changes, _watched(app.rooms))
+    guests = [room.guests for room in app.rooms if room.guests is not None]
+    following = Following(app.store, changes, _watched(app.rooms), guests)
     changes.stamps = following.stamps
     extra = _extra(changes) if desk.conformance else ()
     parts = Parts(app, Offers(app, desk.tools, extra), changes, TaskBoard(), Watchmen())

@@ -9,6 +9,7 @@ from pecia.doors.mcp.endpoints import ALL, DESK, Endpoint
 from pecia.doors.mcp.narrowing import EVERYTHING, Narrowing
 from pecia.kernel.errors import Json
 from pecia.kernel.room import Room
+from pecia.kernel.tool.guests import NO_GUESTS, GuestList
 from pecia.kernel.tool.model import AnyTool
 from pecia.kernel.tool.view import View, of_room
 from pecia.rooms.desk.room import CALL_TOOL, desk_view, target
@@ -52,11 +53,17 @@ class Offers:
         self._app = app
         self._lean = tuple(lean)
         self._extra = {room.name: room for room in extra}
+        hosts = (room.name for room in app.rooms if room.guests is not None)
+        self._hosts = frozenset((DESK, ALL, *hosts))
         self.of = lru_cache(KEPT)(self._of)
 
-    def _of(self, endpoint: Endpoint, asked: Narrowing) -> Offer:
+    def has_guests(self, endpoint: Endpoint) -> bool:
+        """Whether tools are shown there that come and go."""
+        return endpoint.shows in self._hosts
+
+    def _of(self, endpoint: Endpoint, asked: Narrowing, guests: GuestList = NO_GUESTS) -> Offer:
         rooms = self._rooms(endpoint, asked)
-        base = self._base(endpoint)
+        base = self._base(endpoint).joined(guests.tools) if guests.tools else self._base(endpoint)
         narrowed = base.narrowed(
             rooms=asked.rooms,
             tools=asked.tools,

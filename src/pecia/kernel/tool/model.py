@@ -125,6 +125,8 @@ class ForeignTool:
     hidden: bool = False
     title: str = ""
     timeout_s: float | None = None
+    also: tuple[str, ...] = ()
+    """Other names that reach it."""
 
 
 AnyTool: TypeAlias = Tool[Any, Any] | ForeignTool

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from pecia.kernel.errors import Conflict, InvalidEnum, Json, ToolNotFound
 from pecia.kernel.identity.caller import Caller
-from pecia.kernel.tool.model import AnyTool
+from pecia.kernel.tool.model import AnyTool, ForeignTool
 from pecia.kernel.tool.near import did_you_mean
 
 Naming: TypeAlias = Literal["prefix", "first-wins", "error"]
@@ -32,6 +32,16 @@ class View:
             near = did_you_mean(name, [*self.tools, *known])
             raise ToolNotFound(f"Tool not found: {name}{near}", tool=name, available=available)
         return tool
+
+    def has(self, name: str) -> bool:
+        return name in self.tools or name in self.aliases
+
+    def joined(self, guests: Sequence[AnyTool]) -> "View":
+        """With these as well, under the names they have; no guest takes a name of ours."""
+        more = {it.name: it for it in guests if not self.has(it.name)}
+        names = _always([*more.values()])
+        also = {name: it for it in more.values() if isinstance(it, ForeignTool) for name in it.also}
+        return _view({**self.tools, **more}, {**also, **names, **self.aliases})
 
     def narrowed(
         self,

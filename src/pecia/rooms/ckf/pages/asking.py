@@ -6,7 +6,7 @@ from pydantic import ValidationError
 
 from pecia.kernel.errors import Unavailable
 from pecia.kernel.room import Ask
-from pecia.kernel.tool.validate import bad_argument
+from pecia.kernel.tool.complaints import bad_argument
 from pecia.rooms.ckf.llm.tool import CompileLlm
 from pecia.rooms.ckf.options import SourceText
 from pecia.rooms.ckf.outputs import Compiled

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from pecia.kernel.errors import InternalError, OutOfRange, PayloadTooLarge, PeciaError
 from pecia.kernel.room import Ask, Page
-from pecia.kernel.tool.validate import bad_argument
+from pecia.kernel.tool.complaints import bad_argument
 from pecia.rooms.ckf.compiling import told
 from pecia.rooms.ckf.heuristic.long import compile_long
 from pecia.rooms.ckf.inputs import SHORTEST_TEXT, Compile, Level
