@@ -114,12 +114,15 @@ async def test_the_api_process_opens_no_credential_and_a_worker_fetches_the_byte
 
 
 @pytest.mark.parametrize(
-    ("sqlstate", "told", "attempts"),
-    [("23514", "not one the store accepts", 1), ("53200", "not reachable", 2)],
+    ("sqlstate", "code", "told", "attempts"),
+    [
+        ("23514", (422, "UNPROCESSABLE"), "not one the store accepts", 1),
+        ("53200", (502, "UPSTREAM_ERROR"), "not reachable", 2),
+    ],
     ids=["lasting", "passing"],
 )
 async def test_who_waits_for_bytes_that_the_database_will_not_hold_is_told_so(
-    server: Server, database: Logins, sqlstate: str, told: str, attempts: int
+    server: Server, database: Logins, sqlstate: str, code: tuple[int, str], told: str, attempts: int
 ) -> None:
     """At once where another attempt cannot mend it, and after the last attempt otherwise."""
     await credentials(server.worker).publish()
@@ -131,7 +134,7 @@ async def test_who_waits_for_bytes_that_the_database_will_not_hold_is_told_so(
     refuse_parts(database, sqlstate)
     async with working(server.worker):
         failed = await server.pecia.http.get(hit["url"].removeprefix("https://files.example.org"))
-    assert (failed.status_code, failed.json()["error"]["code"]) == (502, "UPSTREAM_ERROR")
+    assert (failed.status_code, failed.json()["error"]["code"]) == code
     assert told in failed.json()["error"]["message"]
     with connect(database.owner) as owner:
         assert owner.execute("SELECT last_value FROM lake.tried").fetchone() == (attempts,)

@@ -110,7 +110,8 @@ class CorridorPath:
         async for source in self._all(who, "list_sources", "sources"):
             key = source["source_id"]
             granted = await self._ask(who, "list_grants", source_id=key)
-            yield "source", (key, granted["trim_mode"], "yes" if source["enabled"] else "no")
+            enabled = "yes" if source["enabled"] else "no"
+            yield "source", (key, source["protocol"], granted["trim_mode"], enabled)
             for it in granted["grants"]:
                 whom = _principal(names, it["principal"])
                 if it["folder"] is None:
@@ -192,15 +193,21 @@ def _set_group(write: Write, tenant: Tenant) -> Tool | None:
     return "remove_group", {"name": tenant.user_group[str(write.key)].name}
 
 
-def _set_source(write: Write) -> Tool:
+def _set_source(write: Write) -> Tool | None:
     source: dict[str, Json] = {"source_id": str(write.key)}
     match write.verb:
         case "add":
-            return "add_source", {**source, "trim_mode": write.row.trim_mode}
+            place = _PLACES.get(write.row.protocol)
+            mode: dict[str, Json] = {"trim_mode": write.row.trim_mode}
+            return None if place is None else ("add_source", {**source, **mode, **place})
         case "change":
             return "set_source", {**source, **write.changes}
         case "remove":
             return "remove_source", source
+
+
+# Folders of this machine are not for everybody to name, and spaces have a tool of their own.
+_PLACES: dict[str, dict[str, Json]] = {"upload": {}, "web": {"web": "https://example.org/"}}
 
 
 def _grant(write: Write, tenant: Tenant) -> Tool | None:

@@ -38,6 +38,7 @@ class Credential:
 @dataclass(frozen=True, slots=True)
 class Source:
     trim_mode: str
+    protocol: str = "folder"
     enabled: bool = True
 
 

@@ -20,7 +20,7 @@ from tests.laws.lake_oracle import (
     sources,
 )
 from tests.laws.lake_ways import Http, Mcp, Said, Way
-from tests.laws.oracle import Caller, caller
+from tests.laws.oracle import Caller, caller, covers
 from tests.laws.writes import KEYS, SOURCES
 
 Standing: TypeAlias = tuple[object, ...]
@@ -91,7 +91,7 @@ def standing(tenant: Tenant, at: At) -> Standing:
     above = sorted(
         (prefix, whom, it.role)
         for (source, prefix, whom), it in tenant.folder_grant.items()
-        if source == at[0] and at[1].startswith(prefix)
+        if source == at[0] and covers(prefix, at[1])
     )
     return file.texts[-1:], file.granted, file.known, tuple(above)
 

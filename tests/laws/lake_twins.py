@@ -15,7 +15,7 @@ from tests.laws.lake_oracle import At
 from tests.laws.oracle import Caller, caller, sees_file
 from tests.laws.visible import Rows, visible
 from tests.laws.worlds import World, make_world
-from tests.laws.writes import KEYS, SOURCES
+from tests.laws.writes import PROTOCOLS, SOURCES, keys_of
 
 Change: TypeAlias = Callable[[Random, Tenant, str], None]
 
@@ -79,6 +79,10 @@ def _one(chance: Random, tenant: Tenant) -> At | None:
     return chance.choice(sorted(tenant.file)) if tenant.file else None
 
 
+def _place(chance: Random, tenant: Tenant, source: str) -> At:
+    return source, chance.choice(keys_of(tenant.source[source]))
+
+
 def _drop_file(chance: Random, tenant: Tenant, text: str) -> None:
     if at := _one(chance, tenant):
         del tenant.file[at]
@@ -98,22 +102,22 @@ def _regrant(chance: Random, tenant: Tenant, text: str) -> None:
 
 
 def _add_file(chance: Random, tenant: Tenant, text: str) -> None:
-    at = (chance.choice(sorted(tenant.source)), chance.choice(KEYS)) if tenant.source else None
+    at = _place(chance, tenant, chance.choice(sorted(tenant.source))) if tenant.source else None
     if at and at not in tenant.file:
         tenant.file[at] = File(7, texts=(text,), embedded=chance.random() < 0.5)
 
 
 def _move_file(chance: Random, tenant: Tenant, text: str) -> None:
     at = _one(chance, tenant)
-    if at and (to := (at[0], chance.choice(KEYS))) not in tenant.file:
+    if at and (to := _place(chance, tenant, at[0])) not in tenant.file:
         tenant.file[to] = tenant.file.pop(at)
 
 
 def _add_source(chance: Random, tenant: Tenant, text: str) -> None:
     source = chance.choice(SOURCES)
     if source not in tenant.source:
-        tenant.source[source] = Source("per_file")
-        tenant.file[source, chance.choice(KEYS)] = File(3, texts=(text,))
+        tenant.source[source] = Source("per_file", chance.choice(PROTOCOLS))
+        tenant.file[_place(chance, tenant, source)] = File(3, texts=(text,))
 
 
 def _drop_source(chance: Random, tenant: Tenant, text: str) -> None:

@@ -39,7 +39,7 @@ UNION ALL SELECT 'credential', ARRAY[tenant_id::text, id::text, kind, user_id::t
                  array_to_string(scopes, ','), CASE WHEN revoked_at IS NULL THEN 'no' ELSE 'yes' END,
                  CASE WHEN expires_at <= now() THEN 'yes' ELSE 'no' END]
             FROM kernel.credential
-UNION ALL SELECT 'source', ARRAY[tenant_id::text, id, trim_mode, CASE WHEN enabled THEN 'yes' ELSE 'no' END]
+UNION ALL SELECT 'source', ARRAY[tenant_id::text, id, protocol, trim_mode, CASE WHEN enabled THEN 'yes' ELSE 'no' END]
             FROM kernel.source
 UNION ALL SELECT 'source_role', ARRAY[tenant_id::text, source_id, '#' || principal_id, role]
             FROM kernel.source_role

@@ -66,8 +66,17 @@ def folder_roles(who: Caller, source: str, key: str) -> set[str]:
     return {
         it.role
         for (where, prefix, whom), it in who.tenant.folder_grant.items()
-        if where == source and key.startswith(prefix) and whom in who.holds
+        if where == source and covers(prefix, key) and whom in who.holds
     }
+
+
+def covers(prefix: str, key: str) -> bool:
+    """Whether a key is below a folder. A folder of a site, and only that begins with a slash, is a
+    page as well, whatever is asked of it."""
+    if key.startswith(prefix):
+        return True
+    page = prefix.removesuffix("/")
+    return page.startswith("/") and (key == page or key.startswith(f"{page}?"))
 
 
 def sees_file(who: Caller, source: str, key: str) -> bool:

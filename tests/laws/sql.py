@@ -235,6 +235,14 @@ _KEYS = {
 # Callers may not even name these columns, or they are rows elsewhere.
 BORN_WITHOUT = ("granted", "known", "revoked", "texts", "embedded")
 
+# Where files come from, as the rooms that keep sources write it down. A space has its folder alone.
+CONFIGS: dict[str, Any] = {
+    "folder": {"origin": {"kind": "folder", "folder": "/srv/files"}},
+    "web": {"origin": {"kind": "web", "url": "https://example.org/"}},
+    "upload": {"origin": {"kind": "upload", "source_id": "uploads"}},
+    "wiki": {"folder": "/srv/space"},
+}
+
 # Constants, where the table allows it: reading a column would bring the policy for reading in.
 SWEPT = {
     "tenant": "status = 'active'",
@@ -299,7 +307,7 @@ def _needed(names: Names, write: Write) -> dict[str, Any]:
             digest = pat.check(bearer(names, str(write.key)))
             return {"hash": Raw(f"'\\x{digest.hex()}'")}
         case "source":
-            return {"protocol": "folder"}
+            return {"config": json.dumps(CONFIGS[write.row.protocol])}
         case "audit":
             return {"at": Raw("now()"), "tool": AUDITED_TOOL, "door": "law", "status": "ok"}
         case "secret":

@@ -20,7 +20,7 @@ from tests.laws.lake_ways import Inside, Said
 from tests.laws.sql import bearer
 from tests.laws.test_lake_rights import Shore, shore
 from tests.laws.worlds import World
-from tests.laws.writes import KEYS, SOURCES
+from tests.laws.writes import KEYS, SITE_KEYS, SOURCES
 from tests.soak import FIRST, SOAK, WORLDS, record
 
 __all__ = ["shore"]
@@ -76,7 +76,7 @@ async def ask_all(way: Inside, token: str, asked: Sequence[Question]) -> list[Sa
     found: list[Said | list[Said]] = [await listed(way, token, "list_sources")]
     for source in SOURCES:
         found.append(await listed(way, token, "list_files", source_id=source))
-        for n, key in enumerate(KEYS):
+        for n, key in enumerate((*KEYS, *SITE_KEYS)):
             tool = TOOLS[n % len(TOOLS)]
             found.append(await way.ask(token, tool, source_id=source, key=key))
     for it in asked:

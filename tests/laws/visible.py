@@ -61,7 +61,7 @@ def _credentials(who: Caller) -> Iterator[Row]:
 def _sources(who: Caller) -> Iterator[Row]:
     for key, it in who.tenant.source.items():
         if sees_source(who, key):
-            yield key, it.trim_mode, _word(it.enabled)
+            yield key, it.protocol, it.trim_mode, _word(it.enabled)
 
 
 def _source_roles(who: Caller) -> Iterator[Row]:

@@ -40,6 +40,7 @@ FROM_ELSEWHERE = (
     "oid:issuer:group|,{}",
 )
 SOURCES = ("s1", "s3://bucket/x", "wiki:Größe 'q'", "s4")
+PROTOCOLS = ("folder", "web", "upload", "web", "wiki")
 # Neighbours of a folder's range, and signs that mean something in patterns.
 PREFIXES = ("", "a/", "a/b/", "b/", "a_/", "a%/", "ä/", "/")
 KEYS = (
@@ -59,7 +60,40 @@ KEYS = (
     "/9.md",
     "a//10.md",
     "it's/a|{key}",
+    "?a",
 )
+# Those of a site, whose folders are pages as well.
+SITE_PREFIXES = ("", "/a/", "/a/", "/a/b/", "/b/", "/a_/", "/a?x=1/")
+SITE_KEYS = (
+    "/",
+    "/a",
+    "/a?x=1",
+    "/a?x=1?",
+    "/a?in=/b/",
+    "/a/",
+    "/a/1",
+    "/a/b",
+    "/a/b?y=2",
+    "/a/b/3.md",
+    "/a-old",
+    "/a-old?in=/a/",
+    "/a0",
+    "/a@b",
+    "/b?x",
+    "/b/4?z=1",
+    "/A",
+    "/a_/6",
+    "/more?of=/a/1",
+)
+
+
+def keys_of(source: Source) -> Sequence[str]:
+    """The keys that files of this source may have."""
+    return SITE_KEYS if source.protocol == "web" else KEYS
+
+
+def prefixes_of(source: Source) -> Sequence[str]:
+    return SITE_PREFIXES if source.protocol == "web" else PREFIXES
 
 
 def make_write(chance: Random, tenant: Tenant, verb: Verb, table: str) -> Write | None:
@@ -198,7 +232,8 @@ def _change_credential(chance: Random, tenant: Tenant) -> Write | None:
 
 def _add_source(chance: Random, tenant: Tenant) -> Write | None:
     source = _free(chance, SOURCES, tenant.source)
-    return _write(source, Source(chance.choice(MODES))) if source else None
+    made = Source(chance.choice(MODES), chance.choice(PROTOCOLS))
+    return _write(source, made) if source else None
 
 
 def _change_source(chance: Random, tenant: Tenant) -> Write | None:
@@ -227,7 +262,8 @@ def _add_folder_grant(chance: Random, tenant: Tenant) -> Write | None:
     source = _one(chance, tenant.source)
     if not source:
         return None
-    key = (source, chance.choice(PREFIXES), chance.choice(grantees(tenant)))
+    prefix = chance.choice(prefixes_of(tenant.source[source]))
+    key = (source, prefix, chance.choice(grantees(tenant)))
     if key in tenant.folder_grant:
         return None
     return _write(key, Held(chance.choice(("reader", "writer"))))
@@ -242,7 +278,8 @@ def _add_file(chance: Random, tenant: Tenant) -> Write | None:
     source = _one(chance, tenant.source)
     if not source:
         return None
-    key = _free(chance, KEYS, {key for where, key in tenant.file if where == source})
+    taken = {key for where, key in tenant.file if where == source}
+    key = _free(chance, keys_of(tenant.source[source]), taken)
     texts = new_texts(tenant, chance.randint(0, 1))
     return _write((source, key), File(chance.randint(0, 9), texts=texts)) if key else None
 
@@ -257,7 +294,7 @@ def _change_file(chance: Random, tenant: Tenant) -> Write | None:
             return _write(file, granted=some(chance, grantees(tenant), 2), known=True)
         case "move":
             taken = {key for where, key in tenant.file if where == file[0]}
-            key = _free(chance, KEYS, taken)
+            key = _free(chance, keys_of(tenant.source[file[0]]), taken)
             return _write(file, key=key) if key else None
         case "say":
             return _write(file, text=new_texts(tenant, 1)[0], size_bytes=chance.randint(0, 9))

@@ -100,12 +100,10 @@ async def test_an_empty_set_of_letters_is_called_so_and_a_bracket_can_be_meant(l
     assert (await lake.crawl())["added"] == 1
 
 
-async def test_a_source_with_such_a_pattern_from_before_is_crawled_as_it_was(lake: Lake) -> None:
+async def test_of_a_source_with_such_a_pattern_from_before_all_else_can_be_set(lake: Lake) -> None:
     house = lake.house
     async with house.app.store.system() as tx:
         await tx.run("""UPDATE kernel.source SET config = config || '{"exclude": ["[a"]}'""")
-    lake.write({"[a": "A heron.\n", "a.md": "A heron.\n"})
-    assert (await lake.crawl())["added"] == 1
     await house.call(house.ana, "set_source", source_id="docs", most_bytes=1000)
 
 

@@ -20,15 +20,14 @@ from tests.rooms.lake.conftest import Lake
 pytestmark = pytest.mark.anyio
 
 HTML = {"content-type": "text/html"}
-LINKS = b'<a href="/docs/a">a</a><a href="/docs/in/b">b</a><a href="/docsters/c">c</a>'
+SHOWN = ["/docs", "/docs/a", "/docs/in/b", "/docs?page=2"]
+HIDDEN = ["/docs-old", "/docs-old?in=/docs/", "/docsters/c", "/more?of=/docs"]
+LINKS = "".join(f'<a href="{it}">{it}</a>' for it in (*SHOWN, *HIDDEN))
 PAGES = {
-    "/": Answer(200, LINKS, HTML),
-    "/docs/a": Answer(200, b"<p>A heron.</p>", HTML),
-    "/docs/in/b": Answer(200, b"<p>Two herons.</p>", HTML),
-    "/docsters/c": Answer(200, b"<p>A hidden heron.</p>", HTML),
+    "/": Answer(200, LINKS.encode(), HTML),
+    **{it: Answer(200, b"<p>A heron.</p>", HTML) for it in SHOWN},
+    **{it: Answer(200, b"<p>A hidden heron.</p>", HTML) for it in HIDDEN},
 }
-SHOWN = ["/docs/a", "/docs/in/b"]
-HIDDEN = "/docsters/c"
 
 
 @pytest.fixture
@@ -80,11 +79,15 @@ async def test_a_folder_of_a_site_shows_its_pages_and_no_other(crawled: Lake) ->
     await crawled.index()
     assert await shown(house) == SHOWN
     found = await crawled.search("heron", mode="lexical", who=house.bo)
-    assert sorted(it["key"] for it in found["hits"]) == ["/docs/a", "/docs/in/b"]
-    read = await house.call(house.bo, "get_file_text", source_id="site", key="/docs/a")
-    assert "heron" in str(read["chunks"])
-    with pytest.raises(NotFound):
-        await house.call(house.bo, "get_file_text", source_id="site", key=HIDDEN)
+    assert sorted(it["key"] for it in found["hits"]) == SHOWN
+    for key in SHOWN:
+        read = await house.call(house.bo, "get_file_text", source_id="site", key=key)
+        assert "heron" in str(read["chunks"])
+        why = await house.call(house.bo, "check_access", source_id="site", key=key)
+        assert why["reasons"] == ["user:bo is reader of the folder /docs/"]
+    for key in HIDDEN:
+        with pytest.raises(NotFound):
+            await house.call(house.bo, "get_file_text", source_id="site", key=key)
 
 
 async def test_a_folder_of_a_site_is_the_same_however_its_slashes_are_written(
@@ -98,6 +101,28 @@ async def test_a_folder_of_a_site_is_the_same_however_its_slashes_are_written(
         assert await shown(house) == []
     assert await grant(house, "/") == [""]
     assert await shown(house) == sorted(PAGES)
+
+
+async def test_a_grant_given_before_the_site_is_crawled_shows_the_same_pages(
+    house: House, site: str, tmp_path: Path
+) -> None:
+    await house.call(house.ana, "add_source", source_id="site", web=f"{site}/")
+    await grant(house, "/docs")
+    await Lake(house, tmp_path).crawl("site")
+    assert await shown(house) == SHOWN
+
+
+async def test_whoever_writes_in_a_folder_of_a_site_writes_its_pages_and_no_other(
+    crawled: Lake,
+) -> None:
+    house = crawled.house
+    await grant(house, "/docs", "writer")
+    async with house.app.store.reading(house.bo) as tx:
+        rows = await tx.all("SELECT key, kernel.may_write(source_id, key) FROM kernel.file")
+    assert {it["key"]: it["may_write"] for it in rows} == dict.fromkeys(SHOWN, True)
+    async with house.app.store.reading(house.bo) as tx:
+        for key in HIDDEN:
+            assert not await tx.value("SELECT kernel.may_write('site', %(key)s)", key=key)
 
 
 async def test_a_grant_of_a_site_from_before_still_shows_nothing_and_can_be_taken_away(

@@ -16,12 +16,16 @@ from pecia.kernel.errors import (
     QuotaExceeded,
     StorageFull,
     Timeout,
+    Unavailable,
     UpstreamError,
 )
 
 TRY_AGAIN = (pg.SerializationFailure, pg.DeadlockDetected)
 # The last: a value is too large for an index, though its kind says that the database is not well.
 REFUSED = (pg.CheckViolation, pg.NotNullViolation, pg.DataError, pg.ProgramLimitExceeded)
+# The same code is given where the server itself is at its end: notices that nobody has heard yet,
+# transactions that no number is left for. Messages are translated; where they are raised is not.
+OF_THE_SERVER = frozenset({"async.c", "varsup.c", "multixact.c", "xact.c"})
 
 
 class Collision(Conflict):
@@ -34,6 +38,8 @@ def as_pecia_error(error: psycopg.Error) -> PeciaError:
         return Collision("two writers met; try again")
     if (error.sqlstate or "").startswith("PE"):
         return _ours(error)
+    if _is_at_its_end(error):
+        return Unavailable("the database takes no more writes just now; try again shortly")
     for kind, build in _KNOWN:
         if isinstance(error, kind):
             return build(error)
@@ -43,7 +49,11 @@ def as_pecia_error(error: psycopg.Error) -> PeciaError:
 
 def refuses_value(error: PeciaError) -> bool:
     """Whether the database is well, and will not hold what was written: not now, and not later."""
-    return isinstance(error.__cause__, REFUSED)
+    return isinstance(error.__cause__, REFUSED) and not _is_at_its_end(error.__cause__)
+
+
+def _is_at_its_end(error: BaseException) -> bool:
+    return isinstance(error, pg.ProgramLimitExceeded) and error.diag.source_file in OF_THE_SERVER
 
 
 def _ours(error: psycopg.Error) -> PeciaError:

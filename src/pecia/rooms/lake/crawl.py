@@ -16,6 +16,7 @@ from psycopg.types.json import Jsonb
 from pydantic import ValidationError
 
 from pecia.kernel.corpus.connector import Connector, Listed, Passed, Seen
+from pecia.kernel.corpus.index.globs import well_formed
 from pecia.kernel.errors import Conflict, InvalidFormat, Json, NotFound, PeciaError
 from pecia.kernel.jobs.call import JobCall
 from pecia.kernel.jobs.defer import defer_as_system
@@ -61,15 +62,9 @@ class Crawler:
 
     async def crawl(self, call: JobCall, ask: OfSource) -> None:
         """List the source, and have what is new read by whichever worker is free."""
-        tenant_id = tenant_of(call)
-        place = {"tenant_id": tenant_id, "source_id": ask.source_id}
-        async with call.tx() as tx:
-            config = await configured(tx, place)
-            if config is None or not await tx.maybe(SQL["open_crawl"], again=False, **place):
-                return
+        place = {"tenant_id": tenant_of(call), "source_id": ask.source_id}
         try:
-            async with self.connect(tenant_id, ask.source_id, config) as connector:
-                await _Listing(call, place, self.reading).run(connector)
+            await self._list(call, place)
         except Stopped:
             async with call.tx() as tx:
                 await tx.run(SQL["drop_todo"], **place)
@@ -83,6 +78,15 @@ class Crawler:
             if is_last(call, error):
                 await fail(call, place, error)
             raise
+
+    async def _list(self, call: JobCall, place: dict[str, Any]) -> None:
+        async with call.tx() as tx:
+            config = await configured(tx, place)
+            if config is None or not await tx.maybe(SQL["open_crawl"], again=False, **place):
+                return
+        _require_well_formed(config)
+        async with self.connect(place["tenant_id"], place["source_id"], config) as connector:
+            await _Listing(call, place, self.reading).run(connector)
 
 
 async def fail(call: JobCall, place: dict[str, Any], error: Exception) -> None:
@@ -122,6 +126,14 @@ def read_config(config: dict[str, Json]) -> SourceConfig | None:
         raise InvalidFormat(
             f"the source's configuration is damaged: {error}", field="config"
         ) from None
+
+
+def _require_well_formed(config: SourceConfig) -> None:
+    """Globs from before they were looked at may be malformed: taken as they are written, they would
+    let nothing in and drop every file, or keep nothing out."""
+    for name, globs in (("include", config.include), ("exclude", config.exclude)):
+        for glob in globs:
+            well_formed(glob, field=name)
 
 
 HIDDEN = (".*", "**/.*", "**/node_modules")

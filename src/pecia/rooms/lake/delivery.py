@@ -9,15 +9,29 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 from uuid import UUID, uuid4
 
 import anyio
 from anyio.to_thread import run_sync
 
-from pecia.kernel.errors import NotFound, PeciaError, Timeout, UpstreamError
+from pecia.kernel.errors import (
+    BadArgument,
+    Forbidden,
+    InternalError,
+    NotFound,
+    PayloadTooLarge,
+    PeciaError,
+    RateLimited,
+    StorageFull,
+    Timeout,
+    Unavailable,
+    Unprocessable,
+    UpstreamError,
+)
 from pecia.kernel.jobs.call import JobCall
 from pecia.kernel.jobs.defer import defer_as_system
+from pecia.kernel.jobs.ending import problem_of
 from pecia.kernel.jobs.job import Arguments, Job, Retry
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
@@ -59,27 +73,33 @@ class Courier:
         async with call.tx() as tx:
             await tx.run(SQL["forget_old"], tenant_id=which["tenant_id"], wait_s=2 * WAIT_S)
             row = await tx.maybe(SQL["begin"], **which)
-            if row is None:
-                return
-            config = await configured(tx, row)
-        state, problem = "ready", ""
+        if row is None:
+            return
         try:
-            if config is None:
-                raise NotFound("the source is switched off")
-            async with (
-                self.connect(row["tenant_id"], row["source_id"], config) as place,
-                place.opening(row["key"], config.most_bytes) as original,
-            ):
-                await _put_down(call, which, original.path)
-        except NotFound as error:
-            state, problem = "gone", str(error)
-        except PeciaError as error:
-            if of_the_store(error) and not is_last(call, error, ATTEMPTS):
+            await self._bring(call, row, which)
+        except Exception as error:
+            is_unexpected = not isinstance(error, PeciaError)
+            if (is_unexpected or of_the_store(error)) and not is_last(call, error, ATTEMPTS):
                 # Not the place's fault: who waits has the patience for another attempt.
                 raise
-            state, problem = "failed", str(error)
+            state = "gone" if isinstance(error, NotFound) else "failed"
+            await _end(call, which, state=state, **_told(error))
+            if is_unexpected:
+                # The queue writes it down: whoever waited learns only that it was unexpected.
+                raise
+        else:
+            await _end(call, which, state="ready", code="", problem="")
+
+    async def _bring(self, call: JobCall, row: dict[str, Any], which: dict[str, UUID]) -> None:
         async with call.tx() as tx:
-            await tx.run(SQL["end"], state=state, problem=problem, **which)
+            config = await configured(tx, row)
+        if config is None:
+            raise NotFound("the source is switched off")
+        async with (
+            self.connect(row["tenant_id"], row["source_id"], config) as place,
+            place.opening(row["key"], config.most_bytes) as original,
+        ):
+            await _put_down(call, which, original.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +145,7 @@ class Deliveries:
                 case "gone":
                     raise NotFound(row["problem"])
                 case _:
-                    raise UpstreamError(row["problem"])
+                    raise _failure(row["code"], row["problem"])
 
     async def _taken(self, which: dict[str, UUID]) -> tuple[BinaryIO, int]:
         body = cast(BinaryIO, await run_sync(TemporaryFile))
@@ -143,6 +163,40 @@ class Deliveries:
             body.close()
             raise
         return body, size
+
+
+# What is said in the words of the place, under the code it had there.
+_KINDS: dict[str, type[PeciaError]] = {
+    it.code.name: it
+    for it in (
+        Forbidden,
+        InternalError,
+        RateLimited,
+        StorageFull,
+        Timeout,
+        Unavailable,
+        Unprocessable,
+    )
+}
+
+
+def _told(error: Exception) -> dict[str, Any]:
+    """The code and the words for who waits. No argument of theirs was wrong: they gave a link."""
+    told = problem_of(error)
+    if isinstance(error, BadArgument) and not isinstance(error, PayloadTooLarge):
+        told["code"] = Unprocessable.code.name
+    return {"code": told["code"], "problem": told["message"]}
+
+
+def _failure(code: str, problem: str) -> PeciaError:
+    if code == PayloadTooLarge.code.name:
+        return PayloadTooLarge(problem, field="key")
+    return _KINDS.get(code, UpstreamError)(problem)
+
+
+async def _end(call: JobCall, which: dict[str, UUID], **how: str) -> None:
+    async with call.tx() as tx:
+        await tx.run(SQL["end"], **how, **which)
 
 
 async def _put_down(call: JobCall, which: dict[str, UUID], path: Path) -> None:

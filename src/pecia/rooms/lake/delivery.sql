@@ -12,11 +12,11 @@ INSERT INTO lake.delivery_part (delivery_id, tenant_id, n, body)
 SELECT id, tenant_id, %(n)s, %(body)s FROM lake.delivery WHERE tenant_id = %(tenant_id)s AND id = %(id)s;
 
 -- name: end
-UPDATE lake.delivery SET state = %(state)s, problem = %(problem)s
+UPDATE lake.delivery SET state = %(state)s, code = %(code)s, problem = %(problem)s
  WHERE tenant_id = %(tenant_id)s AND id = %(id)s;
 
 -- name: state
-SELECT state, problem FROM lake.delivery WHERE tenant_id = %(tenant_id)s AND id = %(id)s;
+SELECT state, code, problem FROM lake.delivery WHERE tenant_id = %(tenant_id)s AND id = %(id)s;
 
 -- name: part
 SELECT body FROM lake.delivery_part WHERE tenant_id = %(tenant_id)s AND delivery_id = %(id)s AND n = %(n)s;

@@ -113,7 +113,7 @@ class Rights:
             else:
                 folder = _folder(source, ask.folder)
                 await _change(tx, "folder_grant", ask.role, {**values, "prefix": folder})
-            return await _grants(tx, ask.source_id)
+            return await _grants(tx, source)
 
     async def grant_file(self, call: Call, ask: GrantFile) -> AccessOut:
         """Say who may see one file, beside those whom the source and its folders let in."""
@@ -129,7 +129,7 @@ class Rights:
     async def list_grants(self, call: Call, ask: OneSource) -> GrantsOut:
         """Who holds which role in a source and its folders. Owners see all, others their own."""
         async with self.store.reading(call.caller) as tx:
-            return await _grants(tx, ask.source_id)
+            return await _grants(tx, await catalog.get_source(tx, ask.source_id))
 
     async def check_access(self, call: Call, ask: CheckAccess) -> AccessOut:
         """Why somebody may or may not see a file. Owners may ask about others."""
@@ -196,13 +196,13 @@ async def _principal(tx: Transaction, text: str, field: str) -> int:
     )
 
 
-async def _grants(tx: Transaction, source_id: str) -> GrantsOut:
-    source = await catalog.get_source(tx, source_id)
-    rows = await tx.all(SQL["grants"], source_id=source_id)
+async def _grants(tx: Transaction, source: catalog.Source) -> GrantsOut:
+    """What the caller may know of them, also when they just gave up what showed the source."""
+    rows = await tx.all(SQL["grants"], source_id=source.source_id)
     grants = [_grant(**it) for it in rows]
     reads_nothing = any(it.role == "reader" and it.folder is None for it in grants)
     return GrantsOut(
-        source_id=source_id,
+        source_id=source.source_id,
         trim_mode=source.trim_mode,
         grants=grants,
         note=READERS if source.trim_mode == "per_file" and reads_nothing else "",

@@ -13,6 +13,7 @@ from anyio.to_thread import run_sync
 
 from pecia.kernel.corpus import texts
 from pecia.kernel.corpus.catalog import FileFacts
+from pecia.kernel.corpus.stock import take_stock
 from pecia.kernel.corpus.texts import Text
 from pecia.kernel.errors import NotFound, PayloadTooLarge
 from pecia.kernel.store.store import Store
@@ -26,6 +27,8 @@ from pecia.rooms.wiki.space import SQL, Place
 from pecia.rooms.wiki.stored import CONTENT_TYPE, decoded, stored_document
 
 BATCH = 200
+# So many at once may make a table another to plan for. Fewer are not worth anybody's waiting.
+MANY = 50
 
 
 @dataclass(slots=True)
@@ -104,6 +107,8 @@ class _Telling:
         young: dict[str, bytes] = {}
         for start in range(0, len(changed), BATCH):
             young |= await self._put(changed[start : start + BATCH])
+            if len(changed) >= MANY:
+                await take_stock(self.store)
         if gone:
             await self._remove(gone)
         return young

@@ -1,8 +1,11 @@
 """Pictures and recordings are read with the extras, and without them say which one is missing."""
 
+import shutil
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
+import anyio
 import pypdfium2
 import pytest
 
@@ -18,6 +21,9 @@ pytestmark = pytest.mark.anyio
 with_ocr = pytest.mark.skipif(find_spec("rapidocr") is None, reason="[ocr] is not installed")
 without_ocr = pytest.mark.skipif(find_spec("rapidocr") is not None, reason="[ocr] is installed")
 with_asr = pytest.mark.skipif(find_spec("pocketsphinx") is None, reason="[asr] is not installed")
+with_voice = pytest.mark.skipif(
+    shutil.which("flite") is None, reason="nothing speaks here: flite is a package of Debian"
+)
 without_asr = pytest.mark.skipif(find_spec("pocketsphinx") is not None, reason="[asr] is installed")
 
 
@@ -82,6 +88,23 @@ async def test_what_is_heard_is_cues_and_said_to_be_a_guess(extractor: Extractor
     assert found.extractor == "pocketsphinx"
     assert {it.kind for it in found.units} <= {UnitKind.CUE}
     assert "guessed" in found.facts.notes[0]
+
+
+@with_asr
+@with_voice
+async def test_words_that_are_spoken_are_heard_when_they_are_said(
+    extractor: Extractor, tmp_path: Path
+) -> None:
+    said, wav = "the weather was cold and it rained all day", tmp_path / "said.wav"
+    await anyio.run_process(["flite", "-t", said, "-o", str(wav)])
+    found = await extractor.extract(wav.read_bytes(), name="said.wav")
+    assert found.status is Status.OK
+    # The engine guesses, so not every word need be the right one.
+    assert {"weather", "cold", "rained"} <= {*found.text.split()}
+    first, last = found.units[0], found.units[-1]
+    assert first.ts_start_ms is not None
+    assert last.ts_end_ms is not None
+    assert 0 <= first.ts_start_ms < 1_000 < last.ts_end_ms < 5_000
 
 
 def test_a_pause_ends_a_phrase() -> None:

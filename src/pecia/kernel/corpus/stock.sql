@@ -1,0 +1,2 @@
+-- name: take_stock
+SELECT kernel.take_stock();
