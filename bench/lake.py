@@ -6,7 +6,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,12 @@ from bench.search import (
     Searching,
     Sizes,
     Table,
+    Times,
     ground,
     home_at,
     other_queries,
     queries,
+    rounds,
     sizes_at,
     static,
     texts_folder,
@@ -53,15 +55,24 @@ async def run(home: Path, texts: Path, sizes: Sizes) -> dict[str, Any]:
                 await run_sync(asker.measured, port, tokens["100%"], others)
                 for name in BUSY:
                     await run_sync(asker.measured, port, tokens[name], others[:QUERIES])
-                for name in BUSY:
-                    found[name] = await run_sync(asker.measured, port, tokens[name], words)
-                    print(name, found[name], flush=True)
+                found |= await in_turn(asker, port, tokens, words)
                 with writing(home, made.asking) as rate:
-                    for name in BUSY:
-                        busy = await run_sync(asker.measured, port, tokens[name], words)
-                        found[f"{name}, while files are written"] = busy
+                    busy = await in_turn(asker, port, tokens, words)
+            found |= {f"{name}, while files are written": it for name, it in busy.items()}
             found["files_written_per_s"] = rate.pop()
         return found
+
+
+async def in_turn(
+    asker: "Asker", port: int, tokens: Mapping[str, str], words: Sequence[str]
+) -> dict[str, Any]:
+    times = Times()
+    for part in rounds(words):
+        for name in BUSY:
+            took = await run_sync(asker.measured, port, tokens[name], part)
+            for mode, it in took.items():
+                times.add(name, mode, it)
+    return times.told()
 
 
 @asynccontextmanager
@@ -113,7 +124,7 @@ class Asker:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
-    def measured(self, port: int, token: str, words: Sequence[str]) -> dict[str, dict[str, float]]:
+    def measured(self, port: int, token: str, words: Sequence[str]) -> dict[str, list[float]]:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps([port, token, words]) + "\n")
