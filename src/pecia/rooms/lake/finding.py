@@ -149,7 +149,7 @@ class Finding:
         and, if no hit answers, search again in the documents' own wording. Read: each hit's text
         holds its neighbours; when truncated, go on with get_file_window around its seq. Answer
         only from what you read and cite the file; if nothing answers, say so."""
-        place = open_place(ask.cursor, _asked(ask))
+        place = open_place(ask.cursor, _asked(ask)) if ask.cursor is not None else Place()
         question = _question(ask, place)
         with self.figures.measuring(Asker.of(call.caller), question.mode):
             ahead = self.corpus.ahead(call.caller, question)
