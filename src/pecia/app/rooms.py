@@ -9,6 +9,7 @@ from pecia.app.layers import cascade_room
 from pecia.app.memories import memory_room
 from pecia.app.packages import ckf_room
 from pecia.app.places import connecting, require_sound, watching
+from pecia.app.upstreams import upstream_room
 from pecia.kernel.corpus.embedder import Embedder
 from pecia.kernel.corpus.index.shelf import Shelf
 from pecia.kernel.corpus.search import Corpus
@@ -50,6 +51,7 @@ SETTINGS: tuple[type[SettingsPart], ...] = (
 
 MIGRATIONS: tuple[Part, ...] = (
     Part("ckf", "pecia.rooms.ckf.schema"),
+    Part("hub", "pecia.rooms.hub.schema"),
     Part("lake", "pecia.rooms.lake.schema"),
     Part("memory", "pecia.rooms.memory.schema"),
     Part("wiki", "pecia.rooms.wiki.schema"),
@@ -78,7 +80,8 @@ def build_rooms(
         memory_room(settings, corpus),
     )
     purgers = tuple(room.purge for room in others if room.purge)
-    return (office(store, ledger, keyring, purgers), *others)
+    rooms = (office(store, ledger, keyring, purgers), *others)
+    return (*rooms, upstream_room(settings, store, keyring, rooms))
 
 
 def download_links(settings: Settings, keyring: Keyring) -> Links | None:

@@ -12,8 +12,6 @@ FLAGS = "the CLI door: pecia cipher"
 MODES = "the MCP door: toolset cipher"
 METHODS = "the MCP door: optional methods"
 STORE = "the memory room: collections"
-UPSTREAM = "the hub room: upstream servers"
-NAMING = "the hub room: naming"
 CALLS = "the hub room: deadlines and cancelling"
 CHECKS = "the hub room: capability checks"
 MODEL = "the model adapter"
@@ -147,7 +145,9 @@ REQUIREMENTS: dict[str, Requirement] = {
         163, "`cipher_search_reasoning_patterns` finds a stored trace."
     ),
     "hub.upstream.from_agent_file": Requirement(
-        164, "Servers under `mcpServers` in `cipher.yml` are connected; their tools work.", UPSTREAM
+        164,
+        "Servers under `mcpServers` in `cipher.yml` are connected; their tools work.",
+        replaced="The operator names the file, by `hub.servers_file`; no folder is searched.",
     ),
     # Variables of the aggregator.
     "memory.env.server_mode": Requirement(
@@ -180,7 +180,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         176, "With nothing set, `pecia config` shows 60 s for an upstream tool, by default."
     ),
     "hub.timeout.ends_the_call": Requirement(
-        176, "A tool that hangs ends with a timeout error when that time is over.", CALLS
+        176, "A tool that hangs ends with a timeout error when that time is over."
     ),
     "memory.ask.disabled": Requirement(
         178, "With `USE_ASK_CIPHER=false` the tool is not listed and a call is refused.", MODES
@@ -200,22 +200,19 @@ REQUIREMENTS: dict[str, Requirement] = {
     "hub.conflict.prefix": Requirement(
         183,
         "With `prefix`, an upstream tool is `{server}__{tool}`.",
-        NAMING,
         replaced=ON_CONFLICT,
     ),
     "hub.conflict.prefixed_callable": Requirement(
-        185, "`filesystem__read_file` reaches `read_file` of that server.", NAMING
+        185, "`filesystem__read_file` reaches `read_file` of that server."
     ),
     "hub.conflict.first_wins": Requirement(
         191,
         "With `first-wins`, one `read_file` is listed: that of the first server.",
-        NAMING,
         replaced="First in the order of the configuration, so the speed of connecting is no race.",
     ),
     "hub.conflict.error": Requirement(
         197,
         "With `error`, two servers that share a tool name fail the start.",
-        NAMING,
         replaced="One wording, `Tool name conflict: <name>`: the reference has two.",
     ),
     # Optional methods.
@@ -252,44 +249,44 @@ REQUIREMENTS: dict[str, Requirement] = {
     ),
     # Cancelling, progress, deadlines.
     "hub.cancel.stops_the_request": Requirement(
-        222, "A cancelled call stops here and upstream, and gets no answer.", CALLS
+        222, "A cancelled call stops here and upstream, and gets no answer."
     ),
     "hub.progress.reaches_the_caller": Requirement(
-        223, "Progress of an upstream tool reaches the caller under its own token.", CALLS
+        223, "Progress of an upstream tool reaches the caller under its own token."
     ),
     "hub.timeout.per_request": Requirement(
-        224, "`timeout` of a server ends a request that is silent for so long.", CALLS
+        224, "`timeout` of a server ends a request that is silent for so long."
     ),
     "hub.timeout.reset_on_progress": Requirement(
-        224, "With `resetTimeoutOnProgress`, each progress message starts the time anew.", CALLS
+        224, "With `resetTimeoutOnProgress`, each progress message starts the time anew."
     ),
     "hub.timeout.max_total": Requirement(
-        224, "`maxTotalTimeout` ends a request however much progress it makes.", CALLS
+        224, "`maxTotalTimeout` ends a request however much progress it makes."
     ),
     "hub.timeout.example": Requirement(
-        228, "With 30 s, reset and 120 s in all, a call with steady progress ends at 120 s.", CALLS
+        228, "With 30 s, reset and 120 s in all, a call with steady progress ends at 120 s."
     ),
     # Capability checks.
     "hub.capability.of_the_upstream": Requirement(
-        241, "A request that an upstream never said it serves is not sent to it.", CHECKS
+        241, "A request that an upstream never said it serves is not sent to it."
     ),
     "hub.capability.of_the_client": Requirement(
-        242, "A tool that needs a client's capability says so when the client lacks it.", CHECKS
+        242, "A tool that needs a client's capability says so when the client lacks it."
     ),
     "hub.capability.of_ourselves": Requirement(
         243, "Every method that we answer is among the capabilities that we announce.", CHECKS
     ),
     "hub.capability.strict_off_by_default": Requirement(
-        244, "Without `enforceStrictCapabilities`, such a request is logged and tried.", CHECKS
+        244, "Without `enforceStrictCapabilities`, such a request is logged and tried."
     ),
     "hub.capability.strict_refuses": Requirement(
-        244, "With it, the request fails and names method and capability.", CHECKS
+        244, "With it, the request fails and names method and capability."
     ),
     "hub.options.every_method": Requirement(
         250, "Tool, prompt, resource and list requests all take the same options.", CALLS
     ),
     "hub.options.aborted_request": Requirement(
-        254, "A request aborted before its answer ends as CANCELLED and leaks nothing.", CALLS
+        254, "A request aborted before its answer ends as CANCELLED and leaks nothing."
     ),
     # Gemini.
     "memory.gemini.converts_draft_07": Requirement(
@@ -403,16 +400,16 @@ REQUIREMENTS: dict[str, Requirement] = {
     ),
     # The hub example.
     "hub.example.tools_side_by_side": Requirement(
-        453, "File tools of an upstream and memory tools are in one list.", UPSTREAM
+        453, "File tools of an upstream and memory tools are in one list."
     ),
     "hub.example.conflict_shown": Requirement(
-        454, "The example has a conflict, and both tools can be called.", NAMING
+        454, "The example has a conflict, and both tools can be called."
     ),
     "hub.example.namespaces": Requirement(
-        455, "Each upstream's prefix is its name in the configuration.", NAMING
+        455, "Each upstream's prefix is its name in the configuration."
     ),
     "hub.example.many_servers": Requirement(
-        456, "One server that fails leaves the tools of the others in place.", UPSTREAM
+        456, "One server that fails leaves the tools of the others in place."
     ),
     # Troubleshooting.
     "memory.trouble.tool_not_found": Requirement(
@@ -448,10 +445,10 @@ REQUIREMENTS: dict[str, Requirement] = {
         487, "With the variable exported before the client starts, the call works.", MODEL
     ),
     "hub.trouble.conflict_message": Requirement(
-        494, "The error is `Tool name conflict: read_file` and names both servers.", NAMING
+        494, "The error is `Tool name conflict: read_file` and names both servers."
     ),
     "hub.trouble.conflict_solved": Requirement(
-        497, "The same servers start with `prefix` and with `first-wins`.", NAMING
+        497, "The same servers start with `prefix` and with `first-wins`."
     ),
     # Debugging.
     "memory.debug.block": Requirement(
@@ -476,14 +473,13 @@ REQUIREMENTS: dict[str, Requirement] = {
     "hub.upstream.sse_url": Requirement(
         535,
         "An upstream given as an SSE URL with a path is connected.",
-        UPSTREAM,
         replaced="The addresses are somebody's private network: none of them is built in.",
     ),
     "hub.upstream.nested_prefix": Requirement(
-        536, "A tool that an upstream hub already prefixed keeps its name below ours.", NAMING
+        536, "A tool that an upstream hub already prefixed keeps its name below ours."
     ),
     "hub.upstream.authentication": Requirement(
-        542, "An upstream that wants a bearer token gets its own, never the caller's.", UPSTREAM
+        542, "An upstream that wants a bearer token gets its own, never the caller's."
     ),
     "memory.docs.related_pages": Requirement(
         546, "The docs have pages on commands, settings, examples and workspace memory.", DOCS

@@ -16,6 +16,7 @@ GROUPS: Mapping[str, str] = {
     "source": "Sources and who may see them.",
     "space": "Folders of this machine that are served as wikis.",
     "secret": "Sealed credentials of sources and upstream servers.",
+    "hub": "MCP servers of others, and their tools.",
 }
 
 
@@ -66,6 +67,25 @@ VERBS: tuple[Verb, ...] = (
     ),
     Verb("space add", "office.add_space", "Serve a folder as a wiki.", ("folder",)),
     Verb("space list", "office.list_spaces", "List the folders that are served."),
+    Verb(
+        "hub list",
+        "hub.list_servers",
+        "The servers that you may use, and how each is.",
+        columns=("server", "state", "reason", "tools", "waiting", "software"),
+    ),
+    Verb("hub add", "hub.add_server", "Connect a server: --url, or --command.", ("server",)),
+    Verb("hub set", "hub.set_server", "Switch a server, or say who may use it.", ("server",)),
+    Verb("hub check", "hub.check_server", "Connect now, and note what changed.", ("server",)),
+    Verb("hub remove", "hub.remove_server", "Forget a server.", ("server",)),
+    Verb(
+        "hub tools",
+        "hub.list_server_tools",
+        "Tools of a server, or of all.",
+        ("server",),
+        columns=("server", "tool", "name", "state", "read_only", "description"),
+    ),
+    Verb("hub approve", "hub.approve_tools", "Let new or changed tools be called.", ("server",)),
+    Verb("hub call", "hub.call_server_tool", "Call a tool of a server.", ("server", "tool")),
     Verb("secret list", "office.list_secrets", "List the names of the secrets."),
     Verb("secret remove", "office.remove_secret", "Forget a secret.", ("name",)),
     Verb(

@@ -1,5 +1,6 @@
 """Arguments in, a validated input out, or an error that names the field. Compiled once per tool."""
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, cast
@@ -15,6 +16,10 @@ from pecia.kernel.tool.whole import with_integers
 
 # Upstream tools come and go: what is compiled for them must not be kept for ever.
 KEPT = 4096
+
+_SECRET = re.compile(
+    r"pass(word|phrase|wd)|secret|token|api[_-]?key|credential|private[_-]?key|authorization", re.I
+)
 
 
 def validated(tool: AnyTool, arguments: Mapping[str, Json]) -> Any:
@@ -46,12 +51,24 @@ def output_schema(tool: AnyTool) -> Mapping[str, Any] | None:
 
 @lru_cache(KEPT)
 def secret_fields(tool: AnyTool) -> frozenset[str]:
-    """Arguments that no log and no audit may hold: declared with `secret`, or `unaudited`."""
+    """Arguments that no log and no audit may hold: declared with `secret`, or `unaudited`.
+
+    A tool of others declares nothing of ours: what it calls a password, or like one, is taken so.
+    """
     if isinstance(tool, ForeignTool):
-        return frozenset()
+        schemas: Any = tool.input_schema.get("properties")
+        named = cast(dict[str, Any], schemas) if isinstance(schemas, dict) else {}
+        return frozenset(name for name, it in named.items() if _looks_secret(name, it))
     fields = tool.takes.model_fields.items()
     unkept = {"secret", "unaudited"}
     return frozenset(name for name, it in fields if unkept & {*_extra(it.json_schema_extra)})
+
+
+def _looks_secret(name: str, schema: object) -> bool:
+    if _SECRET.search(name):
+        return True
+    told = cast(dict[str, Any], schema) if isinstance(schema, dict) else {}
+    return told.get("format") == "password" or told.get("writeOnly") is True
 
 
 def _taken(takes: type[BaseModel], arguments: Mapping[str, Json]) -> BaseModel:

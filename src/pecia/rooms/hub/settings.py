@@ -4,7 +4,7 @@ from typing import Literal, TypeAlias
 
 from pecia.kernel.settings.convert import milliseconds
 from pecia.kernel.settings.model import Part, setting
-from pecia.kernel.settings.shapes import Seconds
+from pecia.kernel.settings.shapes import AbsolutePath, Count, Seconds
 
 OnConflict: TypeAlias = Literal["prefix", "first-wins", "error"]
 
@@ -27,4 +27,33 @@ class HubSettings(Part):
         description="Two tools of one name: prefix with the server, keep the first, or stop.",
         env=("AGGREGATOR_CONFLICT_RESOLUTION",),
         project=True,
+    )
+    prefix_always: bool = setting(
+        False,
+        description="Put the server before the name of every upstream tool, not only on conflict.",
+        env=("AGGREGATOR_PREFIX_ALWAYS",),
+        project=True,
+    )
+    servers_file: AbsolutePath | None = setting(
+        None,
+        description="A JSON or YAML file with `mcpServers`: servers that the operator names. On a "
+        "server each says in `tenants` for whom.",
+    )
+    connect_timeout_s: Seconds = setting(
+        60.0,
+        description="How long a server may take to start and shake hands.",
+        unit="s",
+    )
+    answer_bytes: Count = setting(
+        10_000_000, description="How large one answer of a server may be.", unit="bytes"
+    )
+    trusted_hosts: tuple[str, ...] = setting(
+        (),
+        description="Hosts in the own network that servers may be on, as `host`, `host:port` or a "
+        "network. Public ones need no naming; a local install may reach its own machine.",
+    )
+    program_path: str = setting(
+        "/usr/local/bin:/usr/bin:/bin",
+        description="Where programs of servers are looked for.",
+        env=("PATH",),
     )

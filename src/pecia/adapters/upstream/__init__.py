@@ -1,0 +1,1 @@
+"""Conversations with the MCP servers of others. Beside the door, only this speaks MCP."""

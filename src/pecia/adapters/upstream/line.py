@@ -1,0 +1,231 @@
+"""One conversation with one server of others. What it says is handed on, and never trusted."""
+
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias, cast
+
+import anyio
+import httpx2
+import mcp_types as types
+import orjson
+from mcp.client._transport import TransportStreams
+from mcp.client.client import Client
+from mcp.client.session import IncomingMessage, MessageHandlerFnT
+from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import BaseModel, ValidationError
+
+from pecia import __version__
+from pecia.adapters.upstream.program import LastWords, Program, running
+from pecia.adapters.upstream.web import Site, Web, connected
+from pecia.kernel.errors import PeciaError, UpstreamError
+from pecia.kernel.logs import Log
+
+Hear: TypeAlias = Callable[[str], None]
+
+PAGES = 100
+US = types.Implementation(name="pecia", version=__version__)
+GONE = "the connection is closed"
+EXPECTED = (OSError, MCPError, httpx2.HTTPError, ValidationError, ValueError)
+
+# How servers of the older era say that they were started anew since we shook hands.
+_NO_SESSION = re.compile(
+    r"session (is )?(not found|terminated|expired|unknown)|(no valid|invalid|unknown) session", re.I
+)
+
+_log = Log(__name__)
+
+
+class Progress(Protocol):
+    """Is told how far a call is."""
+
+    async def __call__(self, progress: float, total: float | None, message: str | None) -> None: ...
+
+
+class Place(Protocol):
+    """Where a server is. Exactly one of `argv` and `url` says something."""
+
+    @property
+    def argv(self) -> tuple[str, ...]: ...
+    @property
+    def folder(self) -> str | None: ...
+    @property
+    def env(self) -> Mapping[str, str]: ...
+    @property
+    def url(self) -> str: ...
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+    @property
+    def is_sse(self) -> bool: ...
+
+
+class Lost(UpstreamError):
+    """The conversation is over. Whether the last question arrived is not known."""
+
+
+class Refused(UpstreamError):
+    """The server answered, and the answer is no: it may still answer the next question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Opens conversations."""
+
+    web: Web
+    line_bytes: int = 10_000_000
+    things: int = 2_000
+    list_bytes: int = 20_000_000
+
+    @asynccontextmanager
+    async def open(self, place: Place, hear: Hear) -> AsyncGenerator["Line"]:
+        """A conversation, from handshake to goodbye. `hear` is told which list changed."""
+        words, over = LastWords(), anyio.Event()
+        client = Client(
+            self._streams(place, words, over),
+            client_info=US,
+            cache=None,
+            message_handler=_handler(hear),
+        )
+        try:
+            async with client, anyio.create_task_group() as tasks:
+                tasks.start_soon(_listen, client, hear)
+                yield Line(client, over, self.things, self.list_bytes)
+                tasks.cancel_scope.cancel()
+        except Exception as error:  # noqa: BLE001 - whatever a stranger breaks has one name here.
+            raise _translated(error, words) from None
+
+    def _streams(
+        self, place: Place, words: LastWords, over: anyio.Event
+    ) -> AbstractAsyncContextManager[TransportStreams]:
+        if place.argv:
+            program = Program(place.argv, place.folder, place.env)
+            return running(program, words, over, line_bytes=self.line_bytes)
+        return connected(Site(place.url, place.headers, place.is_sse), self.web)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An open conversation."""
+
+    client: Client
+    over: anyio.Event = field(repr=False)
+    """Set when the server has gone."""
+    things: int = 2_000
+    list_bytes: int = 20_000_000
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What the server says of itself: name, version, revision, what it can do."""
+        info = self.client.server_info
+        return {
+            "name": info.name if info else "",
+            "version": info.version if info else "",
+            "revision": self.client.protocol_version,
+            "can": _plain(self.client.server_capabilities),
+        }
+
+    async def tools(self) -> list[dict[str, Any]]:
+        """Every tool it lists, as many as are allowed."""
+        return await self._every("tools", self.client.list_tools)
+
+    async def call(
+        self, tool: str, arguments: Mapping[str, Any], progress: Progress | None = None
+    ) -> dict[str, Any]:
+        """What the tool gives. Cancelling it tells the server so."""
+        request = types.CallToolRequest(
+            params=types.CallToolRequestParams(name=tool, arguments=dict(arguments))
+        )
+        # Not by `call_tool`, which would run the server's own schema over its own answer.
+        return await self._ask(
+            lambda: self.client.session.send_request(
+                request, types.CallToolResult, progress_callback=progress
+            )
+        )
+
+    async def _every(
+        self, what: str, listing: Callable[..., Awaitable[BaseModel]]
+    ) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        cursor: str | None = None
+        left = self.list_bytes
+        for _ in range(PAGES):
+            page = await self._ask(lambda at=cursor: listing(cursor=at))
+            left -= len(orjson.dumps(page))
+            if left < 0:
+                raise Refused(f"its list of {what} has more than {self.list_bytes} bytes")
+            found += page.get(what, [])
+            cursor = page.get("nextCursor")
+            if cursor is None or len(found) >= self.things:
+                break
+        return found[: self.things]
+
+    async def _ask(self, ask: Callable[[], Awaitable[BaseModel]]) -> dict[str, Any]:
+        try:
+            return _plain(await ask())
+        except MCPError as error:
+            is_closed = error.code == types.CONNECTION_CLOSED or self.over.is_set()
+            if is_closed or _NO_SESSION.search(error.message):
+                raise self._lost() from None
+            raise Refused(error.message[:500], upstream_code=error.code) from None
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+            raise self._lost() from None
+        except (ValidationError, RuntimeError) as error:
+            what = type(error).__name__
+            raise Refused(f"it answered with something that is no answer ({what})") from None
+
+    def _lost(self) -> Lost:
+        self.over.set()
+        return Lost(GONE)
+
+
+def _handler(hear: Hear) -> MessageHandlerFnT:
+    async def heard(message: IncomingMessage) -> None:
+        match message:
+            case types.ToolListChangedNotification():
+                hear("tools")
+            case types.PromptListChangedNotification():
+                hear("prompts")
+            case types.ResourceListChangedNotification():
+                hear("resources")
+            case _:
+                pass
+
+    return heard
+
+
+async def _listen(client: Client, hear: Hear) -> None:
+    """Servers of the newer era tell only who asked to be told."""
+    tools = client.server_capabilities.tools
+    if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or not (
+        tools and tools.list_changed
+    ):
+        return
+    # One that will not tell is looked at when we connect to it, and no sooner.
+    with suppress(MCPError, ListenNotSupportedError, SubscriptionLost, TimeoutError):
+        async with client.listen(tools_list_changed=True) as events:
+            async for _ in events:
+                hear("tools")
+
+
+def _plain(model: BaseModel) -> dict[str, Any]:
+    return model.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _translated(error: BaseException, words: LastWords) -> PeciaError:
+    cause = _first(error)
+    if isinstance(cause, PeciaError):
+        return cause
+    if not isinstance(cause, EXPECTED):
+        _log.failure("upstream.line", cause)
+    said = cause.message if isinstance(cause, MCPError) else str(cause) or type(cause).__name__
+    last = str(words)
+    return UpstreamError(f"{said[:500]}; it said last: {last[-500:]}" if last else said[:500])
+
+
+def _first(error: BaseException) -> BaseException:
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    return _first(cast(BaseExceptionGroup[BaseException], error).exceptions[0])

@@ -1,0 +1,212 @@
+"""What somebody typed to add a server, read as where it is. Pure but for asking a person.
+
+A program is started on this machine with the rights of whoever runs it. So nobody adds one to a
+server of many; and on a machine of one's own, a person says yes to the very words that are run.
+"""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal, TypeAlias
+from urllib.parse import urlsplit
+
+from pydantic import Field, JsonValue
+
+from pecia.kernel.errors import Forbidden, InvalidFormat, InvalidInput, MissingField, Unprocessable
+from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.model import Input
+from pecia.kernel.tool.quiet import Quiet
+from pecia.rooms.hub.model import Options, Place, Where
+from pecia.rooms.hub.naming import SERVER
+from pecia.rooms.hub.secrets import Held
+
+Kind: TypeAlias = Literal["stdio", "http", "streamable-http", "sse"]
+Word = Annotated[str, Field(max_length=4_000)]
+Seconds = Annotated[float, Field(gt=0, le=3_600)]
+
+SECRET: dict[str, JsonValue] = {"secret": True}
+
+
+class Somewhere(Input):
+    """Where a server is."""
+
+    type: Kind | None = Field(
+        default=None, description="Told by `command` or `url` unless given; `/sse` at its end: sse."
+    )
+    command: Word | None = Field(
+        default=None,
+        description="The program to start on this machine and its arguments, quoted as in a shell.",
+    )
+    env: dict[str, Word] = Field(
+        default_factory=dict[str, Word],
+        description="Variables of the program. Sealed; `${secret:NAME}` is a secret of yours.",
+        json_schema_extra=SECRET,
+    )
+    cwd: Word | None = Field(default=None, description="The folder that the program runs in.")
+    url: Word | None = Field(default=None, description="The endpoint of a server elsewhere.")
+    headers: dict[str, Word] = Field(
+        default_factory=dict[str, Word],
+        description="Sent with every request, as Authorization. Sealed, like `env`.",
+        json_schema_extra=SECRET,
+    )
+
+
+class Address(Somewhere):
+    """The same in the words of everybody's `mcpServers`: there `command` is the program alone."""
+
+    args: list[Word] = Field(default_factory=list[Word], max_length=200)
+
+
+class Waiting(Input):
+    """How long a server is waited for, and how far its word is taken."""
+
+    timeout_s: Seconds | None = Field(
+        default=None, description="Until a call must answer; else hub.timeout_s."
+    )
+    reset_timeout_on_progress: bool = Field(
+        default=False, description="Each sign of progress starts that time anew."
+    )
+    max_total_timeout_s: Seconds | None = Field(
+        default=None, description="However much progress it makes."
+    )
+    take_changes: bool = Field(
+        default=False,
+        description="Let what it changes about its tools hold without anybody's approval.",
+    )
+    enforce_strict_capabilities: bool = Field(
+        default=False, description="Send it nothing that it does not say it serves."
+    )
+
+
+def options_of(ask: Waiting) -> Options:
+    return Options(
+        timeout_s=ask.timeout_s,
+        resets_on_progress=ask.reset_timeout_on_progress,
+        most_s=ask.max_total_timeout_s,
+        takes_changes=ask.take_changes,
+        strict_capabilities=ask.enforce_strict_capabilities,
+    )
+
+
+def checked_name(name: str) -> str:
+    """A name that can stand before a tool's."""
+    if not SERVER.fullmatch(name):
+        expected = "letters, digits, `-` and single `_`, beginning and ending with no `_`"
+        raise InvalidFormat(
+            f"the name of a server is {expected}", field="server", expected=expected, got=name
+        )
+    return name
+
+
+def place_of(ask: Somewhere) -> Place:
+    """Where the server is; exactly one of a program and a URL."""
+    if (ask.command is None) == (ask.url is None):
+        if ask.command is None:
+            raise MissingField('Field "command" or "url" is required', field="command")
+        raise InvalidInput("a server has a command or a url, not both", field="url")
+    held = Held(ask.env, ask.headers)
+    if ask.command is not None:
+        _refuse(ask.headers, "headers", "a program")
+        if ask.type not in (None, "stdio"):
+            raise InvalidInput(f"a server with a command is no {ask.type}", field="type")
+        where = Where("stdio", _argv(ask, ask.command), ask.cwd, secrets=held.names)
+    else:
+        _refuse(ask.env or ask.cwd, "env and cwd", "a url")
+        where = Where(_web_kind(ask), url=_checked_url(ask.url or ""), secrets=held.names)
+    return Place(where, held.env, held.headers)
+
+
+def with_secrets(place: Place, env: Mapping[str, str], headers: Mapping[str, str]) -> Place:
+    """The same place with something else that lets us in."""
+    if place.argv:
+        _refuse(headers, "headers", "a program")
+    else:
+        _refuse(env, "env", "a url")
+    names = Held(env, headers).names
+    return Place(replace(place.where, secrets=names), env, headers)
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """Who may start programs here."""
+
+    is_own_machine: bool
+
+    async def to(self, call: Call, place: Place, confirm: str) -> None:
+        """Nothing for a URL. For a program: yes of a person, to these words and no others."""
+        if not place.argv:
+            return
+        if not self.is_own_machine:
+            raise Forbidden(
+                "on a server of many, programs are named by its operator",
+                hint="Give a url, or have the operator put it into the file of hub.servers_file.",
+            )
+        words = shlex.join(place.argv)
+        if isinstance(call.channel, Quiet):
+            # Nobody to ask: the person types the words twice. No agent comes this way.
+            if _words(confirm, "confirm") != place.argv:
+                raise Unprocessable(
+                    f"this will run, with your rights: {words}",
+                    expected=words,
+                    hint="Say yes by `confirm`, with these words.",
+                )
+            return
+        reply = await call.ask("run", _question(place, words), {"type": "object", "properties": {}})
+        if reply.action != "accept":
+            raise Forbidden(
+                "nobody said yes to running this program",
+                command=words,
+                hint="Add it from a terminal: pecia hub add …",
+            )
+
+
+def _question(place: Place, words: str) -> str:
+    """All that decides what will run."""
+    names = ", ".join(sorted(place.env)) or "none"
+    folder = f"\nIts folder: {place.folder}" if place.folder else ""
+    return f"Run this program, with your rights?\n\n{words}\n\nIts variables: {names}{folder}"
+
+
+def _argv(ask: Somewhere, command: str) -> tuple[str, ...]:
+    if isinstance(ask, Address):
+        return (command, *ask.args)
+    words = _words(command, "command")
+    if not words:
+        raise InvalidFormat("there is no program in `command`", field="command")
+    return words
+
+
+def _words(text: str, field: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise InvalidFormat(f"{field}: {error}", field=field) from None
+
+
+def _web_kind(ask: Somewhere) -> Literal["http", "sse"]:
+    match ask.type:
+        case "sse":
+            return "sse"
+        case "http" | "streamable-http":
+            return "http"
+        case "stdio":
+            raise InvalidInput("a server with a url is no stdio", field="type")
+        case None:
+            path = urlsplit(ask.url or "").path
+            return "sse" if path.rstrip("/").endswith("/sse") else "http"
+
+
+def _checked_url(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise InvalidFormat("not an http or https URL", field="url", expected="https://…")
+    if parts.username or parts.password:
+        raise InvalidFormat("a URL must not hold a password: give `headers`", field="url")
+    return url
+
+
+def _refuse(given: object, what: str, beside: str) -> None:
+    if given:
+        raise InvalidInput(
+            f"{what} go with the other kind of server, not with {beside}", field=what
+        )

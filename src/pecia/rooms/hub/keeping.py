@@ -1,0 +1,198 @@
+"""The tools for who keeps servers of others: adding, checking, approving, removing. Thin."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
+
+from pecia.kernel.errors import Conflict, Forbidden, PeciaError
+from pecia.kernel.identity.caller import Scope
+from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
+from pecia.rooms.hub.adding import (
+    SECRET,
+    Consent,
+    Somewhere,
+    Waiting,
+    Word,
+    checked_name,
+    options_of,
+    place_of,
+    with_secrets,
+)
+from pecia.rooms.hub.hub import ROOM, Hub
+from pecia.rooms.hub.model import Place
+from pecia.rooms.hub.shapes import (
+    ServerName,
+    ServerOut,
+    ToolName,
+    ToolsOut,
+    server_out,
+    tool_out,
+)
+
+Reader = Annotated[str, Field(min_length=1, max_length=2_048)]
+TWICE = "For a program: its whole command, typed once more."
+WHO = "Who may call its tools: `everyone` of this tenant, `user:ana`, `group:staff`."
+
+
+class AddServer(Somewhere, Waiting):
+    server: ServerName
+    to: list[Reader] = Field(default=["everyone"], max_length=100, description=WHO)
+    confirm: str = Field(default="", max_length=100_000, description=TWICE)
+
+
+class SetServer(Input):
+    server: ServerName
+    enabled: bool | None = None
+    to: list[Reader] | None = Field(default=None, max_length=100, description=WHO)
+    env: dict[str, Word] | None = Field(
+        default=None, description="In place of those it has.", json_schema_extra=SECRET
+    )
+    headers: dict[str, Word] | None = Field(
+        default=None, description="In place of those it has.", json_schema_extra=SECRET
+    )
+    confirm: str = Field(default="", max_length=100_000, description=TWICE)
+    waiting: Waiting | None = None
+
+
+class OneServer(Input):
+    server: ServerName
+
+
+class ApproveTools(Input):
+    server: ServerName
+    tools: list[ToolName] = Field(
+        default_factory=list[ToolName], max_length=1_000, description="All that wait unless given."
+    )
+
+
+class Removed(Output):
+    server: str
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """The handlers, for administrators."""
+
+    hub: Hub
+    consent: Consent
+
+    async def add_server(self, call: Call, ask: AddServer) -> ServerOut:
+        """Connect a server of others: a program of this machine, or an endpoint by its URL."""
+        await self.hub.ready(call.caller)
+        await self.hub.registry.require_keeper(call.caller)
+        name, place = checked_name(ask.server), place_of(ask)
+        await self.consent.to(call, place, ask.confirm)
+        await self.hub.registry.add(call, name, place, options_of(ask), ask.to)
+        try:
+            return await self._looked(call, name)
+        except Conflict:
+            await self.hub.registry.remove(call, name)
+            raise
+
+    async def set_server(self, call: Call, ask: SetServer) -> ServerOut:
+        """Switch a server on or off, say who may use it, or how long it is waited for."""
+        await self.hub.ready(call.caller)
+        await self.hub.registry.set(
+            call,
+            ask.server,
+            enabled=ask.enabled,
+            readers=ask.to,
+            options=options_of(ask.waiting) if ask.waiting else None,
+            place=await self._let_in(call, ask),
+        )
+        self.hub.board.forget((call.caller.tenant_id, ask.server))
+        return await self._shown(call, ask.server)
+
+    async def remove_server(self, call: Call, ask: OneServer) -> Removed:
+        """Forget a server, its tools and what let us in."""
+        await self.hub.ready(call.caller)
+        await self.hub.registry.remove(call, ask.server)
+        self.hub.board.forget((call.caller.tenant_id, ask.server))
+        return Removed(server=ask.server)
+
+    async def check_server(self, call: Call, ask: OneServer) -> ServerOut:
+        """Connect to a server now, and note what it offers that it did not before."""
+        await self.hub.ready(call.caller)
+        return await self._looked(call, ask.server)
+
+    async def approve_tools(self, call: Call, ask: ApproveTools) -> ToolsOut:
+        """Let tools that are new or changed be called as they are now. Read them first."""
+        await self.hub.ready(call.caller)
+        done = await self.hub.registry.approve(call, ask.server, ask.tools)
+        return ToolsOut(tools=[tool_out(it) for it in done])
+
+    async def _let_in(self, call: Call, ask: SetServer) -> Place | None:
+        """The place of a server with what lets us in from now on, where that is given."""
+        if ask.env is None and ask.headers is None:
+            return None
+        server = await self.hub.registry.governed(call.caller, ask.server)
+        if server.origin == "file":
+            raise Forbidden("what lets us into this server stands in a file of the operator")
+        place, _ = await self.hub.registry.place(call.caller.tenant_id, ask.server)
+        env = place.env if ask.env is None else ask.env
+        now = with_secrets(place, env, place.headers if ask.headers is None else ask.headers)
+        # Variables can make a program do something else altogether.
+        await self.consent.to(call, now, ask.confirm)
+        return now
+
+    async def _looked(self, call: Call, name: str) -> ServerOut:
+        """The server after a look at it. One that is down is an answer, not a failure."""
+        server = await self.hub.registry.governed(call.caller, name)
+        try:
+            found = await self.hub.look(call.caller.tenant_id, name, server.version, server.options)
+        except Conflict:
+            raise
+        except PeciaError as error:
+            return (await self._shown(call, name)).model_copy(
+                update={"state": "down", "reason": error.message}
+            )
+        return (await self._shown(call, name)).model_copy(update={"refused": found.refused})
+
+    async def _shown(self, call: Call, name: str) -> ServerOut:
+        server = await self.hub.registry.server(call.caller, name)
+        tools = await self.hub.registry.tools(call.caller, name)
+        return server_out(server, self.hub.condition(call.caller, name), tools)
+
+
+def keeping_tools(it: Keeping) -> tuple[AnyTool, ...]:
+    admin = Scope.ADMIN
+    return (
+        Tool(
+            ROOM,
+            "add_server",
+            admin,
+            AddServer,
+            ServerOut,
+            it.add_server,
+            read_only=False,
+            open_world=True,
+            timeout_s=300,
+        ),
+        Tool(ROOM, "set_server", admin, SetServer, ServerOut, it.set_server, read_only=False),
+        Tool(
+            ROOM,
+            "remove_server",
+            admin,
+            OneServer,
+            Removed,
+            it.remove_server,
+            read_only=False,
+            destructive=True,
+        ),
+        Tool(
+            ROOM,
+            "check_server",
+            admin,
+            OneServer,
+            ServerOut,
+            it.check_server,
+            read_only=False,
+            open_world=True,
+            timeout_s=300,
+        ),
+        Tool(
+            ROOM, "approve_tools", admin, ApproveTools, ToolsOut, it.approve_tools, read_only=False
+        ),
+    )

@@ -1,0 +1,150 @@
+"""Servers of others and what they offer, as data. Nothing here connects to anything."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any, Literal, TypeAlias
+
+from pecia.kernel.errors import Json
+
+Transport: TypeAlias = Literal["stdio", "http", "sse"]
+ToolState: TypeAlias = Literal["approved", "new", "changed", "gone"]
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where a server is, without anything secret. Of environment and headers only the names."""
+
+    transport: Transport
+    argv: tuple[str, ...] = ()
+    folder: str | None = None
+    url: str = ""
+    secrets: tuple[str, ...] = ()
+
+    def stored(self) -> dict[str, Json]:
+        return asdict(self)
+
+    @classmethod
+    def read(cls, stored: Mapping[str, Any]) -> "Where":
+        return cls(
+            stored["transport"],
+            tuple(stored["argv"]),
+            stored["folder"],
+            stored["url"],
+            tuple(stored["secrets"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The same with what lets us in: enough to connect, and for nothing to be shown."""
+
+    where: Where
+    env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        return self.where.argv
+
+    @property
+    def folder(self) -> str | None:
+        return self.where.folder
+
+    @property
+    def url(self) -> str:
+        return self.where.url
+
+    @property
+    def is_sse(self) -> bool:
+        return self.where.transport == "sse"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How long a server is waited for, and how far its word is taken. None: as the settings say."""
+
+    timeout_s: float | None = None
+    resets_on_progress: bool = False
+    most_s: float | None = None
+    takes_changes: bool = False
+    """What the server changes about its tools holds at once, without anybody's approval."""
+    strict_capabilities: bool = False
+
+    def stored(self) -> dict[str, Json]:
+        return asdict(self)
+
+    @classmethod
+    def read(cls, stored: Mapping[str, Any]) -> "Options":
+        return cls(**stored)
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server that the caller may use. `where` and `readers` are told to administrators."""
+
+    name: str
+    origin: Literal["caller", "file"]
+    where: Where | None
+    options: Options
+    enabled: bool
+    readers: tuple[str, ...] | None
+    version: int
+    created_at: datetime
+    changed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A tool as its server describes it: checked, bounded, and still a stranger's word."""
+
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
+    title: str = ""
+    output_schema: Mapping[str, Any] | None = None
+    read_only: bool = False
+    destructive: bool = True
+    idempotent: bool = False
+    open_world: bool = True
+    notes: tuple[str, ...] = ()
+    """What was left out of what it said, and why."""
+
+    def stored(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def read(cls, stored: Mapping[str, Any]) -> "Offered":
+        given: dict[str, Any] = {**stored, "notes": tuple(stored["notes"])}
+        return cls(**given)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A tool as the store has it."""
+
+    server: str
+    name: str
+    exposed: str | None
+    approved: Offered | None
+    offered: Offered | None
+    is_gone: bool = False
+    is_enabled: bool = True
+    is_open: bool = True
+    stamp: str = ""
+    """Another where what holds of it is another."""
+
+    @property
+    def state(self) -> ToolState:
+        if self.is_gone:
+            return "gone"
+        if self.approved is None:
+            return "new"
+        return "approved" if self.offered is None else "changed"
+
+    @property
+    def shown(self) -> Offered:
+        """What there is to say about it: what holds, else what is offered."""
+        told = self.approved or self.offered
+        assert told is not None
+        return told

@@ -1,0 +1,67 @@
+"""Under which name an upstream tool is known here: bare, prefixed, or not at all. Pure.
+
+A name is given once, when the tool is approved, and stays: whoever comes later gives way.
+"""
+
+import hashlib
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from pecia.kernel.errors import Conflict
+
+OnConflict: TypeAlias = Literal["prefix", "first-wins", "error"]
+
+MOST = 64
+"""What the narrowest of the models' interfaces take for a name."""
+SERVER = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]|_(?!_))*(?<!_)")
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """The rule, and the names that are ours and never given away."""
+
+    on_conflict: OnConflict = "prefix"
+    always_prefixed: bool = False
+    built_in: Collection[str] = frozenset()
+
+    def exposed(self, server: str, tool: str, taken: Mapping[str, str]) -> str | None:
+        """The name for a tool of a server. `taken` are the names in use, and whose they are.
+
+        None: another has the name, and the first keeps it. The prefixed form reaches it still.
+        """
+        bare = short(tool)
+        holder = "pecia" if bare in self.built_in else taken.get(bare)
+        if holder is None and not self.always_prefixed:
+            return bare
+        if holder is not None and self.on_conflict == "error":
+            raise Conflict(
+                f"Tool name conflict: {tool}",
+                tool=tool,
+                servers=[holder, server],
+                hint="Set hub.on_conflict to prefix or first-wins.",
+            )
+        if holder is not None and self.on_conflict == "first-wins":
+            return None
+        return self._prefixed(server, tool, taken)
+
+    def _prefixed(self, server: str, tool: str, taken: Mapping[str, str]) -> str:
+        name = prefixed(server, tool)
+        if name not in taken and name not in self.built_in:
+            return name
+        return short(f"{name}_{_mark(f'{server}/{tool}')}")
+
+
+def prefixed(server: str, tool: str) -> str:
+    """The form that always works: `server__tool`."""
+    return short(f"{server}__{tool}")
+
+
+def short(name: str) -> str:
+    """The name within what models take; a longer one ends in a mark of the whole."""
+    return name if len(name) <= MOST else f"{name[: MOST - 9]}_{_mark(name)}"
+
+
+def _mark(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
