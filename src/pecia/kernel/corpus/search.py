@@ -128,11 +128,9 @@ class _Search:
         found = await self._find_words(may_be_few=True)
         pool = await self._pool(found)
         fused = fuse(pool.scores, {}, weight=0.0, by_file=pool.by_file)
-        ranked = await self._first_looked_at(fused, pool)
-        if ranked is None:
-            ranked = await self._looked_at(fused, pool, is_hybrid=False)
-        above = ranked
-        return self._with_rest(above, lambda: _following(found, above))
+        first = await self._first_looked_at(fused, pool)
+        ranked = first or await self._looked_at(fused, pool, is_hybrid=False)
+        return self._with_rest(ranked, lambda: _following(found, ranked))
 
     async def _by_both(self) -> list[Ranked]:
         """Candidates of both arms, ranked against each other; then the rest, by words."""

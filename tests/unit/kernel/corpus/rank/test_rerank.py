@@ -1,6 +1,5 @@
 """Evidence, and the last look at the best candidates."""
 
-
 import pytest
 
 from pecia.kernel.corpus.index.query import parse_query
