@@ -115,7 +115,7 @@ def test_what_stands_beside_a_reference_holds_as_well() -> None:
         ([], "no object"),
         ({"type": "string"}, "no object"),
         ({"properties": {"a": 3}}, "no schema"),
-        ({"properties": {"a": {"type": "sting"}}}, "no JSON Schema"),
+        ({"properties": {"a": {"type": "words"}}}, "no JSON Schema"),
         ({"properties": {"a": {"$ref": "https://x.example/s.json"}}}, "outside of itself"),
         ({"properties": {"a": {"$ref": "file:///etc/passwd"}}}, "outside of itself"),
         ({"properties": {"a": {"$ref": "#/$defs/none"}}}, "does not have"),
