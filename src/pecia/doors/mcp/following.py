@@ -16,7 +16,7 @@ from pecia.kernel.corpus import changes
 from pecia.kernel.errors import AuthRequired, InvalidFormat, PeciaError
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.logs import Log
-from pecia.kernel.store.store import Store
+from pecia.kernel.store.store import SQL, Store
 from pecia.kernel.tool.guests import Guests
 from pecia.kernel.tool.model import Watch
 from pecia.rooms.lake.resources import revisions
@@ -82,7 +82,7 @@ class Following:
         )
         async with connection:
             await connection.execute(changes.SQL["listen"])
-            await connection.execute("LISTEN pecia_tools")
+            await connection.execute(SQL["listen_tools"])
             await self.changes.look_everywhere()
             async for told in connection.notifies():
                 tenant_id = UUID(told.payload)

@@ -1,6 +1,10 @@
 -- name: enter
 SELECT kernel.enter(%(credential)s);
 
+-- name: listen_tools
+-- Where others may be called now, by tenant: see kernel/tool/guests.py.
+LISTEN pecia_tools;
+
 -- name: add_audit
 -- The first write of a call carries its row; a second write in the same call finds it there.
 INSERT INTO kernel.audit (id, tenant_id, at, user_id, credential_id, tool, door, arguments, sources, keys,
