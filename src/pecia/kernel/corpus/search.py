@@ -191,6 +191,8 @@ class _Search:
         """Those of them that the caller may see, each with how near it is, if meaning counts."""
         if words.is_now and not any(it.group in words.long for it in found):
             await self._see_cosines(found)
+            # Of an answer before the index had come so far; none of these files needs a name.
+            self.files.clear()
             return found
         await self._see(found)
         return [it for it in found if it.group in self.files]
