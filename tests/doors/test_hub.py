@@ -267,7 +267,7 @@ class TestSecrets:
         async with ground.app.store.system() as tx:
             rows: list[Any] = await tx.all("SELECT * FROM kernel.audit")
             rows += await tx.all("SELECT * FROM hub.server")
-            rows += await tx.all("SELECT convert_from(ciphertext, 'LATIN1') FROM kernel.secret")
+            rows += await tx.all("SELECT ciphertext FROM kernel.secret")
         assert secret not in repr((shown, rows))
         assert any(it.get("tool") == "hub.add_server" for it in rows)
 
