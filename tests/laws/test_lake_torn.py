@@ -72,6 +72,33 @@ async def test_a_search_is_of_one_moment_whatever_is_revoked_meanwhile(
         await change(None)
 
 
+@pytest.mark.parametrize("mode", [*Mode])
+async def test_a_search_is_whole_whenever_the_index_comes_up_meanwhile(
+    large: Large, mode: Mode
+) -> None:
+    """It may ask the index twice, and be told by one that lags and then by one that does not."""
+    house, (caller, folders) = large.house, large.callers["most"]
+    app, tenant_id = house.app, house.ana.tenant_id
+    corpus = Corpus(app.store, Shelf(index_root(app.settings.kernel)), Hashing())
+    ask = Ask(WORDS[0], limit=40, mode=mode)
+    came_up: list[int] = []
+    for nth in range(1, MOST_STATEMENTS):
+        async with app.store.system() as tx:
+            await put(tx, FileFacts(SOURCE, "f00/0.txt"), plain(f"{nth}"), tenant_id=tenant_id)
+
+        async def come_up(nth: int = nth) -> None:
+            await index(app, [str(tenant_id)])
+            came_up.append(nth)
+
+        async with app.store.reading(caller) as tx:
+            interrupted: Any = Interrupted(tx, nth, come_up)
+            hits, has_more = told(await corpus.search_in(interrupted, caller, ask))
+        assert (len({*hits}), has_more) == (40, True), nth
+        assert {key.partition("/")[0] for key, _ in hits} <= folders
+        await index(app, [str(tenant_id)])
+    assert len(came_up) > 3
+
+
 async def test_a_window_is_of_one_revision_whatever_is_put_meanwhile(large: Large) -> None:
     house, key = large.house, "f00/0.txt"
 

@@ -20,6 +20,7 @@ from pecia.kernel.corpus.rank.evidence import Reading
 from pecia.kernel.corpus.rank.explain import explain
 from pecia.kernel.corpus.rank.fuse import Fused, fuse, meaning_weight
 from pecia.kernel.corpus.rank.inside import HITS_A_FILE, Candidate, named_files
+from pecia.kernel.corpus.rank.order import following, placed, unread
 from pecia.kernel.corpus.rank.rerank import DEPTH, Ranked, rerank, unranked
 from pecia.kernel.corpus.rank.snippet import Snippet, snippet
 from pecia.kernel.corpus.recent import Recent
@@ -52,6 +53,18 @@ class File(NamedTuple):
     key: str
     title: str
     chunks: int
+
+
+class Found(NamedTuple):
+    """The best by words that the caller may see, and their files if one may be asked for by name:
+    all of them, or none.
+    """
+
+    words: list[Word]
+    files: Mapping[int, File]
+
+
+NOTHING = Found([], {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +119,6 @@ class _Search:
     look: Look
     weight: float = 0.0
     cosines: dict[int, float] = field(default_factory=dict[int, float])
-    files: dict[int, File] = field(default_factory=dict[int, File])
     passages: dict[int, Passage] = field(default_factory=dict[int, Passage])
 
     async def run(self) -> Answer:
@@ -115,7 +127,7 @@ class _Search:
             await catalog.get_source(self.tx, source)
         await self.look.begin()
         order = await (self._by_words() if self.look.vector is None else self._by_both())
-        hits = await self._hits([*_placed(order[: self.end])][self.ask.offset :])
+        hits = await self._hits([*placed(order[: self.end])][self.ask.offset :])
         return Answer(tuple(hits), len(order) > self.end, tuple(self.look.degraded))
 
     @property
@@ -130,7 +142,7 @@ class _Search:
         fused = fuse(pool.scores, {}, weight=0.0, by_file=pool.by_file)
         first = await self._first_looked_at(fused, pool)
         ranked = first or await self._looked_at(fused, pool, is_hybrid=False)
-        return self._with_rest(ranked, lambda: _following(found, ranked))
+        return self._with_rest(ranked, lambda: following(found.words, ranked))
 
     async def _by_both(self) -> list[Ranked]:
         """Candidates of both arms, ranked against each other; then the rest, by words."""
@@ -141,7 +153,7 @@ class _Search:
         self.weight = meaning_weight(self.ask.query, language) if cosines else 0.0
         fused = fuse(pool.scores, cosines, weight=self.weight, by_file=pool.by_file)
         ranked = await self._looked_at(fused, pool, is_hybrid=bool(cosines))
-        return self._with_rest(ranked, lambda: _following(found, ranked))
+        return self._with_rest(ranked, lambda: following(found.words, ranked))
 
     async def _cosines(self, pool: "_Pool") -> dict[int, float]:
         """Of all candidates. Those of the pool are known, unless they come out of named files."""
@@ -150,26 +162,26 @@ class _Search:
             known = await vectors.cosines(self.tx, [*pool.scores], *asked)
         return {it: known[it] for it in pool.scores if it in known} | self.look.nearest
 
-    async def _find_words(self, *, may_be_few: bool = False) -> list[Word]:
+    async def _find_words(self, *, may_be_few: bool = False) -> Found:
         """The best chunks by words that the caller may see, true to the last of them."""
         if not self.look.share.chunks:
-            return []
+            return NOTHING
         words = await self.look.by_words()
         if may_be_few:
             first = await self._first(words)
             self.look.note_few(did=first is not None)
             if first is not None:
-                return first
+                return Found(first, {})
         most = reach = self.look.wanted.most
         while words.cursor is not None:
             found = words.found[:reach] if words.is_theirs else words.found
-            kept = await self._seen(words, found)
-            if len(kept) >= most or (words.is_all and len(found) == len(words.found)):
-                return kept[:most]
+            seen = await self._seen(words, found)
+            if len(seen.words) >= most or (words.is_all and len(found) == len(words.found)):
+                return Found(seen.words[:most], seen.files)
             reach *= 2
             words = await self.look.more_by_words()
         self.look.degraded.append("the keyword index is being built: search again shortly")
-        return []
+        return NOTHING
 
     async def _first(self, words: Words) -> list[Word] | None:
         """Those that are looked at, if no more are asked for and none is of a file with pages to
@@ -187,15 +199,13 @@ class _Search:
         await self._hydrate([it.id for it in found])
         return [it for it in found if it.id in self.passages][:DEPTH]
 
-    async def _seen(self, words: Words, found: list[Word]) -> list[Word]:
+    async def _seen(self, words: Words, found: list[Word]) -> Found:
         """Those of them that the caller may see, each with how near it is, if meaning counts."""
         if words.is_now and not any(it.group in words.long for it in found):
             await self._see_cosines(found)
-            # Of an answer before the index had come so far; none of these files needs a name.
-            self.files.clear()
-            return found
-        await self._see(found)
-        return [it for it in found if it.group in self.files]
+            return Found(found, {})
+        files = await self._see(found)
+        return Found([it for it in found if it.group in files], files)
 
     async def _see_cosines(self, found: Sequence[Word]) -> None:
         if (asked := self._asked()) is not None:
@@ -208,26 +218,24 @@ class _Search:
             return None
         return self.look.vector, embedder.name
 
-    async def _see(self, found: Sequence[Word]) -> None:
-        """Which of their files may be seen and, where meaning counts, how near each of them is."""
+    async def _see(self, found: Sequence[Word]) -> dict[int, File]:
+        """Those of their files that may be seen; where meaning counts, also how near they are."""
         if (asked := self._asked()) is None:
             groups = as_array({it.group for it in found})
-            self.files |= {
-                it.id: it for it in await self.tx.made(File._make, SQL["files"], ids=groups)
-            }
-            return
+            return {it.id: it for it in await self.tx.made(File._make, SQL["files"], ids=groups)}
         pairs = [(it.id, it.group) for it in found]
         near = await vectors.candidates(self.tx, pairs, *asked)
-        self.files |= {it.file_id: File(it.file_id, it.key, it.title, it.chunks) for it in near}
         self.cosines |= {it.chunk_id: it.cosine for it in near if it.cosine is not None}
+        return {it.file_id: File(it.file_id, it.key, it.title, it.chunks) for it in near}
 
-    async def _pool(self, found: Sequence[Word]) -> "_Pool":
+    async def _pool(self, found: Found) -> "_Pool":
         """What is ranked: the best by words or, where files are named, the best inside those."""
-        best = {it.group: it.score for it in reversed(found[:POOL])} if self.files else {}
-        files = [Candidate(*self.files[it], best=score) for it, score in best.items()]
+        words = found.words[:POOL]
+        best = {it.group: it.score for it in reversed(words)} if found.files else {}
+        files = [Candidate(*found.files[it], best=score) for it, score in best.items()]
         named = named_files(self.ask.query, self.query, files) if self.query.asks else None
         if named is None:
-            return _Pool({it.id: it.score for it in found[:POOL]})
+            return _Pool({it.id: it.score for it in words})
         groups = [*named.files]
         most = HITS_A_FILE * len(groups)
         inside = await self.shelf.ask(
@@ -247,7 +255,7 @@ class _Search:
         else:
             looked = unranked(first, readings)
         spread = diversify(looked, readings, pool.close, self.end)
-        return self._with_rest(spread, lambda: _unread(fused[DEPTH:], looked))
+        return self._with_rest(spread, lambda: unread(fused[DEPTH:], looked))
 
     async def _first_looked_at(self, fused: list[Fused], pool: "_Pool") -> list[Ranked] | None:
         """The same by words alone, if the first of them tell which are shown; else None."""
@@ -257,7 +265,7 @@ class _Search:
         await self._hydrate([it.id for it in first])
         readings = {it.id: _reading(self.passages[it.id]) for it in first if it.id in self.passages}
         read = unranked(first, readings)
-        return diversify_first([*read, *_unread(rest, read)], readings, self.end)
+        return diversify_first([*read, *unread(rest, read)], readings, self.end)
 
     def _with_rest(
         self, ranked: list[Ranked], rest: Callable[[], Iterator[Ranked]]
@@ -333,32 +341,6 @@ def _reading(it: Passage) -> Reading:
     return Reading(
         it.file_id, it.prefix + it.text, it.title, headings, it.language, page=it.page_no
     )
-
-
-def _unread(fused: Sequence[Fused], above: Sequence[Ranked]) -> Iterator[Ranked]:
-    """Candidates that were not looked at, below those that were."""
-    lowest = above[-1].score if above else 1.0
-    for it in fused:
-        yield Ranked(it.id, None, min(lowest, it.score), it)
-
-
-def _following(words: Sequence[Word], above: Sequence[Ranked]) -> Iterator[Ranked]:
-    lowest = above[-1].score if above else 1.0
-    placed = {it.id for it in above}
-    best = words[0].score if words else 1.0
-    for it in words:
-        if it.id not in placed:
-            score = lowest * it.score / best if best else 0.0
-            yield Ranked(it.id, it.group, score, Fused(it.id, score, it.score))
-
-
-def _placed(order: Sequence[Ranked]) -> Iterator[tuple[Ranked, float]]:
-    """Each with its rank: 1 for the best, and never more than the one above has."""
-    best = order[0].score if order else 0.0
-    rank = 1.0
-    for it in order:
-        rank = min(rank, it.score / best if best > 0 else 0.0)
-        yield it, rank
 
 
 def _why(it: Ranked, fields: Mapping[str, float], weight: float) -> dict[str, Json]:
