@@ -34,7 +34,7 @@ from bench.search import (
     writing,
 )
 from pecia.app import app as house
-from pecia.doors.http.server import LOOP, serving
+from pecia.doors.http.server import LOOP, serving, settle
 from pecia.doors.mcp.mount import mount_mcp
 from pecia.kernel.errors import UpstreamError
 from pecia.kernel.identity import pat
@@ -100,6 +100,7 @@ async def served(made: Searching, home: Path, known: Table) -> AsyncGenerator[in
         house.open_app(settings, fetch=no_fetch, report=print) as app,
         serving(app, port=0, annexes=[mount_mcp], instance="bench") as where,
     ):
+        settle()
         yield int(where.url.rpartition(":")[2])
 
 

@@ -20,7 +20,7 @@ from pecia.doors.cli.listen import Reserved
 from pecia.doors.cli.lock import ServerLock, home_lock, remove_lock, write_folder_lock, write_lock
 from pecia.doors.cli.opening import fetching
 from pecia.doors.cli.terminal import Terminal
-from pecia.doors.http.server import LOOP, Address, serving
+from pecia.doors.http.server import LOOP, Address, serving, settle
 from pecia.doors.mcp.mount import mount_mcp
 from pecia.doors.web.console import mount_console
 from pecia.kernel import logs
@@ -57,6 +57,7 @@ async def _host(terminal: Terminal, plan: Hosting) -> None:
             async with _opened(terminal, plan, lock) as app:
                 space = await _add_space(app, plan.folder) if plan.folder else None
                 stop.is_gentle = True
+                settle()
                 plan.ready(lock, space)
                 await _keep_running(terminal, plan, app, stop.asked)
         tasks.cancel_scope.cancel()

@@ -8,7 +8,7 @@ theirs is not used.
 import math
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
@@ -141,7 +141,7 @@ class Look:
             self.share = await vectors.share_of(self.tx, self.wanted.within) if ahead else share
 
         # By words alone there is one thing to wait for, and a group of tasks takes .1 ms.
-        await (together(look_near, see_again) if embedder else see_again())
+        await (together(see_again, look_near) if embedder else see_again())
         self.words = await words
         if embedder is not None and self._is_short(share):
             await self._find_nearest(embedder, self.share)
@@ -249,12 +249,17 @@ def _is_broad(share: Share) -> bool:
     return share.chunks >= BROAD * share.of_chunks
 
 
-async def together(*arms: Callable[[], Coroutine[None, None, None]]) -> None:
-    """All at once. What fails in one is raised as it is, for the store and the doors know it."""
+Arm: TypeAlias = Callable[[], Coroutine[None, None, None]]
+
+
+async def together(first: Arm, other: Arm) -> None:
+    """Both at once: the other goes on where the first has to wait. What fails in one is raised as
+    it is, for the store and the doors know it.
+    """
     try:
         async with anyio.create_task_group() as tasks:
-            for arm in arms:
-                tasks.start_soon(arm)
+            tasks.start_soon(other)
+            await first()
     except ExceptionGroup as failed:
         # Of one who went away, the arms fail because their line is cut.
         await checkpoint_if_cancelled()
