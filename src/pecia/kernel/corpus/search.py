@@ -13,7 +13,7 @@ from pecia.kernel.corpus.embedder import Embedder, Vectors
 from pecia.kernel.corpus.index.keyword import Hit as Word
 from pecia.kernel.corpus.index.query import NO_FILTER, Query
 from pecia.kernel.corpus.index.shelf import Shelf
-from pecia.kernel.corpus.looking import Ahead, Indexes, Look, Wanted, Words, among, together
+from pecia.kernel.corpus.looking import Ahead, Indexes, Look, Wanted, Words, among
 from pecia.kernel.corpus.question import Answer, Ask, Hit, Mode, narrowed, read_query
 from pecia.kernel.corpus.rank.diversify import diversify, diversify_first
 from pecia.kernel.corpus.rank.evidence import Reading
@@ -277,18 +277,8 @@ class _Search:
         ids = [it.id for it, _ in page]
         await self._hydrate(ids)
         hits = [self.passages[it] for it in ids if it in self.passages]
-        shown: dict[int, Snippet] = {}
-        around: dict[int, Sequence[Slice]] = {}
-
-        async def read() -> None:
-            around.update(await windows.neighbours(self.tx, hits))
-
-        async def show() -> None:
-            for it in hits:
-                shown[it.id] = snippet(it.text, self.query, it.language)
-
-        # The database reads while we mark.
-        await together(read, show)
+        around = await windows.neighbours(self.tx, hits)
+        shown = {it.id: snippet(it.text, self.query, it.language) for it in hits}
         fields = await self._fields(ids)
         return [
             self._hit(it, rank, shown[it.id], around[it.id], fields.get(it.id, {}))

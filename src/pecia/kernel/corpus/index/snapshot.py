@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 import tantivy
@@ -20,6 +21,8 @@ _MARGIN = 8
 _BROAD = 0.2
 _PASSED_OVER = 4000
 _SAMPLED = 24
+
+_ID, _SCORE = attrgetter("id"), attrgetter("score")
 
 
 class Snapshot:
@@ -116,10 +119,11 @@ class Snapshot:
         asked = round((limit + _MARGIN) / share)
         while classes is None or asked <= _PASSED_OVER:
             found = self._ranked(wanted, asked)
-            kept = [it for it in found if classes is None or it.acl in classes]
+            kept = found if classes is None else [it for it in found if it.acl in classes]
             whole = len(found) < asked
             if whole or (len(kept) >= limit and found[-1].score < kept[limit - 1].score):
-                return sorted(kept, key=lambda it: (-it.score, it.id))[:limit]
+                by_id = sorted(kept, key=_ID)
+                return sorted(by_id, key=_SCORE, reverse=True)[:limit]
             asked *= 4
         return None
 
@@ -154,8 +158,8 @@ class Snapshot:
 
     def _values(self, addresses: list[tantivy.DocAddress], *names: str) -> list[list[int]]:
         """Columns of the same chunks. Every chunk has them, so none is None."""
-        columns = [self._searcher.fast_field_values(it, addresses) for it in names]
-        return [[int(value or 0) for value in column] for column in columns]
+        values: Any = self._searcher.fast_field_values
+        return [values(it, addresses) for it in names]
 
 
 def _by_class(query: Query, asked: Filter) -> bool:
