@@ -169,6 +169,30 @@ def test_among_equals_the_first_ids_are_found_however_few_are_asked_for(
 
 
 @tries
+@given(
+    st.lists(st.integers(1, 4), min_size=1, max_size=60),
+    st.integers(1, 30),
+    st.integers(1, 30),
+    st.sampled_from([NO_FILTER, Filter(frozenset({1})), Filter(frozenset({1, 2}))]),
+)
+def test_the_first_are_the_best_and_fewer_only_when_enough_or_all(
+    times: list[int], most: int, least: int, asked: Filter
+) -> None:
+    """Many say the same, so that ties end where the asking does."""
+    index = KeywordIndex.in_memory()
+    bodies = [" ".join(["heron"] * it) for it in times]
+    held = [Entry(n, n, n % 3, body=it) for n, it in enumerate(bodies, start=1)]
+    # The engine would take the first that came.
+    index.apply([], reversed(held))
+    best = index.search(parse_query("heron"), asked, len(times) + 1)
+    found, is_all = index.first(parse_query("heron"), asked, most, min(least, most))
+    assert found == best[: len(found)]
+    assert len(found) <= most
+    assert len(found) >= min(least, most, len(best))
+    assert len(found) == len(best) or not is_all
+
+
+@tries
 @given(indexes, texts)
 def test_whoever_shares_a_word_is_found(held: list[Entry], words: str) -> None:
     wanted = set(words.split())

@@ -15,8 +15,8 @@ from anyio.lowlevel import checkpoint_if_cancelled
 
 from pecia.kernel.corpus import vectors
 from pecia.kernel.corpus.embedder import Embedder
+from pecia.kernel.corpus.index.keyword import NONE, KeywordIndex
 from pecia.kernel.corpus.index.keyword import Hit as Word
-from pecia.kernel.corpus.index.keyword import KeywordIndex
 from pecia.kernel.corpus.index.query import Filter, Query
 from pecia.kernel.corpus.index.shelf import Shelf
 from pecia.kernel.corpus.rank.inside import LONG_FILE
@@ -102,10 +102,11 @@ class Indexes:
     def put(self, caller: Caller, wanted: Wanted, asked: Filter, take: int) -> Awaitable[Words]:
         def question(index: KeywordIndex) -> Words:
             cursor = index.cursor()
-            found = [] if cursor is None else index.search(wanted.query, asked, take)
-            long = index.long_groups({it.group for it in found}, LONG_FILE)
+            least = min(take, wanted.most if wanted.by_meaning else wanted.few)
+            found = NONE if cursor is None else index.first(wanted.query, asked, take, least)
+            long = index.long_groups({it.group for it in found.hits}, LONG_FILE)
             is_theirs = asked.classes is not None
-            return Words(asked, take, found, cursor, len(found) < take, is_theirs, long)
+            return Words(asked, take, found.hits, cursor, found.is_all, is_theirs, long)
 
         return self.shelf.ask(caller.tenant_id, question)
 

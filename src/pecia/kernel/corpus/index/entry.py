@@ -55,6 +55,16 @@ class Hit(NamedTuple):
     acl: int = 0
 
 
+class First(NamedTuple):
+    """The best of what was found, best first; `is_all` says that there is no other."""
+
+    hits: list[Hit]
+    is_all: bool
+
+
+NONE = First([], is_all=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Held:
     """One chunk as the index holds it. Two indexes are equal when their sets of these are."""

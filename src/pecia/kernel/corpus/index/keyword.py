@@ -13,17 +13,19 @@ import tantivy
 
 from pecia.kernel.corpus.index import analyse
 from pecia.kernel.corpus.index.analyse import CURSOR, VERSION, WEIGHTS
-from pecia.kernel.corpus.index.entry import Entry, Held, Hit
+from pecia.kernel.corpus.index.entry import NONE, Entry, First, Held, Hit
 from pecia.kernel.corpus.index.query import NO_FILTER, Filter, Query, parse_query
 from pecia.kernel.corpus.index.snapshot import Snapshot
 from pecia.kernel.errors import PeciaError, StorageFull, Unavailable
 
 __all__ = [
+    "NONE",
     "NO_FILTER",
     "VERSION",
     "WEIGHTS",
     "Entry",
     "Filter",
+    "First",
     "Held",
     "Hit",
     "KeywordIndex",
@@ -123,8 +125,14 @@ class KeywordIndex:
 
         A query that names neither words nor a place finds nothing.
         """
+        return self.first(query, asked, limit, limit).hits
+
+    def first(self, query: Query, asked: Filter, most: int, least: int) -> First:
+        """The same, but that it may be fewer than there are, though never less than `least` then:
+        to see the end of a tie takes as long again as the question.
+        """
         with _readable():
-            return self._snapshot.search(query, asked, limit)
+            return self._snapshot.first(query, asked, most, least)
 
     def inside(self, query: Query, groups: Sequence[int], limit: int) -> list[Hit]:
         """The best `limit` of these groups by what their pages say; none that says nothing."""

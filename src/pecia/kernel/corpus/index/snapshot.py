@@ -9,7 +9,7 @@ import tantivy
 
 from pecia.kernel.corpus.index.analyse import CURSOR, VERSION, WEIGHTS
 from pecia.kernel.corpus.index.asking import inside, musts, narrowed, union
-from pecia.kernel.corpus.index.entry import Held, Hit
+from pecia.kernel.corpus.index.entry import NONE, First, Held, Hit
 from pecia.kernel.corpus.index.narrow import clauses
 from pecia.kernel.corpus.index.query import NO_FILTER, Filter, Query
 from pecia.kernel.corpus.index.words import STEMMERS
@@ -43,18 +43,19 @@ class Snapshot:
         versions, cursors = self._values(found, "version", "cursor")
         return cursors[0] if versions == [VERSION] else None
 
-    def search(self, query: Query, asked: Filter, limit: int) -> list[Hit]:
+    def first(self, query: Query, asked: Filter, most: int, least: int) -> First:
         if query.asks:
-            return self._found(query, asked, limit)
+            return self._found(query, asked, most, least)
         if query.within == NO_FILTER:
-            return []
-        return self._in_order(self._within(query, asked, tantivy.Query.all_query()), limit)
+            return NONE
+        found = self._in_order(self._within(query, asked, tantivy.Query.all_query()), most)
+        return First(found, is_all=len(found) < most)
 
     def inside(self, query: Query, groups: Sequence[int], limit: int) -> list[Hit]:
         if not groups or not query.asks:
             return []
-        found = self._best(inside(self._schema, query, self._languages, groups), limit) or []
-        return [it for it in found if it.score > 0]
+        wanted = inside(self._schema, query, self._languages, groups)
+        return [it for it in self._best(wanted, limit, limit).hits if it.score > 0]
 
     def count(self, asked: Filter) -> int:
         everything = self._within(Query(), asked, tantivy.Query.exists_query("id"))
@@ -87,45 +88,39 @@ class Snapshot:
         conditions = [it for place in places for it in clauses(self._schema, place)]
         return narrowed(wanted, [*musts(self._schema, query), *conditions])
 
-    def _found(self, query: Query, asked: Filter, limit: int) -> list[Hit]:
+    def _found(self, query: Query, asked: Filter, most: int, least: int) -> First:
         wanted = union(self._schema, query, self._languages)
         if wanted is None:
-            return []
-        found = (
-            self._passing_over(wanted, asked.classes, limit) if _by_class(query, asked) else None
-        )
-        if found is None:
-            found = self._best(self._within(query, asked, wanted), limit)
-        return found or []
+            return NONE
+        if asked.classes and _by_class(query, asked):
+            found = self._passing_over(wanted, asked.classes, most, least)
+            if found is not None:
+                return found
+        return self._best(self._within(query, asked, wanted), most, least)
 
     def _passing_over(
-        self, wanted: tantivy.Query, classes: frozenset[int] | None, limit: int
-    ) -> list[Hit] | None:
-        """Without a filter the engine is quickest, so who sees much is searched for so."""
-        share = self._share(classes) if classes else 0.0
-        return self._best(wanted, limit, classes, share) if share >= _BROAD else None
-
-    def _best(
-        self,
-        wanted: tantivy.Query,
-        limit: int,
-        classes: frozenset[int] | None = None,
-        share: float = 1.0,
-    ) -> list[Hit] | None:
-        """The first `limit` by score, then id. The engine breaks ties otherwise: see all of one.
-
-        With classes, whatever else is found is passed over; None when that is too much of it.
+        self, wanted: tantivy.Query, classes: frozenset[int], most: int, least: int
+    ) -> First | None:
+        """Without a filter the engine is quickest, so who sees much is searched for so; None where
+        too much would be passed over.
         """
-        asked = round((limit + _MARGIN) / share)
-        while classes is None or asked <= _PASSED_OVER:
+        if (share := self._share(classes)) < _BROAD:
+            return None
+        asked = round((most + _MARGIN) / share)
+        while asked <= _PASSED_OVER:
             found = self._ranked(wanted, asked)
-            kept = found if classes is None else [it for it in found if it.acl in classes]
-            whole = len(found) < asked
-            if whole or (len(kept) >= limit and found[-1].score < kept[limit - 1].score):
-                by_id = sorted(kept, key=_ID)
-                return sorted(by_id, key=_SCORE, reverse=True)[:limit]
+            if first := _first(found, asked, most, least, classes):
+                return first
             asked *= 4
         return None
+
+    def _best(self, wanted: tantivy.Query, most: int, least: int) -> First:
+        asked = most + _MARGIN
+        while True:
+            found = self._ranked(wanted, asked)
+            if first := _first(found, asked, most, least):
+                return first
+            asked *= 4
 
     def _share(self, classes: frozenset[int]) -> float:
         """About how much of the index these classes hold, by a few of them."""
@@ -160,6 +155,21 @@ class Snapshot:
         """Columns of the same chunks. Every chunk has them, so none is None."""
         values: Any = self._searcher.fast_field_values
         return [values(it, addresses) for it in names]
+
+
+def _first(
+    found: list[Hit], asked: int, most: int, least: int, classes: frozenset[int] | None = None
+) -> First | None:
+    """The first of what was found, by score, then id. The engine breaks ties otherwise, so one at
+    the end that may go on is left out; None when too few stay.
+    """
+    is_whole = len(found) < asked
+    sure = found if is_whole else [it for it in found if it.score > found[-1].score]
+    kept = sure if classes is None else [it for it in sure if it.acl in classes]
+    if not is_whole and len(kept) < least:
+        return None
+    ranked = sorted(sorted(kept, key=_ID), key=_SCORE, reverse=True)
+    return First(ranked[:most], is_all=is_whole and len(ranked) <= most)
 
 
 def _by_class(query: Query, asked: Filter) -> bool:
