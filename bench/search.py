@@ -35,7 +35,7 @@ from bench import result
 from bench.corpus_store import DIMS, MODEL, SHARES, SQL, Bench, Sizes, caller
 from bench.keyword import asked, documents
 from bench.static_vectors import StaticVectors
-from pecia.doors.http.server import LOOP
+from pecia.doors.http.server import LOOP, settle
 from pecia.kernel.corpus.embedder import Vectors
 from pecia.kernel.corpus.index.keep import Keeper
 from pecia.kernel.corpus.index.shelf import Shelf
@@ -125,6 +125,7 @@ class Searching(Bench):
         words, others = queries(texts, chunks), other_queries(texts, chunks)
         corpus = Corpus(self.store, Shelf(home / "index"), Table(static(texts), [*words, *others]))
         found: dict[str, Any] = {"chunks": chunks, "queries": len(words), "before": len(others)}
+        settle()
         for name, who in self.callers.items():
             first = await _times(corpus, who, others[:QUERIES], Mode.HYBRID)
             found.setdefault("hybrid_right_after_the_start", told([first]))
