@@ -42,7 +42,7 @@ class Address:
 
 # How many objects are made between two looks for those that only refer to each other. A call makes
 # some thousand: with Python's own 700 the looks take 2 to 3 % of its time.
-GARBAGE = (10_000, 50, 100)
+GARBAGE = (10_000, 10, 10)
 
 
 def settle() -> None:
