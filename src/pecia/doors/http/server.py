@@ -21,6 +21,9 @@ from pecia.kernel.settings.kernel import KernelSettings
 
 KEEP_ALIVE_S = 30
 AFTER_CANCEL_S = 5.0
+# How many objects are made between two looks for those that only refer to each other. A call makes
+# some thousand: with Python's own 700 the looks take 2 to 3 % of its time.
+GARBAGE = (10_000, 10, 10)
 
 LOOP = {"use_uvloop": True}
 """For `anyio.run(main, backend_options=LOOP)`: the loop belongs to whoever runs the program."""
@@ -38,11 +41,6 @@ class Address:
         """How to reach it from this machine."""
         name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
         return f"http://{f'[{name}]' if ':' in name else name}:{self.port}"
-
-
-# How many objects are made between two looks for those that only refer to each other. A call makes
-# some thousand: with Python's own 700 the looks take 2 to 3 % of its time.
-GARBAGE = (10_000, 10, 10)
 
 
 def settle() -> None:
