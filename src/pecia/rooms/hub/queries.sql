@@ -23,15 +23,6 @@ SELECT hub.remove_server(%(name)s);
 -- name: keep_tool
 SELECT hub.keep_tool(%(server)s, %(name)s, %(exposed)s, %(approved)s, %(offered)s, %(is_gone)s);
 
--- name: user_principal
-SELECT principal_id FROM kernel.user_account WHERE tenant_id = kernel.tenant() AND name = %(name)s;
-
--- name: group_principal
-SELECT principal_id FROM kernel.user_group WHERE tenant_id = kernel.tenant() AND name = %(name)s;
-
--- name: intern
-SELECT kernel.intern(%(kind)s, %(scope)s, %(value)s);
-
 -- name: set_secret
 -- The values come as parameters, not from EXCLUDED: callers may write a ciphertext and not read one.
 INSERT INTO kernel.secret (tenant_id, purpose, name, key_id, nonce, ciphertext)

@@ -9,10 +9,10 @@ from psycopg.types.json import Jsonb
 
 from pecia.kernel.errors import Conflict, NotFound
 from pecia.kernel.identity.caller import Caller
-from pecia.kernel.identity.principal import Principal
+from pecia.kernel.store.grantee import grantee
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import Row, Transaction
+from pecia.kernel.store.transaction import Row
 from pecia.kernel.tool.call import Call
 from pecia.rooms.hub.model import Kept, Offered, Options, Place, Server, Where
 from pecia.rooms.hub.naming import Naming
@@ -21,6 +21,9 @@ from pecia.rooms.hub.offers import Catalog
 from pecia.rooms.hub.secrets import Held, Vault
 
 SQL = load_queries("pecia.rooms.hub")
+
+# Roles that are written without their kind.
+ROLES = ("everyone", "admin")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ class Registry:
                 name=name,
                 place=Jsonb(place.where.stored()),
                 options=Jsonb(options.stored()),
-                readers=[await _principal(tx, it, f"to.{at}") for at, it in enumerate(readers)],
+                readers=[await grantee(tx, it, f"to.{at}", ROLES) for at, it in enumerate(readers)],
             )
             if not added:
                 raise Conflict(f"there is a server {name!r} already", field="name", got=name)
@@ -96,7 +99,7 @@ class Registry:
         async with self.store.writing(call.caller, call.trace) as tx:
             people = None
             if readers is not None:
-                people = [await _principal(tx, it, f"to.{at}") for at, it in enumerate(readers)]
+                people = [await grantee(tx, it, f"to.{at}", ROLES) for at, it in enumerate(readers)]
             found = await tx.value(
                 SQL["set_server"],
                 name=name,
@@ -198,16 +201,3 @@ def _columns(tool: Kept) -> dict[str, Any]:
 
 def _missing(name: str) -> str:
     return f"no server {name!r}"
-
-
-async def _principal(tx: Transaction, text: str, field: str) -> int:
-    """Users and groups by their names here; everybody else by the name they have outside."""
-    kind, _, name = text.partition(":")
-    if kind in ("user", "group") and name and ":" not in name:
-        row = await tx.one(SQL[f"{kind}_principal"], f"no {kind} {name!r}", name=name)
-        return row["principal_id"]
-    whole = f"role::{text}" if text in ("everyone", "admin") else text
-    found = Principal.parse(whole, at=field)
-    return await tx.value(
-        SQL["intern"], kind=found.kind.value, scope=found.scope, value=found.value
-    )

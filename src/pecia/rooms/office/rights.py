@@ -8,7 +8,7 @@ from pydantic import Field
 from pecia.kernel.corpus import catalog
 from pecia.kernel.errors import NotFound
 from pecia.kernel.identity.caller import Scope
-from pecia.kernel.identity.principal import Principal
+from pecia.kernel.store.grantee import grantee
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
 from pecia.kernel.store.transaction import Transaction
@@ -17,6 +17,9 @@ from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 
 SQL = load_queries("pecia.rooms.office", "rights.sql")
 ROOM = "office"
+
+# Roles that are written without their kind.
+ROLES = ("everyone", "anyone")
 
 # The keys of a site are paths from the slash on. All others are relative.
 ROOTED = frozenset({"web"})
@@ -106,7 +109,7 @@ class Rights:
         """Give somebody a role in a source or in one of its folders, or take it away."""
         async with self.store.writing(call.caller, call.trace) as tx:
             source = await catalog.get_source(tx, ask.source_id)
-            principal = await _principal(tx, ask.to, "to")
+            principal = await grantee(tx, ask.to, "to", ROLES)
             values = {"source_id": ask.source_id, "principal": principal}
             if ask.folder is None:
                 await _change(tx, "role", ask.role, values)
@@ -118,7 +121,7 @@ class Rights:
     async def grant_file(self, call: Call, ask: GrantFile) -> AccessOut:
         """Say who may see one file, beside those whom the source and its folders let in."""
         async with self.store.writing(call.caller, call.trace) as tx:
-            granted = [await _principal(tx, it, f"to.{at}") for at, it in enumerate(ask.to)]
+            granted = [await grantee(tx, it, f"to.{at}", ROLES) for at, it in enumerate(ask.to)]
             found = await tx.value(
                 SQL["grant_file"], source_id=ask.source_id, key=ask.key, granted=granted
             )
@@ -181,19 +184,6 @@ def _folder(source: catalog.Source, text: str) -> str:
     folder = text.strip("/")
     root = "/" if source.protocol in ROOTED else ""
     return f"{root}{folder}/" if folder else ""
-
-
-async def _principal(tx: Transaction, text: str, field: str) -> int:
-    """Users and groups by their names here; everybody else by the name they have outside."""
-    kind, _, name = text.partition(":")
-    if kind in ("user", "group") and name and ":" not in name:
-        row = await tx.one(SQL[f"{kind}_principal"], f"no {kind} {name!r}", name=name)
-        return row["id"]
-    whole = f"role::{text}" if text in ("everyone", "anyone") else text
-    parsed = Principal.parse(whole, at=field)
-    return await tx.value(
-        SQL["intern"], kind=parsed.kind.value, scope=parsed.scope, value=parsed.value
-    )
 
 
 async def _grants(tx: Transaction, source: catalog.Source) -> GrantsOut:

@@ -1,12 +1,3 @@
--- name: user_principal
-SELECT principal_id AS id FROM kernel.user_account WHERE tenant_id = kernel.tenant() AND name = %(name)s;
-
--- name: group_principal
-SELECT principal_id AS id FROM kernel.user_group WHERE tenant_id = kernel.tenant() AND name = %(name)s;
-
--- name: intern
-SELECT kernel.intern(%(kind)s, %(scope)s, %(value)s);
-
 -- name: set_role
 INSERT INTO kernel.source_role (tenant_id, source_id, principal_id, role)
 VALUES (kernel.tenant(), %(source_id)s, %(principal)s, %(role)s)

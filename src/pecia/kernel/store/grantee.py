@@ -1,0 +1,24 @@
+"""Who a right is given to: a name as people write it becomes a principal of the caller's tenant."""
+
+from collections.abc import Collection
+
+from pecia.kernel.errors import NotFound
+from pecia.kernel.identity.principal import Principal
+from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.transaction import Transaction
+
+SQL = load_queries("pecia.kernel.store", "grantee.sql")
+
+
+async def grantee(tx: Transaction, text: str, field: str, roles: Collection[str]) -> int:
+    """Users and groups by their names here, some roles by their bare name, and everybody else by
+    the name they have outside.
+    """
+    kind, _, name = text.partition(":")
+    if kind in ("user", "group") and name and ":" not in name:
+        known: int | None = await tx.value(SQL[kind], name=name)
+        if known is None:
+            raise NotFound(f"no {kind} {name!r}")
+        return known
+    it = Principal.parse(f"role::{text}" if text in roles else text, at=field)
+    return await tx.value(SQL["other"], kind=it.kind.value, scope=it.scope, value=it.value)
