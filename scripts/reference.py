@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
-from pecia.app.rooms import SETTINGS, build_rooms
+from pecia.app.rooms import build_rooms
+from pecia.app.settings import SETTINGS
 from pecia.kernel.errors import every_error
 from pecia.kernel.room import Room
 from pecia.kernel.settings.kernel import KernelSettings

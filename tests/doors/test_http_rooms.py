@@ -13,8 +13,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Subprotocol
 
 from pecia.kernel.errors import NotFound
-from pecia.kernel.identity.caller import Caller
-from pecia.kernel.room import Ask, Page, Room, Route, Socket
+from pecia.kernel.room import Ask, Duplex, Page, Room, Route, Socket
 from pecia.kernel.store.cluster import Logins
 from tests.doors.served import Pecia, bearing, open_pecia
 
@@ -34,14 +33,16 @@ async def broken(ask: Ask) -> Page:
     raise RuntimeError("a detail nobody outside may read")
 
 
-async def echo(caller: Caller, duplex: Any) -> None:
+async def echo(ask: Ask, duplex: Duplex) -> None:
     """Gives back what comes, until it is told to stop."""
+    if ask.path["doc"] == "nowhere":
+        raise NotFound("no such document")
     while (message := await duplex.receive()) != b"stop":
         if message == b"missing":
             raise NotFound("no such document")
         if message == b"broken":
             raise RuntimeError("a detail nobody outside may read")
-        await duplex.send(caller.user.encode() + b" " + message)
+        await duplex.send(ask.caller.user.encode() + b" " + message)
 
 
 ROOM = Room(
@@ -225,6 +226,12 @@ async def test_a_failure_on_an_open_socket_closes_it_with_its_code(pecia: Pecia)
     async with dial(pecia, additional_headers=pecia.ana) as socket:
         await socket.send(b"missing")
         assert await closed(socket) == (4404, "NOT_FOUND")
+
+
+async def test_a_socket_is_refused_before_it_opens_where_the_room_says_so(pecia: Pecia) -> None:
+    with pytest.raises(InvalidStatus) as refused:
+        await dial(pecia, "nowhere", additional_headers=pecia.ana)
+    assert refused.value.response.status_code == 404
 
 
 async def test_a_broken_socket_tells_nothing_of_its_inside(pecia: Pecia) -> None:

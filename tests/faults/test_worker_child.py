@@ -111,6 +111,7 @@ async def test_a_child_that_is_killed_is_followed_by_another(tmp_path: Path) -> 
 def test_the_command_is_the_worker_of_this_python() -> None:
     assert worker_command("/usr/bin/python3") == [
         "/usr/bin/python3",
+        "-P",
         "-m",
         "pecia",
         "worker",

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pecia.doors.cli.lock import ServerLock, read_lock, write_folder_lock
+from pecia.doors.cli.seeking import SPAWN_LOG as LOG
 from tests.mcp.test_stdio import HELLO, LIST, READY, heard, pecia
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(180)]
@@ -32,7 +33,13 @@ async def project(place: Path) -> AsyncGenerator[Path]:
 
 
 def around(place: Path) -> dict[str, str]:
-    return {"HOME": str(place), "PECIA_HOME": str(place / "home"), "PECIA_PORT": "0"}
+    return {
+        "HOME": str(place),
+        "PECIA_HOME": str(place / "home"),
+        "PECIA_PORT": "0",
+        # However slow the machine of this test is.
+        "OK_MCP_SPAWN_TIMEOUT_MS": "100000",
+    }
 
 
 @pytest.mark.requirement(
@@ -40,6 +47,8 @@ def around(place: Path) -> dict[str, str]:
     "wiki.spawn.stale_lock",
     "wiki.spawn.first_call_answers",
     "wiki.spawn.server_outlives_shim",
+    "wiki.spawn.stderr_to_log",
+    "wiki.spawn.proxies_when_port_known",
 )
 async def test_the_first_call_of_an_editor_is_answered_and_the_server_stays(project: Path) -> None:
     gone = ServerLock("http://127.0.0.1:9", 9, 999_999, "0", "", "nobody", "2026-01-01")
@@ -52,10 +61,52 @@ async def test_the_first_call_of_an_editor_is_answered_and_the_server_stays(proj
         "params": {"name": "find_tools", "arguments": {"query": "token"}},
     }
     first = await pecia("mcp", frames=[HELLO, READY, call], cwd=project, env=free)
+    assert [it["id"] for it in heard(first)] == [HELLO["id"], call["id"]]
     assert "make_token" in json.dumps(heard(first))
+    assert "starting the database" in (project / ".pecia" / LOG).read_text(encoding="utf-8")
+    ignored = (project / ".pecia" / ".gitignore").read_text(encoding="utf-8")
+    assert {LOG, "server.lock"} <= {*ignored.splitlines()}
     lock = read_lock(project / ".pecia" / "server.lock")
     assert lock is not None
     assert lock.instance != "nobody"
     again = await pecia("mcp", frames=[HELLO, READY, LIST], cwd=project, env=free)
     assert lock.url.encode() in again.stderr
     assert heard(again)[1]["result"]["tools"]
+
+
+@pytest.mark.requirement(
+    "wiki.git.auto_init",
+    "wiki.git.default_branch_main",
+    "wiki.git.through_the_shim",
+    "wiki.git.disclosure_line",
+)
+async def test_outside_of_projects_the_home_space_is_served_and_gets_the_repository_it_asks_for(
+    project: Path,
+) -> None:
+    (project / ".pecia" / "config.yml").write_text("git:\n  autoInit: true\n", encoding="utf-8")
+    # A server that is started knows the file, too, that this command was given.
+    config = project.parent / "mine.yml"
+    config.write_text(f"port: 0\nmcp_root: wiki\nwiki:\n  home_space: {project}\n", "utf-8")
+    env = {name: value for name, value in around(project.parent).items() if name != "PECIA_PORT"}
+    words = ("--config", "mine.yml", "mcp")
+    done = await pecia(*words, frames=[HELLO, READY, LIST], cwd=project.parent, env=env)
+    listed = heard(done)[1]["result"]["tools"]
+    assert "read_document" in [it["name"] for it in listed], done.stderr
+    assert (project / ".git" / "HEAD").read_text(encoding="utf-8") == "ref: refs/heads/main\n"
+    told = f"made a git repository in {project}, branch main, since git.autoInit is on\n"
+    assert told in (project / ".pecia" / LOG).read_text(encoding="utf-8")
+
+
+@pytest.mark.requirement("wiki.spawn.failure_shows_stderr")
+async def test_a_start_that_failed_is_the_answer_to_the_first_request(project: Path) -> None:
+    nobody = {"PECIA_DATABASE_URL": "postgresql://ana@127.0.0.1:9/none?connect_timeout=2"}
+    env = {**around(project.parent), **nobody}
+    done = await pecia("mcp", frames=[READY, HELLO, LIST], cwd=project, env=env)
+    assert done.returncode == 1
+    (answer,) = heard(done)
+    assert (answer["id"], answer["error"]["data"]["code"]) == (HELLO["id"], "UNAVAILABLE")
+    captured = (project / ".pecia" / LOG).read_text(encoding="utf-8").strip()
+    assert captured
+    assert captured[-200:] in answer["error"]["message"]
+    assert "connection to server at" in answer["error"]["message"]
+    assert captured[-200:] in done.stderr.decode()

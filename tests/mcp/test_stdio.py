@@ -1,8 +1,10 @@
 """`pecia mcp` and `pecia smoke`, as processes, against a server on a socket."""
 
 import json
+import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from http.client import HTTPConnection
 from io import BytesIO
 from pathlib import Path
@@ -15,8 +17,8 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from pecia.doors.cli.lock import ServerLock, write_folder_lock
-from pecia.doors.cli.mcp import headers
+from pecia.doors.cli.lock import ServerLock, claimed, home_lock, write_folder_lock, write_lock
+from pecia.doors.cli.session import headers
 from pecia.doors.mcp.stdio import Relay, Upstream
 from tests.mcp.conftest import INSTANCE, Serve, Served
 from tests.mcp.talk import META, MODERN
@@ -48,7 +50,7 @@ async def pecia(
     lines = b"".join(
         (it if isinstance(it, bytes) else json.dumps(it).encode()) + b"\n" for it in frames
     )
-    clean = {"PATH": "/usr/bin:/bin", "HOME": str(cwd), "PECIA_HOME": str(cwd / "home")}
+    clean = {"PATH": "/usr/bin:/bin", "HOME": str(cwd / "ana"), "PECIA_HOME": str(cwd / "home")}
     with anyio.fail_after(40):
         return await anyio.run_process(
             warm.pecia(*words),
@@ -69,11 +71,16 @@ def heard(done: CompletedProcess[bytes]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def lock_of(served: Served, folder: Path) -> None:
+@contextmanager
+def locked(served: Served, folder: Path) -> Generator[None]:
+    """A folder that says where the server is; its home, which is the same folder, confirms it."""
     folder.mkdir(exist_ok=True)
     port = urlsplit(served.url).port or 0
     lock = ServerLock(served.url, port, 1, "0", str(folder), INSTANCE, "2026-01-01")
+    write_lock(home_lock(folder), lock)
     write_folder_lock(folder, lock)
+    with claimed(folder):
+        yield
 
 
 @pytest.mark.requirement(
@@ -97,14 +104,16 @@ async def test_at_debug_level_stdout_carries_frames_only(served: Served, tmp_pat
     assert len(heard(done)) == 2
 
 
-@pytest.mark.requirement("wiki.shim.proxies_to_lock_port", "wiki.endpoint.port_flag_zero")
+@pytest.mark.requirement(
+    "wiki.shim.proxies_to_lock_port", "wiki.endpoint.port_flag_zero", "wiki.lock.read_at_startup"
+)
 async def test_the_lock_of_the_folder_says_where_the_server_is(
     served: Served, tmp_path: Path
 ) -> None:
-    lock_of(served, tmp_path / "project")
     inside = tmp_path / "project" / "deep"
-    inside.mkdir()
-    done = await pecia("mcp", "--port", "0", frames=[HELLO], cwd=inside)
+    inside.mkdir(parents=True)
+    with locked(served, inside.parent):
+        done = await pecia("mcp", "--port", "0", frames=[HELLO], cwd=inside)
     assert heard(done)[0]["result"]["serverInfo"]["name"] == "pecia"
 
 
@@ -112,9 +121,9 @@ async def test_the_lock_of_the_folder_says_where_the_server_is(
 async def test_a_live_lock_is_used_although_autostart_is_off(
     served: Served, tmp_path: Path
 ) -> None:
-    lock_of(served, tmp_path / "project")
     off = {"OK_MCP_AUTOSTART": "0"}
-    done = await pecia("mcp", frames=[HELLO], cwd=tmp_path / "project", env=off)
+    with locked(served, tmp_path / "project"):
+        done = await pecia("mcp", frames=[HELLO], cwd=tmp_path / "project", env=off)
     assert heard(done)[0]["result"]
 
 
@@ -141,22 +150,48 @@ async def test_without_a_server_and_autostart_it_exits_and_says_how_to_go_on(
 
 
 @pytest.mark.requirement("memory.trouble.connection_refused")
-async def test_a_port_where_nobody_answers_is_told_on_stderr(tmp_path: Path) -> None:
-    done = await pecia("mcp", "--port", "1", frames=[HELLO], cwd=tmp_path)
+@pytest.mark.parametrize("host", ["localhost", "::1"])
+async def test_a_port_where_nobody_answers_is_told_on_stderr(tmp_path: Path, host: str) -> None:
+    done = await pecia("mcp", "--port", "1", "--host", host, frames=[HELLO], cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, b"")
     assert b"Failed to connect to Pecia MCP server:" in done.stderr
+    assert b"try: pecia start" in done.stderr
 
 
-def test_keys_stay_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    assert headers("http://127.0.0.1:7324")
-    assert headers("http://example.com:7324") == {}
+async def test_a_port_that_no_server_can_have_is_refused(tmp_path: Path) -> None:
+    done = await pecia("mcp", "--port", "99999", frames=[HELLO], cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, b"")
 
 
+def test_keys_stay_on_this_machine() -> None:
+    env = {"OPENAI_API_KEY": "sk-secret"}
+    assert headers("http://127.0.0.1:7324", env, None)
+    assert headers("http://example.com:7324", env, None) == {}
+
+
+@pytest.mark.parametrize("odd", ["peciapat_se\ncret", "peciapat_secret…"])
+async def test_what_can_be_no_token_is_refused_and_not_repeated(
+    served: Served, tmp_path: Path, odd: str
+) -> None:
+    env = {"PECIA_TOKEN": odd}
+    done = await pecia("mcp", *at(served), frames=[HELLO], cwd=tmp_path, env=env)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"PECIA_TOKEN" in done.stderr
+    assert b"peciapat_se" not in done.stderr
+
+
+async def test_white_space_around_a_token_is_no_part_of_it(served: Served, tmp_path: Path) -> None:
+    env = {"PECIA_TOKEN": f" {await served.token('bo')}\n"}
+    done = await pecia("mcp", *at(served), frames=[HELLO], cwd=tmp_path, env=env)
+    assert heard(done)[0]["result"]
+
+
+@pytest.mark.requirement("wiki.git.through_the_shim")
 async def test_outside_a_project_it_says_how_to_begin(tmp_path: Path) -> None:
     done = await pecia("mcp", frames=[HELLO], cwd=tmp_path)
     assert done.returncode == 1
     assert b"pecia start FOLDER" in done.stderr
+    assert b"pecia init --space FOLDER" in done.stderr
 
 
 @pytest.mark.requirement("wiki.shim.each_frame_forwarded")
@@ -210,6 +245,21 @@ def test_an_id_that_is_in_flight_is_refused() -> None:
     relay.run([json.dumps(LIST).encode()])
     said = json.loads(out.getvalue())
     assert (said["id"], said["error"]["data"]["code"]) == (2, "INVALID_REQUEST")
+
+
+async def test_a_client_that_reads_no_more_is_left_in_silence(
+    served: Served, tmp_path: Path
+) -> None:
+    ping = {"jsonrpc": "2.0", "id": 7, "method": "ping"}
+    words = warm.pecia("mcp", *at(served))
+    read, write = os.pipe()
+    os.close(read)
+    with anyio.fail_after(40):
+        done = await anyio.run_process(
+            words, input=json.dumps(ping).encode(), stdout=write, check=False, cwd=tmp_path
+        )
+    os.close(write)
+    assert done.stderr.decode().splitlines() == [f"speaking MCP to {served.url}/mcp"]
 
 
 async def test_readonly_is_the_readonly_endpoint(served: Served, tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ from pecia.app.corridor import Corridor, Visit
 from pecia.app.gate import Gate
 from pecia.app.owner import without_token
 from pecia.app.public import published
-from pecia.app.rooms import MIGRATIONS, SETTINGS, build_rooms, originals_of
+from pecia.app.rooms import MIGRATIONS, build_rooms, originals_of
+from pecia.app.settings import SETTINGS
 from pecia.app.trust import verifier
 from pecia.kernel.corpus.embed_call import EmbedCaller
 from pecia.kernel.corpus.embed_job import embed_job, node_name

@@ -1,6 +1,5 @@
 """The rooms of this house, one line each. What a room needs from outside is handed in here."""
 
-from pecia.adapters.embed.settings import EmbedSettings
 from pecia.adapters.extract.extractor import open_extractor
 from pecia.adapters.extract.model import Limits
 from pecia.adapters.git.model import Draft, Signature
@@ -17,14 +16,9 @@ from pecia.kernel.errors import Json
 from pecia.kernel.room import Room
 from pecia.kernel.secrets.keyring import Keyring
 from pecia.kernel.settings.load import Settings
-from pecia.kernel.settings.model import Part as SettingsPart
 from pecia.kernel.store.audit import Ledger
 from pecia.kernel.store.migrate import Part
 from pecia.kernel.store.store import Store
-from pecia.rooms.cascade.settings import CascadeSettings
-from pecia.rooms.ckf.settings import CkfSettings
-from pecia.rooms.desk.settings import DeskSettings
-from pecia.rooms.hub.settings import HubSettings
 from pecia.rooms.lake.credential import Credentials
 from pecia.rooms.lake.delivery import Deliveries, delivery_job
 from pecia.rooms.lake.links import PATH as DOWNLOAD
@@ -32,22 +26,10 @@ from pecia.rooms.lake.links import Links
 from pecia.rooms.lake.originals import Originals
 from pecia.rooms.lake.room import Given, Ways, lake
 from pecia.rooms.lake.settings import LakeSettings
-from pecia.rooms.memory.settings import MemorySettings
 from pecia.rooms.office.room import office
 from pecia.rooms.wiki.history.port import versions_in
 from pecia.rooms.wiki.room import wiki
 from pecia.rooms.wiki.settings import WikiSettings
-
-SETTINGS: tuple[type[SettingsPart], ...] = (
-    CascadeSettings,
-    CkfSettings,
-    DeskSettings,
-    EmbedSettings,
-    HubSettings,
-    LakeSettings,
-    MemorySettings,
-    WikiSettings,
-)
 
 MIGRATIONS: tuple[Part, ...] = (
     Part("ckf", "pecia.rooms.ckf.schema"),

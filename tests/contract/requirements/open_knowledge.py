@@ -5,22 +5,10 @@
 
 from tests.contract.requirement import Requirement
 
-SHIM = "the MCP door: stdio shim"
-SPAWN = "the MCP door: stdio shim that starts the server"
-LOCK = "the CLI door: server.lock of a space"
-GIT = "the wiki room: git.autoInit"
 DISK = "the wiki room: answers from disk"
 CONFIG = "the wiki room: get_config and set_config"
-LIVE = "the wiki room: live documents"
-WRITE = "the wiki room: write_document"
-DELETE = "the wiki room: delete_document"
-SUMMARY = "the wiki room: summaries"
 PREVIEW = "the wiki room: preview links"
 PANES = "the web door: editor"
-ASK = "the CLI door: first-run question"
-INIT = "the CLI door: pecia init"
-HINTS = "the MCP door: idempotentHint beside readOnlyHint"
-CATALOG = "the wiki room: catalogs"
 
 NO_APP = (
     "There is no desktop app: the first `pecia start` on a terminal, or the first-run page, asks."
@@ -40,7 +28,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         8, "An editor that launches `pecia mcp` can initialize, list and call over stdio."
     ),
     "wiki.lock.read_at_startup": Requirement(
-        12, "`pecia mcp` finds the port of the running server in `.pecia/server.lock`.", LOCK
+        12, "`pecia mcp` finds the port of the running server in `.pecia/server.lock`."
     ),
     "wiki.spawn.absent_lock": Requirement(
         12, "With no lock file, `pecia mcp` starts a server as a process of its own."
@@ -49,7 +37,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         12, "A lock whose owner is dead counts as absent: a new server is started."
     ),
     "wiki.spawn.five_second_deadline": Requirement(
-        12, "The shim gives up when the lock shows no port above 0 within 5 s.", SPAWN
+        12, "The shim gives up when the lock shows no port above 0 within 5 s."
     ),
     "wiki.shim.proxies_to_lock_port": Requirement(
         16, "With a live lock, frames go to `http://localhost:PORT/mcp` of that port."
@@ -58,13 +46,13 @@ REQUIREMENTS: dict[str, Requirement] = {
         17, "Two shims on one server see one registry, one identity table and one document."
     ),
     "wiki.live.agents_and_people_coedit": Requirement(
-        18, "An agent's edit and a person's typing in one document at one time both survive.", LIVE
+        18, "An agent's edit and a person's typing in one document at one time both survive."
     ),
     "wiki.spawn.stderr_to_log": Requirement(
-        20, "The started server's stderr is in `.pecia/last-spawn-error.log`.", SPAWN
+        20, "The started server's stderr is in `.pecia/last-spawn-error.log`."
     ),
     "wiki.spawn.proxies_when_port_known": Requirement(
-        20, "Frames sent before the port is known are forwarded once it is, in order.", SPAWN
+        20, "Frames sent before the port is known are forwarded once it is, in order."
     ),
     "wiki.spawn.first_call_answers": Requirement(
         22, "With nothing running, the first tool call of an editor is answered."
@@ -73,31 +61,29 @@ REQUIREMENTS: dict[str, Requirement] = {
         23, "Closing the shim that started the server leaves other editors' calls working."
     ),
     "wiki.spawn.failure_shows_stderr": Requirement(
-        24, "A failed start answers the editor with the captured text, such as EADDRINUSE.", SPAWN
+        24, "A failed start answers the editor with the captured text, such as EADDRINUSE."
     ),
     "wiki.git.auto_init": Requirement(
         25,
         "A project under no git repository gets one when its server starts.",
-        GIT,
         replaced="Only with `git.autoInit: true`; the default is false, since it is a surprise.",
     ),
     "wiki.git.default_branch_main": Requirement(
-        25, "The repository made for a project has `main` as its branch.", GIT
+        25, "The repository made for a project has `main` as its branch."
     ),
     "wiki.git.before_binding": Requirement(
-        25, "The repository exists before the server's port is in the lock.", GIT
+        25, "The repository exists before the server's port is in the lock."
     ),
     "wiki.git.parent_kept": Requirement(
-        25, "A project inside an existing repository gets no second one.", GIT
+        25, "A project inside an existing repository gets no second one."
     ),
     "wiki.git.through_the_shim": Requirement(
         25,
         "`pecia mcp` in a folder without a repository makes one through the server it starts.",
-        GIT,
         replaced="Outside a project it serves the home space, or exits 1 and says how to begin.",
     ),
     "wiki.git.disclosure_line": Requirement(
-        25, "Making a repository prints one line that says so in the server's stderr log.", GIT
+        25, "Making a repository prints one line that says so in the server's stderr log."
     ),
     "wiki.autostart.env_zero_is_off": Requirement(
         25, "`OK_MCP_AUTOSTART=0` turns auto-start off, and `pecia config` names it as the reason."
@@ -130,7 +116,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         38, "A live lock is used even when auto-start is off."
     ),
     "wiki.endpoint.lock_port_zero": Requirement(
-        38, "A live lock with port 0 is a server still starting: the shim waits for it.", SHIM
+        38, "A live lock with port 0 is a server still starting: the shim waits for it."
     ),
     "wiki.autostart.on_by_default": Requirement(
         39, "With nothing set, `pecia config` shows auto-start on, by default."
@@ -139,11 +125,9 @@ REQUIREMENTS: dict[str, Requirement] = {
         40, "No live lock and auto-start off: `pecia mcp` exits with status 1."
     ),
     "wiki.lock.dead_pid_cleaned": Requirement(
-        42, "Reading a lock of this host whose process is gone removes the file.", LOCK
+        42, "Reading a lock of this host whose process is gone removes the file."
     ),
-    "wiki.lock.corrupt_cleaned": Requirement(
-        42, "Reading a lock that is no JSON removes it.", LOCK
-    ),
+    "wiki.lock.corrupt_cleaned": Requirement(42, "Reading a lock that is no JSON removes it."),
     "wiki.autostart.env_beats_config": Requirement(
         42, "`OK_MCP_AUTOSTART=0` beats auto-start on in the project file; `pecia config` says so."
     ),
@@ -237,18 +221,17 @@ REQUIREMENTS: dict[str, Requirement] = {
         63, "`write_document` replaces a whole document, frontmatter included."
     ),
     "wiki.write.through_the_live_document": Requirement(
-        63, "A written text reaches open editors as an edit, keeping their cursors.", WRITE
+        63, "A written text reaches open editors as an edit, keeping their cursors."
     ),
     "wiki.edit.find_and_replace": Requirement(
         64, "`edit_document` replaces an exact text in the body through the live document."
     ),
     "wiki.delete.closes_sessions": Requirement(
-        65, "`delete_document` ends agent sessions and sockets open on the document.", DELETE
+        65, "`delete_document` ends agent sessions and sockets open on the document."
     ),
     "wiki.delete.unloads": Requirement(
         65,
         "A deleted document is no longer live: a late edit cannot bring it back.",
-        DELETE,
         replaced="The live document is ours; there is no Hocuspocus to unload it from.",
     ),
     "wiki.delete.removes_file": Requirement(65, "The file is gone from disk."),
@@ -270,7 +253,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         replaced="In our history alone; the user's repository only with `commit: true`.",
     ),
     "wiki.frontmatter.one_text": Requirement(
-        80, 'Frontmatter is part of `Y.Text("source")`: its text is the file, byte for byte.', LIVE
+        80, 'Frontmatter is part of `Y.Text("source")`: its text is the file, byte for byte.'
     ),
     "wiki.frontmatter.by_write_document": Requirement(
         80, "An agent changes frontmatter by writing the document with its `---` block."
@@ -279,7 +262,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         80, "A change in the property panel is an edit of the same frontmatter text.", PANES
     ),
     "wiki.frontmatter.edits_merge": Requirement(
-        80, "Frontmatter edits of an agent and a person merge character by character.", LIVE
+        80, "Frontmatter edits of an agent and a person merge character by character."
     ),
     "wiki.edit.frontmatter_rejected": Requirement(
         82, "A find that touches the frontmatter is refused (HTTP 400); nothing changes."
@@ -325,10 +308,10 @@ REQUIREMENTS: dict[str, Requirement] = {
         89, "A summary of `rename_folder` is on the entry of every document it moved."
     ),
     "wiki.attribution.agent": Requirement(
-        90, "A call with an agent's identity is recorded as `agent-<id>`.", SUMMARY
+        90, "A call with an agent's identity is recorded as `agent-<id>`."
     ),
     "wiki.attribution.person": Requirement(
-        90, "A rename or rollback from the editor is recorded as `principal-<uuid>`.", SUMMARY
+        90, "A rename or rollback from the editor is recorded as `principal-<uuid>`."
     ),
     "wiki.summary.warns_of_secrets": Requirement(
         91, "The description of `summary` says that it is kept in history: no secrets."
@@ -355,7 +338,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         102, '`get_config` with `["folders"]` or `["mcp", "tools"]` gives that part.'
     ),
     "wiki.get_config.read_only": Requirement(
-        105, "`get_config` is marked read-only and idempotent.", HINTS
+        105, "`get_config` is marked read-only and idempotent."
     ),
     "wiki.get_config.every_field": Requirement(
         105, "`get_config` reads any field, settable by an agent or not."
@@ -472,56 +455,54 @@ REQUIREMENTS: dict[str, Requirement] = {
     ),
     # Wiring the editors.
     "wiki.wiring.lists_detected_editors": Requirement(
-        149, "The first run lists those of the six editors found here.", ASK, replaced=NO_APP
+        149, "The first run lists those of the six editors found here.", replaced=NO_APP
     ),
     "wiki.wiring.preselected": Requirement(
-        149, "Every editor found is preselected.", ASK, replaced=NO_APP
+        149, "Every editor found is preselected.", replaced=NO_APP
     ),
     "wiki.wiring.add_writes_user_entries": Requirement(
-        149, "Add writes an entry in the user-level file of each chosen editor.", ASK
+        149, "Add writes an entry in the user-level file of each chosen editor."
     ),
-    "wiki.wiring.skip_writes_nothing": Requirement(149, "Skip changes no editor's file.", ASK),
+    "wiki.wiring.skip_writes_nothing": Requirement(149, "Skip changes no editor's file."),
     "wiki.wiring.once_per_user": Requirement(
-        151, "The question is asked once per user of a machine, not per project.", ASK
+        151, "The question is asked once per user of a machine, not per project."
     ),
     "wiki.wiring.entry_shape": Requirement(
-        155, 'An entry is `{command: <cliPath>, args: ["mcp"]}`.', INIT
+        155, 'An entry is `{command: <cliPath>, args: ["mcp"]}`.'
     ),
     "wiki.wiring.owned_symlink_first": Requirement(
-        157, "`cliPath` is a symlink on the path when it leads into this installation.", INIT
+        157, "`cliPath` is a symlink on the path when it leads into this installation."
     ),
     "wiki.wiring.absolute_path_else": Requirement(
-        158, "Otherwise `cliPath` is the absolute path of our own script.", INIT
+        158, "Otherwise `cliPath` is the absolute path of our own script."
     ),
     "wiki.wiring.cli_origin_shape": Requirement(
         160,
         "An entry written from the terminal starts the server with the package's own runner.",
-        INIT,
         replaced="One shape for both origins, `cliPath`: there is no npx in a Python install.",
     ),
     "wiki.wiring.marker_configured": Requirement(
-        164, "`mcp-status.json` then holds `configured`, `configuredAt`, `editors`, `cliPath`.", ASK
+        164, "`mcp-status.json` then holds `configured`, `configuredAt`, `editors`, `cliPath`."
     ),
     "wiki.wiring.marker_skipped": Requirement(
-        173, "After Skip the marker holds `configured: false` and `skippedAt`.", ASK
+        173, "After Skip the marker holds `configured: false` and `skippedAt`."
     ),
     "wiki.wiring.marker_stops_the_question": Requirement(
-        173, "Either marker keeps every later start from asking.", ASK
+        173, "Either marker keeps every later start from asking."
     ),
     "wiki.wiring.deleting_marker_asks_again": Requirement(
-        177, "Without the marker the next start asks, with editors detected anew.", ASK
+        177, "Without the marker the next start asks, with editors detected anew."
     ),
     "wiki.wiring.custom_entry_kept": Requirement(
-        181, "An entry that is not a shape of ours is kept and reported as custom.", INIT
+        181, "An entry that is not a shape of ours is kept and reported as custom."
     ),
     "wiki.wiring.reset_by_hand": Requirement(
         181,
         "With the custom entry and the marker removed, the next run writes ours.",
-        INIT,
         replaced="`pecia init --force` does it in one step; `open-knowledge` keys stay untouched.",
     ),
     "wiki.wiring.both_paths_coexist": Requirement(
-        185, "After `pecia init` and the first-run question an editor has one entry of ours.", INIT
+        185, "After `pecia init` and the first-run question an editor has one entry of ours."
     ),
     # Transport.
     "wiki.shim.launch_command": Requirement(
@@ -537,7 +518,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         193, "Each frame, notifications included, reaches the server's Streamable HTTP."
     ),
     "wiki.shim.registers_no_tools": Requirement(
-        193, "A tool added to the running server is listed by a shim that was there before.", SHIM
+        193, "A tool added to the running server is listed by a shim that was there before."
     ),
     # Catalogs and clients.
     "wiki.catalog.mirrors_folders": Requirement(
@@ -546,23 +527,23 @@ REQUIREMENTS: dict[str, Requirement] = {
         replaced="On disk only where all readers may see all; else made for each caller.",
     ),
     "wiki.catalog.rebuilt_after_change": Requirement(
-        197, "A content change is in the catalog after 500 ms of quiet, 2 s at most.", CATALOG
+        197, "A content change is in the catalog after 500 ms of quiet, 2 s at most."
     ),
     "wiki.catalog.named_in_instructions": Requirement(
-        199, "The instructions of `initialize` say to begin at the root INDEX.md.", CATALOG
+        199, "The instructions of `initialize` say to begin at the root INDEX.md."
     ),
     "wiki.clients.claude_code": Requirement(
-        205, "`pecia init` wires Claude Code in `~/.claude.json`.", INIT
+        205, "`pecia init` wires Claude Code in `~/.claude.json`."
     ),
     "wiki.clients.claude_desktop": Requirement(
-        206, "`pecia init` wires Claude Desktop in its desktop config file.", INIT
+        206, "`pecia init` wires Claude Desktop in its desktop config file."
     ),
-    "wiki.clients.cursor": Requirement(207, "`pecia init` wires Cursor in its `mcp.json`.", INIT),
-    "wiki.clients.windsurf": Requirement(208, "`pecia init` wires Windsurf in its config.", INIT),
+    "wiki.clients.cursor": Requirement(207, "`pecia init` wires Cursor in its `mcp.json`."),
+    "wiki.clients.windsurf": Requirement(208, "`pecia init` wires Windsurf in its config."),
     "wiki.clients.vscode": Requirement(
-        209, "`pecia init` wires VS Code under `servers`, with `type: stdio`.", INIT
+        209, "`pecia init` wires VS Code under `servers`, with `type: stdio`."
     ),
-    "wiki.clients.codex": Requirement(210, "`pecia init` wires Codex in its `config.toml`.", INIT),
+    "wiki.clients.codex": Requirement(210, "`pecia init` wires Codex in its `config.toml`."),
     "wiki.clients.any_mcp_client": Requirement(
         211, "A stock MCP client lists and calls the wiki tools over stdio and HTTP."
     ),

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pecia.doors.cli.terminal import Terminal
+from pecia.kernel.errors import InvalidFormat
 
 if TYPE_CHECKING:
     from pecia.kernel.settings.layers import Flag
@@ -19,16 +20,20 @@ def settled(
     flags: "Mapping[str, Flag] | None" = None,
     *,
     folder: Path | None = None,
+    around: Mapping[str, str] | None = None,
 ) -> "Settings":
-    """Every setting as it holds in that folder. A file named with --config is the user's file."""
-    from pecia.app.rooms import SETTINGS
+    """Every setting as it holds in that folder. A file named with --config is the user's file.
+
+    `around` stands in for the environment of this process.
+    """
+    from pecia.app.settings import SETTINGS
     from pecia.kernel.settings.discover import find_project_file, find_user_file
     from pecia.kernel.settings.load import load
 
     return load(
         SETTINGS,
         flags=flags or {},
-        environ={name: value for name, value in environ().items() if name != TOKEN},
+        environ={name: it for name, it in (around or environ()).items() if name != TOKEN},
         project_file=find_project_file(folder or Path.cwd(), home=Path.home()),
         user_file=terminal.config or find_user_file(),
     )
@@ -43,7 +48,11 @@ def environ() -> Mapping[str, str]:
 
 def token() -> str | None:
     """The token of the person at the keyboard, if one is set."""
-    return environ().get(TOKEN) or None
+    given = environ().get(TOKEN, "").strip()
+    if not (given.isascii() and given.isprintable()):
+        # Said here, since whoever fails to send it would say what it is.
+        raise InvalidFormat(f"{TOKEN} has characters in it that no token has", field=TOKEN)
+    return given or None
 
 
 def warn(terminal: Terminal, settings: "Settings") -> None:

@@ -1,54 +1,116 @@
 """A server that outlives the command: started as a process of its own, and waited for."""
 
+import os
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pecia.doors.cli.find import Running, running
+from pecia.doors.cli.lock import home_lock, is_claimed, read_lock
 from pecia.doors.cli.terminal import Terminal
 from pecia.kernel.errors import Timeout, Unavailable
-
-if TYPE_CHECKING:
-    from pecia.kernel.settings.load import Settings
 
 LOG = "server.log"
 WAIT_S = 120.0
 LOOK_EVERY_S = 0.05
-SHOWN_CHARACTERS = 4000
+SHOWN_BYTES = 4000
 
 
-def spawn(settings: "Settings", folder: Path, flags: Sequence[str]) -> "subprocess.Popen[bytes]":
-    """Start a server in a session of its own. What it says goes to a file in the home."""
-    log = settings.kernel.home / LOG
-    with log.open("wb") as said:
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a server that starts may take: to have a port, and to answer there."""
+
+    port_s: float = WAIT_S
+    answer_s: float = WAIT_S
+
+
+def spawn(
+    terminal: Terminal,
+    folder: Path,
+    flags: Sequence[str],
+    log: Path,
+    env: Mapping[str, str] | None = None,
+) -> "subprocess.Popen[bytes]":
+    """Start a server in a session of its own. What it says goes to the log, and nowhere else."""
+    config = ["--config", str(terminal.config.absolute())] if terminal.config else []
+    said = begun_log(log)
+    try:
         return subprocess.Popen(
-            [sys.executable, "-m", "pecia", "start", str(folder), *flags],
+            # -P: a package of our name in the folder that we stand in is not ours.
+            [sys.executable, "-P", "-m", "pecia", *config, "start", str(folder), *flags],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=said,
             start_new_session=True,
+            env=env,
         )
+    finally:
+        os.close(said)
+
+
+def begun_log(path: Path) -> int:
+    """A new file in place of whatever is there: a folder that somebody cloned may have a link."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    try:
+        Path(name).replace(path)
+    except OSError:
+        os.close(handle)
+        Path(name).unlink()
+        raise
+    return handle
 
 
 def wait_until_up(
-    terminal: Terminal, home: Path, process: "subprocess.Popen[bytes]", limit_s: float = WAIT_S
+    terminal: Terminal,
+    home: Path,
+    process: "subprocess.Popen[bytes] | None",
+    patience: Patience = Patience(),
+    log: Path | None = None,
 ) -> Running:
-    """The server, as soon as it answers; what it said, when it ends instead."""
-    terminal.say("starting the server…")
-    deadline = time.monotonic() + limit_s
-    while time.monotonic() < deadline:
+    """The server, as soon as it answers; what it said, when it ends instead.
+
+    Without a process it is somebody else's, who has claimed the home.
+    """
+    terminal.say("starting the server…" if process else "waiting for a server that is starting…")
+    begun = time.monotonic()
+    has_port = False
+    while (waited := time.monotonic() - begun) < patience.answer_s:
+        has_port = has_port or _has_port(home)
         if found := running(home):
             return found
-        # Zero: it found another server, and joined that one. It will answer.
-        if process.poll():
-            raise Unavailable(f"the server did not start: {_last_words(home)}")
+        _require_alive(home, process, log or home / LOG)
+        if waited > patience.port_s and not has_port:
+            raise Timeout(
+                f"the server has no port after {patience.port_s:g} s; it may still come up",
+                timeout_s=patience.port_s,
+                hint="try again; OK_MCP_SPAWN_TIMEOUT_MS allows more time",
+            )
         time.sleep(LOOK_EVERY_S)
-    raise Timeout(f"the server does not answer after {limit_s:g} s", timeout_s=limit_s)
+    raise Timeout(
+        f"the server does not answer after {patience.answer_s:g} s", timeout_s=patience.answer_s
+    )
 
 
-def _last_words(home: Path) -> str:
-    said = (home / LOG).read_text(encoding="utf-8", errors="replace").strip()
-    return said[-SHOWN_CHARACTERS:] or "it said nothing"
+def _has_port(home: Path) -> bool:
+    lock = read_lock(home_lock(home))
+    return lock is not None and lock.port > 0
+
+
+def _require_alive(home: Path, process: "subprocess.Popen[bytes] | None", log: Path) -> None:
+    if process is None:
+        if not is_claimed(home):
+            raise Unavailable("the server that was starting has ended", hint="pecia start")
+    # Zero: it found another server, and joined that one. It will answer.
+    elif process.poll():
+        raise Unavailable(f"the server did not start: {_last_words(log)}", log=str(log))
+
+
+def _last_words(log: Path) -> str:
+    # Here, because the package of the cluster brings the database driver along.
+    from pecia.kernel.store.cluster.files import text_after
+
+    return text_after(log, 0, limit_bytes=SHOWN_BYTES).strip() or "it said nothing"

@@ -1,13 +1,25 @@
 """Whether a server runs for a home, and where. Asks the server; a pid is never trusted."""
 
+import json
+import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from socket import gethostname
 from typing import Any
 
 from pecia import __version__
 from pecia.doors.cli.client import HEALTH_LIMIT_S, Server
-from pecia.doors.cli.lock import ServerLock, home_lock, is_claimed, read_lock, remove_lock
+from pecia.doors.cli.lock import (
+    ServerLock,
+    folder_lock,
+    home_lock,
+    is_claimed,
+    is_claimed_by_us,
+    read_lock,
+    remove_lock,
+)
 from pecia.doors.cli.terminal import Terminal
 
 
@@ -35,6 +47,36 @@ def running(home: Path, *, limit_s: float = HEALTH_LIMIT_S) -> Running | None:
     return None
 
 
+def live_lock(folder: Path) -> ServerLock | None:
+    """The lock of a folder whose server answers. One that nobody stands behind is removed."""
+    path = folder_lock(folder)
+    if path.parent.is_symlink():
+        # In a folder that somebody cloned it may lead anywhere.
+        return None
+    lock = read_lock(path)
+    if lock is None:
+        if path.is_file() and not _is_json(path):
+            path.unlink(missing_ok=True)
+        return None
+    # A folder may be shared between machines and people: what others say is not ours to judge.
+    if lock.hostname not in ("", gethostname()) or not _is_own(path):
+        return None
+    if not is_confirmed(lock):
+        remove_lock(path, instance=lock.instance)
+        return None
+    return lock if answers(lock) else None
+
+
+def is_confirmed(lock: ServerLock) -> bool:
+    """Whether the home that a lock names says the same, and a process of this user holds it.
+
+    Tokens and keys are sent to where a lock points, and anybody may have written it: it may come
+    with a clone, or from another user of a shared folder.
+    """
+    home = Path(lock.home)
+    return read_lock(home_lock(home)) == lock and is_claimed_by_us(home)
+
+
 def tell_version(terminal: Terminal, found: Running) -> None:
     """Say so when the running server is of another version than this program."""
     if found.version != __version__:
@@ -48,3 +90,20 @@ def answers(lock: ServerLock, *, limit_s: float = HEALTH_LIMIT_S) -> Mapping[str
     """What the server of a lock says of itself; None when it is not that server that answers."""
     health = Server(lock.url).health(limit_s=limit_s)
     return health if health and health.get("instance") == lock.instance else None
+
+
+def _is_own(path: Path) -> bool:
+    with suppress(FileNotFoundError):
+        return path.stat().st_uid == os.geteuid()
+    return False
+
+
+def _is_json(path: Path) -> bool:
+    try:
+        json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        return False
+    except OSError:
+        # Of another user: not ours to judge.
+        return True
+    return True

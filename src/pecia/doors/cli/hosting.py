@@ -1,26 +1,23 @@
 """A server in this process, from its first lock file to its last: what `start` and `serve` run."""
 
-import os
 import signal
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from uuid import uuid4
 
 import anyio
 
-from pecia import __version__
 from pecia.app.app import App, keep_house, open_app
 from pecia.app.corridor import Visit
+from pecia.doors.cli.announce import Announcement, announced
 from pecia.doors.cli.configured import environ
 from pecia.doors.cli.listen import Reserved
-from pecia.doors.cli.lock import ServerLock, home_lock, remove_lock, write_folder_lock, write_lock
+from pecia.doors.cli.lock import ServerLock
 from pecia.doors.cli.opening import fetching
 from pecia.doors.cli.terminal import Terminal
-from pecia.doors.http.server import LOOP, Address, serving, settle
+from pecia.doors.http.server import LOOP, serving, settle
 from pecia.doors.mcp.mount import mount_mcp
 from pecia.doors.web.console import mount_console
 from pecia.kernel import logs
@@ -40,6 +37,8 @@ class Hosting:
     check: Callable[[App], Awaitable[None]] | None = None
     """Raises when this App must not be served as it is."""
     with_worker: bool = True
+    announcement: Announcement | None = None
+    """Where somebody else has told of this server, and takes that back in the end."""
 
 
 def host(terminal: Terminal, plan: Hosting) -> None:
@@ -49,11 +48,10 @@ def host(terminal: Terminal, plan: Hosting) -> None:
 
 
 async def _host(terminal: Terminal, plan: Hosting) -> None:
-    lock = _lock(plan)
     async with anyio.create_task_group() as tasks:
         stop = _Stop(terminal, anyio.Event(), tasks.cancel_scope)
         tasks.start_soon(stop.on_signal)
-        with _announced(plan, lock):
+        with _announced(plan) as lock:
             async with _opened(terminal, plan, lock) as app:
                 space = await _add_space(app, plan.folder) if plan.folder else None
                 stop.is_gentle = True
@@ -124,27 +122,11 @@ async def _add_space(app: App, folder: Path) -> Json:
     return given.structured
 
 
-def _lock(plan: Hosting) -> ServerLock:
-    return ServerLock(
-        url=Address(plan.reserved.host, plan.reserved.port).url,
-        port=plan.reserved.port,
-        pid=os.getpid(),
-        version=__version__,
-        home=str(plan.settings.kernel.home),
-        instance=uuid4().hex,
-        started_at=datetime.now(UTC).isoformat(timespec="seconds"),
-    )
-
-
 @contextmanager
-def _announced(plan: Hosting, lock: ServerLock) -> Generator[None]:
+def _announced(plan: Hosting) -> Generator[ServerLock]:
     """The locks, from before the database opens until after it is let go."""
-    written = [home_lock(plan.settings.kernel.home)]
-    write_lock(written[0], lock)
-    try:
-        if plan.folder:
-            written.append(write_folder_lock(plan.folder, lock))
-        yield
-    finally:
-        for path in written:
-            remove_lock(path, instance=lock.instance)
+    if plan.announcement is not None:
+        yield plan.announcement.lock
+        return
+    with announced(plan.settings.kernel.home, plan.folder) as announcement:
+        yield announcement.bound(plan.reserved)

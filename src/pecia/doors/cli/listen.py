@@ -21,8 +21,20 @@ class Reserved:
     host: str
     port: int
 
+    @property
+    def url(self) -> str:
+        """How to reach it from this machine."""
+        name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
+        return url_of(name, self.port)
+
     def let_go(self) -> None:
         self.held.close()
+
+
+def url_of(host: str, port: int) -> str:
+    """The address of a server; a number of IPv6 stands in brackets there."""
+    bare = host.strip("[]")
+    return f"http://{f'[{bare}]' if ':' in bare else bare}:{port}"
 
 
 def reserve(host: str, port: int, *, exact: bool) -> Reserved:

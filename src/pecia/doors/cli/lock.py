@@ -7,9 +7,9 @@ home is settled by the operating system, through a file that the serving process
 import fcntl
 import json
 import os
-from collections.abc import Generator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import Field, asdict, dataclass, fields
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, cast
@@ -22,12 +22,15 @@ CLAIM = "serving.lock"
 PROJECT_FOLDER = ".pecia"
 
 # What belongs to one machine, and to no repository that the folder may be in.
-IGNORED = "# Written by Pecia: what belongs to this machine.\nserver.lock\nui.lock\ncache/\n"
+IGNORED = (
+    "# Written by Pecia: what belongs to this machine.\n"
+    "server.lock\nui.lock\nlast-spawn-error.log\ncache/\n"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class ServerLock:
-    """Where a server is, and which one."""
+    """Where a server is, and which one. Port 0: it is starting, and has no port yet."""
 
     url: str
     port: int
@@ -36,6 +39,8 @@ class ServerLock:
     home: str
     instance: str
     started_at: str
+    hostname: str = ""
+    """The machine that it runs on: a folder may be shared between several."""
 
     def as_json(self) -> dict[str, Json]:
         return asdict(self)
@@ -54,20 +59,31 @@ def folder_lock(folder: Path) -> Path:
 def read_lock(path: Path) -> ServerLock | None:
     """What a lock says; None where there is none, or none that can be read."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(found, dict):
         return None
-    facts = cast(dict[str, Any], found)
+    facts: dict[str, Any] = {"hostname": "", **cast(dict[str, Any], found)}
     try:
         lock = ServerLock(**{it.name: facts[it.name] for it in fields(ServerLock)})
     except KeyError:
         return None
-    # A folder may have been cloned, lock and all: it may point to this machine and no other, since
-    # tokens and keys are sent to where it points.
+    if any(type(value) is not it.type for it, value in _values(lock)):
+        return None
+    # A folder may have been cloned, lock and all: it may point to this machine and no other.
     is_of_folder = path.parent.name == PROJECT_FOLDER
-    return None if is_of_folder and not _is_here(lock.url) else lock
+    return None if is_of_folder and not is_here(lock.url) else lock
+
+
+def is_here(url: str) -> bool:
+    """Whether an address is of this machine for sure."""
+    try:
+        where = urlsplit(url)
+        host, _ = where.hostname or "", where.port
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def write_lock(path: Path, lock: ServerLock) -> None:
@@ -79,17 +95,21 @@ def write_lock(path: Path, lock: ServerLock) -> None:
 
 
 def write_folder_lock(folder: Path, lock: ServerLock) -> Path:
-    """The lock of a folder. Makes the project folder, and keeps git from taking the lock along."""
+    """The lock of a folder, in its project folder."""
+    made_project(folder)
+    write_lock(folder_lock(folder), lock)
+    return folder_lock(folder)
+
+
+def made_project(folder: Path) -> Path:
+    """The project folder of a folder: made if need be, and git kept from what is not its own."""
     project = folder / PROJECT_FOLDER
     if project.is_symlink():
         # In a folder that somebody cloned it may lead anywhere.
         raise Conflict(f"{project} is a symbolic link, and nothing is written through one")
     project.mkdir(exist_ok=True)
-    ignore = project / ".gitignore"
-    if not ignore.exists():
-        ignore.write_text(IGNORED, encoding="utf-8")
-    write_lock(folder_lock(folder), lock)
-    return folder_lock(folder)
+    _ignore(project / ".gitignore")
+    return project
 
 
 def remove_lock(path: Path, *, instance: str | None = None) -> bool:
@@ -119,7 +139,7 @@ def is_claimed(home: Path) -> bool:
     """Whether some process serves the home, or is about to. Leaves nothing behind."""
     try:
         handle = os.open(home / CLAIM, os.O_RDWR | os.O_CLOEXEC)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
     try:
         return not _take(handle)
@@ -127,14 +147,31 @@ def is_claimed(home: Path) -> bool:
         os.close(handle)
 
 
-def _is_here(url: object) -> bool:
-    host = urlsplit(url).hostname if isinstance(url, str) else None
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host or "").is_loopback
-    except ValueError:
-        return False
+def is_claimed_by_us(home: Path) -> bool:
+    """The same, of a process of this user for sure: nobody else can open the file."""
+    with suppress(OSError, ValueError):
+        found = (home / CLAIM).lstat()
+        return found.st_uid == os.geteuid() and not found.st_mode & 0o077 and is_claimed(home)
+    return False
+
+
+def _values(lock: ServerLock) -> Iterator[tuple["Field[Any]", object]]:
+    return ((it, getattr(lock, it.name)) for it in fields(ServerLock))
+
+
+def _ignore(path: Path) -> None:
+    """Keep git away. What a person wrote stays as it is; what we wrote gets the lines it lacks."""
+    # Made only where nothing of that name is, be it a link that leads nowhere yet.
+    with suppress(FileExistsError), path.open("x", encoding="utf-8") as file:
+        file.write(IGNORED)
+        return
+    lines = IGNORED.splitlines()
+    text = "" if path.is_symlink() else path.read_text("utf-8", "replace")
+    has = text.splitlines()
+    if has[:1] == lines[:1] and (missing := [it for it in lines if it not in has]):
+        gap = "" if text.endswith("\n") else "\n"
+        with path.open("a", encoding="utf-8") as file:
+            file.write(gap + "".join(f"{it}\n" for it in missing))
 
 
 def _take(handle: int) -> bool:

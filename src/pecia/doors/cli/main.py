@@ -12,6 +12,7 @@ from pecia import __version__
 from pecia.doors.cli import (
     call,
     cascade,
+    cipher,
     ckf,
     config,
     crawl,
@@ -20,6 +21,7 @@ from pecia.doors.cli import (
     doctor,
     evaluate,
     index,
+    init,
     keeping,
     mcp,
     migrate,
@@ -72,7 +74,9 @@ def run(words: Sequence[str]) -> int:
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - a door: nobody else is left to tell.
         cause = sole(error)
-        return terminal.fail(cause) if isinstance(cause, PeciaError) else terminal.crash(error)
+        if isinstance(cause, PeciaError):
+            return terminal.fail(cause)
+        return terminal.crash(cause if isinstance(cause, Exception) else error)
 
 
 def sole(error: BaseException) -> BaseException:
@@ -102,6 +106,7 @@ def commands() -> typer.Typer:
     app.callback()(with_options)
     for command in (
         start,
+        init,
         stop,
         status,
         call,
@@ -116,6 +121,7 @@ def commands() -> typer.Typer:
         keeping,
         operator,
         mcp,
+        cipher,
         cascade,
         okf,
     ):

@@ -10,8 +10,10 @@ from pecia.doors.cli.client import API, Server
 from pecia.doors.cli.configured import settled, warn
 from pecia.doors.cli.find import Running, running, tell_version
 from pecia.doors.cli.lock import ServerLock, claimed, write_folder_lock
+from pecia.doors.cli.repository import ensure_repository
 from pecia.doors.cli.terminal import Terminal, terminal_of
 from pecia.doors.cli.welcome import welcome
+from pecia.doors.cli.wiring import offer_once
 from pecia.kernel.errors import InvalidInput, Json, NotFound, Unavailable
 
 if TYPE_CHECKING:
@@ -32,12 +34,16 @@ def start(
     port: int | None = typer.Option(None, help="The port to listen on; 0 takes a free one."),
     host: str | None = typer.Option(None, help="The loopback address to listen on."),
     detach: bool = typer.Option(False, help="Return as soon as the server answers."),
+    ask: bool = typer.Option(True, help="Offer, the first time, to wire the editors found here."),
 ) -> None:
     """Serve a folder on this machine, or add it to the server that runs already."""
     terminal = terminal_of(ctx)
-    place = _folder(folder)
+    place = servable(folder)
     settings = settled(terminal, {"mode": "local", "port": port, "host": host}, folder=place)
     warn(terminal, settings)
+    if ask:
+        offer_once(terminal)
+    ensure_repository(terminal, place)
     settings.kernel.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     if detach:
         start_apart(terminal, settings, place)
@@ -69,7 +75,7 @@ def start_here(terminal: Terminal, settings: "Settings", folder: Path) -> None:
 
 def start_apart(terminal: Terminal, settings: "Settings", folder: Path) -> None:
     """Serve in a process of its own, and return when it answers."""
-    from pecia.doors.cli.detach import spawn, wait_until_up
+    from pecia.doors.cli.detach import LOG, spawn, wait_until_up
 
     home = settings.kernel.home
     found = running(home)
@@ -81,7 +87,7 @@ def start_apart(terminal: Terminal, settings: "Settings", folder: Path) -> None:
             if given[name].layer == "flag"
             for word in (f"--{name}", str(given[name].raw))
         ]
-        found = wait_until_up(terminal, home, spawn(settings, folder, flags))
+        found = wait_until_up(terminal, home, spawn(terminal, folder, flags, home / LOG))
     join(terminal, settings, found, folder)
 
 
@@ -97,24 +103,30 @@ def join(terminal: Terminal, settings: "Settings", found: Running, folder: Path)
 
 
 def _serve(terminal: Terminal, settings: "Settings", folder: Path) -> None:
-    from pecia.doors.cli.hosting import Hosting, host
+    from pecia.doors.cli.announce import announced
     from pecia.doors.cli.listen import holder_of, reserve
 
     kernel = settings.kernel
     exact = settings.provenance["port"].layer == "flag"
-    reserved = reserve(kernel.host, kernel.port, exact=exact)
-    if kernel.port not in (0, reserved.port):
-        terminal.say(
-            f"port {kernel.port} is taken by {holder_of(kernel.port)}; using {reserved.port}"
-        )
+    with announced(kernel.home, folder) as announcement:
+        reserved = reserve(kernel.host, kernel.port, exact=exact)
+        announcement.bound(reserved)
+        if kernel.port not in (0, reserved.port):
+            terminal.say(
+                f"port {kernel.port} is taken by {holder_of(kernel.port)}; using {reserved.port}"
+            )
+        # Only now what takes long to read: whoever waits for a server knows its port already.
+        from pecia.doors.cli.hosting import Hosting, host
 
-    def ready(lock: ServerLock, space: Json) -> None:
-        welcome(terminal, lock, space)
+        def ready(lock: ServerLock, space: Json) -> None:
+            welcome(terminal, lock, space)
 
-    host(terminal, Hosting(settings, reserved, ready, folder))
+        plan = Hosting(settings, reserved, ready, folder, announcement=announcement)
+        host(terminal, plan)
 
 
-def _folder(given: Path) -> Path:
+def servable(given: Path) -> Path:
+    """The folder whole, if it is one to serve."""
     folder = given.expanduser().resolve()
     if not folder.is_dir():
         raise NotFound(f"there is no folder {folder}", field="folder")

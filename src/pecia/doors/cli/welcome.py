@@ -59,7 +59,8 @@ def _show(terminal: Terminal, lock: ServerLock, space: Json) -> None:
     if isinstance(space, dict):
         terminal.line(f"serving {printable(str(space['folder']))} as {space['source_id']}")
     terminal.line()
-    terminal.line("Give it to an agent, by address or as a process that it starts:")
+    terminal.line("Give it to an agent, by address or as a process that it starts; `pecia init`")
+    terminal.line("adds it to every editor found here:")
     terminal.line(f"  Claude Code     claude mcp add --transport http pecia {lock.url}/mcp")
     terminal.line(
         f"  Cursor          {_json({'mcpServers': {'pecia': {'url': lock.url + '/mcp'}}})}"

@@ -92,7 +92,8 @@ def described(name: str, tool: AnyTool, *, is_lean: bool) -> Wire:
         "annotations": _hints(tool),
     }
     if is_lean:
-        hints = {key: it for key, it in _hints(tool).items() if it is not _USUAL[key]}
+        usual = {**_USUAL, "idempotentHint": tool.read_only}
+        hints = {key: it for key, it in _hints(tool).items() if it is not usual[key]}
         return {**wire, "inputSchema": lean(input_schema(tool)), "annotations": hints}
     schema = output_schema(tool)
     return present(
@@ -137,7 +138,8 @@ def _position(cursor: str | None) -> int:
 
 def _hints(tool: AnyTool) -> Wire:
     if tool.read_only:
-        return {"readOnlyHint": True, "openWorldHint": tool.open_world}
+        # What changes nothing changes nothing the second time either.
+        return {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": tool.open_world}
     return {
         "readOnlyHint": False,
         "destructiveHint": tool.destructive,

@@ -67,6 +67,8 @@ class Relay:
         for thread in self.waiting:
             thread.join(max(0.0, end - time.monotonic()))
         self._end_session()
+        # What nobody read is complained of here, and not by the interpreter at its end.
+        self.out.flush()
 
     def _take(self, line: bytes) -> None:
         try:
@@ -186,11 +188,11 @@ class Relay:
         return {**known, **STDIO, **self.upstream.headers}
 
     def _write(self, body: bytes) -> None:
-        """One frame, one line. A cancelled request gets no answer."""
+        """One frame, one line. A cancelled request gets no answer, nor does who reads no more."""
         frame = json.loads(body)
         if _is_answer(frame) and _id(frame.get("id")) in self.cancelled:
             return
-        with self.lock:
+        with self.lock, suppress(BrokenPipeError):
             self.out.write(body.replace(b"\n", b" ").replace(b"\r", b" ") + b"\n")
             self.out.flush()
 
@@ -199,9 +201,27 @@ class Relay:
             self._refuse(request_id, Unavailable(f"no answer from the server: {error}"))
 
     def _refuse(self, request_id: Any, error: PeciaError) -> None:
-        facts = {name: it for name, it in error.payload().items() if name != "message"}
-        told = {"code": error.code.rpc, "message": error.message, "data": facts}
-        self._write(json.dumps({"jsonrpc": "2.0", "id": request_id, "error": told}).encode())
+        self._write(refusal(request_id, error))
+
+
+def refuse(lines: Iterable[bytes], out: BinaryIO, error: PeciaError) -> None:
+    """Answer the first request with an error, where there is no server to ask."""
+    for line in lines:
+        try:
+            request_id = _request_id(json.loads(line))
+        except (ValueError, RecursionError):
+            continue
+        if request_id is not None:
+            out.write(refusal(request_id, error) + b"\n")
+            out.flush()
+            return
+
+
+def refusal(request_id: Any, error: PeciaError) -> bytes:
+    """An error as the answer to a request."""
+    facts = {name: it for name, it in error.payload().items() if name != "message"}
+    told = {"code": error.code.rpc, "message": error.message, "data": facts}
+    return json.dumps({"jsonrpc": "2.0", "id": request_id, "error": told}).encode()
 
 
 def frames(response: HTTPResponse) -> Iterator[bytes]:

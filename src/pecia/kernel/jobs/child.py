@@ -30,7 +30,8 @@ class Pauses:
 
 def worker_command(executable: str) -> list[str]:
     """The command line of the child, given the Python that runs Pecia."""
-    return [executable, "-m", "pecia", "worker", "--child"]
+    # -P: a package of our name in the folder that we stand in is not ours.
+    return [executable, "-P", "-m", "pecia", "worker", "--child"]
 
 
 async def supervise_worker(

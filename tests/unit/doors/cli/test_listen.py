@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pecia.doors.cli.listen import holder_of, reserve
+from pecia.doors.cli.listen import holder_of, reserve, url_of
 from pecia.kernel.errors import Conflict, InvalidInput
 
 HOST = "127.0.0.1"
@@ -56,3 +56,8 @@ def test_nobody_in_particular_holds_a_port_that_is_free() -> None:
 def test_an_address_that_is_not_of_this_machine_is_refused() -> None:
     with pytest.raises(InvalidInput, match=r"cannot listen on 192\.0\.2\.1"):
         reserve("192.0.2.1", 0, exact=True)
+
+
+@pytest.mark.parametrize("host", ["::1", "[::1]"])
+def test_a_number_of_ipv6_stands_in_brackets_once(host: str) -> None:
+    assert url_of(host, 7324) == "http://[::1]:7324"

@@ -7,6 +7,7 @@ import pytest
 
 from pecia.doors.cli.find import running
 from pecia.doors.cli.lock import (
+    IGNORED,
     ServerLock,
     claimed,
     folder_lock,
@@ -36,10 +37,19 @@ def test_a_lock_is_read_as_it_was_written_and_is_its_owners_alone(tmp_path: Path
     assert home_lock(tmp_path).stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"url": "x"}', "7"])
+ODD = json.dumps({**LOCK.as_json(), "port": "9"})
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"url": "x"}', "7", ODD, "[" * 100_000])
 def test_a_lock_that_cannot_be_read_is_none(tmp_path: Path, text: str) -> None:
     home_lock(tmp_path).write_text(text)
     assert read_lock(home_lock(tmp_path)) is None
+
+
+def test_a_lock_of_an_older_version_names_no_machine_and_is_read(tmp_path: Path) -> None:
+    facts = {name: value for name, value in LOCK.as_json().items() if name != "hostname"}
+    home_lock(tmp_path).write_text(json.dumps(facts))
+    assert read_lock(home_lock(tmp_path)) == LOCK
 
 
 def test_the_lock_of_a_folder_is_kept_out_of_git(tmp_path: Path) -> None:
@@ -48,7 +58,17 @@ def test_the_lock_of_a_folder_is_kept_out_of_git(tmp_path: Path) -> None:
     assert "server.lock" in (tmp_path / ".pecia" / ".gitignore").read_text().splitlines()
 
 
-@pytest.mark.parametrize("url", ["http://203.0.113.9:80", "http://127.0.0.1@evil.example", 7])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://203.0.113.9:80",
+        "http://127.0.0.1@evil.example",
+        "http://127.0.0.1:999999",
+        "http://127.0.0.1:x",
+        "http://[::1",
+        7,
+    ],
+)
 def test_a_folder_that_was_cloned_with_its_lock_points_to_no_other_machine(
     tmp_path: Path, url: object
 ) -> None:
@@ -65,6 +85,26 @@ def test_a_gitignore_that_is_there_stays_as_it_is(tmp_path: Path) -> None:
     assert (tmp_path / ".pecia" / ".gitignore").read_text() == "mine\n"
 
 
+def test_a_gitignore_of_an_older_version_gets_the_lines_that_it_lacks(tmp_path: Path) -> None:
+    (tmp_path / ".pecia").mkdir()
+    ignore = tmp_path / ".pecia" / ".gitignore"
+    first = IGNORED.splitlines()[0]
+    ignore.write_text(f"{first}\nserver.lock\nmine\n")
+    for _ in range(2):
+        write_folder_lock(tmp_path, LOCK)
+        assert ignore.read_text().splitlines()[:3] == [first, "server.lock", "mine"]
+        assert sorted(ignore.read_text().splitlines()) == sorted([*IGNORED.splitlines(), "mine"])
+
+
+def test_what_a_person_added_to_it_stays_to_the_byte(tmp_path: Path) -> None:
+    (tmp_path / ".pecia").mkdir()
+    ignore = tmp_path / ".pecia" / ".gitignore"
+    theirs = f"{IGNORED.splitlines()[0]}\r\nserver.lock\r\nm\xfcll/".encode("latin-1")
+    ignore.write_bytes(theirs)
+    write_folder_lock(tmp_path, LOCK)
+    assert ignore.read_bytes().startswith(theirs + b"\nui.lock\n")
+
+
 def test_nothing_is_written_through_a_symbolic_link(tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -74,6 +114,14 @@ def test_nothing_is_written_through_a_symbolic_link(tmp_path: Path) -> None:
     with pytest.raises(Conflict, match="symbolic link"):
         write_folder_lock(folder, LOCK)
     assert not [*elsewhere.iterdir()]
+
+
+def test_no_file_is_made_where_a_link_in_a_cloned_folder_leads(tmp_path: Path) -> None:
+    project = tmp_path / "folder" / ".pecia"
+    project.mkdir(parents=True)
+    (project / ".gitignore").symlink_to(tmp_path / "elsewhere")
+    write_folder_lock(tmp_path / "folder", LOCK)
+    assert not (tmp_path / "elsewhere").exists()
 
 
 def test_only_its_own_lock_is_removed_by_an_instance(tmp_path: Path) -> None:
