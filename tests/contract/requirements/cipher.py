@@ -5,20 +5,10 @@ Names of tools and variables are Cipher's; `cipher` the command is `pecia cipher
 
 from tests.contract.requirement import Requirement
 
-SHIM = "the MCP door: stdio shim"
 HTTP = "the MCP door: Streamable HTTP"
 SSE = "the MCP door: SSE"
-FLAGS = "the CLI door: pecia cipher"
-MODES = "the MCP door: toolset cipher"
 METHODS = "the MCP door: optional methods"
-STORE = "the memory room: collections"
-CALLS = "the hub room: deadlines and cancelling"
-CHECKS = "the hub room: capability checks"
-MODEL = "the model adapter"
-GEMINI = "the model adapter: Gemini schema converter"
-INIT = "the CLI door: pecia init"
 LOGS = "the CLI door: log level of a session"
-DOCS = "the guide: connecting clients"
 
 COMPAT = "As `pecia cipher`, or as printed once the `pecia-compat` distribution adds `cipher`."
 ONE_STORE = "Memories live in PostgreSQL; one line at start and in `doctor` names the store in use."
@@ -37,48 +27,45 @@ REQUIREMENTS: dict[str, Requirement] = {
     "memory.setup.basic_block": Requirement(
         15,
         "A client with the basic JSON block connects over stdio.",
-        FLAGS,
         replaced=COMPAT,
     ),
     "memory.setup.block_env_reaches_session": Requirement(
-        22, "Variables in a client's `env` are settings of that session and of no other.", SHIM
+        22, "Variables in a client's `env` are settings of that session and of no other."
     ),
     "memory.env.no_dotenv": Requirement(
         33, "A `.env` file in the folder changes no setting that `pecia config` shows."
     ),
     "memory.env.openai_key": Requirement(
-        36, "`OPENAI_API_KEY` serves the OpenAI provider; no log, row or answer holds it.", MODEL
+        36, "`OPENAI_API_KEY` serves the OpenAI provider; no log, row or answer holds it."
     ),
     "memory.env.anthropic_key": Requirement(
-        37, "`ANTHROPIC_API_KEY` serves the Anthropic provider; nothing shows it.", MODEL
+        37, "`ANTHROPIC_API_KEY` serves the Anthropic provider; nothing shows it."
     ),
     "memory.env.vector_store_type": Requirement(
         38,
         "`VECTOR_STORE_TYPE` is accepted, `qdrant` and other kinds included.",
-        STORE,
         replaced=ONE_STORE,
     ),
     "memory.env.vector_store_url": Requirement(
-        39, "`VECTOR_STORE_URL` is accepted beside the type.", STORE, replaced=ONE_STORE
+        39, "`VECTOR_STORE_URL` is accepted beside the type.", replaced=ONE_STORE
     ),
     "memory.env.vector_store_api_key": Requirement(
         40,
         "`VECTOR_STORE_API_KEY` is accepted as a secret and never shown.",
-        STORE,
         replaced=ONE_STORE,
     ),
     # Transports.
     "memory.transport.stdio_default": Requirement(
-        47, "`--mode mcp` without a transport speaks stdio.", FLAGS
+        47, "`--mode mcp` without a transport speaks stdio."
     ),
     "memory.transport.stdio_block": Requirement(
-        51, "The stdio block connects with one key in `env`.", FLAGS, replaced=COMPAT
+        51, "The stdio block connects with one key in `env`.", replaced=COMPAT
     ),
     "memory.transport.sse_endpoint": Requirement(
         68, "`GET /sse` opens an event stream over which a client can list and call."
     ),
     "memory.transport.sse_flags": Requirement(
-        72, "`--mcp-transport-type sse --mcp-port 4000` serves `/sse` on port 4000.", FLAGS
+        72, "`--mcp-transport-type sse --mcp-port 4000` serves `/sse` on port 4000."
     ),
     "memory.transport.sse_block": Requirement(
         75, "A client configured with the URL that ends in `/sse` connects."
@@ -87,7 +74,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         87, "`/mcp` answers requests as JSON or as a stream."
     ),
     "memory.transport.http_flags": Requirement(
-        91, "`--mcp-transport-type streamable-http --mcp-port 4000` serves `/mcp` there.", FLAGS
+        91, "`--mcp-transport-type streamable-http --mcp-port 4000` serves `/mcp` there."
     ),
     "memory.transport.http_block": Requirement(
         94, "A client configured with the URL that ends in `/mcp` connects."
@@ -102,25 +89,24 @@ REQUIREMENTS: dict[str, Requirement] = {
     ),
     # Server modes.
     "memory.mode.env_selects": Requirement(
-        110, "`MCP_SERVER_MODE` alone decides which of two tool lists a session sees.", MODES
+        110, "`MCP_SERVER_MODE` alone decides which of two tool lists a session sees."
     ),
     "memory.mode.default_lists_only_ask": Requirement(
-        114, "In default mode `tools/list` is exactly `ask_cipher`.", MODES
+        114, "In default mode `tools/list` is exactly `ask_cipher`."
     ),
     "memory.mode.default_block": Requirement(
-        116, "The block with `MCP_SERVER_MODE=default` shows one tool.", FLAGS, replaced=COMPAT
+        116, "The block with `MCP_SERVER_MODE=default` shows one tool.", replaced=COMPAT
     ),
     "memory.ask.converses": Requirement(
         133,
         "`ask_cipher` with a message answers from memories, and remembers what it is told.",
     ),
     "memory.mode.aggregator_lists_all": Requirement(
-        137, "In aggregator mode built-in tools and tools of upstream servers are listed.", MODES
+        137, "In aggregator mode built-in tools and tools of upstream servers are listed."
     ),
     "memory.mode.aggregator_block": Requirement(
         139,
         "The aggregator block shows the memory tools, with prefix naming and 60 s calls.",
-        FLAGS,
         replaced=COMPAT,
     ),
     "memory.mode.builtin_names": Requirement(
@@ -129,7 +115,6 @@ REQUIREMENTS: dict[str, Requirement] = {
     "memory.mode.aggregator_ask": Requirement(
         159,
         "Aggregator mode lists `ask_cipher`.",
-        MODES,
         replaced="Only with USE_ASK_CIPHER=true: the table's default of false decides.",
     ),
     "memory.search.finds_stored": Requirement(
@@ -183,10 +168,10 @@ REQUIREMENTS: dict[str, Requirement] = {
         176, "A tool that hangs ends with a timeout error when that time is over."
     ),
     "memory.ask.disabled": Requirement(
-        178, "With `USE_ASK_CIPHER=false` the tool is not listed and a call is refused.", MODES
+        178, "With `USE_ASK_CIPHER=false` the tool is not listed and a call is refused."
     ),
     "memory.contact.alone": Requirement(
-        178, "With the contact variable `true`, that tool is the only one, in both modes.", MODES
+        178, "With the contact variable `true`, that tool is the only one, in both modes."
     ),
     "memory.contact.uses_the_model": Requirement(
         178, "`contact_ct_knowledge_management` answers a message through the model."
@@ -274,7 +259,7 @@ REQUIREMENTS: dict[str, Requirement] = {
         242, "A tool that needs a client's capability says so when the client lacks it."
     ),
     "hub.capability.of_ourselves": Requirement(
-        243, "Every method that we answer is among the capabilities that we announce.", CHECKS
+        243, "Every method that we answer is among the capabilities that we announce."
     ),
     "hub.capability.strict_off_by_default": Requirement(
         244, "Without `enforceStrictCapabilities`, such a request is logged and tried."
@@ -283,90 +268,84 @@ REQUIREMENTS: dict[str, Requirement] = {
         244, "With it, the request fails and names method and capability."
     ),
     "hub.options.every_method": Requirement(
-        250, "Tool, prompt, resource and list requests all take the same options.", CALLS
+        250, "Tool, prompt, resource and list requests all take the same options."
     ),
     "hub.options.aborted_request": Requirement(
         254, "A request aborted before its answer ends as CANCELLED and leaks nothing."
     ),
     # Gemini.
     "memory.gemini.converts_draft_07": Requirement(
-        260, "A tool's Draft-07 schema becomes a Gemini function declaration.", GEMINI
+        260, "A tool's Draft-07 schema becomes a Gemini function declaration."
     ),
     "memory.gemini.strips_meta_schema": Requirement(
-        266, "`$schema`, `$id`, `$ref` and `$comment` are gone.", GEMINI
+        266, "`$schema`, `$id`, `$ref` and `$comment` are gone."
     ),
     "memory.gemini.strips_validation": Requirement(
-        267, "`exclusiveMinimum`, `exclusiveMaximum`, `const`, `propertyNames` are gone.", GEMINI
+        267, "`exclusiveMinimum`, `exclusiveMaximum`, `const`, `propertyNames` are gone."
     ),
     "memory.gemini.strips_array_validation": Requirement(
-        268, "`additionalItems` and `contains` are gone.", GEMINI
+        268, "`additionalItems` and `contains` are gone."
     ),
     "memory.gemini.strips_object_validation": Requirement(
-        269, "`patternProperties` and `dependencies` are gone.", GEMINI
+        269, "`patternProperties` and `dependencies` are gone."
     ),
-    "memory.gemini.strips_conditionals": Requirement(
-        270, "`if`, `then` and `else` are gone.", GEMINI
-    ),
+    "memory.gemini.strips_conditionals": Requirement(270, "`if`, `then` and `else` are gone."),
     "memory.gemini.strips_composition": Requirement(
-        271, "`allOf`, `anyOf`, `oneOf` and `not` are gone.", GEMINI
+        271, "`allOf`, `anyOf`, `oneOf` and `not` are gone."
     ),
     "memory.gemini.strips_keywords_only": Requirement(
         264,
         "A property that is named `not` or `const` stays, and so does its place in `required`.",
-        GEMINI,
     ),
     "memory.gemini.type_array": Requirement(
-        275, "A list of types becomes its first that is not null.", GEMINI
+        275, "A list of types becomes its first that is not null."
     ),
-    "memory.gemini.items_array": Requirement(
-        277, "A list of item schemas becomes its first.", GEMINI
-    ),
+    "memory.gemini.items_array": Requirement(277, "A list of item schemas becomes its first."),
     "memory.gemini.additional_boolean": Requirement(
-        280, "A boolean `additionalProperties` is kept.", GEMINI
+        280, "A boolean `additionalProperties` is kept."
     ),
     "memory.gemini.additional_schema": Requirement(
-        281, "A schema in `additionalProperties` is converted like any other.", GEMINI
+        281, "A schema in `additionalProperties` is converted like any other."
     ),
     "memory.gemini.additional_other": Requirement(
-        282, "Any other `additionalProperties` becomes `true`.", GEMINI
+        282, "Any other `additionalProperties` becomes `true`."
     ),
     "memory.gemini.depth_ten": Requirement(
-        286, "A schema nested 10 deep is converted; what lies deeper is a bare object.", GEMINI
+        286, "A schema nested 10 deep is converted; what lies deeper is a bare object."
     ),
     "memory.gemini.failure_falls_back": Requirement(
-        287, "A schema that cannot be converted goes out in OpenAI form; others convert.", GEMINI
+        287, "A schema that cannot be converted goes out in OpenAI form; others convert."
     ),
     "memory.gemini.flat_schema_unchanged": Requirement(
-        291, "A flat schema without listed keywords comes through unchanged.", GEMINI
+        291, "A flat schema without listed keywords comes through unchanged."
     ),
     "memory.gemini.warnings_logged": Requirement(
-        294, "Each fallback and each cut at the depth limit is a warning in the log.", GEMINI
+        294, "Each fallback and each cut at the depth limit is a warning in the log."
     ),
     # Clients.
     "memory.client.claude_desktop_macos": Requirement(
-        302, "`pecia init` knows Claude Desktop's file on macOS.", INIT
+        302, "`pecia init` knows Claude Desktop's file on macOS."
     ),
     "memory.client.claude_desktop_windows": Requirement(
         303,
         "`pecia init` knows Claude Desktop's file on Windows.",
-        INIT,
         replaced="From WSL the guide names the file; Windows itself is not supported.",
     ),
     "memory.client.claude_desktop_block": Requirement(
-        305, "The Claude Desktop block, store variables included, connects.", FLAGS, replaced=COMPAT
+        305, "The Claude Desktop block, store variables included, connects.", replaced=COMPAT
     ),
     "memory.client.cursor_url_is_sse": Requirement(
         326, "A client that speaks only SSE works from a URL entry."
     ),
     "memory.client.windsurf_block": Requirement(
-        340, "The Windsurf block connects with workspace memory on.", FLAGS, replaced=COMPAT
+        340, "The Windsurf block connects with workspace memory on.", replaced=COMPAT
     ),
     "memory.client.claude_code_block": Requirement(
-        360, "The Claude Code block connects in aggregator mode.", FLAGS, replaced=COMPAT
+        360, "The Claude Code block connects in aggregator mode.", replaced=COMPAT
     ),
     # Workspace memory and several instances.
     "memory.workspace.block": Requirement(
-        382, "The workspace block connects, and team memory works in it.", FLAGS, replaced=COMPAT
+        382, "The workspace block connects, and team memory works in it.", replaced=COMPAT
     ),
     "memory.workspace.shared_by_team": Requirement(
         380, "What one team member stores in workspace memory, another finds."
@@ -384,19 +363,19 @@ REQUIREMENTS: dict[str, Requirement] = {
         393, "With `DISABLE_DEFAULT_MEMORY=true` only workspace memory works."
     ),
     "memory.instances.agent_file": Requirement(
-        410, "`--agent FILE` gives a session its own servers and model settings.", FLAGS
+        410, "`--agent FILE` gives a session its own servers and model settings."
     ),
     "memory.instances.own_collection": Requirement(
         413, "Sessions with different `VECTOR_STORE_COLLECTION` never see each other's."
     ),
     "memory.instances.side_by_side": Requirement(
-        404, "Two shims with different variables on one server each keep their own.", SHIM
+        404, "Two shims with different variables on one server each keep their own."
     ),
     "hub.timeout.flag": Requirement(
-        439, "`--timeout 300000` gives the calls of that session 300 s.", FLAGS
+        439, "`--timeout 300000` gives the calls of that session 300 s."
     ),
     "hub.timeout.heavy_block": Requirement(
-        433, "The block for long operations connects, with 300 s a call.", FLAGS, replaced=COMPAT
+        433, "The block for long operations connects, with 300 s a call.", replaced=COMPAT
     ),
     # The hub example.
     "hub.example.tools_side_by_side": Requirement(
@@ -413,10 +392,10 @@ REQUIREMENTS: dict[str, Requirement] = {
     ),
     # Troubleshooting.
     "memory.trouble.tool_not_found": Requirement(
-        465, "In default mode a memory tool gives `Tool 'cipher_memory_search' not found`.", MODES
+        465, "In default mode a memory tool gives `Tool 'cipher_memory_search' not found`."
     ),
     "memory.trouble.hint_aggregator": Requirement(
-        468, "That error says to set `MCP_SERVER_MODE=aggregator`; doing so helps.", MODES
+        468, "That error says to set `MCP_SERVER_MODE=aggregator`; doing so helps."
     ),
     "memory.trouble.connection_refused": Requirement(
         473,
@@ -426,23 +405,21 @@ REQUIREMENTS: dict[str, Requirement] = {
     "memory.trouble.install_command": Requirement(
         477,
         "The guide's install command gives a working command.",
-        DOCS,
         replaced="It is a Python package: no npm.",
     ),
     "memory.trouble.variables_checked": Requirement(
         478, "`pecia config` in the shell of the client shows which variables arrived."
     ),
     "memory.trouble.command_path": Requirement(
-        479, "The guide says how to find the path that a client's `command` needs.", DOCS
+        479, "The guide says how to find the path that a client's `command` needs."
     ),
     "memory.trouble.key_not_found": Requirement(
         483,
         "A configured provider without its key fails with `OPENAI_API_KEY not found`.",
-        MODEL,
         replaced="Only when that provider is used: the server starts without any key.",
     ),
     "memory.trouble.key_exported": Requirement(
-        487, "With the variable exported before the client starts, the call works.", MODEL
+        487, "With the variable exported before the client starts, the call works."
     ),
     "hub.trouble.conflict_message": Requirement(
         494, "The error is `Tool name conflict: read_file` and names both servers."
@@ -452,7 +429,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     ),
     # Debugging.
     "memory.debug.block": Requirement(
-        503, "The debug block connects and logs at debug level.", FLAGS, replaced=COMPAT
+        503, "The debug block connects and logs at debug level.", replaced=COMPAT
     ),
     "memory.debug.debug_variable": Requirement(
         512, "`DEBUG=cipher:*` is debug level in `pecia config`; another program's is ignored."
@@ -464,10 +441,10 @@ REQUIREMENTS: dict[str, Requirement] = {
         513, "At debug level stdout of a stdio session still carries protocol only."
     ),
     "memory.debug.manual_start": Requirement(
-        527, "`pecia cipher --mode mcp` in a terminal waits for frames on stdin.", FLAGS
+        527, "`pecia cipher --mode mcp` in a terminal waits for frames on stdin."
     ),
     "memory.debug.inspector": Requirement(
-        530, "The MCP inspector lists and calls through that command.", FLAGS
+        530, "The MCP inspector lists and calls through that command."
     ),
     # Known servers, related pages.
     "hub.upstream.sse_url": Requirement(
@@ -482,6 +459,6 @@ REQUIREMENTS: dict[str, Requirement] = {
         542, "An upstream that wants a bearer token gets its own, never the caller's."
     ),
     "memory.docs.related_pages": Requirement(
-        546, "The docs have pages on commands, settings, examples and workspace memory.", DOCS
+        546, "The docs have pages on commands, settings, examples and workspace memory."
     ),
 }

@@ -17,6 +17,7 @@ from pecia.kernel.errors import Json, PeciaError
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.settings.load import load
 from pecia.kernel.store.cluster import Logins
+from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.view import combined
 from pecia.rooms.memory.mind import Mind
 from pecia.rooms.memory.room import memory
@@ -116,7 +117,7 @@ class Scripted:
     says: str | PeciaError
     heard: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
-    async def say(self, caller: Caller, system: str, message: str, *, timeout_s: float) -> str:
+    async def say(self, call: Call, system: str, message: str, *, timeout_s: float) -> str:
         self.heard.append((system, message))
         if isinstance(self.says, PeciaError):
             raise self.says

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import httpx2
 
+from pecia.adapters.llm.gemini import gemini_schema
 from pecia.adapters.llm.keyed import NO_KEY
 from pecia.adapters.llm.providers import Provider, Wire
 from pecia.adapters.llm.shape import Shape
@@ -74,7 +75,7 @@ async def ask(request: Ask, client: httpx2.AsyncClient) -> Said:
         _model(request.provider, request.model, client),
         [_told(message) for message in request.messages],
         model_settings=_settings(request),
-        model_request_parameters=_parameters(request.shape),
+        model_request_parameters=_parameters(request),
         instrument=False,
     )
     return _said(response)
@@ -120,16 +121,19 @@ def _settings(request: Ask) -> "ModelSettings":
     return settings
 
 
-def _parameters(shape: Shape[Any] | None) -> "ModelRequestParameters | None":
+def _parameters(request: Ask) -> "ModelRequestParameters | None":
     from pydantic_ai.models import ModelRequestParameters
     from pydantic_ai.tools import ToolDefinition
 
+    shape = request.shape
     if shape is None:
         return None
+    is_google = request.provider.wire == "google"
+    schema = gemini_schema(shape.name, shape.schema) if is_google else shape.schema
     tool = ToolDefinition(
         name=shape.name,
         description=shape.description or None,
-        parameters_json_schema=dict(shape.schema),
+        parameters_json_schema=dict(schema),
         kind="output",
     )
     return ModelRequestParameters(output_mode="tool", output_tools=[tool], allow_text_output=False)

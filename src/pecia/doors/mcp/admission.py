@@ -28,9 +28,12 @@ class Admission:
         """The standing of a request, left in its scope for the handlers."""
         visit = self.keeper.visit(request, DOOR)
         who = await self.keeper.admit(request, visit, scope=Scope.SEARCH.value)
-        shows_guests = self.parts.offers.has_guests(self.endpoint)
+        visit = session_settings(visit, request, self.parts.app)
+        offers = self.parts.offers
+        wants = offers.wanted(self.endpoint, visit.session)
+        shows_guests = offers.has_guests(self.endpoint, wants)
         guests = await self.parts.app.guests_of(who) if shows_guests else NO_GUESTS
-        offer = self.parts.offers.of(self.endpoint, narrowing(request.headers), guests)
-        here = Standing(who, session_settings(visit, request, self.parts.app), offer)
+        offer = offers.of(self.endpoint, narrowing(request.headers), guests, wants)
+        here = Standing(who, visit, offer)
         put(request.scope, here)
         return here

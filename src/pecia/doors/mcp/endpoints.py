@@ -5,13 +5,17 @@ from dataclasses import dataclass, replace
 
 from pecia import __version__
 
-DESK, ALL = "desk", "all"
+DESK, ALL, CIPHER = "desk", "all", "cipher"
 
 # As their references have it: these endpoints answer POST alone.
 POST_ONLY = frozenset(("lake", "ckf"))
 
 # Clients of a reference look for the name of its server.
-NAMES = {"ckf": ("ckf-mcp-server", "0.2.0"), "wiki": ("open-knowledge", __version__)}
+NAMES = {
+    "ckf": ("ckf-mcp-server", "0.2.0"),
+    "wiki": ("open-knowledge", __version__),
+    CIPHER: ("cipher", "1.0.0"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +24,7 @@ class Endpoint:
 
     path: str
     shows: str
-    """The front desk, everything, or a room by its name."""
+    """The front desk, everything, the toolset `cipher`, or a room by its name."""
     read_only: bool = False
 
     @property
@@ -39,7 +43,7 @@ class Endpoint:
 
 def endpoints(rooms: Iterable[str], root: str) -> list[Endpoint]:
     """Every path of Streamable HTTP. `root` says what the shortest one serves."""
-    shown = [DESK, ALL, *rooms]
+    shown = [DESK, ALL, CIPHER, *rooms]
     found = [Endpoint("/mcp", root), *(Endpoint(f"/mcp/{it}", it) for it in shown)]
     if "ckf" in shown:
         found.append(Endpoint("/api/mcp", "ckf"))
@@ -48,7 +52,8 @@ def endpoints(rooms: Iterable[str], root: str) -> list[Endpoint]:
 
 def sse_endpoints(rooms: Iterable[str], root: str) -> list[Endpoint]:
     """Every path of the older transport. Each has a second one, for messages."""
-    return [Endpoint("/sse", root), *(Endpoint(f"/sse/{it}", it) for it in (DESK, ALL, *rooms))]
+    shown = (DESK, ALL, CIPHER, *rooms)
+    return [Endpoint("/sse", root), *(Endpoint(f"/sse/{it}", it) for it in shown)]
 
 
 def messages_path(endpoint: Endpoint) -> str:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from pecia.app.app import App
-from pecia.doors.mcp.endpoints import ALL, DESK, Endpoint
+from pecia.doors.mcp.cipher import Wanted, cipher_view, in_words_of_reference, wanted
+from pecia.doors.mcp.endpoints import ALL, CIPHER, DESK, Endpoint
 from pecia.doors.mcp.narrowing import EVERYTHING, Narrowing
 from pecia.kernel.errors import Json
 from pecia.kernel.room import Room
@@ -54,17 +55,26 @@ class Offers:
         self._lean = tuple(lean)
         self._extra = {room.name: room for room in extra}
         hosts = (room.name for room in app.rooms if room.guests is not None)
-        self._hosts = frozenset((DESK, ALL, *hosts))
+        self._hosts = frozenset((DESK, ALL, CIPHER, *hosts))
         self.of = lru_cache(KEPT)(self._of)
 
-    def has_guests(self, endpoint: Endpoint) -> bool:
-        """Whether tools are shown there that come and go."""
-        return endpoint.shows in self._hosts
+    def wanted(self, endpoint: Endpoint, session: Mapping[str, Json]) -> Wanted | None:
+        """What this session wants of the toolset that sessions may choose from."""
+        return wanted(self._app.settings, session) if endpoint.shows == CIPHER else None
 
-    def _of(self, endpoint: Endpoint, asked: Narrowing, guests: GuestList = NO_GUESTS) -> Offer:
+    def has_guests(self, endpoint: Endpoint, wants: Wanted | None = None) -> bool:
+        """Whether tools are shown there that come and go."""
+        return endpoint.shows in self._hosts and (wants is None or wants.aggregates)
+
+    def _of(
+        self,
+        endpoint: Endpoint,
+        asked: Narrowing,
+        guests: GuestList = NO_GUESTS,
+        wants: Wanted | None = None,
+    ) -> Offer:
         rooms = self._rooms(endpoint, asked)
-        base = self._base(endpoint).joined(guests.tools) if guests.tools else self._base(endpoint)
-        narrowed = base.narrowed(
+        narrowed = self._shown(endpoint, guests, wants).narrowed(
             rooms=asked.rooms,
             tools=asked.tools,
             exclude=asked.exclude,
@@ -74,7 +84,16 @@ class Offers:
         if endpoint.shows == DESK:
             desk = desk_view(narrowed, self._lean, self._app.embedder)
             return Offer(desk, rooms, narrowed, is_narrowed)
+        if wants is not None:
+            return Offer(in_words_of_reference(narrowed, wants), rooms, None, is_narrowed)
         return Offer(narrowed, rooms, None, is_narrowed)
+
+    def _shown(self, endpoint: Endpoint, guests: GuestList, wants: Wanted | None) -> View:
+        if endpoint.shows == CIPHER:
+            asks = wants or wanted(self._app.settings, {})
+            return cipher_view(self._app.tools, guests.tools, asks)
+        base = self._base(endpoint)
+        return base.joined(guests.tools) if guests.tools else base
 
     def _base(self, endpoint: Endpoint) -> View:
         if endpoint.shows in (DESK, ALL):

@@ -88,7 +88,7 @@ def make_server(endpoint: Endpoint, parts: Parts, listings: Listings) -> Server[
     server = Told(
         endpoint.server_name,
         version=endpoint.server_version,
-        instructions=INSTRUCTIONS if endpoint.shows == DESK else None,
+        instructions=_instructions(endpoint, parts.app),
         cache_hints={"server/discover": CacheHint(TTL_MS, "private")},
         get_tool_input_schema=schema_of,
     )
@@ -104,6 +104,12 @@ def make_server(endpoint: Endpoint, parts: Parts, listings: Listings) -> Server[
     _serve_tasks(server, parts.tasks)
     server.add_request_handler("logging/setLevel", SetLevelRequestParams, _set_level)
     return server
+
+
+def _instructions(endpoint: Endpoint, app: App) -> str | None:
+    if endpoint.shows == DESK:
+        return INSTRUCTIONS
+    return next((it.instructions for it in app.rooms if it.name == endpoint.shows), None)
 
 
 def _serve_tools(server: Server[Any], parts: Parts, listings: Listings) -> None:

@@ -26,8 +26,8 @@ from pydantic import BaseModel, Field, ValidationError
 from pecia.doors.mcp.content import present
 from pecia.doors.mcp.errors import CAPABILITIES, rpc_error
 from pecia.doors.mcp.inquiry import reply, request
-from pecia.doors.mcp.standing import Context, Standing, standing_of
-from pecia.kernel.errors import Json, QuotaExceeded, Unprocessable
+from pecia.doors.mcp.standing import Context, Standing, modern, standing_of
+from pecia.kernel.errors import Json, MethodNotFound, QuotaExceeded, Unprocessable
 from pecia.kernel.tool.call import Channel, InputRequired, Inquiry, Question, Reply, Roots, Sampling
 
 EXTENSION = "io.modelcontextprotocol/tasks"
@@ -179,6 +179,10 @@ class TaskBoard:
         return {"resultType": "complete"}
 
     def _find(self, ctx: Context, params: TaskParams) -> Task:
+        if not modern(ctx):
+            # An extension of the newer era, which older ones are not told of.
+            unknown = MethodNotFound(f"Method not found: {ctx.method}", method=ctx.method)
+            raise rpc_error(unknown, modern=False)
         if not can_follow_tasks(ctx):
             raise rpc_error(no_tasks(), modern=True)
         _check_header(ctx, params)

@@ -79,6 +79,7 @@ def load(
     warnings = (
         *strangers(environ, known),
         *(it for one in settled.values() for it in one.warnings),
+        *(it for part in made.values() for it in part.remarks()),
     )
     return Settings(MappingProxyType(made), MappingProxyType(origins), warnings)
 

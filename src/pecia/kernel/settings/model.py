@@ -82,6 +82,10 @@ class Part(BaseModel):
         """Rules over more than one field. Checked once, when every layer has been read."""
         yield from ()
 
+    def remarks(self) -> Iterator[str]:
+        """What somebody who set this should know: that it is taken and not used, above all."""
+        yield from ()
+
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         super().__pydantic_init_subclass__(**kwargs)

@@ -127,6 +127,9 @@ class ForeignTool:
     timeout_s: float | None = None
     also: tuple[str, ...] = ()
     """Other names that reach it."""
+    server: str = ""
+    """Whose it is."""
+    name_there: str = ""
 
 
 AnyTool: TypeAlias = Tool[Any, Any] | ForeignTool

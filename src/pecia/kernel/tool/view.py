@@ -1,7 +1,7 @@
 """Which tools a client sees, under which names. Immutable and deterministic; built once, cached."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from types import MappingProxyType
@@ -21,10 +21,14 @@ class View:
 
     tools: Mapping[str, AnyTool]
     aliases: Mapping[str, AnyTool] = field(default_factory=dict[str, AnyTool])
+    absent: Callable[[str], ToolNotFound] | None = None
+    """The refusal of a name that is not there, where a reference has words of its own for it."""
 
     def find(self, name: str) -> AnyTool:
         """The tool of that name, or ToolNotFound with what there is."""
         tool = self.tools.get(name) or self.aliases.get(name)
+        if tool is None and self.absent is not None:
+            raise self.absent(name)
         if tool is None:
             available: list[Json] = list(islice(self.tools, MAX_LISTED))
             # A name without its dots is taken, and not one to suggest.

@@ -31,6 +31,7 @@ from pecia.rooms.hub.offers import Catalog, catalog
 from pecia.rooms.hub.ports import Line
 from pecia.rooms.hub.registry import Registry
 from pecia.rooms.hub.results import result
+from pecia.rooms.hub.settings import timeout_in
 
 Run: TypeAlias = Callable[[Call, Mapping[str, Json]], Awaitable[Result]]
 
@@ -150,7 +151,7 @@ class Hub:
         kept: Kept,
         arguments: Mapping[str, Json],
     ) -> dict[str, object]:
-        clock = Clock(call, server.options, self.limits.timeout_s)
+        clock = Clock(call, server.options, timeout_in(call.session, self.limits.timeout_s))
         async with self.board.line(wanted) as connected:
             if connected.is_fresh:
                 # What it offers was just read anew: it may not be what was approved.
@@ -253,6 +254,8 @@ def foreign(kept: Kept, run: Run) -> ForeignTool:
         title=told.title,
         timeout_s=LONGEST_S,
         also=(prefixed(kept.server, kept.name),),
+        server=kept.server,
+        name_there=kept.name,
     )
 
 

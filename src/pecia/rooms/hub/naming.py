@@ -15,7 +15,11 @@ OnConflict: TypeAlias = Literal["prefix", "first-wins", "error"]
 
 MOST = 64
 """What the narrowest of the models' interfaces take for a name."""
+MOST_ALIAS = 25
+"""With its mark a name of a server is as long as one may be."""
 SERVER = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]|_(?!_))*(?<!_)")
+
+_OF_AGENT = re.compile(r".+-agent-[0-9a-f]{8}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,15 @@ class Naming:
 def prefixed(server: str, tool: str) -> str:
     """The form that always works: `server__tool`."""
     return short(f"{server}__{tool}")
+
+
+def of_agent(alias: str, mark: str) -> str:
+    """The name of a server that an agent file brought: no session without that file lists it."""
+    return f"{alias[:MOST_ALIAS]}-agent-{mark}"
+
+
+def is_of_agent(server: str) -> bool:
+    return _OF_AGENT.fullmatch(server) is not None
 
 
 def short(name: str) -> str:

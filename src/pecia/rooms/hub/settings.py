@@ -1,9 +1,12 @@
 """The settings of the hub, and the names the references gave them."""
 
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
+from pecia.kernel.errors import Json
 from pecia.kernel.settings.convert import milliseconds
 from pecia.kernel.settings.model import Part, setting
+from pecia.kernel.settings.session import within_session
 from pecia.kernel.settings.shapes import AbsolutePath, Count, Seconds
 
 OnConflict: TypeAlias = Literal["prefix", "first-wins", "error"]
@@ -57,3 +60,8 @@ class HubSettings(Part):
         description="Where programs of servers are looked for.",
         env=("PATH",),
     )
+
+
+def timeout_in(session: Mapping[str, Json], usual_s: float) -> float:
+    """How long a call of this session may take."""
+    return within_session(HubSettings(timeout_s=usual_s), session, ("timeout_s",)).timeout_s

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import orjson
 from pydantic import Field
 
-from pecia.kernel.errors import PeciaError, Unavailable
+from pecia.kernel.errors import Json, PeciaError, Unavailable
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import Answer, AnyTool, Input, Output, Text, Tool
@@ -21,6 +21,7 @@ from pecia.rooms.memory.settings import MemorySettings
 from pecia.rooms.memory.significance import judge
 from pecia.rooms.memory.standing import Standing, standing
 from pecia.rooms.memory.thinking import Thinker
+from pecia.rooms.memory.workspace import team_facts
 
 LONGEST_MESSAGE = 50_000
 LONGEST_QUERY = 1_000
@@ -90,12 +91,9 @@ class Asking:
     ) -> Answer[AskOut]:
         here = standing(call, self.settings)
         await _tell(call, ask, 0, "searching memories")
-        kind = Kind.WORKSPACE if here.settings.disable_default else Kind.KNOWLEDGE
-        wanted = (kind, MOST_FOUND, LEAST_ALIKE)
-        sought = await self.recall.sought(call, here, [ask.message[:LONGEST_QUERY]], wanted)
-        call.returned(SOURCE, [it.memory.key for it in sought.found])
+        found = await self._found(call, here, ask.message)
         await _tell(call, ask, 1, "thinking")
-        thought = await self.thinker.think(call, persona, _prompt(ask.message, sought.found))
+        thought = await self.thinker.think(call, persona, _prompt(ask.message, found))
         if needs_model and not thought.text:
             raise Unavailable(
                 f"there is no model to answer: {thought.missing or NOTHING}",
@@ -104,36 +102,53 @@ class Asking:
             )
         await _tell(call, ask, 2, "remembering")
         remembered = await self._remembered(call, here, ask)
-        response = thought.text or _without_model(sought.found, remembered)
+        response = thought.text or _without_model(found, remembered)
         said = AskOut(
             response=response,
-            memories=[_used(it) for it in sought.found],
+            memories=[_used(it) for it in found],
             remembered=remembered,
             usedModel=bool(thought.text),
             note=thought.missing,
         )
         return Answer(said, (Text(response),))
 
+    async def _found(self, call: Call, here: Standing, message: str) -> list[Alike]:
+        """The most alike, be they one's own or the team's."""
+        found: list[Alike] = []
+        for kind in kinds_of(here.settings):
+            wanted = (kind, MOST_FOUND, LEAST_ALIKE)
+            found += (await self.recall.sought(call, here, [message[:LONGEST_QUERY]], wanted)).found
+        found = sorted(found, key=lambda it: -it.similarity)[:MOST_FOUND]
+        call.returned(SOURCE, [it.memory.key for it in found])
+        return found
+
     async def _remembered(self, call: Call, here: Standing, ask: Ask) -> list[Noted]:
         """Kept where it is worth it. That it cannot be kept is told, and spoils no answer."""
-        if here.settings.disable_default:
-            return [_left("memories of one's own are switched off")]
         if Scope.WRITE not in call.caller.scopes:
             return [_left(f"the token has no {Scope.WRITE}")]
         judged = judge(ask.message)
         if not judged.significant and not here.settings.disable_significance:
             return [_left(judged.reason)]
         texts, skipped = sorted_out([ask.message], force=False)
-        facts = {"sourceSessionId": ask.session_id} if ask.session_id else {}
-        new = [Fact(it, {**knowledge_facts(it), **facts}) for it in texts]
-        try:
-            learnt = await self.learner.learn(call, here, new, Wanted(Kind.KNOWLEDGE, IN_PASSING))
-        except PeciaError as error:
-            return [_left(error.message)]
-        return [
-            *(Noted(id=it.id, event=it.decision.event, reason=it.decision.reason) for it in learnt),
-            *(_left(it.reason) for it in skipped),
-        ]
+        noted = [_left(it.reason) for it in skipped]
+        for kind in kinds_of(here.settings):
+            facts = {"sourceSessionId": ask.session_id} if ask.session_id else {}
+            new = [Fact(it, {**_facts_of(it, kind), **facts}) for it in texts]
+            try:
+                learnt = await self.learner.learn(call, here, new, Wanted(kind, IN_PASSING))
+            except PeciaError as error:
+                noted.append(_left(error.message))
+                continue
+            noted += [
+                Noted(id=it.id, event=it.decision.event, reason=it.decision.reason) for it in learnt
+            ]
+        return noted
+
+
+def kinds_of(settings: MemorySettings) -> tuple[Kind, ...]:
+    """Where a session looks and keeps: its own memories, the team's, or both."""
+    own = () if settings.disable_default else (Kind.KNOWLEDGE,)
+    return (*own, Kind.WORKSPACE) if settings.use_workspace else own
 
 
 def ask_tools(asking: Asking) -> tuple[AnyTool, ...]:
@@ -184,6 +199,10 @@ def _without_model(found: list[Alike], remembered: list[Noted]) -> str:
 
 def _used(it: Alike) -> Used:
     return Used(id=str(it.memory.id), text=it.memory.text, similarity=it.similarity)
+
+
+def _facts_of(text: str, kind: Kind) -> dict[str, Json]:
+    return team_facts(text) if kind is Kind.WORKSPACE else knowledge_facts(text)
 
 
 def _left(reason: str) -> Noted:

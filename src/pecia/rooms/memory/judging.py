@@ -51,7 +51,7 @@ class Judge:
         try:
             timeout_s = min(DECISION_S, call.remaining_s() / 2)
             asked = _shown(text, candidates)
-            answer = await self.mind.say(call.caller, SYSTEM, asked, timeout_s=timeout_s)
+            answer = await self.mind.say(call, SYSTEM, asked, timeout_s=timeout_s)
         except PeciaError:
             return decide(text, candidates, rules.threshold)
         verdict = read_verdict(answer)

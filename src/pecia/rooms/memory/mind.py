@@ -2,14 +2,14 @@
 
 from typing import Protocol
 
-from pecia.kernel.identity.caller import Caller
+from pecia.kernel.tool.call import Call
 
 DECISION_S = 30.0
 
 
 class Mind(Protocol):
-    """The model that the operator configured. What it says is data."""
+    """The model of a session, or the one that the operator configured. What it says is data."""
 
-    async def say(self, caller: Caller, system: str, message: str, *, timeout_s: float) -> str:
+    async def say(self, call: Call, system: str, message: str, *, timeout_s: float) -> str:
         """Its answer; a PeciaError where this caller may not have it, or it does not answer."""
         ...

@@ -1,9 +1,6 @@
 """Which tools the toolset `cipher` lists, by its settings. Pure: a door makes a view of it."""
 
-from collections.abc import Sequence
-
 from pecia.kernel.errors import ToolNotFound
-from pecia.kernel.tool.model import AnyTool
 from pecia.rooms.memory.settings import MemorySettings
 
 ASK = "ask_cipher"
@@ -34,11 +31,6 @@ OF_GRAPH = frozenset(
         "relationship_manager",
     )
 )
-
-
-def cipher_tools(tools: Sequence[AnyTool], settings: MemorySettings) -> tuple[AnyTool, ...]:
-    """Of the tools of the room, those that a session with these settings sees."""
-    return tuple(it for it in tools if is_listed(it.name, settings))
 
 
 def is_listed(name: str, settings: MemorySettings) -> bool:
@@ -72,8 +64,23 @@ def require_on(name: str, settings: MemorySettings) -> None:
 
 def not_listed(name: str, settings: MemorySettings) -> ToolNotFound:
     """The refusal in the words of the reference, with what to do about it."""
-    if name == ASK and settings.server_mode == "aggregator":
+    if name == ASK and settings.server_mode == "aggregator" and not settings.only_contact:
         message = "ask_cipher tool is disabled in this aggregator configuration"
         return ToolNotFound(message, tool=name, hint="Set USE_ASK_CIPHER=true.")
-    hint = "Set MCP_SERVER_MODE=aggregator to expose the memory tools."
-    return ToolNotFound(f"Tool '{name}' not found", tool=name, hint=hint)
+    hint = _way_to(name, settings)
+    return ToolNotFound(f"Tool '{name}' not found", tool=name, **({"hint": hint} if hint else {}))
+
+
+def _way_to(name: str, settings: MemorySettings) -> str:
+    """Which variable would list it, as far as a name tells."""
+    if settings.only_contact:
+        return f"MCP_ONLY_CONTACT_CT_KNOWLEDGE_MANAGEMENT is true: {CONTACT} is all there is."
+    if name == ASK:
+        return "USE_ASK_CIPHER is false: set it to true, or leave it unset."
+    if settings.server_mode == "default":
+        return "Set MCP_SERVER_MODE=aggregator to expose the memory tools."
+    if name in OF_WORKSPACE:
+        return "Set USE_WORKSPACE_MEMORY=true."
+    if name in OF_GRAPH:
+        return "Set KNOWLEDGE_GRAPH_ENABLED=true."
+    return "This session has switched it off." if is_switched_off(name, settings) else ""

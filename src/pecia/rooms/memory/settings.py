@@ -139,3 +139,12 @@ class MemorySettings(Part):
             yield Clash("workspace_collection", "another name than memory.collection")
         if self.disable_default and not self.use_workspace:
             yield Clash("disable_default", "not set without memory.use_workspace")
+
+    def remarks(self) -> Iterator[str]:
+        given = {
+            "VECTOR_STORE_TYPE": self.vector_store_type,
+            "VECTOR_STORE_URL": self.vector_store_url,
+            "VECTOR_STORE_API_KEY": self.vector_store_key,
+        }
+        if names := ", ".join(name for name, value in given.items() if value):
+            yield f"{names}: taken and not used, memories are kept in PostgreSQL"

@@ -1,15 +1,10 @@
 """Where a call remembers and looks: the settings of its session, its user, its project. Pure."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
 from uuid import UUID
 
-from pydantic import ValidationError
-
-from pecia.kernel.errors import Forbidden, InvalidFormat, Json
-from pecia.kernel.settings.catalog import Catalog, catalog
+from pecia.kernel.errors import Forbidden, Json
+from pecia.kernel.settings.session import within_session
 from pecia.kernel.tool.call import Call
 from pecia.rooms.memory.model import Kind, Memory
 from pecia.rooms.memory.place import Area, Place, own_areas, shared_area
@@ -80,35 +75,10 @@ def standing(call: Call, settings: MemorySettings, said: Labels | None = None) -
     owner = call.caller.user_id
     if owner is None:
         raise Forbidden("memories are of a user, and this token is nobody's")
-    here = of_session(settings, call.session)
+    here = within_session(settings, call.session)
     given = said or Labels()
     labels = Labels(here.user_label or given.user, here.project_name or given.project)
     return Standing(here, owner, labels)
-
-
-def of_session(settings: MemorySettings, session: Mapping[str, Json]) -> MemorySettings:
-    """The settings as this session has them, by our names or by the references' variables."""
-    if not session:
-        return settings
-    given: dict[str, Any] = {}
-    for known in _catalog().settings:
-        names = [name for name in (known.name, *known.env) if name in session]
-        if not names:
-            continue
-        try:
-            given[known.field] = known.parse(session[names[0]])
-        except ValidationError:
-            raise InvalidFormat(
-                f"{names[0]} of this session is not a value of {known.name}",
-                field=names[0],
-                expected=known.meaning,
-            ) from None
-    return settings.model_copy(update=given)
-
-
-@lru_cache(1)
-def _catalog() -> Catalog:
-    return catalog([MemorySettings])
 
 
 def _matches(kept: str | None, wanted: str | None) -> bool:

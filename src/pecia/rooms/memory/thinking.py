@@ -9,6 +9,8 @@ from pecia.kernel.tool.call import Call
 from pecia.rooms.memory.mind import Mind
 
 ANSWER_S = 120.0
+# What is left for remembering, where a session allows more than the usual.
+REST_S = 60.0
 REFINE_S = 20.0
 MOST_TOKENS = 2_000
 MOST_QUERIES = 5
@@ -39,8 +41,9 @@ class Thinker:
         missing = NO_MODEL
         if self.mind is not None:
             try:
-                timeout_s = min(ANSWER_S, call.remaining_s())
-                said = await self.mind.say(call.caller, system, message, timeout_s=timeout_s)
+                left_s = call.remaining_s()
+                timeout_s = max(min(ANSWER_S, left_s), left_s - REST_S)
+                said = await self.mind.say(call, system, message, timeout_s=timeout_s)
                 return Thought(said.strip())
             except PeciaError as error:
                 missing = error.message
@@ -53,7 +56,7 @@ class Thinker:
             return [query]
         try:
             timeout_s = min(REFINE_S, call.remaining_s() / 2)
-            said = await self.mind.say(call.caller, REFINING, query, timeout_s=timeout_s)
+            said = await self.mind.say(call, REFINING, query, timeout_s=timeout_s)
         except PeciaError:
             return [query]
         return read_queries(said) or [query]

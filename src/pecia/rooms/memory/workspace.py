@@ -126,6 +126,11 @@ def workspace_tools(workspace: Workspace) -> tuple[AnyTool, ...]:
     )
 
 
+def team_facts(text: str) -> dict[str, Json]:
+    """What a text tells of who works on what, how far it is and where."""
+    return {"tags": [*with_tags(tags_of(text), "workspace")], **merged(found_in(text), {})}
+
+
 INFO = ("teamMember", "currentProgress", "bugsEncountered", "workContext", "domain")
 
 

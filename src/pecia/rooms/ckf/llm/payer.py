@@ -103,6 +103,8 @@ class Payer:
             )
         own = self._settings.operator_key
         key = own.get_secret_value() if own else self._settings.key_of(found.provider)
+        if not key and self._settings.operator_provider:
+            raise no_key(found.provider)
         return Paid(found, ours=True, key=key)
 
     def _require_entitled(self, caller: Caller) -> None:
@@ -114,3 +116,13 @@ class Payer:
             raise Forbidden(
                 "models that this server pays for are for admins and the allowlist", hint=OWN_KEY
             )
+
+
+def no_key(provider: str) -> Unavailable:
+    """A provider was chosen, and nothing opens it."""
+    return Unavailable(
+        f"{provider.upper()}_API_KEY not found",
+        retryable=False,
+        provider=provider,
+        hint="Export it before the client or the server starts, or put it into the client's `env`.",
+    )

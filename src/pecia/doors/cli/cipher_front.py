@@ -1,0 +1,135 @@
+"""A port of its own for the toolset `cipher`, before the server of this home. It answers nothing
+itself: whoever comes is told what the server says, checks of Host and Origin included."""
+
+import signal
+import socket
+from collections.abc import Callable, Mapping
+
+import anyio
+import httpx2
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.types import Receive, Scope, Send
+
+from pecia.doors.http.server import LOOP, listening
+from pecia.kernel.errors import InvalidInput, NotFound, PeciaError, Unavailable
+from pecia.kernel.settings.kernel import KernelSettings
+
+# Where a client of Cipher looks, and where the toolset is.
+PATHS = {
+    "/mcp": "/mcp/cipher",
+    "/http": "/mcp/cipher",
+    "/sse": "/sse/cipher",
+    "/messages/cipher": "/messages/cipher",
+    "/healthz": "/healthz",
+}
+GRACE_S = 1.0
+CONNECT_S = 10.0
+
+# Each side of a front has its own connection, and says so itself.
+_OWN = frozenset(
+    (b"connection", b"keep-alive", b"transfer-encoding", b"te", b"trailer", b"upgrade", b"date")
+)
+_NOT_SENT = _OWN | {b"content-length", b"x-pecia-session"}
+
+
+class Front:
+    """An ASGI app that sends each request on, with the settings of this session."""
+
+    def __init__(
+        self, client: httpx2.AsyncClient, url: str, headers: Mapping[str, str], body_bytes: int
+    ) -> None:
+        self._client = client
+        self._url = url
+        self._headers = [(name.encode(), value.encode()) for name, value in headers.items()]
+        self._body_bytes = body_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await send({"type": "websocket.close"})
+            return
+        try:
+            answer = await self._answer(Request(scope, receive))
+        except PeciaError as error:
+            told = JSONResponse({"error": error.payload()}, error.code.http)
+            await told(scope, receive, send)
+            return
+        async with anyio.create_task_group() as group:
+            # A client that hangs up must be heard while the server says nothing.
+            group.start_soon(_until_gone, receive, group.cancel_scope.cancel)
+            try:
+                await _passed_on(answer, send)
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await answer.aclose()
+            group.cancel_scope.cancel()
+
+    async def _answer(self, request: Request) -> httpx2.Response:
+        path = PATHS.get(request.url.path)
+        if path is None:
+            raise NotFound(f"nothing is served at {request.url.path[:200]}", allowed=[*PATHS])
+        query = f"?{request.url.query}" if request.url.query else ""
+        asked = self._client.build_request(
+            request.method,
+            f"{self._url}{path}{query}",
+            headers=self._sent(request),
+            content=await self._body(request),
+        )
+        try:
+            return await self._client.send(asked, stream=True)
+        except httpx2.HTTPError as error:
+            raise Unavailable(f"no answer from the server: {error}", retryable=True) from None
+
+    async def _body(self, request: Request) -> bytes:
+        body = b""
+        async for piece in request.stream():
+            body += piece
+            if len(body) > self._body_bytes:
+                raise InvalidInput(f"a request has at most {self._body_bytes} bytes", field="body")
+        return body
+
+    def _sent(self, request: Request) -> list[tuple[bytes, bytes]]:
+        """What the client says, and what it says nothing of: who asks, and this session."""
+        said = [(name, it) for name, it in request.headers.raw if name not in _NOT_SENT]
+        names = {name for name, _ in said}
+        return [*said, *((name, it) for name, it in self._headers if name not in names)]
+
+
+def serve_front(
+    kernel: KernelSettings, listener: socket.socket, url: str, headers: Mapping[str, str]
+) -> None:
+    """Serve on that socket until SIGINT or SIGTERM."""
+    anyio.run(_serve, kernel, listener, url, headers, backend_options=LOOP)
+
+
+async def _serve(
+    kernel: KernelSettings, listener: socket.socket, url: str, headers: Mapping[str, str]
+) -> None:
+    brief = kernel.model_copy(update={"shutdown_grace_s": GRACE_S})
+    # A call may take as long as the server lets it.
+    patient = httpx2.Timeout(None, connect=CONNECT_S)
+    limits = httpx2.Limits(max_connections=None)
+    async with httpx2.AsyncClient(timeout=patient, limits=limits, trust_env=False) as client:
+        front = Front(client, url, headers, kernel.body_limit_bytes)
+        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+            async with listening(front, brief, listener):
+                async for _ in signals:
+                    return
+
+
+async def _until_gone(receive: Receive, gone: Callable[[], None]) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    gone()
+
+
+async def _passed_on(answer: httpx2.Response, send: Send) -> None:
+    headers = [(name.lower(), it) for name, it in answer.headers.raw if name.lower() not in _OWN]
+    await send({"type": "http.response.start", "status": answer.status_code, "headers": headers})
+    try:
+        async for piece in answer.aiter_raw():
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+    except httpx2.HTTPError:
+        # The server went away over its answer. What is not whole is not ended as if it were.
+        return
+    await send({"type": "http.response.body", "body": b""})

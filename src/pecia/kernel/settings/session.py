@@ -1,0 +1,66 @@
+"""Settings as one session has them, over those of the server. Pure: who may bring them is a door's
+business."""
+
+from collections.abc import Collection, Mapping
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from pecia.kernel.errors import InvalidFormat, Json
+from pecia.kernel.settings.catalog import Catalog, Known, catalog
+from pecia.kernel.settings.convert import Silent
+from pecia.kernel.settings.model import Part
+
+P = TypeVar("P", bound=Part)
+
+
+def within_session(
+    settings: P, session: Mapping[str, Json], fields: Collection[str] | None = None
+) -> P:
+    """The settings of this session, by our names or by the references' variables.
+
+    `fields` are those that a session may set; all of them where none are named.
+    """
+    if not session:
+        return settings
+    given: dict[str, Any] = {}
+    for known in _catalog(type(settings)).settings:
+        names = [name for name in (known.name, *known.env) if name in session]
+        if not names or (fields is not None and known.field not in fields):
+            continue
+        try:
+            given[known.field] = _value(known, names[0], session[names[0]])
+        except Silent:
+            continue
+    return _sound(settings.model_copy(update=given)) if given else settings
+
+
+@lru_cache(32)
+def _catalog(part: type[Part]) -> Catalog:
+    return catalog([part])
+
+
+def _value(known: Known, name: str, raw: Json) -> object:
+    convert = known.about.convert.get(name)
+    try:
+        return known.parse(convert(raw) if convert and isinstance(raw, str) else raw)
+    except (ValidationError, ValueError):
+        if name in known.about.lenient:
+            raise Silent from None
+        raise InvalidFormat(
+            f"{name} of this session is not a value of {known.name}",
+            field=name,
+            expected=known.meaning,
+        ) from None
+
+
+def _sound(settings: P) -> P:
+    for clash in settings.clashes():
+        name = f"{settings.section}.{clash.field}".lstrip(".")
+        raise InvalidFormat(
+            f"{name} of this session: expected {clash.expected}",
+            field=name,
+            expected=clash.expected,
+        )
+    return settings

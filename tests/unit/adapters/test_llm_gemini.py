@@ -1,0 +1,224 @@
+"""Schemas on their way to Gemini: the promises one by one, and what is really sent."""
+
+import logging
+from typing import Any
+
+import pytest
+
+from pecia.adapters.llm.gemini import MOST_NODES, convert, gemini_tools
+from pecia.adapters.llm.model import Model
+from pecia.adapters.llm.shape import shape_by_schema
+from pecia.adapters.llm.words import Message
+from tests.provider import Calls, LoopbackProvider
+
+META = ("$schema", "$id", "$ref", "$comment")
+VALIDATION = ("exclusiveMinimum", "exclusiveMaximum", "const", "propertyNames")
+OF_ARRAYS = ("additionalItems", "contains")
+OF_OBJECTS = ("patternProperties", "dependencies")
+CONDITIONS = ("if", "then", "else")
+COMPOSITION = ("allOf", "anyOf", "oneOf", "not")
+REFUSED = (*META, *VALIDATION, *OF_ARRAYS, *OF_OBJECTS, *CONDITIONS, *COMPOSITION)
+VALUES: dict[str, Any] = {
+    "$ref": "https://elsewhere.example/schema",
+    "anyOf": [{"type": "string"}, {"type": "integer"}],
+    "allOf": [{"minLength": 1}, {"maxLength": 2}],
+    "oneOf": [],
+}
+DRAFT_07 = {
+    "$schema": "http://json-schema.org/draft-07/schema#",
+    "type": "object",
+    "properties": {
+        "path": {"type": ["string", "null"], "description": "Where."},
+        "depth": {"type": "integer", "exclusiveMinimum": 0, "default": 1},
+    },
+    "required": ["path"],
+}
+
+
+def tool(name: str, parameters: Any, description: str = "Does it.") -> dict[str, Any]:
+    """A tool in OpenAI's form."""
+    function = {"name": name, "description": description, "parameters": parameters}
+    return {"type": "function", "function": function}
+
+
+def nested(levels: int) -> dict[str, Any]:
+    """A string so many levels below the root."""
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(levels):
+        schema = {"type": "object", "properties": {"x": schema}}
+    return schema
+
+
+def inner(schema: dict[str, Any], levels: int) -> dict[str, Any]:
+    for _ in range(levels):
+        schema = schema["properties"]["x"]
+    return schema
+
+
+@pytest.mark.requirement("memory.gemini.converts_draft_07")
+def test_a_tool_becomes_a_function_declaration() -> None:
+    [made] = gemini_tools([tool("list_files", DRAFT_07, "Lists files.")])
+    [declared] = made["functionDeclarations"]
+    assert (declared["name"], declared["description"]) == ("list_files", "Lists files.")
+    assert declared["parameters"] == {
+        "type": "object",
+        "properties": {
+            "path": {"type": "string", "description": "Where."},
+            "depth": {"type": "integer", "default": 1},
+        },
+        "required": ["path"],
+    }
+
+
+@pytest.mark.requirement("memory.gemini.converts_draft_07")
+@pytest.mark.anyio
+async def test_gemini_is_sent_what_was_converted_and_others_what_came() -> None:
+    shape = shape_by_schema("found", DRAFT_07)
+    sent: dict[str, Any] = {}
+    for name in ("gemini", "openai"):
+        with LoopbackProvider(Calls({"path": "a"})) as provider:
+            model = Model(provider.as_provider(name), guard=provider.guard)
+            await model.structured([Message("user", "Hello.")], shape, key="sk-x")
+            sent[name] = provider.requests[0].body
+    [declared] = sent["gemini"]["tools"][0]["functionDeclarations"]
+    said = str(declared)
+    assert "path" in said
+    assert "exclusiveMinimum" not in said
+    assert "$schema" not in said
+    assert "exclusiveMinimum" in str(sent["openai"])
+
+
+@pytest.mark.requirement(
+    "memory.gemini.strips_meta_schema",
+    "memory.gemini.strips_validation",
+    "memory.gemini.strips_array_validation",
+    "memory.gemini.strips_object_validation",
+    "memory.gemini.strips_conditionals",
+    "memory.gemini.strips_composition",
+)
+@pytest.mark.parametrize("keyword", REFUSED)
+def test_a_keyword_that_gemini_refuses_is_gone_at_the_root_and_inside(keyword: str) -> None:
+    value = VALUES.get(keyword, {"type": "string"})
+    kept = {"type": "object", "description": "Kept."}
+    schema = {**kept, keyword: value, "properties": {"a": {**kept, keyword: value}}}
+    assert convert(schema).schema == {**kept, "properties": {"a": kept}}
+
+
+@pytest.mark.requirement("memory.gemini.strips_keywords_only")
+def test_a_property_may_be_called_like_a_keyword_and_words_of_others_stay() -> None:
+    words: dict[str, Any] = {"const": 1, "$ref": "#/x", "not": {}}
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {it: {"type": "string", "default": words, "enum": [words]} for it in REFUSED},
+        "required": ["not", "const"],
+        "examples": [words],
+    }
+    assert convert(schema).schema == schema
+
+
+@pytest.mark.requirement("memory.gemini.type_array")
+@pytest.mark.parametrize(
+    ("types", "first"),
+    [(["string", "null"], "string"), (["null", "integer"], "integer"), (["null"], "string")],
+)
+def test_of_several_types_the_first_that_is_not_null_is_left(types: list[str], first: str) -> None:
+    assert convert({"type": types}).schema == {"type": first}
+
+
+@pytest.mark.requirement("memory.gemini.items_array")
+def test_of_several_schemas_for_items_the_first_is_left() -> None:
+    several = {"type": "array", "items": [{"type": "string", "const": "a"}, {"type": "integer"}]}
+    assert convert(several).schema == {"type": "array", "items": {"type": "string"}}
+
+
+@pytest.mark.requirement(
+    "memory.gemini.additional_boolean",
+    "memory.gemini.additional_schema",
+    "memory.gemini.additional_other",
+)
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (True, True),
+        (False, False),
+        ({"type": ["null", "string"], "not": {}}, {"type": "string"}),
+        ("yes", True),
+        (None, True),
+    ],
+)
+def test_what_else_an_object_may_hold_is_kept_converted_or_anything(given: Any, kept: Any) -> None:
+    assert convert({"additionalProperties": given}).schema == {"additionalProperties": kept}
+
+
+@pytest.mark.requirement("memory.gemini.depth_ten")
+def test_ten_levels_are_converted_and_the_eleventh_is_a_bare_object() -> None:
+    for levels in (9, 10):
+        made = convert(nested(levels))
+        assert (inner(made.schema, levels), made.cut) == ({"type": "string"}, ())
+    made = convert(nested(11))
+    assert inner(made.schema, 11) == {"type": "object"}
+    assert len(made.cut) == 1
+
+
+@pytest.mark.requirement("memory.gemini.failure_falls_back")
+@pytest.mark.parametrize("broken", [[], "x", {"properties": 1}, {"properties": {"a": "b"}}])
+def test_what_cannot_be_converted_goes_out_as_it_came_and_the_others_converted(broken: Any) -> None:
+    tools = [tool("first", DRAFT_07), tool("broken", broken), tool("last", DRAFT_07)]
+    made = gemini_tools(tools)
+    assert made[1] == tools[1]
+    assert [it["functionDeclarations"][0]["name"] for it in (made[0], made[2])] == ["first", "last"]
+
+
+@pytest.mark.requirement("memory.gemini.flat_schema_unchanged")
+def test_a_flat_schema_comes_through_as_it_is() -> None:
+    flat = {
+        "type": "object",
+        "title": "Search",
+        "properties": {
+            "query": {"type": "string", "minLength": 1, "description": "What for."},
+            "limit": {"type": "integer", "minimum": 1, "maximum": 50, "default": 5},
+            "tags": {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}},
+        },
+        "required": ["query"],
+        "additionalProperties": False,
+    }
+    assert convert(flat).schema == flat
+
+
+@pytest.mark.requirement("memory.gemini.warnings_logged")
+def test_whatever_is_lost_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        gemini_tools([tool("sound", DRAFT_07)])
+        assert caplog.records == []
+        gemini_tools([tool("broken", []), tool("deep", nested(11))])
+    told = [(it.__dict__["action"], it.__dict__["fields"]["tool"]) for it in caplog.records]
+    assert told == [("gemini.unconverted", "broken"), ("gemini.cut", "deep")]
+
+
+def test_references_within_the_schema_are_put_in_place_and_the_only_choice_too() -> None:
+    schema = {
+        "properties": {
+            "a": {"anyOf": [{"$ref": "#/$defs/Path"}, {"type": "null"}], "description": "Mine."},
+            "b": {"allOf": [{"$ref": "#/definitions/a~1b"}]},
+        },
+        "$defs": {"Path": {"type": "string", "description": "Theirs."}},
+        "definitions": {"a/b": {"type": "integer"}},
+    }
+    assert convert(schema).schema == {
+        "properties": {"a": {"type": "string", "description": "Mine."}, "b": {"type": "integer"}}
+    }
+
+
+def test_a_schema_that_refers_to_itself_has_an_end() -> None:
+    node = {"type": "object", "properties": {"next": {"$ref": "#"}, "name": {"type": "string"}}}
+    made = convert(node).schema
+    assert made["properties"]["next"]["properties"]["next"] == {}
+    wide = {f"p{at}": {"$ref": f"#/$defs/d{at + 1}"} for at in range(12)}
+    defs = {f"d{at}": {"properties": wide} for at in range(13)}
+    [fallen] = gemini_tools([tool("wide", {"$ref": "#/$defs/d0", "$defs": defs})])
+    assert "function" in fallen, f"unfolded it has more than {MOST_NODES} parts"
+
+
+def test_a_tool_without_a_name_is_left_out_and_one_without_words_says_so() -> None:
+    [made] = gemini_tools([tool("", {}), {"type": "function"}, 5, tool("quiet", {}, "")])
+    assert made["functionDeclarations"][0]["description"] == "No description"
