@@ -29,7 +29,7 @@ $(DEV): $(RUN)
 
 # The handbook of an invented company, in local mode. PORT and HOST choose the address.
 start: $(RUN)
-	$(BIN)/pecia start examples/handbook $(if $(PORT),--port $(PORT)) $(if $(HOST),--host $(HOST))
+	$(BIN)/pecia start examples/handbook --no-ask $(if $(PORT),--port $(PORT)) $(if $(HOST),--host $(HOST))
 
 fmt: $(DEV)
 	$(BIN)/ruff check --fix --quiet .
