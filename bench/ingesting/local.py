@@ -89,6 +89,8 @@ class Pecia:
             command, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         while not self._is_at_work():
+            if self.process.poll() is not None:
+                raise RuntimeError(f"`pecia start` ended: {self.process.returncode}")
             time.sleep(0.1)
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
