@@ -1,11 +1,9 @@
 """The server of this home, for a session that brings no folder: found, or started without one."""
 
-import subprocess
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from pecia.doors.cli.detach import LOG, wait_until_up
+from pecia.doors.cli.detach import LOG, spawn, wait_until_up
 from pecia.doors.cli.find import running, tell_version
 from pecia.doors.cli.lock import ServerLock, claimed
 from pecia.doors.cli.terminal import Terminal
@@ -31,18 +29,8 @@ def home_url(terminal: Terminal, settings: "Settings", environ: Mapping[str, str
             hint="pecia start; or turn auto-start on: OK_MCP_AUTOSTART=1",
         )
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    config = ["--config", str(terminal.config)] if terminal.config else []
-    with (home / LOG).open("wb") as said:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "pecia", *config, "cipher", HOME_SERVER],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=said,
-            start_new_session=True,
-            # In no project: its file would be read as the server's.
-            cwd=home,
-            env=environ,
-        )
+    # In no project: its file would be read as the server's.
+    process = spawn(terminal, ["cipher", HOME_SERVER], home / LOG, environ, cwd=home)
     return wait_until_up(terminal, home, process).lock.url
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
+from pecia.doors.cli.configured import TOKEN
 from pecia.kernel.errors import Json
 from pecia.kernel.settings.catalog import Catalog, catalog
 from pecia.kernel.settings.kernel import KernelSettings
@@ -93,7 +94,7 @@ def server_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """
     known = _known()
     theirs = {it for name in OF_SESSION | OF_PROCESS for it in known.by_name[name].env[1:]}
-    return {name: value for name, value in environ.items() if name not in theirs}
+    return {name: it for name, it in environ.items() if name not in theirs | {TOKEN}}
 
 
 def remarks(environ: Mapping[str, str]) -> Iterator[str]:

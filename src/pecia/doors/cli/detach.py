@@ -30,23 +30,26 @@ class Patience:
 
 def spawn(
     terminal: Terminal,
-    folder: Path,
-    flags: Sequence[str],
+    words: Sequence[str],
     log: Path,
     env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
 ) -> "subprocess.Popen[bytes]":
-    """Start a server in a session of its own. What it says goes to the log, and nowhere else."""
+    """Start a server, by the words of its command, in a session of its own. What it says goes to
+    the log, and nowhere else.
+    """
     config = ["--config", str(terminal.config.absolute())] if terminal.config else []
     said = begun_log(log)
     try:
         return subprocess.Popen(
             # -P: a package of our name in the folder that we stand in is not ours.
-            [sys.executable, "-P", "-m", "pecia", *config, "start", str(folder), *flags],
+            [sys.executable, "-P", "-m", "pecia", *config, *words],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=said,
             start_new_session=True,
             env=env,
+            cwd=cwd,
         )
     finally:
         os.close(said)

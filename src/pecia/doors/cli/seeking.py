@@ -96,7 +96,7 @@ def _started(terminal: Terminal, settings: "Settings", project: Path | None) -> 
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
         log = made_project(folder) / SPAWN_LOG
-        process = spawn(terminal, folder, [], log, for_everybody(environ()))
+        process = spawn(terminal, ["start", str(folder)], log, for_everybody(environ()))
     except OSError as error:
         raise Unavailable(f"no server can be started for {folder}: {error}") from error
     return wait_until_up(terminal, home, process, _patience(settings), log).lock.url

@@ -87,7 +87,8 @@ def start_apart(terminal: Terminal, settings: "Settings", folder: Path) -> None:
             if given[name].layer == "flag"
             for word in (f"--{name}", str(given[name].raw))
         ]
-        found = wait_until_up(terminal, home, spawn(terminal, folder, flags, home / LOG))
+        process = spawn(terminal, ["start", str(folder), *flags], home / LOG)
+        found = wait_until_up(terminal, home, process)
     join(terminal, settings, found, folder)
 
 

@@ -60,6 +60,7 @@ def test_a_server_that_a_session_starts_gets_none_of_its_settings() -> None:
         "AGGREGATOR_TIMEOUT": "1",
         "MCP_PORT": "4000",
         "DEBUG": "cipher:*",
+        "PECIA_TOKEN": "of-this-session",
     }
     assert server_environment({**around, **mine}) == around
 

@@ -30,7 +30,7 @@ def test_a_package_of_our_name_in_the_folder_is_not_run_as_the_server(
     cloned: Path, tmp_path: Path
 ) -> None:
     log = tmp_path / "log"
-    process = spawn(Terminal(), tmp_path / "none", [], log)
+    process = spawn(Terminal(), ["start", str(tmp_path / "none")], log)
     assert process.wait(LIMIT_S) == 1
     assert "there is no folder" in log.read_text(encoding="utf-8")
     assert not (cloned / "ran").exists()
@@ -42,6 +42,19 @@ def test_nor_as_its_worker(cloned: Path) -> None:
     )
     assert done.returncode == 0
     assert not (cloned / "ran").exists()
+
+
+def test_a_config_is_the_one_of_the_folder_that_we_stand_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever the server stands, as one for no folder does."""
+    (tmp_path / "mine.yml").write_text("no_such_setting: 1\n", encoding="utf-8")
+    (tmp_path / "away").mkdir()
+    monkeypatch.chdir(tmp_path)
+    log = tmp_path / "log"
+    asked = spawn(Terminal(config=Path("mine.yml")), ["config"], log, cwd=tmp_path / "away")
+    assert asked.wait(LIMIT_S) != 0
+    assert "no_such_setting" in log.read_text(encoding="utf-8")
 
 
 def test_a_log_is_begun_anew_for_its_owner_alone_and_through_no_link(tmp_path: Path) -> None:
