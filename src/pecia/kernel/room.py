@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.jobs import Job
@@ -16,7 +16,7 @@ from pecia.kernel.tool.model import AnyTool, Prompt, Resource, ResourceTemplate
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """An HTTP request to a room's own page, stripped to what a room may know."""
+    """An HTTP request to a room's own page or socket, stripped to what a room may know."""
 
     call: Call
     """Who asks, from where and until when: what a tool is told of a call."""
@@ -52,13 +52,22 @@ class Route:
     """Else the one that the server has for every request."""
 
 
+class Duplex(Protocol):
+    """Messages of bytes, both ways. EndOfStream says that nobody is there."""
+
+    async def receive(self) -> bytes: ...
+
+    async def send(self, message: bytes) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Socket:
-    """A websocket of a room. `serve` gets the caller and a duplex of bytes."""
+    """A websocket of a room. It opens with the first message that `serve` waits for or sends: what
+    fails before is an answer to the request, and what fails later closes it."""
 
     path: str
     name: str
-    serve: Callable[[Caller, Any], Awaitable[None]]
+    serve: Callable[[Ask, Duplex], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +92,5 @@ class Room:
     migrations: str | None = None
     """The package that holds the room's numbered .sql files."""
     purge: Callable[[Purge], Awaitable[None]] | None = None
+    instructions: str | None = None
+    """What an agent is told when it comes to this room's own endpoint."""

@@ -1,6 +1,7 @@
 """One server for all tests of a file, spoken to over MCP; every test has a space of its own."""
 
 from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -113,11 +114,21 @@ class Space:
 async def served(
     module_database: Logins, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncGenerator[Served]:
-    home = tmp_path_factory.mktemp("pecia")
+    async with open_served(module_database, tmp_path_factory.mktemp("pecia")) as it:
+        yield it
+
+
+@asynccontextmanager
+async def open_served(database: Logins, home: Path, **flags: str) -> AsyncGenerator[Served]:
+    """A Pecia of this machine's owner, with other settings where a test wants them."""
     user_file = home / "user" / "config.yml"
     settings = load(
         SETTINGS,
-        flags={**house_flags(module_database, home / "home"), "wiki.user_file": str(user_file)},
+        flags={
+            **house_flags(database, home / "home"),
+            "wiki.user_file": str(user_file),
+            **{f"wiki.{name}": value for name, value in flags.items()},
+        },
         environ={},
         project_file=None,
         user_file=None,
@@ -144,6 +155,11 @@ async def served(
 
 @pytest.fixture
 async def space(served: Served, tmp_path: Path) -> Space:
+    return await add_space(served, tmp_path)
+
+
+async def add_space(served: Served, tmp_path: Path) -> Space:
+    """One more, of this test."""
     name = f"notes-{uuid4().hex[:8]}"
     folder = tmp_path / name
     folder.mkdir()

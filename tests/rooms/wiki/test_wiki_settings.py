@@ -56,10 +56,12 @@ async def test_a_part_of_the_configuration_is_read_by_its_path(space: Space) -> 
     assert missing == {"value": None, "exists": False, "path": ["no", "where"]}
 
 
+@pytest.mark.requirement("wiki.get_config.read_only")
 async def test_reading_the_configuration_is_marked_harmless(served: Served) -> None:
     listed = await Talk(served.http).ask(ENDPOINT, "tools/list")
     tools = {it["name"]: it["annotations"] for it in listed["result"]["tools"]}
     assert tools["get_config"]["readOnlyHint"]
+    assert tools["get_config"]["idempotentHint"]
     assert not tools["set_config"]["readOnlyHint"]
 
 

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping
 
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.routing import Route as Path
 
@@ -34,6 +34,16 @@ def path_arguments(path: Mapping[str, str]) -> dict[str, Json]:
     return {name: str(value)[:MAX_AUDITED] for name, value in path.items()}
 
 
+def query_of(request: HTTPConnection) -> dict[str, str]:
+    """What stands behind the question mark, each name once."""
+    found: dict[str, str] = {}
+    for name, value in request.query_params.multi_items():
+        if name in found:
+            raise InvalidInput(f'Field "{name}" came more than once', field=name, got="repeated")
+        found[name] = value
+    return found
+
+
 def _handler(app: App, keeper: Doorkeeper, route: Route) -> Handler:
     async def answer(request: Request) -> Response:
         visit = keeper.visit(request)
@@ -42,7 +52,7 @@ def _handler(app: App, keeper: Doorkeeper, route: Route) -> Handler:
         else:
             who = await keeper.admit(request, visit, scope=Scope.READ.value)
         path = {name: str(value) for name, value in request.path_params.items()}
-        query, body = _query(request), await request.body()
+        query, body = query_of(request), await request.body()
         kept = path_arguments(path)
         errand = Errand(route.name, Scope.READ, route.public, kept, route.timeout_s)
 
@@ -54,15 +64,6 @@ def _handler(app: App, keeper: Doorkeeper, route: Route) -> Handler:
         )
 
     return answer
-
-
-def _query(request: Request) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for name, value in request.query_params.multi_items():
-        if name in found:
-            raise InvalidInput(f'Field "{name}" came more than once', field=name, got="repeated")
-        found[name] = value
-    return found
 
 
 def _response(page: Page) -> Response:

@@ -11,11 +11,11 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 from pecia.app.app import App
 from pecia.app.corridor import Errand
 from pecia.doors.http.errors import Refused, rendered
-from pecia.doors.http.room_pages import path_arguments
+from pecia.doors.http.room_pages import path_arguments, query_of
 from pecia.doors.http.visit import Doorkeeper
 from pecia.kernel.errors import PeciaError
 from pecia.kernel.identity.caller import Scope
-from pecia.kernel.room import Socket
+from pecia.kernel.room import Ask, Socket
 from pecia.kernel.tool.call import Call
 
 SUBPROTOCOL = "pecia"
@@ -24,14 +24,21 @@ APPLICATION = 4000
 """Where the close codes of applications begin: ours are this and the HTTP status."""
 
 
-class Duplex:
+class Messages:
     """A websocket as messages of bytes, both ways. EndOfStream says that nobody is there."""
 
     def __init__(self, socket: WebSocket) -> None:
         self._socket = socket
 
+    async def open(self) -> None:
+        """Accept it, unless it is."""
+        if self._socket.application_state is WebSocketState.CONNECTING:
+            offered: list[str] = self._socket.scope.get("subprotocols", [])
+            await self._socket.accept(SUBPROTOCOL if SUBPROTOCOL in offered else None)
+
     async def receive(self) -> bytes:
         """The next message."""
+        await self.open()
         message = await self._socket.receive()
         if message["type"] == "websocket.disconnect":
             raise anyio.EndOfStream
@@ -41,6 +48,7 @@ class Duplex:
         return message["bytes"]
 
     async def send(self, message: bytes) -> None:
+        await self.open()
         try:
             await self._socket.send_bytes(message)
         except WebSocketDisconnect:
@@ -76,20 +84,22 @@ def _endpoint(
 async def _serve(app: App, keeper: Doorkeeper, socket: Socket, connection: WebSocket) -> None:
     visit = keeper.visit(connection)
     who = await keeper.admit(connection, visit, scope=Scope.READ.value)
+    path = {name: str(value) for name, value in connection.path_params.items()}
+    query = query_of(connection)
     errand = Errand(
         socket.name,
         Scope.READ,
-        arguments=path_arguments(connection.path_params),
+        arguments=path_arguments(path),
         # A socket is open for as long as both sides want it.
         timeout_s=math.inf,
     )
 
     async def serve(call: Call) -> None:
-        offered: list[str] = connection.scope.get("subprotocols", [])
-        await connection.accept(SUBPROTOCOL if SUBPROTOCOL in offered else None)
+        messages = Messages(connection)
         # That the other side went away is how most sockets end.
         with suppress(anyio.EndOfStream):
-            await socket.serve(call.caller, Duplex(connection))
+            await socket.serve(Ask(call, path, query), messages)
+        await messages.open()
 
     await app.corridor.run(who, errand, visit, serve)
     await _close(connection, 1000, "")

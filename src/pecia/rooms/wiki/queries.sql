@@ -2,7 +2,8 @@
 -- The spaces that the caller may see. Whoever sees a space whole may see files of it that are no documents.
 SELECT id AS source_id, config ->> 'folder' AS folder, enabled,
        kernel.is_admin() OR trim_mode = 'open' OR kernel.holds_role(id, ARRAY['owner', 'writer'])
-       OR (trim_mode = 'source_only' AND kernel.holds_role(id, ARRAY['reader'])) AS is_whole
+       OR (trim_mode = 'source_only' AND kernel.holds_role(id, ARRAY['reader'])) AS is_whole,
+       wiki.has_unfiled(id) AS is_behind
   FROM kernel.source
  WHERE tenant_id = kernel.tenant() AND protocol = 'wiki' AND config ->> 'folder' IS NOT NULL ORDER BY id;
 

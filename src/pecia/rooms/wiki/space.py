@@ -16,11 +16,13 @@ PREFIX = "wiki:"
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """A folder that is served. `is_whole` says that the caller sees all that is in it."""
+    """A folder that is served. `is_whole` says that the caller sees all that is in it, `is_behind`
+    that its files lack what was written in live documents."""
 
     source_id: str
     folder: Path
     is_whole: bool
+    is_behind: bool
 
     @property
     def name(self) -> str:
@@ -58,7 +60,8 @@ async def find_space(tx: Transaction, cwd: str | None, name: str | None) -> Spac
     row = _chosen(rows, cwd, name)
     if not row["enabled"]:
         raise Unavailable(f"the space {_name(row)!r} is switched off")
-    return Space(row["source_id"], Path(row["folder"]), row["is_whole"])
+    folder = Path(row["folder"])
+    return Space(row["source_id"], folder, row["is_whole"], row["is_behind"])
 
 
 def _chosen(rows: Sequence[dict[str, Any]], cwd: str | None, name: str | None) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """A writer's turn: files change on the disk and in the store together, or neither does.
 
 One writer at a time has a space. What fails after a file was written puts back what was there.
+A document that is live changes where it is live: others who write in it lose nothing by our turn.
 """
 
 from collections.abc import AsyncGenerator, Sequence
@@ -18,8 +19,11 @@ from pecia.rooms.wiki import disk
 from pecia.rooms.wiki.disk import Stamp
 from pecia.rooms.wiki.history.note import Note
 from pecia.rooms.wiki.journal import Journal, Snapshot, forget, keep, put_back
+from pecia.rooms.wiki.live.filing import record_written
+from pecia.rooms.wiki.live.held import Held, held
+from pecia.rooms.wiki.live.rows import CallerRows
 from pecia.rooms.wiki.space import SQL
-from pecia.rooms.wiki.stored import stored_document
+from pecia.rooms.wiki.stored import decoded, stored_document
 from pecia.rooms.wiki.summary import Summary
 from pecia.rooms.wiki.wiki import Opened
 from pecia.rooms.wiki.writer import writer_of
@@ -31,19 +35,20 @@ class Turn:
 
     opened: Opened
     tx: Transaction
+    left: list[str] = field(default_factory=list[str])
+    """Documents whose files are to follow once the turn is over."""
     _before: list[Snapshot] = field(default_factory=list[Snapshot])
     _moved: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     _made: dict[str, Stamp] = field(default_factory=dict[str, Stamp])
     _first: dict[str, bytes | None] = field(default_factory=dict[str, bytes | None])
     _last: dict[str, bytes | None] = field(default_factory=dict[str, bytes | None])
+    _held: dict[str, Held | None] = field(default_factory=dict[str, Held | None])
     _journal: Journal | None = None
 
     async def read(self, path: str) -> bytes | None:
-        """The file as it is now that nobody else writes; None where there is none."""
-        try:
-            return await run_sync(disk.read, self.opened.root, path)
-        except NotFound:
-            return None
+        """The document as it is now that nobody else writes; None where there is none."""
+        found = await self._hold(path)
+        return await self._on_disk(path) if found is None else found.text.encode()
 
     async def require_may_write(self, path: str) -> None:
         """The right to write there, whether or not there is anything."""
@@ -51,29 +56,40 @@ class Turn:
         if not await self.tx.value(SQL["may_write"], **asked):
             raise Forbidden("your role does not allow this change", docName=path)
 
-    async def write(self, path: str, body: bytes) -> Stamp:
-        """This file with these bytes."""
+    async def write(self, path: str, body: bytes) -> None:
+        """This document with these bytes."""
         await self.require_may_write(path)
-        self._before.append(Snapshot(path, await self.read(path)))
+        has_seen_all = path in self._held
+        found, text = await self._hold(path), decoded(body)
+        if found is not None and text is not None:
+            await self._write_live(path, found, text, has_seen_all=has_seen_all)
+            return
+        if found is not None:
+            # No text, so nothing that can be live.
+            await self._rows.end(path)
+        self._before.append(Snapshot(path, await self._on_disk(path)))
         self._changes(path, self._before[-1].body, body)
         stamp = await run_sync(disk.write, self.opened.root, path, body)
         self._made[path] = stamp
         place = self.opened.place
-        facts, text, _ = stored_document(place.source_id, place.key(path), body, stamp)
-        await texts.put(self.tx, facts, text)
-        return stamp
+        facts, stored, _ = stored_document(place.source_id, place.key(path), body, stamp)
+        await texts.put(self.tx, facts, stored)
 
     async def remove(self, path: str) -> None:
-        """This file goes."""
+        """This file goes, and whoever has it open is told."""
         await self.require_may_write(path)
-        self._before.append(Snapshot(path, await self.read(path)))
-        self._changes(path, self._before[-1].body, None)
+        was = await self._on_disk(path)
+        self._before.append(Snapshot(path, was))
+        if (found := await self._hold(path)) is not None:
+            was = await self._recorded(path, found, was)
+        self._changes(path, was, None)
         await run_sync(disk.remove, self.opened.root, path)
         await texts.remove(self.tx, self.opened.space.source_id, self.opened.place.key(path))
+        await self._rows.end(path)
 
     async def plan(self, moves: Sequence[tuple[str, str]], writes: Sequence[str]) -> None:
         """Keep, before the first of many changes, what it takes to put all of them back."""
-        snapshots = [Snapshot(it, await self.read(it)) for it in writes]
+        snapshots = [Snapshot(it, await self._on_disk(it)) for it in writes]
         self._journal = Journal(tuple(moves), tuple(snapshots))
         await run_sync(keep, self.opened.space.folder, self.opened.lead, self._journal)
 
@@ -82,7 +98,7 @@ class Turn:
         for old, new in keys:
             await self.require_may_write(old)
             await self.require_may_write(new)
-            body = await self.read(old)
+            body = await self._on_disk(old)
             self._changes(old, body, None)
             self._changes(new, None, body)
         await run_sync(disk.move, self.opened.root, path, to)
@@ -90,12 +106,54 @@ class Turn:
         place = self.opened.place
         for old, new in keys:
             await texts.move(self.tx, place.source_id, place.key(old), place.key(new))
+            await self._rows.move(old, new)
 
     async def record(self, subject: str, docs: Sequence[str], summary: Summary | None) -> None:
         """Put the changes so far down as one version."""
         told = summary.value if summary else None
         note = Note(writer_of(self.opened.call), subject, tuple(docs), told)
         await self.opened.history.record(self._first, self._last, note)
+
+    @property
+    def _rows(self) -> CallerRows:
+        return CallerRows(self.tx, self.opened.place)
+
+    async def _hold(self, path: str) -> Held | None:
+        """The document to ourselves, where it is live and we may write it."""
+        if path not in self._held:
+            self._held[path] = await self._found_live(path)
+        return self._held[path]
+
+    async def _found_live(self, path: str) -> Held | None:
+        row = await self._rows.find(path)
+        body = await self._on_disk(path) if row else None
+        text = decoded(body) if body is not None else None
+        if row is None or text is None:
+            return None
+        return held(row, await self._rows.changes(row), text)
+
+    async def _recorded(self, path: str, found: Held, was: bytes | None) -> bytes:
+        """What people wrote until now, as a version of theirs; our own change follows it."""
+        await record_written(self.opened.history, path, found, was)
+        return found.text.encode()
+
+    async def _write_live(self, path: str, found: Held, text: str, *, has_seen_all: bool) -> None:
+        """Change it where it is live: the others' words that we did not see stay. The file follows
+        when the change is stored."""
+        was = await self._recorded(path, found, await self._on_disk(path))
+        rewrite = found.rewrite if has_seen_all else found.rewrite_file
+        rewrite(text, writer_of(self.opened.call))
+        self._changes(path, was, found.text.encode())
+        if found.added:
+            await self._rows.add(found.row, found.added, found.seen)
+            self.left.append(path)
+        del self._held[path]
+
+    async def _on_disk(self, path: str) -> bytes | None:
+        try:
+            return await run_sync(disk.read, self.opened.root, path)
+        except NotFound:
+            return None
 
     def _changes(self, path: str, before: bytes | None, after: bytes | None) -> None:
         self._first.setdefault(path, before)
@@ -137,3 +195,4 @@ async def taking_turn(opened: Opened) -> AsyncGenerator[Turn]:
         raise
     with anyio.CancelScope(shield=True):
         await turn.end()
+        await opened.wiki.filing.file_those(opened.place, turn.left)

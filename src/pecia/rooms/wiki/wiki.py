@@ -25,6 +25,7 @@ from pecia.rooms.wiki.history.port import OpenVersions
 from pecia.rooms.wiki.journal import PLACE as JOURNAL
 from pecia.rooms.wiki.journal import recover
 from pecia.rooms.wiki.library import Library
+from pecia.rooms.wiki.live.filing import Filing
 from pecia.rooms.wiki.names import document_name
 from pecia.rooms.wiki.preview import Preview, Ways, preview_of, read_ui_lock
 from pecia.rooms.wiki.space import SQL, Place, Space, find_space
@@ -77,6 +78,11 @@ class Opened:
         if found is None:
             raise NotFound(f"no document {wanted!r}", field=field, docName=wanted)
         return found
+
+    async def written(self, name: str, path: str) -> Document:
+        """A document as its file is now that it was written."""
+        stamp = await run_sync(disk.stamp, self.root, path)
+        return Document(name, path, stamp or Stamp(0, 0, 0))
 
     async def text(self, document: Document) -> str:
         """The document as it is now."""
@@ -143,10 +149,12 @@ class Wiki:
     versions: OpenVersions
     ways: Ways = field(default_factory=Ways)
     library: Library = field(init=False)
+    filing: Filing = field(init=False)
     _graphs: "OrderedDict[Seen, Kept]" = field(init=False)
 
     def __post_init__(self) -> None:
         self.library = Library(self.store)
+        self.filing = Filing(self.store, self.versions)
         self._graphs = OrderedDict()
 
     async def open(self, call: Call, cwd: str | None, space: str | None) -> Opened:
@@ -157,6 +165,9 @@ class Wiki:
         root = found.folder / lead
         await self._recover(call, found, lead)
         place = Place(call.caller.tenant_id, found.source_id, found.folder, lead)
+        if found.is_behind:
+            # What somebody was told is stored, everybody is shown.
+            await self.filing.file_all(place)
         looked = await self.library.look(place)
         scan = looked.scan
         async with self.store.reading(call.caller) as tx:

@@ -65,6 +65,13 @@ class History:
         )
         return made.oid if made else None
 
+    async def knows(self, path: str) -> bool:
+        """Whether there is a version of this document."""
+        versions = await self._open()
+        if versions is None or BRANCH not in await versions.references():
+            return False
+        return await _content(versions, self.lead + path) is not None
+
     async def checkpoint(self, now: Mapping[str, bytes], note: Note) -> str:
         """Everything as it is now, under a reference that stays."""
         versions = await self._made()

@@ -22,6 +22,8 @@ class Note:
     docs: tuple[str, ...] = ()
     summary: str | None = None
     client: str | None = None
+    others: tuple[str, ...] = ()
+    """Who wrote it together with the writer."""
 
     def message(self) -> str:
         """The whole message of a version."""
@@ -36,6 +38,8 @@ class Note:
         }
         if self.summary is not None:
             actor["summaries"] = [self.summary]
+        if self.others:
+            actor["co_writers"] = [*self.others]
         return f"{subject}\n\n{ACTOR}{orjson.dumps(actor).decode()}\n"
 
 
@@ -48,6 +52,7 @@ class Read:
     writer: str
     docs: tuple[str, ...] = ()
     summaries: tuple[str, ...] = field(default=())
+    others: tuple[str, ...] = field(default=())
 
 
 def read_note(message: str, author: str) -> Read:
@@ -64,6 +69,7 @@ def read_note(message: str, author: str) -> Read:
         writer if isinstance(writer, str) else author,
         _texts(actor.get("docs")),
         _texts(actor.get("summaries")),
+        _texts(actor.get("co_writers")),
     )
 
 

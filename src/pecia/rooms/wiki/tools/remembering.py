@@ -162,15 +162,12 @@ def _shown(
     """One row of a timeline. Of the other documents of a version, those the caller may see."""
     note = version.note
     docs: list[Json] = [it for it in note.docs if it == name or it in opened.documents]
-    contributor: dict[str, Json] = {
-        "v": 1,
-        "id": note.writer,
-        "name": names.get(note.writer, note.writer),
-        "colorSeed": note.writer,
-        "docs": docs,
-    }
+    contributors: list[dict[str, Json]] = [
+        {"v": 1, "id": it, "name": names.get(it, it), "colorSeed": it, "docs": docs}
+        for it in (note.writer, *note.others)
+    ]
     if note.summaries:
-        contributor["summaries"] = [*note.summaries]
+        contributors[0]["summaries"] = [*note.summaries]
     return {
         "sha": version.sha,
         "timestamp": version.at,
@@ -178,14 +175,15 @@ def _shown(
         "authorEmail": f"{note.writer}@pecia.local",
         "type": note.kind,
         "message": note.subject,
-        "contributors": [contributor],
+        "contributors": [*contributors],
         "checkpoint": {"docs": docs} if is_checkpoint(version) else None,
     }
 
 
 def _is_wanted(version: Version, ask: GetHistory, names: Mapping[str, str]) -> bool:
     note = version.note
-    shown = f"{names.get(note.writer, note.writer)} {note.writer}@pecia.local".casefold()
+    writers = (note.writer, *note.others)
+    shown = " ".join(f"{names.get(it, it)} {it}@pecia.local" for it in writers).casefold()
     if ask.type is not None and note.kind != ask.type:
         return False
     if ask.author is not None and not any(it in shown for it in _words(ask.author)):

@@ -46,9 +46,9 @@ class Writing:
         async with taking_turn(opened) as turn:
             path = await _path(opened, turn, name)
             old = await _text(turn, path)
-            body = _encoded(edit.written(old, ask.markdown, ask.position))
-            document = Document(name, path, await turn.write(path, body))
+            await turn.write(path, _encoded(edit.written(old, ask.markdown, ask.position)))
             await turn.record(f"wip: {name}", [name], summary)
+        document = await opened.written(name, path)
         told: dict[str, Json] = {
             "docName": name,
             "path": opened.lead + path,
@@ -70,11 +70,11 @@ class Writing:
                 raise NotFound(f"no document {name!r}", field="docName", docName=name)
             done = edit.edited(old, find)
             if done.text != old:
-                stamp = await turn.write(document.path, _encoded(done.text))
-                document = Document(name, document.path, stamp)
+                await turn.write(document.path, _encoded(done.text))
                 await turn.record(f"wip: {name}", [name], summary)
             else:
                 await turn.require_may_write(document.path)
+        document = await opened.written(name, document.path)
         told: dict[str, Json] = {
             "docName": name,
             "replacements": len(done.offsets),

@@ -1,0 +1,110 @@
+"""What becomes of a change that an editor sends. Pure: it looks at the document alone.
+
+A change is taken, is old news, comes too early, is not allowed, or ends the socket that sent it.
+What is taken is tried at once, on a copy: a change that would not be the same to everybody is none.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from pecia.kernel.errors import Conflict, Forbidden, InvalidFormat, PayloadTooLarge
+from pecia.rooms.wiki.live.bounds import STATES
+from pecia.rooms.wiki.live.text import LiveText, is_house_id
+from pecia.rooms.wiki.live.update import Clocks, Run, Spot, Update, read_update
+
+
+class Verdict(Enum):
+    TAKEN = auto()
+    KNOWN = auto()
+    TOO_EARLY = auto()
+    """It refers to something that never came: the editor has to say what it has."""
+    NOT_ALLOWED = auto()
+
+
+@dataclass(slots=True)
+class Judge:
+    """Looks at the changes of one round, each after those that were taken before it."""
+
+    text: LiveText
+    """What is stored, and then what was taken too. It may be spoilt by what was not."""
+    owners: Mapping[int, str]
+    most_bytes: int
+    state_bytes: int
+    claimed: dict[int, str] = field(default_factory=dict[int, str])
+    """Ids that were nobody's until now."""
+    is_spoilt: bool = False
+
+    def require_same_history(self, clocks: Clocks) -> None:
+        """Of a document that began anew, an editor must not bring the text of before again."""
+        known = self.text.clocks
+        if any(is_house_id(it) and it not in known for it in clocks):
+            raise Conflict(
+                "this editor has another history of the document: begin with an empty one"
+            )
+
+    def judge(self, data: bytes, writer: str, *, may_write: bool) -> Verdict:
+        """What to do with the change of an editor. A wrong one is raised."""
+        update, known = read_update(data), self.text.clocks
+        news = update.news(known)
+        if not news and self._is_deleted(update):
+            return Verdict.KNOWN
+        if not may_write:
+            return Verdict.NOT_ALLOWED
+        self.require_same_history(news)
+        if not update.is_grounded(known):
+            return Verdict.TOO_EARLY
+        self._require_own(news, writer)
+        self._require_room(update, len(data))
+        self._try(data, update)
+        self.state_bytes += len(data)
+        self.claimed.update({it: writer for it in news if it not in self.owners})
+        return Verdict.TAKEN
+
+    def mend(self, state: bytes, taken: Sequence[bytes]) -> None:
+        """Begin again with what is stored and was taken."""
+        self.text = LiveText(state)
+        for it in taken:
+            self.text.apply(it)
+        self.is_spoilt = False
+
+    def _is_deleted(self, update: Update) -> bool:
+        return not update.deleted or self.text.deleted.cover(update.deleted)
+
+    def _require_own(self, news: Clocks, writer: str) -> None:
+        """An id is its first writer's: nobody puts words into somebody else's mouth."""
+        for client in news:
+            owner = self.owners.get(client) or self.claimed.get(client)
+            if is_house_id(client) or (owner is not None and owner != writer):
+                raise Forbidden("a change is made under an id that is somebody else's")
+
+    def _require_room(self, update: Update, size_bytes: int) -> None:
+        is_full = self.text.size_bytes + update.size_bytes > self.most_bytes
+        if is_full or self.state_bytes + size_bytes > STATES * self.most_bytes:
+            raise PayloadTooLarge(
+                f"a document that is edited together has at most {self.most_bytes} bytes",
+                field="update",
+                max=self.most_bytes,
+            )
+
+    def _try(self, data: bytes, update: Update) -> None:
+        halves = self.text.halves | update.halves
+        if any(it in halves for it in update.cuts):
+            raise InvalidFormat("a change cuts a character in two", field="update")
+        # Until it is seen to be good.
+        self.is_spoilt = True
+        self.text.apply(data)
+        if not all(_is_before(self.text, left, right) for left, right in update.between):
+            raise InvalidFormat("a change stands before what it follows", field="update")
+        self.is_spoilt = False
+
+
+def _is_before(text: LiveText, left: Spot, right: Spot) -> bool:
+    """Whether one spot comes before another. What is deleted takes no room: then all is tried."""
+    first, second = text.offset(left), text.offset(right)
+    if first != second:
+        return first < second
+    client, clock = left
+    if not text.deleted.cover([Run(client, clock, clock + 1)]):
+        return False
+    return str(LiveText(text.state)) == str(text)

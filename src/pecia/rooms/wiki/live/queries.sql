@@ -1,0 +1,72 @@
+-- name: listen
+LISTEN pecia_live;
+
+-- name: begin_live
+-- For the house. Whoever begins one at the same time begins the same one.
+INSERT INTO wiki.live (tenant_id, source_id, key, house_id, base, digest)
+VALUES (%(tenant_id)s, %(source_id)s, %(key)s, %(house_id)s, %(base)s, %(digest)s)
+ON CONFLICT (tenant_id, source_id, key) DO NOTHING;
+
+-- name: live
+-- For the house: the document, to oneself until the transaction ends.
+SELECT id, house_id, base, digest, head, filed FROM wiki.live
+ WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND key = %(key)s FOR UPDATE;
+
+-- name: live_changes
+SELECT seq, writer, change FROM wiki.live_change
+ WHERE tenant_id = %(tenant_id)s AND live_id = %(id)s ORDER BY seq;
+
+-- name: live_since
+-- For the house: what came after a change. The base only where the rows after it are gone.
+SELECT l.key, l.head, l.filed, CASE WHEN l.head > %(seq)s THEN l.owners END AS owners,
+       CASE WHEN l.filed > %(seq)s THEN l.base END AS base,
+       ARRAY(SELECT c.change FROM wiki.live_change c
+              WHERE c.tenant_id = l.tenant_id AND c.live_id = l.id AND c.seq > %(seq)s ORDER BY c.seq) AS changes
+  FROM wiki.live l WHERE l.tenant_id = %(tenant_id)s AND l.id = %(id)s;
+
+-- name: add_changes
+SELECT wiki.add_live_changes(%(tenant_id)s, %(id)s, %(changes)s, %(writers)s, %(owners)s);
+
+-- name: base_live
+SELECT wiki.base_live(%(tenant_id)s, %(id)s, %(changes)s, %(writers)s, %(base)s, %(digest)s);
+
+-- name: file_live
+SELECT wiki.file_live(%(tenant_id)s, %(id)s, %(head)s, %(base)s, %(digest)s);
+
+-- name: end_live
+DELETE FROM wiki.live WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND key = %(key)s;
+
+-- name: unfiled
+-- For the house: the documents of a space whose files are behind.
+SELECT key FROM wiki.live WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND head > filed ORDER BY key;
+
+-- name: unfiled_spaces
+-- For the house: the spaces, of all tenants, in which files are behind by more than a moment.
+SELECT DISTINCT s.tenant_id, s.id AS source_id, s.config ->> 'folder' AS folder
+  FROM wiki.live l JOIN kernel.source s ON s.tenant_id = l.tenant_id AND s.id = l.source_id
+ WHERE l.head > l.filed AND l.changed_at < now() - make_interval(secs => %(seconds)s) AND s.enabled;
+
+-- name: forget_live
+-- For the house: what nobody has opened or changed for so long begins anew when somebody does.
+DELETE FROM wiki.live WHERE head = filed AND changed_at < now() - make_interval(days => %(days)s) AND tenant_id IS NOT NULL;
+
+-- name: my_live
+SELECT id, house_id, base, digest, head, filed FROM wiki.my_live(%(source_id)s, %(key)s);
+
+-- name: my_live_changes
+SELECT seq, writer, change FROM wiki.my_live_changes(%(id)s);
+
+-- name: base_my_live
+SELECT wiki.base_my_live(%(id)s, %(changes)s, %(writers)s, %(base)s, %(digest)s);
+
+-- name: end_my_live
+SELECT wiki.end_my_live(%(source_id)s, %(key)s);
+
+-- name: move_my_live
+SELECT wiki.move_my_live(%(source_id)s, %(key)s, %(to)s);
+
+-- name: rights
+-- What the caller may do with a document.
+SELECT EXISTS (SELECT 1 FROM kernel.file
+                WHERE tenant_id = kernel.tenant() AND source_id = %(source_id)s AND key = %(key)s) AS may_read,
+       kernel.may_write(%(source_id)s, %(key)s) AS may_write;

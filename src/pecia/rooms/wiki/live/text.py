@@ -1,0 +1,155 @@
+"""A text that several hands change: the CRDT, and nothing of where it is kept. Pure.
+
+It belongs to one event loop. Our own edits are made under an id of ours, by whoever has the
+document to themselves; nobody else may write under such an id.
+"""
+
+import secrets
+from collections.abc import Sequence
+
+import pycrdt
+
+from pecia.kernel.text.diff import diff_edits
+from pecia.kernel.text.span import Edit
+from pecia.rooms.wiki.live.encoding import number
+from pecia.rooms.wiki.live.update import (
+    SOURCE,
+    Clocks,
+    Runs,
+    Spot,
+    read_clocks,
+    read_deleted,
+    read_update,
+)
+
+# The upper bits of the ids that we give ourselves. Those of others are drawn by lot.
+MARK = 0x16EC1A << 32
+
+
+def new_house_id() -> int:
+    """An id to make edits under; a new one for each document, and each time it is begun."""
+    return MARK | secrets.randbits(31) << 1
+
+
+def file_id(house_id: int) -> int:
+    """The id beside it, for what is read from the file."""
+    return house_id | 1
+
+
+def is_house_id(client: int) -> bool:
+    return client >> 32 == MARK >> 32
+
+
+class LiveText:
+    """A state of the text, with the history that is needed to merge."""
+
+    def __init__(self, state: bytes | None = None, house_id: int | None = None) -> None:
+        self._doc: pycrdt.Doc[pycrdt.Text] = pycrdt.Doc(client_id=house_id)
+        self._text = self._doc.get(SOURCE, type=pycrdt.Text)
+        self._deleted: Runs | None = None
+        self._halves: set[Spot] | None = None
+        if state is not None:
+            self._doc.apply_update(state)
+
+    @classmethod
+    def begun(cls, text: str, house_id: int) -> "LiveText":
+        """A document that begins with this text."""
+        made = cls(house_id=house_id)
+        # Also one without a word has a mark of ours, by which its history is told from others.
+        with made._doc.transaction():
+            made._text.insert(0, text or "\n")
+            if not text:
+                del made._text[0:1]
+        return made
+
+    def __str__(self) -> str:
+        return str(self._text)
+
+    @property
+    def size_bytes(self) -> int:
+        return len(self._text)
+
+    @property
+    def state(self) -> bytes:
+        """All of it, for somebody who has nothing."""
+        return self._doc.get_update()
+
+    @property
+    def clocks_sent(self) -> bytes:
+        """What is in it, as it is told to others."""
+        return self._doc.get_state()
+
+    @property
+    def clocks(self) -> Clocks:
+        return read_clocks(self._doc.get_state())
+
+    @property
+    def deleted(self) -> Runs:
+        """All that was deleted so far."""
+        if self._deleted is None:
+            self._deleted = Runs(read_deleted(self._doc.get_update(self._doc.get_state())))
+        return self._deleted
+
+    def offset(self, spot: Spot) -> int:
+        """A number by which spots that are known can be ordered; the same for what is deleted and
+        for what follows it."""
+        client, clock = spot
+        sticky = b"".join((number(0), number(client), number(clock), number(0)))
+        return pycrdt.StickyIndex.decode(sticky, self._text).get_index()
+
+    @property
+    def halves(self) -> set[Spot]:
+        """Spots before which no character ends: a cut there would go through one."""
+        if self._halves is None:
+            is_needed = max(str(self), default="") > "\uffff"
+            self._halves = _halves(self.state) if is_needed else set()
+        return self._halves
+
+    def lacking(self, clocks: bytes) -> bytes:
+        """What somebody lacks who has this much."""
+        return self._doc.get_update(clocks)
+
+    def apply(self, update: bytes) -> None:
+        """Somebody's change."""
+        self._deleted = None
+        if self._halves is not None:
+            self._halves |= _halves(update)
+        self._doc.apply_update(update)
+
+    def rewrite(self, text: str) -> bytes | None:
+        """Make it this text, changing no character that may stay; the change, for the others."""
+        old = str(self)
+        if old == text:
+            return None
+        self._deleted = self._halves = None
+        made: list[bytes] = []
+        watching = self._doc.observe(lambda event: made.append(event.update))
+        with self._doc.transaction():
+            for start, end, words in reversed(_in_bytes(old, diff_edits(old, text))):
+                if end > start:
+                    del self._text[start:end]
+                if words:
+                    self._text.insert(start, words)
+        self._doc.unobserve(watching)
+        return joined(made)
+
+
+def joined(updates: list[bytes]) -> bytes:
+    """Several changes as one."""
+    return updates[0] if len(updates) == 1 else pycrdt.merge_updates(*updates)
+
+
+def _halves(update: bytes) -> set[Spot]:
+    return read_update(update, most=len(update)).halves
+
+
+def _in_bytes(old: str, edits: Sequence[Edit]) -> list[tuple[int, int, str]]:
+    """Edits as the library counts: in bytes."""
+    found: list[tuple[int, int, str]] = []
+    characters, at = 0, 0
+    for it in edits:
+        start = at + len(old[characters : it.span.start].encode())
+        at = start + len(it.span.of(old).encode())
+        characters = it.span.end
+        found.append((start, at, it.text))
+    return found

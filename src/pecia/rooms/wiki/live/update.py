@@ -1,0 +1,191 @@
+"""What an update of Yjs says, read before anything is done with it. Pure.
+
+A document is one plain text under one name. Whatever else an update can carry (other texts, maps,
+formats, embedded things, other documents) is refused here, and so is what speaks of text that
+nobody has seen: the library that applies updates gets none of it.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from pecia.kernel.errors import InvalidFormat, PayloadTooLarge
+from pecia.rooms.wiki.live.encoding import Reader
+
+SOURCE = "source"
+"""The name of the one text: the whole file, frontmatter included."""
+
+Spot: TypeAlias = tuple[int, int]
+"""A client, and one of its clocks."""
+
+Clocks: TypeAlias = dict[int, int]
+"""How much is known of each client's writing."""
+
+MOST_RUNS = 50_000
+"""To be read in one go while everybody else waits."""
+
+DELETED, STRING = 1, 4
+KIND, HAS_KEY, HAS_RIGHT, HAS_LEFT = 0x1F, 0x20, 0x40, 0x80
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one client wrote, from one of its clocks up to, and without, another."""
+
+    client: int
+    start: int
+    end: int
+    words: str = field(default="", compare=False)
+
+    def halves(self) -> Iterator[Spot]:
+        """The second halves of characters that JavaScript counts as two."""
+        if self.words and max(self.words) > "\uffff":
+            units = self.words.encode("utf-16-le")
+            for at in range(1, len(units), 2):
+                if units[at] & 0xFC == 0xDC:
+                    yield self.client, self.start + at // 2
+
+
+@dataclass(slots=True)
+class Update:
+    """Runs that were written, and runs that were deleted.
+
+    What is written stands after one spot, before another, or between the two.
+    """
+
+    written: list[Run] = field(default_factory=list[Run])
+    deleted: list[Run] = field(default_factory=list[Run])
+    lefts: list[Spot] = field(default_factory=list[Spot])
+    rights: list[Spot] = field(default_factory=list[Spot])
+    between: list[tuple[Spot, Spot]] = field(default_factory=list[tuple[Spot, Spot]])
+
+    @property
+    def size_bytes(self) -> int:
+        """Of the words that it brings."""
+        return sum(len(it.words.encode()) for it in self.written)
+
+    @property
+    def halves(self) -> set[Spot]:
+        return {spot for it in self.written for spot in it.halves()}
+
+    @property
+    def cuts(self) -> list[Spot]:
+        """Before which spots somebody's writing is cut in two."""
+        found = [(client, clock + 1) for client, clock in self.lefts] + self.rights
+        for it in self.deleted:
+            found += [(it.client, it.start), (it.client, it.end)]
+        return found
+
+    def news(self, known: Mapping[int, int]) -> Clocks:
+        """The clients of whom it says more than is known, and up to where."""
+        found: Clocks = {}
+        for it in self.written:
+            if it.end > max(known.get(it.client, 0), found.get(it.client, 0)):
+                found[it.client] = it.end
+        return found
+
+    def is_grounded(self, known: Mapping[int, int]) -> bool:
+        """Whether everything that it refers to is known, or in it."""
+        after = dict(known)
+        for it in self.written:
+            if it.start > after.get(it.client, 0):
+                return False
+            after[it.client] = max(after.get(it.client, 0), it.end)
+        spots = (*self.lefts, *self.rights)
+        return all(clock < after.get(client, 0) for client, clock in spots) and all(
+            it.end <= after.get(it.client, 0) for it in self.deleted
+        )
+
+
+def read_update(data: bytes, most: int = MOST_RUNS) -> Update:
+    """All of it, or InvalidFormat."""
+    reader, found = Reader(data), Update()
+    for _ in range(reader.number()):
+        count, client, clock = reader.number(), reader.number(), reader.number()
+        for _ in range(count):
+            found.written.append(_struct(reader, found, client, clock))
+            _require_few(found.written, most)
+            clock = found.written[-1].end
+    found.deleted = _deletions(reader, most)
+    reader.end()
+    return found
+
+
+def read_deleted(data: bytes) -> list[Run]:
+    """What an update of our own deletes that writes nothing, however much it is."""
+    reader = Reader(data)
+    if reader.number():
+        raise InvalidFormat("the update writes something", field="update")
+    return _deletions(reader, len(data))
+
+
+def read_clocks(data: bytes) -> Clocks:
+    """A state vector."""
+    reader = Reader(data)
+    found = {reader.number(): reader.number() for _ in range(reader.number())}
+    reader.end()
+    return found
+
+
+class Runs:
+    """Runs put together, to be asked whether others lie within."""
+
+    def __init__(self, runs: list[Run]) -> None:
+        self._starts: dict[int, list[int]] = {}
+        self._ends: dict[int, list[int]] = {}
+        for it in sorted(runs, key=lambda it: (it.client, it.start)):
+            starts = self._starts.setdefault(it.client, [])
+            ends = self._ends.setdefault(it.client, [])
+            if ends and it.start <= ends[-1]:
+                ends[-1] = max(ends[-1], it.end)
+            else:
+                starts.append(it.start)
+                ends.append(it.end)
+
+    def cover(self, runs: list[Run]) -> bool:
+        return all(self._covers(it) for it in runs)
+
+    def _covers(self, run: Run) -> bool:
+        at = bisect_right(self._starts.get(run.client, ()), run.start) - 1
+        return at >= 0 and run.end <= self._ends[run.client][at]
+
+
+def _struct(reader: Reader, found: Update, client: int, clock: int) -> Run:
+    """One run of a client's writing, and where it stands."""
+    flags = reader.byte()
+    kind = flags & KIND
+    if kind not in (DELETED, STRING) or flags & HAS_KEY:
+        raise InvalidFormat("a document holds plain text and nothing else", field="update")
+    left = (reader.number(), reader.number()) if flags & HAS_LEFT else None
+    right = (reader.number(), reader.number()) if flags & HAS_RIGHT else None
+    if left:
+        found.lefts.append(left)
+    if right:
+        found.rights.append(right)
+    if left and right:
+        found.between.append((left, right))
+    if not left and not right and (reader.number() != 1 or reader.string() != SOURCE):
+        raise InvalidFormat(f'the text of a document is called "{SOURCE}"', field="update")
+    words = reader.string() if kind == STRING else ""
+    # Yjs counts as JavaScript does.
+    length = len(words.encode("utf-16-le")) // 2 if kind == STRING else reader.number()
+    if not length:
+        raise InvalidFormat("a run without words", field="update")
+    return Run(client, clock, clock + length, words)
+
+
+def _deletions(reader: Reader, most: int) -> list[Run]:
+    found: list[Run] = []
+    for _ in range(reader.number()):
+        client = reader.number()
+        for _ in range(reader.number()):
+            start = reader.number()
+            found.append(Run(client, start, start + reader.number()))
+            _require_few(found, most)
+    return found
+
+
+def _require_few(runs: list[Run], most: int) -> None:
+    if len(runs) > most:
+        raise PayloadTooLarge(f"a change has at most {most} parts", field="update", max=most)

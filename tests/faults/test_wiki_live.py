@@ -1,0 +1,152 @@
+"""Killed at any named point, a live document keeps every word that was said to be stored, once."""
+
+import random
+from collections import Counter
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+import httpx
+import orjson
+import pytest
+from anyio.abc import ByteReceiveStream
+from anyio.streams.text import TextReceiveStream
+from websockets.exceptions import ConnectionClosed
+
+from pecia.doors.http.server import serving
+from pecia.kernel.store.cluster import Logins
+from tests.conftest import VISIT
+from tests.faults.wiki_live_victim import POINTS, open_here
+from tests.rooms.wiki.hand import Hand, at
+from tests.soak import SOAK, record
+from tests.warm import start as warm
+
+pytestmark = [pytest.mark.anyio, pytest.mark.fault, pytest.mark.timeout(0 if SOAK else 180)]
+
+ROUNDS_A_POINT = 30 if SOAK else 1
+TITLE, END = "# Words\n", "END\n"
+
+
+@asynccontextmanager
+async def victim(logins: Logins, home: Path, point: str, hit: int) -> AsyncGenerator[list[str]]:
+    """What it says, the port first. It is dead at the end."""
+    given = {"owner": logins.owner, "app": logins.app, "system": logins.system, "home": str(home)}
+    command = warm.module("tests.faults.wiki_live_victim", point, hit)
+    async with await anyio.open_process(command) as process:
+        assert process.stdin
+        assert process.stdout
+        await process.stdin.send(orjson.dumps(given))
+        await process.stdin.aclose()
+        said: list[str] = []
+        async with anyio.create_task_group() as tasks:
+            listening = anyio.Event()
+            tasks.start_soon(hear, process.stdout, said, listening)
+            with anyio.fail_after(60):
+                await listening.wait()
+            yield said
+            with anyio.fail_after(60):
+                assert await process.wait() == -9, said
+
+
+async def hear(stream: ByteReceiveStream, said: list[str], listening: anyio.Event) -> None:
+    rest = ""
+    async for text in TextReceiveStream(stream):
+        *lines, rest = (rest + text).split("\n")
+        said.extend(lines)
+        if said:
+            listening.set()
+    listening.set()
+
+
+@dataclass
+class Written:
+    """What was written so far, by a person and by an agent, and what of it is surely stored."""
+
+    typed: list[str] = field(default_factory=list[str])
+    asked: list[str] = field(default_factory=list[str])
+    stored: set[str] = field(default_factory=set[str])
+
+
+async def write_until_it_dies(hand: Hand, port: str, written: Written, dice: random.Random) -> None:
+    """A person types and an agent edits, until there is nobody to listen."""
+    url = f"http://127.0.0.1:{port}"
+    with suppress(ConnectionClosed, ExceptionGroup, httpx.TransportError):
+        async with (
+            httpx.AsyncClient(base_url=url, trust_env=False, timeout=60) as http,
+            at(url, "words", "notes", hand=hand),
+        ):
+            while hand.closed is None:
+                await _type(hand, written, dice)
+                await _edit(http, written)
+
+
+async def _type(hand: Hand, written: Written, dice: random.Random) -> None:
+    for _ in range(dice.randint(1, 3)):
+        ends = [place + 1 for place, it in enumerate(hand.text) if it in ";\n"][:-1]
+        written.typed.append(f"w{len(written.typed)};")
+        hand.type(dice.choice(ends), written.typed[-1])
+        await hand.flush()
+    await hand.until(lambda: hand.stored >= hand.sent or hand.closed is not None)
+    if hand.stored >= hand.sent:
+        written.stored |= set(written.typed)
+
+
+async def _edit(http: httpx.AsyncClient, written: Written) -> None:
+    word = f"a{len(written.asked)};"
+    written.asked.append(word)
+    asked = {"docName": "words", "space": "notes", "find": "END", "replace": f"{word}END"}
+    answer = await http.post("/api/v1/wiki/edit_document", json=asked)
+    assert answer.status_code == 200, answer.text
+    written.stored.add(word)
+
+
+def counted(text: str) -> Counter[str]:
+    """How often each word is there."""
+    assert text.startswith(TITLE), text
+    assert text.endswith(END), text
+    words = text.removeprefix(TITLE).removesuffix(END).split(";")
+    return Counter(f"{it};" for it in words if it)
+
+
+async def test_every_word_that_was_stored_survives_a_kill_and_none_is_doubled(
+    database: Logins, tmp_path: Path
+) -> None:
+    seed = random.randrange(1 << 30)
+    dice = random.Random(seed)
+    home, folder = tmp_path / "home", tmp_path / "notes"
+    folder.mkdir()
+    file = folder / "words.md"
+    file.write_text(TITLE + END, encoding="utf-8")
+    async with open_here(database, home) as app:
+        ana = await app.admit(None, VISIT)
+        await app.call(ana, "add_space", {"folder": str(folder)}, VISIT)
+    hits: Counter[str] = Counter()
+    hand, written = Hand(), Written()
+    for point in POINTS * ROUNDS_A_POINT:
+        async with victim(database, home, point, dice.randint(2, 5)) as said:
+            await write_until_it_dies(hand, said[0].split()[1], written, dice)
+        hits.update(line.split()[1] for line in said if line.startswith("hit "))
+        async with open_here(database, home) as app:
+            ana = await app.admit(None, VISIT)
+            read = await app.call(ana, "wiki.read_document", {"path": "words.md"}, VISIT)
+        assert isinstance(read.structured, dict)
+        found = counted(str(read.structured["content"]))
+        assert written.stored <= set(found), (seed, point)
+        assert set(found.values()) <= {1}, (seed, point)
+    async with (
+        open_here(database, home) as app,
+        serving(app, port=0, instance="after") as where,
+        at(where.url, "words", "notes", hand=hand),
+    ):
+        ana = await app.admit(None, VISIT)
+        await app.call(ana, "wiki.read_document", {"path": "words.md"}, VISIT)
+    # What was not stored the editor brought again: all is there, and everywhere the same.
+    found = counted(hand.text)
+    assert set(written.typed) <= set(found) <= {*written.typed, *written.asked}, seed
+    assert set(found.values()) <= {1}, seed
+    assert file.read_text(encoding="utf-8") == hand.text
+    assert set(hits) == set(POINTS)
+    words = {"typed": len(written.typed), "by_an_agent": len(written.asked)}
+    record("wiki-live-kill", {"rounds": sum(hits.values()), "hits": dict(hits), **words})

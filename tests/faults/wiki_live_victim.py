@@ -1,0 +1,103 @@
+"""A Pecia that is about to be killed while people edit a document together.
+
+Run as `python -m tests.faults.wiki_live_victim POINT HIT`, with the three logins and the home on
+stdin. It says `port N` when it listens; at the HIT-th time it passes POINT it says so and dies by
+signal 9, in mid-step. The points stand around the steps that could lose or double words.
+"""
+
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import orjson
+
+from pecia.app.app import SETTINGS, App, open_app
+from pecia.doors.http.server import serving
+from pecia.kernel.settings.load import load
+from pecia.kernel.store.cluster import Logins
+from pecia.rooms.wiki import disk
+from pecia.rooms.wiki.live import document
+from pecia.rooms.wiki.live.document import OpenDocument
+from pecia.rooms.wiki.live.filing import Filing
+from pecia.rooms.wiki.live.pace import Pace
+from pecia.rooms.wiki.live.rows import CallerRows, HouseRows
+from tests.conftest import house_flags, no_fetch
+from tests.faults.victim import Trap, say
+
+POINTS = (
+    "before_store",
+    "after_store",
+    "before_write",
+    "after_write",
+    "before_filed",
+    "after_filed",
+    "after_filing",
+    "before_added",
+    "after_added",
+    "before_following",
+)
+
+
+def lay(trap: Trap) -> None:
+    """Stand traps around the storing of a change, the filing of a document, and a tool's write."""
+    _around(OpenDocument, "_store", trap, before="before_store", after="after_store")
+    _around(HouseRows, "file", trap, before="before_filed", after="after_filed")
+    _around(Filing, "file", trap, before="", after="after_filing")
+    _around(CallerRows, "add", trap, before="before_added", after="after_added")
+    _around(Filing, "file_those", trap, before="before_following", after="")
+    write = disk.write
+
+    def trapped(root: Path, path: str, body: bytes) -> Any:
+        trap.passed("before_write")
+        made = write(root, path, body)
+        trap.passed("after_write")
+        return made
+
+    disk.write = trapped
+    # Files are written all the time, so that they are written when it strikes.
+    document.TICK_S = 0.02
+    Pace.is_due = always  # pyright: ignore[reportAttributeAccessIssue] - a trap
+
+
+def always(_: Pace, now: float, stamp: object, *, is_behind: bool) -> bool:
+    return is_behind
+
+
+def _around(kind: type, name: str, trap: Trap, *, before: str, after: str) -> None:
+    step: Callable[..., Awaitable[Any]] = getattr(kind, name)
+
+    async def trapped(*args: Any) -> Any:
+        trap.passed(before)
+        done = await step(*args)
+        trap.passed(after)
+        return done
+
+    setattr(kind, name, trapped)
+
+
+@asynccontextmanager
+async def open_here(logins: Logins, home: Path) -> AsyncGenerator[App]:
+    flags = house_flags(logins, home)
+    settings = load(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
+    async with open_app(settings, fetch=no_fetch, report=lambda _: None) as app:
+        yield app
+
+
+async def serve_until_killed(logins: Logins, home: Path) -> None:
+    async with open_here(logins, home) as app, serving(app, port=0, instance="victim") as where:
+        say("port", where.url.rpartition(":")[2])
+        await anyio.sleep_forever()
+
+
+def main() -> None:
+    given = orjson.loads(sys.stdin.buffer.read())
+    logins = Logins(given["owner"], given["app"], given["system"])
+    lay(Trap(sys.argv[1], int(sys.argv[2])))
+    anyio.run(serve_until_killed, logins, Path(given["home"]))
+
+
+if __name__ == "__main__":
+    main()

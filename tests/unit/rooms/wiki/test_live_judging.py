@@ -1,0 +1,145 @@
+"""What becomes of a change that an editor sends."""
+
+from typing import Any
+
+import pycrdt
+import pytest
+
+from pecia.kernel.errors import Conflict, Forbidden, InvalidFormat, PayloadTooLarge
+from pecia.rooms.wiki.live.encoding import number, prefixed
+from pecia.rooms.wiki.live.judging import Judge, Verdict
+from pecia.rooms.wiki.live.text import LiveText, new_house_id
+
+HOUSE = new_house_id()
+ANA, BO = "principal-ana", "principal-bo"
+
+
+def judge(text: LiveText, **given: Any) -> Judge:
+    return Judge(LiveText(text.state), given.get("owners", {}), given.get("most", 1000), 0)
+
+
+def begun(text: str = "ab🐝c") -> LiveText:
+    return LiveText.begun(text, HOUSE)
+
+
+def written(words: str, *, left: int | None = None, right: int | None = None) -> bytes:
+    """Words of the client 7 between clocks of the house's own text."""
+    flags, rest = 4, b""
+    for bit, clock in ((0x80, left), (0x40, right)):
+        if clock is not None:
+            flags |= bit
+            rest += number(HOUSE) + number(clock)
+    if flags == 4:
+        rest = number(1) + prefixed(b"source")
+    head = b"".join(map(number, (1, 1, 7, 0)))
+    return head + bytes((flags,)) + rest + prefixed(words.encode()) + number(0)
+
+
+def deleted(start: int, length: int, client: int = HOUSE) -> bytes:
+    return b"".join(map(number, (0, 1, client, 1, start, length)))
+
+
+def test_a_change_between_its_neighbours_is_taken_and_tried() -> None:
+    it = judge(begun())
+    assert it.judge(written("x", left=0, right=1), ANA, may_write=True) is Verdict.TAKEN
+    assert str(it.text) == "axb🐝c"
+    assert it.claimed == {7: ANA}
+
+
+def test_what_is_known_is_known_whoever_sends_it() -> None:
+    text = begun()
+    text.apply(written("x", left=0, right=1))
+    text.apply(deleted(1, 1))
+    for change in (written("x", left=0, right=1), deleted(1, 1), b"\x00\x00"):
+        assert judge(text).judge(change, BO, may_write=False) is Verdict.KNOWN
+
+
+def test_who_may_only_read_changes_nothing() -> None:
+    for change in (written("x", left=0), deleted(0, 1)):
+        it = judge(begun())
+        assert it.judge(change, ANA, may_write=False) is Verdict.NOT_ALLOWED
+        assert str(it.text) == "ab🐝c"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        written("x", left=5),
+        written("x", right=99),
+        deleted(4, 2),
+        deleted(0, 1, client=8),
+        b"".join(map(number, (1, 1, 7, 3))) + b"\x84" + number(HOUSE) + b"\x00\x01x\x00",
+    ],
+)
+def test_what_refers_to_something_unknown_comes_too_early(change: bytes) -> None:
+    it = judge(begun())
+    assert it.judge(change, ANA, may_write=True) is Verdict.TOO_EARLY
+    assert not it.is_spoilt
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        written("x", left=2),
+        written("x", right=3),
+        written("x", left=2, right=3),
+        deleted(3, 1),
+        deleted(2, 1),
+        deleted(0, 3),
+    ],
+)
+def test_no_change_cuts_a_character_in_two(change: bytes) -> None:
+    it = judge(begun())
+    with pytest.raises(InvalidFormat, match="cuts a character"):
+        it.judge(change, ANA, may_write=True)
+    assert not it.is_spoilt
+
+
+def test_no_change_stands_before_what_it_follows() -> None:
+    text = begun("abcd")
+    it = judge(text)
+    with pytest.raises(InvalidFormat, match="stands before"):
+        it.judge(written("x", left=2, right=0), ANA, may_write=True)
+    assert it.is_spoilt
+    it.mend(text.state, [written("y", left=0, right=1)])
+    assert str(it.text) == "aybcd"
+
+
+def test_an_id_belongs_to_who_wrote_under_it_first() -> None:
+    change = written("x", left=0)
+    with pytest.raises(Forbidden):
+        judge(begun(), owners={7: BO}).judge(change, ANA, may_write=True)
+    it = judge(begun(), owners={7: ANA})
+    assert it.judge(change, ANA, may_write=True) is Verdict.TAKEN
+    assert it.claimed == {}
+
+
+def test_nobody_writes_as_the_house() -> None:
+    text = begun()
+    doc: pycrdt.Doc[pycrdt.Text] = pycrdt.Doc(client_id=HOUSE)
+    doc.apply_update(text.state)
+    doc.get("source", type=pycrdt.Text).insert(0, "x")
+    with pytest.raises(Forbidden):
+        judge(text).judge(doc.get_update(), ANA, may_write=True)
+
+
+def test_the_text_of_an_earlier_life_does_not_come_back() -> None:
+    earlier = LiveText.begun("old words", new_house_id())
+    it = judge(begun())
+    with pytest.raises(Conflict):
+        it.judge(earlier.state, ANA, may_write=True)
+    with pytest.raises(Conflict):
+        it.require_same_history(earlier.clocks)
+    it.require_same_history({})
+    # Also of one that never had a word.
+    with pytest.raises(Conflict):
+        it.require_same_history(LiveText.begun("", new_house_id()).clocks)
+
+
+def test_a_text_has_its_bound_and_so_has_its_history() -> None:
+    with pytest.raises(PayloadTooLarge):
+        judge(begun(), most=20).judge(written("x" * 20, left=0), ANA, may_write=True)
+    it = judge(begun(), most=20)
+    it.state_bytes = 79
+    with pytest.raises(PayloadTooLarge):
+        it.judge(deleted(0, 1), ANA, may_write=True)
