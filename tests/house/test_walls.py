@@ -2,6 +2,7 @@
 
 import ast
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "pecia"
 FILE_WALL = 600
 FUNCTION_WALL = 60
+LARGE_BYTES = 200_000
 BANNED = {"utils", "helpers", "common", "misc", "manager", "service"}
 
 
@@ -46,6 +48,14 @@ def test_no_module_has_a_name_that_means_nothing() -> None:
     assert [
         it for it in SOURCE.rglob("*.py") if it.stem in BANNED or it.parent.name in BANNED
     ] == []
+
+
+def test_nothing_is_large_but_the_model_and_its_words() -> None:
+    """What somebody downloaded beside the code is seen here."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True)
+    paths = [ROOT / it for it in listed.stdout.decode().split("\0") if it]
+    large = [it for it in paths if it.is_file() and it.stat().st_size > LARGE_BYTES]
+    assert {it.parent.name for it in large} <= {"pecia_minilm"}
 
 
 def test_every_named_query_is_used() -> None:
