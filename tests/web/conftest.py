@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.database import alone
 
@@ -25,6 +25,9 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+# A page on a busy machine may be slow; a page that is wrong stays wrong.
+expect.set_options(timeout=30_000)
 
 
 @dataclass(frozen=True, slots=True)

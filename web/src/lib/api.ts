@@ -8,9 +8,18 @@ export class Problem extends Error {
     message: string,
     readonly status: number,
     readonly requestId: string | null,
+    readonly field?: string,
+    readonly hint?: string,
   ) {
     super(message);
   }
+}
+
+interface Told {
+  code?: string;
+  message?: string;
+  field?: string;
+  hint?: string;
 }
 
 export interface Me {
@@ -34,18 +43,17 @@ export interface About {
   oidc: { issuer: string; client_id: string; scopes: string[] } | null;
 }
 
-export async function call<T>(tool: string, input: object = {}): Promise<T> {
-  const token = bearer();
-  const answer = await reach(`/api/v1/${tool}`, {
-    method: "POST",
-    headers: {
-      "content-type": "application/json",
-      ...(token ? { authorization: `Bearer ${token}` } : {}),
-    },
-    body: JSON.stringify(input),
-  });
-  if (answer.status === 401) forget();
-  return read<T>(answer);
+export async function call<T>(tool: string, input: object = {}, signal?: AbortSignal): Promise<T> {
+  return asked<T>(`/api/v1/${tool}`, { method: "POST", body: JSON.stringify(input), signal });
+}
+
+export async function capacity<T>(): Promise<T> {
+  return asked<T>("/capacity");
+}
+
+export function asProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  return new Problem("UNEXPECTED", error instanceof Error ? error.message : String(error), 0, null);
 }
 
 export async function about(): Promise<About> {
@@ -66,9 +74,23 @@ function check(name: string, found: unknown): Check {
   return { name, ok: found === true || found === "ok", detail: "" };
 }
 
+async function asked<T>(url: string, init: RequestInit = {}): Promise<T> {
+  const token = bearer();
+  const headers = {
+    "content-type": "application/json",
+    accept: "application/json",
+    ...(token ? { authorization: `Bearer ${token}` } : {}),
+  };
+  const answer = await reach(url, { ...init, headers });
+  if (answer.status === 401) forget();
+  return read<T>(answer);
+}
+
 async function reach(url: string, init: RequestInit = {}): Promise<Response> {
+  const deadline = AbortSignal.timeout(60_000);
+  const signal = init.signal ? AbortSignal.any([init.signal, deadline]) : deadline;
   try {
-    return await fetch(url, { ...init, credentials: "omit", signal: AbortSignal.timeout(15_000) });
+    return await fetch(url, { ...init, credentials: "omit", signal });
   } catch {
     throw new Problem("UNREACHABLE", "The server does not answer. Is it running?", 0, null);
   }
@@ -78,11 +100,13 @@ async function read<T>(answer: Response): Promise<T> {
   const id = answer.headers.get("x-request-id");
   const body: unknown = await answer.json().catch(() => null);
   if (answer.ok) return body as T;
-  const error = (body as { error?: { code?: string; message?: string } } | null)?.error;
+  const error = (body as { error?: Told } | null)?.error;
   throw new Problem(
     error?.code ?? "UNEXPECTED",
     error?.message ?? `The server answered ${answer.status}.`,
     answer.status,
     id,
+    error?.field,
+    error?.hint,
   );
 }

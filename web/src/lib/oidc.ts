@@ -8,6 +8,8 @@ interface Attempt {
   state: string;
   verifier: string;
   tokenEndpoint: string;
+  /** Where somebody was when they were asked to sign in. */
+  hash: string;
 }
 
 const KEY = "pecia.sign-in";
@@ -18,6 +20,7 @@ export async function leave(oidc: Oidc): Promise<void> {
     state: random(),
     verifier: random(),
     tokenEndpoint: found.token_endpoint,
+    hash: location.hash,
   };
   sessionStorage.setItem(KEY, JSON.stringify(attempt));
   const query = new URLSearchParams({
@@ -47,6 +50,7 @@ export async function arrive(oidc: Oidc): Promise<string | null> {
   if (!attempt || given.get("state") !== attempt.state) {
     throw new Error("This sign-in was not begun in this tab. Please begin again.");
   }
+  if (attempt.hash) location.hash = attempt.hash;
   return exchange(oidc, attempt, given.get("code") ?? "");
 }
 

@@ -1,0 +1,95 @@
+"""A local Pecia with files to find: a wiki that all may read, and reports for its owner alone."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+from playwright.sync_api import Page
+
+from tests.web.conftest import ROOT, Installed
+from tests.web.test_console import serve
+
+WAIT_S = 90
+HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>"
+ODD_NAME = "<b>odd<.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Lakeside:
+    """Where it is served, the folder of the reports, and the token of bo, who may not see them."""
+
+    url: str
+    folder: Path
+    bo: str
+
+    def call(self, tool: str, **arguments: object) -> dict[str, Any]:
+        """Call a tool as the owner, who needs no token here."""
+        answer = httpx.post(
+            f"{self.url}/api/v1/{tool}", json=arguments, trust_env=False, timeout=WAIT_S
+        )
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def open(self, page: Page, at: str = "") -> None:
+        page.goto(f"{self.url}/console/{at}")
+
+    def open_as_bo(self, page: Page, at: str = "") -> None:
+        page.add_init_script(f"sessionStorage.setItem('pecia.token', '{self.bo}')")
+        self.open(page, at)
+
+    def crawl(self, source_id: str) -> dict[str, Any]:
+        """Crawl a source to its end, however that is."""
+        self.call("office/crawl_source", source_id=source_id)
+
+        def ended() -> dict[str, Any] | None:
+            found = self.call("office/crawl_status", source_id=source_id)
+            return found if found["state"] in ("done", "failed") else None
+
+        return until(ended)
+
+    def can_find(self, query: str) -> None:
+        """Wait until the keyword index has caught up."""
+        until(lambda: self.call("lake/search_content", query=query, mode="lexical")["hits"] or None)
+
+
+def open_lakeside(home: Path) -> Iterator[Lakeside]:
+    """One for a whole module of tests."""
+    notes, reports = home / "notes", home / "reports"
+    _write(notes, reports)
+    for url in serve(Installed(ROOT / "src"), home, ["start", str(notes)]):
+        it = Lakeside(url, reports, "")
+        it.call("office/add_user", name="bo")
+        scopes = ["pecia.read", "pecia.search"]
+        token = it.call("office/make_token", label="bo", user="bo", scopes=scopes)["token"]
+        it.call("office/add_source", source_id="reports", folder=str(reports), watch=False)
+        it.crawl("reports")
+        it.can_find("heron")
+        it.can_find("lantern")
+        yield Lakeside(url, reports, token)
+
+
+def _write(notes: Path, reports: Path) -> None:
+    notes.mkdir()
+    reports.mkdir()
+    (notes / "heron.md").write_text("# Herons\n\nA heron stands in the reeds at dawn.\n")
+    days = (
+        f"## Day {it}\n\nOn day {it} the lantern was lit at dusk. {'Nothing else happened. ' * 30}"
+        for it in range(1, 61)
+    )
+    (reports / "log.md").write_text("# The lantern log\n\n" + "\n\n".join(days))
+    (reports / ODD_NAME).write_text(f"# {HOSTILE}\n\nThe cormorant said {HOSTILE} twice.\n")
+    (reports / "cut.pdf").write_bytes(b"%PDF-1.4\ncut off")
+    (reports / "also-cut.pdf").write_bytes(b"%PDF-1.4\nalso cut off")
+
+
+def until(look: Callable[[], Any]) -> Any:
+    """What `look` finds, as soon as it finds something."""
+    end = time.monotonic() + WAIT_S
+    while time.monotonic() < end:
+        if (found := look()) is not None:
+            return found
+        time.sleep(0.1)
+    raise AssertionError("it did not come about")

@@ -1,0 +1,137 @@
+"""Sources as a person sees them: what they hold, how their crawls go, and what failed and why."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, Route, expect
+
+from tests.web.lakeside import Lakeside, open_lakeside
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+
+AT = "#/sources"
+
+
+@pytest.fixture(scope="module")
+def lakeside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lakeside]:
+    yield from open_lakeside(tmp_path_factory.mktemp("lakeside"))
+
+
+def row(page: Page, source: str) -> Locator:
+    """Both lines of one source."""
+    header = page.get_by_role("rowheader", name=source)
+    return page.locator("tbody").filter(has=header)
+
+
+def test_a_source_is_shown_with_its_files_and_state(lakeside: Lakeside, page: Page) -> None:
+    lakeside.open(page, AT)
+    reports = row(page, "reports")
+    expect(reports).to_contain_text("4 files")
+    expect(reports).to_contain_text("folder")
+    expect(reports).to_contain_text("up to date")
+    expect(row(page, "wiki:notes")).to_contain_text("1 file")
+    expect(page.get_by_text(re.compile(r"You may see \d+ files in \d+ passages"))).to_be_visible()
+
+
+def test_files_that_could_not_be_read_are_grouped_by_reason(lakeside: Lakeside, page: Page) -> None:
+    lakeside.open(page, AT)
+    reports = row(page, "reports")
+    reports.get_by_text("Files that could not be read").click()
+    reports.get_by_role("button", name="Show which, and why").click()
+    expect(reports.get_by_role("status")).to_have_text("2 among 4 files.")
+    expect(reports.get_by_text("2 · It is a PDF that is damaged or cut off.")).to_be_visible()
+    reports.get_by_role("link", name="also-cut.pdf").click()
+    expect(page.get_by_text("There is no text to show")).to_be_visible()
+
+
+def test_a_crawl_that_failed_says_why(lakeside: Lakeside, page: Page) -> None:
+    nowhere = lakeside.folder.parent / "nowhere"
+    lakeside.call("office/add_source", source_id="lost", folder=str(nowhere), watch=False)
+    assert lakeside.crawl("lost")["state"] == "failed"
+    lakeside.open(page, AT)
+    expect(row(page, "lost")).to_contain_text("no such file or directory")
+    # It is mended and crawled again, from here.
+    nowhere.mkdir()
+    (nowhere / "found.md").write_text("Found again.")
+    page.get_by_role("button", name="Crawl lost now").click()
+    expect(row(page, "lost")).to_contain_text("1 file")
+    expect(row(page, "lost")).to_contain_text("up to date")
+
+
+def test_a_folder_is_added_crawled_and_found(lakeside: Lakeside, page: Page) -> None:
+    folder = lakeside.folder.parent / "added"
+    folder.mkdir()
+    (folder / "kingfisher.md").write_text("# Kingfishers\n\nBlue, and gone.\n")
+    lakeside.open(page, AT)
+    page.get_by_text("Add a folder").click()
+    page.get_by_label("Name of the source").fill("added")
+    page.get_by_label("Folder on the server").fill("added")
+    page.get_by_role("button", name="Add and crawl").click()
+    expect(page.get_by_role("alert")).to_contain_text("field folder")
+    page.get_by_label("Folder on the server").fill(str(folder))
+    page.get_by_role("button", name="Add and crawl").click()
+    expect(row(page, "added")).to_contain_text("up to date")
+    lakeside.can_find("kingfisher")
+    page.keyboard.press("/")
+    page.keyboard.type("kingfisher")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("link", name="Kingfishers")).to_be_visible()
+
+
+def test_who_may_not_change_sources_is_offered_nothing_to_change(
+    lakeside: Lakeside, page: Page
+) -> None:
+    lakeside.open_as_bo(page, AT)
+    expect(row(page, "wiki:notes")).to_contain_text("told to its owners")
+    expect(page.get_by_role("rowheader")).to_have_count(1)
+    expect(page.get_by_role("button")).to_have_count(0)
+    expect(page.get_by_text("Add a folder")).to_have_count(0)
+
+
+def test_a_question_that_got_no_answer_is_not_taken_for_a_refusal(
+    lakeside: Lakeside, page: Page
+) -> None:
+    page.route("**/office/crawl_status", lambda route: route.abort())
+    lakeside.open(page, AT)
+    expect(row(page, "reports")).to_contain_text("not known just now")
+    expect(page.get_by_role("button", name="Crawl reports now")).to_be_visible()
+
+
+class Script:
+    """Says how a crawl goes, for a page that cannot tell it from a long one."""
+
+    def __init__(self, found: dict[str, Any]) -> None:
+        self.found = found
+        self.read = 1
+        self.asked = 0
+
+    def answer(self, route: Route) -> None:
+        self.asked += 1
+        told = {**self.found, "state": "reading", "seen": 9, "added": 9, "read": self.read}
+        route.fulfill(status=200, content_type="application/json", body=json.dumps(told))
+
+
+def test_a_running_crawl_moves_while_somebody_looks(lakeside: Lakeside, page: Page) -> None:
+    script = Script(lakeside.call("office/crawl_status", source_id="reports"))
+    page.route("**/office/crawl_status", script.answer)
+    page.clock.install()
+    lakeside.open(page, AT)
+    bar = row(page, "reports").get_by_role("progressbar")
+    expect(bar).to_have_attribute("value", "1")
+    expect(row(page, "reports")).to_contain_text("1 of 9 read")
+    expect(page.get_by_role("button", name="Stop the crawl of reports")).to_be_visible()
+    script.read = 7
+    page.clock.run_for(5_000)
+    expect(bar).to_have_attribute("value", "7")
+    page.evaluate("Object.defineProperty(document, 'hidden', { value: true, writable: true })")
+    page.clock.run_for(5_000)
+    before = script.asked
+    page.clock.run_for(60_000)
+    assert script.asked == before
+    script.read = 9
+    page.evaluate("document.hidden = false")
+    page.clock.run_for(5_000)
+    expect(bar).to_have_attribute("value", "9")

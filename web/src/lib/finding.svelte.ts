@@ -1,0 +1,109 @@
+// The hits of one search, page by page. They are kept while a file is read, so that going back
+// shows them as they were.
+
+import { asProblem, type Problem } from "./api";
+import { question, search, type Found, type Hit } from "./lake";
+import { link } from "./route.svelte";
+
+/** A hit, and the cursor of the page it came on. */
+export type Shown = Hit & { cursor: string | null };
+
+class Finding {
+  hits = $state.raw<Shown[]>([]);
+  degraded = $state.raw<string[]>([]);
+  problem = $state.raw<Problem | null>(null);
+  next = $state<string | null>(null);
+  busy = $state(false);
+  done = $state(false);
+  /** The address of the search; empty where there was none. */
+  address = $state("");
+  /** The hit that was opened last, for who comes back. */
+  opened: number | null = null;
+
+  private params: Record<string, string> = {};
+  private running = new AbortController();
+
+  /** Search, unless these very hits are here already. */
+  async begin(params: Record<string, string>, again = false): Promise<void> {
+    const address = link("search", params);
+    if (address === this.address && !this.problem && !again) return;
+    this.params = params;
+    this.address = address;
+    this.opened = null;
+    if (!params.q?.trim()) return this.forget();
+    const found = await this.ask(null);
+    if (!found) return;
+    this.hits = withCursor(found, null);
+    this.done = true;
+  }
+
+  async more(): Promise<void> {
+    const cursor = this.next;
+    const found = await this.ask(cursor);
+    if (!found) return;
+    // Where files changed since the last page, a hit may come again.
+    const known = new Set(this.hits.map(name));
+    this.hits = [...this.hits, ...withCursor(found, cursor).filter((it) => !known.has(name(it)))];
+  }
+
+  /** Ask again for the page of a hit, this time with reasons. */
+  async explain(hit: Shown): Promise<void> {
+    const found = await search({ ...this.page(hit.cursor), explain: true });
+    const why = new Map(found.hits.map((it) => [name(it), it.explain]));
+    this.hits = this.hits.map((it) => ({ ...it, explain: why.get(name(it)) ?? it.explain }));
+  }
+
+  forget(): void {
+    this.running.abort();
+    this.hits = [];
+    this.degraded = [];
+    this.problem = null;
+    this.next = null;
+    this.busy = false;
+    this.done = false;
+    this.address = "";
+    this.opened = null;
+  }
+
+  private async ask(cursor: string | null): Promise<Found | null> {
+    this.running.abort();
+    const running = (this.running = new AbortController());
+    this.busy = true;
+    this.problem = null;
+    try {
+      const found = await search(this.page(cursor), running.signal);
+      if (running.signal.aborted) return null;
+      this.next = found.next_cursor;
+      this.degraded = found.degraded;
+      return found;
+    } catch (error) {
+      if (!running.signal.aborted) this.fail(asProblem(error), cursor);
+      return null;
+    } finally {
+      if (!running.signal.aborted) this.busy = false;
+    }
+  }
+
+  private fail(problem: Problem, cursor: string | null): void {
+    this.problem = problem;
+    if (cursor !== null) return;
+    // Old hits under a new question would be taken for its answer.
+    this.hits = [];
+    this.next = null;
+    this.done = false;
+  }
+
+  private page(cursor: string | null): object {
+    return { ...question(this.params), ...(cursor ? { cursor } : {}) };
+  }
+}
+
+export const finding = new Finding();
+
+export function name(hit: Hit): string {
+  return JSON.stringify([hit.source_id, hit.key, hit.seq]);
+}
+
+function withCursor(found: Found, cursor: string | null): Shown[] {
+  return found.hits.map((it) => ({ ...it, cursor }));
+}

@@ -1,0 +1,161 @@
+// The lake's tools as the rooms of the console use them.
+
+import { call, capacity, Problem } from "./api";
+
+export interface Hit {
+  source_id: string;
+  key: string;
+  seq: number;
+  title: string;
+  snippet: string;
+  page_no: number | null;
+  ts_start_ms: number | null;
+  revision: number;
+  url: string | null;
+  rank: number;
+  explain: { score: number; parts: Record<string, number> } | null;
+}
+
+export interface Found {
+  hits: Hit[];
+  has_more: boolean;
+  next_cursor: string | null;
+  degraded: string[];
+}
+
+export interface Chunk {
+  seq: number;
+  text: string;
+  page_no: number | null;
+  char_start: number;
+  char_end: number;
+  ts_start_ms: number | null;
+  headings: string[];
+}
+
+export interface FileWindow {
+  chunks: Chunk[];
+  total_chunks: number;
+  next_cursor: number | null;
+  status: string;
+  reason: string;
+  revision: number | null;
+}
+
+export interface Source {
+  source_id: string;
+  protocol: string;
+  enabled: boolean;
+  last_indexed_at: string | null;
+}
+
+export interface Told {
+  key: string;
+  reason: string;
+}
+
+export interface Crawl {
+  source_id: string;
+  state: "waiting" | "listing" | "reading" | "done" | "stopped" | "failed";
+  started_at: string;
+  ended_at: string | null;
+  seen: number;
+  added: number;
+  changed: number;
+  gone: number;
+  read: number;
+  failed: number;
+  passed: number;
+  passed_first: Told[];
+  problem: string;
+  underway: { key: string; pages_read: number; pages: number }[];
+}
+
+export interface Size {
+  files: number;
+  chunks: number;
+  vectors: number;
+}
+
+/** The filters of a search by their names in the address, and in the API. */
+const FILTERS: Record<string, string> = {
+  source: "source_id",
+  path: "path",
+  type: "content_type",
+  after: "modified_after",
+  before: "modified_before",
+};
+
+export const FILTER_NAMES = Object.keys(FILTERS);
+export const PAGE = 20;
+
+/** What to ask for, from what stands in the address. */
+export function question(params: Record<string, string>): Record<string, string | number> {
+  const asked: Record<string, string | number> = { query: params.q ?? "", limit: PAGE };
+  if (params.mode === "words") asked.mode = "lexical";
+  for (const [name, field] of Object.entries(FILTERS)) {
+    const value = params[name];
+    if (value) asked[field] = value;
+  }
+  return asked;
+}
+
+export function search(asked: object, signal?: AbortSignal): Promise<Found> {
+  return call<Found>("lake/search_content", asked, signal);
+}
+
+export function fileWindow(
+  source_id: string,
+  key: string,
+  start: number,
+  length: number,
+): Promise<FileWindow> {
+  return call<FileWindow>("lake/get_file_window", { source_id, key, start, length });
+}
+
+export function sources(cursor: string | null): Promise<{ sources: Source[]; next_cursor: string | null }> {
+  return call("lake/list_sources", { limit: 200, ...(cursor ? { cursor } : {}) });
+}
+
+/** Links are given with hits, and for some minutes only: so the file is searched by its own name. */
+export async function asHit(source_id: string, key: string): Promise<Hit | null> {
+  const path = key.replace(/[[*?]/g, "[$&]");
+  const query = key.split("/").pop() ?? key;
+  try {
+    const found = await search({ query, source_id, path, mode: "lexical", limit: 1 });
+    return found.hits[0] ?? null;
+  } catch (error) {
+    // Who may read and not search goes without the link and the title.
+    if (error instanceof Problem) return null;
+    throw error;
+  }
+}
+
+export function crawlStatus(source_id: string): Promise<Crawl> {
+  return call<Crawl>("office/crawl_status", { source_id });
+}
+
+export function crawl(source_id: string): Promise<Crawl> {
+  return call<Crawl>("office/crawl_source", { source_id });
+}
+
+export function stop(source_id: string): Promise<Crawl> {
+  return call<Crawl>("office/stop_crawl", { source_id });
+}
+
+export function addFolder(source_id: string, folder: string): Promise<Source> {
+  return call<Source>("office/add_source", { source_id, folder });
+}
+
+export async function size(): Promise<Size> {
+  return (await capacity<{ index: Size }>()).index;
+}
+
+export function isRunning(it: Crawl | null): boolean {
+  return it !== null && ["waiting", "listing", "reading"].includes(it.state);
+}
+
+export function fileUri(source_id: string, key: string): string {
+  const path = key.split("/").map(encodeURIComponent).join("/");
+  return `pecia://file/${encodeURIComponent(source_id)}/${path}`;
+}

@@ -1,0 +1,51 @@
+// Marked text as pieces. A page puts each piece in as text, so whatever a file holds stays text.
+
+export interface Piece {
+  text: string;
+  marked: boolean;
+}
+
+const ESCAPES: Record<string, string> = {
+  "&lt;": "<",
+  "&gt;": ">",
+  "&quot;": '"',
+  "&#x27;": "'",
+  "&#39;": "'",
+  "&amp;": "&",
+};
+
+/** A snippet of the API: escaped, with `<mark>` around what was asked for. No other tag counts. */
+export function snippetPieces(html: string): Piece[] {
+  const pieces: Piece[] = [];
+  let marked = false;
+  for (const part of html.split(/(<\/?mark>)/)) {
+    if (part === "<mark>") marked = true;
+    else if (part === "</mark>") marked = false;
+    else if (part) pieces.push({ text: unescaped(part), marked });
+  }
+  return pieces;
+}
+
+/** A text with these words marked wherever they stand alone, in any case. */
+export function wordPieces(text: string, words: string[]): Piece[] {
+  const wanted = words.map((it) => it.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  if (!wanted.length) return [{ text, marked: false }];
+  const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(${wanted.join("|")})(?![\\p{L}\\p{N}])`, "giu");
+  // What the group caught stands at every odd place.
+  return text
+    .split(pattern)
+    .map((it, index) => ({ text: it, marked: index % 2 === 1 }))
+    .filter((it) => it.text);
+}
+
+/** The words to look for in a file: those of the question, and the forms a snippet marked. */
+export function wordsOf(query: string, snippet = ""): string[] {
+  const asked = query.match(/[\p{L}\p{N}]+/gu) ?? [];
+  const found = snippetPieces(snippet).filter((it) => it.marked);
+  const words = [...asked, ...found.map((it) => it.text)].map((it) => it.toLowerCase());
+  return [...new Set(words)].sort((a, b) => b.length - a.length).slice(0, 100);
+}
+
+function unescaped(text: string): string {
+  return text.replace(/&(?:lt|gt|quot|amp|#x27|#39);/g, (it) => ESCAPES[it] ?? it);
+}

@@ -1,0 +1,64 @@
+// How the crawls of the sources in view go: asked often while one runs, seldom else, and not at
+// all while nobody looks.
+
+import { asProblem, type Problem } from "./api";
+import { crawlStatus, isRunning, type Crawl, type Source } from "./lake";
+
+const TICK_MS = 500;
+const RUNNING_MS = 1500;
+const RESTING_MS = 15_000;
+const AT_ONCE = 4;
+
+export class Watched {
+  crawl = $state.raw<Crawl | null>(null);
+  refusal = $state.raw<Problem | null>(null);
+  inView = false;
+  due = 0;
+
+  constructor(readonly source: Source) {}
+
+  get known(): boolean {
+    return this.crawl !== null || this.refusal !== null;
+  }
+
+  async look(): Promise<void> {
+    try {
+      this.take(await crawlStatus(this.source.source_id));
+    } catch (error) {
+      this.refusal = asProblem(error);
+      // Rights do not come while one waits; a first crawl may.
+      this.due = this.refusal.status === 403 ? Infinity : Date.now() + RESTING_MS;
+    }
+  }
+
+  take(crawl: Crawl): void {
+    this.crawl = crawl;
+    this.refusal = null;
+    this.due = Date.now() + (isRunning(crawl) ? RUNNING_MS : RESTING_MS);
+  }
+}
+
+/** Keep looking until the returned function is called. */
+export function keepLooking(rows: () => Watched[]): () => void {
+  let over = false;
+  let timer = 0;
+  const round = async (): Promise<void> => {
+    const due = rows().filter((it) => it.inView && it.due <= Date.now());
+    if (!document.hidden) await Promise.all(due.slice(0, AT_ONCE).map((it) => it.look()));
+    if (!over) timer = window.setTimeout(round, due.length > AT_ONCE ? 0 : TICK_MS);
+  };
+  void round();
+  return () => {
+    over = true;
+    clearTimeout(timer);
+  };
+}
+
+/** Tells a row whether it is in view. */
+export function inView(node: Element, row: Watched): { destroy: () => void } {
+  const observer = new IntersectionObserver((seen) => {
+    row.inView = seen.at(-1)?.isIntersecting ?? false;
+  });
+  observer.observe(node);
+  return { destroy: () => observer.disconnect() };
+}

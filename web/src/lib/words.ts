@@ -1,0 +1,44 @@
+// Numbers and moments as people read them.
+
+const NUMBER = new Intl.NumberFormat("en");
+const AGO = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
+  ["second", 60],
+  ["minute", 60],
+  ["hour", 24],
+  ["day", 30],
+  ["month", 12],
+  ["year", Infinity],
+];
+
+export function number(value: number): string {
+  return NUMBER.format(value);
+}
+
+export function count(value: number, one: string, many = `${one}s`): string {
+  return `${number(value)} ${value === 1 ? one : many}`;
+}
+
+export function ago(moment: string): string {
+  let span = (new Date(moment).getTime() - Date.now()) / 1000;
+  for (const [unit, size] of STEPS) {
+    if (Math.abs(span) < size) return AGO.format(Math.round(span), unit);
+    span /= size;
+  }
+  return moment;
+}
+
+/** Where in a recording: 1:02:03. */
+export function clock(ms: number): string {
+  const seconds = Math.floor(ms / 1000);
+  const parts = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
+  const shown = parts[0] ? parts : parts.slice(1);
+  return shown.map((it, index) => (index ? String(it).padStart(2, "0") : String(it))).join(":");
+}
+
+/** Things put together by what they have in common, the largest group first. */
+export function grouped<T>(items: T[], by: (it: T) => string): [string, T[]][] {
+  const groups = new Map<string, T[]>();
+  for (const it of items) groups.set(by(it), [...(groups.get(by(it)) ?? []), it]);
+  return [...groups].sort((a, b) => b[1].length - a[1].length);
+}

@@ -1,0 +1,23 @@
+// What a bar shows. The tones are classes of the style sheet.
+
+import type { Crawl } from "../lib/lake";
+
+export type Tone = "brand" | "sky" | "sand" | "good" | "warn" | "bad" | "quiet";
+
+export interface Share {
+  name: string;
+  value: number;
+  tone: Tone;
+}
+
+/** The files of a source as its last crawl left them. */
+export function byStatus(it: Crawl | null): Share[] {
+  const touched = it ? it.added + it.changed : 0;
+  return [
+    { name: "unchanged", value: it ? Math.max(0, it.seen - touched) : 0, tone: "brand" },
+    { name: "read anew", value: it ? Math.max(0, it.read - it.failed) : 0, tone: "good" },
+    { name: "waiting", value: it ? Math.max(0, touched - it.read) : 0, tone: "quiet" },
+    { name: "failed", value: it?.failed ?? 0, tone: "bad" },
+    { name: "skipped", value: it?.passed ?? 0, tone: "warn" },
+  ];
+}
