@@ -57,7 +57,9 @@ VERBS: tuple[Verb, ...] = (
     Verb("source list", "lake.list_sources", "List the sources that you may see."),
     Verb("source set", "office.set_source", "Change or switch off a source.", ("source_id",)),
     Verb("source stop", "office.stop_crawl", "Stop the crawl of a source.", ("source_id",)),
-    Verb("source stats", "office.crawl_status", "How far its crawl is.", ("source_id",)),
+    Verb("source status", "office.crawl_status", "How far its crawl is.", ("source_id",)),
+    Verb("source stats", "office.source_stats", "What became of its files.", ("source_id",)),
+    Verb("source unread", "office.list_unread", "Files not read, and why.", ("source_id",)),
     Verb("source remove", "office.remove_source", "Remove a source.", ("source_id",)),
     Verb(
         "source grant",

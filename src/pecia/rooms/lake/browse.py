@@ -12,11 +12,9 @@ from pecia.kernel.store.store import Store
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 from pecia.rooms.lake.names import Key, SourceId
-from pecia.rooms.lake.place import open_name, seal_name
+from pecia.rooms.lake.place import LONGEST_CURSOR, open_name, seal_name
 
 ROOM = "lake"
-# A name in UTF-8 and base64, with its mark.
-LONGEST_CURSOR = 12_000
 
 
 class ListSources(Input):

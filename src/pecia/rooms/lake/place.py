@@ -11,6 +11,9 @@ from pecia.kernel.errors import InvalidFormat, Json
 MOST = 10_000
 """Pages of hits end here; who needs more needs a narrower question."""
 
+LONGEST_CURSOR = 12_000
+"""A name in UTF-8 and base64, with its mark."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:

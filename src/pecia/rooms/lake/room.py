@@ -11,6 +11,7 @@ from pecia.kernel.room import Room
 from pecia.kernel.store.store import Store
 from pecia.rooms.lake.browse import browse_tools
 from pecia.rooms.lake.capacity import Capacity, Figures, capacity_route
+from pecia.rooms.lake.census import census_tools
 from pecia.rooms.lake.crawl import Connect, Crawler, OfShard, OfSource
 from pecia.rooms.lake.credential import Credentials
 from pecia.rooms.lake.delivery import delivery_job
@@ -66,6 +67,7 @@ def lake(store: Store, corpus: Corpus, ways: Ways, given: Given) -> Room:
             *keeping_tools(
                 Keeping(store, crawling, ways.folders, ways.credentials, ways.require_sound)
             ),
+            *census_tools(store),
             *upload_tools(store, crawling),
         ),
         resources=file_resources(store),

@@ -1,0 +1,11 @@
+-- What became of the files of a source. Owners alone are told.
+
+-- name: census
+SELECT status, files, chunks, size_bytes AS size FROM lake.census_of(%(source_id)s) ORDER BY status;
+
+-- name: reasons
+SELECT status, reason, files FROM lake.reasons_of(%(source_id)s, %(most)s);
+
+-- name: unread
+SELECT key, status, reason, size_bytes AS size
+  FROM lake.unread_of(%(source_id)s, %(status)s, %(after)s, %(most)s);
