@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +191,7 @@ def _map_under_our_name() -> bytes:
         (b"\x01" + pycrdt.write_message(b"\x01\x01\x01" + pycrdt.write_message(b'"' * 3000)), 4413),
         (b"\x00\x02" + pycrdt.write_message(b"x" * 6000), 4413),
     ],
+    ids=count(1),
 )
 async def test_a_message_that_is_none_ends_its_socket_and_changes_nothing(
     plan: Space, message: bytes, code: int

@@ -1,5 +1,6 @@
 """What becomes of a change that an editor sends."""
 
+from itertools import count
 from typing import Any
 
 import pycrdt
@@ -70,6 +71,7 @@ def test_who_may_only_read_changes_nothing() -> None:
         deleted(0, 1, client=8),
         b"".join(map(number, (1, 1, 7, 3))) + b"\x84" + number(HOUSE) + b"\x00\x01x\x00",
     ],
+    ids=count(1),
 )
 def test_what_refers_to_something_unknown_comes_too_early(change: bytes) -> None:
     it = judge(begun())
@@ -87,6 +89,7 @@ def test_what_refers_to_something_unknown_comes_too_early(change: bytes) -> None
         deleted(2, 1),
         deleted(0, 3),
     ],
+    ids=count(1),
 )
 def test_no_change_cuts_a_character_in_two(change: bytes) -> None:
     it = judge(begun())
