@@ -9,9 +9,7 @@ import random
 import resource
 import sys
 import threading
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 import anyio
@@ -24,7 +22,7 @@ from pecia.kernel.corpus.index.place import Place, node_of
 from pecia.kernel.errors import PeciaError
 from pecia.kernel.store.cluster import Logins
 from pecia.kernel.store.store import PoolSize, Store
-from tests.faults.victim import Trap, say
+from tests.faults.victim import Trap, around, around_async, say
 
 DURING = "during_commit"
 LONGEST_COMMIT_S = 0.03
@@ -60,36 +58,12 @@ def lay_within_commit(trap: Trap) -> None:
 
 def lay(trap: Trap) -> None:
     """Stand traps around the steps of following and of building."""
-    _around(KeywordIndex, "stage", trap, before="read_not_staged", after="staged_not_committed")
-    _around_async(Keeper, "record", trap, before="committed_not_recorded", after="recorded")
-    _around_async(Keeper, "_fill", trap, before="pinned_not_built")
-    _around(KeywordIndex, "commit", trap, before="partly_built")
-    _around(Place, "show", trap, before="built_not_shown", after="shown_not_tidied")
-    _around(Place, "tidy", trap, after="tidied")
-
-
-def _around(kind: type, name: str, trap: Trap, *, before: str = "", after: str = "") -> None:
-    step: Callable[..., Any] = getattr(kind, name)
-
-    def trapped(*args: Any) -> Any:
-        trap.passed(before)
-        done = step(*args)
-        trap.passed(after)
-        return done
-
-    setattr(kind, name, trapped)
-
-
-def _around_async(kind: type, name: str, trap: Trap, *, before: str = "", after: str = "") -> None:
-    step: Callable[..., Awaitable[Any]] = getattr(kind, name)
-
-    async def trapped(*args: Any) -> Any:
-        trap.passed(before)
-        done = await step(*args)
-        trap.passed(after)
-        return done
-
-    setattr(kind, name, trapped)
+    around(KeywordIndex, "stage", trap, before="read_not_staged", after="staged_not_committed")
+    around_async(Keeper, "record", trap, before="committed_not_recorded", after="recorded")
+    around_async(Keeper, "_fill", trap, before="pinned_not_built")
+    around(KeywordIndex, "commit", trap, before="partly_built")
+    around(Place, "show", trap, before="built_not_shown", after="shown_not_tidied")
+    around(Place, "tidy", trap, after="tidied")
 
 
 async def follow_until_killed(store: Store, root: Path) -> None:

@@ -57,10 +57,10 @@ class Trap:
 
 def lay(trap: Trap) -> None:
     """Stand traps around the steps of a write, of the spool and of the drain."""
-    _around(Spool, "begin", trap, before="before_begin", after="after_begin")
-    _around(Spool, "end", trap, after="after_end")
-    _around(Segment, "discard", trap, before="before_discard")
-    _around_async(Ledger, "_settle", trap, before="before_settle", after="after_settle")
+    around(Spool, "begin", trap, before="before_begin", after="after_begin")
+    around(Spool, "end", trap, after="after_end")
+    around(Segment, "discard", trap, before="before_discard")
+    around_async(Ledger, "_settle", trap, before="before_settle", after="after_settle")
     execute = AsyncConnection[Any].execute
 
     async def trapped(self: Any, query: Any, *more: Any, **named: Any) -> Any:
@@ -74,7 +74,8 @@ def lay(trap: Trap) -> None:
     AsyncConnection.execute = trapped  # pyright: ignore[reportAttributeAccessIssue] - a trap
 
 
-def _around(kind: type, name: str, trap: Trap, *, before: str = "", after: str = "") -> None:
+def around(kind: type, name: str, trap: Trap, *, before: str = "", after: str = "") -> None:
+    """Stand a trap before and after a step of that kind."""
     step: Callable[..., Any] = getattr(kind, name)
 
     def trapped(*args: Any) -> Any:
@@ -86,7 +87,8 @@ def _around(kind: type, name: str, trap: Trap, *, before: str = "", after: str =
     setattr(kind, name, trapped)
 
 
-def _around_async(kind: type, name: str, trap: Trap, *, before: str, after: str) -> None:
+def around_async(kind: type, name: str, trap: Trap, *, before: str = "", after: str = "") -> None:
+    """The same around one that is awaited."""
     step: Callable[..., Awaitable[Any]] = getattr(kind, name)
 
     async def trapped(*args: Any) -> Any:

@@ -6,7 +6,7 @@ signal 9, in mid-step. The points stand around the steps that could lose or doub
 """
 
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from pecia.rooms.wiki.live.filing import Filing
 from pecia.rooms.wiki.live.pace import Pace
 from pecia.rooms.wiki.live.rows import CallerRows, HouseRows
 from tests.conftest import house_flags, no_fetch
-from tests.faults.victim import Trap, say
+from tests.faults.victim import Trap, around_async, say
 
 POINTS = (
     "before_store",
@@ -43,11 +43,11 @@ POINTS = (
 
 def lay(trap: Trap) -> None:
     """Stand traps around the storing of a change, the filing of a document, and a tool's write."""
-    _around(OpenDocument, "_store", trap, before="before_store", after="after_store")
-    _around(HouseRows, "file", trap, before="before_filed", after="after_filed")
-    _around(Filing, "file", trap, before="", after="after_filing")
-    _around(CallerRows, "add", trap, before="before_added", after="after_added")
-    _around(Filing, "file_those", trap, before="before_following", after="")
+    around_async(OpenDocument, "_store", trap, before="before_store", after="after_store")
+    around_async(HouseRows, "file", trap, before="before_filed", after="after_filed")
+    around_async(Filing, "file", trap, before="", after="after_filing")
+    around_async(CallerRows, "add", trap, before="before_added", after="after_added")
+    around_async(Filing, "file_those", trap, before="before_following", after="")
     write = disk.write
 
     def trapped(root: Path, path: str, body: bytes) -> Any:
@@ -64,18 +64,6 @@ def lay(trap: Trap) -> None:
 
 def always(_: Pace, now: float, stamp: object, *, is_behind: bool) -> bool:
     return is_behind
-
-
-def _around(kind: type, name: str, trap: Trap, *, before: str, after: str) -> None:
-    step: Callable[..., Awaitable[Any]] = getattr(kind, name)
-
-    async def trapped(*args: Any) -> Any:
-        trap.passed(before)
-        done = await step(*args)
-        trap.passed(after)
-        return done
-
-    setattr(kind, name, trapped)
 
 
 @asynccontextmanager
