@@ -11,17 +11,30 @@ from pecia.kernel.corpus.index.words import cjk_wanted
 _MUST, _SHOULD = tantivy.Occur.Must, tantivy.Occur.Should
 
 
-def union(
-    schema: tantivy.Schema, query: Query, languages: Iterable[str], only: str | None = None
-) -> tantivy.Query | None:
-    """Every term of the query in every field, weighted, or in one field; None without a term.
+def union(schema: tantivy.Schema, query: Query, languages: Iterable[str]) -> tantivy.Query | None:
+    """Every term of the query in every field, weighted; None without a term.
 
     It is flat: the engine is quickest where all parts are plain terms.
     """
     parts = [
         (_SHOULD, _boosted(schema, field, term, weight))
+        for _, field, term, weight in analyse.weighted(query, languages)
+    ]
+    return tantivy.Query.boolean_query(parts) if parts else None
+
+
+def matches(
+    schema: tantivy.Schema, query: Query, languages: Iterable[str], only: str
+) -> tantivy.Query | None:
+    """Every term of the query in one field, each worth its weight; None without a term.
+
+    Not BM25: that holds how rare a word is, and how long texts are, among texts that whoever reads
+    the explanation may not see.
+    """
+    parts = [
+        (_SHOULD, tantivy.Query.const_score_query(_term(schema, field, term), weight))
         for name, field, term, weight in analyse.weighted(query, languages)
-        if only in (None, name)
+        if name == only
     ]
     return tantivy.Query.boolean_query(parts) if parts else None
 
@@ -62,8 +75,11 @@ def narrowed(wanted: tantivy.Query, clauses: Sequence[tantivy.Query]) -> tantivy
 
 
 def _boosted(schema: tantivy.Schema, field: str, term: str, weight: float) -> tantivy.Query:
-    found = tantivy.Query.term_query(schema, field, term, "freq")
-    return tantivy.Query.boost_query(found, weight)
+    return tantivy.Query.boost_query(_term(schema, field, term), weight)
+
+
+def _term(schema: tantivy.Schema, field: str, term: str) -> tantivy.Query:
+    return tantivy.Query.term_query(schema, field, term, "freq")
 
 
 def _phrase(schema: tantivy.Schema, text: str) -> Iterator[tantivy.Query]:

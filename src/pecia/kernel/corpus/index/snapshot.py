@@ -8,7 +8,7 @@ from typing import Any
 import tantivy
 
 from pecia.kernel.corpus.index.analyse import CURSOR, VERSION, WEIGHTS
-from pecia.kernel.corpus.index.asking import inside, musts, narrowed, union
+from pecia.kernel.corpus.index.asking import inside, matches, musts, narrowed, union
 from pecia.kernel.corpus.index.entry import NONE, First, Held, Hit
 from pecia.kernel.corpus.index.narrow import clauses
 from pecia.kernel.corpus.index.query import NO_FILTER, Filter, Query
@@ -72,7 +72,7 @@ class Snapshot:
             return found
         only = tantivy.Query.term_set_query(self._schema, "id", list(ids))
         for name in WEIGHTS:
-            if (wanted := union(self._schema, query, self._languages, only=name)) is not None:
+            if (wanted := matches(self._schema, query, self._languages, name)) is not None:
                 for hit in self._ranked(narrowed(wanted, [only]), len(ids)):
                     found[hit.id][name] = hit.score
         return found

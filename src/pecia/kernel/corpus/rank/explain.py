@@ -11,10 +11,13 @@ from pecia.kernel.corpus.rank.evidence import Evidence
 from pecia.kernel.corpus.rank.fuse import WEIGHT, combined
 from pecia.kernel.corpus.rank.rerank import WEIGHTS, Ranked
 
+_ROUNDING = 1e-12
+
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """`parts` add up to `score`. `words` are divided by the fields of the keyword index.
+    """`parts` add up to `score`. `words` are divided by the fields of the keyword index. `order` is
+    what keeps a hit that was not read below those that were.
 
     `found_by_words` and `cosine` are what the arms themselves said: a share of the best score, and
     None without a vector. `trust` is how far the keyword arm was believed. `moved` is how many
@@ -48,9 +51,10 @@ def explain(
     parts["file"] = fused.file
     for it in fields(Evidence):
         parts[it.name] = getattr(ranked.evidence, it.name) * getattr(weights, it.name)
+    parts["order"] = ranked.score - sum(parts.values())
     return Explanation(
         ranked.score,
-        MappingProxyType({name: value for name, value in parts.items() if value}),
+        MappingProxyType({name: it for name, it in parts.items() if abs(it) > _ROUNDING}),
         fused.words,
         fused.cosine,
         ranked.trust,

@@ -18,11 +18,11 @@ def following(words: Sequence[Word], above: Sequence[Ranked]) -> Iterator[Ranked
     """Those that were found by words and not ranked, below those that were."""
     lowest = above[-1].score if above else 1.0
     ranked = {it.id for it in above}
-    best = words[0].score if words else 1.0
+    best = words[0].score if words else 0.0
     for it in words:
         if it.id not in ranked:
-            score = lowest * it.score / best if best else 0.0
-            yield Ranked(it.id, it.group, score, Fused(it.id, score, it.score))
+            share = it.score / best if best else 0.0
+            yield Ranked(it.id, it.group, lowest * share, Fused(it.id, lowest * share, share))
 
 
 def placed(order: Sequence[Ranked]) -> Iterator[tuple[Ranked, float]]:
