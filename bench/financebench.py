@@ -9,9 +9,9 @@ import collections
 import gzip
 import re
 import time
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from pecia.kernel.corpus.rank.evidence import Reading
 from pecia.kernel.corpus.rank.fuse import WEIGHT, fuse
 from pecia.kernel.corpus.rank.inside import HITS_A_FILE, Candidate, Named, named_files
 from pecia.kernel.corpus.rank.names import asked_names
+from pecia.kernel.corpus.rank.pool import Pool, joined_pool, pool_of
 from pecia.kernel.corpus.rank.rerank import DEPTH, rerank, unranked
 from pecia.kernel.corpus.search import POOL
 from pecia.kernel.text.canonical import RawUnit, UnitKind, canonical_text
@@ -85,9 +86,7 @@ class Found:
 
     question: Question
     query: Query
-    words: Mapping[int, float]
-    by_file: Mapping[int, float]
-    close: Collection[int]
+    pool: Pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +103,11 @@ class Bench:
         pool = self.index.search(query, limit=POOL)
         named = self.named(question, query, pool) if way.two_stages else None
         if named is None:
-            return Found(question, query, {it.id: it.score for it in pool}, {}, ())
+            return Found(question, query, pool_of(pool))
         asked = query if way.keep_names else named.query
         hits = self.index.inside(asked, [*named.files], HITS_A_FILE * len(named.files))
-        words = {it.id: it.score for it in hits}
-        by_file = {it.id: named.files[it.group] for it in hits}
-        return Found(question, query, words, by_file, named.close if way.keep_close else ())
+        joined = joined_pool(pool, hits, named)
+        return Found(question, query, joined if way.keep_close else replace(joined, close=()))
 
     def named(self, question: Question, query: Query, pool: Sequence[Hit]) -> Named | None:
         best = {it.group: it.score for it in reversed(pool)}
@@ -119,14 +117,16 @@ class Bench:
     def rank(self, found: Found, cosines: Mapping[int, float], way: Way) -> Outcome:
         """The first ten, as a search shows them."""
         weight = WEIGHT if cosines else 0.0
-        fused = fuse(found.words, cosines, weight=weight, by_file=found.by_file)[:DEPTH]
+        pool = found.pool
+        every = fuse(pool.scores, cosines, weight=weight, by_file=pool.by_file)
+        fused = pool.first(every, DEPTH)
         readings = {it.id: self._reading(it.id, way) for it in fused}
         looked = (
             rerank(fused, readings, found.query, weight=weight)
             if cosines
             else unranked(fused, readings)
         )
-        hits = [self.pieces[it.id] for it in diversify(looked, readings, found.close)]
+        hits = [self.pieces[it.id] for it in diversify(looked, readings, pool.close)]
         return outcome(found.question, [Place(self.keys[it.file], it.page_no) for it in hits])
 
     def _reading(self, id_: int, way: Way) -> Reading:
@@ -141,7 +141,7 @@ async def measure() -> dict[str, Any]:
     questions = read_questions((FOLDER / "questions-dev.jsonl").read_text("utf-8"))
     bench = _bench()
     found = {name: _asked(bench, questions, way) for name, way in WAYS.items()}
-    ids = sorted({id_ for run in found.values() for it in run for id_ in it.words})
+    ids = sorted({id_ for run in found.values() for it in run for id_ in it.pool.scores})
     embedder = OnnxEmbedder(shipped_files(), threads=2)
     texts = [_embedded_text(bench.pieces[it]) for it in ids]
     vectors = dict(zip(ids, await embedded(embedder, texts), strict=True))
@@ -170,7 +170,9 @@ def _shares(
 ) -> dict[str, float]:
     outcomes: list[Outcome] = []
     for number, it in enumerate(found):
-        cosines = {id_: float(vectors[id_] @ asked[number]) for id_ in it.words} if vectors else {}
+        cosines = (
+            {id_: float(vectors[id_] @ asked[number]) for id_ in it.pool.scores} if vectors else {}
+        )
         outcomes.append(bench.rank(it, cosines, way))
     return shares(outcomes)
 
@@ -227,7 +229,7 @@ def _in_document(
             hits = bench.index.inside(named.query if named else query, [numbers[it.document]], POOL)
             words = {hit.id: hit.score for hit in hits}
             by_file = dict.fromkeys(words, 1.0)
-            outcomes.append(bench.rank(Found(it, query, words, by_file, ()), {}, way))
+            outcomes.append(bench.rank(Found(it, query, Pool(words, by_file)), {}, way))
     return shares(outcomes)
 
 

@@ -21,6 +21,7 @@ from pecia.kernel.corpus.rank.explain import explain
 from pecia.kernel.corpus.rank.fuse import Fused, fuse, meaning_weight
 from pecia.kernel.corpus.rank.inside import HITS_A_FILE, Candidate, named_files
 from pecia.kernel.corpus.rank.order import following, placed, unread
+from pecia.kernel.corpus.rank.pool import Pool, joined_pool, pool_of
 from pecia.kernel.corpus.rank.rerank import DEPTH, Ranked, rerank, unranked
 from pecia.kernel.corpus.rank.snippet import Snippet, snippet
 from pecia.kernel.corpus.recent import Recent
@@ -155,7 +156,7 @@ class _Search:
         ranked = await self._looked_at(fused, pool, is_hybrid=bool(cosines))
         return self._with_rest(ranked, lambda: following(found.words, ranked))
 
-    async def _cosines(self, pool: "_Pool") -> dict[int, float]:
+    async def _cosines(self, pool: Pool) -> dict[int, float]:
         """Of all candidates. Those of the pool are known, unless they come out of named files."""
         known = self.cosines
         if pool.by_file and (asked := self._asked()) is not None:
@@ -228,36 +229,37 @@ class _Search:
         self.cosines |= {it.chunk_id: it.cosine for it in near if it.cosine is not None}
         return {it.file_id: File(it.file_id, it.key, it.title, it.chunks) for it in near}
 
-    async def _pool(self, found: Found) -> "_Pool":
-        """What is ranked: the best by words or, where files are named, the best inside those."""
+    async def _pool(self, found: Found) -> Pool:
+        """What is ranked: the best by words and, where files are named, the best inside those."""
         words = found.words[:POOL]
         best = {it.group: it.score for it in reversed(words)} if found.files else {}
         files = [Candidate(*found.files[it], best=score) for it, score in best.items()]
         named = named_files(self.ask.query, self.query, files) if self.query.asks else None
         if named is None:
-            return _Pool({it.id: it.score for it in words})
+            return pool_of(words)
         groups = [*named.files]
         most = HITS_A_FILE * len(groups)
         inside = await self.shelf.ask(
             self.caller.tenant_id, lambda index: index.inside(named.query, groups, most)
         )
-        by_file = {it.id: named.files[it.group] for it in inside}
-        return _Pool({it.id: it.score for it in inside}, by_file, named.close)
+        return joined_pool(words, inside, named)
 
-    async def _looked_at(
-        self, fused: list[Fused], pool: "_Pool", *, is_hybrid: bool
-    ) -> list[Ranked]:
-        await self._hydrate([it.id for it in fused[:DEPTH]])
-        first = [it for it in fused[:DEPTH] if it.id in self.passages]
+    async def _looked_at(self, fused: list[Fused], pool: Pool, *, is_hybrid: bool) -> list[Ranked]:
+        chosen = pool.first(fused, DEPTH)
+        await self._hydrate([it.id for it in chosen])
+        first = [it for it in chosen if it.id in self.passages]
         readings = {it.id: _reading(self.passages[it.id]) for it in first}
         if is_hybrid and self.ask.rerank:
             looked = rerank(first, readings, self.query, weight=self.weight)
         else:
             looked = unranked(first, readings)
         spread = diversify(looked, readings, pool.close, self.end)
-        return self._with_rest(spread, lambda: unread(fused[DEPTH:], looked))
+        below = {it.id for it in fused} - {it.id for it in chosen}
+        return self._with_rest(
+            spread, lambda: unread([it for it in fused if it.id in below], looked)
+        )
 
-    async def _first_looked_at(self, fused: list[Fused], pool: "_Pool") -> list[Ranked] | None:
+    async def _first_looked_at(self, fused: list[Fused], pool: Pool) -> list[Ranked] | None:
         """The same by words alone, if the first of them tell which are shown; else None."""
         first, rest = fused[: self.end + SPARE], fused[self.end + SPARE : DEPTH]
         if pool.close or not rest:
@@ -315,15 +317,6 @@ class _Search:
             rank=rank,
             why=_why(ranked, fields, self.weight) if self.ask.explain else None,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Pool:
-    """Chunks with their scores by words, what the file of each adds, and files asked for alike."""
-
-    scores: Mapping[int, float]
-    by_file: Mapping[int, float] = field(default_factory=dict[int, float])
-    close: tuple[int, ...] = ()
 
 
 def _reading(it: Passage) -> Reading:

@@ -48,15 +48,21 @@ def asked_names(question: str) -> dict[str, tuple[str, ...]]:
 
 
 def proper_words(question: str) -> frozenset[str]:
-    """The words written like names: with a digit, or with a capital where no sentence begins."""
+    """The words written like names: with a digit, or with a capital where no sentence begins.
+
+    A text that begins with a word of content is no question but a list of words, or a claim: there
+    the capital counts.
+    """
     found = [*_WORD.finditer(question)]
+    first = [it.group() for it in found[:1] if it.group()[0].isupper()]
+    leading = first if first and first[0].lower() in content_words(question) else []
     numbered = (it.group() for it in found if any(map(str.isdigit, it.group())))
     capital = (
         it.group()
         for before, it in pairwise(found)
         if it.group()[0].isupper() and not _SENTENCE_END.search(question, before.end(), it.start())
     )
-    return frozenset(it.lower() for it in (*numbered, *capital))
+    return frozenset(it.lower() for it in (*leading, *numbered, *capital))
 
 
 @lru_cache(4096)
@@ -69,18 +75,30 @@ def names_of(text: str) -> frozenset[str]:
     return frozenset(it for it in words if len(it) >= _SHORTEST_NAME)
 
 
+@lru_cache(4096)
+def joined_of(path: str) -> frozenset[str]:
+    """Neighbouring words of a path, written together as a question's neighbours are."""
+    words = [it.lower() for it in _WORD.findall(_SUFFIX.sub("", path))]
+    triples = zip(words, words[1:], words[2:], strict=False)
+    return frozenset("".join(it) for it in (*pairwise(words), *triples))
+
+
 def matched(
     asked: Mapping[str, Sequence[str]], proper: frozenset[str], key: str, title: str = ""
 ) -> dict[str, float]:
     """Which words of the question this file is called by, and how surely, from 0 to 1.
 
-    A path is made of names. A title is prose: there only what is written like a name is one.
+    What is written like a name is one, in a path and in a title. A plain word is one only beside
+    its neighbour in the path, as `fleet manual` is in `fleet/manual.pdf`: alone it is a word of the
+    question, and `hot-standby.html` is not meant by how hot it was.
     """
-    names, told = names_of(key), names_of(title)
+    names, joined, titled = names_of(key), joined_of(key), names_of(title)
     found = {
         word: 1.0
         for name, words in asked.items()
-        if name in names or (name in told and proper.issuperset(words))
+        if (name in names and (len(words) > 1 or proper.issuperset(words)))
+        or name in joined
+        or (name in titled and proper.issuperset(words))
         for word in words
     }
     for word in proper.difference(found):
