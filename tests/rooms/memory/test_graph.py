@@ -202,3 +202,13 @@ async def test_a_graph_is_its_owners_alone(drawing: Drawing) -> None:
         await theirs.call("add_node", id="api", labels=["Mine"])
         await theirs.call("delete_node", id="api")
     assert (await drawing.call("search_graph"))["results"]["totalCount"] == 5
+
+
+async def test_names_that_differ_in_a_sign_are_two_entities(drawing: Drawing) -> None:
+    text = "See src/a_b.py, src/a-b.py and src/A_b.py, and ask @bo-1, @bo_1 or @BO_1."
+    made = await drawing.call("extract_entities", text=text)
+    names = [it["name"] for it in made["entities"]]
+    assert names == ["src/a_b.py", "src/a-b.py", "src/A_b.py", "bo-1", "bo_1"]
+    assert len({it["id"] for it in made["entities"]}) == len(names)
+    again = await drawing.call("extract_entities", text=text)
+    assert not any(it["created"] for it in again["entities"])

@@ -27,15 +27,47 @@ def verdict(operation: str, target: str | None, confidence: float = 0.9) -> str:
 async def test_a_model_updates_or_deletes_a_memory_that_it_was_shown(memories: Memories) -> None:
     first = (await memories.remember(memories.bo, OLD))["memory"][0]["id"]
     mind = Scripted(verdict("UPDATE", first))
-    made = await with_mind(memories, mind).remember(memories.bo, NEW)
+    longer = f"{OLD} Ana does it."
+    made = await with_mind(memories, mind).remember(memories.bo, longer)
     [told] = made["summary"]
     assert (told["action"], told["targetId"], told["qualitySource"]) == ("UPDATE", first, "llm")
     assert OLD in mind.heard[0][1]
-    assert await memories.listed(memories.bo) == [NEW]
+    assert await memories.listed(memories.bo) == [longer]
     mind.says = verdict("DELETE", first)
-    gone = await with_mind(memories, mind).remember(memories.bo, "We no longer deploy at all.")
+    gone = await with_mind(memories, mind).remember(memories.bo, f"No longer true: {longer}")
     assert gone["memory"][0]["event"] == "DELETE"
     assert await memories.listed(memories.bo) == []
+    assert await memories.recall(memories.bo, OLD, similarity_threshold=0) == []
+    # What it said is still there for whoever asks for it by its id, and why it was retired.
+    kept = await memories.call(memories.bo, "memory_get", id=first)
+    assert (kept["memory"]["text"], kept["history"][0]["text"]) == (longer, OLD)
+    assert kept["memory"]["metadata"]["retired_by"] == f"No longer true: {longer}"
+    again = await memories.remember(memories.bo, longer)
+    assert again["memory"][0]["event"] == "ADD"
+
+
+@pytest.mark.parametrize("operation", ["UPDATE", "DELETE"])
+async def test_a_correction_of_a_models_choosing_is_kept_beside_what_it_corrects(
+    memories: Memories, operation: str
+) -> None:
+    first = (await memories.remember(memories.bo, OLD))["memory"][0]["id"]
+    mind = Scripted(verdict(operation, first))
+    [made] = (await with_mind(memories, mind).remember(memories.bo, NEW))["memory"]
+    assert made["event"] == "ADD"
+    found = await memories.call(memories.bo, "cipher_memory_search", query="deploy on")
+    told = {it["text"]: it for it in found["results"]}
+    assert told[OLD]["superseded_by"] == told[NEW]["id"] == made["id"]
+    assert told[NEW]["supersedes"] == told[OLD]["id"] == first
+
+
+async def test_a_model_that_is_not_sure_decides_nothing(memories: Memories) -> None:
+    first = (await memories.remember(memories.bo, OLD))["memory"][0]["id"]
+    for operation in ("UPDATE", "NONE", "ADD"):
+        mind = Scripted(verdict(operation, first, 0.1))
+        text = f"{NEW} {operation}"
+        made = await with_mind(memories, mind).remember(memories.bo, text)
+        assert made["memory"][0]["event"] == "ADD"
+        assert text in await memories.listed(memories.bo)
 
 
 @pytest.mark.parametrize(

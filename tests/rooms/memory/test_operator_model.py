@@ -16,8 +16,8 @@ KEY = "operator-key-0123456789"
 async def test_the_model_of_the_operator_decides_and_answers_for_those_who_may_use_it(
     database: Logins, tmp_path: Path
 ) -> None:
-    update = '{"operation": "NONE", "confidence": 1}'
-    with LoopbackProvider(Says(update), Says("On port 6543.")) as provider:
+    verdict = '{"operation": "ADD", "confidence": 1}'
+    with LoopbackProvider(Says(verdict), Says("On port 6543.")) as provider:
         flags = {
             "ckf.operator_url": provider.url,
             "ckf.operator_model": "tiny",

@@ -3,6 +3,7 @@
 import anyio
 import pytest
 
+from pecia.kernel.corpus.texts import trim_revisions
 from pecia.kernel.errors import (
     BadArgument,
     Forbidden,
@@ -106,13 +107,52 @@ async def test_a_text_that_extends_a_memory_takes_its_place_and_the_old_one_is_t
     memories: Memories,
 ) -> None:
     first = await memories.remember(memories.bo, "We deploy on Fridays.")
-    second = await memories.remember(memories.bo, "We do not deploy on Fridays, but on Mondays.")
+    second = await memories.remember(memories.bo, "We deploy on Fridays. Ana does it.")
     [told] = second["memory"]
     assert (told["event"], told["id"]) == ("UPDATE", first["memory"][0]["id"])
     [found] = (await memories.call(memories.bo, "cipher_memory_search", query="deploy"))["results"]
-    assert found["text"] == "We do not deploy on Fridays, but on Mondays."
+    assert found["text"] == "We deploy on Fridays. Ana does it."
     assert found["old_memory"] == "We deploy on Fridays."
     assert await memories.listed(memories.bo) == [found["text"]]
+
+
+async def test_what_a_memory_said_is_read_from_it_long_after_other_texts_were_trimmed(
+    memories: Memories,
+) -> None:
+    made = await memories.remember(memories.bo, "We deploy on Fridays.")
+    id_ = made["memory"][0]["id"]
+    for text in ("We deploy on Mondays.", "We deploy on Tuesdays."):
+        await memories.call(memories.bo, "memory_edit", id=id_, text=text)
+    async with memories.app.store.system() as tx:
+        await trim_revisions(tx, days=-1)
+    got = await memories.call(memories.bo, "memory_get", id=id_)
+    assert [it["text"] for it in got["history"]] == [
+        "We deploy on Fridays.",
+        "We deploy on Mondays.",
+    ]
+    assert got["history"][0]["until"] == got["history"][1]["since"]
+    with pytest.raises(NotFound):
+        await memories.call(memories.cy, "memory_get", id=id_)
+
+
+async def test_the_same_words_about_something_else_are_another_fact(memories: Memories) -> None:
+    text = "The database listens on port 6543."
+    for environment in ("staging", "production", "staging"):
+        more = {"environment": environment}
+        await memories.remember(memories.bo, text, memoryMetadata=more)
+    listed = await memories.call(memories.bo, "memory_list")
+    found = [it["metadata"]["metadata"]["environment"] for it in listed["memories"]]
+    assert found == ["staging", "production"]
+
+
+async def test_two_texts_of_one_call_that_extend_one_memory_are_both_kept(
+    memories: Memories,
+) -> None:
+    await memories.remember(memories.bo, "Alpha runs the mail.")
+    longer = [f"Alpha runs the mail. {it} owns it." for it in ("Ana", "Bo")]
+    made = await memories.remember(memories.bo, *longer)
+    assert [it["event"] for it in made["memory"]] == ["UPDATE", "ADD"]
+    assert await memories.listed(memories.bo) == longer
 
 
 async def test_another_fact_of_the_same_kind_is_kept_beside_the_first(memories: Memories) -> None:

@@ -84,6 +84,13 @@ async def test_what_the_caller_says_wins_field_by_field(memories: Memories) -> N
     assert bare["workspaceInfo"] == {}
 
 
+async def test_the_same_words_of_two_members_are_two_notes(memories: Memories) -> None:
+    for member in ("Gil", "Finn", "gil"):
+        await note(memories, "Works on the payment form.", workspaceInfo={"teamMember": member})
+    hits = await found(memories, "payment form")
+    assert sorted(it["metadata"]["teamMember"] for it in hits) == ["Finn", "Gil"]
+
+
 async def test_team_memories_and_ones_own_lie_apart(memories: Memories) -> None:
     await note(memories, NOTE)
     await memories.remember(memories.bo, "Bo likes the payment form blue.")

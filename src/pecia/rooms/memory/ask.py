@@ -12,9 +12,9 @@ from pecia.kernel.tool.model import Answer, AnyTool, Input, Output, Text, Tool
 from pecia.rooms.memory.arguments import UNAUDITED, Name
 from pecia.rooms.memory.finding import Alike
 from pecia.rooms.memory.judging import Rules
-from pecia.rooms.memory.learn import Fact, Learner, Wanted, sorted_out
+from pecia.rooms.memory.learn import Learner, Wanted, sorted_out
 from pecia.rooms.memory.learning import knowledge_facts
-from pecia.rooms.memory.model import Event, Kind
+from pecia.rooms.memory.model import Event, Fact, Kind
 from pecia.rooms.memory.place import SOURCE
 from pecia.rooms.memory.recall import ROOM, Recall
 from pecia.rooms.memory.settings import MemorySettings

@@ -19,7 +19,7 @@ from pecia.rooms.memory.holding import paged
 from pecia.rooms.memory.keeping import by_ids, change, keep, written
 from pecia.rooms.memory.learning import knowledge_facts
 from pecia.rooms.memory.meaning import meaning_of
-from pecia.rooms.memory.model import Draft, Kind, Memory, new_id
+from pecia.rooms.memory.model import RETIRED, Draft, Kind, Memory, new_id
 from pecia.rooms.memory.place import SOURCE, Place, is_own, kind_of
 from pecia.rooms.memory.recall import ROOM
 from pecia.rooms.memory.settings import MemorySettings
@@ -178,7 +178,17 @@ def _draft(here: Standing, it: Carried, number: int) -> Draft:
 
 # Facts that answers show in a field of their own must have the type of that field.
 TEXTS = frozenset(
-    ("reasoning", "event", "qualitySource", "sourceSessionId", "old_memory", "workspaceMode")
+    (
+        "reasoning",
+        "event",
+        "qualitySource",
+        "sourceSessionId",
+        "old_memory",
+        "supersedes",
+        "superseded_by",
+        "workspaceMode",
+        RETIRED,
+    )
 )
 
 

@@ -1,21 +1,21 @@
 """What becomes of a new text beside what is known already, without a model. Pure.
 
-Nothing is ever deleted here, nothing is left out that a memory does not say word for word, and
-nothing replaced that the new text does not say again: words alone cannot tell a correction from
-another fact.
+Words alone cannot tell a correction from another fact. So nothing is deleted here, nothing is
+left out that a memory does not say word for word, and a memory is changed only by a text that says
+all of it again and then more.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from pecia.rooms.memory.likeness import kept_share, negates, overlap, says
+from pecia.kernel.errors import Json
+from pecia.rooms.memory.likeness import overlap
 from pecia.rooms.memory.model import Event
+from pecia.rooms.memory.restatement import extends, restates
 
 Quality: TypeAlias = Literal["similarity", "llm", "heuristic"]
 
-# So much of the old text must come again, in its order, for the new one to take its place.
-TAKES_OVER = 0.8
 EXACT = 0.9
 
 
@@ -26,34 +26,56 @@ class Candidate:
     id: str
     text: str
     similarity: float
+    facts: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`target` is the memory to change, or the one that says it already."""
+    """`target` is the memory to change, or the one that says it already. `supersedes` is one that a
+    model holds to be superseded by the new text; both are kept."""
 
     event: Event
     confidence: float
     reason: str
     target: str | None = None
     quality: Quality = "heuristic"
+    supersedes: str | None = None
 
 
-def decide(text: str, candidates: Sequence[Candidate], threshold: float) -> Decision:
-    """The heuristic: add, take the place of what it extends or contradicts, or leave."""
+def decide(
+    text: str,
+    candidates: Sequence[Candidate],
+    threshold: float,
+    given: Mapping[str, Json] | None = None,
+) -> Decision:
+    """The heuristic: add, extend the memory that the text begins with, or leave. `given` is what
+    the caller says of the text: the same words of somebody else are another fact."""
     if not candidates:
         return Decision(Event.ADD, 0.8, "nothing like it is known", quality="similarity")
-    for it in candidates:
-        if says(it.text, text) and says(text, it.text):
+    same = [it for it in candidates if not differs(given or {}, it.facts)]
+    for it in same:
+        if restates(text, it.text):
             return Decision(Event.NONE, EXACT, "the same is known already", it.id)
-    best = max(candidates, key=lambda it: alike(text, it))
-    if alike(text, best) < threshold:
+    for it in same:
+        if extends(it.text, text):
+            return Decision(Event.NONE, 0.8, "what is known says it already", it.id)
+    longer = [it for it in same if extends(text, it.text) and alike(text, it) >= threshold]
+    if longer:
+        best = max(longer, key=lambda it: alike(text, it))
+        return Decision(Event.UPDATE, 0.75, "it says the same, and more", best.id)
+    if max(alike(text, it) for it in candidates) < threshold:
         return Decision(Event.ADD, 0.7, "nothing known is like it enough", quality="similarity")
-    if negates(text) == negates(best.text) and says(best.text, text):
-        return Decision(Event.NONE, 0.8, "what is known says it already", best.id)
-    if kept_share(best.text, text) >= TAKES_OVER:
-        return Decision(Event.UPDATE, 0.75, "it says the same and more, or otherwise", best.id)
     return Decision(Event.ADD, 0.7, "related to what is known, and says something else")
+
+
+def differs(given: "Json | Mapping[str, Json]", known: "Json | Mapping[str, Json]") -> bool:
+    """Whether what is given is otherwise than what is known, or not known at all."""
+    if isinstance(given, Mapping):
+        held = known if isinstance(known, Mapping) else {}
+        return any(differs(it, held.get(name)) for name, it in given.items())
+    if isinstance(given, str) and isinstance(known, str):
+        return given.strip().lower() != known.strip().lower()
+    return given != known
 
 
 def alike(text: str, candidate: Candidate) -> float:

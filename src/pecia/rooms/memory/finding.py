@@ -163,5 +163,6 @@ class _Looking:
         found = [
             Alike(it, asked.similarity(it.text, best.get(it.file_id)), best.get(it.file_id))
             for it in memories
+            if not it.is_retired
         ]
         return sorted(found, key=lambda it: (-it.similarity, it.memory.id))

@@ -15,9 +15,9 @@ from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 from pecia.rooms.memory.arguments import UNAUDITED, Name, Words
-from pecia.rooms.memory.keeping import by_id, by_ids, change, forget, hold, page, written
+from pecia.rooms.memory.keeping import by_id, by_ids, change, forget, history, hold, page, written
 from pecia.rooms.memory.meaning import meaning_of
-from pecia.rooms.memory.model import Draft, Event, Kind, Memory
+from pecia.rooms.memory.model import Draft, Earlier, Event, Kind, Memory
 from pecia.rooms.memory.place import SOURCE, Area, is_own, kind_of
 from pecia.rooms.memory.recall import ROOM
 from pecia.rooms.memory.settings import MemorySettings
@@ -70,9 +70,16 @@ class Listed(Output):
     next_cursor: str | None = None
 
 
+class Before(Output):
+    text: str
+    since: str
+    until: str
+
+
 class GotOut(Output):
     success: bool
     memory: Kept
+    history: list[Before] = Field(description="What it said before, the oldest first.")
 
 
 class Removed(Output):
@@ -97,7 +104,7 @@ class Holding:
         areas = here.areas(Kind(ask.kind), any_project=ask.all_projects)
         async with self.store.reading(call.caller) as tx:
             found, cursor = await paged(tx, areas, ask.cursor, ask.limit)
-        found = [it for it in found if here.admits(it)]
+        found = [it for it in found if here.admits(it) and not it.is_retired]
         call.returned(SOURCE, [it.key for it in found])
         return Listed(
             success=True,
@@ -106,15 +113,16 @@ class Holding:
         )
 
     async def memory_get(self, call: Call, ask: OneMemory) -> GotOut:
-        """Read one memory by its id, with all that is known of it."""
+        """Read one memory by its id, with all that is known of it and what it said before."""
         async with self.store.reading(call.caller) as tx:
             found = await by_id(tx, id_of(ask.id))
+            before = await history(tx, found)
         call.returned(SOURCE, [found.key])
-        return GotOut(success=True, memory=kept(found, call.caller.user_id))
+        return _got(found, before, call.caller.user_id)
 
     async def memory_edit(self, call: Call, ask: EditMemory) -> GotOut:
         """Put one of your memories right: its words, its tags, or both. What it said before is
-        noted on it."""
+        kept as its history."""
         if ask.text is None and ask.tags is None:
             raise MissingField('Field "text" or "tags" is required', field="text")
         text = written(ask.text).strip() if ask.text is not None else None
@@ -131,8 +139,9 @@ class Holding:
                 facts |= {"event": Event.UPDATE, "old_memory": before.text}
             await change(tx, before, Draft(text or before.text, facts), meaning)
             after = await by_id(tx, before.id)
+            earlier = await history(tx, after)
         call.returned(SOURCE, [after.key])
-        return GotOut(success=True, memory=kept(after, call.caller.user_id))
+        return _got(after, earlier, call.caller.user_id)
 
     async def memory_delete(self, call: Call, ask: SomeMemories) -> Removed:
         """Remove memories for good, with every earlier version of them."""
@@ -193,6 +202,11 @@ async def paged(
             return found[:limit], _cursor(part, last)
         number, after = number + 1, ""
     return found, None
+
+
+def _got(memory: Memory, before: list[Earlier], user_id: UUID | None) -> GotOut:
+    said = [Before(text=it.text, since=iso(it.since), until=iso(it.until)) for it in before]
+    return GotOut(success=True, memory=kept(memory, user_id), history=said)
 
 
 def kept(memory: Memory, user_id: UUID | None) -> Kept:

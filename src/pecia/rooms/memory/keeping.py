@@ -12,12 +12,12 @@ from pecia.kernel.corpus.catalog import FileFacts, key_after
 from pecia.kernel.corpus.embed_job import Waiting
 from pecia.kernel.corpus.texts import Text
 from pecia.kernel.corpus.vectors import as_text, path_pattern
-from pecia.kernel.errors import NotFound
+from pecia.kernel.errors import Json, NotFound
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.text.canonical import RawUnit, UnitKind, canonical_text
 from pecia.rooms.memory.meaning import Meaning
-from pecia.rooms.memory.model import Draft, Memory
+from pecia.rooms.memory.model import Draft, Earlier, Memory
 from pecia.rooms.memory.place import SOURCE, Area, Place
 
 SQL = load_queries("pecia.rooms.memory")
@@ -39,15 +39,27 @@ async def hold(tx: Transaction) -> None:
     await tx.run(SQL["hold"])
 
 
-async def twin(tx: Transaction, place: Place, text: str) -> UUID | None:
-    """A memory with the very same words that was kept a moment ago, after one looked for it."""
+async def latest(tx: Transaction, place: Place, text: str) -> list[Memory]:
+    """Memories with the very same words that were kept a moment ago, after one looked for them."""
     prefix = place.prefix
-    return await tx.value(SQL["twin"], prefix=prefix, before=key_after(prefix), text=text)
+    rows = await tx.all(SQL["latest"], prefix=prefix, before=key_after(prefix), text=text)
+    return await by_files(tx, [row["id"] for row in rows])
 
 
 async def change(tx: Transaction, memory: Memory, draft: Draft, meaning: Meaning) -> None:
     """Give a memory other words and facts. What it said before stays among its revisions."""
     await _write(tx, {memory.key: (memory.id, draft)}, meaning)
+
+
+async def annotate(tx: Transaction, memory: Memory, facts: Mapping[str, Json]) -> None:
+    """Note more about a memory. Its words stay as they are."""
+    noted = Jsonb({**memory.facts, **facts})
+    await tx.run(SQL["note"], key=memory.key, id=memory.id, facts=noted, created_at=None)
+
+
+async def history(tx: Transaction, memory: Memory) -> list[Earlier]:
+    """What it said before, the oldest first."""
+    return await tx.all_as(Earlier, SQL["history"], file=memory.file_id)
 
 
 async def forget(tx: Transaction, memory: Memory) -> None:

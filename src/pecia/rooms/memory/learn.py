@@ -1,29 +1,26 @@
 """Texts become memories: compared, decided, written in one transaction, and told truthfully."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from pecia.kernel.errors import Json
 from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.tool.call import Call
-from pecia.rooms.memory.decide import Candidate, Decision
+from pecia.rooms.memory.decide import Candidate, Decision, differs
 from pecia.rooms.memory.echo import is_echo
 from pecia.rooms.memory.finding import Finder, Question
-from pecia.rooms.memory.judging import Judge, Rules
-from pecia.rooms.memory.keeping import by_ids, change, forget, hold, keep, twin, written
+from pecia.rooms.memory.judging import Judge, Rules, loses_nothing
+from pecia.rooms.memory.keeping import annotate, by_ids, change, hold, keep, latest, written
 from pecia.rooms.memory.meaning import Meaning, meaning_of
-from pecia.rooms.memory.model import Draft, Event, Kind, Memory, new_id
+from pecia.rooms.memory.model import RETIRED, Draft, Event, Fact, Kind, Memory, new_id
 from pecia.rooms.memory.place import SOURCE, is_own
+from pecia.rooms.memory.restatement import restates
+from pecia.rooms.memory.shown import now
 from pecia.rooms.memory.standing import Standing
 
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A text to remember, and what is known of it."""
-
-    text: str
-    facts: Mapping[str, Json] = field(default_factory=dict[str, Json])
+# So many memories are compared word for word, however few a model is to be shown.
+LEAST_FOUND = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +63,7 @@ class Learner:
         meaning = await meaning_of(self.finder.corpus.embedder, [it.text for it in facts])
         plans: list[tuple[Fact, Decision]] = []
         for fact, candidates in await self._compared(call, here, facts, wanted, meaning):
-            decision = await self.judge.judge(call, fact.text, candidates, wanted.rules)
+            decision = await self.judge.judge(call, fact, candidates, wanted.rules)
             plans.append((fact, _sure(decision, wanted.rules)))
         writer = _Writer(call, here, wanted.kind, meaning)
         if all(it.event is Event.NONE for _, it in plans):
@@ -94,8 +91,11 @@ class Learner:
         async with self.finder.corpus.store.reading(call.caller) as tx:
             named = await by_ids(tx, wanted.others)
             for fact in facts:
-                asked = Question(fact.text, areas, wanted.most, patient=False)
+                most = max(wanted.most, LEAST_FOUND)
+                asked = Question(fact.text, areas, most, patient=False)
                 found = await self.finder.find(tx, call.caller, asked, meaning)
+                # Of many that are as alike, the one that says the very same must not be cut off.
+                found.sort(key=lambda it: not restates(it.memory.text, fact.text))
                 like = [_candidate(it.memory, it.similarity) for it in found[: wanted.most]]
                 known = {it.id for it in like}
                 more = [_candidate(it, 0.0) for it in named if str(it.id) not in known]
@@ -111,7 +111,7 @@ def sorted_out(texts: Sequence[str], *, force: bool) -> tuple[list[str], list[Sk
         plain = written(text).strip()
         if not plain:
             skipped.append(Skipped(text, "it is blank"))
-        elif plain in kept:
+        elif any(restates(plain, it) for it in kept):
             skipped.append(Skipped(text, "it is here twice"))
         elif not force and is_echo(plain):
             skipped.append(Skipped(text, "it is the answer to a search for memories"))
@@ -131,47 +131,47 @@ class _Writer:
 
     async def write(self, tx: Transaction, plans: Sequence[tuple[Fact, Decision]]) -> list[Learnt]:
         await hold(tx)
-        targets = [UUID(it.target) for _, it in plans if it.target]
-        held = {str(it.id): it for it in await by_ids(tx, targets)}
+        named = (it for _, plan in plans for it in (plan.target, plan.supersedes) if it)
+        held = {str(it.id): it for it in await by_ids(tx, [UUID(it) for it in named])}
         learnt: list[Learnt] = []
         for fact, decision in plans:
-            target = held.get(decision.target or "")
-            if decision.event in (Event.UPDATE, Event.DELETE):
-                decision = self._settled(decision, target)
+            decision = self._settled(fact, decision, held)
             if decision.event is Event.ADD:
                 decision = await self._once(tx, fact, decision)
-            learnt.append(await self._carry_out(tx, fact, decision, target))
-            if decision.event is Event.DELETE:
-                # Two texts may speak of one memory: for the second one it is gone.
-                held.pop(decision.target or "", None)
+            done = await self._carry_out(tx, fact, decision, held)
+            learnt.append(done)
         return learnt
 
     async def _once(self, tx: Transaction, fact: Fact, decision: Decision) -> Decision:
         """A call that is sent twice at the same time adds one memory."""
-        known = await twin(tx, self.here.place(self.kind), fact.text)
-        if known is None:
-            return decision
-        reason = "the same was kept a moment ago"
-        return replace(decision, event=Event.NONE, reason=reason, target=str(known))
+        for known in await latest(tx, self.here.place(self.kind), fact.text):
+            if not known.is_retired and not differs(fact.given, known.facts):
+                reason = "the same was kept a moment ago"
+                return replace(decision, event=Event.NONE, reason=reason, target=str(known.id))
+        return decision
 
-    def _settled(self, decision: Decision, target: Memory | None) -> Decision:
-        """Only a memory of one's own is changed, and only one for the same eyes: what is told in
-        private must not take the place of what all may read. Else a new one is kept beside it."""
-        if target is not None and self.here.place(self.kind).holds(target.key):
+    def _settled(self, fact: Fact, decision: Decision, held: Mapping[str, Memory]) -> Decision:
+        """What holds now that nobody else writes. Only a memory of one's own is changed, and only
+        one for the same readers: a private text must not take the place of what all may read. What
+        was changed since it was compared is compared again. Else a new one is kept beside it."""
+        if decision.event not in (Event.UPDATE, Event.DELETE):
             return decision
-        if decision.event is Event.DELETE and target is not None and self._is_mine(target):
+        target = held.get(decision.target or "")
+        if target is None or not self._may_change(target, decision.event):
+            reason = "what it speaks of is not yours to change here, or is gone"
+        elif not loses_nothing(decision.event, fact, _candidate(target, 0.0)):
+            reason = "what it extends was changed meanwhile, and says more than it repeats"
+        else:
             return decision
-        if decision.event is Event.DELETE:
-            reason = "that memory is not yours, or is gone"
-            return replace(decision, event=Event.NONE, reason=reason)
-        reason = "what it extends is not yours to change here, or is gone"
         return replace(decision, event=Event.ADD, target=None, reason=reason)
 
-    def _is_mine(self, memory: Memory) -> bool:
-        return is_own(memory.key, self.here.owner)
+    def _may_change(self, target: Memory, event: Event) -> bool:
+        if self.here.place(self.kind).holds(target.key):
+            return True
+        return event is Event.DELETE and is_own(target.key, self.here.owner)
 
     async def _carry_out(
-        self, tx: Transaction, fact: Fact, decision: Decision, target: Memory | None
+        self, tx: Transaction, fact: Fact, decision: Decision, held: dict[str, Memory]
     ) -> Learnt:
         told: dict[str, Json] = {
             **fact.facts,
@@ -180,23 +180,43 @@ class _Writer:
             "confidence": decision.confidence,
             "qualitySource": decision.quality,
         }
+        target = held.get(decision.target or "")
         match decision.event:
             case Event.ADD:
-                id_ = new_id()
-                place = self.here.place(self.kind)
-                await keep(tx, {id_: (place, Draft(fact.text, told))}, self.meaning)
-                self.call.returned(SOURCE, [place.key(id_)])
-                return Learnt(fact, decision, str(id_), told)
+                return await self._added(tx, fact, decision, held, told)
             case Event.UPDATE if target is not None:
                 told["old_memory"] = target.text
-                await change(tx, target, Draft(fact.text, {**target.facts, **told}), self.meaning)
+                draft = Draft(fact.text, {**target.facts, **told})
+                await change(tx, target, draft, self.meaning)
+                held[str(target.id)] = replace(target, text=draft.text, facts=draft.facts)
                 self.call.returned(SOURCE, [target.key])
             case Event.DELETE if target is not None:
-                await forget(tx, target)
+                # It is retired, and its words stay: a model may be wrong.
+                await annotate(tx, target, {RETIRED: now(), "retired_by": fact.text})
+                # Two texts may speak of one memory: for the second one it is gone.
+                del held[str(target.id)]
                 self.call.returned(SOURCE, [target.key])
             case _:
                 pass
         return Learnt(fact, decision, decision.target, told)
+
+    async def _added(
+        self,
+        tx: Transaction,
+        fact: Fact,
+        decision: Decision,
+        held: Mapping[str, Memory],
+        told: dict[str, Json],
+    ) -> Learnt:
+        id_, place = new_id(), self.here.place(self.kind)
+        old = held.get(decision.supersedes or "")
+        if old is not None:
+            told["supersedes"] = str(old.id)
+        await keep(tx, {id_: (place, Draft(fact.text, told))}, self.meaning)
+        if old is not None and self._may_change(old, Event.UPDATE):
+            await annotate(tx, old, {"superseded_by": str(id_)})
+        self.call.returned(SOURCE, [place.key(id_)])
+        return Learnt(fact, decision, str(id_), told)
 
 
 def _sure(decision: Decision, rules: Rules) -> Decision:
@@ -207,4 +227,4 @@ def _sure(decision: Decision, rules: Rules) -> Decision:
 
 
 def _candidate(memory: Memory, similarity: float) -> Candidate:
-    return Candidate(str(memory.id), memory.text, similarity)
+    return Candidate(str(memory.id), memory.text, similarity, memory.facts)

@@ -10,7 +10,7 @@ from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Tool
 from pecia.rooms.memory.arguments import bounded
 from pecia.rooms.memory.judging import Rules
-from pecia.rooms.memory.learn import Fact, Learner, Learnt, Skipped, Wanted, sorted_out
+from pecia.rooms.memory.learn import Learner, Learnt, Skipped, Wanted, sorted_out
 from pecia.rooms.memory.learning_shapes import (
     Action,
     Existing,
@@ -23,7 +23,7 @@ from pecia.rooms.memory.learning_shapes import (
     SkippedOut,
     Summary,
 )
-from pecia.rooms.memory.model import Event, Kind
+from pecia.rooms.memory.model import Event, Fact, Kind
 from pecia.rooms.memory.modes import require_on
 from pecia.rooms.memory.recall import ROOM
 from pecia.rooms.memory.settings import MemorySettings
@@ -41,9 +41,8 @@ class Learning:
 
     async def extract_and_operate(self, call: Call, ask: Learn) -> LearnOut:
         """Remember facts for later: decisions, how things work, what was tried, code worth keeping.
-        One text a fact, written so that it stands alone. Each is added, takes the place of an
-        earlier memory that it extends, or is left when it is known already; the answer says which,
-        and why."""
+        One text a fact, written so that it stands alone. Each is added, extends an earlier memory
+        that it repeats, or is left when it is known already; the answer says which, and why."""
         said = Labels(
             ask.memoryMetadata.userId or ask.context.userId,
             ask.memoryMetadata.projectId or ask.context.projectId,
@@ -53,7 +52,8 @@ class Learning:
         given = [ask.interaction] if isinstance(ask.interaction, str) else ask.interaction
         kept, skipped = sorted_out(given, force=ask.options.force)
         shared = _shared_facts(ask)
-        facts = [Fact(text, {**shared, **_own_facts(text, ask)}) for text in kept]
+        said = _telling(ask)
+        facts = [Fact(text, {**shared, **_own_facts(text, ask)}, said) for text in kept]
         named, unknown = _ids(ask.existingMemories)
         known = await self.learner.visible(call, named)
         unknown += [str(it) for it in named if it not in known]
@@ -142,6 +142,16 @@ def _shared_facts(ask: Learn) -> dict[str, Json]:
     metadata = {name: it for name, it in metadata.items() if name not in ("projectId", "userId")}
     if metadata:
         said["metadata"] = bounded("memoryMetadata", metadata)
+    return said
+
+
+def _telling(ask: Learn) -> dict[str, Json]:
+    """What makes the same words another fact: the code they speak of, and the environment."""
+    said: dict[str, Json] = {}
+    if ask.knowledgeInfo.codePattern is not None:
+        said["code_pattern"] = ask.knowledgeInfo.codePattern
+    if ask.memoryMetadata.environment is not None:
+        said["metadata"] = {"environment": ask.memoryMetadata.environment}
     return said
 
 

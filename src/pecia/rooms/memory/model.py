@@ -14,6 +14,10 @@ VERSION = 2
 """Of the payload, as the reference counts."""
 
 
+RETIRED = "retired_at"
+"""The fact that says since when a memory no longer holds."""
+
+
 class Kind(StrEnum):
     KNOWLEDGE = "knowledge"
     REASONING = "reasoning"
@@ -39,10 +43,34 @@ class Memory:
     created_at: datetime
     changed_at: datetime
 
+    @property
+    def is_retired(self) -> bool:
+        """Whether a model said that it no longer holds. It is read by its id, and not found."""
+        return RETIRED in self.facts
+
     def known(self, name: str) -> str | None:
         """A fact that is a text; None where it is not known."""
         found = self.facts.get(name)
         return found if isinstance(found, str) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What a memory said before, and from when until when."""
+
+    text: str
+    since: datetime
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A text to remember. `facts` is all that is known of it, `given` what its caller says that
+    makes it another fact than the same words of somebody else."""
+
+    text: str
+    facts: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    given: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
 
 @dataclass(frozen=True, slots=True)

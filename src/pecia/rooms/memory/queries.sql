@@ -7,14 +7,20 @@ SELECT memory.claim(%(folder)s);
 -- One writer at a time to what a user keeps, so that a call that is sent twice is done once.
 SELECT pg_advisory_xact_lock(hashtextextended(kernel.tenant() || 'memory' || kernel.user_id(), 1));
 
--- name: twin
+-- name: latest
 -- The same words, written a moment ago in the same place.
-SELECT i.id FROM kernel.file f
-  JOIN kernel.revision r ON r.tenant_id = f.tenant_id AND r.id = f.revision_id AND r.text = %(text)s,
-       memory.items(ARRAY[f.id]) AS i
+SELECT f.id FROM kernel.file f
+  JOIN kernel.revision r ON r.tenant_id = f.tenant_id AND r.id = f.revision_id AND r.text = %(text)s
  WHERE f.tenant_id = kernel.tenant() AND f.source_id = 'memory' AND f.key >= %(prefix)s AND f.key < %(before)s
    AND f.modified_at > now() - interval '10 minutes'
- LIMIT 1;
+ ORDER BY f.id LIMIT 50;
+
+-- name: history
+-- What a memory said before, the oldest first. Whoever sees the memory sees it, as the policy has it.
+SELECT text, created_at AS since, next AS until FROM (
+    SELECT id, text, created_at, lead(created_at) OVER (ORDER BY id) AS next FROM kernel.revision
+     WHERE tenant_id = kernel.tenant() AND file_id = %(file)s) AS r
+ WHERE next IS NOT NULL ORDER BY id;
 
 -- name: note
 SELECT memory.note(%(key)s, %(id)s, %(facts)s, %(created_at)s);

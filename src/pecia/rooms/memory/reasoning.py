@@ -13,7 +13,6 @@ from pecia.rooms.memory.arguments import bounded
 from pecia.rooms.memory.evaluate import Checks, Evaluation, evaluate, worth_keeping
 from pecia.rooms.memory.finding import Alike
 from pecia.rooms.memory.keeping import keep, written
-from pecia.rooms.memory.likeness import says
 from pecia.rooms.memory.meaning import meaning_of
 from pecia.rooms.memory.model import VERSION, Draft, Kind, new_id
 from pecia.rooms.memory.place import SOURCE
@@ -30,6 +29,7 @@ from pecia.rooms.memory.reasoning_shapes import (
     issues_out,
 )
 from pecia.rooms.memory.recall import ROOM, Recall
+from pecia.rooms.memory.restatement import restates
 from pecia.rooms.memory.settings import MemorySettings
 from pecia.rooms.memory.shown import iso, now
 from pecia.rooms.memory.standing import standing
@@ -131,8 +131,8 @@ class Reasoning:
         """The id of the memory; None where the very same is kept already."""
         here = standing(call, self.settings)
         text = written(_embedded(trace, judged)).strip()
-        alike = await self.recall.sought(call, here, [text], (Kind.REASONING, 3, ANY))
-        if any(says(it.memory.text, text) for it in alike.found):
+        alike = await self.recall.sought(call, here, [text], (Kind.REASONING, 20, ANY))
+        if any(restates(it.memory.text, text) for it in alike.found):
             return None
         meaning = await meaning_of(self.recall.finder.corpus.embedder, [text])
         id_, place = new_id(), here.place(Kind.REASONING)

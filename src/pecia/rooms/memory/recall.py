@@ -58,6 +58,8 @@ class Recalled(Output):
     sourceSessionId: str | None = None
     code_pattern: str | None = None
     old_memory: str | None = None
+    supersedes: str | None = Field(default=None, description="The memory that it corrects.")
+    superseded_by: str | None = Field(default=None, description="The memory that corrects it.")
     projectId: str | None = None
     userId: str | None = None
     workspaceMode: str | None = None
@@ -197,6 +199,8 @@ SHOWN = frozenset(
         "sourceSessionId",
         "code_pattern",
         "old_memory",
+        "supersedes",
+        "superseded_by",
         "projectId",
         "userId",
         "workspaceMode",

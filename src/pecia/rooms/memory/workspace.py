@@ -9,10 +9,10 @@ from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Tool
 from pecia.rooms.memory.finding import Alike
 from pecia.rooms.memory.judging import Rules
-from pecia.rooms.memory.learn import Fact, Learner, Learnt, Wanted, sorted_out
+from pecia.rooms.memory.learn import Learner, Learnt, Wanted, sorted_out
 from pecia.rooms.memory.learning import summary_of
 from pecia.rooms.memory.learning_shapes import SkippedOut
-from pecia.rooms.memory.model import Kind
+from pecia.rooms.memory.model import Fact, Kind
 from pecia.rooms.memory.place import SOURCE
 from pecia.rooms.memory.progress import found_in, merged
 from pecia.rooms.memory.recall import ROOM, Recall, similarities
@@ -83,7 +83,8 @@ class Workspace:
         here = standing(call, self.settings, Labels(ask.context.userId, ask.context.projectId))
         given = [ask.interaction] if isinstance(ask.interaction, str) else ask.interaction
         kept, skipped = sorted_out(given, force=False)
-        facts = [Fact(text, _facts(text, ask)) for text in kept]
+        said = ask.workspaceInfo.model_dump(mode="json", exclude_none=True)
+        facts = [Fact(text, _facts(text, ask), said) for text in kept]
         options = ask.options
         rules = Rules(options.similarityThreshold, options.confidenceThreshold, False, False)
         wanted = Wanted(Kind.WORKSPACE, rules, MOST_SIMILAR)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 
 from pecia.rooms.memory.tags import FRAMEWORKS, LANGUAGES, TOOLS, tags_of
 
@@ -11,6 +12,9 @@ MOST = 200
 MOST_A_SENTENCE = 10
 LONGEST_SENTENCE = 1_000
 SURE, LIKELY, MAYBE = 0.9, 0.8, 0.6
+LONGEST_SLUG = 150
+# Names of these that differ in case alone are others.
+_EXACT = frozenset(("File", "URL", "Function", "Class"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +25,13 @@ class Entity:
 
     @property
     def id(self) -> str:
-        """One id for one name, however it is written."""
-        return f"entity_{re.sub(r'[^a-z0-9]+', '_', self.name.casefold()).strip('_')}"[:200]
+        """One id for one name. Signs, and case in paths, URLs and code, tell names apart: where
+        they are lost in the readable part, a digest of the name follows it."""
+        plain = re.sub(r"[^a-z0-9]+", "_", self.name.lower()).strip("_")[:LONGEST_SLUG]
+        exact = self.name if self.type in _EXACT else self.name.lower()
+        if plain == exact.replace(" ", "_"):
+            return f"entity_{plain}"
+        return f"entity_{plain}_{sha256(exact.encode()).hexdigest()[:12]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +72,7 @@ def entities_in(text: str, types: Sequence[str] = ()) -> list[Entity]:
     """What is named, each once, in the order in which it is found by kind."""
     found: dict[str, Entity] = {}
     for it in _all(text):
-        if it.id != "entity_" and (
-            not types or it.type.casefold() in {t.casefold() for t in types}
-        ):
+        if not types or it.type.casefold() in {t.casefold() for t in types}:
             found.setdefault(it.id, it)
     return [*found.values()][:MOST]
 
