@@ -10,6 +10,8 @@ import httpx
 
 from pecia.app.app import SETTINGS, App, open_app
 from pecia.app.operating import Operating
+from pecia.app.reach import Wanted
+from pecia.app.reach import allow as allow_reach
 from pecia.app.tenants import add_tenant, list_tenants, make_operator_token
 from pecia.doors.http.app import BuildAnnex
 from pecia.doors.http.server import serving
@@ -69,6 +71,11 @@ class Pecia:
     async def token(self, tenant: str, user: str, scopes: Sequence[str]) -> str:
         """A new token of that user with only these scopes."""
         return await _token(self.app, self.tokens[tenant, "ana"], user, scopes)
+
+
+async def allow(app: App, tenant: str = "north", **wanted: Sequence[str]) -> None:
+    """Give a tenant `folders` and `hosts`, as its operator does."""
+    await allow_reach(Operating(app.store, app.ledger, "test"), tenant, Wanted(**wanted))
 
 
 def bearing(token: str) -> dict[str, str]:

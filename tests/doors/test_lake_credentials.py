@@ -22,7 +22,7 @@ from pecia.kernel.store.cluster import Logins
 from pecia.rooms.lake.credential import Credentials
 from pecia.rooms.lake.origin import S3Origin
 from tests.conftest import house_flags, no_fetch
-from tests.doors.served import Pecia, open_pecia
+from tests.doors.served import Pecia, allow, open_pecia
 from tests.doors.test_lake_downloads import ON, index
 from tests.laws.ground import connect
 from tests.places import Store, served
@@ -64,13 +64,14 @@ class Server:
 async def server(database: Logins, tmp_path: Path) -> AsyncGenerator[Server]:
     store = Store({"spokes.md": BODY}, secret=SECRET)
     with served(store) as url:
-        flags: dict[str, Any] = {**ON, "lake.trusted_hosts": urlsplit(url).netloc}
+        flags: dict[str, Any] = {**ON}
         given = {**house_flags(database, tmp_path / "worker"), "mode": "server", **flags}
         settings = load(SETTINGS, flags=given, environ={}, project_file=None, user_file=None)
         async with (
             open_pecia(database, tmp_path / "api", **flags) as pecia,
             open_app(settings, fetch=no_fetch, report=lambda _: None, is_worker=True) as worker,
         ):
+            await allow(pecia.app, hosts=[urlsplit(url).netloc])
             yield Server(pecia, worker, store, url)
 
 

@@ -16,7 +16,7 @@ from pecia.kernel.identity.caller import Caller
 from pecia.kernel.jobs.worker import run_until_idle
 from pecia.kernel.store.cluster import Logins
 from tests.conftest import VISIT
-from tests.doors.served import Pecia, bearing, open_pecia
+from tests.doors.served import Pecia, allow, bearing, open_pecia
 
 pytestmark = pytest.mark.anyio
 
@@ -59,6 +59,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 async def filled(pecia: Pecia, folder: Path) -> Lake:
+    await allow(pecia.app, folders=[str(folder)])
     added = {"source_id": "docs", "folder": str(folder), "trim_mode": "open"}
     assert (await pecia.call("office/add_source", added)).status_code == 200
     await pecia.call("office/crawl_source", {"source_id": "docs"})
@@ -80,7 +81,7 @@ async def index(pecia: Pecia) -> None:
 
 @pytest.fixture
 async def lake(database: Logins, tmp_path: Path, folder: Path) -> AsyncGenerator[Lake]:
-    flags: dict[str, Any] = {**ON, "lake.folders": str(folder)}
+    flags: dict[str, Any] = {**ON}
     async with open_pecia(database, tmp_path / "home", **flags) as pecia:
         yield await filled(pecia, folder)
 
@@ -193,7 +194,7 @@ async def test_without_one_of_the_three_settings_there_are_no_links(
     database: Logins, tmp_path: Path, folder: Path, missing: str
 ) -> None:
     left = {it: ON[it] for it in ON if it != missing}
-    flags: dict[str, Any] = {**left, "lake.folders": str(folder)}
+    flags: dict[str, Any] = {**left}
     async with open_pecia(database, tmp_path / "home", **flags) as pecia:
         lake = await filled(pecia, folder)
         assert await lake.url() is None

@@ -10,7 +10,7 @@ import pytest
 from pecia.doors.mcp.mount import mount_mcp
 from pecia.kernel.jobs.worker import run_until_idle
 from pecia.kernel.store.cluster import Logins
-from tests.doors.served import Pecia, bearing, open_pecia
+from tests.doors.served import Pecia, allow, bearing, open_pecia
 from tests.doors.test_lake_downloads import ON, index
 from tests.laws.lake_ways import Http, Mcp, with_hashing
 from tests.mcp.talk import Talk
@@ -101,9 +101,10 @@ async def lake(database: Logins, tmp_path: Path) -> AsyncGenerator[Lake]:
     folder = tmp_path / "docs"
     (folder / "wheels").mkdir(parents=True)
     (folder / KEY).write_bytes(BODY)
-    flags: dict[str, Any] = {**ON, "lake.folders": str(folder)}
+    flags: dict[str, Any] = {**ON}
     doors: dict[str, Any] = {"annexes": [mount_mcp], "change": with_hashing}
     async with open_pecia(database, tmp_path / "home", **doors, **flags) as pecia:
+        await allow(pecia.app, folders=[str(folder)])
         lake = Lake(pecia, folder)
         await lake.do(("add_source", {"source_id": "docs", "folder": str(folder)}))
         await lake.do(("add_group", {"name": "mechanics"}))

@@ -21,6 +21,7 @@ from anyio.to_thread import run_sync
 
 from pecia.app.app import parts
 from pecia.app.operating import Operating
+from pecia.app.reach import Wanted, allow
 from pecia.app.tenants import add_tenant
 from pecia.doors.cli.client import Server
 from pecia.kernel.corpus.index.shelf import Shelf
@@ -83,7 +84,7 @@ class Ground:
             "app": logins.app,
             "system": logins.system,
             "home": str(self.root / f"worker-{len(self.workers)}"),
-            "flags": {"lake.folders": str(self.folder)},
+            "flags": {},
             "point": point,
             "hit": 1,
             "whom": whom,
@@ -140,9 +141,8 @@ class Ground:
     def _started(self, name: str) -> "Api":
         home = self.root / f"api-{name}"
         config = self.root / f"{name}.yaml"
-        flags = {**house_flags(self.cluster.logins, home), "lake.folders": [str(self.folder)]}
-        lines = [f"{key}: {json.dumps(value)}" for key, value in flags.items() if "." not in key]
-        config.write_text("\n".join([*lines, f"lake: {{folders: ['{self.folder}']}}\n"]))
+        flags = house_flags(self.cluster.logins, home)
+        config.write_text("".join(f"{key}: {json.dumps(it)}\n" for key, it in flags.items()))
         process = subprocess.Popen(
             [sys.executable, "-m", "pecia", "serve", "--config", config, "--port", "0", "--json"],
             stdout=subprocess.PIPE,
@@ -241,7 +241,9 @@ async def _tenant(logins: Logins, root: Path) -> tuple[str, UUID]:
     await store.open()
     ledger = Ledger(store, root / "spool")
     try:
-        made = await add_tenant(Operating(store, ledger, "test"), "north", admin="ana", quotas={})
+        operating = Operating(store, ledger, "test")
+        made = await add_tenant(operating, "north", admin="ana", quotas={})
+        await allow(operating, "north", Wanted(folders=[str(root / "docs")]))
         async with store.system() as tx:
             tenant_id = await tx.value("SELECT id FROM kernel.tenant WHERE name = 'north'")
         return made.token, tenant_id

@@ -14,6 +14,8 @@ from anyio.to_thread import run_sync
 # The public face of watchfiles arms itself only once it is waiting, which is too late for a scan.
 from watchfiles import _rust_notify as rust  # pyright: ignore[reportPrivateUsage]
 
+from pecia.adapters.scan import real_name
+
 # The device and number of a folder: another disk mounted in its place has others.
 Identity: TypeAlias = tuple[int, int]
 
@@ -77,7 +79,7 @@ class Notices:
         # FSEvents sees whole trees, follows no link, and starts anew for each folder it is given.
         self._whole = sys.platform == "darwin"
         self._folders = frozenset(folders)
-        self._root = root.resolve()
+        self._root = real_name(root)
         self._pace = pace
         self._wake = _Wake(root, pace)
         self._broken = False

@@ -126,12 +126,17 @@ def scan(root: Path, selection: Selection) -> Snapshot:
 
 def scan_folders(root: Path, selection: Selection) -> Iterator[Snapshot]:
     """The same, folder by folder: however many files there are, those of one folder are held."""
-    top = root.resolve()
+    top = real_name(root)
     waiting = [_Place("", str(top))]
     while waiting:
         walk = _Walk(top, selection, Snapshot())
         waiting.extend(walk.enter(waiting.pop()))
         yield walk.found
+
+
+def real_name(path: Path) -> Path:
+    """A path without links in it. Links that lead round stay, where `resolve` raises."""
+    return Path(os.path.realpath(path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,8 +205,9 @@ class _Walk:
             return "a link behind a link"
         try:
             target = link.resolve(strict=True)
-        except OSError as error:
-            return _reason(error)
+        except (OSError, RuntimeError) as error:
+            # A RuntimeError where links lead round.
+            return _reason(error) if isinstance(error, OSError) else "the links lead round"
         if not target.is_relative_to(self.root):
             return "the link leaves the folder"
         return "the link leads back to itself" if link.is_relative_to(target) else ""

@@ -26,7 +26,9 @@ FETCH_S = 10.0
 def ckf_room(settings: Settings, store: Store, corpus: Corpus | None = None) -> Room:
     """The room over what is stored here."""
     kernel, llm = settings.kernel, settings.part(CkfSettings)
-    guard = Guard(Rules.trusting(settings.part(LakeSettings).trusted_hosts))
+    # Whoever calls names the address, of whichever tenant: on a server none is trusted for all.
+    own = settings.part(LakeSettings).trusted_hosts if kernel.mode == "local" else ()
+    guard = Guard(Rules.trusting(own))
 
     async def fetch(url: str) -> bytes:
         limits = Limits(max_bytes=LARGEST_PACKAGE, timeout_s=FETCH_S)

@@ -1,13 +1,17 @@
 """The places that the lake's sources lie in, opened with the adapters that reach them."""
 
 from base64 import b64encode
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
+from anyio.to_thread import run_sync
+
 from pecia.adapters.connect import repository
+from pecia.adapters.connect.bounds import Bounds, require_folder
 from pecia.adapters.connect.bucket import Address, Bucket
 from pecia.adapters.connect.folder import Folder
 from pecia.adapters.connect.sign import Keys
@@ -17,14 +21,16 @@ from pecia.adapters.http.fetch import Fetcher
 from pecia.adapters.http.guard import Guard
 from pecia.adapters.http.rules import Rules
 from pecia.adapters.http.transport import trusting
-from pecia.adapters.scan import Links, Selection
+from pecia.adapters.scan import Links, Selection, real_name
 from pecia.adapters.watch import Batch, watch
 from pecia.app.spaces import SpaceFolder
 from pecia.kernel.corpus.connector import Connector
 from pecia.kernel.errors import InvalidInput
 from pecia.kernel.settings.load import Settings
 from pecia.kernel.store.store import Store
+from pecia.rooms.lake.crawl import Connect
 from pecia.rooms.lake.credential import Credentials, Login
+from pecia.rooms.lake.keeping import RequirePlace
 from pecia.rooms.lake.origin import (
     FolderOrigin,
     GitOrigin,
@@ -33,18 +39,15 @@ from pecia.rooms.lake.origin import (
     UploadOrigin,
     WebOrigin,
 )
+from pecia.rooms.lake.reach import Reach, reach_of
 from pecia.rooms.lake.settings import LakeSettings
 from pecia.rooms.lake.uploads import Uploads
-from pecia.rooms.lake.watching import Stirred
+from pecia.rooms.lake.watching import Stirred, Watch
 
 
-def connecting(
-    settings: Settings, store: Store, credentials: Credentials
-) -> Callable[[UUID, str, SourceConfig], AbstractAsyncContextManager[Connector]]:
-    """How to open the place of a source, with what this installation trusts."""
+def connecting(settings: Settings, store: Store, credentials: Credentials) -> Connect:
+    """How to open the place of a source, with what its tenant was given."""
     lake = settings.part(LakeSettings)
-    guard = Guard(Rules.trusting(lake.trusted_hosts))
-    trust = git.Trust(guard, folders=_folders(settings), authorities=lake.authorities)
     tls = trusting(lake.authorities) if lake.authorities else None
     copies = settings.kernel.home / "repositories"
 
@@ -53,13 +56,17 @@ def connecting(
         tenant_id: UUID, source_id: str, config: SourceConfig
     ) -> AsyncGenerator[Connector]:
         login = await credentials.login(tenant_id, source_id, config.origin)
+        reach = await tenant_reach(settings, store, tenant_id)
+        guard = Guard(Rules.trusting(reach.hosts))
         match config.origin:
             case FolderOrigin() as origin:
-                yield _folder(origin, config)
+                yield _folder(origin, config, reach)
             case GitOrigin() as origin:
                 copy = copies / str(tenant_id) / _name(origin.url)
                 checkout = repository.Checkout(origin.url, origin.ref, origin.subfolder, copy)
                 shown = git.Credentials(login.user, login.secret) if login else None
+                folders = _bounds(reach, confined=origin.confined).folders
+                trust = git.Trust(guard, folders, authorities=lake.authorities)
                 async with repository.opened(
                     checkout, _selection(config), trust, credentials=shown
                 ) as place:
@@ -85,37 +92,72 @@ def connecting(
     return connect
 
 
-def require_sound(config: SourceConfig) -> None:
-    """Refuse patterns that mean no path, before a crawl meets them."""
-    _selection(config)
+def place_check(settings: Settings, store: Store) -> RequirePlace:
+    """Whether a crawl could begin with a configuration, as far as can be said without going out."""
+
+    async def require_place(tenant_id: UUID, config: SourceConfig) -> None:
+        _selection(config)
+        reach = await tenant_reach(settings, store, tenant_id)
+        match config.origin:
+            case FolderOrigin() as origin if not origin.is_space:
+                bounds = _bounds_of(origin, reach)
+                await run_sync(require_folder, Path(origin.folder), bounds, "folder")
+            case GitOrigin() as origin if urlsplit(origin.url).scheme == "file":
+                bounds = _bounds(reach, confined=origin.confined)
+                path = Path(unquote(urlsplit(origin.url).path))
+                await run_sync(require_folder, path, bounds, "git")
+            case _:
+                pass
+
+    return require_place
 
 
-async def watching(config: SourceConfig) -> AsyncGenerator[Stirred]:
-    """What happens in the folder of a source."""
-    if not isinstance(config.origin, FolderOrigin):
-        raise InvalidInput("only folders are watched", field="source_id")
-    follow = config.origin.follow_links
-    selection = _selection(config, follow=follow)
-    folder = _folder(config.origin, config)
-    async with aclosing(watch(Path(config.origin.folder), selection)) as events:
-        async for event in events:
-            keys = None
-            # Behind links a change may concern other keys as well.
-            if isinstance(event, Batch) and not follow:
-                keys = tuple(it.path for it in event.changes)
-            yield Stirred(keys, folder)
+def watching(settings: Settings, store: Store) -> Watch:
+    """How to follow what happens in the folder of a tenant's source."""
+
+    async def watched(tenant_id: UUID, config: SourceConfig) -> AsyncGenerator[Stirred]:
+        if not isinstance(config.origin, FolderOrigin):
+            raise InvalidInput("only folders are watched", field="source_id")
+        reach = await tenant_reach(settings, store, tenant_id)
+        follow = config.origin.follow_links
+        folder = _folder(config.origin, config, reach)
+        root = Path(config.origin.folder)
+        await run_sync(_bounds_of(config.origin, reach).require, root)
+        async with aclosing(watch(root, _selection(config, follow=follow))) as events:
+            async for event in events:
+                keys = None
+                # Behind links a change may concern other keys as well.
+                if isinstance(event, Batch) and not follow:
+                    keys = tuple(it.path for it in event.changes)
+                yield Stirred(keys, folder)
+
+    return watched
 
 
-def _folder(origin: FolderOrigin, config: SourceConfig) -> Folder | SpaceFolder:
-    folder = Folder(Path(origin.folder), _selection(config, follow=origin.follow_links))
+async def tenant_reach(settings: Settings, store: Store, tenant_id: UUID) -> Reach:
+    """What a tenant was given; to that of a local install, by its settings as well."""
+    reach = await reach_of(store, tenant_id)
+    if not reach.is_local:
+        return reach
+    lake = settings.part(LakeSettings)
+    folders = [await run_sync(real_name, Path(it)) for it in lake.folders]
+    return Reach((*reach.folders, *folders), (*reach.hosts, *lake.trusted_hosts), is_local=True)
+
+
+def _bounds(reach: Reach, *, confined: bool) -> Bounds:
+    """The owner of a local install may name any folder of the machine, and others what is given."""
+    return Bounds(None if reach.is_local and not confined else reach.folders)
+
+
+def _bounds_of(origin: FolderOrigin, reach: Reach) -> Bounds:
+    # A space is named by the owner of the machine and by nobody else.
+    return Bounds(None) if origin.is_space else _bounds(reach, confined=origin.confined)
+
+
+def _folder(origin: FolderOrigin, config: SourceConfig, reach: Reach) -> Folder | SpaceFolder:
+    selection = _selection(config, follow=origin.follow_links)
+    folder = Folder(Path(origin.folder), selection, _bounds_of(origin, reach))
     return SpaceFolder(folder) if origin.is_space else folder
-
-
-def _folders(settings: Settings) -> tuple[Path, ...]:
-    """What repositories may be read from this machine: all, where its owner alone may say so."""
-    if settings.kernel.mode == "local":
-        return (Path("/"),)
-    return tuple(Path(it) for it in settings.part(LakeSettings).folders)
 
 
 def _address(origin: S3Origin) -> Address:

@@ -7,7 +7,7 @@ from pecia.adapters.git.repository import History
 from pecia.app.layers import cascade_room
 from pecia.app.memories import memory_room
 from pecia.app.packages import ckf_room
-from pecia.app.places import connecting, require_sound, watching
+from pecia.app.places import connecting, place_check, watching
 from pecia.app.upstreams import upstream_room
 from pecia.kernel.corpus.embedder import Embedder
 from pecia.kernel.corpus.index.shelf import Shelf
@@ -109,8 +109,7 @@ def _ways(settings: Settings, store: Store, keyring: Keyring) -> Ways:
     return Ways(
         connecting(settings, store, credentials),
         lambda: open_extractor(limits),
-        watching,
+        watching(settings, store),
         credentials,
-        require_sound,
-        given.folders,
+        place_check(settings, store),
     )

@@ -53,7 +53,8 @@ async def watched(lake: Lake) -> AsyncGenerator[None]:
     store = lake.house.app.store
     await lake.crawl()
     before = (await status(lake))["listed_at"]
-    watcher = Watcher(store, job(lake, "lake.crawl"), job(lake, "lake.read"), watching)
+    watch = watching(lake.house.app.settings, store)
+    watcher = Watcher(store, job(lake, "lake.crawl"), job(lake, "lake.read"), watch)
 
     async def listed_again() -> bool:
         return (await status(lake))["listed_at"] not in (None, before)

@@ -14,8 +14,9 @@ from typing import BinaryIO, cast
 
 from anyio.to_thread import run_sync
 
+from pecia.adapters.connect.bounds import ANYWHERE, Bounds, real_path
 from pecia.adapters.connect.scratch import scratch
-from pecia.adapters.scan import Links, Selection, Stamp, scan_folders
+from pecia.adapters.scan import Links, Selection, Stamp, real_name, scan_folders
 from pecia.kernel.corpus.connector import (
     LONGEST_KEY_BYTES,
     Listed,
@@ -34,10 +35,12 @@ BLOCK = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """One folder of this machine."""
+    """One folder of this machine. Nothing outside `bounds` is listed or opened, wherever the root
+    or a part of the way to it has gone since it was named."""
 
     root: Path
     selection: Selection
+    bounds: Bounds = ANYWHERE
 
     async def listing(self) -> AsyncGenerator[Listed]:
         """Everything that counts. A folder that is out of reach is an error, not an empty one."""
@@ -82,7 +85,11 @@ class Folder:
         return [*islice(waiting, STEP)]
 
     def _listed_all(self) -> Iterator[Listed]:
+        self.bounds.require(self.root)
         for found in scan_folders(self.root, self.selection):
+            for folder in found.folders:
+                # Listed by its name, which may mean another folder by now.
+                self.bounds.require(self.root / folder)
             if reason := found.refused.pop(".", None):
                 raise Unavailable(f"the folder {self.root} cannot be read: {reason}")
             for path, reason in found.refused.items():
@@ -91,6 +98,7 @@ class Folder:
                 yield self.listed(key, stamp)
 
     def _glanced(self, keys: Sequence[str]) -> list[Listed]:
+        self.bounds.require(self.root)
         found: list[Listed] = []
         for key in keys:
             try:
@@ -142,11 +150,10 @@ class Folder:
 
     def _is_inside(self, key: str, number: int) -> bool:
         try:
-            place = (self.root / key).resolve(strict=True)
-            same = os.path.samestat(os.fstat(number), place.stat())
+            place = real_path(number, self.root / key)
         except OSError:
             return False
-        return same and place.is_relative_to(self.root.resolve())
+        return place.is_relative_to(real_name(self.root)) and self.bounds.hold(place)
 
 
 def _moment(mtime_ns: int) -> datetime | None:

@@ -6,9 +6,11 @@ can make that process fail, or be ended; it cannot reach our addresses, nor fill
 
 import shutil
 import sys
+import tempfile
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -24,6 +26,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from pydantic import BaseModel, ValidationError
 
+from pecia.adapters.connect.bounds import Bounds
+from pecia.adapters.git.confined import copy_repository
 from pecia.adapters.http.guard import Guard
 from pecia.adapters.http.tunnel import Tunnel, tunnel
 from pecia.kernel.errors import (
@@ -71,11 +75,11 @@ class Trust:
 
     ssh goes only to hosts named in the guard's rules, and only where `ssh_home` has their keys
     in `.ssh/known_hosts`: the library can neither be told an address nor show us the key. A file
-    URL must lie beneath one of `folders`.
+    URL must lie beneath one of `folders`, which are real paths; None is the whole machine.
     """
 
     guard: Guard = field(default_factory=Guard)
-    folders: tuple[Path, ...] = ()
+    folders: tuple[Path, ...] | None = ()
     ssh_home: Path | None = None
     authorities: Path | None = None
 
@@ -152,7 +156,8 @@ async def _way_out(url: str, trust: Trust, bounds: Limits) -> AsyncGenerator[_Wa
         _check_ssh_host(url, trust)
         yield _Way(url)
     elif scheme == "file":
-        yield _Way(await run_sync(_trusted_folder, url, trust.folders))
+        async with _own_copy(_folder_of(url), trust.folders, bounds.max_bytes) as place:
+            yield _Way(str(place))
     else:
         raise Forbidden(
             "refused: a repository is fetched by https, ssh or file URLs",
@@ -175,12 +180,28 @@ def _check_ssh_host(url: str, trust: Trust) -> None:
         )
 
 
-def _trusted_folder(url: str, folders: tuple[Path, ...]) -> str:
+def _folder_of(url: str) -> Path:
     parts = urlsplit(url)
-    place = Path(unquote(parts.path)).resolve()
-    if parts.netloc or not any(place.is_relative_to(folder.resolve()) for folder in folders):
-        raise Forbidden("refused: the folder is not one that may be read", rule="folder")
-    return str(place)
+    if parts.netloc:
+        raise Forbidden("refused: a file URL names no host", rule="folder", host=parts.netloc)
+    return Path(unquote(parts.path))
+
+
+@asynccontextmanager
+async def _own_copy(
+    place: Path, folders: tuple[Path, ...] | None, max_bytes: int
+) -> AsyncGenerator[Path]:
+    """The repository itself where the whole machine may be read, else what it holds by itself."""
+    if folders is None:
+        yield place
+        return
+    copy = Path(await run_sync(partial(tempfile.mkdtemp, prefix="pecia-repository-")))
+    try:
+        await run_sync(copy_repository, place, copy, Bounds(folders), max_bytes)
+        yield copy
+    finally:
+        with anyio.CancelScope(shield=True):
+            await run_sync(partial(shutil.rmtree, copy, ignore_errors=True))
 
 
 @asynccontextmanager

@@ -23,7 +23,7 @@ NO_LIMIT = "none"
 
 def add_to(app: typer.Typer) -> None:
     tenants = typer.Typer(no_args_is_help=True, help="The tenants of this cluster.")
-    for verb in (tenant_add, tenant_list, tenant_suspend, tenant_resume, tenant_quota):
+    for verb in TENANT_VERBS:
         tenants.command(verb.__name__.removeprefix("tenant_"))(verb)
     app.add_typer(tenants, name="tenant")
     operator = typer.Typer(no_args_is_help=True, help="The operators of this cluster.")
@@ -102,6 +102,35 @@ def tenant_quota(
     _operate(ctx, work)
 
 
+def tenant_allow(
+    ctx: typer.Context,
+    name: str,
+    folder: list[str] = typer.Option(
+        [], help="A folder of the server's machine, with all below it. May be repeated."
+    ),
+    host: list[str] = typer.Option(
+        [], help="A host of your own network, as HOST, HOST:PORT or a network. May be repeated."
+    ),
+    remove: bool = typer.Option(False, help="Take these away instead."),
+) -> None:
+    """Show or change what the sources of a tenant may open beyond the public web."""
+    from pecia.app.reach import Wanted, allow, disallow, reach_by_name
+
+    wanted = Wanted(folder, host)
+
+    async def work(operating: "Operating") -> Json:
+        if folder or host:
+            await (disallow if remove else allow)(operating, name, wanted)
+        found = await reach_by_name(operating.store, name)
+        return {
+            "tenant": name,
+            "folders": [str(it) for it in found.folders],
+            "hosts": [*found.hosts],
+        }
+
+    _operate(ctx, work)
+
+
 def token_make(
     ctx: typer.Context,
     label: str = typer.Argument(help="What it is for."),
@@ -137,6 +166,16 @@ def token_revoke(ctx: typer.Context, id_: str = typer.Argument(metavar="ID")) ->
         return {"id": id_, "revoked": True}
 
     _operate(ctx, work)
+
+
+TENANT_VERBS = (
+    tenant_add,
+    tenant_list,
+    tenant_suspend,
+    tenant_resume,
+    tenant_quota,
+    tenant_allow,
+)
 
 
 def quota_changes(words: Sequence[str]) -> "dict[QuotaKind, int | None]":

@@ -40,11 +40,26 @@ def serve(
         raise Misuse(MissingField("serve needs --config FILE", field="config"))
     settings = settled(terminal, {"mode": "server", "port": port, "host": host})
     warn(terminal, settings)
+    _warn_of_shared(terminal, settings)
     settings.kernel.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     with claimed(settings.kernel.home) as ours:
         if not ours:
             raise _taken(settings)
         _serve(terminal, settings)
+
+
+def _warn_of_shared(terminal: Terminal, settings: "Settings") -> None:
+    """Lists that hold for a local install: here each tenant has one of its own."""
+    from pecia.rooms.lake.settings import LakeSettings
+
+    lake = settings.part(LakeSettings)
+    for option, values in (("folder", lake.folders), ("host", lake.trusted_hosts)):
+        if values:
+            name = "lake.folders" if option == "folder" else "lake.trusted_hosts"
+            terminal.say(
+                f"warning: {name} gives nothing to the tenants of a server; "
+                f"give it to each: pecia tenant allow TENANT --{option} {values[0]}"
+            )
 
 
 def _serve(terminal: Terminal, settings: "Settings") -> None:

@@ -3,12 +3,11 @@
 These tools stand in the office beside the rights: the lake's own endpoint lists what agents read.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import PurePosixPath
-from typing import Any
-from urllib.parse import unquote, urlsplit
+from typing import Any, TypeAlias
+from uuid import UUID
 
 from psycopg.types.json import Jsonb
 from pydantic import Field
@@ -34,11 +33,14 @@ from pecia.rooms.lake.crawl import SQL, OfSource, read_config
 from pecia.rooms.lake.credential import SHAPES, Credentials, read_login
 from pecia.rooms.lake.credential import SQL as CREDENTIAL_SQL
 from pecia.rooms.lake.names import SourceId
-from pecia.rooms.lake.origin import FolderOrigin, GitOrigin, Origin, SourceConfig
+from pecia.rooms.lake.origin import FolderOrigin, GitOrigin, SourceConfig
 from pecia.rooms.lake.underway import SQL as UNDERWAY_SQL
 
 KEEPING_SQL = load_queries("pecia.rooms.lake", "keeping.sql")
 ROOM = "office"
+
+RequirePlace: TypeAlias = Callable[[UUID, SourceConfig], Awaitable[None]]
+"""Refuses a configuration that no crawl could begin with, or a place that a tenant may not open."""
 
 
 class OneSource(Input):
@@ -107,21 +109,18 @@ class CrawlOut(Output):
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """The handlers. `folders` are those that a tenant's administrators may name on a server."""
+    """The handlers."""
 
     store: Store
     crawling: Job
-    folders: tuple[str, ...]
     credentials: Credentials
-    require_sound: Callable[[SourceConfig], None]
-    """Raises InvalidFormat for a configuration that no crawl could begin with."""
+    require_place: RequirePlace
 
     async def add_source(self, call: Call, ask: AddSource) -> SourceOut:
         """Register a source: a folder, a git repository, a bucket, a site, or files sent here.
         Nobody but administrators sees its files until they are granted."""
-        config = asked_config(ask)
-        self.require_sound(config)
-        self._require_open(call, config.origin)
+        config = _confined(asked_config(ask), call)
+        await self.require_place(call.caller.tenant_id, config)
         async with self.store.writing(call.caller, call.trace) as tx:
             source = await catalog.add_source(
                 tx,
@@ -157,6 +156,7 @@ class Keeping:
     async def set_source(self, call: Call, ask: SetSource) -> SourceOut:
         """Change how a source is trimmed, crawled or searched, or switch it on or off. What is
         left out stays. Works at once."""
+        await self._require_still_open(call, ask)
         async with self.store.writing(call.caller, call.trace) as tx:
             source = await catalog.set_source(
                 tx, ask.source_id, trim_mode=ask.trim_mode, enabled=ask.enabled
@@ -168,7 +168,6 @@ class Keeping:
             require_own_trim(ask, row["config"])
             if wanted:
                 config = changed_config(row["config"], wanted, ask.source_id)
-                self.require_sound(config)
                 plain = Jsonb(config.model_dump(mode="json"))
                 await tx.run(SQL["set_config"], source_id=ask.source_id, config=plain)
             if ask.hybrid is not None:
@@ -202,17 +201,16 @@ class Keeping:
             await tx.value(SQL["set_preference"], hybrid=ask.hybrid)
         return SearchSetOut(hybrid=ask.hybrid)
 
-    def _require_open(self, call: Call, origin: Origin) -> None:
-        """A folder is the machine's: its owner may name any, others those set aside for it."""
-        place = _folder_of(origin)
-        if place is None or call.caller.kind is CredentialKind.LOCAL:
+    async def _require_still_open(self, call: Call, ask: SetSource) -> None:
+        """What a source reads may have been taken from its tenant. It can be switched off then,
+        and nothing else."""
+        async with self.store.reading(call.caller) as tx:
+            row = await tx.maybe(SQL["config"], source_id=ask.source_id)
+        if row is None or "origin" not in row["config"] or ask.enabled is False:
             return
-        if not any(place.is_relative_to(it) for it in self.folders):
-            raise Forbidden(
-                "this folder is not among those that sources may read",
-                field=origin.kind,
-                hint="the operator names them in the setting lake.folders",
-            )
+        wanted = ask.model_dump(exclude={"source_id", "trim_mode", "enabled"}, exclude_none=True)
+        config = changed_config(row["config"], wanted, ask.source_id)
+        await self.require_place(call.caller.tenant_id, config)
 
 
 def keeping_tools(it: Keeping) -> tuple[AnyTool, ...]:
@@ -248,13 +246,14 @@ def keeping_tools(it: Keeping) -> tuple[AnyTool, ...]:
     )
 
 
-def _folder_of(origin: Origin) -> PurePosixPath | None:
-    """The folder of this machine that a source would read, if it is one."""
-    if isinstance(origin, FolderOrigin):
-        return PurePosixPath(origin.folder)
-    if isinstance(origin, GitOrigin) and urlsplit(origin.url).scheme == "file":
-        return PurePosixPath(unquote(urlsplit(origin.url).path))
-    return None
+def _confined(config: SourceConfig, call: Call) -> SourceConfig:
+    """Marked where not the owner of the machine asks: then its folders are for others to give."""
+    if call.caller.kind is CredentialKind.LOCAL:
+        return config
+    if not isinstance(config.origin, FolderOrigin | GitOrigin):
+        return config
+    origin = config.origin.model_copy(update={"confined": True})
+    return config.model_copy(update={"origin": origin})
 
 
 async def _crawl(tx: Transaction, source_id: str) -> CrawlOut:

@@ -20,6 +20,9 @@ class FolderOrigin(_Part):
     watch: bool = True
     is_space: bool = False
     """Whether it is a wiki too, whose ignore files leave files out."""
+    confined: bool = False
+    """Whether somebody else than the owner of the machine named it: then only folders that were
+    given to the tenant are read, in a local install as well."""
 
 
 class GitOrigin(_Part):
@@ -29,6 +32,8 @@ class GitOrigin(_Part):
     url: str
     ref: str = "HEAD"
     subfolder: str = ""
+    confined: bool = False
+    """As for a folder, where the URL is that of a file."""
 
 
 class S3Origin(_Part):

@@ -1,6 +1,6 @@
 """The lake: files found by search, read by window and cited; crawled from where they lie."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,9 +18,8 @@ from pecia.rooms.lake.delivery import delivery_job
 from pecia.rooms.lake.files import Extraction
 from pecia.rooms.lake.finding import finding_tools
 from pecia.rooms.lake.ingest import Intake
-from pecia.rooms.lake.keeping import Keeping, keeping_tools
+from pecia.rooms.lake.keeping import Keeping, RequirePlace, keeping_tools
 from pecia.rooms.lake.links import Links
-from pecia.rooms.lake.origin import SourceConfig
 from pecia.rooms.lake.prompt import answer_from_sources
 from pecia.rooms.lake.readers import Readers
 from pecia.rooms.lake.reading import reading_tools
@@ -39,8 +38,7 @@ class Ways:
     extraction: Extraction
     watch: Watch
     credentials: Credentials
-    require_sound: Callable[[SourceConfig], None]
-    folders: tuple[str, ...] = ()
+    require_place: RequirePlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +62,7 @@ def lake(store: Store, corpus: Corpus, ways: Ways, given: Given) -> Room:
             *finding_tools(corpus, given.links, figures),
             *reading_tools(store),
             *browse_tools(store),
-            *keeping_tools(
-                Keeping(store, crawling, ways.folders, ways.credentials, ways.require_sound)
-            ),
+            *keeping_tools(Keeping(store, crawling, ways.credentials, ways.require_place)),
             *census_tools(store),
             *upload_tools(store, crawling),
         ),

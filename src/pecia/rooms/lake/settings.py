@@ -11,13 +11,15 @@ class LakeSettings(Part):
 
     folders: tuple[str, ...] = setting(
         (),
-        description="Folders that sources of a server may read, with everything below them. The "
-        "owner of a local install may name any folder.",
+        description="Folders that other administrators of a local install than its owner may add "
+        "as sources, with everything below them. The owner may name any. On a server each tenant "
+        "has its own: `pecia tenant allow`.",
     )
     trusted_hosts: tuple[str, ...] = setting(
         (),
-        description="Hosts in the own network that sources may be fetched from, as `host` or "
-        "`host:port`. Public ones need no naming.",
+        description="Hosts in the own network that sources of a local install, and layers of "
+        "cascades, may be fetched from, as `host` or `host:port`. Public ones need no naming. On a "
+        "server each tenant has its own: `pecia tenant allow`.",
     )
     authorities: AbsolutePath | None = setting(
         None,

@@ -38,7 +38,7 @@ class Stirred:
     place: Glancing
 
 
-Watch: TypeAlias = Callable[[SourceConfig], AsyncGenerator[Stirred]]
+Watch: TypeAlias = Callable[[UUID, SourceConfig], AsyncGenerator[Stirred]]
 """Yields whenever something changed in a folder, and first when the watching has begun."""
 
 Place: TypeAlias = tuple[UUID, str]
@@ -87,7 +87,7 @@ class Watcher:
     async def _follow(self, place: Place, config: SourceConfig) -> None:
         with self.watched[place][1]:
             try:
-                async with aclosing(self.watch(config)) as events:
+                async with aclosing(self.watch(place[0], config)) as events:
                     async for event in events:
                         await self._stirred(place, event)
             except (PeciaError, OSError) as error:

@@ -1,0 +1,30 @@
+"""What the sources of one tenant may open on this server beyond the public web.
+
+It is the operator's to give, tenant by tenant, and it is asked for when a source is added or
+changed and again whenever its files are listed or opened.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID
+
+from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.store import Store
+
+SQL = load_queries("pecia.rooms.lake", "reach.sql")
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Folders as real paths, and hosts that are trusted. With `is_local` it is the tenant of a
+    local install, whose owner may name any folder of the machine."""
+
+    folders: tuple[Path, ...] = ()
+    hosts: tuple[str, ...] = ()
+    is_local: bool = False
+
+
+async def reach_of(store: Store, tenant_id: UUID) -> Reach:
+    async with store.system() as tx:
+        row = await tx.one(SQL["reach"], "no such tenant", tenant_id=tenant_id)
+    return Reach(tuple(map(Path, row["folders"])), tuple(row["hosts"]), row["is_local"])
