@@ -79,7 +79,7 @@ class Ground:
     ) -> "subprocess.Popen[str]":
         """A worker with a home of its own; with a point, one that will kill."""
         logins = self.cluster.logins
-        order = {
+        order: dict[str, Any] = {
             "owner": logins.owner,
             "app": logins.app,
             "system": logins.system,

@@ -37,6 +37,23 @@ async def queue_condition(store: Store) -> QueueCondition:
     return found[0]
 
 
+@dataclass(frozen=True, slots=True)
+class SourceTrouble:
+    """A source whose last crawl failed, or with files that could not be read."""
+
+    tenant: str
+    source_id: str
+    failed: bool
+    problem: str
+    unread: int
+
+
+async def source_troubles(store: Store) -> list[SourceTrouble]:
+    """Those of all tenants, the failed ones first."""
+    async with store.system() as tx:
+        return await tx.all_as(SourceTrouble, SQL["sources"])
+
+
 async def round_trip(store: Store, ledger: Ledger, tools: View) -> str:
     """Write, read and audit through the corridor in a tenant of its own, which then goes away."""
     caller = await _temporary_caller(store)

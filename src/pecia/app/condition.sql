@@ -6,6 +6,19 @@ SELECT count(*) FILTER (WHERE status = 'todo') AS waiting,
          WHERE last_heartbeat > now() - make_interval(secs => %(silent_s)s)) AS workers
   FROM jobs.procrastinate_jobs WHERE status IN ('todo', 'doing', 'failed');
 
+-- name: sources
+-- Sources whose last crawl failed, and those with files that could not be read.
+SELECT t.name AS tenant, s.id AS source_id, c.state = 'failed' AS failed, c.problem, u.files AS unread
+  FROM lake.crawl c
+  JOIN kernel.source s ON s.tenant_id = c.tenant_id AND s.id = c.source_id AND s.enabled
+  JOIN kernel.tenant t ON t.id = c.tenant_id AND t.status = 'active'
+  CROSS JOIN LATERAL (
+      SELECT count(*) AS files FROM kernel.file f
+       WHERE f.tenant_id = s.tenant_id AND f.source_id = s.id
+         AND f.status NOT IN ('ok', 'waiting') AND f.status <> 'empty') AS u
+ WHERE c.state = 'failed' OR u.files > 0
+ ORDER BY c.state = 'failed' DESC, t.name, s.id;
+
 -- name: temporary_user
 INSERT INTO kernel.user_account (tenant_id, name, role) VALUES (%(tenant_id)s, 'doctor', 'admin') RETURNING id;
 

@@ -92,6 +92,26 @@ async def test_the_pages_of_a_long_file_are_told_while_it_is_read(lake: Lake) ->
     assert (status["state"], status["read"], status["underway"]) == ("done", 2, [])
 
 
+async def test_long_files_in_deep_folders_are_told_of_and_read_like_others(lake: Lake) -> None:
+    house = lake.house
+    deep = "/".join(["a folder with a name of some length"] * 12)
+    keys = [f"{deep}/{number}.txt" for number in range(24)]
+    lake.write(dict.fromkeys(keys, "reeds by the water\n" * 5000))
+    await house.call(house.ana, "crawl_source", source_id="docs")
+    async with open_extractor(Limits(children=1)) as extractor:
+        paused = Paused(extractor)
+        with anyio.fail_after(50):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(run_until_idle, house.app.store, reading_with(lake, paused))
+                status: dict[str, Any] = {"underway": [], "state": "waiting"}
+                while len(status["underway"]) < 2 and status["state"] != "failed":
+                    await anyio.sleep(0.05)
+                    status = await house.call(house.ana, "crawl_status", source_id="docs")
+                paused.go_on.set()
+    status = await house.call(house.ana, "crawl_status", source_id="docs")
+    assert (status["state"], status["problem"], status["read"]) == ("done", "", 24)
+
+
 async def test_while_a_long_file_is_stored_the_worker_says_that_it_is_at_it(lake: Lake) -> None:
     house = lake.house
     lake.write({"long.txt": "reeds by the water\n" * 5_000})

@@ -90,7 +90,7 @@ async def _database(kernel: "KernelSettings") -> dict[str, Json]:
 
 async def _queue(kernel: "KernelSettings") -> dict[str, Json]:
     from pecia.app.app import open_logins
-    from pecia.app.condition import queue_condition
+    from pecia.app.condition import queue_condition, source_troubles
     from pecia.kernel.store.store import PoolSize, Store
 
     async with open_logins(kernel, lambda _: None) as logins:
@@ -98,10 +98,17 @@ async def _queue(kernel: "KernelSettings") -> dict[str, Json]:
         await store.open()
         try:
             found = asdict(await queue_condition(store))
+            troubles = await source_troubles(store)
         finally:
             await store.close()
     workers = found.pop("workers")
-    return {"worker": {"alive": workers}, "queue": found}
+    sources: dict[str, Json] = {
+        "failed": [f"{it.tenant}/{it.source_id}: {it.problem}" for it in troubles if it.failed],
+        "with_unread_files": [
+            f"{it.tenant}/{it.source_id}: {it.unread}" for it in troubles if it.unread
+        ],
+    }
+    return {"worker": {"alive": workers}, "queue": found, "sources": sources}
 
 
 def _flat(document: dict[str, Json], prefix: str = "") -> dict[str, Json]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import psycopg
 
 from pecia.app.app import home_of, open_logins, parts
-from pecia.app.condition import queue_condition, round_trip
+from pecia.app.condition import SourceTrouble, queue_condition, round_trip, source_troubles
 from pecia.app.rooms import build_rooms
 from pecia.doors.cli.find import running
 from pecia.doors.cli.finding import Finding
@@ -19,6 +19,8 @@ from pecia.kernel.store.cluster import Logins
 from pecia.kernel.store.migrate import migrate
 from pecia.kernel.store.store import PoolSize, Store
 from pecia.kernel.tool.view import combined
+
+MOST_SOURCES = 20
 
 
 async def of_database(settings: Settings, report: Callable[[str], None]) -> list[Finding]:
@@ -35,6 +37,8 @@ async def of_database(settings: Settings, report: Callable[[str], None]) -> list
                 found.append(Finding(step, "ok", await _tried(settings, store)))
                 step = "worker"
                 found.append(await _worker(settings, store))
+                step = "sources"
+                found.extend(await _sources(store))
     except (PeciaError, psycopg.Error) as error:
         found.append(Finding(step, "fail", str(error).strip(), _advice(step)))
     return found
@@ -65,6 +69,26 @@ async def _worker(settings: Settings, store: Store) -> Finding:
     if running(settings.kernel.home) is None:
         return Finding("worker", "ok", f"no server runs; {found}")
     return Finding("worker", "warn", found, "pecia worker")
+
+
+async def _sources(store: Store) -> list[Finding]:
+    """One line for each that needs somebody, up to a screen of them."""
+    troubles = await source_troubles(store)
+    if not troubles:
+        return [Finding("sources", "ok", "no crawl failed, every file was read")]
+    found = [_trouble(it) for it in troubles[:MOST_SOURCES]]
+    if left := len(troubles) - len(found):
+        found.append(Finding("sources", "warn", f"and {left} more sources"))
+    return found
+
+
+def _trouble(it: SourceTrouble) -> Finding:
+    where = f"{it.source_id} of tenant {it.tenant}"
+    if it.failed:
+        advice = f"mend it, then: pecia source crawl {it.source_id} --wait"
+        return Finding("sources", "warn", f"{where}: the last crawl failed: {it.problem}", advice)
+    advice = f"pecia source unread {it.source_id}"
+    return Finding("sources", "warn", f"{where}: {it.unread} files could not be read", advice)
 
 
 @asynccontextmanager

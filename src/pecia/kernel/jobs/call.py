@@ -9,6 +9,7 @@ from uuid import UUID
 import anyio
 
 from pecia.kernel.errors import Conflict, Json, Timeout
+from pecia.kernel.jobs.message import bounded
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
 from pecia.kernel.store.transaction import Transaction
@@ -64,7 +65,7 @@ class JobCall:
             return
         self._told_at = anyio.current_time()
         async with self.store.system() as tx:
-            told = {"done": done, "total": total, "message": message}
+            told = {"done": done, "total": total, "message": message and bounded(message)}
             if not await tx.run(SQL["tell_progress"], **told, **fence(self.run)):
                 raise _lost(self.run)
 

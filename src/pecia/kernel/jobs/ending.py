@@ -5,6 +5,7 @@ from typing import Literal, TypeAlias, cast
 
 from pecia.kernel.errors import InternalError, Json, PeciaError
 from pecia.kernel.jobs.job import Retry
+from pecia.kernel.jobs.message import bounded
 from pecia.kernel.logs import redact
 from pecia.kernel.store.failures import Collision
 
@@ -49,7 +50,7 @@ def may_pass(error: Exception) -> bool:
 def problem_of(error: Exception) -> dict[str, Json]:
     """The reason, for people to see. A foreign error may quote anything, so its text stays out."""
     if isinstance(error, PeciaError):
-        return {"code": error.code.name, "message": redact(error.message)}
+        return {"code": error.code.name, "message": bounded(redact(error.message))}
     return {"code": InternalError.code.name, "message": f"unexpected {type(error).__name__}"}
 
 

@@ -22,6 +22,7 @@ from pecia.kernel.jobs.call import JobCall
 from pecia.kernel.jobs.defer import defer_as_system
 from pecia.kernel.jobs.ending import may_pass, problem_of
 from pecia.kernel.jobs.job import Arguments, Job, Retry
+from pecia.kernel.jobs.message import bounded
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.transaction import Transaction
 from pecia.rooms.lake.origin import SourceConfig
@@ -160,7 +161,9 @@ class _Listing:
         async with self.call.tx() as tx:
             passed = {
                 "count": self.passed_count,
-                "first": [{"key": it.key, "reason": it.reason} for it in self.passed],
+                "first": [
+                    {"key": bounded(it.key), "reason": bounded(it.reason)} for it in self.passed
+                ],
             }
             await tx.run(SQL["end_listing"], passed=Jsonb(passed), **self.place)
             await tx.run(SQL["end_crawl"], **self.place)

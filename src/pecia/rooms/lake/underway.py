@@ -7,10 +7,14 @@ is cut and stored. A file that is read within a moment is never told of. Nothing
 from dataclasses import dataclass, field
 from typing import Any
 
+from pecia.kernel.errors import PeciaError
 from pecia.kernel.jobs.call import JobCall
+from pecia.kernel.logs import Log
+from pecia.kernel.store.failures import refuses_value
 from pecia.kernel.store.queries import load_queries
 
 SQL = load_queries("pecia.rooms.lake", "underway.sql")
+_log = Log(__name__)
 
 
 @dataclass(slots=True)
@@ -29,7 +33,16 @@ class Underway:
         self.pages.pop(key, None)
 
     async def tell(self) -> None:
-        """Write what is being read now, and take back what was written of the rest."""
+        """Write what is being read now, and take back what was written of the rest. Nothing depends
+        on it: where the store refuses what is told, the files are read all the same."""
+        try:
+            await self._tell()
+        except PeciaError as error:
+            if not refuses_value(error):
+                raise
+            _log.failure("lake.underway", error)
+
+    async def _tell(self) -> None:
         now = dict(self.pages)
         gone = self.told - now.keys()
         if not (now or gone):
@@ -47,15 +60,15 @@ class Underway:
             )
         self.told = {*now}
         if now:
-            await self.call.progress(*_sum(now), message=_said(now))
+            await self.call.progress(*_sum(now), message=_message(now))
 
 
 def _sum(pages: dict[str, tuple[int, int]]) -> tuple[int, int]:
     return sum(it for it, _ in pages.values()), sum(it for _, it in pages.values())
 
 
-def _said(pages: dict[str, tuple[int, int]]) -> str:
-    return "; ".join(
-        f"{key}: page {done:,} of {of:,}" if done < of else f"{key}: {of:,} pages, being stored"
-        for key, (done, of) in sorted(pages.items())
-    )
+def _message(pages: dict[str, tuple[int, int]]) -> str:
+    """How many and how far: as long for a thousand files as for one. `lake.underway` names them."""
+    done, of = _sum(pages)
+    files = "1 long file" if len(pages) == 1 else f"{len(pages):,} long files"
+    return f"{files}: page {done:,} of {of:,}" if done < of else f"{files}: being stored"
