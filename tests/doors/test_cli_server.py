@@ -50,7 +50,7 @@ def test_what_start_tells_to_try_works(shell: Shell, notes: Path) -> None:
     assert "wiki:notes" in [it["source_id"] for it in sources]
     listed = Server(shell.lock.url).ask("GET", "/api/v1/lake/list_sources").json()["sources"]
     # Meanwhile the worker may have indexed one of them.
-    when = {"last_indexed_at": None}
+    when = {"last_indexed_at": None, "condition": None, "unread": None}
     assert [it | when for it in listed] == [it | when for it in sources]
 
 

@@ -31,7 +31,13 @@ def test_a_source_is_shown_with_its_files_and_state(lakeside: Lakeside, page: Pa
     reports = row(page, "reports")
     expect(reports).to_contain_text("4 files")
     expect(reports).to_contain_text("folder")
-    expect(reports).to_contain_text("up to date")
+    expect(reports).to_contain_text("2 could not be read")
+    expect(reports).to_contain_text("incomplete")
+    # Nothing changed, so this crawl reads nothing: the source is as incomplete as it was.
+    assert lakeside.crawl("reports")["failed"] == 0
+    lakeside.open(page, AT)
+    expect(reports).to_contain_text("2 could not be read")
+    expect(reports).to_contain_text("incomplete")
     expect(row(page, "wiki:notes")).to_contain_text("1 file")
     expect(page.get_by_text(re.compile(r"You may see \d+ files in \d+ passages"))).to_be_visible()
 
@@ -48,7 +54,9 @@ def test_files_that_could_not_be_read_are_grouped_by_reason(lakeside: Lakeside, 
 
 def test_a_crawl_that_failed_says_why(lakeside: Lakeside, page: Page) -> None:
     nowhere = lakeside.folder.parent / "nowhere"
+    nowhere.mkdir()
     lakeside.call("office/add_source", source_id="lost", folder=str(nowhere), watch=False)
+    nowhere.rmdir()
     assert lakeside.crawl("lost")["state"] == "failed"
     lakeside.open(page, AT)
     expect(row(page, "lost")).to_contain_text("no such file or directory")

@@ -38,7 +38,8 @@ async def test_sources_are_listed_by_page_each_once(house: House) -> None:
     found = await pages(house, "list_sources", "sources")
     assert [len(it) for it in found] == [50, 11]
     assert [it["source_id"] for page in found for it in page] == made
-    assert found[0][0].keys() == {"source_id", "protocol", "enabled", "last_indexed_at"}
+    facts = {"source_id", "protocol", "enabled", "last_indexed_at"}
+    assert found[0][0].keys() == facts | {"condition", "unread"}
     assert len((await pages(house, "list_sources", "sources", limit=200))[0]) == 61
     assert [len(it) for it in await pages(house, "list_sources", "sources", limit=61)] == [61]
     with pytest.raises(OutOfRange):

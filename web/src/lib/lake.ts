@@ -65,6 +65,8 @@ export interface Crawl {
   gone: number;
   read: number;
   failed: number;
+  /** Files of the source that could not be read, by this crawl or one before. */
+  unread: number;
   passed: number;
   passed_first: Told[];
   problem: string;

@@ -30,7 +30,8 @@ def crawl(
     source_id: str,
     wait: bool = typer.Option(False, help="Show how far it is, and return when it is over."),
 ) -> None:
-    """Crawl a source now: find what is new, changed or gone. Exits 1 when it failed."""
+    """Crawl a source now: find what is new, changed or gone. With --wait it exits 1 when that
+    failed, or when files of the source cannot be read."""
     terminal = terminal_of(ctx)
     settings = settled(terminal)
     if wait and running(settings.kernel.home) is None and settings.kernel.mode == "local":
@@ -40,7 +41,9 @@ def crawl(
         if wait:
             found = _followed(terminal, tools, source_id, found)
     terminal.give(cast(Json, found), lambda it: show(it, cast(Json, found)))
-    if wait and found["state"] != "done":
+    if found["note"]:
+        terminal.say(str(found["note"]))
+    if wait and (found["state"] != "done" or found["unread"]):
         raise typer.Exit(FAILED)
 
 
@@ -75,7 +78,7 @@ def _bar(terminal: Terminal) -> "AbstractContextManager[Progress | None]":
 def _said(found: Mapping[str, Any]) -> str:
     return (
         f"{found['state']}: {found['seen']} seen, {found['added']} new, {found['changed']} changed,"
-        f" {found['gone']} gone, {found['failed']} failed{_long(found['underway'])}"
+        f" {found['gone']} gone, {found['unread']} not readable{_long(found['underway'])}"
     )
 
 

@@ -11,6 +11,7 @@ from pecia.kernel.identity.caller import Scope
 from pecia.kernel.store.store import Store
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
+from pecia.rooms.lake.condition import MEANING, conditions_of
 from pecia.rooms.lake.names import Key, SourceId
 from pecia.rooms.lake.place import LONGEST_CURSOR, open_name, seal_name
 
@@ -29,6 +30,10 @@ class SourceOut(Output):
     protocol: str
     enabled: bool
     last_indexed_at: datetime | None
+    condition: str | None = Field(default=None, description=f"{MEANING} For its owners.")
+    unread: int | None = Field(
+        default=None, description="Files that could not be read; `list_unread` names them."
+    )
 
 
 class SourcesOut(Output):
@@ -88,7 +93,8 @@ class Browse:
         after = open_name(ask.cursor, asked)
         async with self.store.reading(call.caller) as tx:
             found = await catalog.list_sources(tx, after=after, limit=ask.limit + 1)
-        page = found[: ask.limit]
+            page = found[: ask.limit]
+            known = await conditions_of(tx, [it.source_id for it in page])
         for source in page:
             call.returned(source.source_id, [])
         sources = [
@@ -97,6 +103,8 @@ class Browse:
                 protocol=it.protocol,
                 enabled=it.enabled,
                 last_indexed_at=it.last_indexed_at,
+                condition=how.condition if (how := known.get(it.source_id)) else None,
+                unread=how.unread if how else None,
             )
             for it in page
         ]

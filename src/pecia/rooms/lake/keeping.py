@@ -29,6 +29,7 @@ from pecia.rooms.lake.asking import (
     changed_config,
     require_own_trim,
 )
+from pecia.rooms.lake.condition import MEANING, conditions_of
 from pecia.rooms.lake.crawl import SQL, OfSource, read_config
 from pecia.rooms.lake.credential import SHAPES, Credentials, read_login
 from pecia.rooms.lake.credential import SQL as CREDENTIAL_SQL
@@ -100,7 +101,13 @@ class CrawlOut(Output):
     changed: int
     gone: int
     read: int
-    failed: int
+    failed: int = Field(description="Of those that this crawl read.")
+    unread: int = Field(
+        description="Files of the source that could not be read, by this crawl or one before; "
+        "`list_unread` names them."
+    )
+    condition: str = Field(description=MEANING)
+    note: str = Field(description="What to look at, if anything.")
     passed: int = Field(description="How many were passed over.")
     passed_first: list[PassedOut]
     problem: str
@@ -268,8 +275,12 @@ async def _crawl(tx: Transaction, source_id: str) -> CrawlOut:
     passed: dict[str, Any] = row.pop("passed") or {}
     reads = row["state"] in ("listing", "reading")
     underway = await tx.all(UNDERWAY_SQL["underway"], source_id=source_id) if reads else []
+    how = (await conditions_of(tx, [source_id]))[source_id]
     return CrawlOut(
         **row,
+        unread=how.unread,
+        condition=how.condition,
+        note=how.note,
         passed=passed.get("count", 0),
         passed_first=[PassedOut(**it) for it in passed.get("first", [])[:20]],
         underway=[UnderwayOut(**it) for it in underway],

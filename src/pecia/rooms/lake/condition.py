@@ -1,0 +1,42 @@
+"""How sources are, from the state of their files and of their last crawl together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.transaction import Transaction
+
+SQL = load_queries("pecia.rooms.lake", "census.sql")
+
+State: TypeAlias = Literal[
+    "never_crawled", "crawling", "failed", "stopped", "incomplete", "up_to_date"
+]
+MEANING = (
+    "Of the source, by its files: up_to_date; incomplete, when files could not be read; crawling, "
+    "failed, stopped or never_crawled."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """`unread` are the files that could not be read, in all and not by the last crawl alone."""
+
+    source_id: str
+    condition: State
+    unread: int
+    problem: str
+
+    @property
+    def note(self) -> str:
+        """What somebody who looks should do, if anything."""
+        if self.unread:
+            files = "1 file" if self.unread == 1 else f"{self.unread} files"
+            return f"{files} could not be read: pecia source unread {self.source_id}"
+        return ""
+
+
+async def conditions_of(tx: Transaction, sources: Sequence[str]) -> dict[str, Condition]:
+    """Of those that the caller owns. What others are is for their owners."""
+    rows = await tx.all_as(Condition, SQL["condition"], sources=[*sources])
+    return {it.source_id: it for it in rows}
