@@ -151,7 +151,8 @@ async def test_a_server_that_gets_no_port_in_time_is_given_up(
     with starting(served, project / "home"):
         soon = {"OK_MCP_SPAWN_TIMEOUT_MS": "200"}
         done = await pecia("mcp", frames=[HELLO], cwd=project, env=soon)
-    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.returncode == 1
+    assert heard(done)[0]["error"]["data"]["code"] == "TIMEOUT"
     assert b"the server has no port after 0.2 s" in done.stderr
     assert WikiSettings().mcp_spawn_timeout_s == 5
 

@@ -23,9 +23,10 @@ from pecia.doors.cli.cipher_flags import (
 from pecia.doors.cli.client import HEALTH_LIMIT_S, Server
 from pecia.doors.cli.configured import settled, token, warn
 from pecia.doors.cli.session import HEADER
+from pecia.doors.cli.stdio_exit import answer_first_request, end_session, explain
 from pecia.doors.cli.terminal import FAILED, Terminal, terminal_of
-from pecia.doors.mcp.stdio import Relay, Upstream, refuse
-from pecia.kernel.errors import Json, Timeout, Unavailable
+from pecia.doors.mcp.stdio import Relay, Upstream
+from pecia.kernel.errors import Json, PeciaError, Timeout, Unavailable
 
 if TYPE_CHECKING:
     from pecia.doors.cli.cipher_agent import Agent
@@ -76,13 +77,18 @@ def cipher(
     try:
         _connect(terminal, given, agent, verbose)
     except (Timeout, Unavailable) as error:
-        terminal.say(f"Failed to connect to Pecia MCP server: {error.message}")
-        if hint := error.fields.get("hint"):
-            terminal.say(f"  try: {hint}")
-        if given.transport == "stdio" and not sys.stdin.isatty():
-            # An editor waits for its first answer, and few people find what it keeps of stderr.
-            refuse(sys.stdin.buffer, sys.stdout.buffer, error)
+        explain(terminal, error)
+        _end(given, error)
         raise typer.Exit(FAILED) from error
+    except PeciaError as error:
+        code = terminal.fail(error)
+        _end(given, error)
+        raise typer.Exit(code) from error
+
+
+def _end(given: Given, error: PeciaError) -> None:
+    if given.transport == "stdio":
+        answer_first_request(error)
 
 
 def _connect(terminal: Terminal, given: Given, agent_file: Path | None, verbose: bool) -> None:
@@ -111,11 +117,12 @@ def _speak(terminal: Terminal, settings: "Settings", url: str, headers: Mapping[
     terminal.say(f"speaking MCP to {url}{PATH}")
     upstream = Upstream(url + PATH, headers)
     if settings.kernel.log_level != "debug":
-        Relay(upstream, sys.stdout.buffer).run(sys.stdin.buffer)
+        end_session(terminal, Relay(upstream, sys.stdout.buffer).run(sys.stdin.buffer))
         return
     traced = Traced(sys.stdout.buffer, terminal.say)
     # All that a relay does with its stdout is to write and to flush.
-    Relay(upstream, cast(BinaryIO, traced)).run(traced.lines(sys.stdin.buffer))
+    relay = Relay(upstream, cast(BinaryIO, traced))
+    end_session(terminal, relay.run(traced.lines(sys.stdin.buffer)))
 
 
 def _listen(

@@ -12,9 +12,10 @@ from pecia.doors.cli.listen import url_of
 from pecia.doors.cli.seeking import server_url
 from pecia.doors.cli.session import headers
 from pecia.doors.cli.smoke import smoke
-from pecia.doors.cli.terminal import FAILED, terminal_of
-from pecia.doors.mcp.stdio import CONNECT_LIMIT_S, Relay, Upstream, refuse
-from pecia.kernel.errors import NotFound, PeciaError, Unavailable
+from pecia.doors.cli.stdio_exit import end_session, fail_session
+from pecia.doors.cli.terminal import terminal_of
+from pecia.doors.mcp.stdio import CONNECT_LIMIT_S, Relay, Upstream
+from pecia.kernel.errors import NotFound, Unavailable
 
 
 def add_to(app: typer.Typer) -> None:
@@ -43,17 +44,13 @@ def mcp(
     try:
         url = url_of(host, port) if port else server_url(terminal, Path.cwd())
         require_endpoint(url, path)
-    except PeciaError as error:
-        terminal.say(f"Failed to connect to Pecia MCP server: {error.message}")
-        if hint := error.fields.get("hint"):
-            terminal.say(f"  try: {hint}")
-        if "log" in error.fields and not sys.stdin.isatty():
-            # An editor waits for its first answer, and few people find what it keeps of stderr.
-            refuse(sys.stdin.buffer, sys.stdout.buffer, error)
-        raise typer.Exit(FAILED) from error
+        upstream = Upstream(url + path, headers(url, environ(), token()))
+    except Exception as error:
+        if terminal.debug:
+            raise
+        raise fail_session(terminal, error) from error
     terminal.say(f"speaking MCP to {url}{path}")
-    upstream = Upstream(url + path, headers(url, environ(), token()))
-    Relay(upstream, sys.stdout.buffer).run(sys.stdin.buffer)
+    end_session(terminal, Relay(upstream, sys.stdout.buffer).run(sys.stdin.buffer))
 
 
 def require_endpoint(url: str, path: str) -> None:

@@ -1,7 +1,9 @@
 """What HTTP wants around a frame: kinds of content, statuses and challenges. Answers no frame."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 
+import orjson
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.transport_security import TransportSecuritySettings
@@ -13,11 +15,14 @@ from pecia.doors.http.arrival import arrival_of
 from pecia.doors.http.challenge import challenge
 from pecia.doors.http.errors import Refused
 from pecia.doors.mcp.errors import Rejected, envelope
+from pecia.doors.mcp.frame import id_of
 from pecia.doors.mcp.standing import Standing
 from pecia.kernel.errors import InvalidFormat, InvalidRequest, Json, PeciaError, RateLimited
 from pecia.kernel.identity.caller import Caller
 
 JSON, STREAM = "application/json", "text/event-stream"
+
+REFUSED_BYTES = 65_536
 
 # Host and Origin are the front's business, and it is stricter.
 OPEN = TransportSecuritySettings(enable_dns_rebinding_protection=False)
@@ -91,6 +96,22 @@ async def body_of(request: Request) -> bytes:
         pieces.append(message.get("body", b""))
         if not message.get("more_body", False):
             return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+async def unread_id(request: Request) -> str | int | None:
+    """The id in the body of a request that is refused unread. Only in a short one: who is refused
+    must not make us read much."""
+    body = b""
+    while len(body) <= REFUSED_BYTES:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        body += message.get("body", b"")
+        if not message.get("more_body", False):
+            break
+    with suppress(orjson.JSONDecodeError):
+        return id_of(orjson.loads(body)) if len(body) <= REFUSED_BYTES else None
+    return None
 
 
 def replayed(request: Request, body: bytes) -> Receive:

@@ -28,6 +28,7 @@ from pecia.doors.mcp.carrier import (
     check_content_type,
     refusal,
     replayed,
+    unread_id,
     user_of,
 )
 from pecia.doors.mcp.endpoints import Endpoint
@@ -84,6 +85,9 @@ class Door:
         try:
             await self._serve(request, send, asked)
         except (PeciaError, Refused, Rejected) as failure:
+            if request.method == "POST" and not asked.was_read:
+                # Without its id a client cannot tell which of its requests was refused.
+                asked.id = await unread_id(request)
             await refusal(failure, request, asked.id, modern=asked.modern)(scope, receive, send)
 
     async def _serve(self, request: Request, send: Send, asked: "_Asked") -> None:
@@ -96,6 +100,7 @@ class Door:
             await self._in_session(request, here, send)
             return
         check_content_type(request.headers.get("content-type", ""))
+        asked.was_read = True
         body = await body_of(request)
         found = parsed(body)
         asked.id = id_of(found)
@@ -258,10 +263,11 @@ class Door:
 class _Asked:
     """What is known of a request by the time it is refused."""
 
-    __slots__ = ("id", "modern")
+    __slots__ = ("id", "modern", "was_read")
 
     def __init__(self) -> None:
         self.id: str | int | None = None
+        self.was_read = False
         self.modern = False
 
 

@@ -1,23 +1,36 @@
 """The shim: frames from stdin to a running server over HTTP, and its frames back to stdout.
 
 It understands as little as it can, answers no call itself, and imports nothing but the standard
-library: an editor waits for it at every start. Stdout carries frames and nothing else.
+library: an editor waits for it at every start. Stdout carries frames and nothing else. Every
+request that it takes is answered under its own id, by the server or by an error of its own: clients
+have no time limit, and one without an answer waits for ever.
 """
 
 import json
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from socket import SHUT_RDWR
 from typing import Any, BinaryIO, cast
 from urllib.parse import urlsplit
 
+from pecia.doors.mcp.stdio_frame import (
+    RequestId,
+    addressed,
+    as_id,
+    error_message,
+    is_notification,
+    is_response,
+    method_of,
+    modern_version,
+    refusal,
+    request_ids,
+)
 from pecia.kernel.errors import InvalidRequest, ParseError, PeciaError, Unavailable
 
-VERSION_META = "io.modelcontextprotocol/protocolVersion"
 CONNECT_LIMIT_S = 10.0
 FINISH_LIMIT_S = 60.0
 
@@ -26,6 +39,9 @@ ENDLESS = "subscriptions/listen"
 
 # Says that nobody wrote the headers which mirror the body: the door does it.
 STDIO = {"x-pecia-stdio": "1"}
+
+# All that goes wrong on the way to a server and back, an answer that is no JSON included.
+BROKEN = (OSError, HTTPException, ValueError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +61,41 @@ class Upstream:
         return kind(where.hostname or "", where.port, timeout=CONNECT_LIMIT_S)
 
 
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A frame on its way, and the session that it was sent in."""
+
+    connection: HTTPConnection
+    session: str | None
+    frame: Any
+    line: bytes
+
+
+@dataclass(slots=True)
+class Handshake:
+    """The client's own frames that began its session, to begin another when that one is gone."""
+
+    hello: bytes = b""
+    ready: bytes = b""
+    wishes: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    """The log level, and subscriptions by URI: the session at the server forgets them."""
+
+    def note(self, frame: Any, line: bytes) -> None:
+        method = method_of(frame)
+        params = cast(Any, frame).get("params") if isinstance(frame, dict) else None
+        uri = str(cast(Any, params).get("uri")) if isinstance(params, dict) else ""
+        if method == "initialize":
+            self.hello = line
+        elif method == "notifications/initialized":
+            self.ready = line
+        elif method == "logging/setLevel":
+            self.wishes[""] = line
+        elif method == "resources/subscribe":
+            self.wishes[uri] = line
+        elif method == "resources/unsubscribe":
+            self.wishes.pop(uri, None)
+
+
 @dataclass(slots=True)
 class Relay:
     """One client at stdio, and its session at the server if the client speaks the older era."""
@@ -57,105 +108,178 @@ class Relay:
     cancelled: set[Any] = field(default_factory=set[Any])
     lock: threading.Lock = field(default_factory=threading.Lock)
     waiting: list[threading.Thread] = field(default_factory=list[threading.Thread])
+    handshake: Handshake = field(default_factory=Handshake)
+    renewal: threading.Lock = field(default_factory=threading.Lock)
+    was_served: bool = False
+    refused: str | None = None
+    """Why the server did not begin a session, or has answered nothing else so far."""
 
-    def run(self, lines: Iterable[bytes]) -> None:
-        """Every frame until stdin ends; then whatever is still to be answered."""
+    def run(self, lines: Iterable[bytes]) -> str | None:
+        """Every frame until stdin ends, or until the handshake is refused; then whatever is still
+        to be answered. The reason of the server where it served nothing."""
         for line in lines:
-            if line.strip():
-                self._take(line)
+            if line.strip() and self._take(line.strip()) == "initialize" and self.refused:
+                break
         end = time.monotonic() + FINISH_LIMIT_S
         for thread in self.waiting:
             thread.join(max(0.0, end - time.monotonic()))
         self._end_session()
         # What nobody read is complained of here, and not by the interpreter at its end.
         self.out.flush()
+        return self.refused
 
-    def _take(self, line: bytes) -> None:
+    def _take(self, line: bytes) -> str | None:
+        """The method of the frame, which is on its way."""
         try:
             frame = json.loads(line)
         except (ValueError, RecursionError) as error:
-            self._refuse(None, ParseError(f"the frame is not JSON: {error}"))
-            return
-        if _method(frame) == "notifications/cancelled" and self._cancel(frame):
-            return
+            self._write(refusal(None, ParseError(f"the frame is not JSON: {error}")))
+            return None
+        if method_of(frame) == "notifications/cancelled" and self._cancel(frame):
+            return None
         self._forward(frame, line)
+        return method_of(frame)
 
     def _forward(self, frame: Any, line: bytes) -> None:
         """Send in the order of the frames; the answers may come in any."""
-        request_id = _request_id(frame)
-        if request_id is not None and request_id in self.flying:
+        ids = request_ids(frame)
+        if taken := [it for it in ids if it in self.flying]:
             # Of two under one id a session can answer the later alone; the other would wait.
-            taken = InvalidRequest(
-                f"the request {request_id!r} is not answered yet: use another id"
-            )
-            self._refuse(request_id, taken)
+            error = InvalidRequest(f"the request {taken[0]!r} is not answered yet: use another id")
+            self._refuse(ids, error)
             return
-        connection = self.upstream.connection()
+        self.handshake.note(frame, line)
         try:
-            connection.request("POST", self.upstream.path, line.strip(), self._headers(frame))
-        except OSError as error:
-            self._unreachable(request_id, error)
+            sent = self._sent(frame, line)
+        except BROKEN as error:
+            self._unanswered(ids, error)
             return
-        if _method(frame) == "initialize" or request_id is None:
-            self._answer(connection, frame)
+        if method_of(frame) == "initialize" or not ids:
+            self._answer(sent)
             return
-        self.flying[request_id] = connection
-        thread = threading.Thread(target=self._answer, args=(connection, frame), daemon=True)
+        self.flying.update(dict.fromkeys(ids, sent.connection))
+        thread = threading.Thread(target=self._answer, args=(sent,), daemon=True)
         self.waiting = [it for it in self.waiting if it.is_alive()]
-        if _method(frame) != ENDLESS:
+        if method_of(frame) != ENDLESS:
             self.waiting.append(thread)
         thread.start()
 
-    def _answer(self, connection: HTTPConnection, frame: Any) -> None:
-        request_id = _request_id(frame)
+    def _sent(self, frame: Any, line: bytes) -> Sent:
+        connection, session = self.upstream.connection(), self.session
         try:
-            # A call may take as long as the server lets it.
-            if connection.sock is not None:
-                connection.sock.settimeout(None)
-            response = connection.getresponse()
-            self._remember(frame, response)
-            for body in frames(response):
-                self._note_version(frame, body)
-                self._write(body)
-            if response.status >= 400 and request_id is None:
-                raise OSError(f"the server answered {response.status}")
-        except (OSError, HTTPException, ValueError) as error:
-            # A body that is no JSON is not from our server, and nothing for our client.
-            self._unreachable(request_id, error)
-        finally:
-            self.flying.pop(request_id, None)
+            # A server may refuse a large body, and hang up, before it has all of it.
+            with suppress(BrokenPipeError, ConnectionResetError):
+                connection.request("POST", self.upstream.path, line, self._headers(frame))
+        except BaseException:
             connection.close()
+            raise
+        return Sent(connection, session, frame, line)
 
-    def _remember(self, frame: Any, response: HTTPResponse) -> None:
+    def _answer(self, sent: Sent) -> None:
+        ids = request_ids(sent.frame)
+        waiting = set(ids)
+        try:
+            self._pass_on(sent, waiting)
+            if waiting:
+                raise HTTPException("it ended its answer before it was complete")
+        except BROKEN as error:
+            self._unanswered(waiting, error)
+        finally:
+            for it in ids:
+                self.flying.pop(it, None)
+            sent.connection.close()
+
+    def _pass_on(self, sent: Sent, waiting: set[RequestId]) -> None:
+        """What the server answers to the client, and the answered ids taken from `waiting`."""
+        response = _response(sent.connection)
+        is_gone = response.status == 404 and sent.session is not None and bool(waiting)
+        if not (is_gone and self._renewed(sent)):
+            self._read(response, sent.frame, waiting)
+            return
+        response.read()
+        again = self._sent(sent.frame, sent.line)
+        with closing(again.connection):
+            self.flying.update(dict.fromkeys(waiting, again.connection))
+            self._read(_response(again.connection), sent.frame, waiting)
+
+    def _read(self, response: HTTPResponse, frame: Any, waiting: set[RequestId]) -> None:
+        self._begin_session(frame, response)
+        for body in frames(response):
+            self._note_answer(frame, response.status, body)
+            if response.status >= 400 and is_notification(frame):
+                return
+            try:
+                for it in addressed(body, waiting):
+                    self._note_version(frame, it)
+                    self._write(it)
+            except ValueError:
+                if response.status < 400:
+                    raise
+        if response.status >= 400 and waiting:
+            raise HTTPException(f"it answered with the status {response.status}")
+
+    def _begin_session(self, frame: Any, response: HTTPResponse) -> None:
         """A session begins with the answer to `initialize`; then its own stream is opened."""
         session = response.getheader("mcp-session-id")
-        if _method(frame) != "initialize" or session is None or response.status >= 400:
+        if method_of(frame) != "initialize" or session is None or response.status >= 400:
             return
         self.session = session
-        threading.Thread(target=self._listen, daemon=True).start()
+        threading.Thread(target=self._listen, args=(session,), daemon=True).start()
+
+    def _note_answer(self, frame: Any, status: int, body: bytes) -> None:
+        """Whether the server serves this client at all: the exit code says so in the end."""
+        if status < 400:
+            self.was_served, self.refused = True, None
+        elif method_of(frame) == "initialize" or not self.was_served:
+            self.refused = error_message(body) or f"the server answered with the status {status}"
 
     def _note_version(self, frame: Any, body: bytes) -> None:
-        if _method(frame) == "initialize":
+        if method_of(frame) == "initialize":
             with suppress(ValueError, KeyError, TypeError):
                 self.version = json.loads(body)["result"]["protocolVersion"]
 
-    def _listen(self) -> None:
+    def _renewed(self, sent: Sent) -> bool:
+        """Whether there is a session again after the server ended one: stdio knows no sessions, so
+        the client could not begin another itself."""
+        if method_of(sent.frame) == "initialize" or modern_version(sent.frame) is not None:
+            return False
+        with self.renewal:
+            if self.session == sent.session:
+                self.session = None
+                with suppress(*BROKEN):
+                    self._repeat_handshake()
+            return self.session is not None
+
+    def _repeat_handshake(self) -> None:
+        kept = self.handshake
+        for line in (kept.hello, kept.ready, *kept.wishes.values()):
+            if not line:
+                continue
+            frame = json.loads(line)
+            with closing(self._sent(frame, line).connection) as connection:
+                response = _response(connection)
+                self._begin_session(frame, response)
+                # The client had the answer to its own, and knows nothing of this one.
+                response.read()
+            if self.session is None:
+                return
+
+    def _listen(self, session: str) -> None:
         """What the server says of its own accord."""
         connection = self.upstream.connection()
-        headers = {**self._headers(None), "accept": "text/event-stream"}
-        with suppress(OSError, HTTPException):
+        headers = {**self._headers(None), "accept": "text/event-stream", "mcp-session-id": session}
+        with suppress(*BROKEN):
             connection.request("GET", self.upstream.path, headers=headers)
-            if connection.sock is not None:
-                connection.sock.settimeout(None)
-            response = connection.getresponse()
+            response = _response(connection)
             if response.status == 200:
                 for body in frames(response):
                     self._write(body)
+        connection.close()
 
     def _cancel(self, frame: Any) -> bool:
         """The newer era cancels by hanging up. Whether that was it."""
         params = frame.get("params")
-        request_id = _id(cast(Any, params).get("requestId")) if isinstance(params, dict) else None
+        request_id = as_id(cast(Any, params).get("requestId")) if isinstance(params, dict) else None
         connection = self.flying.get(request_id)
         if connection is None:
             return False
@@ -177,11 +301,11 @@ class Relay:
         connection.close()
 
     def _headers(self, frame: Any) -> dict[str, str]:
-        version = _modern_version(frame) or self.version
+        version = modern_version(frame) or self.version
         own = {
             "content-type": "application/json",
             "accept": "application/json, text/event-stream",
-            "mcp-protocol-version": version if _method(frame) != "initialize" else None,
+            "mcp-protocol-version": version if method_of(frame) != "initialize" else None,
             "mcp-session-id": self.session,
         }
         known = {name: value for name, value in own.items() if value is not None}
@@ -190,38 +314,43 @@ class Relay:
     def _write(self, body: bytes) -> None:
         """One frame, one line. A cancelled request gets no answer, nor does who reads no more."""
         frame = json.loads(body)
-        if _is_answer(frame) and _id(frame.get("id")) in self.cancelled:
+        if is_response(frame) and as_id(frame.get("id")) in self.cancelled:
             return
         with self.lock, suppress(BrokenPipeError):
             self.out.write(body.replace(b"\n", b" ").replace(b"\r", b" ") + b"\n")
             self.out.flush()
 
-    def _unreachable(self, request_id: Any, error: Exception) -> None:
-        if request_id is not None and request_id not in self.cancelled:
-            self._refuse(request_id, Unavailable(f"no answer from the server: {error}"))
+    def _unanswered(self, ids: set[RequestId], error: BaseException) -> None:
+        failure = Unavailable(
+            f"no answer from the server: {error}", hint="pecia status; pecia start"
+        )
+        if not self.was_served:
+            self.refused = failure.message
+        self._refuse(ids, failure)
 
-    def _refuse(self, request_id: Any, error: PeciaError) -> None:
-        self._write(refusal(request_id, error))
+    def _refuse(self, ids: Iterable[RequestId], error: PeciaError) -> None:
+        for it in ids:
+            if it not in self.cancelled:
+                self._write(refusal(it, error))
 
 
 def refuse(lines: Iterable[bytes], out: BinaryIO, error: PeciaError) -> None:
-    """Answer the first request with an error, where there is no server to ask."""
+    """Answer with an error, where there is no server to ask, until the handshake is answered.
+
+    Clients of both eras probe with another request first, and take its error for the sign of an
+    older server: they must find somebody when they shake hands then.
+    """
     for line in lines:
         try:
-            request_id = _request_id(json.loads(line))
+            frame = json.loads(line)
         except (ValueError, RecursionError):
             continue
-        if request_id is not None:
-            out.write(refusal(request_id, error) + b"\n")
+        with suppress(BrokenPipeError):
+            for it in request_ids(frame):
+                out.write(refusal(it, error) + b"\n")
             out.flush()
+        if method_of(frame) == "initialize":
             return
-
-
-def refusal(request_id: Any, error: PeciaError) -> bytes:
-    """An error as the answer to a request."""
-    facts = {name: it for name, it in error.payload().items() if name != "message"}
-    told = {"code": error.code.rpc, "message": error.message, "data": facts}
-    return json.dumps({"jsonrpc": "2.0", "id": request_id, "error": told}).encode()
 
 
 def frames(response: HTTPResponse) -> Iterator[bytes]:
@@ -243,28 +372,8 @@ def frames(response: HTTPResponse) -> Iterator[bytes]:
             said = []
 
 
-def _method(frame: Any) -> str | None:
-    return cast(Any, frame).get("method") if isinstance(frame, dict) else None
-
-
-def _request_id(frame: Any) -> str | int | None:
-    """The id to answer to: that of a request, and of nothing else."""
-    return _id(frame.get("id")) if _method(frame) is not None else None
-
-
-def _id(given: object) -> str | int | None:
-    """An id as the protocol has it; whatever else came is none."""
-    return given if isinstance(given, str | int) and not isinstance(given, bool) else None
-
-
-def _is_answer(frame: Any) -> bool:
-    return isinstance(frame, dict) and "method" not in frame
-
-
-def _modern_version(frame: Any) -> str | None:
-    params = cast(Any, frame).get("params") if isinstance(frame, dict) else None
-    meta = cast(Any, params).get("_meta") if isinstance(params, dict) else None
-    version = cast(dict[str, Any], meta).get(VERSION_META) if isinstance(meta, dict) else None
-    # What no header can hold the server finds in the body, and refuses there.
-    is_sane = isinstance(version, str) and version.isascii() and version.isprintable()
-    return version if is_sane else None
+def _response(connection: HTTPConnection) -> HTTPResponse:
+    # A call may take as long as the server lets it.
+    if connection.sock is not None:
+        connection.sock.settimeout(None)
+    return connection.getresponse()
