@@ -85,7 +85,7 @@ class Doorkeeper:
         arrival = arrival_of(connection.scope)
         is_owner = self._settings.mode == "local" and arrival.is_local
         if claimed(connection) is not None or not is_owner:
-            self._strangers.take(_neighbourhood(arrival.client_ip))
+            self._strangers.take(neighbourhood(arrival.client_ip))
 
     def _timeout_s(self, given: str | None) -> float | None:
         """The deadline that the caller asks for, in seconds."""
@@ -113,7 +113,7 @@ class Doorkeeper:
         return seconds
 
 
-def _neighbourhood(client_ip: str | None) -> str:
+def neighbourhood(client_ip: str | None) -> str:
     """What counts as one address: of IPv6 everybody has a whole network to call from."""
     address = parsed(client_ip)
     if isinstance(address, IPv6Address):

@@ -1,12 +1,11 @@
 """An endpoint of Streamable HTTP: admits, reads the frame, and hands it to who can answer it."""
 
 from collections.abc import Generator, Mapping
-from contextlib import AbstractAsyncContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from typing import Any, cast
 
 import orjson
 from mcp.server.connection import Connection
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types.methods import validate_client_request
 from pydantic import ValidationError
 from starlette.requests import Request
@@ -18,7 +17,6 @@ from pecia.doors.http.errors import Refused
 from pecia.doors.http.visit import Doorkeeper
 from pecia.doors.mcp.admission import Admission
 from pecia.doors.mcp.carrier import (
-    OPEN,
     STREAM,
     accepted,
     accepting,
@@ -40,6 +38,7 @@ from pecia.doors.mcp.listing import Listings
 from pecia.doors.mcp.mirror import mirrored
 from pecia.doors.mcp.rules import require_revision, routed
 from pecia.doors.mcp.server import Parts, make_server
+from pecia.doors.mcp.session_manager import SESSION, SessionManager, opened
 from pecia.doors.mcp.standing import Standing
 from pecia.kernel.errors import (
     AuthRequired,
@@ -54,7 +53,6 @@ from pecia.kernel.errors import (
 from pecia.kernel.identity.caller import Operator
 from pecia.kernel.tool.view import may_call
 
-SESSION = "mcp-session-id"
 VERSION = "mcp-protocol-version"
 LISTEN = "subscriptions/listen"
 
@@ -68,16 +66,13 @@ class Door:
         self._admission = Admission(endpoint, parts, keeper)
         self._listings = Listings(endpoint)
         self.server = make_server(endpoint, parts, self._listings)
-        self._sessions = StreamableHTTPSessionManager(
-            self.server,
-            security_settings=OPEN,
-            max_request_body_size=parts.app.settings.kernel.body_limit_bytes,
-        )
+        limit = parts.app.settings.kernel.body_limit_bytes
+        self._sessions = SessionManager(self.server, parts.sessions, limit)
         self._flying: set[tuple[str, str | int]] = set()
 
     def running(self) -> AbstractAsyncContextManager[None]:
         """What must be entered while the endpoint is served."""
-        return self._sessions.run()
+        return self._sessions.running()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -137,7 +132,9 @@ class Door:
             route.protocol_version, route.client_info, route.client_capabilities
         )
         exchange = Exchange(request, found, Stream(send) if takes_streams else None)
-        await respond(self.server, exchange, connection, send, self._parts.watchmen)
+        is_endless = found["method"] == LISTEN
+        async with opened(self._parts.sessions, here.quota_key) if is_endless else nullcontext():
+            await respond(self.server, exchange, connection, send, self._parts.watchmen)
 
     async def _older(self, request: Request, here: Standing, found: Message, send: Send) -> None:
         """The era with a handshake, for those who need none: they ask and are answered."""
@@ -158,10 +155,11 @@ class Door:
         """Sessions are the SDK's business; it compares whose they are."""
         scope = {**request.scope, "user": user_of(here)}
         if body is None:
-            await self._sessions.asgi_app(afresh(scope), request.receive, send)
+            await self._sessions.serve(afresh(scope), request.receive, send, here.quota_key)
             return
         accepted(request)
-        await self._sessions.asgi_app(accepting(scope), replayed(request, body), send)
+        receive = replayed(request, body)
+        await self._sessions.serve(accepting(scope), receive, send, here.quota_key)
 
     @contextmanager
     def _one_of_its_id(self, request: Request, id_: str | int | None) -> Generator[None]:

@@ -15,10 +15,12 @@ from pecia.doors.mcp.endpoints import endpoints, messages_path, sse_endpoints
 from pecia.doors.mcp.following import Following
 from pecia.doors.mcp.offer import Offers
 from pecia.doors.mcp.server import Parts
+from pecia.doors.mcp.session_table import SessionLimits, SessionTable
 from pecia.doors.mcp.sse import SseDoor
 from pecia.doors.mcp.tasks import TaskBoard
 from pecia.doors.mcp.watch import Watchmen
 from pecia.kernel.room import Room
+from pecia.kernel.settings.kernel import KernelSettings
 from pecia.kernel.tool.model import Watch
 from pecia.rooms.desk.room import require_known
 from pecia.rooms.desk.settings import DeskSettings
@@ -39,7 +41,8 @@ def mount_mcp(app: App, keeper: Doorkeeper, changes: Changes | None = None) -> A
     following = Following(app.store, changes, _watched(app.rooms), guests)
     changes.stamps = following.stamps
     extra = _extra(changes) if desk.conformance else ()
-    parts = Parts(app, Offers(app, desk.tools, extra), changes, TaskBoard(), Watchmen())
+    offers, sessions = Offers(app, desk.tools, extra), SessionTable(_limits(settings))
+    parts = Parts(app, offers, changes, TaskBoard(), Watchmen(), sessions)
     names = [room.name for room in (*app.rooms, *extra)]
     doors = [Door(it, parts, keeper) for it in endpoints(names, settings.mcp_root)]
     older = [SseDoor(it, parts, keeper) for it in sse_endpoints(names, settings.mcp_root)]
@@ -47,6 +50,15 @@ def mount_mcp(app: App, keeper: Doorkeeper, changes: Changes | None = None) -> A
         paths={**{it.endpoint.path: it for it in doors}, **_sse_paths(older)},
         resources=tuple(it.endpoint.path for it in (*doors, *older)),
         running=lambda: _running(doors, parts, following),
+    )
+
+
+def _limits(settings: KernelSettings) -> SessionLimits:
+    return SessionLimits(
+        settings.mcp_sessions_per_user,
+        settings.mcp_sessions_max,
+        settings.mcp_session_idle_s,
+        settings.mcp_sessions_per_minute,
     )
 
 

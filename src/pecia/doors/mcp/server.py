@@ -34,6 +34,7 @@ from pecia.doors.mcp.errors import rpc_error
 from pecia.doors.mcp.listing import TTL_MS, VERSION_KEY, Listings
 from pecia.doors.mcp.narrowing import EVERYTHING
 from pecia.doors.mcp.offer import Offers
+from pecia.doors.mcp.session_table import SessionTable
 from pecia.doors.mcp.shelf import Shelf
 from pecia.doors.mcp.standing import Context, connection_of, modern, standing_of
 from pecia.doors.mcp.state import sealing
@@ -75,6 +76,7 @@ class Parts:
     changes: Changes
     tasks: TaskBoard
     watchmen: Watchmen
+    sessions: SessionTable
 
 
 def make_server(endpoint: Endpoint, parts: Parts, listings: Listings) -> Server[Any]:

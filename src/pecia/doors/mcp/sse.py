@@ -14,6 +14,8 @@ from pecia.doors.mcp.endpoints import Endpoint, messages_path
 from pecia.doors.mcp.frame import id_of, parsed
 from pecia.doors.mcp.listing import Listings
 from pecia.doors.mcp.server import Parts, make_server
+from pecia.doors.mcp.session_manager import opened
+from pecia.doors.mcp.standing import Standing
 from pecia.kernel.errors import (
     Forbidden,
     InvalidRequest,
@@ -31,6 +33,7 @@ class SseDoor:
     def __init__(self, endpoint: Endpoint, parts: Parts, keeper: Doorkeeper) -> None:
         self.endpoint = endpoint
         self._admission = Admission(endpoint, parts, keeper)
+        self._sessions = parts.sessions
         self._server = make_server(endpoint, parts, Listings(endpoint))
         self._transport = SseServerTransport(
             messages_path(endpoint),
@@ -41,11 +44,16 @@ class SseDoor:
         self.messages = _Guarded(self._message, "POST")
 
     async def _stream(self, request: Request, send: Send) -> None:
-        await self._admit(request)
+        here = await self._admit(request)
         options = self._server.create_initialization_options()
-        async with self._transport.connect_sse(
-            request.scope, request.receive, _unbuffered(send)
-        ) as (reader, writer):
+        self._sessions.count_beginning(here.quota_key)
+        async with (
+            opened(self._sessions, here.quota_key),
+            self._transport.connect_sse(request.scope, request.receive, _unbuffered(send)) as (
+                reader,
+                writer,
+            ),
+        ):
             await self._server.run(reader, writer, options)
 
     async def _message(self, request: Request, send: Send) -> None:
@@ -58,11 +66,12 @@ class SseDoor:
             request.scope, replayed(request, body), _Enveloped(request, send, id_of(found))
         )
 
-    async def _admit(self, request: Request) -> None:
+    async def _admit(self, request: Request) -> Standing:
         here = await self._admission.admit(request)
         if isinstance(here.who, Operator):
             raise Forbidden("MCP tools are tenant-scoped")
         request.scope["user"] = user_of(here)
+        return here
 
 
 class _Guarded:

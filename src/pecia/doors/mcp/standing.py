@@ -8,6 +8,7 @@ from mcp.server.context import ServerRequestContext
 from starlette.types import Scope
 
 from pecia.app.corridor import Visit
+from pecia.doors.http.visit import neighbourhood
 from pecia.doors.mcp.era import is_modern
 from pecia.doors.mcp.offer import Offer
 from pecia.kernel.identity.caller import Caller, Operator
@@ -31,6 +32,13 @@ class Standing:
         if isinstance(self.who, Operator):
             return f"operator:{self.who.credential_id}"
         return f"{self.who.tenant_id}:{self.who.user_id or self.who.kind.value}"
+
+    @property
+    def quota_key(self) -> str:
+        """Whom open sessions and streams are counted against: who has no name, by its address."""
+        if isinstance(self.who, Caller) and self.who.is_anonymous:
+            return f"{self.owner}:{neighbourhood(self.visit.client_ip)}"
+        return self.owner
 
 
 def put(scope: Scope, standing: Standing) -> None:

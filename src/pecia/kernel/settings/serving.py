@@ -100,6 +100,22 @@ class Surfaces(Part):
         description="What `/mcp` and `/sse` serve: the front desk, everything, or one room.",
         project=True,
     )
+    mcp_sessions_per_user: Count = setting(
+        100,
+        description="MCP sessions and streams that one user may have open; without a token, one "
+        "address. Past it the longest idle one ends.",
+    )
+    mcp_sessions_max: Count = setting(
+        10_000, description="MCP sessions and streams that this process may have open."
+    )
+    mcp_sessions_per_minute: Count = setting(
+        120, description="MCP sessions that one user may begin a minute."
+    )
+    mcp_session_idle_s: Seconds = setting(
+        600.0,
+        description="How long an MCP session without a request or a stream stays open.",
+        unit="s",
+    )
     resource_url: WebAddress | None = setting(
         None,
         description="The resource that tokens are issued for. Unset: the public URL and `/mcp`.",
