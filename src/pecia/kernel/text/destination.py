@@ -66,9 +66,10 @@ def _resource(
 def _target(text: str, span: Span) -> Target:
     raw = span.of(text)
     cut = path_length(raw)
-    _, hash_mark, anchor = unescape(raw[cut:]).partition("#")
+    tail = unescape(raw[cut:])
+    _, hash_mark, anchor = tail.partition("#")
     path_span = Span(span.start, span.start + cut)
-    return Target(unescape(raw[:cut]), anchor if hash_mark else None, span, path_span)
+    return Target(unescape(raw[:cut]), anchor if hash_mark else None, span, path_span, tail)
 
 
 def _destination(text: str, at: int, end: int) -> _Destination | None:

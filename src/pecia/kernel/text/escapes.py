@@ -21,17 +21,34 @@ def path_length(destination: str) -> int:
 
 
 def decode_path(path: str) -> str:
-    """Percent signs undone, once. A byte that is no UTF-8 stays as it was written."""
+    """Percent signs undone, once. A part with a byte that is no UTF-8 stays as it was written."""
     if "%" not in path:
         return path
-    decoded = unquote(path, errors="surrogateescape")
-    return path if any("\udc80" <= it <= "\udcff" for it in decoded) else decoded
+    return "/".join(it if _is_undecodable(it) else unquote(it) for it in path.split("/"))
 
 
-def encode_path(path: str, *, angled: bool) -> str:
-    """The path as a destination, readable: only what would be read otherwise is encoded."""
+def encode_path(path: str, *, angled: bool, like: str = "") -> str:
+    """The path as a destination, readable: only what would be read otherwise is encoded.
+
+    `like` is the path as it was written before: the parts of it that `decode_path` had to leave
+    alone are not encoded a second time.
+    """
     unsafe = _UNSAFE_ANGLED if angled else _UNSAFE
-    return unsafe.sub(lambda it: "".join(f"%{byte:02X}" for byte in it[0].encode()), path)
+    kept = {it for it in like.split("/") if _is_undecodable(it)}
+
+    def encoded(part: str) -> str:
+        if part in kept:
+            return part
+        return unsafe.sub(lambda it: "".join(f"%{byte:02X}" for byte in it[0].encode()), part)
+
+    return "/".join(encoded(it) for it in path.split("/"))
+
+
+def _is_undecodable(part: str) -> bool:
+    """Whether its escapes stand for bytes that are no UTF-8."""
+    if "%" not in part:
+        return False
+    return any("\udc80" <= it <= "\udcff" for it in unquote(part, errors="surrogateescape"))
 
 
 def _meant(part: re.Match[str]) -> str:

@@ -183,8 +183,9 @@ def _wiki_link(text: str, wiki: re.Match[str], embed: bool) -> Link | None:
     path_span = Span(start, start + len(path))
     anchor = wiki[2][1:].removesuffix("\\").strip() if wiki[2] is not None else None
     end = path_span.end if wiki[2] is None else wiki.end(2)
-    target = Target(path, anchor, Span(start, end), path_span)
-    shown = path if anchor is None else f"{path}#{anchor}"
+    tail = "" if anchor is None else f"#{anchor}"
+    target = Target(path, anchor, Span(start, end), path_span, tail)
+    shown = target.address
     alias = wiki[3].strip() if wiki[3] is not None else ""
     span = Span(wiki.start() - embed, wiki.end())
     return Link(LinkKind.WIKI, embed, span, target, alias or shown)

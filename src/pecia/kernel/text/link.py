@@ -15,12 +15,20 @@ class LinkKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a link leads, as its writer put it, escapes undone. `path_span` is what to rewrite."""
+    """Where a link leads, as its writer put it, Markdown's escapes undone and percent signs not.
+
+    `tail` is what follows the path: query and fragment. `path_span` is what to rewrite.
+    """
 
     path: str
     anchor: str | None
     span: Span
     path_span: Span
+    tail: str = ""
+
+    @property
+    def address(self) -> str:
+        return self.path + self.tail
 
 
 @dataclass(frozen=True, slots=True)

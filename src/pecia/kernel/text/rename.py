@@ -161,6 +161,8 @@ class _Site:
         yield self._in_manner(wanted, path, way) + extension
         # A name may look like an address or like a file of another kind.
         relative = relative_path(wanted, self._new_folder)
+        if extension:
+            yield f"./{relative}{extension}"
         yield from (wanted, f"./{relative}", f"{wanted}.md", f"./{relative}.md", f"/{wanted}.md")
 
     def _in_manner(self, wanted: str, path: str, way: Way) -> str:
@@ -176,7 +178,8 @@ class _Site:
         """The path as it must be written at this place, if it can be."""
         if not self._is_wiki:
             start = self.link.target.span.start
-            return encode_path(path, angled=self.text[start - 1 : start] == "<")
+            angled = self.text[start - 1 : start] == "<"
+            return encode_path(path, angled=angled, like=self.link.target.path_span.of(self.text))
         writable = path == path.strip() and not path.endswith("\\") and not set(path) & _NOT_WIKI
         return path if writable else None
 

@@ -112,11 +112,16 @@ Resolution: TypeAlias = Found | Ambiguous | Missing | Asset | SamePage | Externa
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What a link says: a path with nothing left to decode, and an anchor."""
+    """What a link says: a path with nothing left to decode, and an anchor.
+
+    `address` is the same before anything was decoded. It alone says whether the link leaves the
+    space: decoded, an address outside looks like a path, and `a%3Ab` looks like an address.
+    """
 
     path: str
     anchor: str | None
     wiki: bool
+    address: str
 
 
 def resolve_link(link: Link, source: str, names: Names, rules: LinkRules) -> Resolution:
@@ -129,17 +134,21 @@ def resolve_link(link: Link, source: str, names: Names, rules: LinkRules) -> Res
 def reference_of(link: Link, rules: LinkRules) -> Reference:
     path, anchor = link.target.path, link.target.anchor
     if link.kind is LinkKind.WIKI:
-        return Reference(path.partition("?")[0] if rules.wiki_query else path, anchor, True)
-    return Reference(decode_path(path), None if anchor is None else decode_path(anchor), False)
+        path = path.partition("?")[0] if rules.wiki_query else path
+        return Reference(path, anchor, True, link.target.address)
+    anchor = None if anchor is None else decode_path(anchor)
+    return Reference(decode_path(path), anchor, False, link.target.address)
 
 
 def resolve(reference: Reference, source: str, names: Names, rules: LinkRules) -> Resolution:
     path, anchor = reference.path, reference.anchor
     prefix, colon, rest = path.partition(":")
-    if colon and prefix in rules.prefixes and not rest.startswith("//"):
+    # A prefix has no escapes, so that it is the same before and after decoding.
+    is_prefixed = colon and reference.address.startswith(f"{prefix}:")
+    if is_prefixed and prefix in rules.prefixes and not rest.startswith("//"):
         return _behind_prefix(prefix, rest, anchor, names)
     if _leaves_space(reference, rules) and not (reference.wiki and names.exact(path)):
-        return External(path if anchor is None else f"{path}#{anchor}")
+        return External(reference.address)
     if not path:
         return SamePage(anchor)
     places = _places(reference, source)
@@ -236,13 +245,19 @@ def _behind_prefix(prefix: str, rest: str, anchor: str | None, names: Names) -> 
 
 
 def _leaves_space(reference: Reference, rules: LinkRules) -> bool:
-    path = reference.path
-    if path.startswith("//") or _SCHEME.fullmatch(path):
+    if reference.wiki:
+        path = reference.path
+        return path.startswith("//") or bool(_WIKI_ADDRESS.fullmatch(path))
+    # Browsers pass over spaces before an address.
+    address = reference.address.strip()
+    if address.startswith("//") or _SCHEME.match(address):
         return True
-    return path.startswith("/") and not reference.wiki and not rules.root_slash
+    return reference.path.startswith("/") and not rules.root_slash
 
 
-# An address has no spaces: "Note: this" is a title.
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+:\S*+")
+# "Note: this" is a title and a file's name, with or without brackets.
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+:(?!\s)")
+# A wiki link is a name before it is an address: "Topic:Some words" is a name.
+_WIKI_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+:(?:\S*+|//.*+)")
 _DOCUMENT_EXTENSION = re.compile(r"(?<=[^/])\.mdx?$", re.IGNORECASE)
 _EXTENSION = re.compile(r"(?<=[^/])\.[A-Za-z][A-Za-z0-9]{0,9}$")
