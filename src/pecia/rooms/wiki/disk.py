@@ -149,6 +149,20 @@ def prune(root: Path, folder: str) -> None:
         folder = folder.rpartition("/")[0]
 
 
+def below(root: Path, folder: str) -> list[str]:
+    """Every file below a folder, by its path from there; links are not followed."""
+    with _told(folder, root=root):
+        held = _enter(root, folder.split("/"), make=False)
+    try:
+        found: list[str] = []
+        for place, _, files, _ in os.fwalk(".", dir_fd=held):
+            lead = place.removeprefix(".").removeprefix("/")
+            found += [f"{lead}/{it}" if lead else it for it in files]
+        return sorted(found)
+    finally:
+        os.close(held)
+
+
 def is_folder(root: Path, path: str) -> bool:
     """Whether there is a folder, and not a link to one."""
     try:

@@ -6,7 +6,9 @@ The journal lies beside the settings, is written before the first change and goe
 from base64 import b64decode, b64encode
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -17,34 +19,73 @@ from pecia.rooms.wiki.names import split_extension, why_not
 from pecia.rooms.wiki.own import prepare
 
 PLACE = ".pecia/managed-rename.json"
-VERSION = 3
+VERSION = 4
+# The same without digests, files of folders and the transaction.
+OLDER = 3
 MOST_BYTES = 2_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A file before a change; no body where there was none."""
+    """A file before a change; no body where there was none. `after` is the digest of what the
+    change puts there, None where nobody wrote that down."""
 
     path: str
     body: bytes | None
+    after: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A file or folder that goes elsewhere; `below` are a folder's files, by their paths in it."""
+
+    old: str
+    new: str
+    below: tuple[str, ...] = ()
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """Every file, before and after."""
+        if not self.below:
+            return [(self.old, self.new)]
+        return [(f"{self.old}/{it}", f"{self.new}/{it}") for it in self.below]
 
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """Moves in their order, and files as they were, by their paths before the moves."""
+    """Moves in their order, and files as they were, by their paths before the moves.
 
-    moves: tuple[tuple[str, str], ...]
+    `transaction` is the one that tells the store: once it is committed, the change is made.
+    """
+
+    moves: tuple[Move, ...]
     snapshots: tuple[Snapshot, ...]
+    transaction: str | None = None
+
+    def moved(self, path: str) -> str:
+        """Where a file is after the moves."""
+        for it in self.moves:
+            if path == it.old or path.startswith(f"{it.old}/"):
+                path = it.new + path[len(it.old) :]
+        return path
+
+
+def digest(body: bytes) -> bytes:
+    return sha256(body).digest()
 
 
 def keep(project: Path, lead: str, journal: Journal) -> None:
     """Write the journal down."""
-    rows = [
-        {"path": it.path, "body": None if it.body is None else b64encode(it.body).decode()}
-        for it in journal.snapshots
-    ]
+    plain = {
+        "version": VERSION,
+        "root": lead,
+        "transaction": journal.transaction,
+        "moves": [[it.old, it.new, it.below] for it in journal.moves],
+        "snapshots": [
+            {"path": it.path, "body": _coded(it.body), "after": _coded(it.after)}
+            for it in journal.snapshots
+        ],
+    }
     prepare(project)
-    plain = {"version": VERSION, "root": lead, "moves": journal.moves, "snapshots": rows}
     disk.write(project, PLACE, orjson.dumps(plain))
 
 
@@ -53,43 +94,20 @@ def forget(project: Path) -> None:
         disk.remove(project, PLACE)
 
 
-def recover(project: Path, lead: str) -> bool:
-    """Put everything back that a journal speaks of. False where there is none to follow.
+def read(project: Path, lead: str) -> Journal | None:
+    """The journal, None where there is none to follow.
 
     It lies where others can write, so it is believed only of documents in the content folder. One
     that cannot be followed stays where it is, for a person to look at.
     """
-    journal = _read(project, lead)
-    if journal is None:
-        return False
-    root = project / lead
-    for old, new in reversed(journal.moves):
-        if disk.exists(root, new) and not disk.exists(root, old):
-            disk.move(root, new, old)
-            disk.prune(root, folder_of(new))
-    for snapshot in journal.snapshots:
-        put_back(root, snapshot)
-    forget(project)
-    return True
-
-
-def _read(project: Path, lead: str) -> Journal | None:
     try:
         plain = orjson.loads(disk.read(project, PLACE, MOST_BYTES))
-        if (plain["version"], plain["root"]) != (VERSION, lead):
+        if plain["version"] not in (VERSION, OLDER) or plain["root"] != lead:
             return None
-        moves = tuple((str(old), str(new)) for old, new in plain["moves"])
-        snapshots = tuple(
-            Snapshot(str(row["path"]), None if row["body"] is None else b64decode(row["body"]))
-            for row in plain["snapshots"]
-        )
+        journal = _journal(plain)
     except (PeciaError, ValueError, TypeError, KeyError):
         return None
-    paths = [*(it for pair in moves for it in pair), *(it.path for it in snapshots)]
-    is_ours = not any(why_not(it) for it in paths) and all(
-        split_extension(it.path)[1] for it in snapshots
-    )
-    return Journal(moves, snapshots) if is_ours else None
+    return journal if _is_ours(journal) else None
 
 
 def put_back(root: Path, snapshot: Snapshot) -> None:
@@ -100,3 +118,37 @@ def put_back(root: Path, snapshot: Snapshot) -> None:
     with suppress(NotFound):
         disk.remove(root, snapshot.path)
         disk.prune(root, folder_of(snapshot.path))
+
+
+def _journal(plain: dict[str, Any]) -> Journal:
+    moves = tuple(
+        Move(str(old), str(new), tuple(str(it) for it in (more[0] if more else ())))
+        for old, new, *more in plain["moves"]
+    )
+    snapshots = tuple(
+        Snapshot(str(row["path"]), _decoded(row["body"]), _decoded(row.get("after")))
+        for row in plain["snapshots"]
+    )
+    transaction = plain.get("transaction")
+    is_number = isinstance(transaction, str) and transaction.isascii() and transaction.isdigit()
+    return Journal(moves, snapshots, transaction if is_number else None)
+
+
+def _is_ours(journal: Journal) -> bool:
+    places = [it for move in journal.moves for it in (move.old, move.new)]
+    documents = [it.path for it in journal.snapshots]
+    below = [it for move in journal.moves for it in move.below]
+    if any(why_not(it) for it in (*places, *documents)):
+        return False
+    # A folder goes with its hidden files.
+    if any(why_not(it, may_be_ours=True) for it in below):
+        return False
+    return all(split_extension(it)[1] for it in documents)
+
+
+def _coded(body: bytes | None) -> str | None:
+    return None if body is None else b64encode(body).decode()
+
+
+def _decoded(text: Any) -> bytes | None:
+    return None if text is None else b64decode(text)

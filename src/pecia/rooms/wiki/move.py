@@ -23,9 +23,10 @@ class Renaming:
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """One document, by its name before, with its new text."""
+    """One document, by its name before, with the text it had and its new one."""
 
     name: str
+    was: str
     text: str
     count: int
     stranded: int
@@ -63,7 +64,7 @@ def rewrites(renaming: Renaming, names: Names, texts: Iterable[tuple[str, str]])
     for name, text in texts:
         done: Rewritten = rewrite_links(text, name, rename)
         if done.edits or done.stranded:
-            found.append(Rewrite(name, done.text, len(done.edits), len(done.stranded)))
+            found.append(Rewrite(name, text, done.text, len(done.edits), len(done.stranded)))
     return found
 
 

@@ -17,6 +17,14 @@ SELECT kernel.may_write(%(source_id)s, %(key)s);
 -- One writer at a time in a space, whichever process it is in, until its transaction ends.
 SELECT pg_advisory_xact_lock(hashtextextended('wiki ' || %(tenant_id)s || ' ' || %(source_id)s, 0));
 
+-- name: this_transaction
+SELECT pg_current_xact_id()::text;
+
+-- name: was_committed
+-- A number from a journal in the folder is asked for only where it can be one of ours.
+SELECT coalesce(CASE WHEN %(transaction)s::xid8 < pg_snapshot_xmax(pg_current_snapshot())
+                     THEN pg_xact_status(%(transaction)s::xid8) END = 'committed', false);
+
 -- name: known_files
 -- For the house: what the store knows of a space.
 SELECT key, etag FROM kernel.file WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s;

@@ -66,7 +66,7 @@ def _enter(root: Path, folder: str, above: Ignored, found: Scan) -> Iterator[tup
         found.ignored = ignored
     for child in children:
         path = f"{folder}/{child.name}" if folder else child.name
-        if not _is_text(child.name):
+        if not is_text(child.name):
             found.refused[ascii(path)] = "the name is not UTF-8"
         elif _counts(path, child, ignored):
             if child.is_dir(follow_symlinks=False):
@@ -114,7 +114,7 @@ def _adding(root: Path, folder: str, above: Ignored) -> Ignored:
     return above
 
 
-def _is_text(name: str) -> bool:
+def is_text(name: str) -> bool:
     # A name that is not UTF-8 comes as lone surrogates, which no database and no client can take.
     try:
         name.encode()

@@ -4,29 +4,34 @@ One writer at a time has a space. What fails after a file was written puts back 
 A document that is live changes where it is live: others who write in it lose nothing by our turn.
 """
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import anyio
 from anyio.to_thread import run_sync
 
 from pecia.kernel.corpus import texts
-from pecia.kernel.errors import Forbidden, NotFound
+from pecia.kernel.errors import Forbidden, NotFound, PeciaError
+from pecia.kernel.logs import Log
+from pecia.kernel.store.failures import Collision
 from pecia.kernel.store.transaction import Transaction
-from pecia.kernel.text.names import folder_of
 from pecia.rooms.wiki import disk
 from pecia.rooms.wiki.disk import Stamp
 from pecia.rooms.wiki.history.note import Note
-from pecia.rooms.wiki.journal import Journal, Snapshot, forget, keep, put_back
+from pecia.rooms.wiki.journal import Journal, Move, Snapshot, digest, forget, keep, put_back
 from pecia.rooms.wiki.live.filing import record_written
 from pecia.rooms.wiki.live.held import Held, held
 from pecia.rooms.wiki.live.rows import CallerRows
+from pecia.rooms.wiki.scan import is_text
 from pecia.rooms.wiki.space import SQL
 from pecia.rooms.wiki.stored import decoded, stored_document
 from pecia.rooms.wiki.summary import Summary
 from pecia.rooms.wiki.wiki import Opened
 from pecia.rooms.wiki.writer import writer_of
+
+_log = Log(__name__)
 
 
 @dataclass(slots=True)
@@ -38,11 +43,11 @@ class Turn:
     left: list[str] = field(default_factory=list[str])
     """Documents whose files are to follow once the turn is over."""
     _before: list[Snapshot] = field(default_factory=list[Snapshot])
-    _moved: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     _made: dict[str, Stamp] = field(default_factory=dict[str, Stamp])
     _first: dict[str, bytes | None] = field(default_factory=dict[str, bytes | None])
     _last: dict[str, bytes | None] = field(default_factory=dict[str, bytes | None])
     _held: dict[str, Held | None] = field(default_factory=dict[str, Held | None])
+    _planned: dict[str, bytes] = field(default_factory=dict[str, bytes])
     _journal: Journal | None = None
 
     async def read(self, path: str) -> bytes | None:
@@ -67,8 +72,11 @@ class Turn:
         if found is not None:
             # No text, so nothing that can be live.
             await self._rows.end(path)
-        self._before.append(Snapshot(path, await self._on_disk(path)))
-        self._changes(path, self._before[-1].body, body)
+        was = await self._on_disk(path)
+        if self._planned.get(path, was) != was:
+            raise Collision("somebody wrote a document meanwhile; try again", path=path)
+        self._before.append(Snapshot(path, was))
+        self._changes(path, was, body)
         stamp = await run_sync(disk.write, self.opened.root, path, body)
         self._made[path] = stamp
         place = self.opened.place
@@ -84,13 +92,25 @@ class Turn:
             was = await self._recorded(path, found, was)
         self._changes(path, was, None)
         await run_sync(disk.remove, self.opened.root, path)
+        self._made.pop(path, None)
         await texts.remove(self.tx, self.opened.space.source_id, self.opened.place.key(path))
         await self._rows.end(path)
 
-    async def plan(self, moves: Sequence[tuple[str, str]], writes: Sequence[str]) -> None:
-        """Keep, before the first of many changes, what it takes to put all of them back."""
-        snapshots = [Snapshot(it, await self._on_disk(it)) for it in writes]
-        self._journal = Journal(tuple(moves), tuple(snapshots))
+    async def plan(
+        self, moves: Sequence[tuple[str, str]], writes: Mapping[str, tuple[bytes, bytes]]
+    ) -> None:
+        """Keep, before the first of many changes, what it takes to put all of them back.
+
+        `writes` are documents by their paths before the moves: what they hold, and will hold.
+        """
+        for path, (was, _) in writes.items():
+            if await self._on_disk(path) != was:
+                raise Collision("somebody wrote a document meanwhile; try again", path=path)
+        kept = [await run_sync(_move, self.opened.root, *it) for it in moves]
+        snapshots = [Snapshot(path, was, digest(body)) for path, (was, body) in writes.items()]
+        transaction = await self.tx.value(SQL["this_transaction"])
+        self._journal = Journal(tuple(kept), tuple(snapshots), transaction)
+        self._planned = {self._journal.moved(path): was for path, (was, _) in writes.items()}
         await run_sync(keep, self.opened.space.folder, self.opened.lead, self._journal)
 
     async def move(self, path: str, to: str, keys: Sequence[tuple[str, str]]) -> None:
@@ -102,7 +122,6 @@ class Turn:
             self._changes(old, body, None)
             self._changes(new, None, body)
         await run_sync(disk.move, self.opened.root, path, to)
-        self._moved.append((path, to))
         place = self.opened.place
         for old, new in keys:
             await texts.move(self.tx, place.source_id, place.key(old), place.key(new))
@@ -161,15 +180,21 @@ class Turn:
 
     async def undo(self) -> None:
         """Put back what was there, unless somebody has written since."""
+        if self._journal is not None:
+            # It knows of every change of this turn, and whether the store has them after all.
+            try:
+                await self.opened.wiki.recover(self.opened.place)
+            except PeciaError as error:
+                # The journal stays, and the next call follows it.
+                _log.failure("wiki.rename_recovered", error, space=self.opened.space.source_id)
+            return
         root = self.opened.root
         for it in reversed(self._before):
-            made = self._made.get(it.path)
-            if made is None or await run_sync(disk.stamp, root, it.path) == made:
+            if await run_sync(disk.stamp, root, it.path) == self._made.get(it.path):
                 await run_sync(put_back, root, it)
-        for old, new in reversed(self._moved):
-            await run_sync(disk.move, root, new, old)
-            await run_sync(disk.prune, root, folder_of(new))
-        await self.end()
+                self._made.pop(it.path, None)
+                if (stamp := await run_sync(disk.stamp, root, it.path)) is not None:
+                    self._made[it.path] = stamp
 
     async def end(self) -> None:
         """Nothing is left to put back."""
@@ -196,3 +221,10 @@ async def taking_turn(opened: Opened) -> AsyncGenerator[Turn]:
     with anyio.CancelScope(shield=True):
         await turn.end()
         await opened.wiki.filing.file_those(opened.place, turn.left)
+
+
+def _move(root: Path, old: str, new: str) -> Move:
+    if not disk.is_folder(root, old):
+        return Move(old, new)
+    # A name that is not UTF-8 can stand in no journal; such a file goes only with its folder.
+    return Move(old, new, tuple(it for it in disk.below(root, old) if is_text(it)))

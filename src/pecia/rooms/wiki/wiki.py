@@ -9,11 +9,12 @@ from typing import TypeAlias
 from anyio.to_thread import run_sync
 
 from pecia.kernel.corpus.search import Corpus
-from pecia.kernel.errors import InvalidFormat, NotFound, Unprocessable
+from pecia.kernel.errors import InvalidFormat, NotFound, PeciaError, Unprocessable
+from pecia.kernel.logs import Log
 from pecia.kernel.store.store import Store
 from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.tool.call import Call
-from pecia.rooms.wiki import disk
+from pecia.rooms.wiki import disk, journal
 from pecia.rooms.wiki.config.files import ConfigFiles
 from pecia.rooms.wiki.config.merge import Effective
 from pecia.rooms.wiki.config.rules import Card, card, shared
@@ -22,15 +23,20 @@ from pecia.rooms.wiki.facts import Facts
 from pecia.rooms.wiki.graph import Graph, graph_of
 from pecia.rooms.wiki.history.history import History
 from pecia.rooms.wiki.history.port import OpenVersions
-from pecia.rooms.wiki.journal import PLACE as JOURNAL
-from pecia.rooms.wiki.journal import recover
 from pecia.rooms.wiki.library import Library
 from pecia.rooms.wiki.live.filing import Filing
 from pecia.rooms.wiki.names import document_name
 from pecia.rooms.wiki.preview import Preview, Ways, preview_of, read_ui_lock
+from pecia.rooms.wiki.recovery import (
+    check_finished,
+    record_outcome,
+    report_outcome,
+    roll_back,
+)
 from pecia.rooms.wiki.space import SQL, Place, Space, find_space
 from pecia.rooms.wiki.stored import decoded
 
+_log = Log(__name__)
 MOST_GRAPHS = 8
 
 
@@ -163,8 +169,8 @@ class Wiki:
         settings = await self.configs.effective(call, found)
         lead = content_lead(settings.config.content.dir)
         root = found.folder / lead
-        await self._recover(call, found, lead)
         place = Place(call.caller.tenant_id, found.source_id, found.folder, lead)
+        await self.recover(place)
         if found.is_behind:
             # What somebody was told is stored, everybody is shown.
             await self.filing.file_all(place)
@@ -202,15 +208,31 @@ class Wiki:
         kinds = ("agent", "principal")
         return {f"{kind}-{row['id']}": str(row["name"]) for row in rows for kind in kinds}
 
-    async def _recover(self, call: Call, space: Space, lead: str) -> None:
-        """Put back what a change of many files left half done when it was cut off."""
-        if not await run_sync(disk.exists, space.folder, JOURNAL):
+    async def recover(self, place: Place) -> None:
+        """Undo a rename that was cut off, unless the store has it; keep what people did since."""
+        if not await run_sync(disk.exists, place.project, journal.PLACE):
             return
-        place = {"tenant_id": call.caller.tenant_id, "source_id": space.source_id}
         async with self.store.system() as tx:
             # Whoever is at it right now holds the turn, and takes the journal away at the end.
-            await tx.run(SQL["lock_space"], **place)
-            await run_sync(recover, space.folder, lead)
+            await tx.run(SQL["lock_space"], **place.named())
+            kept = await run_sync(journal.read, place.project, place.lead)
+            if kept is None:
+                return
+            asked = kept.transaction
+            is_finished = asked is not None and bool(
+                await tx.value(SQL["was_committed"], transaction=asked)
+            )
+            settle = check_finished if is_finished else roll_back
+            outcome = await run_sync(settle, place.root, kept)
+            report_outcome(place.source_id, kept, outcome, is_finished=is_finished)
+            history = History(place.project, place.lead, self.versions)
+            try:
+                await record_outcome(history, place.root, kept, outcome, is_finished=is_finished)
+            except PeciaError as error:
+                # The files are right. The journal stays, so that the versions are tried again.
+                _log.failure("wiki.rename_recovered", error, space=place.source_id)
+                return
+            await run_sync(journal.forget, place.project)
 
     async def preview(self, space: Space, settings: Effective) -> Preview:
         lock = await run_sync(read_ui_lock, space.folder)

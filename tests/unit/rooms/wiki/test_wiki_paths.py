@@ -20,9 +20,10 @@ from pecia.rooms.wiki import disk
 from pecia.rooms.wiki.catalog import Article, catalogs
 from pecia.rooms.wiki.config.rules import Shared
 from pecia.rooms.wiki.ignore import Ignored
-from pecia.rooms.wiki.journal import Journal, Snapshot, keep, recover
+from pecia.rooms.wiki.journal import Journal, Move, Snapshot, digest, forget, keep, read
 from pecia.rooms.wiki.names import document_name
 from pecia.rooms.wiki.preview import Ways, preview_of, read_ui_lock
+from pecia.rooms.wiki.recovery import roll_back
 from pecia.rooms.wiki.scan import scan
 
 
@@ -152,7 +153,7 @@ def test_a_change_that_was_cut_off_is_put_back(tmp_path: Path) -> None:
     for path, body in (("old.md", b"moved"), ("linker.md", b"[[old]]")):
         disk.write(tmp_path, path, body)
     snapshots = (Snapshot("linker.md", b"[[old]]"), Snapshot("old.md", b"moved"))
-    keep(tmp_path, "", Journal((("old.md", "new/name.md"),), snapshots))
+    keep(tmp_path, "", Journal((Move("old.md", "new/name.md"),), snapshots))
     disk.move(tmp_path, "old.md", "new/name.md")
     disk.write(tmp_path, "linker.md", b"[[new/name]]")
     assert recover(tmp_path, "")
@@ -160,6 +161,16 @@ def test_a_change_that_was_cut_off_is_put_back(tmp_path: Path) -> None:
     assert disk.read(tmp_path, "linker.md") == b"[[old]]"
     assert not (tmp_path / "new").exists()
     assert not recover(tmp_path, "")
+
+
+def recover(project: Path, lead: str) -> bool:
+    """Follow the journal, if there is one to follow."""
+    journal = read(project, lead)
+    if journal is None:
+        return False
+    roll_back(project / lead, journal)
+    forget(project)
+    return True
 
 
 @pytest.mark.parametrize("steps", range(6))
@@ -170,9 +181,11 @@ def test_wherever_a_rename_is_cut_off_the_space_is_put_back_whole(
     for path, body in before.items():
         disk.write(tmp_path, path, body)
     written = {"d/a.md": "new/d/a.md", "d/b.md": "new/d/b.md", "top.md": "top.md"}
-    snapshots = tuple(Snapshot(it, before[it]) for it in written)
+    snapshots = tuple(Snapshot(it, before[it], digest(b"rewritten")) for it in written)
     acts = [
-        lambda: keep(tmp_path, "", Journal((("d", "new/d"),), snapshots)),
+        lambda: keep(
+            tmp_path, "", Journal((Move("d", "new/d", ("a.md", "b.md", "p.png")),), snapshots)
+        ),
         lambda: disk.move(tmp_path, "d", "new/d"),
         *(partial(disk.write, tmp_path, it, b"rewritten") for it in written.values()),
     ]
@@ -199,6 +212,7 @@ def test_wherever_a_rename_is_cut_off_the_space_is_put_back_whole(
         ("", [], "Makefile"),
         ("", [["../outside/y.md", "a.md"]], "x.md"),
         ("", [[".git/hooks/pre-push", "a.md"]], "x.md"),
+        ("", [["d", "e", ["../../outside/y.md"]]], "x.md"),
         ("", "nonsense", "x.md"),
     ],
 )
@@ -209,7 +223,7 @@ def test_a_journal_that_somebody_made_up_is_not_followed(
     outside.mkdir()
     project.mkdir()
     (project / "a.md").write_text("mine", encoding="utf-8")
-    plain = {"version": 3, "root": root, "moves": moves}
+    plain = {"version": 4, "root": root, "moves": moves}
     plain["snapshots"] = [{"path": path, "body": "ZXZpbA=="}]
     disk.write(project, ".pecia/managed-rename.json", orjson.dumps(plain))
     assert not recover(project, "")

@@ -72,6 +72,11 @@ class History:
             return False
         return await _content(versions, self.lead + path) is not None
 
+    async def tracked(self) -> set[str]:
+        """The documents that the latest version holds."""
+        versions = await self._open()
+        return set() if versions is None else {*await self._tracked(versions)}
+
     async def checkpoint(self, now: Mapping[str, bytes], note: Note) -> str:
         """Everything as it is now, under a reference that stays."""
         versions = await self._made()

@@ -126,7 +126,8 @@ async def _moved(turn: Turn, now: Mapping[str, Document], renaming: Renaming) ->
     found = await run_sync(_rewrites, opened, now, facts, renaming)
     await _require_may_rewrite(turn, now, found)
     moves = [renaming.folder] if renaming.folder else [(now[it].path, paths[it]) for it in paths]
-    await turn.plan(moves, [now[it.name].path for it in found])
+    writes = {now[it.name].path: (it.was.encode(), it.text.encode()) for it in found}
+    await turn.plan(moves, writes)
     keys = [(now[old].path, path) for old, path in paths.items()]
     for old, new in moves:
         await turn.move(old, new, keys)

@@ -1,0 +1,75 @@
+"""A Pecia that is about to be killed in the middle of a rename.
+
+Run as `python -m tests.faults.wiki_rename_victim POINT HIT`, with the three logins, the home, the
+tool and its arguments on stdin. At the HIT-th time it passes POINT it dies by signal 9.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+import orjson
+from psycopg import AsyncConnection
+
+from pecia.kernel.store.cluster import Logins
+from pecia.rooms.wiki import disk
+from pecia.rooms.wiki.turn import Turn
+from tests.conftest import VISIT
+from tests.faults.victim import Trap, around_async
+from tests.faults.wiki_live_victim import open_here
+
+# Named points with how often each is passed in one rename.
+POINTS = (
+    *(("after_plan", 1), ("after_move", 1), ("after_write", 1), ("after_write", 2)),
+    *(("after_record", 1), ("before_commit", 1), ("after_commit", 1), ("before_end", 1)),
+)
+COMMITTED = ("after_commit", "before_end")
+
+
+def lay(trap: Trap) -> None:
+    """Stand traps behind the journal, the move, every file, the version and the commit."""
+    around_async(Turn, "plan", trap, before="", after="after_plan")
+    around_async(Turn, "record", trap, before="", after="after_record")
+    around_async(Turn, "end", trap, before="before_end", after="")
+    move, write, execute = disk.move, disk.write, AsyncConnection[Any].execute
+    planned = False
+
+    def moved(root: Path, path: str, to: str) -> None:
+        nonlocal planned
+        move(root, path, to)
+        planned = True
+        trap.passed("after_move")
+
+    def written(root: Path, path: str, body: bytes) -> Any:
+        made = write(root, path, body)
+        if planned:
+            trap.passed("after_write")
+        return made
+
+    async def executed(self: Any, query: Any, *more: Any, **named: Any) -> Any:
+        if query != "COMMIT" or not planned:
+            return await execute(self, query, *more, **named)
+        trap.passed("before_commit")
+        done = await execute(self, query, *more, **named)
+        trap.passed("after_commit")
+        return done
+
+    disk.move, disk.write = moved, written
+    AsyncConnection.execute = executed  # pyright: ignore[reportAttributeAccessIssue] - a trap
+
+
+async def rename(given: dict[str, Any]) -> None:
+    logins = Logins(given["owner"], given["app"], given["system"])
+    async with open_here(logins, Path(given["home"])) as app:
+        ana = await app.admit(None, VISIT)
+        await app.call(ana, given["tool"], given["arguments"], VISIT)
+
+
+def main() -> None:
+    lay(Trap(sys.argv[1], int(sys.argv[2])))
+    anyio.run(rename, orjson.loads(sys.stdin.buffer.read()))
+
+
+if __name__ == "__main__":
+    main()
