@@ -6,16 +6,37 @@ The wiki shows no document that they leave out, so search must not find its word
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import UUID
 
 from anyio.to_thread import run_sync
 
 from pecia.adapters.connect.folder import Folder
-from pecia.kernel.corpus.connector import Listed, Original, Passed, Seen
+from pecia.kernel.corpus.connector import Connector, Listed, Original, Passed, Seen
 from pecia.kernel.errors import NotFound
+from pecia.rooms.lake.crawl import Connect
+from pecia.rooms.lake.origin import FolderOrigin, SourceConfig
 from pecia.rooms.wiki.ignore import Ignored
+from pecia.rooms.wiki.roots import SpaceRoots
 from pecia.rooms.wiki.scan import ignored_at
 
 REASON = "an ignore file of the space leaves it out"
+
+
+def within_roots(connect: Connect, roots: SpaceRoots) -> Connect:
+    """The same, but the folder of a space is opened only where its tenant may have spaces."""
+
+    @asynccontextmanager
+    async def checked(
+        tenant_id: UUID, source_id: str, config: SourceConfig
+    ) -> AsyncGenerator[Connector]:
+        origin = config.origin
+        if isinstance(origin, FolderOrigin) and origin.is_space:
+            await roots.require_source(tenant_id, source_id, Path(origin.folder))
+        async with connect(tenant_id, source_id, config) as place:
+            yield place
+
+    return checked
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ GROUPS: Mapping[str, str] = {
     "user": "The users of your tenant.",
     "group": "Groups of users.",
     "source": "Sources and who may see them.",
-    "space": "Folders of this machine that are served as wikis.",
+    "space": "Folders of the server's machine that are served as wikis.",
     "secret": "Sealed credentials of sources and upstream servers.",
     "hub": "MCP servers of others, and their tools.",
 }
@@ -69,6 +69,9 @@ VERBS: tuple[Verb, ...] = (
     ),
     Verb("space add", "office.add_space", "Serve a folder as a wiki.", ("folder",)),
     Verb("space list", "office.list_spaces", "List the folders that are served."),
+    Verb("space rename", "office.rename_space", "Call a space otherwise.", ("name", "new_name")),
+    Verb("space set", "office.set_space", "Switch a space off or on, or trim it.", ("name",)),
+    Verb("space remove", "office.remove_space", "Serve a folder no more.", ("name",)),
     Verb(
         "hub list",
         "hub.list_servers",

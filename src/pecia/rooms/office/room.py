@@ -9,12 +9,18 @@ from pecia.rooms.office.people import people_tools
 from pecia.rooms.office.purge import Purger, purge_tools
 from pecia.rooms.office.rights import rights_tools
 from pecia.rooms.office.secrets import secret_tools
-from pecia.rooms.office.spaces import space_tools
+from pecia.rooms.office.spaces import AdmitFolder, space_tools
 from pecia.rooms.office.tokens import token_tools
 from pecia.rooms.office.trail import trail_tools
 
 
-def office(store: Store, ledger: Ledger, keyring: Keyring, purgers: tuple[Purger, ...]) -> Room:
+def office(
+    store: Store,
+    ledger: Ledger,
+    keyring: Keyring,
+    purgers: tuple[Purger, ...],
+    admit_folder: AdmitFolder,
+) -> Room:
     """The room, over one store. `purgers` are the other rooms' own."""
     return Room(
         "office",
@@ -24,7 +30,7 @@ def office(store: Store, ledger: Ledger, keyring: Keyring, purgers: tuple[Purger
             *purge_tools(store, ledger, purgers),
             *rights_tools(store),
             *secret_tools(store, keyring),
-            *space_tools(store),
+            *space_tools(store, admit_folder),
             *token_tools(store),
             *trail_tools(store, ledger),
         ),

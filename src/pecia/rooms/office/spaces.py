@@ -1,13 +1,17 @@
 """Spaces: folders of this machine that the server serves as wikis. Reads no file of theirs."""
 
+import re
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from itertools import count
 from pathlib import PurePosixPath
+from typing import Any, Literal, TypeAlias
+from uuid import UUID
 
 from pydantic import Field
 
 from pecia.kernel.corpus import catalog
-from pecia.kernel.errors import Conflict, Forbidden, InvalidFormat
+from pecia.kernel.errors import Conflict, Forbidden, InvalidFormat, Json, NotFound
 from pecia.kernel.identity.caller import CredentialKind, Scope
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
@@ -21,15 +25,47 @@ ROOM = "office"
 PREFIX = "wiki:"
 LONGEST_NAME = 200
 
+AdmitFolder: TypeAlias = Callable[[UUID, str], Awaitable[str]]
+"""The real path of a folder that a tenant may serve; Forbidden where it may not."""
+
+TrimMode = Literal["per_file", "source_only", "open"]
+SpaceName = Field(min_length=1, max_length=LONGEST_NAME, description="The name of a space.")
+
 
 class AddSpace(Input):
-    folder: str = Field(min_length=1, max_length=4000, description="An absolute path.")
+    folder: str = Field(
+        min_length=1,
+        max_length=4000,
+        description="An absolute path. On a server, below a root of your tenant, or from it; a "
+        "folder that is not there is made.",
+    )
     name: str | None = Field(
         default=None,
         min_length=1,
         max_length=LONGEST_NAME,
         description="Unique in the tenant. Unset: the name of the folder.",
     )
+    trim_mode: TrimMode | None = Field(
+        default=None,
+        description="Who sees it: `open` everybody of the tenant, `source_only` who holds a role "
+        "in it, `per_file` by grants on folders and files. Unset: `open` for the owner of a local "
+        "install, else `source_only`.",
+    )
+
+
+class OneSpace(Input):
+    name: str = SpaceName
+
+
+class RenameSpace(Input):
+    name: str = SpaceName
+    new_name: str = Field(min_length=1, max_length=LONGEST_NAME)
+
+
+class SetSpace(Input):
+    name: str = SpaceName
+    enabled: bool | None = Field(default=None, description="Off: nobody opens it. Nothing is lost.")
+    trim_mode: TrimMode | None = Field(default=None, description="Who sees it; see add_space.")
 
 
 class Space(Output):
@@ -37,6 +73,7 @@ class Space(Output):
     name: str
     folder: str
     enabled: bool
+    trim_mode: str
     added: bool
 
 
@@ -50,24 +87,38 @@ class SpaceDesk:
     """The handlers over spaces."""
 
     store: Store
+    admit: AdmitFolder
 
     async def add_space(self, call: Call, ask: AddSpace) -> Space:
-        """Serve a folder of this machine as a wiki. A folder that is served already stays as it is.
+        """Serve a folder of the server's machine as a wiki. One that is served already stays as it
+        is.
 
-        Only the owner of a local install may: whoever names a folder decides what the server reads.
+        The owner of a local install names any folder; other administrators name one below a root
+        that the operator set aside for their tenant. Grant it as any source.
         """
-        if call.caller.kind is not CredentialKind.LOCAL:
-            raise Forbidden("only the owner of a local install adds folders of its machine")
-        folder = _absolute(ask.folder)
+        _require_folder(ask.folder)
+        is_owner = call.caller.kind is CredentialKind.LOCAL
+        config: dict[str, Json] = {}
+        if is_owner:
+            folder = _absolute(ask.folder)
+        else:
+            # Before a folder is made: whoever may add no space learns nothing of the roots.
+            async with self.store.reading(call.caller) as tx:
+                if not await tx.value(SQL["may_administer"]):
+                    raise Forbidden("only administrators add spaces")
+            folder = await self.admit(call.caller.tenant_id, _plain(ask.folder))
+            config["confined"] = True
+        trim_mode = ask.trim_mode or ("open" if is_owner else "source_only")
         async with self.store.writing(call.caller, call.trace) as tx:
             await tx.run(SQL["lock_spaces"])
             if served := await tx.maybe(SQL["space_of_folder"], folder=folder):
                 return _same_name(_space(served), ask.name)
             name = await _name(tx, ask.name, folder)
+            config["folder"] = folder
             await catalog.add_source(
-                tx, PREFIX + name, protocol="wiki", trim_mode="open", config={"folder": folder}
+                tx, PREFIX + name, protocol="wiki", trim_mode=trim_mode, config=config
             )
-        return Space(source_id=PREFIX + name, name=name, folder=folder, enabled=True, added=True)
+            return _space(await _found(tx, name), added=True)
 
     async def list_spaces(self, call: Call, ask: Paged) -> Spaces:
         """The folders that are served as wikis, by name."""
@@ -78,15 +129,55 @@ class SpaceDesk:
             next_cursor=next_cursor(rows, ask.limit, "source_id"),
         )
 
+    async def rename_space(self, call: Call, ask: RenameSpace) -> Space:
+        """Call a space otherwise. Its folder, its documents, its grants and its id stay."""
+        async with self.store.writing(call.caller, call.trace) as tx:
+            await tx.run(SQL["lock_spaces"])
+            row = await _found(tx, ask.name)
+            if ask.new_name != ask.name:
+                new_name = catalog.plain_name(ask.new_name, field="new_name")
+                # Back to the name that its id has is always free.
+                if PREFIX + new_name != row["source_id"] and await _is_taken(tx, new_name):
+                    raise Conflict(
+                        f"the name {new_name!r} belongs to another source", field="new_name"
+                    )
+                renamed = {"source_id": row["source_id"], "new_name": new_name}
+                if not await tx.run(SQL["rename_space"], **renamed):
+                    raise NotFound("no space of that name that you govern", field="name")
+            return _space(await _found(tx, ask.new_name))
 
-def space_tools(store: Store) -> tuple[AnyTool, ...]:
+    async def set_space(self, call: Call, ask: SetSpace) -> Space:
+        """Switch a space off or on, or say who sees it. What is left out stays. Works at once."""
+        async with self.store.writing(call.caller, call.trace) as tx:
+            row = await _found(tx, ask.name)
+            await catalog.set_source(
+                tx, row["source_id"], trim_mode=ask.trim_mode, enabled=ask.enabled
+            )
+            return _space(await _found(tx, ask.name))
+
+    async def remove_space(self, call: Call, ask: OneSpace) -> Space:
+        """Serve a folder no more. Its files and their history stay where they are."""
+        async with self.store.writing(call.caller, call.trace) as tx:
+            row = await _found(tx, ask.name)
+            if await tx.value(SQL["is_being_written"], source_id=row["source_id"]):
+                raise Conflict(
+                    f"documents of {ask.name!r} are being written and not in their files yet; "
+                    "try again in a few seconds",
+                    hint=f"pecia space set {ask.name} --enabled false keeps writers out",
+                )
+            await catalog.remove_source(tx, row["source_id"])
+        return _space(row)
+
+
+def space_tools(store: Store, admit: AdmitFolder) -> tuple[AnyTool, ...]:
     """The tools over spaces."""
-    it = SpaceDesk(store)
+    it = SpaceDesk(store, admit)
+    admin = Scope.ADMIN
     return (
         Tool(
             ROOM,
             "add_space",
-            Scope.ADMIN,
+            admin,
             AddSpace,
             Space,
             it.add_space,
@@ -94,7 +185,44 @@ def space_tools(store: Store) -> tuple[AnyTool, ...]:
             idempotent=True,
         ),
         Tool(ROOM, "list_spaces", Scope.READ, Paged, Spaces, it.list_spaces),
+        Tool(ROOM, "rename_space", admin, RenameSpace, Space, it.rename_space, read_only=False),
+        Tool(ROOM, "set_space", admin, SetSpace, Space, it.set_space, read_only=False),
+        Tool(
+            ROOM,
+            "remove_space",
+            admin,
+            OneSpace,
+            Space,
+            it.remove_space,
+            read_only=False,
+            destructive=True,
+        ),
     )
+
+
+def _require_folder(text: str) -> None:
+    """A repository is no folder, and is not fetched for a wiki."""
+    if _REMOTE.match(text):
+        raise InvalidFormat(
+            "a space is a folder of the server's machine; a git remote cannot be one yet",
+            field="folder",
+            expected="a path",
+            got=text[:200],
+            hint="clone it there and add the folder, or read it only: pecia source add ID --git "
+            "URL",
+        )
+
+
+def _plain(text: str) -> str:
+    """A path as a tenant's administrator names it, from a root or from the top."""
+    if ".." in PurePosixPath(text).parts or "\0" in text:
+        raise InvalidFormat(
+            'Field "folder" must be a path without ..',
+            field="folder",
+            expected="a path below a root of your tenant",
+            got=text[:200],
+        )
+    return text
 
 
 def _absolute(text: str) -> str:
@@ -109,15 +237,15 @@ def _absolute(text: str) -> str:
     return str(path)
 
 
-def _space(row: dict[str, object]) -> Space:
-    source_id = str(row["source_id"])
-    return Space(
-        source_id=source_id,
-        name=source_id.removeprefix(PREFIX),
-        folder=str(row["folder"]),
-        enabled=bool(row["enabled"]),
-        added=False,
-    )
+def _space(row: dict[str, Any], *, added: bool = False) -> Space:
+    return Space(**row, added=added)
+
+
+async def _found(tx: Transaction, name: str) -> dict[str, Any]:
+    row = await tx.maybe(SQL["space"], name=name)
+    if row is None:
+        raise NotFound(f"no space {name!r}", field="name", hint="pecia space list")
+    return row
 
 
 def _same_name(space: Space, name: str | None) -> Space:
@@ -143,4 +271,8 @@ async def _name(tx: Transaction, wanted: str | None, folder: str) -> str:
 
 
 async def _is_taken(tx: Transaction, name: str) -> bool:
-    return await tx.value(SQL["is_taken"], source_id=PREFIX + name)
+    return await tx.value(SQL["is_taken"], name=name)
+
+
+# `https://…`, `ssh://…`, `git@host:path`.
+_REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|[^/\s]+@[^/\s:]+:")

@@ -1,15 +1,34 @@
 -- name: space_of_folder
-SELECT id AS source_id, config ->> 'folder' AS folder, enabled FROM kernel.source
+SELECT id AS source_id, coalesce(config ->> 'name', substr(id, 6)) AS name, config ->> 'folder' AS folder, enabled, trim_mode
+  FROM kernel.source
  WHERE tenant_id = kernel.tenant() AND protocol = 'wiki' AND config ->> 'folder' = %(folder)s
  ORDER BY id LIMIT 1;
 
+-- name: space
+SELECT id AS source_id, coalesce(config ->> 'name', substr(id, 6)) AS name, config ->> 'folder' AS folder, enabled, trim_mode
+  FROM kernel.source
+ WHERE tenant_id = kernel.tenant() AND protocol = 'wiki' AND coalesce(config ->> 'name', substr(id, 6)) = %(name)s;
+
 -- name: spaces
-SELECT id AS source_id, config ->> 'folder' AS folder, enabled FROM kernel.source
+SELECT id AS source_id, coalesce(config ->> 'name', substr(id, 6)) AS name, config ->> 'folder' AS folder, enabled, trim_mode
+  FROM kernel.source
  WHERE tenant_id = kernel.tenant() AND protocol = 'wiki' AND id > %(after)s ORDER BY id LIMIT %(limit)s;
 
 -- name: is_taken
-SELECT EXISTS (SELECT 1 FROM kernel.source WHERE tenant_id = kernel.tenant() AND id = %(source_id)s);
+-- A space that was renamed keeps its id, so that neither its id nor its name may be another's.
+SELECT EXISTS (SELECT 1 FROM kernel.source WHERE tenant_id = kernel.tenant()
+                AND (id = 'wiki:' || %(name)s OR (protocol = 'wiki' AND config ->> 'name' = %(name)s)));
+
+-- name: rename_space
+UPDATE kernel.source SET config = config || jsonb_build_object('name', %(new_name)s::text)
+ WHERE tenant_id = kernel.tenant() AND id = %(source_id)s;
+
+-- name: is_being_written
+SELECT wiki.has_unfiled(%(source_id)s);
 
 -- name: lock_spaces
 -- Two processes that add spaces at once must not settle on one name.
 SELECT pg_advisory_xact_lock(hashtextextended('space ' || kernel.tenant(), 0));
+
+-- name: may_administer
+SELECT kernel.may_administer();

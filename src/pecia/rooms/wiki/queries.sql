@@ -1,11 +1,21 @@
 -- name: spaces
 -- The spaces that the caller may see. Whoever sees a space whole may see files of it that are no documents.
-SELECT id AS source_id, config ->> 'folder' AS folder, enabled,
+SELECT id AS source_id, coalesce(config ->> 'name', substr(id, 6)) AS name, config ->> 'folder' AS folder, enabled,
+       coalesce((config ->> 'confined')::boolean, false) AS is_confined,
        kernel.is_admin() OR trim_mode = 'open' OR kernel.holds_role(id, ARRAY['owner', 'writer'])
        OR (trim_mode = 'source_only' AND kernel.holds_role(id, ARRAY['reader'])) AS is_whole,
        wiki.has_unfiled(id) AS is_behind
   FROM kernel.source
  WHERE tenant_id = kernel.tenant() AND protocol = 'wiki' AND config ->> 'folder' IS NOT NULL ORDER BY id;
+
+-- name: tenant_name
+-- For the house: what the operator calls a tenant.
+SELECT name FROM kernel.tenant WHERE id = %(tenant_id)s;
+
+-- name: is_confined
+-- For the house: whether a space must lie below a root of its tenant.
+SELECT coalesce((config ->> 'confined')::boolean, false) FROM kernel.source
+ WHERE tenant_id = %(tenant_id)s AND id = %(source_id)s;
 
 -- name: visible_keys
 SELECT key FROM kernel.file WHERE tenant_id = kernel.tenant() AND source_id = %(source_id)s;
@@ -44,6 +54,7 @@ SELECT id, name FROM kernel.user_account WHERE tenant_id = kernel.tenant();
 
 -- name: every_space
 -- For the house: all spaces that are on, and whose readers see all of them.
-SELECT tenant_id, id AS source_id, config ->> 'folder' AS folder FROM kernel.source
+SELECT tenant_id, id AS source_id, config ->> 'folder' AS folder,
+       coalesce((config ->> 'confined')::boolean, false) AS is_confined FROM kernel.source
  WHERE protocol = 'wiki' AND enabled AND trim_mode <> 'per_file' AND config ->> 'folder' IS NOT NULL
  ORDER BY tenant_id, id;

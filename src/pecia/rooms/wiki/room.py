@@ -4,7 +4,6 @@ from pathlib import Path
 
 from pecia.kernel.corpus.search import Corpus
 from pecia.kernel.room import Room
-from pecia.kernel.store.store import Store
 from pecia.rooms.wiki.catalog import page_path
 from pecia.rooms.wiki.config.files import ConfigFiles
 from pecia.rooms.wiki.history.port import OpenVersions
@@ -12,6 +11,7 @@ from pecia.rooms.wiki.live.bounds import Bounds
 from pecia.rooms.wiki.live.leftovers import Leftovers
 from pecia.rooms.wiki.live.live import Live
 from pecia.rooms.wiki.preview import Ways
+from pecia.rooms.wiki.roots import SpaceRoots
 from pecia.rooms.wiki.settings import WikiSettings
 from pecia.rooms.wiki.tending import Tending
 from pecia.rooms.wiki.tools.configuring import configuring_tools
@@ -36,11 +36,12 @@ INSTRUCTIONS = (
 )
 
 
-def wiki(store: Store, corpus: Corpus, settings: WikiSettings, versions: OpenVersions) -> Room:
+def wiki(corpus: Corpus, settings: WikiSettings, versions: OpenVersions, roots: SpaceRoots) -> Room:
     """The room, over the spaces that the store knows."""
+    store = roots.store
     configs = ConfigFiles(store, Path(settings.user_file).expanduser())
     ways = Ways(settings.desktop_links, settings.preview_base_url)
-    it = Wiki(store, corpus, configs, versions, ways)
+    it = Wiki(store, corpus, configs, versions, roots, ways)
     live = Live(it, Bounds.of(settings))
     return Room(
         ROOM,
@@ -59,6 +60,6 @@ def wiki(store: Store, corpus: Corpus, settings: WikiSettings, versions: OpenVer
         sockets=(live.socket(),),
         running=live.running,
         settings=(WikiSettings,),
-        tending=(Tending(store, it.library).run, Leftovers(store, it.filing).run),
+        tending=(Tending(store, it.library, roots).run, Leftovers(store, it.filing).run),
         migrations="pecia.rooms.wiki.schema",
     )

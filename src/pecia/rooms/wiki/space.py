@@ -11,22 +11,20 @@ from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.transaction import Transaction
 
 SQL = load_queries("pecia.rooms.wiki")
-PREFIX = "wiki:"
 
 
 @dataclass(frozen=True, slots=True)
 class Space:
     """A folder that is served. `is_whole` says that the caller sees all that is in it, `is_behind`
-    that its files lack what was written in live documents."""
+    that its files lack what was written in live documents, `is_confined` that it must lie below a
+    root of its tenant."""
 
     source_id: str
+    name: str
     folder: Path
     is_whole: bool
     is_behind: bool
-
-    @property
-    def name(self) -> str:
-        return self.source_id.removeprefix(PREFIX)
+    is_confined: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +57,21 @@ async def find_space(tx: Transaction, cwd: str | None, name: str | None) -> Spac
     rows = await tx.all(SQL["spaces"])
     row = _chosen(rows, cwd, name)
     if not row["enabled"]:
-        raise Unavailable(f"the space {_name(row)!r} is switched off")
-    folder = Path(row["folder"])
-    return Space(row["source_id"], folder, row["is_whole"], row["is_behind"])
+        raise Unavailable(f"the space {row['name']!r} is switched off")
+    return Space(
+        row["source_id"],
+        row["name"],
+        Path(row["folder"]),
+        is_whole=row["is_whole"],
+        is_behind=row["is_behind"],
+        is_confined=row["is_confined"],
+    )
 
 
 def _chosen(rows: Sequence[dict[str, Any]], cwd: str | None, name: str | None) -> dict[str, Any]:
     found = list(rows)
     if name is not None:
-        found = [it for it in found if _name(it) == name]
+        found = [it for it in found if it["name"] == name]
         if not found:
             raise NotFound(f"no space {name!r}", field="space")
     if cwd is not None:
@@ -77,8 +81,12 @@ def _chosen(rows: Sequence[dict[str, Any]], cwd: str | None, name: str | None) -
     if len(found) == 1:
         return found[0]
     if not found:
-        raise NotFound("there is no space that you may see", hint="pecia start FOLDER serves one")
-    names: list[Json] = [_name(it) for it in found]
+        raise NotFound(
+            "there is no space that you may see",
+            hint="pecia start FOLDER serves one; on a server an administrator adds one: "
+            "pecia space add FOLDER",
+        )
+    names: list[Json] = [it["name"] for it in found]
     raise MissingField(
         'Field "space" is required: you may see several', field="space", allowed=names
     )
@@ -92,7 +100,3 @@ def _around(rows: Sequence[dict[str, Any]], cwd: str) -> list[dict[str, Any]]:
     around = [it for it in rows if place.is_relative_to(it["folder"])]
     deepest = max((len(it["folder"]) for it in around), default=0)
     return [it for it in around if len(it["folder"]) == deepest]
-
-
-def _name(row: dict[str, Any]) -> str:
-    return str(row["source_id"]).removeprefix(PREFIX)

@@ -20,6 +20,7 @@ from pecia.rooms.wiki.config.files import read_project
 from pecia.rooms.wiki.config.merge import Files, effective
 from pecia.rooms.wiki.config.problem import BadConfig
 from pecia.rooms.wiki.library import Library
+from pecia.rooms.wiki.roots import SpaceRoots
 from pecia.rooms.wiki.scan import scan
 from pecia.rooms.wiki.space import SQL, Place
 from pecia.rooms.wiki.wiki import content_lead
@@ -39,6 +40,7 @@ class Tending:
 
     store: Store
     library: Library
+    roots: SpaceRoots | None = None
     _due: dict[tuple[UUID, str], float] = field(default_factory=dict[tuple[UUID, str], float])
     _built: dict[tuple[UUID, str], tuple[State, str]] = field(
         default_factory=dict[tuple[UUID, str], tuple[State, str]]
@@ -66,7 +68,10 @@ class Tending:
     async def _look(self, key: tuple[UUID, str], row: dict[str, Any]) -> None:
         began = time.monotonic()
         try:
-            await self._tend(key, Path(row["folder"]))
+            folder = Path(row["folder"])
+            if row["is_confined"]:
+                await (self.roots or SpaceRoots(self.store)).require(key[0], folder)
+            await self._tend(key, folder)
             self._failed.discard(key)
         except (PeciaError, BadConfig) as error:
             # Said once: a folder that is away stays away for a while.

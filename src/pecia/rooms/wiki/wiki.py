@@ -33,6 +33,7 @@ from pecia.rooms.wiki.recovery import (
     report_outcome,
     roll_back,
 )
+from pecia.rooms.wiki.roots import SpaceRoots
 from pecia.rooms.wiki.space import SQL, Place, Space, find_space
 from pecia.rooms.wiki.stored import decoded
 
@@ -68,7 +69,8 @@ class Opened:
     hidden: Mapping[str, Document]
     """For the house alone: documents that this caller may not see."""
     others: Mapping[str, Stamp]
-    """Files that are no documents, for who sees the space whole."""
+    """Files that are no documents: all for who sees the space whole, else those that the store
+    knows and shows."""
     preview: Preview
     version: int | None
     """Of the documents; None where one of them was written since."""
@@ -153,6 +155,7 @@ class Wiki:
     corpus: Corpus
     configs: ConfigFiles
     versions: OpenVersions
+    roots: SpaceRoots
     ways: Ways = field(default_factory=Ways)
     library: Library = field(init=False)
     filing: Filing = field(init=False)
@@ -191,7 +194,9 @@ class Wiki:
             lead=lead,
             documents={name: it for name, it in every.items() if lead + it.path in keys},
             hidden={name: it for name, it in every.items() if lead + it.path not in keys},
-            others={it: scan.stamps[it] for it in scan.others} if found.is_whole else {},
+            others={
+                it: scan.stamps[it] for it in scan.others if found.is_whole or lead + it in keys
+            },
             preview=await self.preview(found, settings),
             version=looked.version,
         )
@@ -199,7 +204,10 @@ class Wiki:
     async def space(self, call: Call, cwd: str | None, name: str | None) -> Space:
         """The space alone, nothing of it read."""
         async with self.store.reading(call.caller) as tx:
-            return await find_space(tx, cwd, name)
+            found = await find_space(tx, cwd, name)
+        if found.is_confined:
+            await self.roots.require(call.caller.tenant_id, found.folder)
+        return found
 
     async def writers(self, call: Call) -> dict[str, str]:
         """Who the writers of versions are, as far as this caller may know."""

@@ -1,0 +1,195 @@
+"""Spaces of a team's server: added by a tenant's administrator below the tenant's own roots."""
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pecia.doors.mcp.changes import Changes
+from pecia.doors.mcp.mount import mount_mcp
+from pecia.kernel.store.cluster import Logins
+from tests.doors.served import Pecia, bearing, open_pecia
+from tests.mcp.talk import Talk
+
+pytestmark = pytest.mark.anyio
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    pecia: Pecia
+    north: Path
+    south: Path
+    elsewhere: Path
+
+    async def http(self, who: str, tool: str, tenant: str = "north", **arguments: Any) -> Any:
+        """What a tool answers, as JSON: an error is under `error`."""
+        headers = bearing(self.pecia.tokens[tenant, who])
+        return (await self.pecia.call(tool.replace(".", "/"), arguments, headers)).json()
+
+    async def mcp(self, who: str, path: str, tool: str, **arguments: Any) -> dict[str, Any]:
+        talk = Talk(self.pecia.http, self.pecia.tokens["north", who])
+        frame = await talk.ask(path, "tools/call", {"name": tool, "arguments": arguments})
+        return frame["result"]["structuredContent"]
+
+
+@pytest.fixture
+async def server(database: Logins, tmp_path: Path) -> AsyncGenerator[Server]:
+    places = [tmp_path / "disk" / it for it in ("north", "south", "elsewhere")]
+    for it in places:
+        it.mkdir(parents=True)
+    flags: dict[str, Any] = {"wiki.roots": f"north={places[0]},south={places[1]}"}
+    async with open_pecia(
+        database,
+        tmp_path / "home",
+        annexes=[lambda app, keeper: mount_mcp(app, keeper, Changes())],
+        **flags,
+    ) as pecia:
+        yield Server(pecia, *places)
+
+
+async def test_an_administrator_has_a_wiki_over_http_and_mcp(server: Server) -> None:
+    (server.north / "notes").mkdir()
+    (server.north / "notes/a.md").write_text("# A\n\nalpha, see ![p](p.png)\n")
+    (server.north / "notes/p.png").write_bytes(b"\x89PNG")
+    made = await server.http("ana", "office.add_space", folder=str(server.north / "notes"))
+    assert (made["name"], made["trim_mode"], made["added"]) == ("notes", "source_only", True)
+    listed = await server.mcp("ana", "/mcp/office", "list_spaces")
+    assert [it["name"] for it in listed["spaces"]] == ["notes"]
+    found = await server.mcp("ana", "/mcp/wiki", "list_documents", space="notes")
+    assert [it.get("path", it["docName"]) for it in found["documents"]]
+    wrote = await server.mcp(
+        "ana", "/mcp/wiki", "write_document", docName="b", markdown="beta\n", position="replace"
+    )
+    assert wrote["created"]
+    assert (server.north / "notes/b.md").read_text() == "beta\n"
+
+
+async def test_a_member_sees_a_space_by_grants_and_writes_by_the_role_of_a_writer(
+    server: Server,
+) -> None:
+    (server.north / "d").mkdir()
+    (server.north / "d/a.md").write_text("alpha ![p](p.png)\n")
+    (server.north / "d/p.png").write_bytes(b"\x89PNG")
+    await server.http("ana", "office.add_space", folder="d")
+    assert (await server.http("bo", "office.list_spaces"))["spaces"] == []
+    hidden = await server.http("bo", "wiki.read_document", path="a.md", space="d")
+    assert hidden["error"]["code"] == "NOT_FOUND"
+    await server.http("ana", "office.add_group", name="staff")
+    await server.http("ana", "office.add_member", group="staff", user="bo")
+    grant = {"source_id": "wiki:d", "to": "group:staff"}
+    await server.http("ana", "office.grant", **grant, role="reader")
+    seen = await server.http("bo", "wiki.list_documents", space="d")
+    assert {it["kind"] for it in seen["documents"]} == {"document", "asset"}
+    write = {"docName": "a", "markdown": "gamma\n", "position": "append", "space": "d"}
+    refused = await server.http("bo", "wiki.write_document", **write)
+    assert refused["error"]["code"] == "FORBIDDEN"
+    assert (server.north / "d/a.md").read_text() == "alpha ![p](p.png)\n"
+    await server.http("ana", "office.grant", **grant, role="writer")
+    assert "error" not in await server.http("bo", "wiki.write_document", **write)
+    assert (server.north / "d/a.md").read_text().endswith("gamma\n")
+    await server.http("ana", "office.grant", **grant, role=None)
+    gone = await server.http("bo", "wiki.list_documents", space="d")
+    assert gone["error"]["code"] == "NOT_FOUND"
+
+
+async def test_a_space_is_renamed_switched_off_and_removed_and_its_files_stay(
+    server: Server,
+) -> None:
+    await server.http("ana", "office.add_space", folder="plans")
+    await server.http("ana", "office.grant", source_id="wiki:plans", to="user:bo", role="writer")
+    write = {"docName": "a", "markdown": "x\n", "position": "replace"}
+    await server.http("ana", "wiki.write_document", **write)
+    named = await server.http("ana", "office.rename_space", name="plans", new_name="roadmap")
+    assert (named["name"], named["source_id"]) == ("roadmap", "wiki:plans")
+    read = await server.http("bo", "wiki.read_document", path="a.md", space="roadmap")
+    assert read["content"] == "x\n"
+    other = await server.http("ana", "office.add_space", folder="roadmap")
+    assert other["name"] == "roadmap-2"
+    taken = await server.http("ana", "office.rename_space", name="roadmap-2", new_name="roadmap")
+    assert taken["error"]["code"] == "CONFLICT"
+    off = await server.http("ana", "office.set_space", name="roadmap", enabled=False)
+    assert off["enabled"] is False
+    shut = await server.http("bo", "wiki.read_document", path="a.md", space="roadmap")
+    assert shut["error"]["code"] in ("UNAVAILABLE", "NOT_FOUND")
+    await server.http("ana", "office.set_space", name="roadmap", enabled=True)
+    await server.http("ana", "office.remove_space", name="roadmap")
+    assert (await server.http("bo", "office.list_spaces"))["spaces"] == []
+    assert (server.north / "plans/a.md").read_text() == "x\n"
+
+
+@pytest.mark.parametrize("tool", ["add_space", "rename_space", "set_space", "remove_space"])
+async def test_a_member_changes_no_space(server: Server, tool: str) -> None:
+    await server.http("ana", "office.add_space", folder="d")
+    await server.http("ana", "office.grant", source_id="wiki:d", to="user:bo", role="writer")
+    asked: dict[str, dict[str, Any]] = {
+        "add_space": {"folder": "e"},
+        "rename_space": {"name": "d", "new_name": "e"},
+        "set_space": {"name": "d", "enabled": False},
+        "remove_space": {"name": "d"},
+    }
+    refused = await server.http("bo", f"office.{tool}", **asked[tool])
+    assert refused["error"]["code"] in ("FORBIDDEN", "NOT_FOUND")
+    assert not (server.north / "e").exists()
+    [space] = (await server.http("ana", "office.list_spaces"))["spaces"]
+    assert (space["name"], space["enabled"]) == ("d", True)
+
+
+async def test_no_folder_outside_the_own_roots_becomes_a_space(server: Server) -> None:
+    (server.north / "link").symlink_to(server.elsewhere)
+    (server.north / "theirs").symlink_to(server.south)
+    outside = (
+        *(server.elsewhere, server.south, server.south / "x", server.north.parent, Path("/etc")),
+        *(server.north / "link", server.north / "link/x", server.north / "theirs"),
+    )
+    for folder in outside:
+        refused = await server.http("ana", "office.add_space", folder=str(folder))
+        assert refused["error"]["code"] == "FORBIDDEN", folder
+        assert "wiki.roots" in refused["error"]["hint"]
+        assert str(server.south) not in str(refused["error"].get("allowed"))
+    for folder in ("../south", f"{server.north}/../south"):
+        refused = await server.http("ana", "office.add_space", folder=folder)
+        assert refused["error"]["code"] == "INVALID_FORMAT", folder
+    for folder in ("https://example.org/wiki.git", "git@example.org:wiki.git"):
+        refused = await server.http("ana", "office.add_space", folder=folder)
+        assert "git remote" in refused["error"]["message"]
+    assert (await server.http("ana", "office.list_spaces"))["spaces"] == []
+    assert [*server.elsewhere.iterdir()] == [*server.south.iterdir()] == []
+
+
+async def test_a_folder_that_became_a_link_is_not_opened(server: Server) -> None:
+    await server.http("ana", "office.add_space", folder="d")
+    (server.elsewhere / "secret.md").write_text("of nobody's wiki\n")
+    (server.north / "d").rmdir()
+    (server.north / "d").symlink_to(server.elsewhere)
+    refused = await server.http("ana", "wiki.list_documents", space="d")
+    assert refused["error"]["code"] == "UNAVAILABLE"
+    wrote = {"docName": "x", "markdown": "x\n", "position": "replace", "space": "d"}
+    assert "error" in await server.http("ana", "wiki.write_document", **wrote)
+    assert [it.name for it in server.elsewhere.iterdir()] == ["secret.md"]
+
+
+async def test_a_space_of_one_tenant_is_nothing_to_another(server: Server) -> None:
+    await server.http("ana", "office.add_space", folder="d")
+    assert (await server.http("ana", "office.list_spaces", tenant="south"))["spaces"] == []
+    made = await server.http("ana", "office.add_space", tenant="south", folder="d")
+    assert made["folder"] == str(server.south / "d")
+    refused = await server.http(
+        "ana", "office.add_space", tenant="south", folder=str(server.north / "d")
+    )
+    assert refused["error"]["code"] == "FORBIDDEN"
+
+
+async def test_an_inner_root_of_another_tenant_is_not_reached_from_around_it(
+    database: Logins, tmp_path: Path
+) -> None:
+    outer, inner = tmp_path / "disk", tmp_path / "disk/s/inner"
+    inner.mkdir(parents=True)
+    flags: dict[str, Any] = {"wiki.roots": f"north={outer},south={inner}"}
+    async with open_pecia(database, tmp_path / "home", **flags) as pecia:
+        for folder in (inner, inner / "x", outer / "s", outer):
+            asked = {"folder": str(folder)}
+            refused = (await pecia.call("office/add_space", asked)).json()
+            assert refused["error"]["code"] == "FORBIDDEN", folder
+        assert "error" not in (await pecia.call("office/add_space", {"folder": "own"})).json()
