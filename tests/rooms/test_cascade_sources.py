@@ -3,20 +3,23 @@
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
+import anyio
 import pytest
 
 from pecia.app.app import SETTINGS, open_app
 from pecia.kernel.corpus.catalog import FileFacts
 from pecia.kernel.corpus.texts import Text, put
-from pecia.kernel.errors import NotFound
+from pecia.kernel.errors import NotFound, Timeout
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.settings.load import load
 from pecia.kernel.store.cluster import Logins
 from pecia.kernel.store.trace import Trace
 from pecia.kernel.text.canonical import RawUnit, UnitKind, canonical_text
+from tests.compute import workers
 from tests.conftest import EVERY_SCOPE, VISIT, House, house_flags, no_fetch
 from tests.rooms.cascade_made import document, write_layers
 
@@ -97,3 +100,33 @@ async def test_a_source_or_space_that_nobody_has_is_named(
             assert found["sections"][0]["content"] == "walrus"
             reason = f"there is no source {source.removeprefix('lake:')!r}"
             assert found["degraded"] == [{"layer": "gone", "reason": reason}]
+
+
+async def test_frontmatter_that_takes_too_long_ends_with_the_deadline(
+    database: Logins, tmp_path: Path
+) -> None:
+    manifest = write_layers(tmp_path / "c", {"company": {"a": OPEN}})
+    value = json.loads(manifest.read_text(encoding="utf-8"))
+    value["layers"].append({"name": "plans", "level": 1, "source": "lake:plans"})
+    manifest.write_text(json.dumps(value), encoding="utf-8")
+    heavy = "type: plan\n" + "".join(f"k{it}: [{{a: b}}, {{c: d}}]\n" for it in range(1_800))
+    async with opened(database, tmp_path, manifest) as house:
+        await house.call(house.ana, "cascade.list_concepts")
+        await house.call(house.ana, "add_source", source_id="plans")
+        for number in range(30):
+            await put_text(house, f"b{number}.md", document(heavy, f"## Part {number}"))
+        hurried = replace(VISIT, timeout_s=1.0)
+        seen, over = set[int](), anyio.Event()
+
+        async def others() -> None:
+            while not over.is_set():
+                await house.call(house.bo, "whoami")
+                seen.update(workers())
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(others)
+            with pytest.raises(Timeout):
+                await house.app.call(house.ana, "cascade.list_concepts", {}, hurried)
+            over.set()
+        assert seen, "they were read in the server itself"
+        assert not workers(), "what read them is still there"

@@ -21,6 +21,7 @@ from pecia.app.public import published
 from pecia.app.rooms import MIGRATIONS, build_rooms, originals_of
 from pecia.app.settings import SETTINGS
 from pecia.app.trust import verifier
+from pecia.kernel.compute.pool import compute_workers
 from pecia.kernel.corpus.embed_call import EmbedCaller
 from pecia.kernel.corpus.embed_job import embed_job, node_name
 from pecia.kernel.corpus.embedder import Embedder
@@ -204,6 +205,7 @@ async def open_app(
         keys = home_of(kernel) / "keys.json"
         keyring = await anyio.to_thread.run_sync(_keyring, keys, purposes)
         app = await _compose(settings, store, ledger, fetch, keyring, embedder)
+        await stack.enter_async_context(compute_workers())
         for room in app.rooms:
             if room.running is not None:
                 await stack.enter_async_context(room.running())

@@ -98,7 +98,8 @@ class Cascade:
         """See whether a concept's own files are what they were: a read is never behind an edit."""
         folders = [it for it in self._layers.values() if isinstance(it, FolderLayer)]
         async with self._changing:
-            return self._changed({it.spec.name: it.look(concept) for it in folders})
+            found = {it.spec.name: await run_sync(it.look, concept) for it in folders}
+            return self._changed(found)
 
     def take_news(self) -> set[str]:
         """Concepts that changed since this was last asked, whoever noticed."""

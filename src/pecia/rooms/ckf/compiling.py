@@ -1,28 +1,20 @@
-"""`ckf.compile`: the compiler that needs no key, served. Never blocks the event loop."""
+"""`ckf.compile`: the compiler that needs no key, served. Computes in a worker."""
 
-import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import anyio.from_thread
-import anyio.to_thread
-
+from pecia.kernel.compute.pool import compute
+from pecia.kernel.compute.worker import Report
 from pecia.kernel.errors import MissingField
 from pecia.kernel.identity.caller import Caller, Scope
 from pecia.kernel.limits import Limit, RateLimiter
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import Answer, AnyTool, Text, Tool
-from pecia.rooms.ckf.heuristic.long import compile_long
+from pecia.rooms.ckf.compile_core import compiled_source
 from pecia.rooms.ckf.inputs import Compile
-from pecia.rooms.ckf.options import CompileOptions, SourceText
+from pecia.rooms.ckf.options import SourceText
 from pecia.rooms.ckf.outputs import Compiled
-from pecia.rooms.ckf.package.codec import Format, encode
-from pecia.rooms.ckf.package.figures import coverage, numeric_integrity
-from pecia.rooms.ckf.package.model import Item, Package, text_of, texts_of
-from pecia.rooms.ckf.package.normal import compact
-from pecia.rooms.ckf.package.quality import Circumstances, quality
-from pecia.rooms.ckf.package.size import tokens
 
 ROOM = "ckf"
 # By address, as the reference has it. Whoever has a token has the general limits.
@@ -45,7 +37,9 @@ class Compiling:
         if call.caller.is_anonymous:
             self.hourly.take(call.trace.client_ip or "")
         source = await asked_source(call, ask, self.read_source)
-        made = await anyio.to_thread.run_sync(_compiled, source, ask, told(call))
+        made = await compute(
+            call.caller.tenant_id, compiled_source, source, ask, report=reporter(call)
+        )
         return Answer(made, (Text(made.document),))
 
 
@@ -84,47 +78,10 @@ async def asked_source(call: Call, ask: Compile, read_source: ReadSource) -> Sou
     )
 
 
-def told(call: Call) -> Callable[[int, int], None]:
-    """For a thread that compiles a long text: the caller hears how far it is, and may end it."""
+def reporter(call: Call) -> Report:
+    """Tells the caller how far a long text is."""
 
-    def report(done: int, total: int) -> None:
-        message = f"{done:,} of {total:,} characters"
-        anyio.from_thread.run(call.progress, done, total, message)
+    async def report(done: int, total: int) -> None:
+        await call.progress(done, total, f"{done:,} of {total:,} characters")
 
     return report
-
-
-def _compiled(source: SourceText, ask: Compile, report: Callable[[int, int], None]) -> Compiled:
-    started = time.perf_counter()
-    options = CompileOptions(ask.source_type, ask.compression_level)
-    # Only a source read by its address can be longer than what is read in one go.
-    package = compile_long(source, options, report)
-    took_ms = round((time.perf_counter() - started) * 1000, 1)
-    # What parsing puts back need not be paid for by whoever reads the document.
-    document = encode(Package(compact(package)), ask.format)
-    return Compiled(
-        format=Format(ask.format),
-        document=document,
-        package=package.body,
-        warnings=_warnings(package),
-        metrics=_metrics(package, source, document, took_ms),
-    )
-
-
-def _metrics(package: Package, source: SourceText, document: str, took_ms: float) -> Item:
-    spans = package.metadata.get("source_manifest")
-    chunks = max(1, len(spans)) if isinstance(spans, list) else 1
-    return {
-        "compiler": "heuristic",
-        "compiler_version": text_of(package.metadata, "compiler_version"),
-        "duration_ms": took_ms,
-        "quality": quality(package, Circumstances(source.text, chunks)),
-        "coverage": coverage(package),
-        "numeric_integrity": numeric_integrity(package, source.text),
-        "source_tokens": tokens(source.text),
-        "document_tokens": tokens(document),
-    }
-
-
-def _warnings(package: Package) -> list[str]:
-    return texts_of(package.part("knowledge_limits"), "needs_human_review")

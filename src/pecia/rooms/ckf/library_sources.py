@@ -6,8 +6,7 @@ Reads through the corpus alone, so its rights are the only ones.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import anyio.to_thread
-
+from pecia.kernel.compute.pool import compute
 from pecia.kernel.corpus import catalog, texts
 from pecia.kernel.errors import InvalidFormat, NotFound, Unprocessable
 from pecia.kernel.identity.caller import Caller
@@ -66,7 +65,7 @@ async def stale(read_source: ReadSource, caller: Caller, package: Package) -> li
     now = await reread(read_source, caller, package)
     if not now:
         return []
-    return [*(await anyio.to_thread.run_sync(verify, package, now)).stale]
+    return [*(await compute(caller.tenant_id, verify, package, now)).stale]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import anyio.to_thread
 
+from pecia.kernel.compute.pool import compute
 from pecia.kernel.corpus import texts
 from pecia.kernel.corpus.catalog import FileFacts
 from pecia.kernel.corpus.question import Ask, Mode
@@ -98,7 +99,7 @@ class StoredLibrary:
         post = read_post(row["key"], row["text"])
         if post is None:
             raise no_post(slug)
-        package = await anyio.to_thread.run_sync(parse, row["text"], Format.MARKDOWN)
+        package = await compute(caller.tenant_id, parse, row["text"], Format.MARKDOWN)
         return post, unmarked(package)
 
     async def slugs(self, caller: Caller) -> Sequence[str]:

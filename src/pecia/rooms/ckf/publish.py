@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-import anyio.to_thread
 from pydantic import Field
 
+from pecia.kernel.compute.pool import compute
 from pecia.kernel.errors import InvalidFormat, Unprocessable
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.text.slug import name_slug
@@ -68,7 +68,7 @@ class Publishing:
         """Publish a CKF package as a post of your tenant: found by search, fetched by its slug.
         Publishing under your own slug again makes a new version. A package with errors is refused;
         with the visibility private, a post is withdrawn and kept for you."""
-        package = await anyio.to_thread.run_sync(_sound, ask)
+        package = await compute(call.caller.tenant_id, _sound, ask)
         old = await stale(self.read_source, call.caller, package)
         done = await self.library.publish(call, package, _post(call, ask, package))
         post = done.post

@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import anyio.to_thread
 import orjson
 
+from pecia.kernel.compute.pool import compute
 from pecia.kernel.errors import InvalidEnum, NotFound
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.tool.call import Call
@@ -75,7 +76,7 @@ class Shelf:
         kind, name = address[1], address[2]
         if kind == "post":
             _, package = await self.library.fetch(call.caller, name)
-            return await anyio.to_thread.run_sync(encode, package, format)
+            return await compute(call.caller.tenant_id, encode, package, format)
         if name not in TOPICS:
             raise NotFound(f"no example on {name}", uri=uri, hint=f"One of {', '.join(TOPICS)}.")
         _, text = await anyio.to_thread.run_sync(partial(rendered_example, name, format))

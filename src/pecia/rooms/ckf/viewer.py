@@ -5,9 +5,9 @@ import zlib
 from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
-import anyio.to_thread
 import orjson
 
+from pecia.kernel.compute.pool import compute
 from pecia.kernel.errors import InvalidFormat, Json, PayloadTooLarge
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.tool.call import Call
@@ -33,7 +33,7 @@ class Viewing:
         one_of(ask.package, ask.url, ("package", "url"))
         if ask.url is not None:
             return _viewer(f"{self.base_url}/viewer?src={_address(ask.url)}", "remote")
-        fragment = await anyio.to_thread.run_sync(packed, ask.package)
+        fragment = await compute(call.caller.tenant_id, packed, ask.package)
         return _viewer(f"{self.base_url}/viewer#ckf={fragment}", "inline")
 
 

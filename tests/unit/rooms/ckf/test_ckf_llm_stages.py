@@ -1,15 +1,18 @@
 """The stages around a model's answer, each by itself, and what holds of any answer at all."""
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
 import anyio
 import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pecia.kernel.compute.pool import compute_workers
 from pecia.kernel.errors import Json, PeciaError, UpstreamError
 from pecia.kernel.text.span import Span
 from pecia.rooms.ckf.heuristic.measure import is_verbatim
@@ -35,6 +38,18 @@ TEXT = (
     "people.\nUnless the board agrees, no loan runs longer than 10.5 years.\n\n"
     "# Fees\n\nThe fee is 3 percent, or 4.5 percent after 2024-05-31. Call 12:30 at the latest."
 )
+
+
+loop: list[BlockingPortal] = []
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_loop() -> Iterator[None]:  # pyright: ignore[reportUnusedFunction] - pytest uses it
+    """One event loop for all of them, as in a server: its compute workers stay warm."""
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(compute_workers()):
+        loop.append(portal)
+        yield
+        loop.clear()
 
 
 @dataclass(slots=True)
@@ -70,7 +85,7 @@ def compiled(
 
         return await compile_with_model(known, order, Scripted([answer]), "key", report)
 
-    return anyio.run(run)
+    return loop[0].call(run)
 
 
 def quoted(quote: str, **fields: Json) -> dict[str, Json]:
@@ -235,7 +250,7 @@ def test_a_refusal_that_holds_for_every_part_is_told_at_once() -> None:
         await compile_with_model(known, order, model, "key", report)
 
     with pytest.raises(UpstreamError) as caught:
-        anyio.run(run)
+        loop[0].call(run)
     assert caught.value is refused
     assert len(model.asked) < len(known.chunks)
 
@@ -261,7 +276,7 @@ def test_a_call_whose_time_is_up_gives_what_it_has() -> None:
         model = Sleepy([{"entities": [], "concepts": []}])
         return await compile_with_model(known, short, model, "key", report)
 
-    made = anyio.run(run)
+    made = loop[0].call(run)
     assert made.metrics["failed_chunks"] == 2
     assert "2 of 3 parts got no usable answer: they were compiled without a model" in made.warnings
     assert validate(made.package.body, source=text).errors == []

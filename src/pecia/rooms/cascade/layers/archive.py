@@ -9,6 +9,7 @@ from typing import IO
 
 from anyio.to_thread import run_sync
 
+from pecia.kernel.compute.pool import compute
 from pecia.kernel.errors import PeciaError
 from pecia.rooms.cascade.identity import is_id
 from pecia.rooms.cascade.layers.reading import RawFile, Reading, Report, quiet, read_files
@@ -35,7 +36,10 @@ class ArchiveLayer:
     async def read(self, report: Report = quiet) -> Reading:
         try:
             raw = await self._raw()
-            return await run_sync(self._read, raw, report)
+            files = await run_sync(self._files, raw)
+            found = await compute(self.spec.name, read_files, self.spec.name, files, len(files))
+            report(len(files), len(files))
+            return found
         except PeciaError as error:
             return Reading(degraded=error.message)
         except (OSError, TooMuch, zipfile.BadZipFile, tarfile.TarError, EOFError) as error:
@@ -48,10 +52,8 @@ class ArchiveLayer:
             raise TooMuch("no way to the web is open here")
         return await self._fetched(self.spec.url, MAX_ARCHIVE_BYTES)
 
-    def _read(self, raw: bytes, report: Report) -> Reading:
-        files = list(_members(raw, self.spec.subdir))
-        files.sort(key=lambda it: it.path)
-        return read_files(self.spec.name, files, len(files), report)
+    def _files(self, raw: bytes) -> list[RawFile]:
+        return sorted(_members(raw, self.spec.subdir), key=lambda it: it.path)
 
 
 def _file(path: Path) -> bytes:

@@ -10,8 +10,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
+import anyio
+from anyio import from_thread
 from anyio.to_thread import run_sync
 
+from pecia.kernel.compute.pool import compute
 from pecia.rooms.cascade.dates import GIT
 from pecia.rooms.cascade.identity import id_of_path, is_reserved
 from pecia.rooms.cascade.layers.reading import RawFile, Reading, Report, document_of, quiet
@@ -21,6 +24,9 @@ from pecia.rooms.cascade.okf.document import MAX_BYTES
 
 SKIPPED = frozenset({"node_modules"})
 MAX_ENTRIES = 1_000_000
+
+LARGE_HEAD_BYTES, HEAD_S = 8_192, 10.0
+"""Frontmatter larger than this is read by a compute worker, and no longer than this."""
 
 PIECE_BYTES = 65_536
 """How much of a file is read at once. To make room for the largest took longer than to read."""
@@ -186,7 +192,17 @@ class FolderLayer:
             body = contents(f"{self.root}/{path}")
         except OSError as error:
             return self._problem(path, "unreadable", _reason(error))
-        return document_of(self.spec.name, RawFile(path, body, self._days.get(path)))
+        raw = RawFile(path, body, self._days.get(path))
+        if not _has_large_head(body):
+            return document_of(self.spec.name, raw)
+        return from_thread.run(self._computed, raw)
+
+    async def _computed(self, raw: RawFile) -> Document | Problem | None:
+        """A file that may take long to read, out of the way of everybody else."""
+        with anyio.move_on_after(HEAD_S):
+            return await compute(self.spec.name, document_of, self.spec.name, raw)
+        message = f"its frontmatter was not read within {HEAD_S:g} seconds"
+        return self._problem(raw.path, "too-slow", message)
 
     def _stamp(self, path: str) -> Stamp | None:
         """The state of a file that is there, with no link on the way to it."""
@@ -215,6 +231,10 @@ def contents(path: str) -> bytes:
         return b"".join(pieces)
     finally:
         os.close(handle)
+
+
+def _has_large_head(body: bytes) -> bool:
+    return body.startswith(b"---") and body.find(b"\n---", 3) > LARGE_HEAD_BYTES
 
 
 def _is_hidden(path: str) -> bool:

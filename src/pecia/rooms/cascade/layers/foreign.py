@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from pecia.kernel.compute.pool import compute
 from pecia.kernel.errors import Json, PeciaError
 from pecia.kernel.text.slug import github_slug
 from pecia.rooms.cascade.dates import age_rank, document_date
@@ -31,7 +32,7 @@ class ForeignLayer:
             told = await self._server.read(self.spec.argv, self._folder)
         except PeciaError as error:
             return Reading(degraded=f"unreachable: {error.message}")
-        found = foreign_reading(self.spec.name, told)
+        found = await compute(self.spec.name, foreign_reading, self.spec.name, told)
         report(len(found.documents), len(found.documents))
         return found
 

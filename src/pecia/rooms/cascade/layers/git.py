@@ -1,5 +1,6 @@
 """A commit of a git repository as a layer: what is committed counts, not what lies about."""
 
+from pecia.kernel.compute.pool import compute
 from pecia.kernel.errors import PeciaError
 from pecia.rooms.cascade.layers.reading import Reading, Report, quiet, read_files
 from pecia.rooms.cascade.manifest import LayerSpec
@@ -22,7 +23,8 @@ class GitLayer:
             files, refused = await self._git.files(place, spec.ref, spec.subdir)
         except PeciaError as error:
             return Reading(degraded=error.message)
-        found = read_files(spec.name, files, len(files), report)
+        found = await compute(spec.name, read_files, spec.name, files, len(files))
+        report(len(files), len(files))
         passed = tuple(
             Problem(spec.name, path, "unreadable", reason) for path, reason in refused.items()
         )

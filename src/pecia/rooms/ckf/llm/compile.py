@@ -6,11 +6,10 @@ source, in the right language, with numbers that were looked up; the rest is tol
 
 import time
 
-import anyio.to_thread
-
+from pecia.kernel.compute.pool import compute
 from pecia.rooms.ckf.llm.finish import Made, finish
 from pecia.rooms.ckf.llm.lift import Lens, Report, failure_of, lift
-from pecia.rooms.ckf.llm.model import ChatModel
+from pecia.rooms.ckf.llm.model import ChatModel, ModelName
 from pecia.rooms.ckf.llm.prepare import Order, Prepared
 
 
@@ -25,6 +24,7 @@ async def compile_with_model(
     lifted = await lift(text, known.chunks, lens, within_s=order.within_s, report=report)
     if not lifted.accepted:
         raise failure_of(lifted)
-    made = await anyio.to_thread.run_sync(finish, known, lifted, model)
+    named = ModelName(model.provider, model.name)
+    made = await compute(order.share, finish, known, lifted, named)
     made.metrics["duration_ms"] = round((time.perf_counter() - started) * 1000, 1)
     return made

@@ -9,7 +9,7 @@ from pecia.rooms.ckf.llm.coverage import Coverage, Mode, cover
 from pecia.rooms.ckf.llm.found import Found
 from pecia.rooms.ckf.llm.frame import COMPILER_PROFILE, COMPILER_VERSION, framed, inferred_header
 from pecia.rooms.ckf.llm.lift import Lifted
-from pecia.rooms.ckf.llm.model import ChatModel
+from pecia.rooms.ckf.llm.model import ModelName
 from pecia.rooms.ckf.llm.numbers import Figures, check_numbers
 from pecia.rooms.ckf.llm.own import within
 from pecia.rooms.ckf.llm.prepare import Prepared
@@ -45,7 +45,7 @@ class _Stages:
     left_out: int
 
 
-def finish(known: Prepared, lifted: Lifted, model: ChatModel) -> Made:
+def finish(known: Prepared, lifted: Lifted, model: ModelName) -> Made:
     body = framed(known, lifted, model)
     items, stages = _items(known, lifted, body)
     if not items and len(known.source.text) > LONG_SOURCE:

@@ -7,7 +7,7 @@ import re
 
 from pecia.kernel.errors import Json
 from pecia.rooms.ckf.llm.lift import Lifted
-from pecia.rooms.ckf.llm.model import ChatModel
+from pecia.rooms.ckf.llm.model import ModelName
 from pecia.rooms.ckf.llm.prepare import Prepared
 from pecia.rooms.ckf.package.language import foreign_language
 from pecia.rooms.ckf.package.model import Item, empty_body, text_of
@@ -19,7 +19,7 @@ _CHAPTER = re.compile(r"(?i)^(?:chapter|cap[ií]tulo|chapitre|kapitel)\s+[\dIVXL
 _SECTION_OF = re.compile(r"(?i)\s*\((?:se[çc][ãa]o|secci[óo]n|section)\s[^()]*\)$")
 
 
-def framed(known: Prepared, lifted: Lifted, model: ChatModel) -> Item:
+def framed(known: Prepared, lifted: Lifted, model: ModelName) -> Item:
     """A body without items. Where the languages differ, nothing of the source's wording is kept."""
     plain = known.plain
     answers = [lifted.accepted[number] for number in sorted(lifted.accepted)]
@@ -37,7 +37,7 @@ def framed(known: Prepared, lifted: Lifted, model: ChatModel) -> Item:
     return body
 
 
-def _header(known: Prepared, model: ChatModel) -> Item:
+def _header(known: Prepared, model: ModelName) -> Item:
     manifest: list[Json] = [*known.segments.manifest(known.source)]
     inferred = inferred_header(known)
     return {

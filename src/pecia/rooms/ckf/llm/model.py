@@ -34,6 +34,14 @@ class Filled:
     tokens_out: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class ModelName:
+    """Which model it was, for the record."""
+
+    provider: str
+    name: str
+
+
 class ChatModel(Protocol):
     """One model of one provider. It holds no key."""
 

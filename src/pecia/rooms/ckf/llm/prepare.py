@@ -1,5 +1,6 @@
 """What is known of a source before a model is asked. Pure."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
 from pecia.kernel.errors import Unprocessable
@@ -24,6 +25,8 @@ class Order:
     mode: Mode | None
     chunk_timeout_s: float
     within_s: float
+    share: Hashable = None
+    """Whose part of the compute workers it takes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, TypeAlias
 
-import anyio.to_thread
 from pydantic import Field, WithJsonSchema
 
+from pecia.kernel.compute.pool import compute
 from pecia.kernel.errors import PayloadTooLarge, PeciaError
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.limits import Limit, RateLimiter
@@ -114,7 +114,7 @@ class CompilingLlm:
         if len(source.text) > LONGEST_SOURCE:
             raise _too_long("uri" if source.uri else "text", len(source.text), LONGEST_SOURCE)
         order = self._order(call, ask)
-        known = await anyio.to_thread.run_sync(prepared, source, order)
+        known = await compute(call.caller.tenant_id, prepared, source, order)
         await self.payer.charge(call.caller, paid)
 
         async def report(done: int, total: int) -> None:
@@ -124,14 +124,14 @@ class CompilingLlm:
             made = await compile_with_model(known, order, paid.model, paid.key, report)
         except PeciaError as error:
             raise _with_hint(error) from None
-        return await anyio.to_thread.run_sync(_compiled, made, ask, source)
+        return await compute(call.caller.tenant_id, _compiled, made, ask, source)
 
     def _order(self, call: Call, ask: CompileLlm) -> Order:
         left_s = call.remaining_s()
         within_s = max(left_s - RESERVE_S, left_s / 2)
         options = CompileOptions(ask.source_type, ask.compression_level)
         timeout_s = min(self.chunk_timeout_s, within_s)
-        return Order(options, ask.coverage_mode, timeout_s, within_s)
+        return Order(options, ask.coverage_mode, timeout_s, within_s, call.caller.tenant_id)
 
 
 @dataclass(frozen=True, slots=True)

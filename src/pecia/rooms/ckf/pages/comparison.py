@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, cast
 
-import anyio.to_thread
-
+from pecia.kernel.compute.pool import compute
 from pecia.kernel.errors import InternalError, InvalidEnum, PeciaError
 from pecia.kernel.room import Ask, Page
 from pecia.rooms.ckf.argument import given_package
@@ -65,14 +64,14 @@ class ComparisonPage:
         took_ms = (perf_counter() - started) * 1000
         other = await self._other(ask, form)
         text = done.source.text
-        table = await anyio.to_thread.run_sync(_table, done, took_ms, other)
+        table = await compute(ask.caller.tenant_id, _table, done, took_ms, other)
         model = other.package if other else None
         main = (
             _head(),
             _examples() if is_example else None,
             _missing() if other is None else _spent(other),
             tag("div", table, class_="wide"),
-            await anyio.to_thread.run_sync(_diff, done.package, model) if model else None,
+            await compute(ask.caller.tenant_id, _diff, done.package, model) if model else None,
             _form({**form, "text": text}),
         )
         return framed("Comparison", *main, here=HERE)
@@ -84,7 +83,7 @@ class ComparisonPage:
         pasted = form.get("document", "").strip()
         if not pasted:
             return None
-        package = await anyio.to_thread.run_sync(given_package, pasted)
+        package = await compute(ask.caller.tenant_id, given_package, pasted)
         return Work(SourceText(form.get("text", "")), package)
 
 

@@ -2,16 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
-import anyio.to_thread
 from pydantic import ValidationError
 
+from pecia.kernel.compute.pool import compute
 from pecia.kernel.errors import InternalError, OutOfRange, PayloadTooLarge, PeciaError
 from pecia.kernel.room import Ask, Page
 from pecia.kernel.tool.complaints import bad_argument
-from pecia.rooms.ckf.compiling import told
+from pecia.rooms.ckf.compiling import reporter
 from pecia.rooms.ckf.heuristic.long import compile_long
 from pecia.rooms.ckf.inputs import SHORTEST_TEXT, Compile, Level
 from pecia.rooms.ckf.library_head import Visibility
@@ -71,7 +70,7 @@ class CompilerPage:
     async def _without(self, ask: Ask, form: Mapping[str, str]) -> Page:
         done = await compiled(self.desk, ask, form)
         if wanted := form.get("as"):
-            return await downloads.saved(done.package, downloads.format_of(wanted))
+            return await downloads.saved(ask.caller, done.package, downloads.format_of(wanted))
         kept = [hidden(it, form[it]) for it in GIVEN if form.get(it)]
         again = tag("form", kept, id=FORM, method="post", action=HERE)
         shown = Shown(
@@ -81,17 +80,18 @@ class CompilerPage:
             actions=(_actions(again), _publish()),
             portion=asked_portion(form.get("part", "")),
         )
-        return await rendered(shown, HERE)
+        return await rendered(ask.caller, shown, HERE)
 
     async def _by_model(self, ask: Ask, form: Mapping[str, str]) -> Page:
         """What a model made is kept in the page: to ask it again would cost again."""
         done = await modelled(self.desk, ask, form)
-        document = await anyio.to_thread.run_sync(_json, done.package)
+        document = await compute(ask.caller.tenant_id, _json, done.package)
         kept = (hidden("document", document), hidden("source", done.source.text))
         again = tag("form", kept, id=FORM, method="post", action="/viewer")
         about = joined(_told(done), (joined(tag("br"), tag("small", it)) for it in done.warnings))
         actions = (_actions(again), _publish())
-        return await rendered(Shown(done.package, done.source.text, about=about, actions=actions))
+        shown = Shown(done.package, done.source.text, about=about, actions=actions)
+        return await rendered(ask.caller, shown)
 
 
 async def compiled(desk: Desk, ask: Ask, form: Mapping[str, str]) -> Work:
@@ -100,8 +100,10 @@ async def compiled(desk: Desk, ask: Ask, form: Mapping[str, str]) -> Work:
     asked, source = await _source(desk, ask, form)
     call = desk.works.heard(ask, form.get("progress", ""))
     options = CompileOptions(compression_level=asked.compression_level)
-    work = partial(compile_long, source, options, told(call))
-    return Work(source, await anyio.to_thread.run_sync(work))
+    package = await compute(
+        ask.caller.tenant_id, compile_long, source, options, report=reporter(call)
+    )
+    return Work(source, package)
 
 
 async def modelled(desk: Desk, ask: Ask, form: Mapping[str, str]) -> Work:

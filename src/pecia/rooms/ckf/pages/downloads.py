@@ -1,8 +1,8 @@
 """Packages as files to save: of a post by its address, and of what a page was given."""
 
-import anyio.to_thread
-
+from pecia.kernel.compute.pool import compute
 from pecia.kernel.errors import InvalidEnum
+from pecia.kernel.identity.caller import Caller
 from pecia.kernel.room import Ask, Page
 from pecia.kernel.text.slug import name_slug
 from pecia.rooms.ckf.package.codec import Format, encode
@@ -26,16 +26,20 @@ class NewsFile:
 
     async def serve(self, ask: Ask) -> Page:
         _, package = await self._desk.library.fetch(ask.caller, ask.path["slug"])
-        return await saved(package, format_of(ask.query.get("format", Format.JSON.value)))
+        format = format_of(ask.query.get("format", Format.JSON.value))
+        return await saved(ask.caller, package, format)
 
 
-async def saved(package: Package, format: Format) -> Page:
+async def saved(caller: Caller, package: Package, format: Format) -> Page:
     """The package as an attachment, named after its source."""
-    short = Package(compact(package))
-    document = await anyio.to_thread.run_sync(encode, short, format)
+    document = await compute(caller.tenant_id, _document, package, format)
     title = name_slug(text_of(package.metadata, "source_title"))
     plain = "".join(it for it in title if it.isascii())[:LONGEST_NAME].strip("-")
     return attachment(document, f"{plain or 'package'}.{ENDINGS[format]}", MIME_TYPES[format])
+
+
+def _document(package: Package, format: Format) -> str:
+    return encode(Package(compact(package)), format)
 
 
 def format_of(value: str) -> Format:

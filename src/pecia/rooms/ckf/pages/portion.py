@@ -7,6 +7,7 @@ items of one section. Nothing is left out without a way to it.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 from pecia.kernel.errors import InvalidFormat
@@ -110,11 +111,11 @@ def by_button(words: str, part: str) -> Html:
 
 def by_link(address: str) -> Lead:
     """For what an address names. It has a query already."""
+    return partial(_link, address)
 
-    def lead(words: str, part: str) -> Html:
-        return tag("a", words, href=f"{address}&part={part}" if part else address, class_="button")
 
-    return lead
+def _link(address: str, words: str, part: str) -> Html:
+    return tag("a", words, href=f"{address}&part={part}" if part else address, class_="button")
 
 
 _PART = re.compile(r"([a-z_]{1,40})\.([1-9]\d{0,5})")

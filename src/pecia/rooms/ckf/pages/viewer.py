@@ -5,11 +5,11 @@ A package behind `#ckf=` stays in the browser: the script of the pages shows it 
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import partial
 from urllib.parse import urlencode, urlsplit
 
 import anyio.to_thread
 
+from pecia.kernel.compute.pool import compute
 from pecia.kernel.errors import InvalidFormat, InvalidInput, Json, PayloadTooLarge, Unprocessable
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.room import Ask, Page
@@ -24,7 +24,7 @@ from pecia.rooms.ckf.pages import downloads
 from pecia.rooms.ckf.pages.desk import Desk
 from pecia.rooms.ckf.pages.forms import complaint, field, fields_of, hidden
 from pecia.rooms.ckf.pages.frame import framed
-from pecia.rooms.ckf.pages.html import Html, Piece, joined, tag
+from pecia.rooms.ckf.pages.html import Html, joined, tag
 from pecia.rooms.ckf.pages.package_view import Shown, package_view
 from pecia.rooms.ckf.pages.portion import FORM, asked_portion, by_link
 from pecia.rooms.ckf.posts.shelf import SLUGS
@@ -60,7 +60,7 @@ class ViewerPage:
         kept = {it: ask.query[it] for it in (given[0], "version") if ask.query.get(it)}
         portion = asked_portion(ask.query.get("part", ""))
         lead = by_link(f"{HERE}?{urlencode(kept)}")
-        return await rendered(replace(shown, portion=portion, lead=lead))
+        return await rendered(ask.caller, replace(shown, portion=portion, lead=lead))
 
     async def read(self, ask: Ask) -> Page:
         """A package that was pasted, shown or given back in another format."""
@@ -68,18 +68,18 @@ class ViewerPage:
         form = fields_of(ask)
         document, source = form.get("document", ""), form.get("source", "")
         try:
-            package = await anyio.to_thread.run_sync(_read, document)
+            package = await compute(ask.caller.tenant_id, _read, document)
         except (Unprocessable, PayloadTooLarge) as error:
             return await self._index(ask.caller, error.message, document)
         if wanted := form.get("as"):
-            return await downloads.saved(package, downloads.format_of(wanted))
+            return await downloads.saved(ask.caller, package, downloads.format_of(wanted))
         kept = _kept(hidden("document", document), hidden("source", source))
         actions = joined(kept, downloads.buttons(FORM), _print())
         old = await stale(self.desk.read_source, ask.caller, package)
         about = "As it was pasted. Nothing of it is kept here."
         portion = asked_portion(form.get("part", ""))
         shown = Shown(package, source or None, about=about, actions=actions, stale=tuple(old))
-        return await rendered(replace(shown, portion=portion))
+        return await rendered(ask.caller, replace(shown, portion=portion))
 
     async def _post(self, caller: Caller, slug: str, version: str) -> Shown:
         if version and not version.isdecimal():
@@ -100,7 +100,7 @@ class ViewerPage:
 
     async def _stored(self, caller: Caller, uri: str) -> Shown:
         found = await self.desk.read_source(caller, uri)
-        package = unmarked(await anyio.to_thread.run_sync(_read, found.text))
+        package = unmarked(await compute(caller.tenant_id, _read, found.text))
         kept = _kept(hidden("document", found.text))
         return Shown(
             package,
@@ -121,7 +121,7 @@ class ViewerPage:
             )
         body = await self.desk.outside.fetch(url)
         document = body.decode("utf-8", "replace")
-        package = await anyio.to_thread.run_sync(_read, document)
+        package = await compute(ask.caller.tenant_id, _read, document)
         kept = _kept(hidden("document", document))
         actions = joined(kept, downloads.buttons(FORM), _print())
         return Shown(package, about=joined("From ", tag("code", url)), actions=actions)
@@ -155,11 +155,16 @@ _INTRODUCTION = (
 )
 
 
-async def rendered(shown: Shown, here: str = HERE, *more: Piece) -> Page:
-    """The page of a package. Made in a thread: a large one takes a while."""
-    view = await anyio.to_thread.run_sync(package_view, shown)
+async def rendered(caller: Caller, shown: Shown, here: str = HERE) -> Page:
+    """The page of a package."""
+    # Texts travel to a worker; pieces that are still to be joined do not.
+    plain = replace(shown, about=joined(shown.about), actions=joined(shown.actions))
+    return await compute(caller.tenant_id, _rendered, plain, here)
+
+
+def _rendered(shown: Shown, here: str) -> Page:
     title = shown.title or text_of(shown.package.metadata, "source_title") or "A package"
-    return await anyio.to_thread.run_sync(partial(framed, title, view, *more, here=here))
+    return framed(title, package_view(shown), here=here)
 
 
 def _read(document: Json) -> Package:

@@ -1,0 +1,101 @@
+"""The compute worker itself: jobs on its input, answers on its output, one after the other.
+
+It limits itself before the first job and ends with the server.
+"""
+
+import ctypes
+import os
+import pickle
+import resource
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from typing import BinaryIO
+
+from pecia.kernel.compute.wire import (
+    HEAD,
+    Answer,
+    Crashed,
+    Done,
+    Job,
+    OutOfMemory,
+    Progress,
+    Refused,
+    pack,
+)
+from pecia.kernel.errors import PeciaError
+
+# The server answers first, whatever strangers have it compute.
+NICENESS = 10
+_PR_SET_PDEATHSIG = 1
+
+
+def main() -> None:
+    memory_bytes, cpu_s = int(sys.argv[1]), int(sys.argv[2])
+    # Libraries print where they like; answers go where none of them can write.
+    answers = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)
+    _limit(memory_bytes)
+
+    def tell(answer: Answer) -> None:
+        waiting = memoryview(pack(answer))
+        while waiting:
+            waiting = waiting[answers.write(waiting) or 0 :]
+
+    tell(Progress(0, 0))
+    while (body := _received(sys.stdin.buffer)) is not None:
+        _allow_cpu(cpu_s)
+        tell(_answer(body, tell))
+
+
+def _answer(body: bytes, tell: Callable[[Answer], None]) -> Answer:
+    def report(done: int, total: int) -> None:
+        tell(Progress(done, total))
+
+    try:
+        job: Job = pickle.loads(body)
+        named = {"report": report} if job.reports else {}
+        return Done(job.function(*job.arguments, **named))
+    except PeciaError as error:
+        return Refused(type(error), error.message, {**error.fields})
+    except MemoryError:
+        return OutOfMemory()
+    except Exception:  # noqa: BLE001 - whatever it is, the server logs it and the worker ends
+        return Crashed(traceback.format_exc())
+
+
+def _received(source: BinaryIO) -> bytes | None:
+    head = source.read(HEAD.size)
+    if len(head) < HEAD.size:
+        return None
+    (size,) = HEAD.unpack(head)
+    body = source.read(size)
+    return body if len(body) == size else None
+
+
+def _limit(memory_bytes: int) -> None:
+    with suppress(OSError):
+        os.nice(NICENESS)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    for kind, most in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_FSIZE, 0)):
+        resource.setrlimit(kind, (most, most))
+    # macOS refuses this one.
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+
+
+def _allow_cpu(more_s: int) -> None:
+    """A second bound, should the server be too busy to end this process."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    until = int(used.ru_utime + used.ru_stime) + 1 + more_s
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (until, hard))
+
+
+if __name__ == "__main__":
+    # The server is gone, and so is the one who would read the answer.
+    with suppress(BrokenPipeError):
+        main()

@@ -1,0 +1,122 @@
+"""Work on what strangers send, in processes that can be ended at a deadline.
+
+A thread cannot be stopped, and holds the lock that every other call needs. One pool for each event
+loop: so many workers, of which one tenant never has all.
+"""
+
+from collections.abc import AsyncGenerator, Callable, Hashable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import anyio
+from anyio.lowlevel import RunVar
+
+from pecia.kernel.compute.wire import Job
+from pecia.kernel.compute.worker import ComputeLimits, Report, Worker, start_worker
+from pecia.kernel.errors import RateLimited
+
+T = TypeVar("T")
+
+_RETRY_S = 5
+
+
+async def compute(
+    share: Hashable, function: Callable[..., T], *arguments: Any, report: Report | None = None
+) -> T:
+    """What a function of a module gives for these arguments, computed in a worker.
+
+    `share` names whose work it is. Cancelling ends the worker. With `report` the function is given
+    a `report` of its own, called with what is done and what there is in all.
+    """
+    return await _pool().run(share, Job(function, arguments, report is not None), report)
+
+
+@asynccontextmanager
+async def compute_workers() -> AsyncGenerator[None]:
+    """While this is open, workers stay warm from one job to the next. Starts none."""
+    pool = _pool()
+    pool.owners += 1
+    try:
+        yield
+    finally:
+        pool.owners -= 1
+        await pool.trim()
+
+
+@dataclass(slots=True)
+class _Share:
+    slots: anyio.Semaphore
+    jobs: int = 0
+
+
+class Pool:
+    def __init__(self, limits: ComputeLimits) -> None:
+        self.limits = limits
+        self.owners = 0
+        self._slots = anyio.Semaphore(limits.workers)
+        self._shares: dict[Hashable, _Share] = {}
+        self._idle: list[Worker] = []
+
+    async def run(self, share: Hashable, job: Job, report: Report | None) -> Any:
+        async with self._turn(share):
+            worker = await self._take()
+            try:
+                return await worker.run(job, report)
+            finally:
+                await self._give(worker)
+
+    async def trim(self) -> None:
+        """End the workers that nobody keeps warm."""
+        while self._idle and not self.owners:
+            await self._idle.pop().end()
+
+    @asynccontextmanager
+    async def _turn(self, share: Hashable) -> AsyncGenerator[None]:
+        """A tenant waits for its own jobs first, so it takes one place among the others."""
+        mine = self._shares.setdefault(share, _Share(anyio.Semaphore(self.limits.share)))
+        if mine.jobs >= self.limits.waiting:
+            raise RateLimited(
+                f"{mine.jobs} documents of yours are being worked on or wait",
+                retry_after_seconds=_RETRY_S,
+                hint="Wait for some of them.",
+            )
+        mine.jobs += 1
+        try:
+            async with mine.slots, self._slots:
+                yield
+        finally:
+            mine.jobs -= 1
+            if not mine.jobs:
+                del self._shares[share]
+
+    async def _take(self) -> Worker:
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.reusable:
+                return worker
+            await worker.end()
+        # A start is short and bounded. Given up half way, the next caller would pay for it again.
+        started: Worker | None = None
+        with anyio.CancelScope(shield=True):
+            started = await start_worker(self.limits)
+        assert started is not None
+        return started
+
+    async def _give(self, worker: Worker) -> None:
+        if self.owners and worker.reusable:
+            self._idle.append(worker)
+        else:
+            await worker.end()
+
+
+_POOL: RunVar[Pool] = RunVar("pecia_compute_pool")
+
+
+def _pool() -> Pool:
+    try:
+        return _POOL.get()
+    except LookupError:
+        pool = Pool(ComputeLimits())
+        _POOL.set(pool)
+        return pool
