@@ -16,6 +16,7 @@ from pecia.adapters.embed.choose import open_embedder
 from pecia.adapters.embed.settings import EmbedSettings
 from pecia.app.corridor import Corridor, Visit
 from pecia.app.gate import Gate
+from pecia.app.local_owner import LocalOwner
 from pecia.app.owner import without_token
 from pecia.app.public import published
 from pecia.app.rooms import MIGRATIONS, build_rooms, originals_of
@@ -27,6 +28,7 @@ from pecia.kernel.corpus.embed_job import embed_job, node_name
 from pecia.kernel.corpus.embedder import Embedder
 from pecia.kernel.corpus.house import trim
 from pecia.kernel.errors import Conflict, Json, PeciaError
+from pecia.kernel.identity import owner_token
 from pecia.kernel.identity.caller import Caller, Operator
 from pecia.kernel.identity.oidc import Fetch
 from pecia.kernel.jobs import Job
@@ -234,7 +236,12 @@ async def _compose(
         settings=settings,
         store=store,
         ledger=ledger,
-        gate=Gate(store, verifier(kernel, rooms, fetch), without_token=owner),
+        gate=Gate(
+            store,
+            verifier(kernel, rooms, fetch),
+            without_token=owner,
+            owner=await _local_owner(kernel),
+        ),
         corridor=Corridor(ledger, RateLimiter(limit), kernel.request_timeout_s),
         rooms=rooms,
         keyring=keyring,
@@ -243,6 +250,12 @@ async def _compose(
         revive=_nothing_to_revive,
         embedder=embedder,
     )
+
+
+async def _local_owner(kernel: KernelSettings) -> LocalOwner | None:
+    if kernel.mode != "local":
+        return None
+    return LocalOwner(await anyio.to_thread.run_sync(owner_token.ensured, home_of(kernel)))
 
 
 def _purposes(kernel: KernelSettings, *, is_worker: bool) -> tuple[Purpose, ...]:

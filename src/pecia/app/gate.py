@@ -7,8 +7,9 @@ from typing import Any
 
 import anyio
 
+from pecia.app.local_owner import LocalOwner
 from pecia.kernel.errors import AuthRequired, Forbidden
-from pecia.kernel.identity import pat
+from pecia.kernel.identity import owner_token, pat
 from pecia.kernel.identity.caller import Caller, CredentialKind, Operator, known_scopes
 from pecia.kernel.identity.oidc import Claims, Verifier, principals
 from pecia.kernel.store.queries import load_queries
@@ -28,14 +29,24 @@ class _Kept:
 
 
 class Gate:
-    """Turns tokens into callers. Who has none is the local owner, the public, or nobody."""
+    """Turns tokens into callers. Who has none is the local owner, the public, or nobody.
+
+    That nobody but the owner comes without a token to a local install is for who calls it to see
+    to: here no connection is known.
+    """
 
     def __init__(
-        self, store: Store, verifier: Verifier | None, *, without_token: Caller | None
+        self,
+        store: Store,
+        verifier: Verifier | None,
+        *,
+        without_token: Caller | None,
+        owner: LocalOwner | None = None,
     ) -> None:
         self._store = store
         self._verifier = verifier
         self._without_token = without_token
+        self.owner = owner
         self._kept: OrderedDict[bytes, _Kept] = OrderedDict()
         self._used: set[Any] = set()
 
@@ -45,6 +56,8 @@ class Gate:
             if self._without_token is None:
                 raise AuthRequired("a bearer token is required")
             return self._without_token
+        if owner_token.is_one(bearer):
+            return self._by_owner_token(bearer)
         who = await (self._by_pat(bearer) if pat.is_pat(bearer) else self._by_oidc(bearer))
         self._used.add(who.credential_id)
         return who
@@ -59,6 +72,12 @@ class Gate:
         if used:
             async with self._store.system() as tx:
                 await tx.run(SQL["note_uses"], credentials=[*used])
+
+    def _by_owner_token(self, bearer: str) -> Caller:
+        if self.owner is None or self._without_token is None:
+            raise AuthRequired("this server has no owner's token", challenge="invalid_token")
+        self.owner.check(bearer)
+        return self._without_token
 
     async def _by_pat(self, bearer: str) -> Caller | Operator:
         # A damaged token is refused here, before anything is asked of the database.

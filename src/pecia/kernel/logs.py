@@ -154,7 +154,7 @@ _SECRET_SHAPES = tuple(
     for shape, kept in (
         (r"(?i)\bbearer\s+[\w.~+/=-]+", f"Bearer {REDACTED}"),
         (r"(?i)\bbasic\s+[\w+/=]{12,}", f"Basic {REDACTED}"),
-        (r"(peciapat_|kdblpat_)[\w.~+/=-]+", rf"\1{REDACTED}"),
+        (r"(peciapat_|peciaown_|kdblpat_)[\w.~+/=-]+", rf"\1{REDACTED}"),
         (r"\bsk-[\w-]{8,}", f"sk-{REDACTED}"),
         (r"\b(gh[pousr]_|xox[abprs]-|AKIA|AIza)[\w-]{10,}", rf"\1{REDACTED}"),
         (r"\beyJ[\w-]+\.[\w-]+\.[\w-]*", REDACTED),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlencode
 from uuid import UUID
 
-from pecia.doors.cli.configured import settled, token
+from pecia.doors.cli.configured import settled
 from pecia.doors.cli.terminal import Misuse, Terminal
 from pecia.kernel.errors import Json, MissingField, Unavailable
 
@@ -59,13 +59,15 @@ def server_of(terminal: Terminal, asked: Asked) -> "Server | None":
     """The running server, where the command means one of its cascades."""
     from pecia.doors.cli.client import Server
     from pecia.doors.cli.find import running, tell_version
+    from pecia.doors.cli.owner import token_for
 
     if asked.is_here:
         return None
-    found = running(settled(terminal).kernel.home)
+    home = settled(terminal).kernel.home
+    found = running(home)
     if found is not None:
         tell_version(terminal, found)
-        return Server(found.lock.url, token())
+        return Server(found.lock.url, token_for(home))
     if asked.cascade is not None:
         raise Unavailable(
             f"no server runs that has the cascade {asked.cascade!r}",

@@ -21,7 +21,8 @@ from pecia.doors.cli.cipher_flags import (
     require_one,
 )
 from pecia.doors.cli.client import HEALTH_LIMIT_S, Server
-from pecia.doors.cli.configured import settled, token, warn
+from pecia.doors.cli.configured import settled, warn
+from pecia.doors.cli.owner import token_for
 from pecia.doors.cli.session import HEADER
 from pecia.doors.cli.stdio_exit import answer_first_request, end_session, explain
 from pecia.doors.cli.terminal import FAILED, Terminal, terminal_of
@@ -104,7 +105,8 @@ def _connect(terminal: Terminal, given: Given, agent_file: Path | None, verbose:
         raise Unavailable(
             f"the server at {url} has no toolset at {PATH}", hint="pecia stop, then try again"
         )
-    sent = _headers(settings, _own_servers(terminal, url, agent, strict=given.strict))
+    server = Server(url, token_for(settings.kernel.home))
+    sent = _headers(settings, server, _own_servers(terminal, server, agent, strict=given.strict))
     if given.transport == "stdio":
         _speak(terminal, settings, url, sent)
     else:
@@ -194,23 +196,23 @@ def _tell(terminal: Terminal, settings: "Settings", given: Given, agent: "Agent 
 
 
 def _own_servers(
-    terminal: Terminal, url: str, agent: "Agent | None", *, strict: bool
+    terminal: Terminal, server: Server, agent: "Agent | None", *, strict: bool
 ) -> dict[str, Json]:
     if agent is None or agent.servers is None:
         return {}
     from pecia.doors.cli.cipher_agent import brought
 
-    for said in brought(Server(url, token()), agent.servers, strict=strict):
+    for said in brought(server, agent.servers, strict=strict):
         terminal.say(f"warning: {said}")
     return {"hub.servers": {it.alias: it.name for it in agent.servers}}
 
 
-def _headers(settings: "Settings", more: Mapping[str, Json]) -> dict[str, str]:
+def _headers(settings: "Settings", server: Server, more: Mapping[str, Json]) -> dict[str, str]:
     """What goes with every request: who asks, and the settings of this session."""
     from pecia.doors.cli.cipher_words import session_of
 
     session = {**session_of(settings), **more}
-    found = {"authorization": f"Bearer {token()}"} if token() else {}
+    found = {"authorization": f"Bearer {server.token}"} if server.token else {}
     if session:
         found[HEADER] = b64encode(json.dumps(session).encode()).decode()
     return found

@@ -1,6 +1,10 @@
 """A port of its own for the toolset `cipher`, before the server of this home. It answers nothing
-itself: whoever comes is told what the server says, checks of Host and Origin included."""
+itself: whoever comes is told what the server says, checks of Host and Origin included.
 
+It speaks to the server as the owner, so it does that for the owner's own processes alone. Whoever
+else comes brings a token, and is passed on with that and nothing of ours."""
+
+import hmac
 import signal
 import socket
 from collections.abc import Callable, Mapping
@@ -11,9 +15,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
+from pecia.app.local_owner import HOW_TO_GET_IN
+from pecia.doors.http.protocol import PEER
 from pecia.doors.http.server import LOOP, listening
-from pecia.kernel.errors import InvalidInput, NotFound, PeciaError, Unavailable
+from pecia.kernel.errors import AuthRequired, InvalidInput, NotFound, PeciaError, Unavailable
 from pecia.kernel.settings.kernel import KernelSettings
+
+HEALTH = "/healthz"
 
 # Where a client of Cipher looks, and where the toolset is.
 PATHS = {
@@ -21,7 +29,7 @@ PATHS = {
     "/http": "/mcp/cipher",
     "/sse": "/sse/cipher",
     "/messages/cipher": "/messages/cipher",
-    "/healthz": "/healthz",
+    HEALTH: HEALTH,
 }
 GRACE_S = 1.0
 CONNECT_S = 10.0
@@ -37,12 +45,17 @@ class Front:
     """An ASGI app that sends each request on, with the settings of this session."""
 
     def __init__(
-        self, client: httpx2.AsyncClient, url: str, headers: Mapping[str, str], body_bytes: int
+        self,
+        client: httpx2.AsyncClient,
+        url: str,
+        headers: Mapping[str, str],
+        kernel: KernelSettings,
     ) -> None:
         self._client = client
         self._url = url
         self._headers = [(name.encode(), value.encode()) for name, value in headers.items()]
-        self._body_bytes = body_bytes
+        self._body_bytes = kernel.body_limit_bytes
+        self._trusts_process = kernel.owner_proof == "process"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -92,7 +105,20 @@ class Front:
         """What the client says, and what it says nothing of: who asks, and this session."""
         said = [(name, it) for name, it in request.headers.raw if name not in _NOT_SENT]
         names = {name for name, _ in said}
+        if not self._is_owners(request):
+            if b"authorization" not in names and request.url.path != HEALTH:
+                raise AuthRequired(HOW_TO_GET_IN)
+            # To the server this connection is one of the owner's; a mark of a proxy says it is not.
+            return [*said, (b"via", b"1.1 pecia-cipher")]
         return [*said, *((name, it) for name, it in self._headers if name not in names)]
+
+    def _is_owners(self, request: Request) -> bool:
+        given = request.headers.get("authorization")
+        if given is not None:
+            own = dict(self._headers).get(b"authorization")
+            return own is not None and hmac.compare_digest(own, given.encode("latin-1"))
+        peer = request.scope.get("state", {}).get(PEER)
+        return self._trusts_process and peer is not None and peer.is_same_user
 
 
 def serve_front(
@@ -110,7 +136,7 @@ async def _serve(
     patient = httpx2.Timeout(None, connect=CONNECT_S)
     limits = httpx2.Limits(max_connections=None)
     async with httpx2.AsyncClient(timeout=patient, limits=limits, trust_env=False) as client:
-        front = Front(client, url, headers, kernel.body_limit_bytes)
+        front = Front(client, url, headers, kernel)
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
             async with listening(front, brief, listener):
                 async for _ in signals:

@@ -7,13 +7,14 @@ from typing import Annotated
 import typer
 
 from pecia.doors.cli.client import Server
-from pecia.doors.cli.configured import environ, token
+from pecia.doors.cli.configured import environ
 from pecia.doors.cli.listen import url_of
-from pecia.doors.cli.seeking import server_url
+from pecia.doors.cli.owner import token_at, token_for
+from pecia.doors.cli.seeking import server_for
 from pecia.doors.cli.session import headers
 from pecia.doors.cli.smoke import smoke
 from pecia.doors.cli.stdio_exit import end_session, fail_session
-from pecia.doors.cli.terminal import terminal_of
+from pecia.doors.cli.terminal import Terminal, terminal_of
 from pecia.doors.mcp.stdio import CONNECT_LIMIT_S, Relay, Upstream
 from pecia.kernel.errors import NotFound, Unavailable
 
@@ -42,15 +43,27 @@ def mcp(
     terminal = terminal_of(ctx)
     path = "/mcp" + (f"/{toolset}" if toolset else "") + ("/readonly" if readonly else "")
     try:
-        url = url_of(host, port) if port else server_url(terminal, Path.cwd())
+        url, shown = _by_port(terminal, host, port) if port else _found(terminal)
         require_endpoint(url, path)
-        upstream = Upstream(url + path, headers(url, environ(), token()))
+        upstream = Upstream(url + path, headers(url, environ(), shown))
     except Exception as error:
         if terminal.debug:
             raise
         raise fail_session(terminal, error) from error
     terminal.say(f"speaking MCP to {url}{path}")
     end_session(terminal, Relay(upstream, sys.stdout.buffer).run(sys.stdin.buffer))
+
+
+def _found(terminal: Terminal) -> tuple[str, str | None]:
+    found = server_for(terminal, Path.cwd())
+    return found.url, token_for(found.home)
+
+
+def _by_port(terminal: Terminal, host: str, port: int) -> tuple[str, str | None]:
+    from pecia.doors.cli.configured import settled
+
+    url, home = url_of(host, port), settled(terminal, {"mode": "local"}).kernel.home
+    return url, token_at(home, url)
 
 
 def require_endpoint(url: str, path: str) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pecia.doors.cli.client import API, Server
 from pecia.doors.cli.configured import token
 from pecia.doors.cli.find import running, tell_version
+from pecia.doors.cli.owner import token_for
 from pecia.doors.cli.terminal import Terminal
 from pecia.kernel.errors import Json, ToolNotFound
 from pecia.kernel.tool.near import did_you_mean
@@ -58,7 +59,7 @@ def reached(terminal: Terminal, settings: "Settings") -> Generator[Tools]:
     """The tools of this home: of its server when one runs, else of an App opened for this."""
     if found := running(settings.kernel.home):
         tell_version(terminal, found)
-        yield ServedTools(Server(found.lock.url, token()))
+        yield ServedTools(Server(found.lock.url, token_for(settings.kernel.home)))
         return
     with opened(terminal, settings) as tools:
         yield tools
@@ -87,7 +88,7 @@ def described(settings: "Settings") -> list[ToolFacts]:
     The rooms are built over a store that is never opened, so that asking for help starts nothing.
     """
     if found := running(settings.kernel.home):
-        return ServedTools(Server(found.lock.url, token())).listing()
+        return ServedTools(Server(found.lock.url, token_for(settings.kernel.home))).listing()
     return _built(settings)
 
 

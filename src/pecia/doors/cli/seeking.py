@@ -2,6 +2,7 @@
 starting one."""
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISDIR
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from pecia.doors.cli.client import API, Server
 from pecia.doors.cli.find import live_lock
 from pecia.doors.cli.lock import PROJECT_FOLDER, made_project, write_folder_lock
+from pecia.doors.cli.owner import token_for
 from pecia.doors.cli.session import for_everybody
 from pecia.doors.cli.terminal import Terminal
 from pecia.kernel.errors import PeciaError, Unavailable
@@ -18,14 +20,23 @@ if TYPE_CHECKING:
     from pecia.doors.cli.find import Running
     from pecia.kernel.settings.load import Settings
 
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Where a server is, and whose token it takes."""
+
+    url: str
+    home: Path
+
+
 SPAWN_LOG = "last-spawn-error.log"
 
 
-def server_url(terminal: Terminal, folder: Path) -> str:
-    """Where the server is that an editor in this folder speaks to."""
+def server_for(terminal: Terminal, folder: Path) -> Found:
+    """The server that an editor in this folder speaks to."""
     project = project_of(folder, home=Path.home())
     lock = live_lock(project) if project else None
-    return lock.url if lock else _by_home(terminal, project)
+    return Found(lock.url, Path(lock.home)) if lock else _by_home(terminal, project)
 
 
 def project_of(folder: Path, *, home: Path) -> Path | None:
@@ -48,7 +59,7 @@ def _is_project(folder: Path) -> bool:
     return S_ISDIR(made.st_mode) and made.st_uid in (os.geteuid(), around.st_uid)
 
 
-def _by_home(terminal: Terminal, project: Path | None) -> str:
+def _by_home(terminal: Terminal, project: Path | None) -> Found:
     # Here, because an editor that finds its lock should not wait for the settings.
     from pecia.doors.cli.configured import settled
     from pecia.doors.cli.find import running
@@ -60,10 +71,10 @@ def _by_home(terminal: Terminal, project: Path | None) -> str:
     if found is None and is_claimed(home):
         found = _awaited(terminal, settings)
     if found is None:
-        return _started(terminal, settings, project)
+        return Found(_started(terminal, settings, project), home)
     if project is not None and _may_start(settings):
         _join(terminal, found, project)
-    return found.lock.url
+    return Found(found.lock.url, home)
 
 
 def _may_start(settings: "Settings") -> bool:
@@ -131,7 +142,8 @@ def _home_space(settings: "Settings") -> Path:
 def _join(terminal: Terminal, found: "Running", project: Path) -> None:
     """A project whose server runs already, for other folders, becomes one of its spaces."""
     try:
-        Server(found.lock.url).call(f"{API}/office/add_space", {"folder": str(project)})
+        server = Server(found.lock.url, token_for(Path(found.lock.home)))
+        server.call(f"{API}/office/add_space", {"folder": str(project)})
         write_folder_lock(project, found.lock)
     except (PeciaError, OSError) as error:
         # The server is there all the same, and says what it thinks of each call.

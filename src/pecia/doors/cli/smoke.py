@@ -2,12 +2,14 @@
 
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
 
 from pecia.doors.cli.client import Server
-from pecia.doors.cli.configured import token
+from pecia.doors.cli.configured import settled
+from pecia.doors.cli.owner import token_at
 from pecia.doors.cli.terminal import Terminal, terminal_of
 from pecia.kernel.errors import Json, UpstreamError
 
@@ -27,9 +29,14 @@ def smoke(
 ) -> None:
     """Try an MCP server: initialize, tools/list, tools/call. The token is that of PECIA_TOKEN."""
     terminal = terminal_of(ctx)
-    given = sys.stdin.readline().strip() if token_stdin else token()
-    steps = tried(terminal, Server(api_url.rstrip("/"), given), path)
+    url = api_url.rstrip("/")
+    given = sys.stdin.readline().strip() if token_stdin else token_at(_home(terminal), url)
+    steps = tried(terminal, Server(url, given), path)
     terminal.give({"steps": steps}, lambda it: it.line("all three steps passed"))
+
+
+def _home(terminal: Terminal) -> Path:
+    return settled(terminal).kernel.home
 
 
 def tried(terminal: Terminal, server: Server, path: str) -> dict[str, Json]:

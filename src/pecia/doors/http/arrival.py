@@ -5,6 +5,7 @@ from typing import cast
 
 from starlette.types import Scope
 
+from pecia.adapters.peer import Peer
 from pecia.kernel.logs import RequestLine
 
 KEY = "pecia.arrival"
@@ -17,12 +18,19 @@ class Arrival:
     request_id: str
     client_ip: str | None
     is_local: bool
-    """From this machine, and forwarded by nobody."""
+    """From this machine, and forwarded by nobody. By whom is another question: see `peer`."""
     base_url: str
     """Where the client reaches us, without a last slash."""
     resource: str
     """The path of the protected endpoint asked for, empty for the server as a whole."""
     line: RequestLine
+    peer: Peer | None = None
+    """The process that sent it, where it came over a connection of ours."""
+
+    @property
+    def is_of_same_user(self) -> bool:
+        """From a process of the user that this server runs as, and forwarded by nobody."""
+        return self.is_local and self.peer is not None and self.peer.is_same_user
 
 
 def arrival_of(scope: Scope) -> Arrival:

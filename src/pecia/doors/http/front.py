@@ -14,11 +14,12 @@ from pecia.doors.http.body import Body, BodyLimits, check_length
 from pecia.doors.http.cors import cors_headers, is_preflight, preflight
 from pecia.doors.http.errors import Refused, rendered
 from pecia.doors.http.names import Names
+from pecia.doors.http.protocol import PEER
 from pecia.doors.http.proxy import Network, Whence, parsed, whence
 from pecia.doors.http.reply import Reply
 from pecia.kernel import logs
 from pecia.kernel.errors import Cancelled, Forbidden, InvalidInput, InvalidRequest
-from pecia.kernel.identity import pat
+from pecia.kernel.identity import owner_token, pat
 
 SINGLE = ("authorization", "content-length", "content-type", "host", "origin")
 """Given twice, one reader might believe the first and another the last."""
@@ -77,7 +78,7 @@ class Front:
     ) -> None:
         peer = scope["client"][0] if scope.get("client") else None
         far = whence(peer, scope["scheme"], headers, self._rules.trusted)
-        scope[KEY] = arrival = self._arrival(scope[KEY], far, scope["path"])
+        scope[KEY] = arrival = self._arrival(scope, far)
         arrival.line.note(client_ip=far.client_ip)
         _check_shape(scope)
         self._check_names(far, headers)
@@ -90,15 +91,17 @@ class Front:
         check_length(headers.get("content-length"), self._rules.body)
         await self._inner(scope, body, reply)
 
-    def _arrival(self, stranger: Arrival, far: Whence, path: str) -> Arrival:
+    def _arrival(self, scope: Scope, far: Whence) -> Arrival:
+        stranger: Arrival = scope[KEY]
         address = parsed(far.client_ip)
         return Arrival(
             request_id=stranger.request_id,
             client_ip=far.client_ip,
             is_local=address is not None and address.is_loopback and not far.was_forwarded,
             base_url=self._rules.public_url or f"{far.scheme}://{far.host}",
-            resource=self._rules.resource_of(path),
+            resource=self._rules.resource_of(scope["path"]),
             line=stranger.line,
+            peer=scope.get("state", {}).get(PEER),
         )
 
     def _check_names(self, far: Whence, headers: Mapping[str, str]) -> None:
@@ -166,7 +169,7 @@ def _check_query(query: bytes) -> None:
     except ValueError:
         raise InvalidRequest(f"the query holds more than {MAX_PARAMETERS} parameters") from None
     for name, value in pairs:
-        if name.lower() in NO_TOKENS or pat.is_pat(value):
+        if name.lower() in NO_TOKENS or pat.is_pat(value) or owner_token.is_one(value):
             raise InvalidInput(
                 f'"{name[:100]}" in the query holds a token; '
                 "send it in the Authorization header, and revoke this one",

@@ -6,8 +6,12 @@ from typing import cast
 import orjson
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from pecia.adapters.peer import Peer
 from pecia.doors.http.reply import DEFAULTS
 from pecia.kernel.errors import InvalidRequest
+
+PEER = "pecia.peer"
+"""Where the `state` of a scope has the Peer of its connection, websockets included."""
 
 MAX_HEAD_BYTES = 64 * 1024
 HEAD_S = 10.0
@@ -25,6 +29,8 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - as uvicorn has it
         super().connection_made(transport)
+        # Copied into the scope of every request, and handed on where one becomes a websocket.
+        self.app_state = {**self.app_state, PEER: Peer(transport)}
         self._expect_head()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -7,6 +7,7 @@ from starlette.requests import HTTPConnection
 
 from pecia.app.app import App
 from pecia.app.corridor import DENIALS, Visit
+from pecia.app.local_owner import HOW_TO_GET_IN
 from pecia.doors.http.arrival import arrival_of
 from pecia.doors.http.credential import bearer, claimed
 from pecia.doors.http.proxy import parsed
@@ -74,18 +75,26 @@ class Doorkeeper:
         arrival_of(connection.scope).line.note(**_named(who))
         return who
 
+    def is_owner(self, connection: HTTPConnection) -> bool:
+        """Whether a request without a token is the owner's, by the process that sent it.
+
+        A browser, an editor or a shell of the user who runs this server; nobody else on the
+        machine, and nothing that another user's proxy or container forwards.
+        """
+        if self._settings.mode != "local" or self._settings.owner_proof != "process":
+            return False
+        return arrival_of(connection.scope).is_of_same_user
+
     async def _standing(self, connection: HTTPConnection) -> Caller | Operator:
-        """Whom a request without a token stands for; in local mode nobody from elsewhere."""
-        if self._settings.mode == "local" and not arrival_of(connection.scope).is_local:
-            raise AuthRequired("a bearer token is required from outside this machine")
+        """Whom a request without a token stands for; in local mode the owner or nobody."""
+        if self._settings.mode == "local" and not self.is_owner(connection):
+            raise AuthRequired(HOW_TO_GET_IN)
         return await self._app.gate.admit(None)
 
     def _count(self, connection: HTTPConnection) -> None:
         """One more request of this address without a good token. The owner's are not counted."""
-        arrival = arrival_of(connection.scope)
-        is_owner = self._settings.mode == "local" and arrival.is_local
-        if claimed(connection) is not None or not is_owner:
-            self._strangers.take(neighbourhood(arrival.client_ip))
+        if claimed(connection) is not None or not self.is_owner(connection):
+            self._strangers.take(neighbourhood(arrival_of(connection.scope).client_ip))
 
     def _timeout_s(self, given: str | None) -> float | None:
         """The deadline that the caller asks for, in seconds."""

@@ -15,6 +15,7 @@ from pecia.kernel.settings.shapes import (
 )
 
 Mode: TypeAlias = Literal["local", "server"]
+OwnerProof: TypeAlias = Literal["process", "token"]
 McpRoot: TypeAlias = Literal["desk", "all", "lake", "ckf", "wiki", "cascade", "memory", "cipher"]
 LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
 LogFormat: TypeAlias = Literal["text", "json"]
@@ -38,6 +39,11 @@ class Listening(Part):
         description="The port to listen on; 0 takes a free one.",
         env=("MCP_PORT", "PORT"),
         project=True,
+    )
+    owner_proof: OwnerProof = setting(
+        "process",
+        description="In local mode. `process`: whatever the user who runs the server connects "
+        "with is the owner's, as Linux tells, and so is the owner's token. `token`: only that.",
     )
     public_url: WebAddress | None = setting(
         None,
