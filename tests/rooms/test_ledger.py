@@ -109,3 +109,33 @@ async def test_a_line_that_the_disk_cut_short_does_not_swallow_the_next(
     (path,) = (tmp_path / "spool").glob("*.audit")
     assert [it["begin"] for it in records([path])] == [str(second.id)]
     assert list(abandoned(tmp_path / "spool")) == []
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"\0" * 4096,
+        b"\0" * 512 + b"\n",
+        b'{"begin": "torn in the mid\n',
+        b"[1, 2]\n",
+        b"\xff\xfe garbage\n",
+        b'{"begin": "no uuid", "at": "never", "tool": "probe.ledger", "door": "test"}\n',
+    ],
+)
+async def test_a_damaged_line_keeps_neither_the_others_nor_a_start_waiting(
+    house: House, tmp_path: Path, damage: bytes
+) -> None:
+    folder = tmp_path / "spool"
+    begun, done = trace(house), trace(house)
+    die_after(house, folder, begun, done)
+    (path,) = folder.glob("*.audit")
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + damage + b"".join(lines[1:]))
+    next_one = Ledger(house.app.store, folder)
+    await next_one.adopt()
+    found = {it["id"]: it["status"] for it in await rows(house)}
+    assert found == {begun.id: "interrupted", done.id: "ok"}
+    await next_one.close()
+    # What was written and cannot be read is kept for people; zeros are nothing that was written.
+    assert (folder / "damaged").exists() == bool(damage.strip(b"\0\n"))
+    assert not [*folder.glob("*.audit")]

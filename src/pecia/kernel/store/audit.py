@@ -6,10 +6,12 @@ from pathlib import Path
 
 import anyio
 import anyio.to_thread
+import orjson
 from psycopg.types.json import Jsonb
 
 from pecia.kernel.errors import Json, PeciaError
-from pecia.kernel.store.spool import SUFFIX, Segment, Spool, abandoned, records
+from pecia.kernel.store.failures import refuses_value
+from pecia.kernel.store.spool import SUFFIX, Segment, Spool, abandoned, records, set_aside
 from pecia.kernel.store.store import SQL, Store
 from pecia.kernel.store.trace import Status, Trace
 
@@ -85,5 +87,24 @@ class Ledger:
 
     async def _settle(self, rows: list[dict[str, Json]]) -> None:
         for start in range(0, len(rows), BATCH):
-            async with self._store.system() as tx:
-                await tx.run(SQL["settle_audit"], records=Jsonb(rows[start : start + BATCH]))
+            batch = rows[start : start + BATCH]
+            try:
+                await self._insert(batch)
+            except PeciaError as error:
+                if not refuses_value(error):
+                    raise
+                await self._insert_each(batch)
+
+    async def _insert_each(self, rows: list[dict[str, Json]]) -> None:
+        """One by one: a record that no row can hold is set aside, and keeps no other waiting."""
+        for row in rows:
+            try:
+                await self._insert([row])
+            except PeciaError as error:
+                if not refuses_value(error):
+                    raise
+                set_aside(self._spool.folder, [orjson.dumps(row)])
+
+    async def _insert(self, rows: list[dict[str, Json]]) -> None:
+        async with self._store.system() as tx:
+            await tx.run(SQL["settle_audit"], records=Jsonb(rows))

@@ -8,18 +8,22 @@ import errno
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import orjson
 
 from pecia.kernel.errors import Json
+from pecia.kernel.logs import Log
 from pecia.kernel.store.trace import Status, Trace
 
 SUFFIX = ".audit"
+DAMAGED = "damaged"
+
+_log = Log(__name__)
 
 
 class Spool:
@@ -135,7 +139,11 @@ def abandoned(folder: Path) -> Iterator[Path]:
 
 
 def records(paths: list[Path]) -> list[dict[str, Json]]:
-    """One record a call, ended or not, in the order they began. A torn last line is no line."""
+    """One record a call, ended or not, in the order they began. A torn last line is no line.
+
+    A damaged line, such as the blocks of zeros that a power loss leaves, is set aside in the
+    folder's `damaged` file: one of them must not keep the others, or a server, waiting.
+    """
     begun: dict[str, dict[str, Json]] = {}
     for line in _lines(paths):
         if "begin" in line:
@@ -145,8 +153,36 @@ def records(paths: list[Path]) -> list[dict[str, Json]]:
     return list(begun.values())
 
 
+def set_aside(folder: Path, lines: Sequence[bytes]) -> None:
+    """Keep what cannot become a row for whoever wants to read it, and say so."""
+    path = folder / DAMAGED
+    with path.open("ab") as file:
+        os.fchmod(file.fileno(), 0o600)
+        file.writelines(line if line.endswith(b"\n") else line + b"\n" for line in lines)
+    _log.warning("audit.damaged_lines", count=len(lines), kept_in=str(path))
+
+
 def _lines(paths: list[Path]) -> Iterator[dict[str, Json]]:
     for path in paths:
+        damaged: list[bytes] = []
         for line in path.read_bytes().splitlines(keepends=True):
-            if line.endswith(b"\n"):
-                yield orjson.loads(line)
+            if not line.endswith(b"\n"):
+                continue
+            if (record := _record(line)) is not None:
+                yield record
+            elif line.strip(b"\0\n"):
+                damaged.append(line)
+        if damaged:
+            set_aside(path.parent, damaged)
+
+
+def _record(line: bytes) -> dict[str, Json] | None:
+    """A line as it was written; None for one that was not. Zeros before it are no part of it."""
+    try:
+        found: Any = orjson.loads(line.lstrip(b"\0"))
+    except ValueError:
+        return None
+    if not isinstance(found, dict):
+        return None
+    record = cast(dict[str, Json], found)
+    return record if "begin" in record or "end" in record else None
