@@ -67,7 +67,7 @@ async def test_an_index_is_built_looked_at_compared_and_mended(
     assert (code, built["indexes"][0]["state"], built["indexes"][0]["lag"]) == (0, "ready", 0)
     assert built["indexes"][0]["chunks"] > 0
     assert pecia(database, tmp_path, "verify")[0] == 0
-    ((_, place),) = places(tmp_path / "pecia" / "index")
+    ((tenant_id, place),) = places(tmp_path / "pecia" / "index")
     generation = place.current()
     assert generation is not None
     next(generation.glob("*.term")).write_bytes(b"torn")
@@ -76,6 +76,12 @@ async def test_an_index_is_built_looked_at_compared_and_mended(
     code, mended = pecia(database, tmp_path, "repair")
     assert (code, mended["indexes"][0]["mended"]) == (0, True)
     assert pecia(database, tmp_path, "verify")[0] == 0
+    for damage in (b"\xff\x00", b"", b"../../etc", b"v3-nothing"):
+        place.pointer.write_bytes(damage)
+        assert Shelf(tmp_path / "pecia" / "index").reached(tenant_id) == 0
+        assert pecia(database, tmp_path, "status")[1]["indexes"][0]["state"] == "absent"
+        assert pecia(database, tmp_path, "repair")[0] == 0
+        assert pecia(database, tmp_path, "verify")[0] == 0
     code, missing = pecia(database, tmp_path, "rebuild", "nobody")
     assert (code, missing["error"]["code"]) == (1, "NOT_FOUND")
 

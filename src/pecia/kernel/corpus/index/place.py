@@ -7,6 +7,7 @@ that one of another kind is never taken for it.
 """
 
 import os
+import re
 import shutil
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
@@ -15,7 +16,11 @@ from pathlib import Path
 from uuid import UUID, uuid4
 
 from pecia.kernel.corpus.index.analyse import VERSION
+from pecia.kernel.errors import Unavailable
 from pecia.kernel.store.cluster.locks import Lock, opened
+
+_NODE = re.compile(r"[0-9a-f]{32}")
+_GENERATION = re.compile(r"v\d+-[0-9a-f]{16}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +71,14 @@ class Place:
         return self.folder / "current"
 
     def current(self) -> Path | None:
-        """The generation that is searched."""
+        """The generation that is searched. A pointer that names none is as good as none: whoever
+        writes the index builds another.
+        """
         try:
-            name = self.pointer.read_text("utf-8")
+            name = self.pointer.read_bytes().decode("ascii", "replace")
         except FileNotFoundError:
             return None
-        return self.folder / name
+        return self.folder / name if _GENERATION.fullmatch(name) else None
 
     def fresh(self, epoch: UUID) -> Path:
         """A generation that nobody has yet."""
@@ -140,7 +147,18 @@ def node_of(root: Path) -> str:
         with suppress(FileExistsError):
             path.hardlink_to(fresh)
         fresh.unlink()
-    return path.read_text("utf-8")
+    return _node_name(path)
+
+
+def _node_name(path: Path) -> str:
+    name = path.read_bytes().decode("ascii", "replace")
+    if not _NODE.fullmatch(name):
+        raise Unavailable(
+            f"{path} is damaged: it should hold 32 hexadecimal digits. Remove it and start again; "
+            "the keyword index is then built anew",
+            path=str(path),
+        )
+    return name
 
 
 def _kind(epoch: UUID) -> str:
