@@ -34,12 +34,17 @@ def retrieval(
     """Measure search on a folder in the layout of BEIR, in a Pecia made for it and thrown away."""
     import anyio
 
+    from pecia.kernel.store.cluster import Options, remove_cluster
+
     terminal = terminal_of(ctx)
     if mode not in MODES:
         raise InvalidEnum(f'"mode" must be one of {", ".join(MODES)}', field="mode", got=mode)
     with TemporaryDirectory(prefix="pecia-eval-") as home:
         settings = settled(terminal, {"home": home, "mode": "local"})
-        found = anyio.run(_measured, terminal, settings, folder, split, mode)
+        try:
+            found = anyio.run(_measured, terminal, settings, folder, split, mode)
+        finally:
+            remove_cluster(Path(home), Options().system)
     terminal.give(found, lambda it: show(it, found))
 
 

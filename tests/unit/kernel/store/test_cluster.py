@@ -2,7 +2,10 @@
 
 import json
 import os
+import re
+import shutil
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import anyio
@@ -17,7 +20,7 @@ from pecia.kernel.store.cluster.create import read_passwords
 from pecia.kernel.store.cluster.failure import explain, explained
 from pecia.kernel.store.cluster.files import text_after, write_whole
 from pecia.kernel.store.cluster.format import FORMAT, current_format, read_format, write_format
-from pecia.kernel.store.cluster.locks import Lock, is_taken
+from pecia.kernel.store.cluster.locks import Lock, is_taken, opened
 from pecia.kernel.store.cluster.memory import machine_bytes, shared_mb
 from pecia.kernel.store.cluster.os_user import OsUser
 from pecia.kernel.store.cluster.places import (
@@ -27,6 +30,7 @@ from pecia.kernel.store.cluster.places import (
     make_places,
     make_socket_folder,
 )
+from pecia.kernel.store.cluster.removal import note_temporary, sweep
 from pecia.kernel.store.cluster.server import understood
 from pecia.kernel.store.cluster.upgrade import finish_upgrade, major_of
 
@@ -278,6 +282,55 @@ def test_a_cluster_of_root_that_is_gone_is_not_quietly_replaced(tmp_path: Path) 
     places.root.rmdir()
     with pytest.raises(Unavailable, match="mount a volume"):
         make_places(home, system, print)
+
+
+@pytest.mark.parametrize("content", [b"", b"\0\0\0", b"{", b"[]", b"{}", b"\xff"])
+@pytest.mark.parametrize("name", ["format.json", "passwords.json", "sockets.json"])
+def test_a_damaged_file_of_ours_is_named_with_what_to_do(
+    places: Places, name: str, content: bytes
+) -> None:
+    path = places.root / name
+    path.write_bytes(content)
+    readers: dict[str, Callable[[], object]] = {
+        "format.json": lambda: read_format(places),
+        "passwords.json": lambda: read_passwords(places),
+        "sockets.json": lambda: places.sockets,
+    }
+    with pytest.raises(Unavailable, match=re.escape(f"{path} is damaged")):
+        readers[name]()
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b'{"clust": 1}'])
+def test_a_damaged_pointer_to_the_cluster_is_named(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "postgres.json").write_bytes(content)
+    with pytest.raises(Unavailable, match=re.escape(str(tmp_path / "postgres.json"))):
+        find_places(tmp_path, tmp_path / "system")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root keeps clusters outside the home")
+def test_the_cluster_of_a_temporary_home_that_is_gone_is_swept_away(tmp_path: Path) -> None:
+    system = tmp_path / "system"
+    for name in ("gone", "there", "elsewhere"):
+        home = tmp_path / name
+        places, _ = make_places(home, system, print)
+        if name != "elsewhere":
+            note_temporary(places.root, home)
+        if name != "there":
+            shutil.rmtree(home)
+    assert [it.name.split("-")[0] for it in sweep(system)] == ["gone"]
+    assert sorted(it.name.split("-")[0] for it in system.iterdir()) == ["elsewhere", "there"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root keeps clusters outside the home")
+def test_a_cluster_in_use_is_not_swept_away(tmp_path: Path) -> None:
+    home, system = tmp_path / "home", tmp_path / "system"
+    places, _ = make_places(home, system, print)
+    note_temporary(places.root, home)
+    shutil.rmtree(home)
+    with opened(places.holders_lock) as lock:
+        lock.take(shared=True)
+        assert sweep(system) == []
+    assert sweep(system) == [places.root]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root could take over a user's cluster")

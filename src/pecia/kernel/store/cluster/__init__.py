@@ -21,6 +21,7 @@ How it holds together, file by file:
 - Four lock files, beside the data, say who is alive; a pid is never trusted (`locks.py`).
 - `places.py` says where everything lies, `os_user.py` who runs it, `programs.py` from which files.
 - `create.py`, `bootstrap.py` and `upgrade.py` make a data directory, its roles, and its next major.
+- `removal.py` removes what root's temporary homes leave.
 - `server.py` starts and waits; `failure.py` says what to do when PostgreSQL will not.
 
 Nothing here listens on TCP, and no folder that is not ours is ever chmodded or chowned.
@@ -34,6 +35,7 @@ from pecia.kernel.store.cluster.cluster import (
     open_cluster,
 )
 from pecia.kernel.store.cluster.logins import Logins, Role
+from pecia.kernel.store.cluster.removal import remove_cluster
 
 __all__ = [
     "Cluster",
@@ -43,4 +45,5 @@ __all__ = [
     "Role",
     "cluster_status",
     "open_cluster",
+    "remove_cluster",
 ]

@@ -10,7 +10,7 @@ from pathlib import Path
 from pecia.kernel.errors import Unavailable
 from pecia.kernel.store.cluster.conf import sync_method
 from pecia.kernel.store.cluster.failure import explain
-from pecia.kernel.store.cluster.files import sync_folder, write_whole
+from pecia.kernel.store.cluster.files import read_object, sync_folder, write_whole
 from pecia.kernel.store.cluster.locks import Lock
 from pecia.kernel.store.cluster.logins import NAME_BY_ROLE, Role
 from pecia.kernel.store.cluster.os_user import OsUser
@@ -36,7 +36,9 @@ INITDB = [
 def read_passwords(places: Places) -> dict[Role, str]:
     """The password of every role, made up when there is no cluster yet."""
     if places.passwords.exists():
-        return json.loads(places.passwords.read_text(encoding="utf-8"))
+        remedy = "It holds the passwords of the database: restore it from a copy of the home."
+        found = read_object(places.passwords, *NAME_BY_ROLE, remedy=remedy)
+        return {role: str(found[role]) for role in NAME_BY_ROLE}
     if places.data.exists():
         raise Unavailable(
             f"{places.passwords} is gone, and with it the passwords of the database: restore it"

@@ -1,9 +1,14 @@
 """Files that are either whole or absent, whenever the power goes. Knows nothing of PostgreSQL."""
 
+import json
 import os
 import tempfile
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, cast
+
+from pecia.kernel.errors import Unavailable
 
 
 def write_whole(path: Path, text: str, *, mode: int = 0o600) -> None:
@@ -21,6 +26,23 @@ def write_whole(path: Path, text: str, *, mode: int = 0o600) -> None:
             Path(name).unlink()
         raise
     sync_folder(path.parent)
+
+
+def read_object(path: Path, *names: str, remedy: str) -> Mapping[str, Any]:
+    """The JSON object in a file of ours, with these members at least.
+
+    A file that a failed disk or a hand damaged is named, with what to do about it.
+    """
+    try:
+        found: Any = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise Unavailable(f"{path} is damaged: {error}. {remedy}", path=str(path)) from error
+    held = cast(dict[str, Any], found) if isinstance(found, dict) else {}
+    if missing := [it for it in names if it not in held]:
+        raise Unavailable(
+            f"{path} is damaged: it holds no {missing[0]!r}. {remedy}", path=str(path)
+        )
+    return held
 
 
 def sync_folder(folder: Path) -> None:

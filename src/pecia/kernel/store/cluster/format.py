@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 
 import pecia
 from pecia.kernel.errors import Unprocessable
-from pecia.kernel.store.cluster.files import write_whole
+from pecia.kernel.store.cluster.files import read_object, write_whole
 from pecia.kernel.store.cluster.places import Places
 from pecia.kernel.store.cluster.programs import wheel_version
 
@@ -30,7 +30,8 @@ def read_format(places: Places) -> Format | None:
     """What the cluster says of itself; None when it was never finished."""
     if not places.format.exists():
         return None
-    found = json.loads(places.format.read_text(encoding="utf-8"))
+    remedy = "Remove it: it is written again at the next start."
+    found = read_object(places.format, "format", "pecia", remedy=remedy)
     # Before anything else is read: a newer format may hold what we do not know.
     if found["format"] > FORMAT:
         raise Unprocessable(
@@ -39,7 +40,7 @@ def read_format(places: Places) -> Format | None:
             expected=FORMAT,
             got=found["format"],
         )
-    return Format(**found)
+    return Format(found["format"], str(found["pecia"]), str(found.get("wheel", "")))
 
 
 def write_format(places: Places) -> None:

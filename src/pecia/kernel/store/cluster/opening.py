@@ -18,8 +18,15 @@ from pecia.kernel.store.cluster.format import current_format, read_format, write
 from pecia.kernel.store.cluster.locks import Lock, is_taken, opened
 from pecia.kernel.store.cluster.logins import DATABASE, NAME_BY_ROLE, Role
 from pecia.kernel.store.cluster.os_user import OsUser
-from pecia.kernel.store.cluster.places import PORT, Places, make_places, make_socket_folder
+from pecia.kernel.store.cluster.places import (
+    PORT,
+    Places,
+    find_places,
+    make_places,
+    make_socket_folder,
+)
 from pecia.kernel.store.cluster.programs import MAJOR, Programs, find_programs
+from pecia.kernel.store.cluster.removal import note_temporary, sweep
 from pecia.kernel.store.cluster.server import Start, ask, ensure_running
 from pecia.kernel.store.cluster.upgrade import (
     Upgrade,
@@ -62,7 +69,11 @@ class Hold:
 def hold(home: Path, options: Options, report: Report) -> Hold:
     """Become a holder of the home's cluster, and return when its server answers."""
     with explained("Could not open the database", home):
+        is_new = find_places(home, options.system) is None
         places, user = make_places(home, options.system, report)
+        if is_new and os.geteuid() == 0:
+            note_temporary(places.root, home.resolve())
+            sweep(options.system)
         site = Site(places, user, options, report)
         lock = Lock(places.holders_lock)
         try:

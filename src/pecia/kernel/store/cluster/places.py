@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pecia.kernel.errors import Unavailable
-from pecia.kernel.store.cluster.files import write_whole
+from pecia.kernel.store.cluster.files import read_object, write_whole
 from pecia.kernel.store.cluster.os_user import OsUser, server_user
 
 FOLDER = "postgres"
@@ -67,7 +67,8 @@ class Places:
         """The folder of the unix socket: in here, or elsewhere when that path is too long."""
         record = self.root / "sockets.json"
         if record.exists():
-            return Path(json.loads(record.read_text(encoding="utf-8"))["folder"])
+            remedy = "Remove it: another folder for the socket is made at the next start."
+            return Path(str(read_object(record, "folder", remedy=remedy)["folder"]))
         return self.root / "run"
 
 
@@ -76,7 +77,7 @@ def find_places(home: Path, system: Path) -> Places | None:
     home = home.resolve()
     pointer = home / POINTER
     if pointer.exists():
-        return Places(Path(json.loads(pointer.read_text(encoding="utf-8"))["cluster"]))
+        return Places(_pointed(pointer, system))
     root = _system_root(home, system) if os.geteuid() == 0 else home / FOLDER
     return Places(root) if root.exists() else None
 
@@ -153,7 +154,7 @@ def _make_system_root(home: Path, system: Path) -> Path:
         )
     pointer = home / POINTER
     if pointer.exists():
-        root = Path(json.loads(pointer.read_text(encoding="utf-8"))["cluster"])
+        root = _pointed(pointer, system)
         if not root.exists():
             raise Unavailable(
                 f"{home} has its database in {root}, which is gone: bring it back (in a container, "
@@ -166,6 +167,13 @@ def _make_system_root(home: Path, system: Path) -> Path:
     _make(root, 0o711)
     write_whole(pointer, json.dumps({"cluster": str(root)}), mode=0o644)
     return root
+
+
+def _pointed(pointer: Path, system: Path) -> Path:
+    """Where the home's pointer says that its cluster is."""
+    root = _system_root(pointer.parent, system)
+    remedy = f'Write {{"cluster": "PATH"}} into it, with the folder of the database: {root}?'
+    return Path(str(read_object(pointer, "cluster", remedy=remedy)["cluster"]))
 
 
 def _make(folder: Path, mode: int) -> None:
