@@ -215,3 +215,22 @@ async def test_only_an_owner_keeps_or_removes_a_credential(server: Server) -> No
     assert (await server.pecia.call("office/remove_credential", one, bo)).status_code == 403
     assert (await server.pecia.call("office/remove_credential", one)).status_code == 200
     assert (await server.pecia.call("office/remove_credential", one)).status_code == 404
+
+
+async def test_a_worker_without_the_key_says_what_to_copy_and_seals_nothing_for_itself(
+    server: Server, database: Logins, tmp_path: Path
+) -> None:
+    await credentials(server.worker).publish()
+    await server.add()
+    await server.keep(f"AKIDEXAMPLE:{SECRET}")
+    given = {**house_flags(database, tmp_path / "other"), "mode": "server", **ON}
+    settings = load(SETTINGS, flags=given, environ={}, project_file=None, user_file=None)
+    async with open_app(settings, fetch=no_fetch, report=lambda _: None, is_worker=True) as other:
+        assert not await credentials(other).publish()
+        # What is kept from now on can still be opened by the first worker.
+        await server.keep(f"AKIDEXAMPLE:{SECRET}")
+        await server.pecia.call("office/crawl_source", {"source_id": "shelf"})
+        await run_until_idle(other.store, other.jobs)
+        status = await server.pecia.call("office/crawl_status", {"source_id": "shelf"})
+        assert "Copy keys.json" in status.text
+    assert (await server.crawl())["state"] == "done"

@@ -39,7 +39,7 @@ async def rotate_keys(
     resealed = await reseal(store, keyring, purpose)
     if boxed:
         resealed += await reseal_credentials(store, keyring)
-        await Credentials(store, keyring).publish()
+        await Credentials(store, keyring).publish(replaces=True)
     if retire:
         keyring = await anyio.to_thread.run_sync(_retire, path, purpose)
     key_id = keyring.keys(purpose).current_id

@@ -10,7 +10,13 @@ from uuid import UUID
 
 import anyio
 
-from pecia.kernel.errors import InvalidFormat, InvalidInput, PeciaError, Unavailable
+from pecia.kernel.errors import (
+    InvalidFormat,
+    InvalidInput,
+    PeciaError,
+    Unavailable,
+    Unprocessable,
+)
 from pecia.kernel.logs import Log
 from pecia.kernel.secrets.keyring import Keyring, Purpose, Sealed, SealingKey
 from pecia.kernel.store.queries import load_queries
@@ -23,6 +29,12 @@ BATCH = 100
 RETRY_S = 1.0
 
 _log = Log(__name__)
+
+COPY_KEYS = (
+    "Copy keys.json from the home of the worker that has it into this worker's home and start it "
+    "again; if that file is lost, run `pecia secret rotate --purpose source` here and set the "
+    "credentials anew"
+)
 
 SHAPES = {
     "s3": "KEY_ID:SECRET, or KEY_ID:SECRET:SESSION_TOKEN",
@@ -92,6 +104,12 @@ class Credentials:
         row = await self._found(tenant_id, source_id)
         if row is None:
             return None
+        if self.is_opener and not self._holds(row["key_id"]):
+            raise Unprocessable(
+                f"the credential of {source_id} was sealed with the key {row['key_id']}, which "
+                f"this worker does not have. {COPY_KEYS}",
+                key_id=row["key_id"],
+            )
         text = self.keyring.open_boxed(
             Purpose.SOURCE, _identity(tenant_id, source_id), _sealed(row)
         )
@@ -101,17 +119,29 @@ class Credentials:
         """What a worker does when it starts: publish, as soon as the database is there."""
         while True:
             try:
-                return await self.publish()
+                await self.publish()
+                return
             except PeciaError as error:
                 _log.failure("lake.sealing_key", error)
                 await anyio.sleep(RETRY_S)
 
-    async def publish(self) -> None:
-        """Let others seal for us."""
-        if self.is_opener:
-            key = self.keyring.sealing_key(Purpose.SOURCE)
-            async with self.store.system() as tx:
-                await tx.run(SQL["publish_key"], key_id=key.key_id, public=key.public)
+    async def publish(self, *, replaces: bool = False) -> bool:
+        """Let others seal for us. False where they seal for a worker whose key is not here: half
+        of the workers could not open what is sealed for the other half. `replaces` does it anyway.
+        """
+        if not self.is_opener:
+            return False
+        key = self.keyring.sealing_key(Purpose.SOURCE)
+        async with self.store.system() as tx:
+            published = await tx.maybe(SQL["sealing_key"])
+            if published is not None and not replaces and not self._holds(published["key_id"]):
+                _log.error("lake.foreign_sealing_key", key_id=published["key_id"], remedy=COPY_KEYS)
+                return False
+            await tx.run(SQL["publish_key"], key_id=key.key_id, public=key.public)
+            return True
+
+    def _holds(self, key_id: str) -> bool:
+        return key_id in self.keyring.keys(Purpose.SOURCE).key_by_id
 
     async def _sealing_key(self, tx: Transaction) -> SealingKey:
         if self.is_opener:
