@@ -243,6 +243,7 @@ def test_every_failure_under_json_is_one_document(shell: Shell) -> None:
 
 
 def test_a_worker_works_until_it_is_told_to_stop(shell: Shell) -> None:
+    shell.ok("call", "lake.list_sources")
     with shell.foreground("worker", "--concurrency", 1) as worker:
         assert worker.stderr is not None
         assert any("jobs.shift_began" in line for line in worker.stderr)
@@ -289,3 +290,39 @@ def test_a_server_lets_in_whoever_has_a_token_and_nobody_else(shell: Shell, conf
         assert "a server has" in shell.run("serve", "--config", config).err
         server.send_signal(signal.SIGTERM)
         assert server.wait(timeout=30) == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("audit",),
+        ("call", "lake.list_sources"),
+        ("source", "list"),
+        ("index", "status"),
+        ("tenant", "list"),
+        ("secret", "rotate"),
+        ("worker",),
+    ],
+)
+def test_a_command_makes_no_home(words: tuple[str, ...]) -> None:
+    with opened_shell() as empty:
+        done = empty.run(*words, "--json")
+        assert done.code == 1
+        assert str(empty.home) in done.out + done.err
+        assert not empty.home.exists() or not [*empty.home.iterdir()]
+
+
+def test_a_worker_that_was_not_told_of_its_server_makes_no_tenant(
+    database: Logins, shell: Shell
+) -> None:
+    logins = {
+        "PECIA_DATABASE_URL": database.app,
+        "PECIA_DATABASE_OWNER_URL": database.owner,
+        "PECIA_DATABASE_SYSTEM_URL": database.system,
+    }
+    shell.ok("tenant", "add", "acme", env=logins)
+    done = shell.run("worker", env=logins)
+    assert done.code == 1
+    assert "--config" in done.err
+    listed = shell.ok("tenant", "list", "--json", env=logins).document
+    assert [it["name"] for it in listed["tenants"]] == ["acme"]

@@ -17,7 +17,7 @@ from pecia.adapters.embed.settings import EmbedSettings
 from pecia.app.corridor import Corridor, Visit
 from pecia.app.gate import Gate
 from pecia.app.local_owner import LocalOwner
-from pecia.app.owner import without_token
+from pecia.app.owner import require_local_tenant, without_token
 from pecia.app.public import published
 from pecia.app.rooms import MIGRATIONS, build_rooms, originals_of
 from pecia.app.settings import SETTINGS
@@ -27,6 +27,7 @@ from pecia.kernel.corpus.embed_call import EmbedCaller
 from pecia.kernel.corpus.embed_job import embed_job, node_name
 from pecia.kernel.corpus.embedder import Embedder
 from pecia.kernel.corpus.house import trim
+from pecia.kernel.corpus.index.lag import IndexLag
 from pecia.kernel.errors import Conflict, Json, PeciaError
 from pecia.kernel.identity import owner_token
 from pecia.kernel.identity.caller import Caller, Operator
@@ -72,6 +73,8 @@ class App:
     """Fetches files from where they lie, for who has a link."""
     revive: Revive
     """Starts the database again, where it is ours to start."""
+    lag: IndexLag
+    """Tells which keyword indexes do not keep up."""
     embedder: Embedder | None = None
 
     @property
@@ -206,6 +209,8 @@ async def open_app(
         purposes = _purposes(kernel, is_worker=is_worker)
         keys = home_of(kernel) / "keys.json"
         keyring = await anyio.to_thread.run_sync(_keyring, keys, purposes)
+        if is_worker:
+            await require_local_tenant(store, kernel)
         app = await _compose(settings, store, ledger, fetch, keyring, embedder)
         await stack.enter_async_context(compute_workers())
         for room in app.rooms:
@@ -231,7 +236,9 @@ async def _compose(
     rate = max(1, round(kernel.principal_rate_per_s * 1000))
     limit = Limit(rate, 1000, kernel.principal_burst)
     owner = await without_token(store, kernel, pwd.getpwuid(os.getuid()).pw_name)
-    rooms = published(build_rooms(settings, store, ledger, keyring, embedder), kernel.public_rooms)
+    lag = IndexLag(store, index_root(kernel))
+    built = build_rooms(settings, store, ledger, keyring, embedder, lag)
+    rooms = published(built, kernel.public_rooms)
     return App(
         settings=settings,
         store=store,
@@ -248,6 +255,7 @@ async def _compose(
         everything=combined(tool for room in rooms for tool in room.tools),
         originals=originals_of(settings, store, keyring),
         revive=_nothing_to_revive,
+        lag=lag,
         embedder=embedder,
     )
 
@@ -280,6 +288,7 @@ async def keep_house(app: App) -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(lambda: app.ledger.keep_draining(every_s=DRAIN_EVERY_S))
         tasks.start_soon(_listen, app)
+        tasks.start_soon(app.lag.run)
         tasks.start_soon(_note_uses, app)
 
 

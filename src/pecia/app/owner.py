@@ -1,7 +1,7 @@
 """Who is here without a token: the owner of a local install, or the public of one tenant."""
 
 from pecia.app.gate import SQL, caller_of
-from pecia.kernel.errors import Conflict
+from pecia.kernel.errors import Conflict, NotFound
 from pecia.kernel.identity.caller import Caller, CredentialKind, Scope
 from pecia.kernel.settings.kernel import KernelSettings
 from pecia.kernel.store.store import Store
@@ -15,6 +15,22 @@ async def without_token(store: Store, settings: KernelSettings, os_user: str) ->
     if settings.public_rooms and settings.public_tenant:
         return await _public(store, settings.public_tenant)
     return None
+
+
+async def require_local_tenant(store: Store, settings: KernelSettings) -> None:
+    """For a worker, which comes to a database that is there: without the configuration of its
+    server it would take it for one of a local install, and make a tenant in it.
+    """
+    if settings.mode != "local":
+        return
+    async with store.system() as tx:
+        if await tx.maybe(SQL["tenant_named"], name=settings.local_tenant) is None:
+            raise NotFound(
+                f"this database has no tenant {settings.local_tenant!r}, so it belongs to a server "
+                "and not to a local install; give the worker the configuration of that server",
+                tenant=settings.local_tenant,
+                hint="pecia worker --config pecia.yml",
+            )
 
 
 async def _local_owner(store: Store, tenant: str, os_user: str) -> Caller:

@@ -11,6 +11,7 @@ from pecia.app.places import connecting, place_check, watching
 from pecia.app.spaces import within_roots
 from pecia.app.upstreams import upstream_room
 from pecia.kernel.corpus.embedder import Embedder
+from pecia.kernel.corpus.index.lag import IndexLag
 from pecia.kernel.corpus.index.shelf import Shelf
 from pecia.kernel.corpus.search import Corpus
 from pecia.kernel.errors import Json
@@ -48,9 +49,10 @@ def build_rooms(
     ledger: Ledger,
     keyring: Keyring,
     embedder: Embedder | None = None,
+    lag: IndexLag | None = None,
 ) -> tuple[Room, ...]:
     """Every room, in the order of the design."""
-    corpus = Corpus(store, Shelf(settings.kernel.home / "index"), embedder)
+    corpus = Corpus(store, Shelf(settings.kernel.home / "index"), embedder, lag=lag)
     roots = space_roots(settings, store)
     others = (
         lake(store, corpus, _ways(settings, store, keyring), _given(settings, keyring)),

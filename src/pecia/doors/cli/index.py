@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from pecia.doors.cli.configured import settled
+from pecia.doors.cli.home import require_home
 from pecia.doors.cli.render import show
 from pecia.doors.cli.terminal import FAILED, Terminal, terminal_of
 from pecia.kernel.errors import Json
@@ -86,6 +87,7 @@ async def _tended(terminal: Terminal, name: str | None, verb: _Verb) -> list[Any
     from pecia.kernel.corpus.index.tend import Tending
 
     kernel = settled(terminal).kernel
+    require_home(kernel)
     opened = open_operating(kernel, who=getpass.getuser(), report=terminal.say)
     async with opened as operating:
         tending = Tending(operating.store, index_root(kernel))

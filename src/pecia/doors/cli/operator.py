@@ -10,6 +10,7 @@ from uuid import UUID
 import typer
 
 from pecia.doors.cli.configured import settled
+from pecia.doors.cli.home import require_home
 from pecia.doors.cli.render import show
 from pecia.doors.cli.terminal import Misuse, Terminal, terminal_of
 from pecia.kernel.errors import InvalidFormat, InvalidInput, Json
@@ -207,6 +208,7 @@ async def _operated(terminal: Terminal, work: "Callable[[Operating], Awaitable[J
     from pecia.app.operating import open_operating
 
     kernel, who = settled(terminal).kernel, getpass.getuser()
+    require_home(kernel, "pecia serve --config pecia.yml")
     async with open_operating(kernel, who=who, report=terminal.say) as operating:
         return await work(operating)
 

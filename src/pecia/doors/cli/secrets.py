@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from pecia.doors.cli.configured import environ, settled
+from pecia.doors.cli.home import require_home
 from pecia.doors.cli.lock import claimed
 from pecia.doors.cli.reach import found_tool, reached
 from pecia.doors.cli.render import show
@@ -62,6 +63,7 @@ def rotate(
     terminal = terminal_of(ctx)
     settings = settled(terminal)
     purposes = [Purpose.named(it) for it in ((purpose,) if purpose else SEALED)]
+    require_home(settings.kernel)
     settings.kernel.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     with claimed(settings.kernel.home) as ours:
         if not ours:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import typer
 
 from pecia.doors.cli.configured import settled
+from pecia.doors.cli.home import require_home
 from pecia.doors.cli.terminal import Terminal, terminal_of, with_config
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def worker(
         become_child()
     terminal = with_config(terminal_of(ctx), config)
     settings = settled(terminal, {"worker_concurrency": concurrency})
+    require_home(settings.kernel, "pecia worker --config pecia.yml")
     if indexer:
         run(terminal, settings, _index, process="indexer")
     else:

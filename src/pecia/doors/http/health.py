@@ -26,6 +26,8 @@ class Check:
 
     is_ok: bool
     found: str
+    is_vital: bool = True
+    """Whether no request should be sent here without it."""
 
     def as_json(self) -> Json:
         return {"ok": self.is_ok, "found": self.found}
@@ -56,10 +58,11 @@ class Health:
     async def ready(self, request: Request) -> Response:
         """Whether requests should be sent here; each check by name."""
         found = await self.checks()
-        is_ready = all(it.is_ok for it in found.values())
+        is_ready = all(it.is_ok for it in found.values() if it.is_vital)
+        is_whole = all(it.is_ok for it in found.values())
         return as_json(
             {
-                "status": "ready" if is_ready else "not ready",
+                "status": "not ready" if not is_ready else "ready" if is_whole else "degraded",
                 "checks": {name: it.as_json() for name, it in found.items()},
             },
             200 if is_ready else 503,
@@ -73,6 +76,7 @@ class Health:
                     "database": await _held(self._database),
                     "migrations": await _held(self._migrations),
                     "audit": self._audit(),
+                    "index": self._index(),
                 }
                 self._asked_at = time.monotonic()
             return self._last
@@ -91,6 +95,15 @@ class Health:
     def _audit(self) -> Check:
         ago_s = time.monotonic() - self._app.ledger.drained_at
         return Check(ago_s < DRAINED_WITHIN_S, f"written to the database {ago_s:.0f} s ago")
+
+    def _index(self) -> Check:
+        """Search still answers from an index that does not move, and lacks what is new."""
+        stalled = self._app.lag.stalled()
+        if not stalled:
+            return Check(True, "keeps up", is_vital=False)
+        longest = max(stalled.values())
+        found = f"{len(stalled)} not moving for {longest:.0f} s: pecia index status"
+        return Check(False, found, is_vital=False)
 
 
 async def _held(check: Callable[[], Awaitable[Check]]) -> Check:

@@ -99,6 +99,15 @@ class Node:
     seen_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """How far one tenant's index is, of how many commits."""
+
+    tenant_id: UUID
+    n: int
+    of: int
+
+
 async def clock(tx: Transaction) -> int:
     """The number of the last commit in the caller's tenant, to be waited for by a search."""
     return await tx.value(SQL["clock"])
@@ -167,6 +176,11 @@ async def lag(tx: Transaction, tenant_id: UUID) -> int:
     """How many commits the slowest live keyword index has yet to apply."""
     asked = {"tenant_id": tenant_id, "minutes": NODE_MINUTES, "embedding": EMBEDDING}
     return await tx.value(SQL["lag"], **asked)
+
+
+async def behind(tx: Transaction, node: str) -> list[Lag]:
+    """The tenants whose index on this node lacks commits."""
+    return await tx.all_as(Lag, SQL["behind"], node=node)
 
 
 async def trim(tx: Transaction) -> None:

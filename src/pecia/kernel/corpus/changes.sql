@@ -54,6 +54,12 @@ SELECT COALESCE(max(c.n - i.n), 0) FROM kernel.index_node i JOIN kernel.tenant_c
  WHERE i.tenant_id = %(tenant_id)s AND i.seen_at > now() - make_interval(mins => %(minutes)s)
    AND NOT starts_with(i.node, %(embedding)s);
 
+-- name: behind
+-- The tenants of which a node's index lacks commits, and how far it is.
+SELECT c.tenant_id, COALESCE(i.n, 0) AS n, c.n AS of FROM kernel.tenant_clock c
+  LEFT JOIN kernel.index_node i ON i.tenant_id = c.tenant_id AND i.node = %(node)s
+ WHERE c.n > COALESCE(i.n, 0);
+
 -- name: forget_nodes
 DELETE FROM kernel.index_node WHERE seen_at < now() - make_interval(days => %(days)s);
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from pecia.kernel.corpus import catalog, vectors, windows
 from pecia.kernel.corpus.embedder import Embedder, Vectors
 from pecia.kernel.corpus.index.keyword import Hit as Word
+from pecia.kernel.corpus.index.lag import IndexLag
 from pecia.kernel.corpus.index.query import NO_FILTER, Query
 from pecia.kernel.corpus.index.shelf import Shelf
 from pecia.kernel.corpus.looking import Ahead, Indexes, Look, Wanted, Words, among
@@ -76,6 +77,7 @@ class Corpus:
     shelf: Shelf
     embedder: Embedder | None = None
     recent: Recent = field(default_factory=Recent)
+    lag: IndexLag | None = None
 
     async def search(self, caller: Caller, ask: Ask) -> Answer:
         """The answer, as the caller may see it at this moment."""
@@ -92,6 +94,8 @@ class Corpus:
     ) -> Answer:
         """The same, in a transaction of that caller."""
         look = Look(self._indexes, tx, caller, _wanted(ask), ahead)
+        if self.lag is not None and (warning := self.lag.warning(caller.tenant_id)):
+            look.degraded.append(warning)
         return await _Search(self.shelf, tx, caller, ask, look.wanted.query, look).run()
 
     @property

@@ -56,6 +56,7 @@ class Keeper:
     place: Place
     lock: Lock
     index: KeywordIndex | None = None
+    recorded: int | None = None
 
     @classmethod
     async def take(cls, store: Store, node: str, root: Path, tenant_id: UUID) -> "Keeper | None":
@@ -86,6 +87,9 @@ class Keeper:
             if batch.trimmed or batch.epoch != now.epoch:
                 return None
             if not batch.entries:
+                if self.recorded != cursor:
+                    # Whoever came this far may have died before it said so.
+                    await self.record(cursor)
                 return cursor
             await self._apply(index, batch)
             cursor = batch.upto
@@ -131,6 +135,7 @@ class Keeper:
         """Say how far this node is, so that the log may be trimmed below."""
         async with self.store.system() as tx:
             await changes.applied(tx, self.tenant_id, self.node, n)
+        self.recorded = n
 
     async def documents(self, progress: Progress = unseen) -> AsyncGenerator[list[FileDocuments]]:
         """Every file of the tenant as it is when its turn comes, portion by portion."""
