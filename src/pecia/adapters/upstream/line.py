@@ -1,5 +1,6 @@
 """One conversation with one server of others. What it says is handed on, and never trusted."""
 
+import json
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
@@ -16,17 +17,19 @@ from mcp.client.session import IncomingMessage, MessageHandlerFnT
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pecia import __version__
 from pecia.adapters.upstream.program import LastWords, Program, running
 from pecia.adapters.upstream.web import Site, Web, connected
-from pecia.kernel.errors import PeciaError, UpstreamError
+from pecia.kernel.errors import Json, PeciaError, UpstreamError
 from pecia.kernel.logs import Log
 
 Hear: TypeAlias = Callable[[str], None]
 
 PAGES = 100
+LONGEST_MESSAGE = 10_000
+LARGEST_DATA = 100_000
 US = types.Implementation(name="pecia", version=__version__)
 GONE = "the connection is closed"
 EXPECTED = (OSError, MCPError, httpx2.HTTPError, ValidationError, ValueError)
@@ -60,6 +63,12 @@ class Place(Protocol):
     def headers(self) -> Mapping[str, str]: ...
     @property
     def is_sse(self) -> bool: ...
+
+
+class AsSent(BaseModel):
+    """An answer with every field that it came with."""
+
+    model_config = ConfigDict(extra="allow")
 
 
 class Lost(UpstreamError):
@@ -138,11 +147,10 @@ class Line:
         request = types.CallToolRequest(
             params=types.CallToolRequestParams(name=tool, arguments=dict(arguments))
         )
-        # Not by `call_tool`, which would run the server's own schema over its own answer.
+        # Not by `call_tool`, which would run the server's own schema over its own answer; and not
+        # as a model of the SDK's, which drops the fields that it does not know.
         return await self._ask(
-            lambda: self.client.session.send_request(
-                request, types.CallToolResult, progress_callback=progress
-            )
+            lambda: self.client.session.send_request(request, AsSent, progress_callback=progress)
         )
 
     async def _every(
@@ -164,12 +172,13 @@ class Line:
 
     async def _ask(self, ask: Callable[[], Awaitable[BaseModel]]) -> dict[str, Any]:
         try:
-            return _plain(await ask())
+            told = await ask()
+            return dict(told.model_extra or {}) if isinstance(told, AsSent) else _plain(told)
         except MCPError as error:
             is_closed = error.code == types.CONNECTION_CLOSED or self.over.is_set()
             if is_closed or _NO_SESSION.search(error.message):
                 raise self._lost() from None
-            raise Refused(error.message[:500], upstream_code=error.code) from None
+            raise Refused(error.message[:500], upstream_error=_sent(error)) from None
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
             raise self._lost() from None
         except (ValidationError, RuntimeError) as error:
@@ -179,6 +188,16 @@ class Line:
     def _lost(self) -> Lost:
         self.over.set()
         return Lost(GONE)
+
+
+def _sent(error: MCPError) -> dict[str, Json]:
+    """The error as the server sent it, unless its data is larger than an error should be."""
+    said: dict[str, Json] = {"code": error.code, "message": error.message[:LONGEST_MESSAGE]}
+    data = cast(Json, error.data)
+    if data is None:
+        return said
+    size = len(json.dumps(data))
+    return {**said, "data": data} if size <= LARGEST_DATA else {**said, "data_bytes": size}
 
 
 def _handler(hear: Hear) -> MessageHandlerFnT:

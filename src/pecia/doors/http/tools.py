@@ -14,7 +14,16 @@ from pecia.doors.http.errors import as_json
 from pecia.doors.http.gone import unless_gone
 from pecia.doors.http.visit import Doorkeeper
 from pecia.kernel.errors import Json, UpstreamError
-from pecia.kernel.tool.model import AnyTool, Content, Embedded, Link, Media, Result, Text
+from pecia.kernel.tool.model import (
+    AnyTool,
+    Content,
+    Embedded,
+    ForeignContent,
+    Link,
+    Media,
+    Result,
+    Text,
+)
 from pecia.kernel.tool.validate import input_schema, secret_fields
 from pecia.kernel.tool.view import full_name, prefixed
 
@@ -100,13 +109,19 @@ def as_response(result: Result, tool: AnyTool) -> Response:
     content: list[Json] = [_content(it) for it in result.content]
     if result.is_error:
         raise UpstreamError(
-            f"{full_name(tool)} reported a failure", result=result.structured, content=content
+            f"{full_name(tool)} reported a failure",
+            result=result.structured,
+            content=content,
+            # It ran: only what changes nothing, or the same thing twice, may be asked for again.
+            retryable=tool.read_only or tool.idempotent,
         )
     return as_json(result.structured if result.structured is not None else {"content": content})
 
 
 def _content(it: Content) -> Json:
     match it:
+        case ForeignContent(block):
+            return dict(block)
         case Text(text):
             return {"type": "text", "text": text}
         case Link():

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from pecia.kernel.tool.model import Content, Embedded, Link, Media, Result, Text
+from pecia.kernel.tool.model import Content, Embedded, ForeignContent, Link, Media, Result, Text
 
 COMPLETE = {"resultType": "complete"}
 """What the newer era wants on every result; the SDK takes it off for the older one."""
@@ -14,11 +14,14 @@ COMPLETE = {"resultType": "complete"}
 def tool_result(result: Result, *, modern: bool) -> dict[str, Any]:
     """A tool's answer. Whoever reads no structured content finds it as text."""
     content = [block(it) for it in result.content]
-    if result.structured is not None and not any(isinstance(it, Text) for it in result.content):
+    # Before 2026-07-28 structured content is an object or nothing.
+    is_sent = isinstance(result.structured, dict) or (modern and result.structured is not None)
+    is_told = any(it["type"] == "text" for it in content)
+    # What another server answers comes once; only what cannot be sent as it is becomes text.
+    if result.structured is not None and not is_told and not (result.is_foreign and is_sent):
         content.insert(0, {"type": "text", "text": orjson.dumps(result.structured).decode()})
     wire: dict[str, Any] = {**COMPLETE, "content": content}
-    # Before 2026-07-28 structured content is an object or nothing.
-    if isinstance(result.structured, dict) or (modern and result.structured is not None):
+    if is_sent:
         wire["structuredContent"] = result.structured
     if result.is_error:
         wire["isError"] = True
@@ -30,6 +33,8 @@ def tool_result(result: Result, *, modern: bool) -> dict[str, Any]:
 def block(it: Content) -> dict[str, Any]:
     """One block of content."""
     match it:
+        case ForeignContent(foreign):
+            return dict(foreign)
         case Text(text):
             return {"type": "text", "text": text}
         case Link():

@@ -56,17 +56,28 @@ class Media:
     mime_type: str
 
 
-Content: TypeAlias = Text | Link | Embedded | Media
+@dataclass(frozen=True, slots=True)
+class ForeignContent:
+    """A block of another MCP server, in the shape of MCP, to be handed on as it came."""
+
+    block: Mapping[str, Json]
+
+
+Content: TypeAlias = Text | Link | Embedded | Media | ForeignContent
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A tool's answer. Without a Text in `content`, a door shows `structured` as JSON text."""
+    """A tool's answer. Without a Text in `content`, a door shows `structured` as JSON text.
+
+    `is_foreign`: another server's whole answer, to which nothing is added.
+    """
 
     structured: Json = None
     content: tuple[Content, ...] = ()
     is_error: bool = False
     meta: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    is_foreign: bool = False
 
 
 In = TypeVar("In", bound=BaseModel)

@@ -12,6 +12,7 @@ from pecia.kernel.errors import (
     Forbidden,
     Json,
     NotFound,
+    PeciaError,
     Timeout,
     Unprocessable,
     UpstreamError,
@@ -37,12 +38,17 @@ Run: TypeAlias = Callable[[Call, Mapping[str, Json]], Awaitable[Result]]
 
 ROOM = "hub"
 LOOK_S = 60.0
+MAY_BE_DONE = "It may have been done, in part or whole: look before you ask for it again."
 
 _log = Log(__name__)
 
 
 class Gone(UpstreamError):
     """The server died over a question. Whether it did what was asked, nobody knows."""
+
+
+class Answered(UpstreamError):
+    """The server said no to a question that it got. It may have done a part of what was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +141,11 @@ class Hub:
         for attempt in (1, 2):
             try:
                 told = await self._sent(call, wanted, server, kept, arguments)
+            except Timeout as error:
+                raise Timeout(error.message, **_may_be_done(error, may_repeat)) from None
             except UpstreamError as error:
                 if not (may_repeat and isinstance(error, Gone) and attempt == 1):
-                    raise _failed(error, server.name) from None
+                    raise _failed(error, server.name, may_repeat=may_repeat) from None
             else:
                 self.board.answered(wanted.key)
                 return told
@@ -160,7 +168,8 @@ class Hub:
             try:
                 return await clock.asked(connected.line, kept.name, arguments)
             except UpstreamError as error:
-                raise Gone(error.message) if connected.line.over.is_set() else error from None
+                found = Gone if connected.line.over.is_set() else Answered
+                raise found(error.message, **error.fields) from None
 
     async def _noted(self, wanted: Wanted, options: Options, line: Line) -> Catalog:
         """What the server offers now, written down."""
@@ -259,6 +268,15 @@ def foreign(kept: Kept, run: Run) -> ForeignTool:
     )
 
 
-def _failed(error: UpstreamError, server: str) -> UpstreamError:
-    fields = {**error.fields, "server": server}
-    return UpstreamError(f"Tool execution failed: {error.message}", **fields)
+def _failed(error: UpstreamError, server: str, *, may_repeat: bool) -> UpstreamError:
+    was_sent = isinstance(error, Gone | Answered)
+    fields = _may_be_done(error, may_repeat) if was_sent else error.fields
+    return UpstreamError(f"Tool execution failed: {error.message}", **{**fields, "server": server})
+
+
+def _may_be_done(error: PeciaError, may_repeat: bool) -> dict[str, Json]:
+    """The facts of a failure after the question was sent: what may have been done already is to be
+    asked for again only where the tool says that this does no harm."""
+    if may_repeat:
+        return {**error.fields}
+    return {**error.fields, "retryable": False, "hint": MAY_BE_DONE}
