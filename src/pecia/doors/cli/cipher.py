@@ -3,9 +3,11 @@
 import json
 import sys
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
+from uuid import uuid4
 
 import typer
 
@@ -106,11 +108,12 @@ def _connect(terminal: Terminal, given: Given, agent_file: Path | None, verbose:
             f"the server at {url} has no toolset at {PATH}", hint="pecia stop, then try again"
         )
     server = Server(url, token_for(settings.kernel.home))
-    sent = _headers(settings, server, _own_servers(terminal, server, agent, strict=given.strict))
-    if given.transport == "stdio":
-        _speak(terminal, settings, url, sent)
-    else:
-        _listen(terminal, settings, given, url, sent)
+    with _own_servers(terminal, server, agent, strict=given.strict) as own:
+        sent = _headers(settings, server, own)
+        if given.transport == "stdio":
+            _speak(terminal, settings, url, sent)
+        else:
+            _listen(terminal, settings, given, url, sent)
 
 
 def _speak(terminal: Terminal, settings: "Settings", url: str, headers: Mapping[str, str]) -> None:
@@ -195,16 +198,26 @@ def _tell(terminal: Terminal, settings: "Settings", given: Given, agent: "Agent 
         terminal.say("warning: USE_ASK_CIPHER=false in default mode leaves no tool at all")
 
 
+@contextmanager
 def _own_servers(
     terminal: Terminal, server: Server, agent: "Agent | None", *, strict: bool
-) -> dict[str, Json]:
+) -> Generator[dict[str, Json]]:
+    """The setting that names the servers of this session, which the hub has for as long."""
     if agent is None or agent.servers is None:
-        return {}
+        yield {}
+        return
+    named: dict[str, Json] = {"hub.servers": {it.alias: it.name for it in agent.servers}}
+    if not agent.servers:
+        yield named
+        return
     from pecia.doors.cli.cipher_agent import brought
+    from pecia.doors.cli.cipher_lease import leased
 
-    for said in brought(server, agent.servers, strict=strict):
-        terminal.say(f"warning: {said}")
-    return {"hub.servers": {it.alias: it.name for it in agent.servers}}
+    holder = uuid4().hex
+    with leased(server, agent.servers, holder):
+        for said in brought(server, agent.servers, holder, strict=strict):
+            terminal.say(f"warning: {said}")
+        yield named
 
 
 def _headers(settings: "Settings", server: Server, more: Mapping[str, Json]) -> dict[str, str]:

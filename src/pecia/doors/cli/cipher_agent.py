@@ -85,11 +85,13 @@ def parse_agent(text: str, environ: Mapping[str, str]) -> Agent:
     return Agent(_model(model, environ) if model else {}, own, tuple(unused))
 
 
-def brought(server: Server, own: Sequence[OwnServer], *, strict: bool) -> Iterator[str]:
+def brought(
+    server: Server, own: Sequence[OwnServer], holder: str, *, strict: bool
+) -> Iterator[str]:
     """Have the hub know these servers. What is wrong with one is told; a strict one must be up."""
     failed: list[str] = []
     for it in own:
-        condition = _condition(server, it)
+        condition = _condition(server, it, holder)
         if condition.get("state") != "up":
             failed += [it.alias] if strict or it.is_required else []
             yield f"the server {it.alias} is {condition.get('state')}: {condition.get('reason')}"
@@ -97,11 +99,14 @@ def brought(server: Server, own: Sequence[OwnServer], *, strict: bool) -> Iterat
         raise Unavailable(f"Failed to connect to required strict servers: {', '.join(failed)}")
 
 
-def _condition(server: Server, it: OwnServer) -> Mapping[str, Json]:
+def _condition(server: Server, it: OwnServer, holder: str) -> Mapping[str, Json]:
     try:
-        found = server.call(f"{API}/hub/add_server", it.ask)
+        found = server.call(f"{API}/hub/add_server", {**it.ask, "holder": holder})
     except Conflict:
         # It was brought before: the name holds all that the file says of it.
+        held = server.call(f"{API}/hub/hold_servers", {"servers": [it.name], "holder": holder})
+        if cast(dict[str, Json], held)["missing"]:
+            return _condition(server, it, holder)
         found = server.call(f"{API}/hub/check_server", {"server": it.name})
     return cast(dict[str, Json], found)
 

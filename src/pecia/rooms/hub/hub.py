@@ -38,6 +38,7 @@ Run: TypeAlias = Callable[[Call, Mapping[str, Json]], Awaitable[Result]]
 
 ROOM = "hub"
 LOOK_S = 60.0
+SWEEP_S = 10.0
 MAY_BE_DONE = "It may have been done, in part or whole: look before you ask for it again."
 
 _log = Log(__name__)
@@ -75,7 +76,22 @@ class Hub:
         if self.file is not None:
             await self.file.read()
         async with self.board.running():
+            self.board.start_soon(self._sweep)
             yield
+
+    async def forget_unheld(self) -> None:
+        """Servers of sessions that are over go, and their programs with them."""
+        for key in await self.registry.remove_unheld():
+            self.board.forget(key)
+
+    async def _sweep(self) -> None:
+        """Sessions may end without a word: their clients are killed, or this server was."""
+        while True:
+            try:
+                await self.forget_unheld()
+            except PeciaError as error:
+                _log.failure("hub.sweep", error)
+            await anyio.sleep(SWEEP_S)
 
     async def ready(self, caller: Caller) -> None:
         """What the operator's file has for this caller's tenant is there from now on."""

@@ -32,6 +32,8 @@ from pecia.rooms.hub.shapes import (
 )
 
 Reader = Annotated[str, Field(min_length=1, max_length=2_048)]
+Holder = Annotated[str, Field(max_length=64, pattern=r"^[A-Za-z0-9-]*$")]
+HOLDER = "The session that needs it. It goes a minute after the last one that said so."
 TWICE = "For a program: its whole command, typed once more."
 WHO = "Who may call its tools: `everyone` of this tenant, `user:ana`, `group:staff`."
 
@@ -40,6 +42,17 @@ class AddServer(Somewhere, Waiting):
     server: ServerName
     to: list[Reader] = Field(default=["everyone"], max_length=100, description=WHO)
     confirm: str = Field(default="", max_length=100_000, description=TWICE)
+    holder: Holder = Field(default="", description=HOLDER)
+
+
+class HoldServers(Input):
+    servers: list[ServerName] = Field(min_length=1, max_length=100)
+    holder: Holder = Field(min_length=1, description=HOLDER)
+    release: bool = Field(default=False, description="The session is over.")
+
+
+class Held(Output):
+    missing: list[str] = Field(description="Those that are not there: add them again.")
 
 
 class SetServer(Input):
@@ -84,7 +97,8 @@ class Keeping:
         await self.hub.registry.require_keeper(call.caller)
         name, place = checked_name(ask.server), place_of(ask)
         await self.consent.to(call, place, ask.confirm)
-        await self.hub.registry.add(call, name, place, options_of(ask), ask.to)
+        options = options_of(ask)
+        await self.hub.registry.add(call, name, place, options, ask.to, ask.holder)
         try:
             return await self._looked(call, name)
         except Conflict:
@@ -111,6 +125,13 @@ class Keeping:
         await self.hub.registry.remove(call, ask.server)
         self.hub.board.forget((call.caller.tenant_id, ask.server))
         return Removed(server=ask.server)
+
+    async def hold_servers(self, call: Call, ask: HoldServers) -> Held:
+        """Say that a session still needs servers that it brought, or no longer does."""
+        missing = await self.hub.registry.hold(call, ask.servers, ask.holder, release=ask.release)
+        if ask.release:
+            await self.hub.forget_unheld()
+        return Held(missing=missing)
 
     async def check_server(self, call: Call, ask: OneServer) -> ServerOut:
         """Connect to a server now, and note what it offers that it did not before."""
@@ -191,6 +212,16 @@ def keeping_tools(it: Keeping) -> tuple[AnyTool, ...]:
             read_only=False,
             open_world=True,
             timeout_s=300,
+        ),
+        Tool(
+            ROOM,
+            "hold_servers",
+            admin,
+            HoldServers,
+            Held,
+            it.hold_servers,
+            read_only=False,
+            idempotent=True,
         ),
         Tool(
             ROOM, "approve_tools", admin, ApproveTools, ToolsOut, it.approve_tools, read_only=False

@@ -84,7 +84,7 @@ class Server:
     """A server that the caller may use. `where` and `readers` are told to administrators."""
 
     name: str
-    origin: Literal["caller", "file"]
+    origin: Literal["caller", "file", "session"]
     where: Where | None
     options: Options
     enabled: bool

@@ -20,6 +20,22 @@ SELECT hub.set_server(%(name)s, %(place)s, %(options)s, %(enabled)s, %(readers)s
 -- name: remove_server
 SELECT hub.remove_server(%(name)s);
 
+-- name: hold_server
+SELECT hub.hold_server(%(name)s, %(holder)s, %(seconds)s, %(is_new)s);
+
+-- name: remove_unheld
+-- For the house: servers of sessions that are over, with what let us in.
+WITH gone AS (
+    DELETE FROM hub.server s
+     WHERE s.origin = 'session'
+       AND NOT EXISTS (SELECT 1 FROM hub.hold h
+                        WHERE h.tenant_id = s.tenant_id AND h.server = s.name AND h.until > now())
+    RETURNING s.tenant_id, s.name),
+sealed AS (
+    DELETE FROM kernel.secret k USING gone
+     WHERE k.tenant_id = gone.tenant_id AND k.purpose = 'upstream' AND k.name = 'hub/' || gone.name)
+SELECT tenant_id, name FROM gone;
+
 -- name: keep_tool
 SELECT hub.keep_tool(%(server)s, %(name)s, %(exposed)s, %(approved)s, %(offered)s, %(is_gone)s);
 

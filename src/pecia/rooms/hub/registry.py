@@ -12,7 +12,7 @@ from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.grantee import grantee
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import Row
+from pecia.kernel.store.transaction import Row, Transaction
 from pecia.kernel.tool.call import Call
 from pecia.rooms.hub.model import Kept, Offered, Options, Place, Server, Where
 from pecia.rooms.hub.naming import Naming
@@ -24,6 +24,9 @@ SQL = load_queries("pecia.rooms.hub")
 
 # Roles that are written without their kind.
 ROLES = ("everyone", "admin")
+
+LEASE_S = 60
+"""How long a session holds a server that it brought, unless it says again that it needs it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +72,15 @@ class Registry:
         return there, _kept(row) if row else None
 
     async def add(
-        self, call: Call, name: str, place: Place, options: Options, readers: Sequence[str]
+        self,
+        call: Call,
+        name: str,
+        place: Place,
+        options: Options,
+        readers: Sequence[str],
+        holder: str = "",
     ) -> None:
-        """Write a new server down, and seal what lets us in."""
+        """Write a new server down, and seal what lets us in. With a holder it is of a session."""
         async with self.store.writing(call.caller, call.trace) as tx:
             added = await tx.value(
                 SQL["add_server"],
@@ -84,6 +93,28 @@ class Registry:
                 raise Conflict(f"there is a server {name!r} already", field="name", got=name)
             held = Held(place.env, place.headers)
             await self.vault.keep(tx, call.caller.tenant_id, name, held)
+            if holder:
+                await self._hold(tx, name, holder, LEASE_S, is_new=True)
+
+    async def hold(
+        self, call: Call, names: Sequence[str], holder: str, *, release: bool
+    ) -> list[str]:
+        """A session still needs these servers, or needs them no more. Those that are not there."""
+        seconds = 0 if release else LEASE_S
+        async with self.store.writing(call.caller, call.trace) as tx:
+            there = {it: await self._hold(tx, it, holder, seconds, is_new=False) for it in names}
+        return [name for name, is_there in there.items() if not is_there]
+
+    async def _hold(
+        self, tx: Transaction, name: str, holder: str, seconds: int, *, is_new: bool
+    ) -> bool:
+        given = {"name": name, "holder": holder, "seconds": seconds, "is_new": is_new}
+        return await tx.value(SQL["hold_server"], **given)
+
+    async def remove_unheld(self) -> list[tuple[UUID, str]]:
+        """For the house: forget the servers whose sessions are over, and say which."""
+        async with self.store.system() as tx:
+            return [(it["tenant_id"], it["name"]) for it in await tx.all(SQL["remove_unheld"])]
 
     async def set(
         self,
