@@ -32,6 +32,8 @@ from pecia.rooms.lake.reach import SQL
 from tests.conftest import house_flags
 from tests.soak import SOAK
 
+pytestmark = pytest.mark.timeout(300)
+
 TENANTS = ("north", "south", "west")
 NAMES = ("a", "b", "c")
 

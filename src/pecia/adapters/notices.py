@@ -14,7 +14,7 @@ from anyio.to_thread import run_sync
 # The public face of watchfiles arms itself only once it is waiting, which is too late for a scan.
 from watchfiles import _rust_notify as rust  # pyright: ignore[reportPrivateUsage]
 
-from pecia.adapters.scan import real_name
+from pecia.adapters.scan import Rights, real_name, rights_of
 
 # The device and number of a folder: another disk mounted in its place has others.
 Identity: TypeAlias = tuple[int, int]
@@ -49,6 +49,18 @@ def identity_of(root: Path) -> Identity | None:
     except OSError:
         return None
     return (found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None
+
+
+def rights_above(root: Path) -> tuple[Rights | None, ...]:
+    """Those of the folders on the way to this one, which nobody sends notices of."""
+    return tuple(_rights(it) for it in real_name(root).parents)
+
+
+def _rights(folder: Path) -> Rights | None:
+    try:
+        return rights_of(folder.stat())
+    except OSError:
+        return None
 
 
 class Rounds:
@@ -125,6 +137,7 @@ class _Wake:
         self.stopped = False
         self._root = root
         self._identity = identity_of(root)
+        self._above = rights_above(root)
         self._pace = pace
         self._audit_at = time.monotonic() + pace.audit_s
         self._check_at = 0.0
@@ -138,5 +151,8 @@ class _Wake:
         if now >= self._check_at:
             self._check_at = now + self._pace.check_s
             if identity_of(self._root) != self._identity:
+                return True
+            above, self._above = self._above, rights_above(self._root)
+            if above != self._above:
                 return True
         return self.stopped or now >= self._audit_at

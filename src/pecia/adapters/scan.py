@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
+from typing import TypeAlias
 
 from pecia.adapters.globs import compiled
 
@@ -72,19 +73,31 @@ class Selection:
         return compiled(heads, field="exclude")
 
 
+Rights: TypeAlias = tuple[int, int, int]
+"""Mode, owner and group."""
+
+
+def rights_of(found: os.stat_result) -> Rights:
+    return stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid
+
+
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What tells one state of a file from the next. Not `settled`: it was too young to be sure."""
+    """What tells one state of a file from the next, its rights included.
+
+    Not `settled`: it was too young to be sure.
+    """
 
     size_bytes: int
     mtime_ns: int
     inode: int
     settled: bool = field(compare=False)
+    rights: Rights = (0, 0, 0)
 
     @classmethod
     def of(cls, found: os.stat_result) -> "Stamp":
         settled = time.time_ns() - found.st_mtime_ns > _STEP_NS
-        return cls(found.st_size, found.st_mtime_ns, found.st_ino, settled)
+        return cls(found.st_size, found.st_mtime_ns, found.st_ino, settled, rights_of(found))
 
 
 @dataclass(slots=True)
@@ -92,10 +105,12 @@ class Snapshot:
     """Relative paths with `/`. `refused` says for each path that was passed over why it was.
 
     `unsure` are those of them that could not be looked at for now: they may be there as before.
+    `rights` are those of the folders.
     """
 
     files: dict[str, Stamp] = field(default_factory=dict[str, Stamp])
     folders: set[str] = field(default_factory=set[str])
+    rights: dict[str, Rights] = field(default_factory=dict[str, Rights])
     links: set[str] = field(default_factory=set[str])
     refused: dict[str, str] = field(default_factory=dict[str, str])
     unsure: set[str] = field(default_factory=set[str])
@@ -118,6 +133,7 @@ def scan(root: Path, selection: Selection) -> Snapshot:
     for found in scan_folders(root, selection):
         whole.files |= found.files
         whole.folders |= found.folders
+        whole.rights |= found.rights
         whole.links |= found.links
         whole.refused |= found.refused
         whole.unsure |= found.unsure
@@ -157,11 +173,13 @@ class _Walk:
         try:
             with os.scandir(place.at) as entries:
                 children = list(entries)
+            rights = rights_of(Path(place.at).stat())
         except OSError as error:
             self.found.failed(place.path or ".", error)
             return
         if not place.linked:
             self.found.folders.add(place.path)
+            self.found.rights[place.path] = rights
         for child in children:
             path = f"{place.path}/{child.name}" if place.path else child.name
             if not _is_text(child.name):

@@ -15,7 +15,15 @@ from typing import Literal, TypeAlias
 import anyio
 from anyio.to_thread import run_sync
 
-from pecia.adapters.notices import Identity, Notices, Pace, Rounds, Seen, identity_of
+from pecia.adapters.notices import (
+    Identity,
+    Notices,
+    Pace,
+    Rounds,
+    Seen,
+    identity_of,
+    rights_above,
+)
 from pecia.adapters.scan import Links, Selection, Snapshot, Stamp, scan
 from pecia.kernel.logs import Log
 
@@ -47,7 +55,7 @@ class Batch:
 class Rescan:
     """Look at the whole folder now. Always the first event of a folder that is there."""
 
-    reason: Literal["started", "overflow", "returned"]
+    reason: Literal["started", "overflow", "returned", "rights"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +123,7 @@ class _Folder:
         eye = await self._open_eye()
         try:
             # What changed before the eye was open is in this scan, and in the one we ask for.
+            self._above = await run_sync(rights_above, self.root)
             self._known = await self._scan()
             yield Rescan(reason)
             while True:
@@ -138,12 +147,23 @@ class _Folder:
             return Rescan("overflow")
         changes = None if seen is None else await run_sync(self._patched, seen)
         if changes is None:
-            before, self._known = self._known.files, await self._scan()
-            now = self._known.files
+            known, self._known = self._known, await self._scan()
+            if await self._have_rights_changed(known):
+                return Rescan("rights")
+            before, now = known.files, self._known.files
             # Without notices, a file is looked at once more when it has settled.
             aged = {path for path, stamp in now.items() if stamp.settled} if doubtful else ()
             changes = difference(before, now, doubted=seen or aged)
         return Batch(changes) if changes else None
+
+    async def _have_rights_changed(self, known: Snapshot) -> bool:
+        """Whether somebody opened or closed a folder, here or above: who may enter it may see, or
+        see no more, all that lies below."""
+        above, self._above = self._above, await run_sync(rights_above, self.root)
+        now = self._known.rights
+        return above != self._above or any(
+            now.get(folder, rights) != rights for folder, rights in known.rights.items()
+        )
 
     def _patched(self, seen: frozenset[str]) -> tuple[Change, ...] | None:
         """The changes of these paths alone, or None where only a full scan can tell."""

@@ -5,7 +5,7 @@ import os
 import stat
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from mimetypes import guess_type
@@ -30,7 +30,28 @@ from pecia.kernel.errors import NotFound, PayloadTooLarge, Unavailable
 
 GONE = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG))
 STEP = 500
+ENTER = 0o111
 BLOCK = 1 << 20
+
+
+@dataclass(slots=True)
+class Ways:
+    """The folders above files that not everybody may enter, each looked at once."""
+
+    known: dict[Path, tuple[tuple[int, int, int], ...]] = field(
+        default_factory=dict[Path, tuple[tuple[int, int, int], ...]]
+    )
+
+    def above(self, folder: Path) -> tuple[tuple[int, int, int], ...]:
+        """Mode, owner and group of those among this folder and all above it."""
+        if folder not in self.known:
+            found = folder.stat()
+            before = self.above(folder.parent) if folder.parent != folder else ()
+            mode = stat.S_IMODE(found.st_mode)
+            is_open = mode & ENTER == ENTER
+            here = () if is_open else ((mode, found.st_uid, found.st_gid),)
+            self.known[folder] = (*before, *here)
+        return self.known[folder]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +84,13 @@ class Folder:
         """The bytes of those that are no larger, read at once; the others are left out."""
         return await run_sync(self._handful, keys, most_bytes)
 
-    def listed(self, key: str, stamp: Stamp) -> Listed:
-        """What is known of a file without opening it."""
+    def listed(self, key: str, stamp: Stamp, ways: "Ways | None" = None) -> Listed:
+        """What is known of a file without opening it. `ways` remembers the folders of a listing."""
         if not is_keepable(key):
             return Passed(key[:200], f"the path is longer than {LONGEST_KEY_BYTES} bytes")
         try:
             found = (self.root / key).stat()
+            above = (ways or Ways()).above(self._home_of(key))
         except OSError as error:
             return Passed(key, (error.strerror or "cannot be read").lower())
         return Seen(
@@ -78,14 +100,21 @@ class Folder:
             modified_at=_moment(stamp.mtime_ns),
             content_type=guess_type(key)[0],
             owner=str(found.st_uid),
-            posix=Posix(stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid),
+            posix=Posix(stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid, above),
         )
+
+    def _home_of(self, key: str) -> Path:
+        """The folder that a file really lies in: whoever may go there needs no link."""
+        if self.selection.links is Links.INSIDE:
+            return real_name(self.root / key).parent
+        return (real_name(self.root) / key).parent
 
     def _some(self, waiting: Iterator[Listed]) -> list[Listed]:
         return [*islice(waiting, STEP)]
 
     def _listed_all(self) -> Iterator[Listed]:
         self.bounds.require(self.root)
+        ways = Ways()
         for found in scan_folders(self.root, self.selection):
             for folder in found.folders:
                 # Listed by its name, which may mean another folder by now.
@@ -95,18 +124,19 @@ class Folder:
             for path, reason in found.refused.items():
                 yield Passed(path, reason, unsure=path in found.unsure)
             for key, stamp in sorted(found.files.items()):
-                yield self.listed(key, stamp)
+                yield self.listed(key, stamp, ways)
 
     def _glanced(self, keys: Sequence[str]) -> list[Listed]:
         self.bounds.require(self.root)
         found: list[Listed] = []
+        ways = Ways()
         for key in keys:
             try:
                 status = (self.root / key).lstat()
             except OSError:
                 continue
             if stat.S_ISREG(status.st_mode) and self.selection.admits(key):
-                found.append(self.listed(key, Stamp.of(status)))
+                found.append(self.listed(key, Stamp.of(status), ways))
         return found
 
     def _handful(self, keys: Sequence[str], most_bytes: int) -> dict[str, bytes]:

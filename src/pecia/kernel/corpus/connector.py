@@ -13,11 +13,16 @@ LONGEST_KEY_BYTES = 2000
 
 @dataclass(frozen=True, slots=True)
 class Posix:
-    """Who may read a file where it lies, as far as mode bits tell."""
+    """Who may read a file where it lies, as far as mode bits tell.
+
+    `above` are mode, owner and group of the folders on the way to it that not everybody may enter,
+    from the root of the file system down.
+    """
 
     mode: int
     uid: int
     gid: int
+    above: tuple[tuple[int, int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

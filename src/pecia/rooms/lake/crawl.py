@@ -15,7 +15,7 @@ import psycopg
 from psycopg.types.json import Jsonb
 from pydantic import ValidationError
 
-from pecia.kernel.corpus.connector import Connector, Listed, Passed, Seen
+from pecia.kernel.corpus.connector import Connector, Listed, Passed, Posix, Seen
 from pecia.kernel.corpus.index.globs import well_formed
 from pecia.kernel.errors import Conflict, InvalidFormat, Json, NotFound, PeciaError
 from pecia.kernel.jobs.call import JobCall
@@ -26,6 +26,7 @@ from pecia.kernel.jobs.message import bounded
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.transaction import Transaction
 from pecia.rooms.lake.origin import SourceConfig
+from pecia.rooms.lake.posix import posix_grants, rights_of
 
 SQL = load_queries("pecia.rooms.lake", "crawl.sql")
 
@@ -87,7 +88,7 @@ class Crawler:
                 return
         _require_well_formed(config)
         async with self.connect(place["tenant_id"], place["source_id"], config) as connector:
-            await _Listing(call, place, self.reading).run(connector)
+            await _Listing(call, place, self.reading, config.posix).run(connector)
 
 
 async def fail(call: JobCall, place: dict[str, Any], error: Exception) -> None:
@@ -147,6 +148,7 @@ class _Listing:
     call: JobCall
     place: dict[str, Any]
     reading: Job
+    posix: bool = False
     seen: set[int] = field(default_factory=set[int])
     passed: list[Passed] = field(default_factory=list[Passed])
     passed_count: int = 0
@@ -183,6 +185,8 @@ class _Listing:
         async with self.call.tx() as tx:
             await _require_running(tx, self.place)
             news = await compared(tx, self.place, found)
+            if self.posix:
+                await capture(tx, self.place, news.reruled)
             # A few files are not worth the start of several readers.
             shards = SHARDS if len(self.seen) > BATCH else 1
             await put_down(tx, self.place, news, self.reading, shards)
@@ -215,10 +219,11 @@ class _Listing:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What of a place is to be read."""
+    """What of a place is to be read. Of those in `reruled` the rights alone are others."""
 
     added: list[Seen]
     changed: list[Seen]
+    reruled: list[Seen]
 
 
 async def compared(tx: Transaction, place: dict[str, Any], found: Iterable[Seen]) -> News:
@@ -228,7 +233,21 @@ async def compared(tx: Transaction, place: dict[str, Any], found: Iterable[Seen]
     known = {it["key"]: it for it in rows}
     added = [it for key, it in by_key.items() if key not in known]
     changed = [it for key, it in by_key.items() if key in known and _differs(it, known[key])]
-    return News(added, changed)
+    same = [it for key, it in by_key.items() if key in known and not _differs(it, known[key])]
+    reruled = [it for it in same if it.posix and rights_of(it.posix) != known[it.key]["rights"]]
+    return News(added, changed, reruled)
+
+
+async def capture(tx: Transaction, place: dict[str, Any], files: Iterable[Seen]) -> None:
+    """Who may read a file where it lies may see it here."""
+    known = [(it.key, it.posix) for it in files if it.posix is not None]
+    rows = [
+        Jsonb({"key": key, "grants": posix_grants(it), "rights": rights_of(it)})
+        for key, it in known
+    ]
+    if rows:
+        await tx.run(SQL["capture_posix"], files=rows, **place)
+        await tx.run(SQL["note_captured"], files=rows, **place)
 
 
 async def put_down(
@@ -270,8 +289,13 @@ def as_json(it: Seen) -> dict[str, Json]:
         "content_type": it.content_type,
         "storage_class": it.storage_class,
         "owner": it.owner,
-        "posix": it.posix and {"mode": it.posix.mode, "uid": it.posix.uid, "gid": it.posix.gid},
+        "posix": it.posix and _posix_json(it.posix),
     }
+
+
+def _posix_json(it: Posix) -> dict[str, Json]:
+    above: list[Json] = [[*one] for one in it.above]
+    return {"mode": it.mode, "uid": it.uid, "gid": it.gid, "above": above}
 
 
 def _differs(it: Seen, known: dict[str, Any]) -> bool:

@@ -16,8 +16,10 @@ RETURNING id;
 SELECT state FROM lake.crawl WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s FOR NO KEY UPDATE;
 
 -- name: known_files
-SELECT key, etag, status, size_bytes, modified_at, posix_mode, posix_uid, posix_gid FROM kernel.file
- WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND key = ANY (%(keys)s);
+SELECT f.key, f.etag, f.status, f.size_bytes, f.modified_at, f.posix_mode, f.posix_uid, f.posix_gid, c.rights
+  FROM kernel.file f
+  LEFT JOIN lake.captured c ON c.tenant_id = f.tenant_id AND c.source_id = f.source_id AND c.key = f.key
+ WHERE f.tenant_id = %(tenant_id)s AND f.source_id = %(source_id)s AND f.key = ANY (%(keys)s);
 
 -- name: keys_after
 SELECT key FROM kernel.file
@@ -101,11 +103,18 @@ SELECT lake.set_hybrid(%(source_id)s, %(on)s);
 SELECT lake.set_preference(%(hybrid)s);
 
 -- name: capture_posix
-SELECT kernel.regrant_file(%(tenant_id)s, %(source_id)s, p.key, array_remove(ARRAY[
-    CASE WHEN p.uid IS NOT NULL THEN kernel.intern_in(%(tenant_id)s, 'posixuid', %(source_id)s, p.uid) END,
-    CASE WHEN p.gid IS NOT NULL THEN kernel.intern_in(%(tenant_id)s, 'posixgid', %(source_id)s, p.gid) END,
-    CASE WHEN p.everyone THEN kernel.intern_in(%(tenant_id)s, 'role', '', 'everyone') END], NULL), true)
-  FROM unnest(%(keys)s::text[], %(uids)s::text[], %(gids)s::text[], %(everyone)s::boolean[]) AS p (key, uid, gid, everyone);
+-- One file an element: its key, and the principals who may read it where it lies.
+SELECT kernel.regrant_file(%(tenant_id)s, %(source_id)s, p->>'key', ARRAY (
+           SELECT kernel.intern_in(%(tenant_id)s, g->>0, CASE WHEN g->>0 = 'role' THEN '' ELSE %(source_id)s END, g->>1)
+             FROM jsonb_array_elements(p->'grants') AS t (g)), true)
+  FROM unnest(%(files)s::jsonb[]) AS t (p);
+
+-- name: note_captured
+INSERT INTO lake.captured (tenant_id, source_id, key, rights)
+SELECT f.tenant_id, f.source_id, f.key, p->>'rights'
+  FROM unnest(%(files)s::jsonb[]) AS t (p)
+  JOIN kernel.file f ON f.tenant_id = %(tenant_id)s AND f.source_id = %(source_id)s AND f.key = p->>'key'
+ON CONFLICT (tenant_id, source_id, key) DO UPDATE SET rights = EXCLUDED.rights;
 
 -- name: every_source
 SELECT s.tenant_id, s.id AS source_id, s.config, s.enabled FROM kernel.source s

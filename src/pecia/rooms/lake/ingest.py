@@ -22,6 +22,7 @@ from pecia.rooms.lake.crawl import (
     Connect,
     OfShard,
     as_json,
+    capture,
     configured,
     fail,
     is_last,
@@ -165,23 +166,12 @@ class _Reading:
         async with self.call.tx() as tx:
             await texts.put_many(tx, files, tenant_id=self.place["tenant_id"])
             if self.config.posix:
-                await self._capture(tx, [seen for seen, it in read.items() if it is not None])
+                kept = [seen for seen, it in read.items() if it is not None]
+                await capture(tx, self.place, kept)
             keys, seen = [it.key for it in read], [Jsonb(as_json(it)) for it in read]
             await tx.run(SQL["done_todo"], keys=keys, seen=seen, **self.place)
             counts = {"read": len(read), "failed": failed}
             await tx.run(SQL["count_read"], **counts, **self.place)
-
-    async def _capture(self, tx: Transaction, batch: Sequence[Seen]) -> None:
-        """Who may read a file where it lies may see it here."""
-        known = [(it.key, it.posix) for it in batch if it.posix is not None]
-        await tx.run(
-            SQL["capture_posix"],
-            keys=[key for key, _ in known],
-            uids=[str(it.uid) if it.mode & 0o400 else None for _, it in known],
-            gids=[str(it.gid) if it.mode & 0o040 else None for _, it in known],
-            everyone=[bool(it.mode & 0o004) for _, it in known],
-            **self.place,
-        )
 
 
 async def _cut(facts: FileFacts, text: Text) -> tuple[FileFacts, Text]:
@@ -211,8 +201,12 @@ def _seen(plain: dict[str, Any]) -> Seen:
     return Seen(
         **plain,
         modified_at=datetime.fromisoformat(moment) if moment else None,
-        posix=Posix(**posix) if posix else None,
+        posix=_posix(**posix) if posix else None,
     )
+
+
+def _posix(mode: int, uid: int, gid: int, above: Sequence[tuple[int, int, int]] = ()) -> Posix:
+    return Posix(mode, uid, gid, tuple((one, of, at) for one, of, at in above))
 
 
 async def _take_stock(call: JobCall) -> None:

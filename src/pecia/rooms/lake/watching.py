@@ -21,7 +21,7 @@ from pecia.kernel.jobs.defer import defer_as_system
 from pecia.kernel.jobs.job import Job
 from pecia.kernel.logs import Log
 from pecia.kernel.store.store import Store
-from pecia.rooms.lake.crawl import SQL, OfSource, compared, put_down, read_config
+from pecia.rooms.lake.crawl import SQL, OfSource, capture, compared, put_down, read_config
 from pecia.rooms.lake.origin import FolderOrigin, SourceConfig
 
 _log = Log(__name__)
@@ -89,7 +89,7 @@ class Watcher:
             try:
                 async with aclosing(self.watch(place[0], config)) as events:
                     async for event in events:
-                        await self._stirred(place, event)
+                        await self._stirred(place, config, event)
             except (PeciaError, OSError) as error:
                 _log.failure("lake.watch", error)
                 await anyio.sleep(LOOK_EVERY_S)
@@ -98,17 +98,18 @@ class Watcher:
             # It ended by itself: look again with the next round.
             del self.watched[place]
 
-    async def _stirred(self, place: Place, event: Stirred) -> None:
+    async def _stirred(self, place: Place, config: SourceConfig, event: Stirred) -> None:
         keys = event.keys
         try:
-            if keys is None or len(keys) > MOST_GLANCED or not await self._glanced(place, event):
+            few = keys is not None and len(keys) <= MOST_GLANCED
+            if not few or not await self._glanced(place, config, event):
                 await self._crawl(place)
         except PeciaError as error:
             _log.failure("lake.watch", error)
             # What was not noted must not be lost: the whole folder tells it again.
             await self._crawl(place)
 
-    async def _glanced(self, place: Place, event: Stirred) -> bool:
+    async def _glanced(self, place: Place, config: SourceConfig, event: Stirred) -> bool:
         """Note these files alone. False while the folder is being listed, or was never."""
         keys = event.keys or ()
         where = {"tenant_id": place[0], "source_id": place[1]}
@@ -120,6 +121,8 @@ class Watcher:
             if state is None or state["state"] not in ("done", "reading"):
                 return False
             news = await compared(tx, where, found)
+            if config.posix:
+                await capture(tx, where, news.reruled)
             gone = await tx.run(SQL["remove_files"], keys=missing, **where)
             await tx.run(SQL["drop_todo_keys"], keys=missing, **where)
             if not (news.added or news.changed or gone):
