@@ -10,6 +10,8 @@ from pecia.kernel.tool.model import Content, Embedded, ForeignContent, Link, Med
 COMPLETE = {"resultType": "complete"}
 """What the newer era wants on every result; the SDK takes it off for the older one."""
 
+TEXT_COPY_BYTES = 400_000
+
 
 def tool_result(result: Result, *, modern: bool) -> dict[str, Any]:
     """A tool's answer. Whoever reads no structured content finds it as text."""
@@ -19,7 +21,7 @@ def tool_result(result: Result, *, modern: bool) -> dict[str, Any]:
     is_told = any(it["type"] == "text" for it in content)
     # What another server answers comes once; only what cannot be sent as it is becomes text.
     if result.structured is not None and not is_told and not (result.is_foreign and is_sent):
-        content.insert(0, {"type": "text", "text": orjson.dumps(result.structured).decode()})
+        content.insert(0, {"type": "text", "text": _as_text(orjson.dumps(result.structured))})
     wire: dict[str, Any] = {**COMPLETE, "content": content}
     if is_sent:
         wire["structuredContent"] = result.structured
@@ -28,6 +30,13 @@ def tool_result(result: Result, *, modern: bool) -> dict[str, Any]:
     if result.meta:
         wire["_meta"] = dict(result.meta)
     return wire
+
+
+def _as_text(structured: bytes) -> str:
+    """Structured content once more as text, unless that would double a large answer."""
+    if len(structured) <= TEXT_COPY_BYTES:
+        return structured.decode()
+    return f"The result is {len(structured)} bytes of JSON, whole in structuredContent only."
 
 
 def block(it: Content) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from pecia.doors.http.errors import Refused
 from pecia.doors.http.visit import Doorkeeper
 from pecia.doors.mcp.admission import Admission
 from pecia.doors.mcp.carrier import (
+    JSON,
     STREAM,
     accepted,
     accepting,
@@ -36,6 +37,7 @@ from pecia.doors.mcp.exchange import Exchange, Stream, answer, respond
 from pecia.doors.mcp.frame import Message, id_of, is_request, message, parsed
 from pecia.doors.mcp.listing import Listings
 from pecia.doors.mcp.mirror import mirrored
+from pecia.doors.mcp.plain_answer import PlainAnswer
 from pecia.doors.mcp.rules import require_revision, routed
 from pecia.doors.mcp.server import Parts, make_server
 from pecia.doors.mcp.session_manager import SESSION, SessionManager, opened
@@ -108,7 +110,10 @@ class Door:
         if asked.modern:
             await self._newer(request, here, found, send)
         elif self._has_session(request, found):
-            with self._one_of_its_id(request, asked.id if is_request(found) else None):
+            id_ = asked.id if is_request(found) else None
+            if id_ is not None and JSON in accepted(request):
+                send = PlainAnswer(send, id_)
+            with self._one_of_its_id(request, id_):
                 await self._in_session(request, here, send, body)
         else:
             await self._older(request, here, found, send)

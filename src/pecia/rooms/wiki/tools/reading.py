@@ -16,10 +16,14 @@ from pecia.rooms.wiki.config.rules import Card
 from pecia.rooms.wiki.disk import Stamp
 from pecia.rooms.wiki.graph import Graph
 from pecia.rooms.wiki.names import file_path, folder_name, split_extension
+from pecia.rooms.wiki.tools.parts import TextPart, in_order, rows_page, text_part
 from pecia.rooms.wiki.tools.shapes import DocumentsOut, ListDocuments, Previewed, ReadDocument
 from pecia.rooms.wiki.wiki import Document, Opened, Wiki
 
 ROOM = "wiki"
+
+# Beside a document; the tools for links give all of them.
+MOST_LINKS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,34 +33,38 @@ class Reading:
     wiki: Wiki
 
     async def read_document(self, call: Call, ask: ReadDocument) -> Result:
-        """Read a document with title, description, tags, links both ways and latest versions."""
+        """Read a document with title, description, tags, links both ways and latest versions. A
+        long one comes in parts: go on with `offset` as `nextOffset` says."""
         opened = await self.wiki.open(call, ask.cwd, ask.space)
         if is_catalog(file_path(ask.path)):
-            return await _catalog(opened, own_path(file_path(ask.path)))
+            return await _catalog(opened, own_path(file_path(ask.path)), ask.offset)
         document = document_at(opened, ask.path)
         text = await opened.text(document)
         graph = await opened.graph()
         facts = graph.facts[document.name]
         card = opened.card(document, facts)
         told = _told(opened, document, card, graph)
-        told |= {"frontmatter": dict(facts.frontmatter), "content": text}
+        part = text_part(text, ask.offset)
+        told |= {"frontmatter": dict(facts.frontmatter), **_content(part)}
         told["history"] = await recent_rows(opened, document)
         if facts.problem:
             told["frontmatterProblem"] = facts.problem
         opened.returned([document.path])
-        return Result(told, (Text(_page(told, text)),))
+        return Result(told, (Text(_page(told, _marked(part))),))
 
     async def list_documents(self, call: Call, ask: ListDocuments) -> Result:
         """List the documents of the space and the files that they show, all of them or those below
-        one folder."""
+        one folder, in pages: go on with `cursor` as `nextCursor` says."""
         opened = await self.wiki.open(call, ask.cwd, ask.space)
         below = _folder(ask.dir)
         found = [it for it in opened.documents.values() if it.name.startswith(below)]
         rows = [_row(opened, it) for it in found]
         rows += await _asset_rows(opened, below)
-        opened.returned([it.path for it in found])
-        rows.sort(key=lambda it: str(it["docName"]))
-        return Result({"documents": [*rows], **listed(opened)})
+        page = rows_page(in_order(rows), ask.cursor, ask.limit)
+        shown = {str(it["docName"]) for it in page.rows if it["kind"] == "document"}
+        opened.returned([it.path for it in found if it.name in shown])
+        ends: dict[str, Json] = {"total": len(rows), "nextCursor": page.next_cursor}
+        return Result({"documents": [*page.rows], **ends, **listed(opened)})
 
 
 def reading_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
@@ -108,12 +116,36 @@ async def recent_rows(opened: Opened, document: Document) -> list[Json]:
     ]
 
 
-async def _catalog(opened: Opened, path: str) -> Result:
+async def _catalog(opened: Opened, path: str, offset: int) -> Result:
     pages = await catalogs_for(opened)
     if path not in pages:
         raise NotFound(f"no catalog at {path!r}", path=path[:500])
-    told: dict[str, Json] = {"previewUrl": None, "path": path, "content": pages[path]}
-    return Result(told, (Text(pages[path]),))
+    part = text_part(pages[path], offset)
+    told: dict[str, Json] = {"previewUrl": None, "path": path, **_content(part)}
+    return Result(told, (Text(_marked(part)),))
+
+
+def _content(part: TextPart) -> dict[str, Json]:
+    """The text; and where it is a part, which one, and where the next begins."""
+    if part.start == 0 and part.next_offset is None:
+        return {"content": part.text}
+    return {
+        "content": part.text,
+        "contentStart": part.start,
+        "contentEnd": part.end,
+        "contentTotal": part.total,
+        "nextOffset": part.next_offset,
+    }
+
+
+def _marked(part: TextPart) -> str:
+    """The text for whoever reads no fields."""
+    if part.next_offset is None:
+        return part.text
+    return (
+        f"{part.text}\n\n[Cut: characters {part.start} to {part.end} of {part.total}. "
+        f"Go on with read_document, offset {part.next_offset}.]"
+    )
 
 
 def backlink_rows(opened: Opened, graph: Graph, name: str) -> list[Json]:
@@ -150,6 +182,8 @@ def forward_rows(opened: Opened, graph: Graph, name: str) -> list[Json]:
 
 
 def _told(opened: Opened, document: Document, card: Card, graph: Graph) -> dict[str, Json]:
+    back = backlink_rows(opened, graph, document.name)
+    forward = forward_rows(opened, graph, document.name)
     return {
         **opened.preview.link(document.name),
         "docName": document.name,
@@ -157,8 +191,10 @@ def _told(opened: Opened, document: Document, card: Card, graph: Graph) -> dict[
         "title": card.title or document.name.rpartition("/")[2],
         "description": card.description,
         "tags": [*card.tags],
-        "backlinks": backlink_rows(opened, graph, document.name),
-        "forwardLinks": forward_rows(opened, graph, document.name),
+        "backlinks": back[:MOST_LINKS],
+        "backlinkCount": len(back),
+        "forwardLinks": forward[:MOST_LINKS],
+        "forwardLinkCount": len(forward),
     }
 
 
@@ -174,12 +210,19 @@ def _page(told: dict[str, Json], text: str) -> str:
     rows = told["history"]
     if isinstance(rows, list) and rows:
         lines += ["", "### Recent activity", *map(_activity, rows)]
-    for title, key in (("Backlinks", "backlinks"), ("Forward links", "forwardLinks")):
-        rows = told[key]
-        assert isinstance(rows, list)
-        if rows:
-            lines += ["", f"### {title} ({len(rows)})", *map(_line, rows)]
+    lines += _links(told, "Backlinks", "backlink", "get_backlinks")
+    lines += _links(told, "Forward links", "forwardLink", "get_forward_links")
     return "\n".join([*lines, "", "### Content", "", text])
+
+
+def _links(told: dict[str, Json], title: str, key: str, tool: str) -> list[str]:
+    rows, count = told[f"{key}s"], told[f"{key}Count"]
+    assert isinstance(rows, list)
+    assert isinstance(count, int)
+    if not rows:
+        return []
+    more = [f"- {count - len(rows)} more: {tool}"] if count > len(rows) else []
+    return ["", f"### {title} ({count})", *map(_line, rows), *more]
 
 
 def _line(row: Json) -> str:

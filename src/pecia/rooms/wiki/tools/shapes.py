@@ -6,6 +6,7 @@ from pydantic import ConfigDict, Field
 
 from pecia.kernel.tool.model import Input, Output
 from pecia.rooms.wiki.summary import LONGEST_GIVEN
+from pecia.rooms.wiki.tools.parts import MOST_ROWS
 
 LONGEST_PATH = 1100
 MOST_MARKDOWN = 1_000_000
@@ -28,6 +29,9 @@ class Where(Input):
 class ReadDocument(Where):
     path: str = Field(max_length=LONGEST_PATH, description="With its extension.")
     since: Words = Field(default=None, max_length=200, description="Reserved.")
+    offset: int = Field(
+        default=0, ge=0, description="Go on there: `nextOffset` of a document that was cut."
+    )
 
 
 class Search(Where):
@@ -44,6 +48,10 @@ class Exec(Where):
 
 class ListDocuments(Where):
     dir: Words = Field(default=None, max_length=LONGEST_PATH, description="Only below this.")
+    limit: int = Field(default=MOST_ROWS, ge=1, le=MOST_ROWS)
+    cursor: Words = Field(
+        default=None, max_length=4000, description="`nextCursor` of the page before."
+    )
 
 
 class OneDocument(Where):
@@ -152,6 +160,8 @@ class SearchOut(Listed):
 
 class DocumentsOut(Listed):
     documents: list[dict[str, Any]]
+    total: int = Field(description="Documents and files on all pages.")
+    nextCursor: str | None = Field(description="The `cursor` of the next page; null at the end.")
 
 
 class BacklinksOut(Listed):

@@ -1,0 +1,108 @@
+"""Answers that are larger than a stock client takes at once: all of it arrives, in parts that say
+how to go on, and the session lives."""
+
+import json
+import sys
+from hashlib import sha256
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from tests.conftest import VISIT
+from tests.mcp.conftest import BIT, Served
+from tests.mcp.talk import BOTH, Talk
+from tests.mcp.test_stdio import at
+from tests.mcp.tools import PROGRAMS, needs, python, run, script, shim
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(240)]
+
+COUNT = 2_600
+WIKI = "/mcp/wiki"
+# As much in every alphabet as a client has to take.
+LONG = "# Long\n\n" + "".join(
+    f'Line {it} of a "long" text, ändert nichts, 漢字 \\ \x07\n' for it in range(12_000)
+)
+EVENT_LIMIT = 1_048_576
+"""The longest event that the Python SDK takes."""
+
+
+@pytest.fixture(scope="module")
+async def folder(running: Served, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("many")
+    for it in range(COUNT - 1):
+        path = place / f"chapter-{it % 40:02}" / f"a-document-with-quite-a-long-name-{it:04}.md"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"# Document {it}\n", "utf-8")
+    (place / "long.md").write_text(LONG, "utf-8")
+    await running.app.call(running.owner, "office.add_space", {"folder": str(place)}, VISIT)
+    return place
+
+
+def require_whole(done: CompletedProcess[str]) -> None:
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert (found["rows"], found["names"]) == (COUNT, COUNT)
+    assert found["text"] == sha256(LONG.encode()).hexdigest()
+    assert found["tools"] > 0
+
+
+def target(served: Served, kind: str) -> list[str]:
+    if kind == "stdio":
+        return [*shim(), *at(served), "--toolset", "wiki"]
+    return [f"{served.url}{'/sse/wiki' if kind == 'sse' else WIKI}"]
+
+
+@pytest.mark.parametrize("kind", ["http", "sse", "stdio"])
+async def test_the_second_python_sdk(
+    served: Served, folder: Path, tmp_path: Path, kind: str
+) -> None:
+    words = [sys.executable, PROGRAMS / "large_client.py", kind, *target(served, kind)]
+    require_whole(await run(words, tmp_path))
+
+
+@needs("langchain")
+@pytest.mark.parametrize("kind", ["http", "sse", "stdio"])
+async def test_the_first_python_sdk(
+    served: Served, folder: Path, tmp_path: Path, kind: str
+) -> None:
+    words = ["langchain", "large_client.py", kind, *target(served, kind)]
+    require_whole(await python(*words, cwd=tmp_path))
+
+
+@needs("node22", "clients")
+@pytest.mark.parametrize("kind", ["http", "sse", "stdio"])
+async def test_the_typescript_sdk(served: Served, folder: Path, tmp_path: Path, kind: str) -> None:
+    require_whole(await script("large.mjs", kind, *target(served, kind), cwd=tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"), [("list_documents", {}), ("read_document", {"path": "long.md"})]
+)
+async def test_one_answer_fits_in_an_event_and_says_how_to_go_on(
+    served: Served, folder: Path, tool: str, arguments: dict[str, str]
+) -> None:
+    talk: Talk = served.talk
+    await talk.begin(WIKI)
+    call = {"name": tool, "arguments": arguments}
+    message = {"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": call}
+    response = await talk.post(WIKI, message, accept=BOTH)
+    assert response.headers["content-type"] == "application/json"
+    assert len(response.content) < EVENT_LIMIT
+    found = response.json()["result"]
+    if tool == "read_document":
+        assert f"offset {found['structuredContent']['nextOffset']}" in found["content"][0]["text"]
+    else:
+        assert found["structuredContent"]["total"] == COUNT
+        assert json.loads(found["content"][0]["text"])["nextCursor"]
+
+
+async def test_what_comes_before_an_answer_makes_it_a_stream(served: Served) -> None:
+    talk = served.talk
+    await talk.begin(BIT)
+    call: dict[str, str] = {"name": "test_tool_with_logging"}
+    message = {"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": call}
+    response = await talk.post(BIT, message, accept=BOTH)
+    assert response.headers["content-type"].startswith("text/event-stream")
+    assert talk.answer(response)["result"]
+    assert talk.heard
