@@ -24,7 +24,7 @@ from pecia.rooms.wiki.facts import Facts, read_facts
 from pecia.rooms.wiki.names import split_extension
 from pecia.rooms.wiki.scan import Scan, scan
 from pecia.rooms.wiki.space import SQL, Place
-from pecia.rooms.wiki.stored import CONTENT_TYPE, decoded, stored_document
+from pecia.rooms.wiki.stored import CONTENT_TYPE, readable, stored_document
 
 BATCH = 200
 # So many at once may make a table another to plan for. Fewer are not worth anybody's waiting.
@@ -199,7 +199,7 @@ def _read_all(
             body, now = disk.read_stamped(root, path)
         except (NotFound, PayloadTooLarge):
             continue
-        text = decoded(body)
+        text = readable(body)
         facts = read_facts(text) if text is not None else Facts()
         kept[path] = (now, facts)
         found[path] = facts

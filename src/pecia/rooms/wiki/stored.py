@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pecia.kernel.corpus.catalog import FileFacts
 from pecia.kernel.corpus.texts import Text
 from pecia.kernel.text.canonical import CanonicalText, RawUnit, UnitKind, canonical_text
+from pecia.kernel.text.charset import decode
 from pecia.rooms.wiki.disk import Stamp
 from pecia.rooms.wiki.facts import Facts, read_facts
 from pecia.rooms.wiki.names import split_extension
@@ -14,11 +15,23 @@ EXTRACTOR = "wiki 1"
 
 
 def decoded(body: bytes) -> str | None:
-    """The text of a document; None where it is not UTF-8."""
+    """The text of a document that can be written back byte for byte; None where it is not UTF-8."""
     try:
         return body.decode()
     except UnicodeDecodeError:
         return None
+
+
+def readable(body: bytes) -> str | None:
+    """The text of a document in whichever charset, as the lake reads it; None where it is no text.
+
+    For reading alone: what is not in UTF-8 is not written back.
+    """
+    text = decoded(body)
+    if text is not None:
+        return text
+    found = decode(body)
+    return found.text if found else None
 
 
 def document_text(text: str) -> CanonicalText:
@@ -42,9 +55,9 @@ def stored_document(
         posix_uid=stamp.uid,
         posix_gid=stamp.gid,
     )
-    text = decoded(body)
+    text = readable(body)
     if text is None:
-        reason = "The document is not in UTF-8."
+        reason = "The document is no text."
         return facts, Text(canonical_text(()), status="corrupt", reason=reason), Facts()
     said = read_facts(text)
     name = split_extension(key)[0]

@@ -35,7 +35,7 @@ from pecia.rooms.wiki.recovery import (
 )
 from pecia.rooms.wiki.roots import SpaceRoots
 from pecia.rooms.wiki.space import SQL, Place, Space, find_space
-from pecia.rooms.wiki.stored import decoded
+from pecia.rooms.wiki.stored import readable
 
 _log = Log(__name__)
 MOST_GRAPHS = 8
@@ -95,9 +95,9 @@ class Opened:
     async def text(self, document: Document) -> str:
         """The document as it is now."""
         body = await run_sync(disk.read, self.root, document.path)
-        text = decoded(body)
+        text = readable(body)
         if text is None:
-            raise Unprocessable(f"{document.path!r} is not in UTF-8", path=document.path)
+            raise Unprocessable(f"{document.path!r} is no text", path=document.path)
         return text
 
     async def facts(self) -> dict[str, Facts]:

@@ -10,10 +10,10 @@ from functools import cached_property
 from types import TracebackType
 from typing import BinaryIO, Self
 
-from pecia.adapters.extract.readers.encoding import Decoded, decode_any
 from pecia.adapters.extract.status import Status
 from pecia.adapters.extract.wire import About, Heading
 from pecia.kernel.text.canonical import RawUnit, UnitKind
+from pecia.kernel.text.charset import Decoded, decode_any
 
 # A small file is copied, so that one that shrinks under our hands does no harm.
 _COPIED_BYTES = 32_000_000

@@ -6,10 +6,10 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pecia.adapters.extract.readers.encoding import decode
 from pecia.adapters.extract.readers.file import File, Unreadable
 from pecia.adapters.extract.readers.kinds import CONTENT_TYPES, EXTENSIONS, Kind
 from pecia.adapters.extract.status import Status
+from pecia.kernel.text.charset import decode
 
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"

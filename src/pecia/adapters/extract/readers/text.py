@@ -3,12 +3,12 @@
 import re
 from collections.abc import Mapping
 
-from pecia.adapters.extract.readers.encoding import Decoded
 from pecia.adapters.extract.readers.file import File, Reading, one_section
 from pecia.adapters.extract.readers.version import OURS, our_version
 from pecia.adapters.extract.wire import About
 from pecia.kernel.errors import BadArgument, Json
 from pecia.kernel.text.canonical import RawUnit, UnitKind
+from pecia.kernel.text.charset import Decoded
 from pecia.kernel.text.frontmatter import read_frontmatter
 
 # Past this a line is no longer one for people, and gets broken up.

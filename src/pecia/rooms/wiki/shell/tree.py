@@ -10,6 +10,7 @@ from pecia.kernel.errors import PeciaError
 from pecia.rooms.wiki import disk
 from pecia.rooms.wiki.globs import fits_parts, has_magic, name_pattern
 from pecia.rooms.wiki.shell.parse import Refused, Word
+from pecia.rooms.wiki.stored import readable
 
 MOST_READ = 256 * 1024 * 1024
 
@@ -92,9 +93,11 @@ class Tree:
         if self.left < 0:
             raise Refused("output_overflow", f"the command reads more than {MOST_READ} bytes")
         try:
-            return self.read_bytes(path).decode(errors="replace")
+            body = self.read_bytes(path)
         except PeciaError:
             return None
+        text = readable(body)
+        return body.decode(errors="replace") if text is None else text
 
     def below(self, folder: str) -> Sequence[str]:
         """All files below a folder, in order."""

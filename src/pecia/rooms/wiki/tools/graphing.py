@@ -12,7 +12,7 @@ from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Result, Tool
 from pecia.rooms.wiki import disk
 from pecia.rooms.wiki.names import document_name
-from pecia.rooms.wiki.stored import decoded
+from pecia.rooms.wiki.stored import readable
 from pecia.rooms.wiki.suggest import Suggested, suggest
 from pecia.rooms.wiki.tools.reading import ROOM, backlink_rows, forward_rows, listed
 from pecia.rooms.wiki.tools.shapes import (
@@ -156,7 +156,7 @@ def _texts(opened: Opened, but: str) -> Iterator[tuple[str, str]]:
         if it.name == but:
             continue
         try:
-            text = decoded(disk.read(opened.root, it.path))
+            text = readable(disk.read(opened.root, it.path))
         except PeciaError:
             continue
         if text is not None:

@@ -16,7 +16,7 @@ from pecia.rooms.wiki.graph import names_of
 from pecia.rooms.wiki.move import Renaming, Rewrite, rename_below, rename_one, rewrites
 from pecia.rooms.wiki.names import document_name, folder_name
 from pecia.rooms.wiki.scan import scan
-from pecia.rooms.wiki.stored import decoded
+from pecia.rooms.wiki.stored import decoded, readable
 from pecia.rooms.wiki.summary import Summary, read_summary
 from pecia.rooms.wiki.tools.reading import ROOM
 from pecia.rooms.wiki.tools.shapes import RenameDocument, RenamedOut, RenameFolder
@@ -31,6 +31,8 @@ class Moved:
 
     renaming: Renaming
     rewritten: Sequence[Rewrite]
+    unwritable: Sequence[str] = ()
+    """Documents with links that should change, which are not in UTF-8 and so are left alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ async def _moved(turn: Turn, now: Mapping[str, Document], renaming: Renaming) ->
     paths = {old: new + now[old].extension for old, new in renaming.documents.items()}
     await _require_open(turn, now, renaming, paths)
     facts = await opened.facts_of([*now.values()])
-    found = await run_sync(_rewrites, opened, now, facts, renaming)
+    found, unwritable = await run_sync(_rewrites, opened, now, facts, renaming)
     await _require_may_rewrite(turn, now, found)
     moves = [renaming.folder] if renaming.folder else [(now[it].path, paths[it]) for it in paths]
     writes = {now[it.name].path: (it.was.encode(), it.text.encode()) for it in found}
@@ -135,22 +137,31 @@ async def _moved(turn: Turn, now: Mapping[str, Document], renaming: Renaming) ->
         if it.count:
             await turn.write(paths.get(it.name, now[it.name].path), it.text.encode())
     opened.returned([*paths.values()])
-    return Moved(renaming, found)
+    return Moved(renaming, found, unwritable)
 
 
 def _rewrites(
     opened: Opened, now: Mapping[str, Document], facts: Mapping[str, Facts], renaming: Renaming
-) -> list[Rewrite]:
-    return rewrites(renaming, names_of(facts), _texts(opened, now))
+) -> tuple[list[Rewrite], list[str]]:
+    """What is to be written anew, and what should be and is not in UTF-8."""
+    foreign: set[str] = set()
+    every = rewrites(renaming, names_of(facts), _texts(opened, now, foreign))
+    unwritable = sorted(it.name for it in every if it.name in foreign)
+    return [it for it in every if it.name not in foreign], unwritable
 
 
-def _texts(opened: Opened, now: Mapping[str, Document]) -> Iterator[tuple[str, str]]:
+def _texts(
+    opened: Opened, now: Mapping[str, Document], foreign: set[str]
+) -> Iterator[tuple[str, str]]:
     for it in now.values():
         try:
-            text = decoded(disk.read(opened.root, it.path))
+            body = disk.read(opened.root, it.path)
         except PeciaError:
             continue
+        text = readable(body)
         if text is not None:
+            if decoded(body) is None:
+                foreign.add(it.name)
             yield it.name, text
 
 
@@ -202,6 +213,12 @@ def _told(opened: Opened, moved: Moved, summary: Summary | None) -> dict[str, Js
         if it.count
     ]
     told: dict[str, Json] = {"ok": True, "renamed": renamed, "rewrittenDocs": rewritten}
+    if moved.unwritable:
+        # By their names now. Those that the caller may not see are not named.
+        now = [moved.renaming.documents.get(it, it) for it in moved.unwritable]
+        told["notRewritten"] = [
+            it for it, was in zip(now, moved.unwritable, strict=True) if was in opened.documents
+        ]
     if stranded := sum(it.stranded for it in moved.rewritten):
         told["strandedLinks"] = stranded
     if summary is not None:

@@ -1,6 +1,6 @@
 """Searching the documents of a space: for the very words, or for the best passages."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -8,21 +8,23 @@ from pathlib import Path
 from anyio.to_thread import run_sync
 
 from pecia.kernel.corpus.search import Ask, Hit, Mode
-from pecia.kernel.errors import InvalidInput, Json, NotFound, PayloadTooLarge
+from pecia.kernel.errors import InvalidInput, Json, NotFound, PayloadTooLarge, Unprocessable
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.text.canonical import normalize
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Result, Text, Tool
 from pecia.rooms.wiki import disk
+from pecia.rooms.wiki.facts import Facts
 from pecia.rooms.wiki.literal import LONGEST_LINE, Match, lines_with
 from pecia.rooms.wiki.names import split_extension
-from pecia.rooms.wiki.stored import decoded
+from pecia.rooms.wiki.stored import readable
 from pecia.rooms.wiki.tools.reading import ROOM, listed
 from pecia.rooms.wiki.tools.shapes import Search, SearchOut
 from pecia.rooms.wiki.wiki import Document, Opened, Wiki
 
 UNSEARCHED = frozenset(("node_modules", ".claude", ".changeset"))
 MOST_RANKED = 100
+MOST_UNREAD = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +57,8 @@ class Searching:
                 )
             return await self._ranked(opened, ask, most)
         searched = [it for it in opened.documents.values() if _is_searched(it.path)]
-        found = await run_sync(_literal, opened.root, searched, ask, most + 1)
-        return await _answer(opened, ask.query, found, most)
+        found, unread = await run_sync(_literal, opened.root, searched, ask, most + 1)
+        return _with_unread(await _answer(opened, ask.query, found, most), opened, unread)
 
     async def _ranked(self, opened: Opened, ask: Search, most: int) -> Result:
         question = Ask(
@@ -72,8 +74,15 @@ class Searching:
             name = split_extension(path)[0]
             if name in opened.documents and opened.documents[name].path == path:
                 found.setdefault(name, []).append(hit)
-        ranked = [await _passages(opened, name, hits) for name, hits in found.items()]
-        result = await _answer(opened, ask.query, ranked, most)
+        ranked: list[Found] = []
+        unread: dict[str, str] = {}
+        for name, hits in found.items():
+            try:
+                ranked.append(await _passages(opened, name, hits))
+            except (NotFound, PayloadTooLarge, Unprocessable) as error:
+                # Gone or another since it was indexed; the others are found all the same.
+                unread[opened.documents[name].path] = error.message
+        result = _with_unread(await _answer(opened, ask.query, ranked, most), opened, unread)
         assert isinstance(result.structured, dict)
         result.structured["truncated"] = answer.has_more
         if answer.degraded:
@@ -92,7 +101,7 @@ async def _answer(opened: Opened, query: str, found: Sequence[Found], most: int)
     rows: list[Json] = []
     lines: list[str] = []
     for it in kept:
-        card = opened.card(it.document, facts[it.document.name])
+        card = opened.card(it.document, facts.get(it.document.name, Facts()))
         row: dict[str, Json] = {
             "path": opened.lead + it.document.path,
             "docName": it.document.name,
@@ -128,22 +137,44 @@ async def _answer(opened: Opened, query: str, found: Sequence[Found], most: int)
     )
 
 
-def _literal(root: Path, documents: Sequence[Document], ask: Search, most: int) -> list[Found]:
+def _with_unread(result: Result, opened: Opened, unread: Mapping[str, str]) -> Result:
+    """The same, with the documents that could not be searched, and why."""
+    if not unread:
+        return result
+    assert isinstance(result.structured, dict)
+    rows: list[Json] = [
+        {"path": opened.lead + path, "reason": why} for path, why in [*unread.items()][:MOST_UNREAD]
+    ]
+    structured: dict[str, Json] = {**result.structured, "unread": rows}
+    said = Text(f"Not searched: {len(unread)} documents, {rows[0]} first.")
+    return Result(structured, (*result.content, said))
+
+
+def _literal(
+    root: Path, documents: Sequence[Document], ask: Search, most: int
+) -> tuple[list[Found], dict[str, str]]:
     found: list[Found] = []
+    unread: dict[str, str] = {}
     left = most
     for it in documents:
         try:
-            text = decoded(disk.read(root, it.path))
-        except (NotFound, PayloadTooLarge):
+            text = readable(disk.read(root, it.path))
+        except NotFound:
             continue
-        lines = lines_with(text or "", ask.query, case_sensitive=ask.case_sensitive)
+        except PayloadTooLarge as error:
+            unread[it.path] = error.message
+            continue
+        if text is None:
+            unread[it.path] = "it is no text"
+            continue
+        lines = lines_with(text, ask.query, case_sensitive=ask.case_sensitive)
         matches = [*islice(lines, left)]
         if matches:
             found.append(Found(it, matches))
             left -= len(matches)
         if not left:
             break
-    return found
+    return found, unread
 
 
 def _first(found: Sequence[Found], most: int) -> list[Found]:

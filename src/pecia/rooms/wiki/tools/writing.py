@@ -183,7 +183,11 @@ async def _text(turn: Turn, path: str) -> str | None:
         return None
     text = decoded(body)
     if text is None:
-        raise Unprocessable(f"{path!r} is not in UTF-8: it can only be deleted", path=path)
+        raise Unprocessable(
+            f"{path!r} is not in UTF-8: it can be read, renamed and deleted, and not be written",
+            path=path,
+            hint="save it as UTF-8 first, then write",
+        )
     return text
 
 
