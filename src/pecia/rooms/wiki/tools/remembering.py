@@ -22,6 +22,9 @@ from pecia.rooms.wiki.turn import taking_turn
 from pecia.rooms.wiki.wiki import Opened, Wiki
 from pecia.rooms.wiki.writer import writer_of
 
+# As documents may end, and as people write that.
+ONCE = (".md", ".mdx", ".MD", ".MDX")
+
 
 class GetHistory(Where):
     docName: str = DOC
@@ -72,7 +75,8 @@ class Remembering:
         opened = await self.wiki.open(call, ask.cwd, ask.space)
         path = await self._path(opened, name)
         names = await self.wiki.writers(call)
-        found = [it for it in await opened.history.timeline(path) if _is_wanted(it, ask, names)]
+        rows = await opened.history.timeline(path)
+        found = [it for it in rows if _is_wanted(it, ask, names)]
         page = found[ask.offset : ask.offset + ask.limit]
         if not found and name not in opened.documents:
             raise NotFound(f"no document {name!r}", field="docName", docName=name)
@@ -102,7 +106,7 @@ class Remembering:
         """Give a document the text it had at a version. That is a new version: nothing is lost."""
         name = document_name(ask.docName)
         opened = await self.wiki.open(call, ask.cwd, ask.space)
-        path = await self._path(opened, name)
+        path = await self._path(opened, name, ask.commitSha)
         body, commit = await opened.history.read(ask.commitSha, path)
         short = ask.commitSha[:7]
         summary = read_summary(ask.summary) or Summary(f"Restored to {short}")
@@ -118,16 +122,28 @@ class Remembering:
         }
         return Result(told, (Text(f"{name} is again as {who} left it on {when} ({short})."),))
 
-    async def _path(self, opened: Opened, name: str) -> str:
-        """Where the document lies or lay. Of one that is gone, only a writer may know."""
+    async def _path(self, opened: Opened, name: str, sha: str | None = None) -> str:
+        """Where the document lies or lay, at a version if one is given. Of one that is gone, only a
+        writer may know."""
         if (known := opened.documents.get(name)) is not None:
             return known.path
-        path = f"{name}.md"
         async with self.wiki.store.reading(opened.call.caller) as tx:
-            asked = {"source_id": opened.space.source_id, "key": opened.place.key(path)}
+            asked = {"source_id": opened.space.source_id, "key": opened.place.key(f"{name}.md")}
             if name in opened.hidden or not await tx.value(SQL["may_write"], **asked):
                 raise NotFound(f"no document {name!r}", field="docName", docName=name)
-        return path
+        return await _path_once(opened, name, sha)
+
+
+async def _path_once(opened: Opened, name: str, sha: str | None) -> str:
+    """The file that a document was: its extension stands in the versions alone."""
+    latest: dict[str, str] = {}
+    for extension in ONCE:
+        rows = await opened.history.timeline(f"{name}{extension}")
+        if any(it.sha == sha for it in rows):
+            return f"{name}{extension}"
+        if rows:
+            latest[f"{name}{extension}"] = rows[0].at
+    return max(latest, key=lambda it: latest[it], default=f"{name}.md")
 
 
 def remembering_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
