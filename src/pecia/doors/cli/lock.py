@@ -16,16 +16,11 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from pecia.kernel.errors import Conflict, Json
+from pecia.rooms.wiki.own import prepare
 
 NAME = "server.lock"
 CLAIM = "serving.lock"
 PROJECT_FOLDER = ".pecia"
-
-# What belongs to one machine, and to no repository that the folder may be in.
-IGNORED = (
-    "# Written by Pecia: what belongs to this machine.\n"
-    "server.lock\nui.lock\nlast-spawn-error.log\ncache/\n"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +103,7 @@ def made_project(folder: Path) -> Path:
         # In a folder that somebody cloned it may lead anywhere.
         raise Conflict(f"{project} is a symbolic link, and nothing is written through one")
     project.mkdir(exist_ok=True)
-    _ignore(project / ".gitignore")
+    prepare(folder)
     return project
 
 
@@ -157,21 +152,6 @@ def is_claimed_by_us(home: Path) -> bool:
 
 def _values(lock: ServerLock) -> Iterator[tuple["Field[Any]", object]]:
     return ((it, getattr(lock, it.name)) for it in fields(ServerLock))
-
-
-def _ignore(path: Path) -> None:
-    """Keep git away. What a person wrote stays as it is; what we wrote gets the lines it lacks."""
-    # Made only where nothing of that name is, be it a link that leads nowhere yet.
-    with suppress(FileExistsError), path.open("x", encoding="utf-8") as file:
-        file.write(IGNORED)
-        return
-    lines = IGNORED.splitlines()
-    text = "" if path.is_symlink() else path.read_text("utf-8", "replace")
-    has = text.splitlines()
-    if has[:1] == lines[:1] and (missing := [it for it in lines if it not in has]):
-        gap = "" if text.endswith("\n") else "\n"
-        with path.open("a", encoding="utf-8") as file:
-            file.write(gap + "".join(f"{it}\n" for it in missing))
 
 
 def _take(handle: int) -> bool:

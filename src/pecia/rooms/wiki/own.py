@@ -1,15 +1,45 @@
-"""Our folder in a project, and a line for git on what in it is not worth keeping. Blocking."""
+"""Our folder in a project, and lines that keep git from what in it is this machine's. Blocking."""
 
+from contextlib import suppress
 from pathlib import Path
 
+from pecia.kernel.errors import InvalidInput, PayloadTooLarge
 from pecia.rooms.wiki import disk
 
 FOLDER = ".pecia"
-UNTRACKED = "history/\ncatalogs/\ncache/\nserver.lock\nui.lock\nmanaged-rename.json\nstate.json\n"
+HEADER = "# Written by Pecia: what belongs to this machine."
+# All that we make there but `config.yml`, which is for everybody who has the project.
+OURS = (
+    *("history/", "catalogs/", "cache/", "server.lock", "ui.lock", "last-spawn-error.log"),
+    *("managed-rename.json", "state.json", f"*{disk.TEMPORARY}"),
+)
+MOST_BYTES = 1_000_000
 
 
 def prepare(project: Path) -> None:
-    """The folder, where it is not there yet. One that is a link is refused by the disk."""
+    """The folder, where it is not there yet. One that is a link is refused by the disk.
+
+    Lines that are missing are added whoever wrote the file: our history in somebody's repository
+    is worse than a line too many. What a person wrote stays to the byte.
+    """
     place = f"{FOLDER}/.gitignore"
     if not disk.exists(project, place):
-        disk.write(project, place, UNTRACKED.encode())
+        disk.write(project, place, completed(b"") or b"")
+        return
+    # A link is nothing to write through.
+    with suppress(InvalidInput, PayloadTooLarge):
+        body = completed(disk.read(project, place, MOST_BYTES))
+        if body is not None:
+            disk.write(project, place, body)
+
+
+def completed(body: bytes) -> bytes | None:
+    """The ignore file with the lines that it lacks; None where it lacks none. Pure."""
+    has = body.decode(errors="replace").splitlines()
+    # A person may want some of it in their repository, and says so with a `!`.
+    missing = [it for it in OURS if it not in has and f"!{it}" not in has]
+    if not missing:
+        return None
+    lines = missing if HEADER in has else [HEADER, *missing]
+    gap = b"" if not body or body.endswith(b"\n") else b"\n"
+    return body + gap + "".join(f"{it}\n" for it in lines).encode()

@@ -7,7 +7,6 @@ import pytest
 
 from pecia.doors.cli.find import running
 from pecia.doors.cli.lock import (
-    IGNORED,
     ServerLock,
     claimed,
     folder_lock,
@@ -19,6 +18,7 @@ from pecia.doors.cli.lock import (
     write_lock,
 )
 from pecia.kernel.errors import Conflict
+from pecia.rooms.wiki.own import HEADER, OURS
 
 LOCK = ServerLock(
     url="http://127.0.0.1:9",
@@ -78,31 +78,31 @@ def test_a_folder_that_was_cloned_with_its_lock_points_to_no_other_machine(
     assert read_lock(folder_lock(tmp_path)) is None
 
 
-def test_a_gitignore_that_is_there_stays_as_it_is(tmp_path: Path) -> None:
+def test_a_gitignore_that_a_person_wrote_keeps_their_lines_and_gets_ours(tmp_path: Path) -> None:
     (tmp_path / ".pecia").mkdir()
     (tmp_path / ".pecia" / ".gitignore").write_text("mine\n")
     write_folder_lock(tmp_path, LOCK)
-    assert (tmp_path / ".pecia" / ".gitignore").read_text() == "mine\n"
+    lines = (tmp_path / ".pecia" / ".gitignore").read_text().splitlines()
+    assert lines == ["mine", HEADER, *OURS]
 
 
 def test_a_gitignore_of_an_older_version_gets_the_lines_that_it_lacks(tmp_path: Path) -> None:
     (tmp_path / ".pecia").mkdir()
     ignore = tmp_path / ".pecia" / ".gitignore"
-    first = IGNORED.splitlines()[0]
-    ignore.write_text(f"{first}\nserver.lock\nmine\n")
+    ignore.write_text(f"{HEADER}\nserver.lock\nmine\n")
     for _ in range(2):
         write_folder_lock(tmp_path, LOCK)
-        assert ignore.read_text().splitlines()[:3] == [first, "server.lock", "mine"]
-        assert sorted(ignore.read_text().splitlines()) == sorted([*IGNORED.splitlines(), "mine"])
+        assert ignore.read_text().splitlines()[:3] == [HEADER, "server.lock", "mine"]
+        assert sorted(ignore.read_text().splitlines()) == sorted([HEADER, *OURS, "mine"])
 
 
 def test_what_a_person_added_to_it_stays_to_the_byte(tmp_path: Path) -> None:
     (tmp_path / ".pecia").mkdir()
     ignore = tmp_path / ".pecia" / ".gitignore"
-    theirs = f"{IGNORED.splitlines()[0]}\r\nserver.lock\r\nm\xfcll/".encode("latin-1")
+    theirs = f"{HEADER}\r\nserver.lock\r\nm\xfcll/".encode("latin-1")
     ignore.write_bytes(theirs)
     write_folder_lock(tmp_path, LOCK)
-    assert ignore.read_bytes().startswith(theirs + b"\nui.lock\n")
+    assert ignore.read_bytes().startswith(theirs + b"\nhistory/\n")
 
 
 def test_nothing_is_written_through_a_symbolic_link(tmp_path: Path) -> None:
