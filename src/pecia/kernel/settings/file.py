@@ -1,7 +1,7 @@
 """A configuration file as entries with their lines. YAML 1.2; no value is guessed, all is text."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -79,9 +79,10 @@ class _Reader:
         return self.problem(key, line, f"`{key}` takes a value or a list of plain values")
 
     def unknown(self, key: str, line: int) -> Problem:
-        known = nearest(key, self.catalog.by_key)
+        known = nearest(key, (*self.catalog.by_key, *self.catalog.live))
         hint = f"; did you mean `{known}`?" if known else ""
-        return self.problem(key, line, f"`{key}` is not a setting{hint}", nearest=known)
+        found = self.problem(key, line, f"`{key}` is not a setting{hint}", nearest=known)
+        return replace(found, is_unknown=True)
 
     def problem(self, key: str, line: int, says: str, **facts: str | None) -> Problem:
         return Problem(

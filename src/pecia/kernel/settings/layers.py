@@ -48,7 +48,14 @@ class Given:
         return self.known.parse(self.raw)
 
 
-Said: TypeAlias = Given | Problem
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What is worth a warning and stops nothing."""
+
+    message: str
+
+
+Said: TypeAlias = Given | Problem | Remark
 
 
 def from_flags(flags: Mapping[str, Flag], catalog: Catalog) -> Iterator[Said]:
@@ -79,13 +86,16 @@ def from_environment(environ: Mapping[str, str], catalog: Catalog) -> Iterator[S
 
 
 def from_file(layer: Layer, path: Path | None, catalog: Catalog) -> Iterator[Said]:
-    """The keys of one file, ours before those of the references."""
+    """The keys of one file, ours before those of the references. A key that nobody knows is a
+    mistake of the operator's, and in a project's file a warning."""
     if path is None:
         return
     entries: list[Entry] = []
     for found in read_entries(path, catalog):
         if isinstance(found, Problem):
-            yield found
+            # A project is shared with people who have other versions and other tools.
+            is_passed = found.is_unknown and layer is Layer.PROJECT
+            yield Remark(f"{found.message}; it is passed over") if is_passed else found
         else:
             entries.append(found)
     for entry in sorted(entries, key=lambda it: catalog.by_key[it.key].keys.index(it.key)):

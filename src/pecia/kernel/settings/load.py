@@ -18,6 +18,7 @@ from pecia.kernel.settings.kernel import KernelSettings
 from pecia.kernel.settings.layers import (
     Flag,
     Given,
+    Remark,
     Said,
     from_environment,
     from_file,
@@ -77,6 +78,7 @@ def load(
     made = {kind: _build(kind, known, settled) for kind in kinds}
     refuse(list(_clashes(made, origins)))
     warnings = (
+        *(it.message for it in said if isinstance(it, Remark)),
         *strangers(environ, known),
         *(it for one in settled.values() for it in one.warnings),
         *(it for part in made.values() for it in part.remarks()),

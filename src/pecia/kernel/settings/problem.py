@@ -8,11 +8,15 @@ from pecia.kernel.errors import InvalidInput, Json
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One mistake: the setting or key, a sentence, and the facts of that sentence."""
+    """One mistake: the setting or key, a sentence, and the facts of that sentence.
+
+    `is_unknown` says that the key is none of ours, which a file of somebody else's may hold.
+    """
 
     field: str
     message: str
     facts: Mapping[str, Json]
+    is_unknown: bool = False
 
 
 def refuse(problems: Sequence[Problem]) -> None:

@@ -150,3 +150,15 @@ def test_a_file_too_long_to_be_settings_is_refused(path: Path) -> None:
     path.write_bytes(b"#" * (LONGEST_FILE_BYTES + 1))
     with pytest.raises(PayloadTooLarge, match="longer than"):
         read(user_file=path)
+
+
+def test_an_unknown_key_of_a_project_is_a_warning_with_file_line_and_nearest_key(
+    path: Path,
+) -> None:
+    path.write_text("sample:\n  wiat_s: 1\nzzz: 1\n", encoding="utf-8")
+    settings = read(project_file=path)
+    assert len(settings.warnings) == 2
+    assert settings.warnings[0].startswith(
+        f"{path}:2: `sample.wiat_s` is not a setting; did you mean `sample.wait_s`?"
+    )
+    assert settings.warnings[1].startswith(f"{path}:3: `zzz` is not a setting")
