@@ -9,7 +9,6 @@ import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import anyio
 import orjson
@@ -18,8 +17,8 @@ from pecia.app.app import SETTINGS, App, open_app
 from pecia.doors.http.server import serving
 from pecia.kernel.settings.load import load
 from pecia.kernel.store.cluster import Logins
-from pecia.rooms.wiki import disk
 from pecia.rooms.wiki.live import document
+from pecia.rooms.wiki.live.copies import DocumentFiles
 from pecia.rooms.wiki.live.document import OpenDocument
 from pecia.rooms.wiki.live.filing import Filing
 from pecia.rooms.wiki.live.pace import Pace
@@ -30,10 +29,16 @@ from tests.faults.victim import Trap, around_async, say
 POINTS = (
     "before_store",
     "after_store",
-    "before_write",
-    "after_write",
-    "before_filed",
-    "after_filed",
+    "before_made",
+    "after_made",
+    "before_intended",
+    "after_intended",
+    "before_swap",
+    "after_swap",
+    "before_settled",
+    "after_settled",
+    "before_seen",
+    "after_seen",
     "after_filing",
     "before_added",
     "after_added",
@@ -44,19 +49,14 @@ POINTS = (
 def lay(trap: Trap) -> None:
     """Stand traps around the storing of a change, the filing of a document, and a tool's write."""
     around_async(OpenDocument, "_store", trap, before="before_store", after="after_store")
-    around_async(HouseRows, "file", trap, before="before_filed", after="after_filed")
+    around_async(DocumentFiles, "make", trap, before="before_made", after="after_made")
+    around_async(HouseRows, "intend", trap, before="before_intended", after="after_intended")
+    around_async(DocumentFiles, "swap", trap, before="before_swap", after="after_swap")
+    around_async(HouseRows, "settle", trap, before="before_settled", after="after_settled")
+    around_async(HouseRows, "add", trap, before="before_seen", after="after_seen")
     around_async(Filing, "file", trap, before="", after="after_filing")
     around_async(CallerRows, "add", trap, before="before_added", after="after_added")
     around_async(Filing, "file_those", trap, before="before_following", after="")
-    write = disk.write
-
-    def trapped(root: Path, path: str, body: bytes) -> Any:
-        trap.passed("before_write")
-        made = write(root, path, body)
-        trap.passed("after_write")
-        return made
-
-    disk.write = trapped
     # Files are written all the time, so that they are written when it strikes.
     document.TICK_S = 0.02
     Pace.is_due = always  # pyright: ignore[reportAttributeAccessIssue] - a trap

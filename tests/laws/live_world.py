@@ -105,7 +105,7 @@ class World:
     gone: set[str] = field(default_factory=set[str])
     deleted: set[str] = field(default_factory=set[str])
     head: int = 0
-    is_cut_off: bool = False
+    intent: tuple[Based, int] | None = None
     row: Row = field(init=False)
 
     def __post_init__(self) -> None:
@@ -188,11 +188,11 @@ class World:
         while found.added:
             self._add(found)
             found = self._held()
-        self.file, self.is_cut_off = found.text, is_cut_off
+        # It was put down what the file will have; who comes next sees that it was swapped.
+        self.intent = (found.filed(), self.head)
+        self.file = found.text
         if not is_cut_off:
-            based = found.filed()
-            self.row = replace(self.row, **vars_of(based), filed=self.head)
-            self.log.clear()
+            self._settle()
 
     def rewrite(self, start: int, end: int, words: str) -> None:
         """An agent replaces characters, with the document to itself."""
@@ -216,9 +216,6 @@ class World:
 
     def edit_file(self, start: int, end: int, words: str) -> None:
         """A program changes the file without asking anybody."""
-        if self.is_cut_off:
-            # What a program does to a file that we died over is merged, but may be said twice.
-            return
         self.deleted |= set(self.file[start:end])
         self.gone |= set(self.file[start:end])
         self.file = self.file[:start] + words + self.file[end:]
@@ -236,8 +233,17 @@ class World:
             read_clocks(clocks)
             person.doc.apply_update(self.process_of(person).text.lacking(clocks))
 
+    def _settle(self) -> None:
+        if self.intent is not None:
+            (based, head), self.intent = self.intent, None
+            self.row = replace(self.row, **vars_of(based), filed=head)
+            self.log = [it for it in self.log if it[0] > head]
+
     def _held(self) -> Held:
-        return held(self.row, [it for _, it in self.log], self.file)
+        self._settle()
+        found = held(self.row, [it for _, it in self.log])
+        found.read_file(self.file)
+        return found
 
     def _add(self, found: Held) -> None:
         for it in found.added:

@@ -20,7 +20,7 @@ from pecia.rooms.wiki.live.filing import Filing
 from pecia.rooms.wiki.live.leftovers import Leftovers
 from pecia.rooms.wiki.space import Place
 from tests.conftest import VISIT, house_flags, no_fetch
-from tests.rooms.wiki.hand import at
+from tests.rooms.wiki.hand import PATIENCE_S, at
 
 pytestmark = pytest.mark.anyio
 
@@ -141,7 +141,10 @@ async def test_a_history_that_has_grown_too_long_ends_with_the_next_who_opens(
         old = (plan / "plan.md").read_text(encoding="utf-8").split()[2:]
         given: dict[str, Json] = {"docName": "plan", "find": old[1], "replace": word}
         await one.call("edit_document", space=plan.name, replace_all=True, **given)
-    assert await filing.begin(place, "plan.md", len(PAGE)) != first
+    # Not before nobody can write the files any more that were replaced.
+    with anyio.fail_after(PATIENCE_S):
+        while await filing.begin(place, "plan.md", len(PAGE)) == first:
+            await filing.file(place, "plan.md")
 
 
 async def test_what_a_process_left_is_filed_by_a_worker(

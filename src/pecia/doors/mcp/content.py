@@ -21,7 +21,9 @@ def tool_result(result: Result, *, modern: bool) -> dict[str, Any]:
     is_told = any(it["type"] == "text" for it in content)
     # What another server answers comes once; only what cannot be sent as it is becomes text.
     if result.structured is not None and not is_told and not (result.is_foreign and is_sent):
-        content.insert(0, {"type": "text", "text": _as_text(orjson.dumps(result.structured))})
+        written = orjson.dumps(result.structured)
+        text = _as_text(written) if is_sent else written.decode()
+        content.insert(0, {"type": "text", "text": text})
     wire: dict[str, Any] = {**COMPLETE, "content": content}
     if is_sent:
         wire["structuredContent"] = result.structured

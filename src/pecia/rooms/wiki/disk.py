@@ -11,7 +11,8 @@ import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from errno import ELOOP, ENOTDIR
+from errno import EEXIST, ELOOP, ENOTDIR, EXDEV
+from io import BufferedReader
 from pathlib import Path
 
 from pecia.kernel.errors import (
@@ -22,9 +23,11 @@ from pecia.kernel.errors import (
     StorageFull,
     Unavailable,
 )
+from pecia.rooms.wiki import posix
 
 MOST_BYTES = 20_000_000
 TEMPORARY = ".pecia-tmp"
+ASIDE = ".aside"
 # File systems keep times in steps of up to two seconds: within one step a file can change unseen.
 _STEP_NS = 2_000_000_000
 
@@ -115,6 +118,101 @@ def write(root: Path, path: str, body: bytes) -> Stamp:
         return Stamp.of(found)
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A file as it is at one moment, as far as the system lets one be sure of that.
+
+    `is_open` says that somebody has it open for writing; None where the system does not say.
+    """
+
+    body: bytes
+    inode: str
+    changed_at: float
+    """When it came to be what it is under this name, in seconds."""
+    is_open: bool | None
+
+
+def look(root: Path, path: str, most: int = MOST_BYTES) -> Look | None:
+    """The file, with nobody writing while it is read where that can be had; None where none is."""
+    try:
+        with _parent(root, path) as (folder, leaf), _told(path):
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            with os.fdopen(os.open(leaf, flags, dir_fd=folder), "rb") as file:
+                return _look(file, path, most)
+    except NotFound:
+        return None
+
+
+def create(root: Path, path: str, body: bytes, mode: int | None) -> str:
+    """A new file, durable when this returns; its inode."""
+    with _parent(root, path, make=True) as (folder, leaf), _told(path):
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        with os.fdopen(os.open(leaf, flags, 0o666, dir_fd=folder), "wb") as file:
+            file.write(body)
+            file.flush()
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
+            os.fsync(file.fileno())
+            inode = str(os.fstat(file.fileno()).st_ino)
+        os.fsync(folder)
+        return inode
+
+
+def mode_of(root: Path, path: str) -> int | None:
+    """The permissions of a plain file; None where there is none."""
+    with _parent(root, path, make=True) as (folder, leaf), _told(path):
+        return _mode_to_keep(folder, leaf, path)
+
+
+def inode_of(root: Path, path: str) -> str | None:
+    found = stamp(root, path)
+    return None if found is None else str(found.inode)
+
+
+def swap(kept: tuple[Path, str], shown: tuple[Path, str]) -> None:
+    """The file at `kept` and the one at `shown` change places. NotFound where none is shown.
+
+    In one step where the file system has one. Elsewhere the shown file is linked aside first, and
+    one that is put in its place between the two steps is lost; without links, or across file
+    systems, so is what is written into it.
+    """
+    with (
+        _parent(*kept) as (from_folder, from_leaf),
+        _parent(*shown) as (to_folder, to_leaf),
+        _told(shown[1]),
+    ):
+        _mode_to_keep(to_folder, to_leaf, shown[1])
+        os.lstat(to_leaf, dir_fd=to_folder)
+        try:
+            posix.exchange(from_folder, from_leaf, to_folder, to_leaf)
+        except OSError as error:
+            if error.errno == EXDEV:
+                write(*shown, read(*kept))
+                os.unlink(from_leaf, dir_fd=from_folder)
+            elif error.errno in posix.NOT_SUPPORTED:
+                _swap_by_link(from_folder, from_leaf, to_folder, to_leaf)
+            else:
+                raise
+        os.fsync(to_folder)
+        os.fsync(from_folder)
+
+
+def finish_swap(root: Path, path: str) -> None:
+    """Where the swap was made in steps and cut off after the second: the third."""
+    aside = path + ASIDE
+    if not exists(root, path) and exists(root, aside):
+        move(root, aside, path)
+
+
+def names_in(root: Path, folder: str) -> list[str]:
+    """What lies in a folder; nothing where there is none."""
+    try:
+        with _parent(root, f"{folder}/x") as (held, _), _told(folder), os.scandir(held) as found:
+            return [it.name for it in found]
+    except NotFound:
+        return []
+
+
 def remove(root: Path, path: str) -> None:
     """The file goes. A link goes itself, and not what it leads to."""
     with _parent(root, path) as (folder, leaf), _told(path):
@@ -170,6 +268,40 @@ def is_folder(root: Path, path: str) -> bool:
             return stat.S_ISDIR(os.lstat(leaf, dir_fd=folder).st_mode)
     except NotFound:
         return False
+
+
+def _look(file: BufferedReader, path: str, most: int) -> Look:
+    with posix.lease(file.fileno()) as is_alone:
+        before = os.fstat(file.fileno())
+        if not stat.S_ISREG(before.st_mode):
+            raise InvalidInput(f"{path!r} is not a plain file", field="path")
+        if before.st_size > most:
+            raise PayloadTooLarge(f"{path!r} is over {most} bytes", field="path", max=most)
+        body = file.read()
+        after = os.fstat(file.fileno())
+    is_open = None if is_alone is None else not is_alone
+    if is_alone is None and (before.st_mtime_ns, before.st_size) != (
+        after.st_mtime_ns,
+        after.st_size,
+    ):
+        is_open = True
+    return Look(body, str(after.st_ino), after.st_ctime_ns / 1e9, is_open)
+
+
+def _swap_by_link(from_folder: int, from_leaf: str, to_folder: int, to_leaf: str) -> None:
+    aside = from_leaf + ASIDE
+    with suppress(FileNotFoundError):
+        os.unlink(aside, dir_fd=from_folder)
+    is_linked = True
+    try:
+        os.link(to_leaf, aside, src_dir_fd=to_folder, dst_dir_fd=from_folder, follow_symlinks=False)
+    except OSError as error:
+        if error.errno == EEXIST:
+            raise
+        is_linked = False
+    os.replace(from_leaf, to_leaf, src_dir_fd=from_folder, dst_dir_fd=to_folder)
+    if is_linked:
+        os.rename(aside, from_leaf, src_dir_fd=from_folder, dst_dir_fd=from_folder)
 
 
 def _mode_to_keep(folder: int, leaf: str, path: str) -> int | None:

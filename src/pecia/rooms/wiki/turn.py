@@ -13,7 +13,7 @@ import anyio
 from anyio.to_thread import run_sync
 
 from pecia.kernel.corpus import texts
-from pecia.kernel.errors import Forbidden, NotFound, PeciaError
+from pecia.kernel.errors import Forbidden, NotFound, PeciaError, Unprocessable
 from pecia.kernel.logs import Log
 from pecia.kernel.store.failures import Collision
 from pecia.kernel.store.transaction import Transaction
@@ -21,7 +21,8 @@ from pecia.rooms.wiki import disk
 from pecia.rooms.wiki.disk import Stamp
 from pecia.rooms.wiki.history.note import Note
 from pecia.rooms.wiki.journal import Journal, Move, Snapshot, digest, forget, keep, put_back
-from pecia.rooms.wiki.live.filing import record_written
+from pecia.rooms.wiki.live.copies import DocumentFiles, read_files, settle
+from pecia.rooms.wiki.live.exchange import put_down, record_written
 from pecia.rooms.wiki.live.held import Held, held
 from pecia.rooms.wiki.live.rows import CallerRows
 from pecia.rooms.wiki.scan import is_text
@@ -145,11 +146,16 @@ class Turn:
 
     async def _found_live(self, path: str) -> Held | None:
         row = await self._rows.find(path)
-        body = await self._on_disk(path) if row else None
-        text = decoded(body) if body is not None else None
-        if row is None or text is None:
+        if row is None:
             return None
-        return held(row, await self._rows.changes(row), text)
+        files = DocumentFiles(self.opened.place, path)
+        row, copies = await settle(self._rows, row, files)
+        mine = held(row, await self._rows.changes(row), copies)
+        try:
+            found = await read_files(files, mine)
+        except Unprocessable:
+            return None
+        return None if found.is_missing else mine
 
     async def _recorded(self, path: str, found: Held, was: bytes | None) -> bytes:
         """What people wrote until now, as a version of theirs; our own change follows it."""
@@ -164,7 +170,7 @@ class Turn:
         rewrite(text, writer_of(self.opened.call))
         self._changes(path, was, found.text.encode())
         if found.added:
-            await self._rows.add(found.row, found.added, found.seen)
+            await put_down(self._rows, found)
             self.left.append(path)
         del self._held[path]
 

@@ -66,6 +66,8 @@ class OpenDocument:
     _owners: dict[int, str] = field(default_factory=dict[int, str])
     _applied: int = NEVER
     _filed: int = NEVER
+    _has_copies: bool = False
+    """Files were replaced that a program may still write."""
     _state_bytes: int = 0
     _pace: Pace = field(default_factory=Pace)
     _tried: LiveText | None = None
@@ -136,7 +138,7 @@ class OpenDocument:
             row = await tx.maybe(SQL["live_since"], **asked)
         if row is None or row["key"] != self.place.key(self.path):
             raise NotFound("the document was deleted or renamed")
-        self._filed = row["filed"]
+        self._filed, self._has_copies = row["filed"], row["has_copies"]
         if row["head"] == self._applied:
             return
         await self.rights.sift(self.editors, self.desk.bounds.rights_s)
@@ -155,8 +157,8 @@ class OpenDocument:
 
     @property
     def _is_behind(self) -> bool:
-        """Whether the file lacks something."""
-        return self._applied > self._filed
+        """Whether the file lacks something, or may."""
+        return self._applied > self._filed or self._has_copies
 
     async def _round_or_end(self) -> None:
         self._news = anyio.Event()

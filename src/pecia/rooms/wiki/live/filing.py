@@ -7,28 +7,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+import anyio
 from anyio.to_thread import run_sync
 
-from pecia.kernel.corpus import texts
-from pecia.kernel.errors import NotFound, PayloadTooLarge, PeciaError, Unavailable, Unprocessable
+from pecia.kernel.errors import PayloadTooLarge, PeciaError, Unavailable, Unprocessable
 from pecia.kernel.logs import Log
 from pecia.kernel.store.store import Store
-from pecia.kernel.store.transaction import Transaction
 from pecia.rooms.wiki import disk
 from pecia.rooms.wiki.history.history import History
-from pecia.rooms.wiki.history.note import FILE_SYSTEM, Note
 from pecia.rooms.wiki.history.port import OpenVersions
 from pecia.rooms.wiki.live.bounds import STATES
-from pecia.rooms.wiki.live.held import Held, held
-from pecia.rooms.wiki.live.rows import SQL, HouseRows
-from pecia.rooms.wiki.names import split_extension
+from pecia.rooms.wiki.live.copies import DocumentFiles, sweep_stranded
+from pecia.rooms.wiki.live.exchange import Exchange, Step
+from pecia.rooms.wiki.live.rows import SQL, HouseRows, Row
 from pecia.rooms.wiki.space import SQL as WIKI
 from pecia.rooms.wiki.space import Place
-from pecia.rooms.wiki.stored import decoded, stored_document
+from pecia.rooms.wiki.stored import decoded
 
 _log = Log(__name__)
 
-MOST_TRIES = 10
+MOST_TRIES = 200
+"""A program that writes all the time is waited for, and each of its writes is a step."""
+WAIT_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +47,27 @@ class Filing:
             await tx.run(WIKI["lock_space"], **place.named())
             rows = HouseRows(tx, place)
             row = await rows.find(path)
-            if row is not None and row.is_filed and 2 * len(row.base) > STATES * most_bytes:
+            if row is not None and await _is_worn(rows, row, most_bytes):
                 await rows.end(path)
                 row = None
             if row is None:
                 text = _text(path, await run_sync(disk.read, place.root, path))
                 _require_short(text, most_bytes)
                 row = await rows.begin(path, text)
+            await sweep_stranded(place, await rows.ids())
             return row.id
 
     async def file(self, place: Place, path: str) -> None:
         """Bring one document's file up to date, unless it is."""
+        exchange = Exchange(DocumentFiles(place, path), self._history(place))
         for _ in range(MOST_TRIES):
             async with self.store.system() as tx:
                 await tx.run(WIKI["lock_space"], **place.named())
-                if await self._file(tx, place, path):
-                    return
+                step = await exchange.step(HouseRows(tx, place))
+            if step is Step.DONE:
+                return
+            if step is Step.WAIT:
+                await anyio.sleep(WAIT_S)
         raise Unavailable(f"{path!r} does not stop changing", path=path)
 
     async def file_those(self, place: Place, paths: Sequence[str]) -> None:
@@ -80,69 +85,13 @@ class Filing:
         keys = [it["key"] for it in rows if it["key"].startswith(place.lead)]
         await self.file_those(place, [it.removeprefix(place.lead) for it in keys])
 
-    async def _file(self, tx: Transaction, place: Place, path: str) -> bool:
-        """One step; False where another is needed.
-
-        What the file says is put down before anything is written over it. Whoever dies between the
-        file and the store leaves one that holds what is in the store, and no other words.
-        """
-        rows = HouseRows(tx, place)
-        row = await rows.find(path)
-        if row is None:
-            return True
-        written = await rows.changes(row)
-        body = await self._read(place, path)
-        if body is None:
-            await self._rescue(place, path, held(row, written, None))
-            await rows.end(path)
-            return True
-        found = held(row, written, _text(path, body))
-        if found.added:
-            await rows.add(row, found.added, found.seen)
-            return False
-        if written:
-            await self._write(tx, place, path, found, body)
-            await rows.file(row, found.filed())
-        return True
-
-    async def _write(
-        self, tx: Transaction, place: Place, path: str, found: Held, before: bytes
-    ) -> None:
-        after = found.text.encode()
-        if after != before:
-            stamp = await run_sync(disk.write, place.root, path, after)
-            facts, words, _ = stored_document(place.source_id, place.key(path), after, stamp)
-            await texts.put(tx, facts, words, tenant_id=place.tenant_id)
-        await record_written(self._history(place), path, found, before)
-
-    async def _rescue(self, place: Place, path: str, found: Held) -> None:
-        """The file went without us: what was written until then stays as a version."""
-        if found.writers:
-            history, name = self._history(place), split_extension(path)[0]
-            await record_written(history, path, found, found.file_text.encode())
-            gone = Note(FILE_SYSTEM, f"delete: {name}", (name,))
-            await history.record({}, {path: None}, gone)
-
-    async def _read(self, place: Place, path: str) -> bytes | None:
-        try:
-            return await run_sync(disk.read, place.root, path)
-        except NotFound:
-            return None
-
     def _history(self, place: Place) -> History:
         return History(place.project, place.lead, self.versions)
 
 
-async def record_written(history: History, path: str, found: Held, before: bytes | None) -> None:
-    """What people wrote together, as a version with all of their names."""
-    if not found.writers:
-        return
-    name = split_extension(path)[0]
-    first, *others = found.writers
-    note = Note(first, f"wip: {name}", (name,), others=tuple(others))
-    # What a tool wrote is a version before its file is written: the file is no news then.
-    known = {} if await history.knows(path) else {path: before}
-    await history.record(known, {path: found.text.encode()}, note)
+async def _is_worn(rows: HouseRows, row: Row, most_bytes: int) -> bool:
+    is_long = 2 * len(row.base) > STATES * most_bytes
+    return is_long and row.is_filed and not await rows.copies(row)
 
 
 def _text(path: str, body: bytes) -> str:

@@ -1,11 +1,12 @@
 """A live document in one's hands: the file, what people wrote since, and what one adds. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from pecia.rooms.wiki.history.note import FILE_SYSTEM
-from pecia.rooms.wiki.live.rows import Based, Change, Row
+from pecia.rooms.wiki.live.ancestor import ancestor
+from pecia.rooms.wiki.live.rows import Based, Change, Copy, Row
 from pecia.rooms.wiki.live.text import LiveText, file_id, new_house_id
 
 
@@ -18,6 +19,10 @@ class Held:
     now: LiveText
     written: Sequence[Change]
     """What was written since the document was filed."""
+    copies: Sequence[Copy] = ()
+    """Files that were replaced lately: a program may have read one of them before it wrote."""
+    read: list[Copy] = field(default_factory=list[Copy])
+    """Those that said something new."""
     added: list[Change] = field(default_factory=list[Change])
     """What is new by our own hand, to be told to everybody."""
 
@@ -46,6 +51,37 @@ class Held:
             self.now.apply(change)
         self._add(change, writer)
 
+    def read_file(self, text: str) -> None:
+        """What the file says, after what was read of the files that it replaced.
+
+        An edit of the file is one of somebody who had the file before them, and not what others
+        wrote meanwhile: it is made there and merged, like that of anybody else.
+        """
+        if digest_of(text) == self.seen.digest:
+            return
+        edit = _program_edit(self, self.seen, text, [it.base for it in self.copies])
+        self.seen = edit.seen
+        # The file is behind by this from now on, so it has to be among what was written.
+        self._add(edit.unseen, FILE_SYSTEM)
+        self._merge(edit)
+
+    def read_copy(self, copy: Copy, text: str) -> bool:
+        """What a file says that was replaced; whether that is new."""
+        if digest_of(text) == copy.digest:
+            return False
+        others = [it.base for it in self.copies if it.base != copy.base]
+        edit = _program_edit(self, Based(copy.base, copy.digest), text, others)
+        known = replace(copy, base=edit.seen.base, digest=edit.seen.digest)
+        self.copies = [known if it.name == copy.name else it for it in self.copies]
+        self.read.append(known)
+        self._merge(edit)
+        return True
+
+    def _merge(self, edit: "ProgramEdit") -> None:
+        if edit.change is not None:
+            self.now.apply(edit.change)
+        self._add(edit.change, FILE_SYSTEM)
+
     def filed(self) -> Based:
         """What the file will hold when everything is in it."""
         return Based(self.now.state, digest_of(self.text))
@@ -55,36 +91,44 @@ class Held:
             self.added.append(Change(writer, change))
 
 
-def held(row: Row, written: Sequence[Change], on_disk: str | None) -> Held:
-    """The document, with what the file says that it did not know; None where there is no file.
+@dataclass(frozen=True, slots=True)
+class ProgramEdit:
+    """What a program did to a file, made where the program saw it."""
 
-    An edit of the file is one of somebody who had the file before them, and not what others wrote
-    meanwhile: it is made there and merged, like that of anybody else.
-    """
-    seen, change = Based(row.base, row.digest), None
-    if on_disk is not None and (digest := digest_of(on_disk)) != row.digest:
-        reached = _reached(row, written, on_disk)
-        state = reached or LiveText(row.base, file_id(row.house_id))
-        change = state.rewrite(on_disk)
-        seen = Based(state.state, digest)
-    now = LiveText(seen.base, row.house_id)
+    seen: Based
+    """The state whose text the file has."""
+    change: bytes | None
+    unseen: bytes | None
+    """What the program did not see of the state that the file was known to have."""
+
+
+def held(row: Row, written: Sequence[Change], copies: Sequence[Copy] = ()) -> Held:
+    """The document as it is stored, whatever its files say."""
+    now = LiveText(row.base, row.house_id)
     for it in written:
         now.apply(it.change)
-    made = Held(row, seen, now, written)
-    if change is not None:
-        made.added.append(Change(FILE_SYSTEM, change))
-    return made
+    return Held(row, Based(row.base, row.digest), now, written, copies)
+
+
+def _program_edit(found: Held, known: Based, text: str, earlier: Sequence[bytes]) -> ProgramEdit:
+    """What makes this text of that of a file whose text was known."""
+    state = LiveText(known.base, _id_for(found, known.base))
+    made_from = ancestor(text, str(state), [str(LiveText(it)) for it in earlier])
+    unseen = None
+    if made_from is not None:
+        # Under a new id: what was written under ours since, is not in this state.
+        older = LiveText(earlier[made_from], new_house_id())
+        unseen, state = state.lacking(older.clocks_sent), older
+    change = state.rewrite(text)
+    return ProgramEdit(Based(state.state, digest_of(text)), change, unseen)
 
 
 def digest_of(text: str) -> bytes:
     return sha256(text.encode()).digest()
 
 
-def _reached(row: Row, written: Sequence[Change], on_disk: str) -> LiveText | None:
-    """The state that the file has, where we wrote it ourselves and died before we put that down."""
-    state = LiveText(row.base)
-    for it in written:
-        state.apply(it.change)
-        if str(state) == on_disk:
-            return state
-    return None
+def _id_for(found: Held, base: bytes) -> int:
+    """The id of what is read from the file, where this state has all that was written under it."""
+    id_ = file_id(found.row.house_id)
+    is_whole = LiveText(base).clocks.get(id_, 0) == found.now.clocks.get(id_, 0)
+    return id_ if is_whole else new_house_id()

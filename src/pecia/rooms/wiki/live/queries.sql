@@ -18,7 +18,9 @@ SELECT seq, writer, change FROM wiki.live_change
 
 -- name: live_since
 -- For the house: what came after a change. The base only where the rows after it are gone.
-SELECT l.key, l.head, l.filed, CASE WHEN l.head > %(seq)s THEN l.owners END AS owners,
+SELECT l.key, l.head, l.filed,
+       EXISTS (SELECT 1 FROM wiki.live_copy c WHERE c.tenant_id = l.tenant_id AND c.live_id = l.id) AS has_copies,
+       CASE WHEN l.head > %(seq)s THEN l.owners END AS owners,
        CASE WHEN l.filed > %(seq)s THEN l.base END AS base,
        ARRAY(SELECT c.change FROM wiki.live_change c
               WHERE c.tenant_id = l.tenant_id AND c.live_id = l.id AND c.seq > %(seq)s ORDER BY c.seq) AS changes
@@ -33,28 +35,69 @@ SELECT wiki.base_live(%(tenant_id)s, %(id)s, %(changes)s, %(writers)s, %(base)s,
 -- name: file_live
 SELECT wiki.file_live(%(tenant_id)s, %(id)s, %(head)s, %(base)s, %(digest)s);
 
+-- name: live_copies
+SELECT name, inode, base, digest, head, swapped_at FROM wiki.live_copy
+ WHERE tenant_id = %(tenant_id)s AND live_id = %(id)s ORDER BY swapped_at, name;
+
+-- name: intend_live
+INSERT INTO wiki.live_copy (tenant_id, live_id, name, inode, base, digest, head)
+VALUES (%(tenant_id)s, %(id)s, %(name)s, %(inode)s, %(base)s, %(digest)s, %(head)s);
+
+-- name: settle_live
+SELECT wiki.settle_live(%(tenant_id)s, %(id)s, %(name)s, %(at)s);
+
+-- name: see_live_copy
+UPDATE wiki.live_copy SET base = %(base)s, digest = %(digest)s
+ WHERE tenant_id = %(tenant_id)s AND live_id = %(id)s AND name = %(name)s;
+
+-- name: drop_live_copy
+SELECT wiki.drop_live_copy(%(tenant_id)s, %(id)s, %(name)s);
+
+-- name: live_ids
+SELECT id FROM wiki.live WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s;
+
 -- name: end_live
 DELETE FROM wiki.live WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND key = %(key)s;
 
 -- name: unfiled
--- For the house: the documents of a space whose files are behind.
-SELECT key FROM wiki.live WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND head > filed ORDER BY key;
+-- For the house: the documents of a space whose files are behind, or were replaced lately.
+SELECT l.key FROM wiki.live l
+ WHERE l.tenant_id = %(tenant_id)s AND l.source_id = %(source_id)s
+   AND (l.head > l.filed
+        OR EXISTS (SELECT 1 FROM wiki.live_copy c WHERE c.tenant_id = l.tenant_id AND c.live_id = l.id))
+ ORDER BY l.key;
 
 -- name: unfiled_spaces
 -- For the house: the spaces, of all tenants, in which files are behind by more than a moment.
 SELECT DISTINCT s.tenant_id, s.id AS source_id, s.config ->> 'folder' AS folder
   FROM wiki.live l JOIN kernel.source s ON s.tenant_id = l.tenant_id AND s.id = l.source_id
- WHERE l.head > l.filed AND l.changed_at < now() - make_interval(secs => %(seconds)s) AND s.enabled;
+ WHERE (l.head > l.filed
+        OR EXISTS (SELECT 1 FROM wiki.live_copy c WHERE c.tenant_id = l.tenant_id AND c.live_id = l.id))
+   AND l.changed_at < now() - make_interval(secs => %(seconds)s) AND s.enabled;
 
 -- name: forget_live
 -- For the house: what nobody has opened or changed for so long begins anew when somebody does.
-DELETE FROM wiki.live WHERE head = filed AND changed_at < now() - make_interval(days => %(days)s) AND tenant_id IS NOT NULL;
+DELETE FROM wiki.live l WHERE l.head = l.filed AND l.changed_at < now() - make_interval(days => %(days)s)
+   AND l.tenant_id IS NOT NULL
+   AND NOT EXISTS (SELECT 1 FROM wiki.live_copy c WHERE c.tenant_id = l.tenant_id AND c.live_id = l.id);
 
 -- name: my_live
 SELECT id, house_id, base, digest, head, filed FROM wiki.my_live(%(source_id)s, %(key)s);
 
 -- name: my_live_changes
 SELECT seq, writer, change FROM wiki.my_live_changes(%(id)s);
+
+-- name: my_live_copies
+SELECT name, inode, base, digest, head, swapped_at FROM wiki.my_live_copies(%(id)s);
+
+-- name: settle_my_live
+SELECT wiki.settle_my_live(%(id)s, %(name)s, %(at)s);
+
+-- name: see_my_live_copy
+SELECT wiki.see_my_live_copy(%(id)s, %(name)s, %(base)s, %(digest)s);
+
+-- name: drop_my_live_copy
+SELECT wiki.drop_my_live_copy(%(id)s, %(name)s);
 
 -- name: base_my_live
 SELECT wiki.base_my_live(%(id)s, %(changes)s, %(writers)s, %(base)s, %(digest)s);

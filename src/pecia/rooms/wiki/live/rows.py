@@ -39,6 +39,22 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Copy:
+    """A file beside the document's: one that is to take its place, or that had it until lately.
+
+    Before the swap, `base` is the state that the file will have, with all changes up to `head`, and
+    `inode` that of the new file. Afterwards, `base` is the state whose text the old file has.
+    """
+
+    name: str
+    inode: str
+    base: bytes
+    digest: bytes
+    head: int
+    swapped_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Based:
     """A state whose text the file has, and the digest of the file."""
 
@@ -59,6 +75,22 @@ class Rows(Protocol):
 
     async def add(self, row: Row, changes: Sequence[Change], based: Based) -> None:
         """Changes of our own, and what the file is seen to hold. Whoever has it open is told."""
+        ...
+
+    async def copies(self, row: Row) -> list[Copy]:
+        """The intended swap, if there is one, and the files that were replaced lately."""
+        ...
+
+    async def settle(self, row: Row, intent: Copy, at: float) -> None:
+        """The intended swap has happened."""
+        ...
+
+    async def see(self, row: Row, copy: Copy) -> None:
+        """What a file that was replaced is known to have from now on."""
+        ...
+
+    async def drop(self, row: Row, copy: Copy) -> None:
+        """There is nothing to be had from it any more; the file itself is swept later."""
         ...
 
     async def end(self, path: str) -> None:
@@ -97,6 +129,32 @@ class HouseRows:
         asked = {"tenant_id": self.place.tenant_id, "id": row.id}
         await self.tx.run(SQL["base_live"], **asked, **_added(changes, based))
 
+    async def copies(self, row: Row) -> list[Copy]:
+        asked = {"tenant_id": self.place.tenant_id, "id": row.id}
+        return [Copy(**it) for it in await self.tx.all(SQL["live_copies"], **asked)]
+
+    async def intend(self, row: Row, copy: Copy) -> None:
+        """Put down what will take the file's place, before it does."""
+        asked = {"tenant_id": self.place.tenant_id, "id": row.id, "name": copy.name}
+        given = {"base": copy.base, "digest": copy.digest, "head": copy.head}
+        await self.tx.run(SQL["intend_live"], **asked, **given, inode=copy.inode)
+
+    async def settle(self, row: Row, intent: Copy, at: float) -> None:
+        asked = {"tenant_id": self.place.tenant_id, "id": row.id, "name": intent.name}
+        await self.tx.run(SQL["settle_live"], **asked, at=at)
+
+    async def see(self, row: Row, copy: Copy) -> None:
+        asked = {"tenant_id": self.place.tenant_id, "id": row.id, "name": copy.name}
+        await self.tx.run(SQL["see_live_copy"], **asked, base=copy.base, digest=copy.digest)
+
+    async def drop(self, row: Row, copy: Copy) -> None:
+        asked = {"tenant_id": self.place.tenant_id, "id": row.id, "name": copy.name}
+        await self.tx.run(SQL["drop_live_copy"], **asked)
+
+    async def ids(self) -> set[str]:
+        """Of all documents of the space that are live."""
+        return {str(it["id"]) for it in await self.tx.all(SQL["live_ids"], **self.place.named())}
+
     async def file(self, row: Row, based: Based) -> None:
         """The file holds everything that was written until now."""
         asked = {"tenant_id": self.place.tenant_id, "id": row.id, "head": row.head}
@@ -123,6 +181,19 @@ class CallerRows:
 
     async def add(self, row: Row, changes: Sequence[Change], based: Based) -> None:
         await self.tx.run(SQL["base_my_live"], id=row.id, **_added(changes, based))
+
+    async def copies(self, row: Row) -> list[Copy]:
+        return [Copy(**it) for it in await self.tx.all(SQL["my_live_copies"], id=row.id)]
+
+    async def settle(self, row: Row, intent: Copy, at: float) -> None:
+        await self.tx.run(SQL["settle_my_live"], id=row.id, name=intent.name, at=at)
+
+    async def see(self, row: Row, copy: Copy) -> None:
+        asked = {"id": row.id, "name": copy.name}
+        await self.tx.run(SQL["see_my_live_copy"], **asked, base=copy.base, digest=copy.digest)
+
+    async def drop(self, row: Row, copy: Copy) -> None:
+        await self.tx.run(SQL["drop_my_live_copy"], id=row.id, name=copy.name)
 
     async def end(self, path: str) -> None:
         asked = {"source_id": self.place.source_id, "key": self.place.key(path)}

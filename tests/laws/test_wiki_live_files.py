@@ -1,0 +1,277 @@
+"""Whoever writes a live document, and whatever is cut off where: each word is there, and once.
+
+People, agents and programs write one document in any order. Programs come in between the steps of
+bringing its file up to date, and halfway through their own. Those steps are cut off at any point,
+as by a kill: what was not committed is gone, what was done to the disk stays.
+"""
+
+import os
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import anyio
+import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from psycopg.types.json import Jsonb
+
+from pecia.adapters.git.model import Draft, Signature
+from pecia.adapters.git.repository import History
+from pecia.app.app import SETTINGS, App, open_app
+from pecia.kernel.identity.caller import Caller
+from pecia.kernel.settings.load import load
+from pecia.kernel.store.cluster import Logins
+from pecia.rooms.wiki.history.port import versions_in
+from pecia.rooms.wiki.live import exchange
+from pecia.rooms.wiki.live.copies import DocumentFiles
+from pecia.rooms.wiki.live.filing import Filing
+from pecia.rooms.wiki.live.rows import SQL, HouseRows
+from pecia.rooms.wiki.live.text import LiveText
+from pecia.rooms.wiki.space import Place
+from tests.conftest import VISIT, house_flags, no_fetch
+from tests.soak import SOAK
+
+MANY = 1000 if SOAK else 25
+BEGIN = "# Words\n\none;two;three;\nEND\n"
+WORD = re.compile(r"[a-z]+\d+")
+
+POINTS = ("look", "make", "intend", "swap", "settle", "add")
+WAYS = ("append", "rewrite", "patch", "replace", "back_up")
+PLACE = st.integers(0, 30)
+PROGRAM = st.tuples(st.just("program"), st.sampled_from(WAYS), PLACE)
+"""One step of a program: it begins, or goes on with what it began."""
+BETWEEN = st.lists(
+    st.tuples(st.sampled_from(POINTS), st.booleans(), PROGRAM | st.tuples(st.just("kill"))),
+    max_size=4,
+)
+STEPS = st.one_of(
+    st.tuples(st.sampled_from(("type", "agent")), PLACE),
+    PROGRAM,
+    st.tuples(st.just("file"), BETWEEN),
+)
+
+
+class Killed(BaseException):
+    """Nothing of ours runs after it, but the rollback that a database does by itself."""
+
+
+@dataclass
+class Paper:
+    """One document in a space of its own, and everybody at it."""
+
+    app: App
+    owner: Caller
+    place: Place
+    filing: Filing
+    id: UUID
+    typist: LiveText = field(default_factory=lambda: LiveText(house_id=77))
+    words: set[str] = field(default_factory=set[str])
+    program: Iterator[None] | None = None
+    """What a program has still to do: one at a time writes, as they know nothing of each other."""
+
+    @property
+    def file(self) -> Path:
+        return self.place.root / "words.md"
+
+    def new(self, who: str) -> str:
+        word = f"{who}{len(self.words)}"
+        self.words.add(word)
+        return word
+
+    async def take(self, what: str, *given: Any) -> None:
+        if what == "type":
+            await self.type(given[0])
+        elif what == "agent":
+            await self.ask(given[0])
+        elif what == "program":
+            self.go_on(*given)
+        else:
+            await self.bring_up_to_date(given[0])
+
+    async def type(self, at: int) -> None:
+        """A person who has all that is stored types; it is stored when this returns."""
+        await self.catch_up()
+        text, word = str(self.typist), self.new("t")
+        change = self.typist.rewrite(_with(text, word, at))
+        assert change is not None
+        asked = {"tenant_id": self.place.tenant_id, "id": self.id, "owners": Jsonb({})}
+        async with self.app.store.system() as tx:
+            await tx.run(SQL["add_changes"], **asked, changes=[change], writers=["principal-1"])
+
+    async def catch_up(self) -> None:
+        asked = {"tenant_id": self.place.tenant_id, "id": self.id, "seq": -1}
+        async with self.app.store.system() as tx:
+            row = await tx.maybe(SQL["live_since"], **asked)
+        assert row is not None, "the document is live as long as its file is there"
+        for change in ([row["base"]] if row["base"] else []) + row["changes"]:
+            self.typist.apply(change)
+
+    async def ask(self, at: int) -> None:
+        """A tool of ours, and the file that follows it."""
+        mark = ("one;", "two;", "three;")[at % 3]
+        given = {"find": mark, "replace": f"{mark}{self.new('a')};"}
+        asked = {"docName": "words", "space": self.place.project.name, **given}
+        await self.app.call(self.owner, "wiki.edit_document", asked, VISIT)
+
+    def go_on(self, way: str, at: int) -> None:
+        if self.program is None:
+            self.program = _write(self.file, way, self.new("p"), at)
+        if next(self.program, self) is self:
+            self.program = None
+
+    async def bring_up_to_date(self, between: list[Any]) -> None:
+        with suppress(Killed), interrupted(self, between):
+            await self.filing.file(self.place, "words.md")
+
+    async def settle(self) -> str:
+        """Nobody writes any more: the text that is in the file and in the document."""
+        while self.program is not None:
+            self.go_on("append", 0)
+        with anyio.fail_after(60):
+            while True:
+                await self.filing.file(self.place, "words.md")
+                await self.catch_up()
+                text = self.file.read_text(encoding="utf-8")
+                async with self.app.store.system() as tx:
+                    rows = HouseRows(tx, self.place)
+                    row = await rows.find("words.md")
+                    assert row is not None
+                    if row.is_filed and str(self.typist) == text:
+                        return text
+
+
+@contextmanager
+def interrupted(paper: Paper, between: list[Any]) -> Generator[None]:
+    """Let others come in before or after the steps of filing; each when it is passed first."""
+    waiting = [*between]
+
+    def pass_by(point: str, *, is_after: bool) -> None:
+        for it in [it for it in waiting if it[:2] == (point, is_after)]:
+            waiting.remove(it)
+            if it[2][0] == "kill":
+                raise Killed
+            paper.go_on(*it[2][1:])
+
+    steps = {
+        "look": (DocumentFiles, "look_twice"),
+        "make": (DocumentFiles, "make"),
+        "intend": (HouseRows, "intend"),
+        "swap": (DocumentFiles, "swap"),
+        "settle": (HouseRows, "settle"),
+        "add": (HouseRows, "add"),
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        # A program that is in the middle of writing is so until we are done.
+        patch.setattr(exchange, "PATIENCE_S", 0)
+        for point, (kind, name) in steps.items():
+            patch.setattr(kind, name, _passing(getattr(kind, name), point, pass_by))
+        yield
+
+
+def _passing(
+    step: Callable[..., Awaitable[Any]], point: str, pass_by: Callable[..., None]
+) -> Callable[..., Awaitable[Any]]:
+    async def passing(*args: Any) -> Any:
+        pass_by(point, is_after=False)
+        done = await step(*args)
+        pass_by(point, is_after=True)
+        return done
+
+    return passing
+
+
+def _write(file: Path, way: str, word: str, at: int) -> Iterator[None]:
+    """A program that puts a word into the file; others come in wherever it yields."""
+    if way == "append":
+        opened = os.open(file, os.O_WRONLY | os.O_APPEND)
+        yield
+        os.write(opened, f"{word};\n".encode())
+        yield
+        os.close(opened)
+        return
+    body = _with(file.read_text(encoding="utf-8"), word, at).encode()
+    if way == "patch":
+        with file.open("r+b", buffering=0) as patched:
+            body = _with(patched.read().decode(), word, at).encode()
+            yield
+            patched.seek(0)
+            patched.write(body)
+            yield
+        return
+    yield
+    if way == "rewrite":
+        with file.open("wb", buffering=0) as rewritten:
+            yield
+            rewritten.write(body[: len(body) // 2])
+            yield
+            rewritten.write(body[len(body) // 2 :])
+    elif way == "replace":
+        other = file.with_name(f".{word}.swp")
+        other.write_bytes(body)
+        yield
+        other.replace(file)
+    else:
+        # Nobody waits for one that takes the file away and goes to lunch.
+        file.rename(file.with_name("words.md~"))
+        file.write_bytes(body)
+
+
+def _with(text: str, word: str, at: int) -> str:
+    ends = [place + 1 for place, it in enumerate(text) if it in ";\n"] or [0]
+    place = ends[at % len(ends)]
+    return f"{text[:place]}{word};{text[place:]}"
+
+
+@dataclass(frozen=True)
+class Desk:
+    app: App
+    portal: BlockingPortal
+    folder: Path
+
+    @asynccontextmanager
+    async def paper(self) -> AsyncGenerator[Paper]:
+        owner = await self.app.admit(None, VISIT)
+        assert isinstance(owner, Caller)
+        folder = self.folder / f"space-{uuid4().hex[:8]}"
+        folder.mkdir()
+        (folder / "words.md").write_text(BEGIN, encoding="utf-8")
+        await self.app.call(owner, "add_space", {"folder": str(folder)}, VISIT)
+        place = Place(owner.tenant_id, f"wiki:{folder.name}", folder, "")
+        filing = Filing(self.app.store, versions_in(History.open, Draft, Signature))
+        id_ = await filing.begin(place, "words.md", 1_000_000)
+        yield Paper(self.app, owner, place, filing, id_)
+
+    async def live_through(self, steps: list[Any]) -> None:
+        async with self.paper() as paper:
+            for step in steps:
+                await paper.take(*step)
+            text = await paper.settle()
+            found = WORD.findall(text)
+            assert sorted(found) == sorted(paper.words), text
+
+
+@pytest.fixture(scope="module")
+def desk(module_database: Logins, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    flags = house_flags(module_database, tmp_path_factory.mktemp("home"))
+    given = load(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
+    with start_blocking_portal() as portal:
+        opening = open_app(given, fetch=no_fetch, report=lambda _: None)
+        with portal.wrap_async_context_manager(opening) as app:
+            yield Desk(app, portal, tmp_path_factory.mktemp("spaces"))
+
+
+@pytest.mark.timeout(0 if SOAK else 300)
+@settings(
+    max_examples=MANY, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(steps=st.lists(STEPS, min_size=1, max_size=14))
+def test_each_word_of_anybody_is_in_the_document_and_in_the_file_once(
+    desk: Desk, steps: list[Any]
+) -> None:
+    desk.portal.call(desk.live_through, steps)
