@@ -20,14 +20,13 @@ from pecia.adapters.http.transport import trusting
 from pecia.adapters.nodes import NodePrograms
 from pecia.adapters.notified import FolderNews
 from pecia.kernel.errors import PeciaError, UpstreamError
-from pecia.kernel.room import Room
 from pecia.kernel.settings.load import Settings
 from pecia.kernel.store.store import Store
-from pecia.rooms.cascade.cascades import places_of
+from pecia.rooms.cascade.cascades import Cascades, places_of
 from pecia.rooms.cascade.layers.reading import RawFile
 from pecia.rooms.cascade.okf.document import MAX_BYTES
 from pecia.rooms.cascade.ports import Ports
-from pecia.rooms.cascade.room import cascade
+from pecia.rooms.cascade.room import server_cascades
 from pecia.rooms.cascade.settings import CascadeSettings
 from pecia.rooms.cascade.trust import TrustFile
 from pecia.rooms.lake.settings import LakeSettings
@@ -38,11 +37,11 @@ MAX_COMMITS = 5_000
 FETCH_S = 60.0
 
 
-def cascade_room(settings: Settings, store: Store) -> Room:
-    """The room over the cascades that the settings name."""
+def cascades_of(settings: Settings, store: Store) -> Cascades:
+    """The cascades that the settings name."""
     home = settings.kernel.home
     places = places_of(settings.part(CascadeSettings).manifests)
-    return cascade(store, places, cascade_ports(settings), trust_file(home))
+    return server_cascades(store, places, cascade_ports(settings), trust_file(home))
 
 
 def cascade_ports(settings: Settings) -> Ports:

@@ -9,7 +9,10 @@ from pecia.kernel.errors import UpstreamError
 from pecia.kernel.room import Room
 from pecia.kernel.settings.load import Settings
 from pecia.kernel.store.store import Store
-from pecia.rooms.ckf.library_sources import StoredFiles, stored_sources
+from pecia.rooms.cascade.cascades import Cascades
+from pecia.rooms.cascade.resources import Shelf
+from pecia.rooms.ckf.compiling import ReadSource
+from pecia.rooms.ckf.library_sources import StoredFiles, stored_sources, with_concepts
 from pecia.rooms.ckf.library_store import StoredLibrary
 from pecia.rooms.ckf.llm.quota import StoredLedger
 from pecia.rooms.ckf.llm.tool import Asking
@@ -23,7 +26,12 @@ LARGEST_PACKAGE = 2_000_000
 FETCH_S = 10.0
 
 
-def ckf_room(settings: Settings, store: Store, corpus: Corpus | None = None) -> Room:
+def ckf_room(
+    settings: Settings,
+    store: Store,
+    corpus: Corpus | None = None,
+    cascades: Cascades | None = None,
+) -> Room:
     """The room over what is stored here."""
     kernel, llm = settings.kernel, settings.part(CkfSettings)
     # Whoever calls names the address, of whichever tenant: on a server none is trusted for all.
@@ -40,11 +48,19 @@ def ckf_room(settings: Settings, store: Store, corpus: Corpus | None = None) -> 
 
     return ckf(
         kernel.public_url or f"http://{kernel.host}:{kernel.port}",
-        stored_sources(store, _address),
+        _sources(store, cascades),
         StoredLibrary(store, corpus),
         Outside("ckf" in kernel.public_rooms, fetch, StoredFiles(store, file_uri)),
         Asking(provider_models(llm), llm, StoredLedger(store)),
     )
+
+
+def _sources(store: Store, cascades: Cascades | None) -> ReadSource:
+    """Reads files and documents by `pecia://file/…`, and concepts by `okf://…`."""
+    files = stored_sources(store, _address)
+    if cascades is None:
+        return files
+    return with_concepts(files, Shelf(cascades).text)
 
 
 def _address(uri: str) -> tuple[str, str]:

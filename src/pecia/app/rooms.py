@@ -4,7 +4,7 @@ from pecia.adapters.extract.extractor import open_extractor
 from pecia.adapters.extract.model import Limits
 from pecia.adapters.git.model import Draft, Signature
 from pecia.adapters.git.repository import History
-from pecia.app.layers import cascade_room
+from pecia.app.layers import cascades_of
 from pecia.app.memories import memory_room
 from pecia.app.packages import ckf_room
 from pecia.app.places import connecting, place_check, watching
@@ -21,6 +21,7 @@ from pecia.kernel.settings.load import Settings
 from pecia.kernel.store.audit import Ledger
 from pecia.kernel.store.migrate import Part
 from pecia.kernel.store.store import Store
+from pecia.rooms.cascade.room import room_over
 from pecia.rooms.lake.credential import Credentials
 from pecia.rooms.lake.delivery import Deliveries, delivery_job
 from pecia.rooms.lake.links import PATH as DOWNLOAD
@@ -54,10 +55,11 @@ def build_rooms(
     """Every room, in the order of the design."""
     corpus = Corpus(store, Shelf(settings.kernel.home / "index"), embedder, lag=lag)
     roots = space_roots(settings, store)
+    cascades = cascades_of(settings, store)
     others = (
         lake(store, corpus, _ways(settings, store, keyring), _given(settings, keyring)),
-        ckf_room(settings, store, corpus),
-        cascade_room(settings, store),
+        ckf_room(settings, store, corpus, cascades),
+        room_over(cascades),
         wiki(
             corpus,
             settings.part(WikiSettings),

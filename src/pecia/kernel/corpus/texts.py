@@ -20,6 +20,7 @@ from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.text.canonical import CanonicalText, Unit, UnitKind, normalize
 from pecia.kernel.text.chunk import Chunk, ChunkSource, Markup, OutlineEntry, chunk_text
+from pecia.kernel.text.language import language_tag
 from pecia.kernel.text.span import Span
 
 SQL = load_queries("pecia.kernel.corpus", "texts.sql")
@@ -225,7 +226,7 @@ def _told(text: Text) -> dict[str, Any]:
     """What is said of a text, whether or not it is stored already."""
     return {
         "title": normalize(text.title),
-        "language": text.language,
+        "language": language_tag(text.language),
         "status": text.status,
         "reason": normalize(text.reason),
         # No text, no revision.

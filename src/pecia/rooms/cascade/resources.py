@@ -60,6 +60,12 @@ class Shelf:
         call.returned(f"cascade:{cascade}", [concept])
         return (Embedded(uri, markdown(seen.view.effective(concept)), MARKDOWN),)
 
+    async def text(self, caller: Caller, uri: str) -> tuple[str, str]:
+        """Title and effective Markdown of the concept at an address, as this caller sees it."""
+        cascade, concept = _parts(uri)
+        view = (await self.cascades.seen(caller, cascade, concept)).view
+        return view.effective_title(concept), markdown(view.effective(concept))
+
     async def complete(
         self, call: Call, name: str, value: str, known: Mapping[str, str]
     ) -> Completion:

@@ -19,8 +19,10 @@ from pecia.rooms.cascade.tools import ROOM, cascade_tools
 from pecia.rooms.cascade.trust import TrustFile
 
 
-def cascade(store: Store, places: Mapping[str, Place], ports: Ports, trust: TrustFile) -> Room:
-    """The room of a server: rights to sources are the store's to tell."""
+def server_cascades(
+    store: Store, places: Mapping[str, Place], ports: Ports, trust: TrustFile
+) -> Cascades:
+    """The cascades of a server: rights to sources are the store's to tell."""
 
     async def may_read(caller: Caller, source: str) -> bool:
         async with store.reading(caller) as tx:
@@ -31,7 +33,7 @@ def cascade(store: Store, places: Mapping[str, Place], ports: Ports, trust: Trus
         return True
 
     own = replace(ports, sources=StoreSources(store))
-    return room_over(Cascades(places, own, trust, may_read))
+    return Cascades(places, own, trust, may_read)
 
 
 def room_over(cascades: Cascades, searcher: Searcher | None = None) -> Room:

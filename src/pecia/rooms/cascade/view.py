@@ -63,6 +63,10 @@ class View:
         """Every concept, by id."""
         return [self._cards[it] for it in self.ids]
 
+    def effective_title(self, concept: str) -> str:
+        card = self._cards.get(concept)
+        return (card.title if card else None) or concept.rpartition("/")[2]
+
     def card(self, concept: str) -> Card:
         return self._cards[concept]
 

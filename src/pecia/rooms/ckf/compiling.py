@@ -1,7 +1,7 @@
 """`ckf.compile`: the compiler that needs no key, served. Computes in a worker."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from pecia.kernel.compute.pool import compute
@@ -9,6 +9,7 @@ from pecia.kernel.compute.worker import Report
 from pecia.kernel.errors import MissingField
 from pecia.kernel.identity.caller import Caller, Scope
 from pecia.kernel.limits import Limit, RateLimiter
+from pecia.kernel.text.language import language_tag
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import Answer, AnyTool, Text, Tool
 from pecia.rooms.ckf.compile_core import compiled_source
@@ -65,17 +66,22 @@ async def asked_source(call: Call, ask: Compile, read_source: ReadSource) -> Sou
         )
     if ask.text is not None:
         title, author = ask.source_title, ask.source_author
-        return SourceText(ask.text, title, ask.uri or "", ask.language, author, ask.filename)
+        language = asked_language(ask)
+        return SourceText(ask.text, title, ask.uri or "", language, author, ask.filename)
     found = await read_source(call.caller, ask.uri or "")
-    return SourceText(
-        found.text,
-        ask.source_title or found.title,
-        ask.uri or "",
-        ask.language or found.language,
-        ask.source_author or found.author,
-        ask.filename or found.filename,
-        found.revision,
+    return replace(
+        found,
+        title=ask.source_title or found.title,
+        uri=ask.uri or "",
+        language=asked_language(ask),
+        author=ask.source_author or found.author,
+        filename=ask.filename or found.filename,
     )
+
+
+def asked_language(ask: Compile) -> str | None:
+    """As everybody here writes it: `eng` is `en`."""
+    return language_tag(ask.language or "") or ask.language
 
 
 def reporter(call: Call) -> Report:

@@ -50,7 +50,7 @@ class Compile(Input):
         default=None,
         min_length=1,
         max_length=2000,
-        description="In place of text: anything here that you may read.",
+        description="In place of text: a file or document, pecia://file/…, or a concept, okf://….",
     )
     format: Format = Field(default=Format.JSON, description="Of the document you get.")
     language: str | None = Field(

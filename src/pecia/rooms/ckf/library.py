@@ -9,6 +9,7 @@ import anyio.to_thread
 
 from pecia.kernel.errors import NotFound
 from pecia.kernel.identity.caller import Caller
+from pecia.kernel.text.language import primary_language
 from pecia.rooms.ckf.heuristic.compile import compile_text
 from pecia.rooms.ckf.options import CompileOptions, SourceText
 from pecia.rooms.ckf.package.alike import plain_text
@@ -61,7 +62,7 @@ class ShippedLibrary:
 
 def shipped_in(lang: str) -> list[ShippedPost]:
     """The posts that ship in a language."""
-    return [it for it in shipped_posts() if it.language.split("-")[0] == lang]
+    return [it for it in shipped_posts() if primary_language(it.language) == lang]
 
 
 def no_post(slug: str, version: int | None = None) -> NotFound:

@@ -3,12 +3,13 @@
 Reads through the corpus alone, so its rights are the only ones.
 """
 
-from collections.abc import Callable, Sequence
+import hashlib
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from pecia.kernel.compute.pool import compute
 from pecia.kernel.corpus import catalog, texts
-from pecia.kernel.errors import InvalidFormat, NotFound, Unprocessable
+from pecia.kernel.errors import BadArgument, InvalidFormat, NotFound, Unprocessable
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.store import Store
 from pecia.rooms.ckf.compiling import ReadSource
@@ -18,6 +19,7 @@ from pecia.rooms.ckf.package.verify import Reread, source_names, verify
 
 # A package names its sources itself, so there must be an end to how many are read for it.
 MOST_SOURCES = 50
+CONCEPT = "okf://"
 
 
 def stored_sources(store: Store, address_of: Callable[[str], tuple[str, str]]) -> ReadSource:
@@ -38,12 +40,35 @@ def stored_sources(store: Store, address_of: Callable[[str], tuple[str, str]]) -
                 line=1,
                 hint="Give the text itself.",
             )
-        language = found.language or None
         filename = key.rpartition("/")[2]
         # The hash and not a number: the same text put back is the same revision.
         return SourceText(
-            found.text, found.title, uri, language, filename=filename, revision=found.sha256
+            found.text,
+            found.title,
+            uri,
+            filename=filename,
+            revision=found.sha256,
+            stored_language=found.language,
         )
+
+    return read
+
+
+def with_concepts(
+    files: ReadSource, concept: Callable[[Caller, str], Awaitable[tuple[str, str]]]
+) -> ReadSource:
+    """Reads concepts of cascades too. `concept` gives the title and text behind a URI."""
+
+    async def read(caller: Caller, uri: str) -> SourceText:
+        if not uri.startswith(CONCEPT):
+            return await files(caller, uri)
+        try:
+            title, text = await concept(caller, uri)
+        except (BadArgument, NotFound):
+            missing = NotFound(f"no text at {uri}", uri=uri, hint="Give the text itself.")
+            raise missing from None
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        return SourceText(text, title, uri, revision=digest)
 
     return read
 

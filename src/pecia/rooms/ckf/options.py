@@ -7,7 +7,11 @@ from pecia.rooms.ckf.package.model import NO_DATE
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """One text and what is known of it. Without a `language` the compiler looks for it itself."""
+    """One text and what is known of it. Without a `language` the compiler looks for it itself.
+
+    `stored_language` is what a store says of it: it counts where the text itself does not tell, so
+    that the same words give the same package, wherever they are read.
+    """
 
     text: str
     title: str = ""
@@ -16,6 +20,7 @@ class SourceText:
     author: str = ""
     filename: str = ""
     revision: str = ""
+    stored_language: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,5 +106,5 @@ async def test_the_handbook_s_pdfs_are_read(
     found = await extractor.extract(HANDBOOK / key)
     assert (found.status, len(found.units)) == (Status.OK, pages)
     assert title in found.title
-    assert found.facts.language == "eng"
+    assert found.facts.language == "en"
     assert found.facts.outline

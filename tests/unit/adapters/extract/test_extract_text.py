@@ -26,7 +26,7 @@ async def test_markdown_stays_as_it_is_and_its_head_becomes_facts(extractor: Ext
     found = await extractor.extract(NOTE.encode(), name="loan.md")
     assert found.text == NOTE
     assert (found.title, found.facts.authors) == ("Loan bikes", ("ana", "bo"))
-    assert (found.facts.date, found.facts.language) == ("2026-03-03", "eng")
+    assert (found.facts.date, found.facts.language) == ("2026-03-03", "en")
     assert found.facts.markup is Markup.MARKDOWN
     assert [(it.kind, it.span.of(found.text)) for it in found.units] == [(UnitKind.SECTION, NOTE)]
 
@@ -90,9 +90,9 @@ async def test_a_page_is_read_in_the_charset_it_came_with(
 @pytest.mark.parametrize(
     ("extension", "language", "text"),
     [
-        ("txt", "deu", "Das Boot liegt im Hafen und wartet auf die Flut, die am Abend kommt.\n"),
-        ("txt", "fra", "Le bateau est dans le port et attend la marée qui vient avec le soir.\n"),
-        ("md", "spa", "# Barco\n\nEl barco está en el puerto y espera la marea de la noche.\n"),
+        ("txt", "de", "Das Boot liegt im Hafen und wartet auf die Flut, die am Abend kommt.\n"),
+        ("txt", "fr", "Le bateau est dans le port et attend la marée qui vient avec le soir.\n"),
+        ("md", "es", "# Barco\n\nEl barco está en el puerto y espera la marea de la noche.\n"),
     ],
 )
 async def test_the_language_of_a_text_is_noticed(

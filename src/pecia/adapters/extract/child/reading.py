@@ -12,6 +12,7 @@ from pecia.adapters.extract.readers.version import OURS, our_version
 from pecia.adapters.extract.status import Status
 from pecia.adapters.extract.wire import About, Ending, Message, Order
 from pecia.kernel.text.canonical import RawUnit
+from pecia.kernel.text.language import language_tag
 
 _SAMPLE_LETTERS = 8_000
 
@@ -66,7 +67,7 @@ def _tell_units(about: About, units: Iterable[RawUnit], tell: Tell) -> str:
 
 
 def _ending(reading: Reading, sample: str) -> Ending:
-    language = reading.about.language or language_of(sample)
+    language = language_tag(reading.about.language) or language_of(sample)
     return Ending(
         Status.OK, "It was read.", language, tuple(reading.notes), tuple(reading.headings)
     )

@@ -2,11 +2,13 @@
 
 import kreuzberg
 
+from pecia.kernel.text.language import language_tag
+
 _LEAST_LETTERS = 40
 
 
 def language_of(text: str) -> str:
-    """Its code of three letters (ISO 639-3), or nothing when the text is too short to tell."""
+    """Its tag, or nothing when the text is too short to tell."""
     words = text.strip()
     if len(words) < _LEAST_LETTERS:
         return ""
@@ -18,4 +20,5 @@ def language_of(text: str) -> str:
         )
     except kreuzberg.KreuzbergError:
         return ""
-    return found.detected_languages[0] if found.detected_languages else ""
+    # They are codes of three letters.
+    return language_tag(found.detected_languages[0]) if found.detected_languages else ""

@@ -20,6 +20,7 @@ from pecia.kernel.corpus.index.words import (
     cjk_wanted,
     joined_parts,
     language_of,
+    stemmed_language,
     without_cjk,
 )
 
@@ -184,10 +185,11 @@ def _spaced() -> tantivy.TextAnalyzer:
 
 
 def _language(entry: Entry) -> str:
-    known = entry.language.partition("-")[0].lower()
-    if known in STEMMERS:
-        return known
-    return language_of(f"{entry.title} {entry.body}") or DEFAULT_LANGUAGE
+    return (
+        stemmed_language(entry.language)
+        or language_of(f"{entry.title} {entry.body}")
+        or DEFAULT_LANGUAGE
+    )
 
 
 def _side_texts(entry: Entry, text: str, language: str) -> Iterator[tuple[str, str]]:

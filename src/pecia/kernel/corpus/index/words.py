@@ -4,7 +4,10 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from importlib.resources import files
+
+from pecia.kernel.text.language import primary_language
 
 STEMMERS = {
     "en": "english",
@@ -25,6 +28,14 @@ STEMMERS = {
     "el": "greek",
     "ar": "arabic",
 }
+
+
+@lru_cache(maxsize=256)
+def stemmed_language(written: str) -> str:
+    """The code in `STEMMERS` of a language tag, or nothing. Norwegian has one for both forms."""
+    code = primary_language(written)
+    known = "no" if code in ("nb", "nn") else code
+    return known if known in STEMMERS else ""
 
 
 def _read_stop_words() -> dict[str, frozenset[str]]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pecia.kernel.corpus.index.analyse import DEFAULT_LANGUAGE, stemming
 from pecia.kernel.corpus.index.query import Query
-from pecia.kernel.corpus.index.words import STEMMERS, cjk_wanted
+from pecia.kernel.corpus.index.words import STEMMERS, cjk_wanted, stemmed_language
 
 
 class Token(NamedTuple):
@@ -135,7 +135,7 @@ def _characters(text: str) -> str:
 
 
 def _known(language: str) -> str:
-    return language if language in STEMMERS else DEFAULT_LANGUAGE
+    return stemmed_language(language) or DEFAULT_LANGUAGE
 
 
 # What the engine takes for words among the signs of Latin-1, and others that are never part of one:

@@ -17,7 +17,7 @@ from pecia.rooms.ckf.heuristic.frame import (
     knowledge_limits,
     metadata,
 )
-from pecia.rooms.ckf.heuristic.language import detect_language
+from pecia.rooms.ckf.heuristic.language import language_of
 from pecia.rooms.ckf.heuristic.level import LEVELS, Level
 from pecia.rooms.ckf.heuristic.links import Rules
 from pecia.rooms.ckf.heuristic.passages import chunks, statements
@@ -35,7 +35,7 @@ from pecia.rooms.ckf.package.quality import Circumstances, quality
 def compile_text(source: SourceText, options: CompileOptions) -> Package:
     """The package of a text: the same bytes for the same text and options, on any day."""
     lowered = lower_in_place(source.text)
-    language = source.language or detect_language(lowered)
+    language = language_of(source, lowered)
     reading = read_text(source.text, lowered, grammar_of(language))
     level = LEVELS[options.compression_level]
     answers = source_answers(reading)

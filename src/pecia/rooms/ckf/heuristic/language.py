@@ -3,7 +3,9 @@
 import re
 from collections import Counter
 
+from pecia.kernel.text.language import language_tag
 from pecia.rooms.ckf.heuristic.cues.grammar import LANGUAGES, UNKNOWN, grammar_of
+from pecia.rooms.ckf.options import SourceText
 
 SAMPLE = 6000
 # Below this share of common words the text is in another language, or is no prose.
@@ -20,6 +22,14 @@ def detect_language(lowered: str) -> str:
     # One word alone may be a name or a variable.
     enough = len(found) > 1 and found.total() >= ENOUGH * counts.total()
     return language if enough else UNKNOWN
+
+
+def language_of(source: SourceText, lowered: str) -> str:
+    """What the caller says; else what the words tell; else what the store has it for."""
+    if source.language:
+        return source.language
+    found = detect_language(lowered)
+    return language_tag(source.stored_language) or found if found == UNKNOWN else found
 
 
 def _common(counts: Counter[str], language: str) -> Counter[str]:

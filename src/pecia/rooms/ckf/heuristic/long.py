@@ -10,7 +10,7 @@ from dataclasses import replace
 from pecia.kernel.text.span import Span
 from pecia.rooms.ckf.heuristic.compile import compile_text, rated
 from pecia.rooms.ckf.heuristic.cues.grammar import lower_in_place
-from pecia.rooms.ckf.heuristic.language import detect_language
+from pecia.rooms.ckf.heuristic.language import language_of
 from pecia.rooms.ckf.heuristic.passages import is_numeric
 from pecia.rooms.ckf.heuristic.reduce import Piece, reduce_pieces
 from pecia.rooms.ckf.options import CompileOptions, SourceText
@@ -34,7 +34,7 @@ def compile_long(
     total = len(source.text)
     if total <= whole_chars:
         return compile_text(source, options)
-    language = source.language or detect_language(lower_in_place(source.text[:piece_chars]))
+    language = language_of(source, lower_in_place(source.text[:piece_chars]))
     pieces: list[Piece] = []
     lines = 0
     for span in cut_at_blocks(source.text, piece_chars):

@@ -4,6 +4,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
 from pecia.kernel.errors import Unprocessable
+from pecia.kernel.text.language import language_tag, primary_language
 from pecia.rooms.ckf.heuristic.compile import compile_text
 from pecia.rooms.ckf.heuristic.cues.grammar import UNKNOWN, grammar_of, lower_in_place
 from pecia.rooms.ckf.heuristic.reading import Reading, read_text
@@ -62,7 +63,10 @@ def prepared(source: SourceText, order: Order) -> Prepared:
     printed = bibliography(source.text) if pdf else None
     if printed:
         profile = replace(profile, format=printed.format, records=0)
-    spoken = profile.language if profile.language != UNKNOWN else source.language or UNKNOWN
+    stored = language_tag(source.stored_language)
+    spoken = profile.language
+    if spoken == UNKNOWN:
+        spoken = source.language or stored or UNKNOWN
     language = source.language or spoken
     reading = read_text(source.text, lower_in_place(source.text), grammar_of(spoken))
     segments = segment(reading, profile)
@@ -75,7 +79,7 @@ def prepared(source: SourceText, order: Order) -> Prepared:
         profile,
         order.mode or Mode(default_mode(profile)),
         language,
-        _primary(language) == _primary(spoken),
+        primary_language(language) == primary_language(spoken),
         reading,
         segments,
         segments.chunks(),
@@ -83,7 +87,3 @@ def prepared(source: SourceText, order: Order) -> Prepared:
         stock(plain),
         printed,
     )
-
-
-def _primary(language: str) -> str:
-    return language.split("-")[0].lower()

@@ -8,6 +8,8 @@ import re
 import unicodedata
 from collections import Counter
 
+from pecia.kernel.text.language import primary_language
+
 SHORTEST = 50
 
 FUNCTION_WORDS = """
@@ -21,7 +23,7 @@ de: der die das und in den von zu mit sich des auf für ist im dem nicht ein ein
 
 def foreign_language(text: str, language: str) -> str:
     """The other language that the text is clearly in, or nothing."""
-    own = language.split("-")[0].lower()
+    own = primary_language(language)
     if len(text) < SHORTEST or own not in _SETS:
         return ""
     script = _script(text)

@@ -1,7 +1,7 @@
 """`/compiler`: a text of any length becomes a package, to be read, saved or published."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -10,7 +10,7 @@ from pecia.kernel.compute.pool import compute
 from pecia.kernel.errors import InternalError, OutOfRange, PayloadTooLarge, PeciaError
 from pecia.kernel.room import Ask, Page
 from pecia.kernel.tool.complaints import bad_argument
-from pecia.rooms.ckf.compiling import reporter
+from pecia.rooms.ckf.compiling import asked_language, reporter
 from pecia.rooms.ckf.heuristic.long import compile_long
 from pecia.rooms.ckf.inputs import SHORTEST_TEXT, Compile, Level
 from pecia.rooms.ckf.library_head import Visibility
@@ -119,17 +119,11 @@ async def _source(desk: Desk, ask: Ask, form: Mapping[str, str]) -> tuple[Compil
     text = form.get("text", "")
     if text.strip() or asked.uri is None:
         _bounded(text)
-        title, language = asked.source_title, asked.language
+        title, language = asked.source_title, asked_language(asked)
         return asked, SourceText(text, title, filename=asked.filename, language=language)
     found = await desk.read_source(ask.caller, asked.uri)
-    return asked, SourceText(
-        found.text,
-        asked.source_title or found.title,
-        found.uri,
-        asked.language or found.language,
-        filename=found.filename,
-        revision=found.revision,
-    )
+    title = asked.source_title or found.title
+    return asked, replace(found, title=title, language=asked_language(asked))
 
 
 def _bounded(text: str) -> None:

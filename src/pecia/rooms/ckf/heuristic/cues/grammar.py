@@ -7,6 +7,7 @@ from functools import cache
 from types import ModuleType
 from typing import NamedTuple, TypeAlias
 
+from pecia.kernel.text.language import primary_language
 from pecia.rooms.ckf.heuristic.cues import english, french, german, portuguese, spanish
 from pecia.rooms.ckf.heuristic.cues.kind import CueLists, Kind
 
@@ -82,7 +83,7 @@ class Grammar:
 @cache
 def grammar_of(language: str) -> Grammar:
     """The grammar of a language tag's first part."""
-    primary = language.split("-")[0].lower()
+    primary = primary_language(language)
     words = LANGUAGES.get(primary)
     if words is None:
         return _STRUCTURE_ONLY
