@@ -228,3 +228,15 @@ async def test_what_a_purged_user_published_or_kept_goes_with_them(house: House)
         rows = await tx.all("SELECT 1 FROM kernel.revision WHERE text LIKE '%%post_author: bo%%'")
         files = await tx.all("SELECT key FROM kernel.file WHERE source_id = 'ckf'")
     assert (rows, [it["key"] for it in files]) == ([], ["tenant/anas/anas.ckf.md"])
+
+
+async def test_what_changed_beyond_a_quotation_is_told_with_both_readings(house: House) -> None:
+    middle = "and whoever has borrowed it keeps it dry and clean and away from the harbour, " * 4
+    text = f"# Loans\n\nEvery loan must be repaid, {middle}within 30 days of the loan.\n"
+    made = await house.call(house.ana, "ckf.compile", text=text)
+    same = await house.call(house.ana, "ckf.verify", package=made["package"], source_text=text)
+    assert same["holds"] is True
+    later = text.replace("30 days", "60 days")
+    found = await house.call(house.ana, "ckf.verify", package=made["package"], source_text=later)
+    assert found["holds"] is False
+    assert any("30 days" in it["was"] and "60 days" in it["now"] for it in found["problems"])

@@ -72,7 +72,8 @@ def sliced(ask: Slice) -> Sliced:
 
 def verified(package: Package, sources: dict[str, Reread]) -> Verified:
     found = verify(package, sources)
-    problems = [it for it in found.quotations if it.state is not State.HOLDS]
+    fine = (State.HOLDS, State.MOVED)
+    problems = [it for it in found.quotations if it.state not in fine]
     return Verified(
         holds=found.holds,
         counts=found.counts(),
@@ -91,4 +92,6 @@ def _shown(it: Quotation) -> QuotationOut:
         state=it.state,
         char_start=it.span.start if it.span else None,
         char_end=it.span.end if it.span else None,
+        was=it.was,
+        now=it.now,
     )

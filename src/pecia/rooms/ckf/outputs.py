@@ -65,6 +65,8 @@ class QuotationOut(Output):
     state: str
     char_start: int | None = None
     char_end: int | None = None
+    was: str = Field(default="", description="All that was cited, as it was compiled.")
+    now: str = Field(default="", description="What the source says in its place now.")
 
 
 class Verified(Output):

@@ -13,9 +13,11 @@ from pecia.rooms.ckf.heuristic.reading import Line, Reading
 from pecia.rooms.ckf.package.fields import SECTION_BY_KEY
 from pecia.rooms.ckf.package.ids import Namer
 from pecia.rooms.ckf.package.model import Item
+from pecia.rooms.ckf.package.verify import span_hash
 
 LONGEST_QUOTE = 240
 SHORT_QUOTE = 96
+LONGEST_CONTINUATION = 400
 
 
 def add_items(body: Item, candidates: Iterable[Candidate], reading: Reading, level: Level) -> None:
@@ -71,9 +73,24 @@ class _Writer:
                 "extraction_type": item["source_basis"],
                 "source_char_start": start,
                 "source_char_end": end,
+                **self._beyond(end, line),
             }
         )
         return words
+
+    def _beyond(self, end: int, line: Line) -> Item:
+        """What makes the rest of a sentence verifiable that is longer than its quotation."""
+        if line.span.end <= end:
+            return {}
+        whole = line.span.of(self.reading.text)
+        found: Item = {
+            "source_span_end": line.span.end,
+            "source_span_sha256": span_hash(whole),
+        }
+        # A chunk goes on for pages, and says its words itself.
+        if not self.level.spare and line.span.end - end <= LONGEST_CONTINUATION:
+            found["source_continuation"] = self.reading.text[end : line.span.end]
+        return found
 
     def _location(self, line: Line) -> str:
         return f"{self._ref(line)}#L{line.block.first_line}-L{line.block.last_line}"

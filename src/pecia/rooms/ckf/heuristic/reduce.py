@@ -93,7 +93,9 @@ class _Whole:
             **row,
             "extracted_item_id": new_ids[name],
             "source_location": self._location(text_of(row, "source_location"), piece),
-            **_shifted(row, piece.chars, ("source_char_start", "source_char_end")),
+            **_shifted(
+                row, piece.chars, ("source_char_start", "source_char_end", "source_span_end")
+            ),
         }
 
     def _moved_entry(self, entry: Item, piece: Piece) -> Item:
@@ -151,3 +153,4 @@ _REFERENCES = {
     }
     for section in ITEM_SECTIONS
 }
+_PLACES = ("source_char_start", "source_char_end", "source_span_end")

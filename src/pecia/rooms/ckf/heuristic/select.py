@@ -9,6 +9,7 @@ from pecia.rooms.ckf.heuristic.candidate import Candidate
 from pecia.rooms.ckf.heuristic.join import joined
 from pecia.rooms.ckf.heuristic.level import PRIORITY, RULE_SECTIONS, Level
 from pecia.rooms.ckf.package.model import Item
+from pecia.rooms.ckf.package.verify import HASH_CHARS
 
 MOST_REPEATS = 3
 
@@ -100,6 +101,8 @@ def _cost(candidate: Candidate) -> int:
         "source_char_start": 100_000,
         "source_char_end": 100_000,
     }
+    if candidate.lines[-1].span.size > SHORT_QUOTE:
+        row |= {"source_span_end": 100_000, "source_span_sha256": "x" * HASH_CHARS}
     item: Item = {"id": "x" * 48, "source_basis": candidate.basis, "confidence": 0.92}
     written = orjson.dumps([{**item, **candidate.fields}, row], option=orjson.OPT_INDENT_2)
     # Both stand two levels deeper in the package than here.

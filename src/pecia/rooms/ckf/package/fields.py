@@ -375,6 +375,10 @@ TRACE_ROW = (
         _integer(it)
         for it in ("source_line_start", "source_line_end", "source_char_start", "source_char_end")
     ),
+    # Where what is cited is longer than a quotation may be: its end, its hash, and its other words.
+    Field("source_span_end", Role.NUMBER, Shape.INTEGER, extension=True),
+    Field("source_span_sha256", Role.VALUE, extension=True),
+    Field("source_continuation", Role.VALUE, extension=True),
     BASIS,
     CONFIDENCE,
 )

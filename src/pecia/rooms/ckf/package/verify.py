@@ -1,6 +1,7 @@
 """Re-reads every quotation of a package in the texts it came from, which are handed in. Pure."""
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,17 +12,22 @@ from pecia.rooms.ckf.package.locate import Method, Sought
 from pecia.rooms.ckf.package.model import Item, Package, integer_of, text_of, texts_of
 from pecia.rooms.ckf.package.walk import every_text
 
+HASH_CHARS = 16
+SHORTEST_PIECE = 8
+FURTHER = 300
+
 
 class State(StrEnum):
     """`holds`: the words stand where the package says. `moved`: they stand elsewhere.
 
-    `altered`: only their case or spaces differ. `gone`: they are not there. `unread`: the text was
-    not handed in.
+    `altered`: only their case or spaces differ. `changed`: the quotation stands, and what is cited
+    beyond it reads otherwise. `gone`: they are not there. `unread`: the text was not handed in.
     """
 
     HOLDS = "holds"
     MOVED = "moved"
     ALTERED = "altered"
+    CHANGED = "changed"
     GONE = "gone"
     UNREAD = "unread"
 
@@ -36,7 +42,10 @@ class Reread:
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """One quotation and what became of it. `span` is where it was found now."""
+    """One quotation and what became of it. `span` is where it was found now.
+
+    `was` is all that was cited, `now` what stands in its place; both are empty where it holds.
+    """
 
     path: str
     item_id: str
@@ -44,6 +53,8 @@ class Quotation:
     excerpt: str
     state: State
     span: Span | None = None
+    was: str = ""
+    now: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +64,8 @@ class Verification:
 
     @property
     def holds(self) -> bool:
-        return all(it.state is State.HOLDS for it in self.quotations)
+        """Whether everything cited still reads as it did; it may stand elsewhere now."""
+        return all(it.state in (State.HOLDS, State.MOVED) for it in self.quotations)
 
     def counts(self) -> dict[str, int]:
         found = Counter(it.state.value for it in self.quotations)
@@ -87,20 +99,96 @@ def _quotations(package: Package, sought: Mapping[str, Sought]) -> Iterator[Quot
         item_id = text_of(owner, "id") or text_of(owner, "extracted_item_id")
         names = [text_of(owner, "source_file"), *(sources.get(it, "") for it in _refs(owner))]
         name = next((it for it in names if it in sought and it), _only(sought))
-        state, span = _state(text.value, integer_of(owner, "source_char_start"), sought.get(name))
-        yield Quotation(text.place.path, item_id, name, text.value, state, span)
+        cited = _cited(text.value, owner)
+        state, span = _state(cited, sought.get(name))
+        was, now = _differing(cited, state, span, sought.get(name))
+        yield Quotation(text.place.path, item_id, name, text.value, state, span, was, now)
 
 
-def _state(excerpt: str, start: int | None, sought: Sought | None) -> tuple[State, Span | None]:
+@dataclass(frozen=True, slots=True)
+class _Cited:
+    """What a row cites: its quotation, and how the sentence goes on where that is cut."""
+
+    excerpt: str
+    start: int | None
+    size: int
+    hash: str = ""
+    continuation: str = ""
+
+    @property
+    def words(self) -> str:
+        return self.excerpt + self.continuation
+
+
+def _cited(excerpt: str, owner: Item) -> _Cited:
+    start, end = integer_of(owner, "source_char_start"), integer_of(owner, "source_span_end")
+    known = text_of(owner, "source_span_sha256")
+    if start is None or end is None or not known or end - start <= len(excerpt):
+        return _Cited(excerpt, start, len(excerpt))
+    return _Cited(excerpt, start, end - start, known, text_of(owner, "source_continuation"))
+
+
+def _state(cited: _Cited, sought: Sought | None) -> tuple[State, Span | None]:
     if sought is None:
         return State.UNREAD, None
-    found = sought.find(excerpt, start)
+    start = cited.start
+    found = sought.find(cited.excerpt, start)
     if not found:
         return State.GONE, None
     if found.method is not Method.EXACT:
         return State.ALTERED, found.span
+    if cited.hash:
+        return _whole_state(cited, found.span, sought)
     moved = start is not None and found.span.start != start
     return (State.MOVED if moved else State.HOLDS), found.span
+
+
+def _whole_state(cited: _Cited, first: Span, sought: Sought) -> tuple[State, Span]:
+    """The same for what goes on beyond its quotation, which may stand in several places."""
+    at = first.start
+    while at >= 0:
+        if span_hash(sought.text[at : at + cited.size]) == cited.hash:
+            state = State.HOLDS if at == cited.start else State.MOVED
+            return state, Span(at, at + cited.size)
+        at = sought.text.find(cited.excerpt, at + 1) if cited.start != first.start else -1
+    return State.CHANGED, Span(first.start, min(first.start + cited.size, len(sought.text)))
+
+
+def _differing(
+    cited: _Cited, state: State, span: Span | None, sought: Sought | None
+) -> tuple[str, str]:
+    if sought is None or state in (State.HOLDS, State.MOVED):
+        return "", ""
+    place = span or _nearest(cited, sought.text)
+    if place is None:
+        return cited.words, ""
+    return cited.words, _to_sentence_end(sought.text, place)
+
+
+def _nearest(cited: _Cited, text: str) -> Span | None:
+    """Where words that are gone most likely stood: beside what is left of them."""
+    words = cited.words
+    for parts in (2, 4, 8):
+        size = len(words) // parts
+        if size < SHORTEST_PIECE:
+            break
+        for offset in range(0, len(words) - size + 1, size):
+            at = text.find(words[offset : offset + size])
+            if at >= 0:
+                start = max(0, at - offset)
+                return Span(start, min(start + cited.size, len(text)))
+    return None
+
+
+def _to_sentence_end(text: str, span: Span) -> str:
+    """What was cited may be longer now."""
+    end = _SENTENCE_END.search(text, max(span.start, span.end - 1), span.end + FURTHER)
+    return text[span.start : end.end() if end else span.end].rstrip()
+
+
+def span_hash(words: str) -> str:
+    """Short, because every row carries it, and nobody gains from another text with the same."""
+    return _sha256(words)[:HASH_CHARS]
 
 
 def _stale(package: Package, sources: Mapping[str, Reread]) -> Iterator[str]:
@@ -133,3 +221,6 @@ def _only(sought: Mapping[str, Sought]) -> str:
 
 def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
+_SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n|$")
