@@ -56,7 +56,8 @@ def test_show_is_what_read_file_gives(
 def test_list_search_and_links(manifest: Path, capsys: pytest.CaptureFixture[str]) -> None:
     of = ("--manifest", str(manifest))
     listed = said(capsys, "cascade", "list", *of)
-    assert [it["id"] for it in listed["concepts"]] == ["a", "b"]
+    assert [it["id"] for it in listed["concepts"]] == ["a", "b", "bad"]
+    assert [(it["path"], it["code"]) for it in listed["problems"]] == [("bad.md", "bad-yaml")]
     found = said(capsys, "cascade", "search", "walrus", *of)
     assert [it["id"] for it in found["results"]] == ["a"]
     links = said(capsys, "cascade", "links", "a", *of)
@@ -76,6 +77,7 @@ def test_what_a_layer_adds_and_what_moving_it_does(
     assert [(it["part"], it["what"]) for it in added] == [
         ("frontmatter title", "changed"),
         ("section rule", "changed"),
+        ("concept", "gained"),
     ]
     moved = said(capsys, "cascade", "diff", "--layer", "team", "--level", "-1", *of)["changes"]
     assert [(it["before"], it["after"]) for it in moved][1] == ("narwhal", "walrus")

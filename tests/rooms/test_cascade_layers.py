@@ -61,11 +61,15 @@ async def test_every_bad_file_is_named_and_the_rest_answers(tmp_path: Path) -> N
     for name, (body, _) in HOSTILE.items():
         (tmp_path / "c" / "company" / f"{name}.md").write_bytes(body)
     assert await problems(it) == {f"{name}.md": code for name, (_, code) in HOSTILE.items()}
-    assert await ids(it) == ["good"]
+    # Whatever has a text that can be read is a concept.
+    unread = {"empty", "blank", "huge"}
+    assert await ids(it) == sorted({"good", *HOSTILE} - unread)
     assert (await it.ask("search", query="fine"))["results"][0]["id"] == "good"
+    shown = await it.ask("read_file", concept_id="bad-yaml")
+    assert "bad-yaml.md" in str(shown["degraded"])
     with pytest.raises(NotFound) as caught:
-        await it.ask("read_file", concept_id="bad-yaml")
-    assert "bad-yaml.md" in str(caught.value.fields["degraded"])
+        await it.ask("read_file", concept_id="huge")
+    assert "huge.md" in str(caught.value.fields["degraded"])
 
 
 async def test_a_file_that_is_read_in_pieces_is_read_whole(tmp_path: Path) -> None:
@@ -94,8 +98,9 @@ async def test_a_layer_that_cannot_say_its_part_is_named_in_the_answer(tmp_path:
     layers = {"company": {"a": GOOD}, "team": {"a": "---\ntype: [\n---\n"}}
     it = asking(write_layers(tmp_path / "c", layers), tmp_path / "spool")
     found = await it.ask("read_file", concept_id="a")
-    assert [it["layer"] for it in found["contributors"]] == ["company"]
     assert [it["layer"] for it in found["degraded"]] == ["team"]
+    assert {*found["frontmatterProvenance"].values()} == {"company"}
+    assert {it["sourceLayer"] for it in found["sections"]} == {"company"}
 
 
 async def test_links_lead_nowhere(tmp_path: Path) -> None:

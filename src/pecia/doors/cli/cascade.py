@@ -225,7 +225,10 @@ def _rows(
     """A list of things, of a cascade that is read here."""
 
     async def both(view: "View") -> dict[str, Any]:
-        return {name: await work(view), "degraded": view.degraded()}
+        from pecia.rooms.cascade.tools import problems_value
+
+        found = {name: await work(view), "degraded": view.degraded()}
+        return found if name == "problems" else {**found, "problems": problems_value(view)}
 
     _give(terminal, name, on_view(terminal, asked, both, searcher))
 
@@ -237,6 +240,11 @@ def _give(terminal: Terminal, name: str, found: dict[str, Any]) -> None:
     document: dict[str, Json] = {name: [*rows]}
     if degraded:
         document["degraded"] = degraded
+    if name != "problems" and (broken := found.get("problems")):
+        document["problems"] = broken
+        for it in broken:
+            where = f"{it['layer']}: {it['path']}: " if "path" in it else f"{it['more']} more: "
+            terminal.say(f"problem: {where}{it['message']}")
     terminal.give(document, lambda it: show_rows(it, [_on_one_line(row) for row in rows]))
 
 

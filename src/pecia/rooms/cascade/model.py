@@ -51,6 +51,7 @@ class Section:
 class Document:
     """One concept as one layer holds it. `sections` are read from `text` when they are asked for.
 
+    `fault` is what is wrong with its frontmatter, where it could be read all the same.
     `ready` are the sections of a document that was never a text; `is_plain` marks one that was
     written without frontmatter for people, whose sections are its second-level headings. `start` is
     where its body begins, after the frontmatter.
@@ -64,11 +65,20 @@ class Document:
     ready: tuple[Section, ...] | None = None
     is_plain: bool = False
     start: int = 0
+    fault: "Fault | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with a document that counts nevertheless."""
+
+    code: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something a layer holds and could not give, named: which file, what is wrong."""
+    """Something a layer holds and could not give whole, named: which file, what is wrong."""
 
     layer: str
     path: str

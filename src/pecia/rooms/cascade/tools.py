@@ -2,6 +2,7 @@
 
 import json
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pecia.kernel.errors import InvalidInput, Json
@@ -23,6 +24,7 @@ from pecia.rooms.cascade.shapes import (
     Search,
     SearchOut,
 )
+from pecia.rooms.cascade.view import View
 
 ROOM = "cascade"
 
@@ -44,7 +46,7 @@ class Desk:
         seen = await self.cascades.seen(call.caller, ask.cascade)
         found: list[Json] = [*await self.searcher.search(seen.view, ask.query, ask.limit)]
         _returned(call, seen, [str(it["id"]) for it in found if isinstance(it, dict)])
-        return _given(found, {"results": found}, seen.view.degraded())
+        return _given(found, {"results": found}, seen.view.degraded(), problems_value(seen.view))
 
     async def read_file(self, call: Call, ask: ReadFile) -> Result:
         """Read the effective concept: layers merged by section, with provenance and dissent.
@@ -73,7 +75,7 @@ class Desk:
         if start + len(page) < len(cards):
             value["next_cursor"] = page[-1].id
         _returned(call, seen, [it.id for it in page])
-        return _given(listed, value, seen.view.degraded())
+        return _given(listed, value, seen.view.degraded(), problems_value(seen.view))
 
     async def get_links(self, call: Call, ask: GetLinks) -> Result:
         """Outgoing and incoming links of a concept, resolved against the effective graph."""
@@ -110,12 +112,32 @@ def cascade_tools(cascades: Cascades, searcher: Searcher) -> tuple[AnyTool, ...]
     )
 
 
-def _given(shown: Json, structured: dict[str, Json], degraded: list[Json]) -> Result:
-    """Whoever reads only text learns too that a layer is missing."""
+MOST_PROBLEMS = 20
+
+
+def problems_value(view: View) -> list[Json]:
+    """Files of the layers that could not be read as they are written: which, where and why."""
+    found: list[Json] = [
+        {"layer": it.layer, "path": it.path, "code": it.code, "message": it.message}
+        for it in view.problems()[:MOST_PROBLEMS]
+    ]
+    if (left := len(view.problems()) - MOST_PROBLEMS) > 0:
+        found.append({"more": left, "message": "the report `problems` lists them all"})
+    return found
+
+
+def _given(
+    shown: Json,
+    structured: dict[str, Json],
+    degraded: list[Json],
+    problems: Sequence[Json] = (),
+) -> Result:
+    """Whoever reads only text learns too that a layer is missing, or that a file is broken."""
     content: list[Content] = [Text(json.dumps(shown, ensure_ascii=False, indent=2))]
-    if degraded:
-        structured = {**structured, "degraded": degraded}
-        content.append(Text(f"degraded: {json.dumps(degraded, ensure_ascii=False)}"))
+    for name, told in (("degraded", degraded), ("problems", [*problems])):
+        if told:
+            structured = {**structured, name: told}
+            content.append(Text(f"{name}: {json.dumps(told, ensure_ascii=False)}"))
     return Result(structured, tuple(content))
 
 

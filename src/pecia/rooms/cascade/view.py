@@ -109,12 +109,12 @@ class View:
             if it.reading.degraded:
                 found.append({"layer": it.rank.layer, "reason": it.reading.degraded})
             for problem in it.reading.problems if concept else ():
-                if problem.id == concept and concept not in it.reading.documents:
+                if problem.id == concept:
                     found.append({"layer": problem.layer, "reason": _told(problem)})
         return found
 
     def problems(self) -> list[Problem]:
-        """Every file that gave no concept."""
+        """Every file that gave no concept, or one that could not be read as it is written."""
         return [problem for it in self._held.values() for problem in it.reading.problems]
 
     def graph(self) -> Graph:

@@ -17,7 +17,14 @@ from anyio.to_thread import run_sync
 from pecia.kernel.compute.pool import compute
 from pecia.rooms.cascade.dates import GIT
 from pecia.rooms.cascade.identity import id_of_path, is_reserved
-from pecia.rooms.cascade.layers.reading import RawFile, Reading, Report, document_of, quiet
+from pecia.rooms.cascade.layers.reading import (
+    RawFile,
+    Reading,
+    Report,
+    document_of,
+    fault_of,
+    quiet,
+)
 from pecia.rooms.cascade.manifest import LayerSpec
 from pecia.rooms.cascade.model import Dated, Document, Problem
 from pecia.rooms.cascade.okf.document import MAX_BYTES
@@ -176,6 +183,8 @@ class FolderLayer:
             found = Problem(self.spec.name, path, "duplicate-id", message, found.id)
         if isinstance(found, Document):
             self._documents[found.id] = found
+            if found.fault:
+                self._problems[path] = fault_of(self.spec.name, found)
         elif found is not None:
             self._problems[path] = found
 

@@ -9,10 +9,15 @@ from anyio.to_thread import run_sync
 from pecia.kernel.text.sections import read_outline
 from pecia.rooms.cascade.identity import composed, is_id
 from pecia.rooms.cascade.layers.folder import SKIPPED, contents
-from pecia.rooms.cascade.layers.reading import RawFile, Reading, Report, quiet
+from pecia.rooms.cascade.layers.reading import RawFile, Reading, Report, fault_of, quiet
 from pecia.rooms.cascade.manifest import LayerSpec
 from pecia.rooms.cascade.model import Document, Problem
-from pecia.rooms.cascade.okf.document import DOCUMENT_TYPE, Unreadable, decode, read_document
+from pecia.rooms.cascade.okf.document import (
+    DOCUMENT_TYPE,
+    Unreadable,
+    decode_leniently,
+    read_document,
+)
 
 PREFERRED = (".md", ".mdx", ".txt")
 """Of several files with one stem, the first of these is the page."""
@@ -40,7 +45,10 @@ class FilesLayer:
                 continue
             try:
                 body = contents(f"{self.root}/{path}")
-                documents[concept] = plain_document(concept, RawFile(path, body))
+                found = plain_document(concept, RawFile(path, body))
+                documents[concept] = found
+                if found.fault:
+                    problems.append(fault_of(self.spec.name, found))
             except (OSError, Unreadable) as error:
                 code = error.code if isinstance(error, Unreadable) else "unreadable"
                 problems.append(Problem(self.spec.name, path, code, str(error), concept))
@@ -58,8 +66,10 @@ class FilesLayer:
 
 def plain_document(concept: str, file: RawFile) -> Document:
     """A page as a concept: its own frontmatter if it has any, else what can be told of it."""
-    text = decode(file.body)
+    text, fault = decode_leniently(file.body)
     document = read_document(concept, file.path, text, file.git_day)
+    if fault:
+        document = replace(document, fault=fault)
     if document.frontmatter != {"type": DOCUMENT_TYPE}:
         return document
     sections = read_outline(text).sections

@@ -1,13 +1,13 @@
 """What reading a layer gives, and the one Protocol every kind of layer fits."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 
 from pecia.rooms.cascade.identity import id_of_path, is_id, is_reserved
 from pecia.rooms.cascade.manifest import LayerSpec
 from pecia.rooms.cascade.model import Document, Problem
-from pecia.rooms.cascade.okf.document import Unreadable, decode, read_document
+from pecia.rooms.cascade.okf.document import Unreadable, decode_leniently, read_document
 
 Report: TypeAlias = Callable[[int, int], None]
 """Told how many of how many documents have been read."""
@@ -59,6 +59,8 @@ def read_files(layer: str, files: Iterable[RawFile], total: int, report: Report 
                 documents[found.id] = found
         if isinstance(found, Problem):
             problems.append(found)
+        elif found and found.fault:
+            problems.append(fault_of(layer, found))
         if number % 500 == 0:
             report(number, total)
     report(total, total)
@@ -73,9 +75,18 @@ def document_of(layer: str, file: RawFile) -> Document | Problem | None:
     if not is_id(concept):
         return Problem(layer, file.path, "invalid-id", "the path is not a name of a concept")
     try:
-        return read_document(concept, file.path, decode(file.body), file.git_day)
+        text, fault = decode_leniently(file.body)
+        found = read_document(concept, file.path, text, file.git_day)
     except Unreadable as error:
         return Problem(layer, file.path, error.code, error.message, concept)
+    return replace(found, fault=fault) if fault else found
+
+
+def fault_of(layer: str, document: Document) -> Problem:
+    """What is wrong with a document that counts, as a problem of its layer."""
+    assert document.fault is not None
+    fault = document.fault
+    return Problem(layer, document.path, fault.code, fault.message, document.id)
 
 
 def _taken(layer: str, path: str, first: Document) -> Problem:

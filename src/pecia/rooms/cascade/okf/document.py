@@ -1,5 +1,7 @@
 """An OKF document: read into frontmatter and sections, and written back byte for byte. Pure."""
 
+import json
+import re
 from dataclasses import dataclass, replace
 
 from pecia.kernel.errors import InvalidFormat, Json, PayloadTooLarge
@@ -11,7 +13,7 @@ from pecia.kernel.text.slug import github_slug
 from pecia.kernel.text.span import split_lines
 from pecia.kernel.text.yaml import RepeatedKey
 from pecia.rooms.cascade.dates import document_date
-from pecia.rooms.cascade.model import Document, Section
+from pecia.rooms.cascade.model import Document, Fault, Section
 from pecia.rooms.cascade.okf.quick import quick_head, quick_values
 from pecia.rooms.cascade.okf.quick_sections import quick_sections
 
@@ -62,24 +64,77 @@ def decode(raw: bytes) -> str:
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
-        raise Unreadable("not-utf-8", f"byte {error.start} is not UTF-8") from None
+        raise Unreadable("not-utf-8", _not_utf8(raw, error)) from None
+
+
+def decode_leniently(raw: bytes) -> tuple[str, Fault | None]:
+    """The same, with a sign in the place of every byte that is no text."""
+    try:
+        return decode(raw), None
+    except Unreadable as error:
+        if error.code != "not-utf-8":
+            raise
+        return raw.decode(errors="replace"), Fault(error.code, error.message)
 
 
 def read_document(concept: str, path: str, text: str, git_day: str | None = None) -> Document:
     """A concept's document. One that has no frontmatter at all is of the type `document`."""
     if not text.strip("\ufeff \t\r\n"):
         raise Unreadable("empty", "the file is empty")
-    values, start = quick_head(text) or full_head(text)
-    return Document(concept, path, text, values, document_date(values, git_day), start=start)
+    if quick := quick_head(text):
+        values, start = quick
+        return Document(concept, path, text, values, document_date(values, git_day), start=start)
+    values, start, fault = full_head(text)
+    dated = document_date(values, git_day)
+    return Document(concept, path, text, values, dated, start=start, fault=fault)
 
 
-def full_head(text: str) -> tuple[dict[str, Json], int]:
-    """The frontmatter of any text, and where its body begins."""
+def full_head(text: str) -> tuple[dict[str, Json], int, Fault | None]:
+    """The frontmatter of any text, where its body begins, and what is wrong with it.
+
+    A concept is never lost for its frontmatter: what cannot be read leaves it with none, which
+    wins over nothing that other layers say.
+    """
     split = split_document(text)
     if split.unclosed:
-        raise Unreadable("unclosed-frontmatter", "the frontmatter has no closing line ---")
-    values, _ = _frontmatter(text, split)
-    return values if split.has_block else {"type": DOCUMENT_TYPE}, split.block.end
+        message = "line 1: the frontmatter has no closing line ---"
+        return {}, split.block.end, Fault("unclosed-frontmatter", message)
+    if not split.has_block:
+        return {"type": DOCUMENT_TYPE}, split.block.end, None
+    try:
+        values, repeated = _frontmatter(text, split)
+    except Unreadable as error:
+        return _mended(split), split.block.end, Fault(error.code, error.message)
+    return values, split.block.end, _repeated(repeated)
+
+
+def _repeated(keys: tuple[RepeatedKey, ...]) -> Fault | None:
+    if not keys:
+        return None
+    told = ", ".join(f"{it.key!r} again in line {it.at.line}" for it in keys[:5])
+    return Fault("repeated-key", f"frontmatter has {told}; the last counts")
+
+
+def _mended(split: Split) -> dict[str, Json]:
+    """The block with every plain value in quotes that only its own colon spoils; else nothing."""
+    lines = [_quoted(it) for it in split.yaml.replace("\t", "  ").splitlines()]
+    text = "\n".join(["---", *lines, "---", ""])
+    try:
+        return read_frontmatter(text).values
+    except (InvalidFormat, PayloadTooLarge):
+        return {}
+
+
+def _quoted(line: str) -> str:
+    found = _PLAIN_LINE.fullmatch(line)
+    if not found or not (": " in found[2] or found[2].endswith(":")):
+        return line
+    return f"{found[1]}{json.dumps(found[2].rstrip(), ensure_ascii=False)}"
+
+
+def _not_utf8(raw: bytes, error: UnicodeDecodeError) -> str:
+    line = raw.count(b"\n", 0, error.start) + 1
+    return f"line {line}: byte {error.start} is not UTF-8"
 
 
 def sections_of(document: Document) -> tuple[Section, ...]:
@@ -108,6 +163,10 @@ def _frontmatter(text: str, split: Split) -> tuple[dict[str, Json], tuple[Repeat
         code = "not-a-mapping" if error.fields.get("expected") == "mapping" else "bad-yaml"
         raise Unreadable(code, error.message) from None
     return found.values, found.repeated
+
+
+# A key at the margin, and a value that opens no quote, list, block, anchor or comment.
+_PLAIN_LINE = re.compile(r"([A-Za-z_][\w-]*:[ \t]+)([^\s\"'\[\]{}&*!|>%@`#-].*)")
 
 
 def _section(text: str, piece: Piece) -> Section:
