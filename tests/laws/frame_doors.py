@@ -268,9 +268,10 @@ async def in_process(app: App) -> AsyncGenerator[ASGIApp]:
 
 
 @asynccontextmanager
-async def shim(port: int, folder: Path) -> AsyncGenerator[StdioDoor]:
+async def shim(port: int, folder: Path, **more: str) -> AsyncGenerator[StdioDoor]:
     words = [sys.executable, "-m", "pecia", "mcp", "--port", str(port), "--host", "127.0.0.1"]
     environ = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "PECIA_HOME": str(folder / "none")}
+    environ |= more
     async with await anyio.open_process(words, stderr=None, cwd=folder, env=environ) as process:
         assert process.stdout is not None
         yield StdioDoor(process, BufferedByteReceiveStream(process.stdout))

@@ -99,7 +99,7 @@ async def test_a_line_that_the_disk_cut_short_does_not_swallow_the_next(
     ledger = Ledger(house.app.store, tmp_path / "spool")
     first, second = trace(house, arguments={"text": "x" * 4000}), trace(house)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500, hard))
     try:
         with pytest.raises(OSError, match="cut short"):
             ledger.begin(first)

@@ -3,7 +3,7 @@
 import logging
 import math
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar, cast
@@ -18,6 +18,7 @@ from pecia.kernel.errors import (
     InternalError,
     Json,
     PeciaError,
+    RateLimited,
     StorageFull,
     Timeout,
 )
@@ -160,6 +161,19 @@ class Corridor:
         self._begin(trace)
         self._end(trace, "denied", error.code.name, 0)
 
+    def refused(
+        self, who: Caller | Operator, name: str, error: PeciaError, visit: Visit
+    ) -> PeciaError:
+        """Write down a call whose arguments nobody could read. Returns what to raise."""
+        trace = _trace(who, name[:200], {}, visit)
+        self._begin(trace)
+        try:
+            self.limiter.take(_payer(who, visit))
+        except RateLimited as limited:
+            error = limited
+        self._end(trace, "error", error.code.name, 0)
+        return error
+
     async def _pass(
         self,
         who: Caller | Operator,
@@ -170,7 +184,7 @@ class Corridor:
         trace: Trace,
     ) -> Result:
         caller = _tenant_caller(who)
-        self.limiter.take(caller.user_id or visit.client_ip or "anonymous")
+        self.limiter.take(_payer(caller, visit))
         tool = view.find(name)
         _require(caller, tool.name, tool.scope, reached=may_call(caller, tool))
         taken = validated(tool, arguments)
@@ -189,7 +203,7 @@ class Corridor:
         work: Callable[[Call], Awaitable[T]],
     ) -> T:
         caller = NOBODY if who is None else _tenant_caller(who)
-        self.limiter.take(caller.user_id or visit.client_ip or "anonymous")
+        self.limiter.take(_payer(caller, visit))
         if not errand.public:
             reached = errand.scope in caller.scopes and not caller.is_anonymous
             _require(caller, errand.name, errand.scope, reached=reached)
@@ -260,6 +274,12 @@ def _tenant_caller(who: Caller | Operator) -> Caller:
     if isinstance(who, Operator):
         raise Forbidden("MCP tools are tenant-scoped")
     return who
+
+
+def _payer(who: Caller | Operator, visit: Visit) -> Hashable:
+    """Whose calls are counted together."""
+    user = who.user_id if isinstance(who, Caller) else who.credential_id
+    return user or visit.client_ip or "anonymous"
 
 
 def _require(caller: Caller, name: str, scope: Scope, *, reached: bool) -> None:

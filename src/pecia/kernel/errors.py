@@ -23,6 +23,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
+from pecia.kernel.redaction import redact
+
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 INVALID_PARAMS = -32602
@@ -58,9 +60,10 @@ class PeciaError(Exception):
     code: ClassVar[Code]
 
     def __init__(self, message: str, **fields: Json) -> None:
-        super().__init__(message)
-        self.message = message
-        self.fields: Mapping[str, Json] = fields
+        # A message often shows what came, and goes to logs, job results and clients' own logs.
+        self.message = redact(message)
+        super().__init__(self.message)
+        self.fields: Mapping[str, Json] = {name: _shown(it) for name, it in fields.items()}
 
     def payload(self) -> dict[str, Json]:
         """The one shape of an error, the same at every door."""
@@ -73,6 +76,14 @@ class PeciaError(Exception):
         if not told["retryable"] and "field" not in told and self.code.hint:
             told.setdefault("hint", self.code.hint)
         return told
+
+
+def _shown(value: Json) -> Json:
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, list):
+        return [redact(it) if isinstance(it, str) else it for it in value]
+    return value
 
 
 class ParseError(PeciaError):

@@ -20,6 +20,7 @@ from pecia.doors.http.reply import Reply
 from pecia.kernel import logs
 from pecia.kernel.errors import Cancelled, Forbidden, InvalidInput, InvalidRequest
 from pecia.kernel.identity import owner_token, pat
+from pecia.kernel.redaction import redact
 
 SINGLE = ("authorization", "content-length", "content-type", "host", "origin")
 """Given twice, one reader might believe the first and another the last."""
@@ -188,4 +189,6 @@ def _joined(pairs: list[tuple[bytes, bytes]]) -> dict[str, str]:
 
 
 def _request_id(given: str) -> str:
-    return given if _SANE_ID.fullmatch(given) else uuid4().hex
+    """The client's own id, unless it is no id or carries a secret: ids are written everywhere."""
+    is_sane = _SANE_ID.fullmatch(given) is not None and redact(given) == given
+    return given if is_sane else uuid4().hex

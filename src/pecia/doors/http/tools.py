@@ -8,12 +8,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from pecia.app.app import App
+from pecia.app.corridor import Visit
 from pecia.doors.http.arguments import from_body, from_query, query_of
 from pecia.doors.http.endpoint import Endpoint, Handler
-from pecia.doors.http.errors import as_json
+from pecia.doors.http.errors import Refused, as_json
 from pecia.doors.http.gone import unless_gone
 from pecia.doors.http.visit import Doorkeeper
-from pecia.kernel.errors import Json, UpstreamError
+from pecia.kernel.errors import Json, PeciaError, UpstreamError
+from pecia.kernel.identity.caller import Caller, Operator
 from pecia.kernel.tool.model import (
     AnyTool,
     Content,
@@ -77,12 +79,23 @@ class ToolDoor:
     ) -> Response:
         visit = self.keeper.visit(request)
         who = await self.keeper.admit(request, visit, scope=self.tool.scope.value)
-        arguments = await read(request)
+        try:
+            arguments = await read(request)
+        except (PeciaError, Refused) as failure:
+            raise self._refused(who, failure, visit) from None
 
         async def work() -> Result:
             return await self.app.call(who, prefixed(self.tool), arguments, visit)
 
         return as_response(await unless_gone(request.receive, work), self.tool)
+
+    def _refused(
+        self, who: Caller | Operator, failure: PeciaError | Refused, visit: Visit
+    ) -> PeciaError | Refused:
+        """The failure to read the arguments, written down as the call that it was meant to be."""
+        found = failure.error if isinstance(failure, Refused) else failure
+        told = self.app.corridor.refused(who, full_name(self.tool), found, visit)
+        return failure if told is found else told
 
 
 def unknown_tool(app: App, keeper: Doorkeeper) -> Endpoint:

@@ -16,6 +16,7 @@ from pecia.doors.http.arrival import arrival_of
 from pecia.doors.http.errors import Refused
 from pecia.doors.http.visit import Doorkeeper
 from pecia.doors.mcp.admission import Admission
+from pecia.doors.mcp.body import audit_malformed, read_frames
 from pecia.doors.mcp.carrier import (
     JSON,
     STREAM,
@@ -34,7 +35,7 @@ from pecia.doors.mcp.endpoints import Endpoint
 from pecia.doors.mcp.era import BATCHES, is_modern, speaks_modern
 from pecia.doors.mcp.errors import Rejected, envelope
 from pecia.doors.mcp.exchange import Exchange, Stream, answer, respond
-from pecia.doors.mcp.frame import Message, id_of, is_request, message, parsed
+from pecia.doors.mcp.frame import Message, id_of, is_request, message
 from pecia.doors.mcp.listing import Listings
 from pecia.doors.mcp.mirror import mirrored
 from pecia.doors.mcp.plain_answer import PlainAnswer
@@ -99,13 +100,14 @@ class Door:
         check_content_type(request.headers.get("content-type", ""))
         asked.was_read = True
         body = await body_of(request)
-        found = parsed(body)
+        found = read_frames(self._parts.app.corridor, here, body)
         asked.id = id_of(found)
         asked.modern = speaks_modern(version, found)
         if isinstance(found, list):
-            await self._batch(request, found, send, modern=asked.modern)
+            await self._batch(request, here, found, send, modern=asked.modern)
             return
         await self._require_scope(here, found)
+        audit_malformed(self._parts.app.corridor, here, found)
         _note(request, found)
         if asked.modern:
             await self._newer(request, here, found, send)
@@ -192,23 +194,24 @@ class Door:
         return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (orjson.dumps(found["id"]), page.body)
 
     async def _batch(
-        self, request: Request, members: list[Any], send: Send, *, modern: bool
+        self, request: Request, here: Standing, members: list[Any], send: Send, *, modern: bool
     ) -> None:
         """Every answer of a batch, in its order. Only one revision knows batches."""
         if modern or request.headers.get(VERSION, BATCHES) != BATCHES:
             raise InvalidRequest("only revision 2025-03-26 knows batches", expected="object")
-        answers = [it for member in members if (it := await self._member(request, member))]
+        answers = [it for member in members if (it := await self._member(request, here, member))]
         if not answers:
             await Response(status_code=202)(request.scope, request.receive, send)
             return
         body = b"[%b]" % b",".join(answers)
         await as_json(body)(request.scope, request.receive, send)
 
-    async def _member(self, request: Request, member: Any) -> bytes | None:
+    async def _member(self, request: Request, here: Standing, member: Any) -> bytes | None:
         try:
             found = message(member)
             if found.get("method") == "initialize":
                 raise InvalidRequest("initialize may not stand in a batch", field="method")
+            audit_malformed(self._parts.app.corridor, here, found)
         except PeciaError as error:
             return envelope(error, id_of(member), modern=False)
         if not is_request(found):

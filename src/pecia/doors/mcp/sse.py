@@ -9,9 +9,10 @@ from starlette.types import Message, Receive, Scope, Send
 from pecia.doors.http.errors import Refused
 from pecia.doors.http.visit import Doorkeeper
 from pecia.doors.mcp.admission import Admission
+from pecia.doors.mcp.body import audit_malformed, read_frames
 from pecia.doors.mcp.carrier import OPEN, body_of, refusal, replayed, user_of
 from pecia.doors.mcp.endpoints import Endpoint, messages_path
-from pecia.doors.mcp.frame import id_of, parsed
+from pecia.doors.mcp.frame import id_of
 from pecia.doors.mcp.listing import Listings
 from pecia.doors.mcp.server import Parts, make_server
 from pecia.doors.mcp.session_manager import opened
@@ -32,6 +33,7 @@ class SseDoor:
 
     def __init__(self, endpoint: Endpoint, parts: Parts, keeper: Doorkeeper) -> None:
         self.endpoint = endpoint
+        self._corridor = parts.app.corridor
         self._admission = Admission(endpoint, parts, keeper)
         self._sessions = parts.sessions
         self._server = make_server(endpoint, parts, Listings(endpoint))
@@ -57,11 +59,12 @@ class SseDoor:
             await self._server.run(reader, writer, options)
 
     async def _message(self, request: Request, send: Send) -> None:
-        await self._admit(request)
+        here = await self._admit(request)
         body = await body_of(request)
-        found = parsed(body)
+        found = read_frames(self._corridor, here, body)
         if isinstance(found, list):
             raise InvalidRequest("this transport knows no batches", expected="object")
+        audit_malformed(self._corridor, here, found)
         await self._transport.handle_post_message(
             request.scope, replayed(request, body), _Enveloped(request, send, id_of(found))
         )

@@ -9,6 +9,9 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from pecia.kernel.errors import Json
+from pecia.kernel.redaction import redact
+from pecia.kernel.redaction.values import storable
+from pecia.kernel.store.arguments import audited_arguments
 
 MAX_KEYS = 200
 
@@ -33,6 +36,13 @@ class Trace:
     keys: list[str] = field(default_factory=list[str])
     row_count: int = 0
     written: bool = False
+
+    def __post_init__(self) -> None:
+        """Here and nowhere else: whoever makes a trace, no secret gets into the audit by it."""
+        self.tool = storable(redact(self.tool))
+        self.arguments = audited_arguments(self.arguments)
+        if self.request_id is not None:
+            self.request_id = storable(redact(self.request_id))
 
     def returned(self, source: str, keys: Sequence[str]) -> None:
         """Remember what was given out. The count is exact; the list of keys is bounded."""

@@ -9,7 +9,8 @@ import orjson
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, ValidationError
 
-from pecia.kernel.errors import Json
+from pecia.kernel.errors import InvalidInput, Json
+from pecia.kernel.store.arguments import MAX_DEPTH, is_too_deep
 from pecia.kernel.tool.complaints import bad_argument, bad_by_schema, unwritable
 from pecia.kernel.tool.model import AnyTool, ForeignTool
 from pecia.kernel.tool.whole import with_integers
@@ -24,6 +25,7 @@ _SECRET = re.compile(
 
 def validated(tool: AnyTool, arguments: Mapping[str, Json]) -> Any:
     """The input of that tool: a model, or for a foreign tool the arguments as they came."""
+    _check_depth(arguments)
     if isinstance(tool, ForeignTool):
         return _checked_by_schema(tool, arguments)
     try:
@@ -32,6 +34,18 @@ def validated(tool: AnyTool, arguments: Mapping[str, Json]) -> Any:
         raise bad_argument(error, tool.takes) from None
     except TypeError as error:
         raise unwritable(tool.takes, arguments, error) from None
+
+
+def _check_depth(arguments: Mapping[str, Json]) -> None:
+    """Refuse what encoders, validators and upstreams would each fail on in a way of their own."""
+    for name, value in arguments.items():
+        if is_too_deep(value):
+            shown = name[:100]
+            raise InvalidInput(
+                f'Field "{shown}" is nested too deeply: at most {MAX_DEPTH} levels; flatten it',
+                field=shown,
+                max=MAX_DEPTH,
+            )
 
 
 @lru_cache(KEPT)

@@ -1,0 +1,166 @@
+"""Whatever is passed to a tool: one audit row, and no secret in it, in the log or in an error."""
+
+import io
+import json
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pecia.app.app import App
+from pecia.app.corridor import Errand
+from pecia.kernel import logs
+from pecia.kernel.errors import Json, NotFound, PeciaError
+from pecia.kernel.identity.caller import Caller, Scope
+from pecia.kernel.redaction import redact, redact_value
+from pecia.kernel.store.cluster import Logins
+from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.model import ForeignTool, Result
+from pecia.kernel.tool.view import combined
+from tests.conftest import VISIT, OpenHouse
+from tests.laws.planted import Planted, plain, planted, texts
+from tests.soak import SOAK
+
+CASES = 20_000 if SOAK else 150
+
+
+async def take(call: Call, arguments: Mapping[str, Json]) -> Result:
+    """End as the arguments say, and let their text slip into what is said about it."""
+    match arguments.get("end"):
+        case "error":
+            raise NotFound(f"no such thing: {arguments['text']}", got=arguments["text"])
+        case "crash":
+            raise RuntimeError(f"fell over {arguments['text']}")
+        case _:
+            return Result({})
+
+
+SCHEMA: dict[str, Any] = {"type": "object", "properties": {"value": {}, "end": {}, "text": {}}}
+TOOLS = combined([ForeignTool("probe", "take", Scope.READ, "Takes it.", SCHEMA, take)])
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An open Pecia on a thread of its own, and all that it wrote since it was last asked."""
+
+    app: App
+    who: Caller
+    portal: BlockingPortal
+    home: Path
+    lines: io.StringIO
+
+    def call(self, name: str, arguments: dict[str, Json], request_id: str | None) -> str:
+        """What a client is told."""
+        visit = replace(VISIT, request_id=request_id)
+
+        async def ask() -> str:
+            try:
+                await self.app.call(self.who, name, arguments, visit, TOOLS)
+            except PeciaError as error:
+                return f"{error} {error.payload()}"
+            return ""
+
+        return self.portal.call(ask)
+
+    def read(self, uri: str) -> None:
+        """The same for what is no tool."""
+
+        async def work(call: Call) -> None:
+            return None
+
+        errand = Errand("probe.read", Scope.READ, arguments={"uri": uri})
+        self.portal.call(self.app.corridor.run, self.who, errand, VISIT, work)
+
+    def written(self) -> tuple[list[dict[str, Any]], str]:
+        """The audit rows, and everything else that was written down."""
+        spool = "".join(
+            it.read_text(encoding="utf-8") for it in (self.home / "spool").glob("*.audit")
+        )
+        rows = self.portal.call(self._rows)
+        said = self.lines.getvalue()
+        self.lines.seek(0)
+        self.lines.truncate()
+        return rows, spool + said
+
+    async def _rows(self) -> list[dict[str, Any]]:
+        await self.app.ledger.drain()
+        async with self.app.store.system() as tx:
+            return await tx.all("DELETE FROM kernel.audit RETURNING *")
+
+
+@contextmanager
+def opened(open_house: OpenHouse, database: Logins, home: Path) -> Generator[Opened]:
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(open_house(database, home)) as app,
+    ):
+        lines = io.StringIO()
+        with logs.installed(app.settings.kernel, stream=lines):
+            who = portal.call(app.admit, None, VISIT)
+            assert isinstance(who, Caller)
+            it = Opened(app, who, portal, home, lines)
+            it.written()
+            yield it
+
+
+def forms(secret: str) -> set[str]:
+    """A secret as it stands in JSON, in Python's own words, and plainly."""
+    return {secret, json.dumps(secret)[1:-1], repr(secret)[1:-1]}
+
+
+@pytest.mark.timeout(0 if SOAK else 300)
+def test_one_row_a_call_and_no_secret_anywhere(
+    database: Logins, tmp_path: Path, open_house: OpenHouse
+) -> None:
+    with opened(open_house, database, tmp_path / "home") as pecia:
+
+        @settings(
+            max_examples=CASES,
+            deadline=None,
+            suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+        )
+        @given(
+            planted,
+            texts,
+            st.sampled_from(("ok", "error", "crash")),
+            st.sampled_from(("take", "text")),
+            st.integers(0, 400),
+        )
+        def law(it: Planted, text: Planted, end: str, name: str, depth: int) -> None:
+            value: Json = it.value
+            for _ in range(depth if depth > 100 else 0):
+                value = [value]
+            said = pecia.call(
+                "take" if name == "take" else text.value,
+                {"value": value, "end": end, "text": text.value, text.value: 1},
+                text.value,
+            )
+            pecia.read(text.value)
+            rows, rest = pecia.written()
+            assert len(rows) == 2
+            for kept in (str(rows), rest, said):
+                for secret in forms(it.secret) | forms(text.secret):
+                    assert secret not in kept
+
+        law()
+
+
+@settings(max_examples=CASES * 4, deadline=None)
+@given(plain)
+def test_ordinary_text_is_kept_as_it_is(text: str) -> None:
+    assert redact(text) == text
+    value = {"query": text, "tags": text.split(), "n": 3, "max_tokens": 512, "ok": None}
+    assert redact_value(value) == value
+
+
+@settings(max_examples=CASES * 4, deadline=None)
+@given(planted)
+def test_redacting_again_changes_nothing(it: Planted) -> None:
+    once = redact_value(it.value)
+    assert redact_value(once) == once
