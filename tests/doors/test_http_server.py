@@ -101,7 +101,7 @@ async def test_the_figures_count_every_call_by_tool_and_outcome(alone: Pecia) ->
     await alone.call("office/add_user", {})
     await alone.call("office/no_such_tool")
     await alone.http.get("/api/v1/office/whoami")
-    text = (await alone.http.get("/metrics")).text
+    text = (await alone.http.get("/metrics", headers=bearing(alone.operator))).text
     assert 'pecia_calls_total{door="http",status="ok",tool="office.whoami"} 2.0' in text
     assert 'pecia_calls_total{door="http",status="error",tool="office.add_user"} 1.0' in text
     assert 'pecia_calls_total{door="http",status="error",tool="unknown"} 1.0' in text
@@ -117,7 +117,8 @@ async def test_the_figures_are_this_machines_and_the_administrators(pecia: Pecia
     async def status(headers: dict[str, str]) -> int:
         return (await pecia.http.get("/metrics", headers={**ELSEWHERE, **headers})).status_code
 
-    assert (await pecia.http.get("/metrics")).status_code == 200
+    # A proxy beside us that adds no header looks like this machine.
+    assert (await pecia.http.get("/metrics")).status_code == 401
     assert await status({}) == 401
     assert await status(pecia.bo) == 403
     assert await status(pecia.ana) == 200
@@ -317,3 +318,31 @@ async def test_another_door_can_be_hung_into_this_one(database: Logins, tmp_path
         [row] = await pecia.audit(door="annex")
         assert (row["status"], row["code"]) == ("denied", "AUTH_REQUIRED")
     assert told == ["stopping"]
+
+
+async def test_this_machine_reads_the_figures_of_a_server_where_its_operator_says_so(
+    database: Logins, tmp_path: Path
+) -> None:
+    async with open_pecia(database, tmp_path / "home", metrics_from_loopback="true") as pecia:
+        assert (await pecia.http.get("/metrics")).status_code == 200
+        elsewhere = await pecia.http.get("/metrics", headers=ELSEWHERE)
+        assert elsewhere.status_code == 401
+
+
+async def test_a_server_that_is_full_says_when_to_come_back(
+    database: Logins, tmp_path: Path
+) -> None:
+    one = dict.fromkeys(("running_max", "tenant_running_max", "principal_running_max"), "1")
+    probe = Probe()
+    async with (
+        open_pecia(database, tmp_path / "home", rooms=[probe.room()], **one) as pecia,
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(pecia.call, "probe/wait")
+        await probe.started.wait()
+        headers = {**pecia.bo, "x-pecia-timeout": "0.05"}
+        refused = await pecia.call("office/whoami", headers=headers)
+        probe.may_end.set()
+        assert refused.status_code == 503
+        assert int(refused.headers["retry-after"]) >= 1
+        assert refused.json()["error"]["retryable"] is True

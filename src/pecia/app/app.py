@@ -14,12 +14,14 @@ import psycopg
 
 from pecia.adapters.embed.choose import open_embedder
 from pecia.adapters.embed.settings import EmbedSettings
-from pecia.app.corridor import Corridor, Visit
+from pecia.app.corridor import REMOTE, Corridor, Visit
+from pecia.app.fair_queue import SlotLimits
 from pecia.app.gate import Gate
 from pecia.app.local_owner import LocalOwner
 from pecia.app.owner import require_local_tenant, without_token
 from pecia.app.public import published
 from pecia.app.rooms import MIGRATIONS, build_rooms, originals_of
+from pecia.app.scheduler import Scheduler
 from pecia.app.settings import SETTINGS
 from pecia.app.trust import verifier
 from pecia.kernel.compute.pool import compute_workers
@@ -249,7 +251,13 @@ async def _compose(
             without_token=owner,
             owner=await _local_owner(kernel),
         ),
-        corridor=Corridor(ledger, RateLimiter(limit), kernel.request_timeout_s),
+        corridor=Corridor(
+            ledger,
+            RateLimiter(limit),
+            kernel.request_timeout_s,
+            Scheduler(_slots(kernel), wait_s=kernel.queue_timeout_s),
+            Scheduler(REMOTE, wait_s=kernel.queue_timeout_s),
+        ),
         rooms=rooms,
         keyring=keyring,
         everything=combined(tool for room in rooms for tool in room.tools),
@@ -264,6 +272,17 @@ async def _local_owner(kernel: KernelSettings) -> LocalOwner | None:
     if kernel.mode != "local":
         return None
     return LocalOwner(await anyio.to_thread.run_sync(owner_token.ensured, home_of(kernel)))
+
+
+def _slots(kernel: KernelSettings) -> SlotLimits:
+    # On one's own machine there is one tenant, and nobody to keep slots free for.
+    is_shared = kernel.mode == "server"
+    return SlotLimits(
+        running=kernel.running_max,
+        tenant_running=kernel.tenant_running_max if is_shared else kernel.running_max,
+        principal_running=kernel.principal_running_max,
+        principal_waiting=kernel.principal_waiting_max,
+    )
 
 
 def _purposes(kernel: KernelSettings, *, is_worker: bool) -> tuple[Purpose, ...]:

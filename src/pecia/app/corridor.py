@@ -4,7 +4,6 @@ import logging
 import math
 import time
 from collections.abc import Awaitable, Callable, Hashable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar, cast
 from uuid import UUID, uuid4
@@ -12,6 +11,9 @@ from uuid import UUID, uuid4
 import anyio
 from pydantic import BaseModel
 
+from pecia.app.deadline import answered_by
+from pecia.app.fair_queue import Principal, SlotLimits
+from pecia.app.scheduler import Scheduler
 from pecia.kernel.errors import (
     AuthRequired,
     Forbidden,
@@ -37,6 +39,7 @@ from pecia.kernel.tool.view import View, full_name, may_call
 log = logging.getLogger(__name__)
 
 TRIES = 3
+REMOTE = SlotLimits(running=256, tenant_running=192, principal_running=64)
 DENIALS = (AuthRequired, Forbidden)
 
 T = TypeVar("T")
@@ -80,6 +83,14 @@ class Errand:
     timeout_s: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """How long it may take, and whether it mostly waits for somebody else."""
+
+    timeout_s: float | None
+    is_remote: bool = False
+
+
 class Watcher(Protocol):
     """Hears of every call that begins and ends, to count it."""
 
@@ -95,6 +106,10 @@ class Corridor:
     ledger: Ledger
     limiter: RateLimiter
     timeout_s: float
+    scheduler: Scheduler = field(default_factory=Scheduler)
+    """For what this process and its database do themselves."""
+    remote: Scheduler = field(default_factory=lambda: Scheduler(REMOTE))
+    """For calls that mostly wait for other servers: they would hold the slots of all others."""
     watchers: list[Watcher] = field(default_factory=list[Watcher])
 
     async def call(
@@ -190,7 +205,11 @@ class Corridor:
         taken = validated(tool, arguments)
         return _result(
             await self._in_time(
-                caller, visit, trace, tool.timeout_s, lambda call: _run(tool, call, taken)
+                caller,
+                visit,
+                trace,
+                _Terms(tool.timeout_s, tool.open_world),
+                lambda call: _run(tool, call, taken),
             )
         )
 
@@ -207,23 +226,45 @@ class Corridor:
         if not errand.public:
             reached = errand.scope in caller.scopes and not caller.is_anonymous
             _require(caller, errand.name, errand.scope, reached=reached)
-        return await self._in_time(caller, visit, trace, errand.timeout_s, work)
+        return await self._in_time(caller, visit, trace, _Terms(errand.timeout_s), work)
 
     async def _in_time(
         self,
         caller: Caller,
         visit: Visit,
         trace: Trace,
-        most_s: float | None,
+        terms: "_Terms",
         work: Callable[[Call], Awaitable[T]],
     ) -> T:
-        """What the visit asks for, but never more than the thing itself allows."""
+        """The work in its turn, answered by its deadline: what the visit asks for, but never more
+        than the thing itself allows. Waiting for the turn counts.
+        """
+        most_s = terms.timeout_s
         limit_s = min(visit.timeout_s or most_s or self.timeout_s, most_s or math.inf)
         deadline = anyio.current_time() + limit_s
         call = Call(caller, visit.channel, trace, deadline, visit.session, visit.model_key)
-        with suppress(TimeoutError), anyio.CancelScope(deadline=deadline):
+        if math.isinf(limit_s):
+            # A socket mostly waits for its client, for hours: it holds no slot.
             return await work(call)
-        raise Timeout(f"{trace.tool} took longer than {limit_s:g} s", timeout_s=limit_s)
+        lane = self.remote if terms.is_remote else self.scheduler
+        slot = lane.slot(Principal(caller.tenant_id, _payer(caller, visit)))
+        call.idle = slot.idle
+
+        async def run() -> T:
+            await slot.take()
+            try:
+                return await work(call)
+            finally:
+                slot.give_back()
+
+        try:
+            return await answered_by(deadline, run)
+        except TimeoutError:
+            if not slot.was_taken:
+                raise slot.overloaded() from None
+            raise Timeout(
+                f"{trace.tool} took longer than {limit_s:g} s", timeout_s=limit_s
+            ) from None
 
     def _begin(self, trace: Trace) -> None:
         """What cannot be written down is not done."""

@@ -32,8 +32,7 @@ def rendered(failure: Exception, scope: Scope) -> Response:
     arrival_of(scope).line.fail(failure if isinstance(error, InternalError) else error)
     connection = HTTPConnection(scope)
     headers |= challenge(error, connection)
-    if isinstance(error, RateLimited):
-        headers["retry-after"] = str(error.fields.get("retry_after_seconds", 1))
+    headers |= retry_after(error)
     if wants_page(connection.headers.get("accept", "")):
         return page(_title(status), [error.message], status=status, headers=headers)
     return as_json({"error": error.payload()}, status, headers)
@@ -42,6 +41,12 @@ def rendered(failure: Exception, scope: Scope) -> Response:
 def as_json(body: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """JSON, the shortest way."""
     return Response(orjson.dumps(body), status, headers, media_type="application/json")
+
+
+def retry_after(error: PeciaError) -> dict[str, str]:
+    """The header that tells when to come back, for whatever failure knows it."""
+    seconds = error.fields.get("retry_after_seconds", 1 if isinstance(error, RateLimited) else None)
+    return {} if seconds is None else {"retry-after": str(seconds)}
 
 
 def wants_page(accept: str) -> bool:

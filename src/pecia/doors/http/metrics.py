@@ -38,6 +38,12 @@ class Metrics:
             registry=self.registry,
         )
         self._in_flight = Gauge("pecia_calls_in_flight", "Calls running.", registry=self.registry)
+        self._slots = Gauge(
+            "pecia_slots",
+            "Calls that hold a slot, and calls that wait for one.",
+            ("lane", "figure"),
+            registry=self.registry,
+        )
         self._pool = Gauge(
             "pecia_pool",
             "The database pools, as the driver counts them.",
@@ -64,6 +70,9 @@ class Metrics:
         checks = await health.checks()
         self._up.set(checks["database"].is_ok)
         self._spool.set(await anyio.to_thread.run_sync(app.ledger.backlog_bytes))
+        for lane, it in (("local", app.corridor.scheduler), ("remote", app.corridor.remote)):
+            self._slots.labels(lane, "running").set(it.queue.running)
+            self._slots.labels(lane, "waiting").set(it.queue.waiting)
         for pool, figures in app.store.use().items():
             for figure, value in figures.items():
                 self._pool.labels(pool, figure).set(value)
@@ -71,8 +80,10 @@ class Metrics:
 
 
 class MetricsDesk:
-    """Who may read the figures: an administrator, an operator; of a server, its own machine; of a
-    local install, its owner."""
+    """Who may read the figures: an administrator, an operator, and the owner of a local install.
+
+    On a server the address proves nothing: whoever comes through a proxy beside us has ours.
+    """
 
     def __init__(self, app: App, keeper: Doorkeeper, health: Health, metrics: Metrics) -> None:
         self._app = app
@@ -81,8 +92,9 @@ class MetricsDesk:
         self._metrics = metrics
 
     async def answer(self, request: Request) -> Response:
-        is_server = self._app.settings.kernel.mode == "server"
-        if not (is_server and arrival_of(request.scope).is_local):
+        settings = self._app.settings.kernel
+        is_open = settings.mode == "server" and settings.metrics_from_loopback
+        if not (is_open and arrival_of(request.scope).is_local):
             await self._require_admin(request)
         body = await self._metrics.text(self._app, self._health)
         return Response(body, media_type=CONTENT_TYPE_LATEST)

@@ -13,11 +13,11 @@ from starlette.types import Message, Receive, Scope
 
 from pecia.doors.http.arrival import arrival_of
 from pecia.doors.http.challenge import challenge
-from pecia.doors.http.errors import Refused
+from pecia.doors.http.errors import Refused, retry_after
 from pecia.doors.mcp.errors import Rejected, envelope
 from pecia.doors.mcp.frame import id_of
 from pecia.doors.mcp.standing import Standing
-from pecia.kernel.errors import InvalidFormat, InvalidRequest, Json, PeciaError, RateLimited
+from pecia.kernel.errors import InvalidFormat, InvalidRequest, Json, PeciaError
 from pecia.kernel.identity.caller import Caller
 
 JSON, STREAM = "application/json", "text/event-stream"
@@ -36,8 +36,7 @@ def refusal(
     status = failure.status if isinstance(failure, Refused) else error.code.http
     headers = dict(failure.headers) if isinstance(failure, Refused) else {}
     headers |= challenge(error, request)
-    if isinstance(error, RateLimited):
-        headers["retry-after"] = str(error.fields.get("retry_after_seconds", 1))
+    headers |= retry_after(error)
     arrival_of(request.scope).line.fail(error)
     told = failure if isinstance(failure, Rejected) else error
     return as_json(envelope(told, request_id, modern=modern), status, headers)

@@ -30,6 +30,14 @@ _HARMLESS = frozenset(
     )
 )
 """Types and constants, as code and schemas have them after a name."""
+_PROSE = frozenset(
+    (
+        *("expected", "must", "is", "are", "was", "not", "no", "none", "the", "a", "an", "see"),
+        *("set", "unset", "missing", "required", "cannot", "use", "needs", "takes", "at", "empty"),
+        *("only", "to", "for", "if", "it", "this", "you", "we", "how", "what", "when", "where"),
+    )
+)
+"""After a colon these begin a sentence, as our own messages do."""
 
 # Without one of these no rule can match. Looking for fixed words costs a tenth of any pattern.
 _HINTS = (
@@ -37,7 +45,7 @@ _HINTS = (
     *("://", ":\\/", "%3a%2f", "eyj", "pat", "sk-", "k_live", "k_test", "ghp_", "gho_", "ghu_"),
     *("ghs_", "ghr_", "xox", "xapp-", "akia", "asia", "aiza", "npm_", "hf_", "pypi-", "sg."),
     *("ya29", "dop_v1_", "whsec_", "hooks.slack", "jwt", "otp", "code=", "sig=", "signature="),
-    *("hmac=", "sid=", "session="),
+    *("hmac=", "sid=", "session=", "peciaown_"),
 )
 
 
@@ -110,7 +118,7 @@ def _keys() -> tuple[Shape, ...]:
             ),
             rf"\1 {REDACTED}",
         ),
-        (re.compile(r"((?:pecia|kdbl)pat_)[\w.~+/=-]+"), alone),
+        (re.compile(r"((?:pecia|kdbl)pat_|peciaown_)[\w.~+/=-]+"), alone),
         (
             re.compile(
                 rf"{start}(sk-)(?:[A-Za-z0-9]{{1,12}}-){{0,3}}(?=[a-z_]*[0-9A-Z])\w{{12,}}[\w-]*"
@@ -236,7 +244,9 @@ def _is_pair(name: str, between: str, value: str) -> bool:
         return False
     if value.lower() in _HARMLESS:
         return False
-    return "=" in between or not is_weak(name) or _looks_random(value)
+    if "=" in between:
+        return True
+    return value.lower() not in _PROSE and (not is_weak(name) or _looks_random(value))
 
 
 def _command(found: re.Match[str]) -> str:

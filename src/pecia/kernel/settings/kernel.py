@@ -27,6 +27,7 @@ class KernelSettings(
 
     def clashes(self) -> Iterator[Clash]:
         yield from self._listening_clashes()
+        yield from self._slot_clashes()
         yield from self._database_clashes()
         yield from self._trust_clashes()
 
@@ -35,6 +36,12 @@ class KernelSettings(
             yield Clash("host", "a loopback address in local mode")
         if self.request_timeout_s > self.request_timeout_max_s:
             yield Clash("request_timeout_s", "at most request_timeout_max_s")
+
+    def _slot_clashes(self) -> Iterator[Clash]:
+        if self.tenant_running_max > self.running_max:
+            yield Clash("tenant_running_max", "at most running_max")
+        if self.principal_running_max > self.tenant_running_max:
+            yield Clash("principal_running_max", "at most tenant_running_max")
 
     def _database_clashes(self) -> Iterator[Clash]:
         if self.pool_min_size > self.pool_max_size:

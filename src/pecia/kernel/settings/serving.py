@@ -87,6 +87,23 @@ class Limits(Part):
     principal_burst: Count = setting(
         200, description="Calls one principal may make at once after a rest."
     )
+    running_max: Count = setting(
+        16, description="Calls that run at one time; others wait for their turn."
+    )
+    tenant_running_max: Count = setting(
+        12, description="Calls of one tenant that run at one time, on a server."
+    )
+    principal_running_max: Count = setting(
+        4, description="Calls of one principal that run at one time."
+    )
+    principal_waiting_max: Count = setting(
+        256, description="Calls of one principal that may wait; more are refused as RATE_LIMITED."
+    )
+    queue_timeout_s: Seconds = setting(
+        30.0,
+        description="How long a call may wait for its turn, within its own deadline.",
+        unit="s",
+    )
     address_rate_per_s: Rate = setting(
         10.0,
         description="Calls a second from one address without a good token.",
@@ -127,6 +144,11 @@ class Surfaces(Part):
         description="The resource that tokens are issued for. Unset: the public URL and `/mcp`.",
     )
     metrics_enabled: bool = setting(True, description="Serve `/metrics`.")
+    metrics_from_loopback: bool = setting(
+        False,
+        description="In server mode, show `/metrics` to this machine without a token. "
+        "Behind a proxy on this machine that is everybody.",
+    )
 
 
 class Logging(Part):

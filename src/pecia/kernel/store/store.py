@@ -105,7 +105,9 @@ async def _transaction(
                 raise
             await connection.execute("COMMIT")
     except PoolTimeout:
-        raise Unavailable("every database connection is busy; try again shortly") from None
+        raise Unavailable(
+            "every database connection is busy; try again in 2 s", retry_after_seconds=2
+        ) from None
     except psycopg.Error as error:
         raise as_pecia_error(error) from error
 

@@ -1,7 +1,8 @@
 """What a handler is handed beside its input: who asks, until when, and a way to talk back."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 from uuid import UUID
@@ -88,6 +89,8 @@ class Call:
     session: Mapping[str, Json] = field(default_factory=dict[str, Json])
     model_key: str | None = field(default=None, repr=False)
     """The caller's own key to a model, which came with the request and goes with it."""
+    idle: Callable[[], AbstractAsyncContextManager[None]] = field(default=nullcontext, repr=False)
+    """While the call waits for somebody else: others run in its place."""
 
     @property
     def id(self) -> UUID:
@@ -126,7 +129,8 @@ class Call:
 
     async def inquire(self, inquiries: Mapping[str, Inquiry]) -> Mapping[str, Reply]:
         """Several answers in one round."""
-        return await self.channel.inquire(inquiries)
+        async with self.idle():
+            return await self.channel.inquire(inquiries)
 
     async def detach(self) -> bool:
         """Go on without the request from here, because this takes long; False where it must wait.

@@ -1,0 +1,128 @@
+"""Calls wait here for their turn to run, each principal in a queue of its own."""
+
+import asyncio
+import math
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import TypeAlias
+
+import anyio
+
+from pecia.app.fair_queue import FairQueue, Principal, SlotLimits
+from pecia.kernel.errors import RateLimited, Unavailable
+
+Waiter: TypeAlias = asyncio.Future[None]
+
+LONGEST_RETRY_S = 60
+SMOOTHING = 0.05
+
+
+class Scheduler:
+    """Hands out slots. Cheap where one is free: no future, no task, no lock."""
+
+    def __init__(self, limits: SlotLimits | None = None, *, wait_s: float = 30.0) -> None:
+        self.queue: FairQueue[Waiter] = FairQueue(limits or SlotLimits())
+        self._wait_s = wait_s
+        self._mean_s = 0.05
+        """How long a call holds a slot, as of late."""
+
+    def slot(self, who: Principal) -> "Slot":
+        """A slot to be taken."""
+        return Slot(self, who)
+
+    async def acquire(self, who: Principal) -> None:
+        """Wait for a slot; or RateLimited, Unavailable, each with the seconds to wait."""
+        queue = self.queue
+        if queue.take(who):
+            return
+        self._require_room(who)
+        waiter: Waiter = asyncio.get_running_loop().create_future()
+        queue.wait(who, waiter)
+        with anyio.move_on_after(self._wait_s) as patience:
+            try:
+                await waiter
+            except BaseException:
+                if waiter.done() and not waiter.cancelled():
+                    # It was granted at the very moment at which it was no longer wanted.
+                    self.release(who)
+                else:
+                    queue.leave(who, waiter)
+                raise
+        if patience.cancelled_caught:
+            raise self.overloaded(who)
+
+    def release(self, who: Principal, held_s: float | None = None) -> None:
+        """Give a slot back, to whoever is next."""
+        if held_s is not None:
+            self._mean_s += SMOOTHING * (held_s - self._mean_s)
+        following = self.queue.release(who)
+        while following is not None:
+            principal, waiter = following
+            if not waiter.done():
+                waiter.set_result(None)
+                return
+            # Cancelled, and not yet run to say so.
+            following = self.queue.release(principal)
+
+    def overloaded(self, who: Principal) -> Unavailable:
+        """The refusal of a call that never began to run."""
+        seconds = self._retry_s(who)
+        return Unavailable(
+            f"the server is busy and this call was not started; try again in {seconds} s",
+            retry_after_seconds=seconds,
+        )
+
+    def _require_room(self, who: Principal) -> None:
+        if not self.queue.has_room_for(who):
+            most = self.queue.limits.principal_waiting
+            seconds = self._retry_s(who)
+            raise RateLimited(
+                f"{most} of your calls wait already; try again in {seconds} s, with fewer at once",
+                retry_after_seconds=seconds,
+                max=most,
+            )
+        if not self.queue.has_room():
+            raise self.overloaded(who)
+
+    def _retry_s(self, who: Principal) -> int:
+        """When the calls that wait now should have run, by how long calls took of late."""
+        limits, queue = self.queue.limits, self.queue
+        own = queue.ahead_of(who) / limits.principal_running
+        every = queue.waiting / limits.running
+        return max(1, min(LONGEST_RETRY_S, math.ceil(max(own, every) * self._mean_s)))
+
+
+class Slot:
+    """One call's right to run: taken once, given back at the end and while the call waits for
+    somebody else.
+    """
+
+    __slots__ = ("_scheduler", "_since", "_who", "was_taken")
+
+    def __init__(self, scheduler: Scheduler, who: Principal) -> None:
+        self._scheduler = scheduler
+        self._who = who
+        self._since: float | None = None
+        self.was_taken = False
+
+    async def take(self) -> None:
+        await self._scheduler.acquire(self._who)
+        self._since = time.monotonic()
+        self.was_taken = True
+
+    def give_back(self) -> None:
+        """At the latest now. Again is harmless."""
+        if self._since is not None:
+            held_s, self._since = time.monotonic() - self._since, None
+            self._scheduler.release(self._who, held_s)
+
+    @asynccontextmanager
+    async def idle(self) -> AsyncGenerator[None]:
+        """Others may run while this call waits, for a person or another server."""
+        self.give_back()
+        yield
+        await self.take()
+
+    def overloaded(self) -> Unavailable:
+        return self._scheduler.overloaded(self._who)
