@@ -68,7 +68,7 @@ def measure(size: Size, parts: Sequence[str]) -> dict[str, Any]:
 def crawl(pecia: Pecia, source: str, folder: Path, word: str, **more: Any) -> dict[str, Any]:
     """Add a folder, crawl it, and wait until its last word is found."""
     asked = {"source_id": source, "folder": str(folder), "watch": False, "hybrid": False, **more}
-    pecia.call("office/add_source", **asked)
+    pecia.add_folder(**asked)
     meter = pecia.meter()
     with meter.running():
         began = time.perf_counter()
@@ -211,9 +211,7 @@ def _saves(pecia: Pecia, place: Path, size: Size) -> dict[str, Any]:
     write_markdown(many, min(10_000, size.files))
     for name, folder in (("few_files", few), ("many_files", many)):
         source = f"watched-{name}"
-        pecia.call(
-            "office/add_source", source_id=source, folder=str(folder), hybrid=name == "few_files"
-        )
+        pecia.add_folder(source_id=source, folder=str(folder), hybrid=name == "few_files")
         # The watcher looks for new folders every five seconds, and lists one first.
         while not _is_done(pecia, source):
             time.sleep(0.1)

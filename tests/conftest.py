@@ -15,10 +15,12 @@ from pecia.kernel.identity.caller import Caller
 from pecia.kernel.settings.load import load
 from pecia.kernel.store.cluster import Logins
 from pecia.kernel.store.migrate import migrate
+from tests.person import Person
 
 pytest_plugins = ["tests.database"]
 
-VISIT = Visit("test", client_ip="127.0.0.1")
+VISIT = Visit("test", client_ip="127.0.0.1", channel=Person())
+"""How a test calls a tool: as a client whose person says yes where one is asked."""
 EVERY_SCOPE: list[Json] = ["pecia.search", "pecia.read", "pecia.write", "pecia.admin"]
 
 

@@ -17,6 +17,9 @@ from urllib.request import Request, urlopen
 
 import psutil
 
+from pecia.doors.cli.client import Server
+from pecia.doors.cli.confirmation import called_by_owner
+from pecia.doors.cli.owner import owners_token
 from pecia.kernel.store.cluster import Options
 from pecia.kernel.store.cluster.places import find_places
 
@@ -100,6 +103,11 @@ class Pecia:
         )
         with urlopen(asked, timeout=120) as answer:
             return json.load(answer)
+
+    def add_folder(self, **asked: Any) -> None:
+        """Add a source that is a folder, as the owner's own command does."""
+        server = Server(self.url, owners_token(self.home))
+        called_by_owner(server, "/api/v1/office/add_source", asked)
 
     def finds(self, word: str, source: str) -> bool:
         asked = {"query": word, "mode": "lexical", "source_id": source, "limit": 1}

@@ -61,6 +61,17 @@ class Pecia:
             headers=self.ana if headers is None else headers,
         )
 
+    async def confirmed(
+        self, path: str, arguments: object = None, headers: dict[str, str] | None = None
+    ) -> httpx.Response:
+        """The same, with the yes of the administrator in between."""
+        asked = await self.call(path, arguments, headers)
+        assert asked.status_code == 428, asked.text
+        waits = asked.json()["error"]["confirmation"]
+        said = await self.call(f"confirmations/{waits}", {"answer": "confirm"}, headers)
+        assert said.status_code == 200, said.text
+        return await self.call(path, arguments, headers)
+
     async def audit(self, **wanted: object) -> list[dict[str, Any]]:
         """Audit rows with these values, of every tenant and of none, the oldest first."""
         await self.app.ledger.drain()

@@ -17,6 +17,8 @@ import pytest
 from pygit2.enums import FileMode
 
 from pecia.doors.cli.client import Server
+from pecia.doors.cli.confirmation import called_by_owner
+from pecia.doors.cli.owner import owners_token
 from pecia.kernel.errors import InvalidInput
 from pecia.kernel.store.cluster import Logins
 from tests.doors.shell import Shell, opened_shell
@@ -47,8 +49,8 @@ class World:
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """What a tool answers over HTTP."""
-        server = Server(self.shell.lock.url)
-        return cast(dict[str, Any], server.call(f"/api/v1/{tool}", arguments))
+        server = Server(self.shell.lock.url, owners_token(self.shell.home))
+        return cast(dict[str, Any], called_by_owner(server, f"/api/v1/{tool}", arguments))
 
     def add(self, source: str, **where: str) -> None:
         self.call("office/add_source", source_id=source, trim_mode="open", **where)

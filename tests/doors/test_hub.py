@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from pecia.kernel.errors import (
+    ConfirmationRequired,
     Conflict,
     Forbidden,
     InvalidFormat,
@@ -25,6 +26,7 @@ from pecia.kernel.errors import (
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.tool.call import Inquiry, Reply
 from pecia.kernel.tool.model import Text
+from pecia.kernel.tool.quiet import QUIET
 from tests.conftest import VISIT, House
 from tests.unit.rooms.hub.ground import Ground, grounded, site
 from tests.unit.rooms.hub.upstream import NOTHING, Site
@@ -100,9 +102,7 @@ class TestConnecting:
         assert {*env} <= {"KEY", "PATH", "HOME", "USER", "LANG", "LC_CTYPE"}
 
     async def test_one_that_cannot_be_reached_is_kept_and_says_why(self, ground: Ground) -> None:
-        made = await ground.call(
-            ground.ana, "add_server", server="no", command="no-such-thing", confirm="no-such-thing"
-        )
+        made = await ground.call(ground.ana, "add_server", server="no", command="no-such-thing")
         assert made["state"] == "down"
         assert "cannot be started" in made["reason"]
         listed = await ground.call(ground.bo, "list_servers")
@@ -112,9 +112,7 @@ class TestConnecting:
     async def test_one_that_fails_leaves_the_others_in_place(
         self, ground: Ground, there: Site
     ) -> None:
-        await ground.call(
-            ground.ana, "add_server", server="no", command="no-such-thing", confirm="no-such-thing"
-        )
+        await ground.call(ground.ana, "add_server", server="no", command="no-such-thing")
         with pytest.raises(NotFound):
             await ground.ask(ground.bo, "no", "echo", text="hi")
         assert (await ground.ask(ground.bo, "there", "echo", text="hi")).content == (Text("hi"),)
@@ -198,21 +196,20 @@ class TestFile:
 
 class TestPrograms:
     async def test_nothing_runs_that_nobody_said_yes_to(self, ground: Ground) -> None:
-        with pytest.raises(Unprocessable) as refused:
-            await ground.call(
-                ground.ana, "add_server", server="x", command="touch 'a b'", confirm="touch"
-            )
-        assert refused.value.fields["expected"] == "touch 'a b'"
+        ask: dict[str, Json] = {"server": "x", "command": "touch 'a b'"}
+        with pytest.raises(ConfirmationRequired) as refused:
+            await ground.call_on(QUIET, ground.ana, "add_server", ask)
+        assert "touch 'a b'" in str(refused.value.fields["question"])
         assert (await ground.call(ground.ana, "list_servers"))["servers"] == []
 
     async def test_a_person_is_asked_where_an_agent_wants_it(self, ground: Ground) -> None:
         agent = Hearing("decline")
-        with pytest.raises(Forbidden, match="nobody said yes"):
+        with pytest.raises(Forbidden, match="said no"):
             await ground.call_on(
                 agent,
                 ground.ana,
                 "add_server",
-                {"server": "x", "command": "touch a", "confirm": "touch a", "cwd": "/tmp"},
+                {"server": "x", "command": "touch a", "cwd": "/tmp"},
             )
         assert "touch a" in agent.asked[0]
         assert "/tmp" in agent.asked[0]
@@ -229,11 +226,11 @@ class TestPrograms:
         await ground.add_program("files")
         env: dict[str, Json] = {"NODE_OPTIONS": "--require /tmp/x.js"}
         agent = Hearing("decline")
-        with pytest.raises(Forbidden, match="nobody said yes"):
+        with pytest.raises(Forbidden, match="said no"):
             await ground.call_on(agent, ground.ana, "set_server", {"server": "files", "env": env})
         assert "NODE_OPTIONS" in agent.asked[0]
-        with pytest.raises(Unprocessable):
-            await ground.call(ground.ana, "set_server", server="files", env=env)
+        with pytest.raises(ConfirmationRequired):
+            await ground.call_on(QUIET, ground.ana, "set_server", {"server": "files", "env": env})
 
     async def test_names_can_stand_before_a_tool(self, ground: Ground) -> None:
         for name in ("a__b", "_a", "a_", "a.b", "a b", "ä"):

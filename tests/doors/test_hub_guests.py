@@ -60,7 +60,7 @@ async def ground(
         open_pecia(module_database, home, annexes=[mount_mcp], **TRUST) as pecia,
         listening_site(site, pecia.app.settings.kernel) as url,
     ):
-        made = await pecia.call("hub/add_server", {"server": "files", "url": f"{url}/mcp"})
+        made = await pecia.confirmed("hub/add_server", {"server": "files", "url": f"{url}/mcp"})
         assert made.json()["state"] == "up"
         yield Ground(pecia, site)
         await pecia.call("hub/remove_server", {"server": "files"})
@@ -157,5 +157,5 @@ async def test_clients_are_told_of_a_changed_list(ground: Ground, mode: str) -> 
         with anyio.fail_after(30):
             await told.wait()
         assert "echo" in before - await names_of(client)
-        await ground.pecia.call("hub/set_server", {"server": "files", "enabled": True})
+        await ground.pecia.confirmed("hub/set_server", {"server": "files", "enabled": True})
         tasks.cancel_scope.cancel()

@@ -10,7 +10,6 @@ import mcp_types as types
 import pytest
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared.exceptions import MCPError
 
 from pecia.doors.http.server import serving
 from pecia.doors.mcp.mount import mount_mcp
@@ -84,11 +83,11 @@ async def test_what_the_operator_named_its_tenant_can_only_switch_off(pecia: Pec
     assert (await pecia.call("hub/set_server", ask)).status_code == 403
     off = await pecia.call("hub/set_server", {"server": "files", "enabled": False})
     assert off.json()["state"] == "off"
-    await pecia.call("hub/set_server", {"server": "files", "enabled": True})
+    await pecia.confirmed("hub/set_server", {"server": "files", "enabled": True})
 
 
 async def test_no_tenant_starts_a_program_on_a_server_of_many(pecia: Pecia) -> None:
-    ask = {"server": "x", "command": "touch x", "confirm": "touch x"}
+    ask = {"server": "x", "command": "touch x"}
     said = await pecia.call("hub/add_server", ask)
     assert (said.status_code, said.json()["error"]["code"]) == (403, "FORBIDDEN")
 
@@ -103,7 +102,7 @@ async def test_no_tenant_starts_a_program_on_a_server_of_many(pecia: Pecia) -> N
     ],
 )
 async def test_no_tenant_reaches_into_the_operators_network(pecia: Pecia, url: str) -> None:
-    said = await pecia.call("hub/add_server", {"server": "inside", "url": url})
+    said = await pecia.confirmed("hub/add_server", {"server": "inside", "url": url})
     assert (said.json()["state"], said.json()["tools"]) == ("down", 0)
     assert said.json()["reason"].startswith("refused")
     await pecia.call("hub/remove_server", {"server": "inside"})
@@ -131,11 +130,14 @@ async def test_an_agent_starts_a_program_only_if_its_person_says_yes(
 
 @pytest.mark.requirement("hub.capability.of_the_client")
 async def test_an_agent_without_a_person_starts_nothing(house: House) -> None:
-    ask = {"server": "x", "command": "touch x", "confirm": "touch x"}
+    ask = {"server": "x", "command": "touch x"}
     async with (
         serving(house.app, port=0, annexes=[mount_mcp]) as where,
         client_of(where.url, {}) as client,
     ):
-        with pytest.raises(MCPError, match="it has no elicitation"):
-            await client.call_tool("add_server", ask)
+        said = await client.call_tool("add_server", ask)
+    assert said.is_error
+    error = cast(dict[str, Any], said.structured_content)["error"]
+    assert error["code"] == "CONFIRMATION_REQUIRED"
+    assert f"pecia confirm {error['confirmation']}" in error["message"]
     assert (await house.call(house.ana, "hub.list_servers"))["servers"] == []

@@ -1,7 +1,7 @@
 """A local Pecia with files to find: a wiki that all may read, and reports for its owner alone."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 from playwright.sync_api import Page
 
+from pecia.kernel.identity import owner_token
 from tests.web.conftest import ROOT, Installed
 from tests.web.test_console import serve
 
@@ -26,12 +27,34 @@ class Lakeside:
     bo: str
 
     def call(self, tool: str, **arguments: object) -> dict[str, Any]:
-        """Call a tool as the owner, who needs no token here."""
-        answer = httpx.post(
-            f"{self.url}/api/v1/{tool}", json=arguments, trust_env=False, timeout=WAIT_S
-        )
+        """Call a tool as the owner, who also says yes to what a person must say yes to."""
+        answer = self._post(tool, arguments)
+        if answer.status_code == 428:
+            # The person at the terminal says yes.
+            waits = answer.json()["error"]["confirmation"]
+            said = self._post(f"confirmations/{waits}", {})
+            assert said.status_code == 200, said.text
+            answer = self._post(tool, arguments)
         assert answer.status_code == 200, answer.text
         return answer.json()
+
+    @property
+    def owner(self) -> dict[str, str]:
+        """The headers of the owner, as their own commands send them."""
+        return {"authorization": f"Bearer {owner_token.read(self.folder.parent / 'pecia')}"}
+
+    def _post(self, path: str, arguments: Mapping[str, Any]) -> httpx.Response:
+        return httpx.post(
+            f"{self.url}/api/v1/{path}",
+            json=dict(arguments),
+            headers=self.owner,
+            trust_env=False,
+            timeout=WAIT_S,
+        )
+
+    def sign_in(self, page: Page) -> None:
+        """As `pecia open` does."""
+        page.goto(self._post("session/link", {}).json()["url"])
 
     def open(self, page: Page, at: str = "") -> None:
         page.goto(f"{self.url}/console/{at}")

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import httpx
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
@@ -72,6 +73,8 @@ def test_a_folder_is_added_crawled_and_found(lakeside: Lakeside, page: Page) -> 
     folder = lakeside.folder.parent / "added"
     folder.mkdir()
     (folder / "kingfisher.md").write_text("# Kingfishers\n\nBlue, and gone.\n")
+    lakeside.sign_in(page)
+    expect(page.get_by_role("heading", name="Pecia")).to_be_visible()
     lakeside.open(page, AT)
     page.get_by_text("Add a folder").click()
     page.get_by_label("Name of the source").fill("added")
@@ -86,6 +89,46 @@ def test_a_folder_is_added_crawled_and_found(lakeside: Lakeside, page: Page) -> 
     page.keyboard.type("kingfisher")
     page.keyboard.press("Enter")
     expect(page.get_by_role("link", name="Kingfishers")).to_be_visible()
+
+
+def test_a_browser_that_is_not_signed_in_is_told_how_a_person_says_yes(
+    lakeside: Lakeside, page: Page
+) -> None:
+    lakeside.open(page, AT)
+    page.get_by_text("Add a folder").click()
+    page.get_by_label("Name of the source").fill("unsigned")
+    page.get_by_label("Folder on the server").fill(str(lakeside.folder))
+    page.get_by_role("button", name="Add and crawl").click()
+    expect(page.get_by_role("alert")).to_contain_text("pecia confirm")
+    page.get_by_role("link", name="Confirm").click()
+    waits = page.get_by_role("region").filter(has_text="as the source unsigned")
+    expect(waits).to_contain_text(str(lakeside.folder))
+    expect(page.get_by_role("note")).to_contain_text("pecia open")
+    expect(page.get_by_role("button", name="Yes")).to_have_count(0)
+
+
+def test_what_an_agent_asked_for_is_confirmed_or_refused_on_a_page(
+    lakeside: Lakeside, page: Page
+) -> None:
+    def ask(source_id: str) -> httpx.Response:
+        """As an agent of the owner does: by the owner's process, and without a token."""
+        folder = str(lakeside.folder)
+        return httpx.post(
+            f"{lakeside.url}/api/v1/office/add_source",
+            json={"source_id": source_id, "folder": folder, "watch": False},
+            trust_env=False,
+            timeout=60,
+        )
+
+    assert [ask(it).status_code for it in ("wanted", "unwanted")] == [428, 428]
+    lakeside.sign_in(page)
+    page.get_by_role("link", name="Confirm").click()
+    for source_id, button in (("wanted", "Yes"), ("unwanted", "No")):
+        waits = page.get_by_role("region").filter(has_text=f"as the source {source_id}?")
+        waits.get_by_role("button", name=button, exact=True).click()
+        expect(waits).to_have_count(0)
+    assert [ask(it).status_code for it in ("wanted", "unwanted")] == [200, 428]
+    assert "code=" not in page.url
 
 
 def test_who_may_not_change_sources_is_offered_nothing_to_change(

@@ -47,6 +47,7 @@ from pecia.kernel.store.audit import Ledger
 from pecia.kernel.store.cluster import Logins, Options, open_cluster
 from pecia.kernel.store.migrate import KERNEL, Part, migrate
 from pecia.kernel.store.store import PoolSize, Store
+from pecia.kernel.tool.confirmation import Confirmations
 from pecia.kernel.tool.guests import NO_GUESTS, GuestList
 from pecia.kernel.tool.model import AnyTool, Result
 from pecia.kernel.tool.view import View, combined
@@ -71,6 +72,8 @@ class App:
     rooms: tuple[Room, ...]
     keyring: Keyring
     everything: View
+    confirmations: Confirmations
+    """What waits for a person's yes. No tool gives it."""
     originals: Originals
     """Fetches files from where they lie, for who has a link."""
     revive: Revive
@@ -261,6 +264,7 @@ async def _compose(
         rooms=rooms,
         keyring=keyring,
         everything=combined(tool for room in rooms for tool in room.tools),
+        confirmations=Confirmations(store, keyring),
         originals=originals_of(settings, store, keyring),
         revive=_nothing_to_revive,
         lag=lag,

@@ -21,6 +21,7 @@ from pecia.kernel.settings.load import Settings
 from pecia.kernel.store.audit import Ledger
 from pecia.kernel.store.migrate import Part
 from pecia.kernel.store.store import Store
+from pecia.kernel.tool.confirmation import Confirmations
 from pecia.rooms.cascade.room import room_over
 from pecia.rooms.lake.credential import Credentials
 from pecia.rooms.lake.delivery import Deliveries, delivery_job
@@ -124,4 +125,5 @@ def _ways(settings: Settings, store: Store, keyring: Keyring) -> Ways:
         watching(settings, store),
         credentials,
         place_check(settings, store),
+        Confirmations(store, keyring),
     )

@@ -12,6 +12,7 @@ from pecia.kernel.room import Room
 from pecia.kernel.secrets.keyring import Keyring
 from pecia.kernel.settings.load import Settings
 from pecia.kernel.store.store import Store
+from pecia.kernel.tool.confirmation import Confirmations
 from pecia.rooms.hub.model import Place
 from pecia.rooms.hub.room import Ours, hub_room, open_hub
 from pecia.rooms.hub.settings import HubSettings
@@ -66,7 +67,8 @@ def upstream_room(
 ) -> Room:
     """The room over the servers that are written down here."""
     built_in = {*OF_THE_DESK, *(tool.name for room in others for tool in room.tools)}
-    ours = Ours(built_in, settings.kernel.mode == "local")
+    is_local = settings.kernel.mode == "local"
+    ours = Ours(built_in, is_local, Confirmations(store, keyring))
     hub = open_hub(store, keyring, Ways(settings), settings.part(HubSettings), ours)
     room = hub_room(hub, ours)
     # Its own names as well, which are known from now on.

@@ -219,6 +219,17 @@ class Forbidden(PeciaError):
     )
 
 
+class ConfirmationRequired(PeciaError):
+    """A person must say yes first, by another way than this request. `confirmation` names it."""
+
+    code = Code(
+        "CONFIRMATION_REQUIRED",
+        rpc=-32014,
+        http=428,
+        hint="Have a person run `pecia confirm` with the id, then make the same call again.",
+    )
+
+
 class Conflict(PeciaError):
     """The thing changed, or exists already."""
 

@@ -10,6 +10,7 @@ export class Problem extends Error {
     readonly requestId: string | null,
     readonly field?: string,
     readonly hint?: string,
+    readonly confirmation?: string,
   ) {
     super(message);
   }
@@ -20,6 +21,15 @@ interface Told {
   message?: string;
   field?: string;
   hint?: string;
+  confirmation?: string;
+}
+
+export interface Confirmation {
+  id: string;
+  tool: string;
+  question: string;
+  asked_at: string;
+  user: string;
 }
 
 export interface Me {
@@ -45,6 +55,33 @@ export interface About {
 
 export async function call<T>(tool: string, input: object = {}, signal?: AbortSignal): Promise<T> {
   return asked<T>(`/api/v1/${tool}`, { method: "POST", body: JSON.stringify(input), signal });
+}
+
+/** A call that somebody made with their own hands: where a person must say yes, that was it. */
+export async function callByHand<T>(tool: string, input: object): Promise<T> {
+  try {
+    return await call<T>(tool, input);
+  } catch (error) {
+    const waits = asProblem(error).confirmation;
+    if (!waits || !bearer()) throw error;
+    await answer(waits, "confirm");
+    return call<T>(tool, input);
+  }
+}
+
+export async function confirmations(): Promise<Confirmation[]> {
+  return (await asked<{ confirmations: Confirmation[] }>("/api/v1/confirmations")).confirmations;
+}
+
+export async function answer(id: string, said: "confirm" | "refuse"): Promise<void> {
+  const body = JSON.stringify({ answer: said });
+  await asked(`/api/v1/confirmations/${encodeURIComponent(id)}`, { method: "POST", body });
+}
+
+/** The session for the code of a sign-in link, which works once. */
+export async function signIn(code: string): Promise<string> {
+  const body = JSON.stringify({ code });
+  return (await asked<{ token: string }>("/api/v1/session", { method: "POST", body })).token;
 }
 
 export async function capacity<T>(): Promise<T> {
@@ -108,5 +145,6 @@ async function read<T>(answer: Response): Promise<T> {
     id,
     error?.field,
     error?.hint,
+    error?.confirmation,
   );
 }

@@ -1,6 +1,6 @@
 // The lake's tools as the rooms of the console use them.
 
-import { call, capacity, Problem } from "./api";
+import { Problem, call, callByHand, capacity } from "./api";
 
 export interface Hit {
   source_id: string;
@@ -146,7 +146,7 @@ export function stop(source_id: string): Promise<Crawl> {
 }
 
 export function addFolder(source_id: string, folder: string): Promise<Source> {
-  return call<Source>("office/add_source", { source_id, folder });
+  return callByHand<Source>("office/add_source", { source_id, folder });
 }
 
 export async function size(): Promise<Size> {

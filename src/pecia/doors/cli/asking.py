@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pecia.doors.cli.arguments import arguments, json_object
 from pecia.doors.cli.configured import settled
+from pecia.doors.cli.confirmation import answered
 from pecia.doors.cli.describe import tool_document, tool_help
 from pecia.doors.cli.reach import ToolFacts, callable_tools, found_tool, is_tool, reached
 from pecia.doors.cli.render import show
@@ -25,11 +26,12 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What follows a tool's name, with our own two words taken out."""
+    """What follows a tool's name, with our own three words taken out."""
 
     rest: tuple[str, ...]
     document: str | None = None
     wants_help: bool = False
+    says_yes: bool = False
 
 
 def run_tool(terminal: Terminal, ask: Ask, words: Sequence[str]) -> None:
@@ -45,7 +47,7 @@ def run_tool(terminal: Terminal, ask: Ask, words: Sequence[str]) -> None:
     ready = _ready(known, ask, split) if is_tool(known, ask.tool) else None
     with reached(terminal, settings) as tools:
         tool, taken = ready or _ready(tools.listing(), ask, split)
-        answer = tools.call(tool, taken)
+        answer = answered(terminal, tools, tool, taken, yes=split.says_yes)
     terminal.give(answer, lambda it: show(it, answer, columns=ask.columns))
 
 
@@ -55,14 +57,18 @@ def _show_help(terminal: Terminal, ask: Ask, tool: ToolFacts) -> None:
 
 
 def split_words(words: Sequence[str]) -> Words:
-    """Take `--args` and `--help` out of the words. After `--` nothing is ours."""
+    """Take `--args`, `--yes` and `--help` out of the words. After `--` nothing is ours."""
     rest: list[str] = []
+    says_yes = False
     document: str | None = None
     waiting = list(words)
     while waiting:
         word = waiting.pop(0)
         if word == "--help":
             return Words((), wants_help=True)
+        if word == "--yes":
+            says_yes = True
+            continue
         if word == "--":
             rest += [word, *waiting]
             break
@@ -74,7 +80,7 @@ def split_words(words: Sequence[str]) -> Words:
             document = word.removeprefix("--args=")
         else:
             rest.append(word)
-    return Words(tuple(rest), document)
+    return Words(tuple(rest), document, says_yes=says_yes)
 
 
 def _ready(tools: Sequence[ToolFacts], ask: Ask, words: Words) -> tuple[ToolFacts, dict[str, Json]]:

@@ -12,6 +12,7 @@ import orjson
 
 from pecia.adapters.llm.providers import PROVIDERS
 from pecia.doors.cli.client import API, Server
+from pecia.doors.cli.confirmation import called_by_owner
 from pecia.kernel.errors import (
     Conflict,
     InvalidEnum,
@@ -101,7 +102,7 @@ def brought(
 
 def _condition(server: Server, it: OwnServer, holder: str) -> Mapping[str, Json]:
     try:
-        found = server.call(f"{API}/hub/add_server", {**it.ask, "holder": holder})
+        found = called_by_owner(server, f"{API}/hub/add_server", {**it.ask, "holder": holder})
     except Conflict:
         # It was brought before: the name holds all that the file says of it.
         held = server.call(f"{API}/hub/hold_servers", {"servers": [it.name], "holder": holder})
@@ -126,7 +127,7 @@ def _own(listed: Listed, *, is_required: bool) -> OwnServer:
     place, options = listed.place, listed.options
     words = shlex.join(place.argv)
     ask: dict[str, Json] = {
-        **({"command": words, "confirm": words} if words else {"url": place.url}),
+        **({"command": words} if words else {"url": place.url}),
         **({"env": {**place.env}} if place.env else {}),
         **({"headers": {**place.headers}} if place.headers else {}),
         **({"cwd": place.folder} if place.folder else {}),

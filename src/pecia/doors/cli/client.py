@@ -65,6 +65,11 @@ class Server:
         """Run the tool at that path. A refusal is raised here as it was raised there."""
         return cast(Json, self._document(self.ask("POST", path, arguments)))
 
+    def answer(self, confirmation: str, said: str) -> None:
+        """Say yes or no to what waits for a person."""
+        path = f"{API}/confirmations/{quote(confirmation, safe='')}"
+        self._document(self.ask("POST", path, {"answer": said}))
+
     def get(self, path: str) -> Json:
         """What a page of a room says, as data."""
         return cast(Json, self._document(self.ask("GET", path)))

@@ -2,7 +2,7 @@
 
 import signal
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,8 @@ from pecia.kernel import logs
 from pecia.kernel.errors import Json
 from pecia.kernel.jobs.child import supervise_worker, worker_command
 from pecia.kernel.settings.load import Settings
+from pecia.kernel.tool.call import Inquiry, Reply
+from pecia.kernel.tool.quiet import Quiet
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +117,16 @@ def _child_command(terminal: Terminal, plan: Hosting) -> list[str]:
     return [*command, "--indexer", *config]
 
 
+class Agreeing(Quiet):
+    """Whoever ran this command wants what it does."""
+
+    async def inquire(self, inquiries: Mapping[str, Inquiry]) -> Mapping[str, Reply]:
+        return {key: Reply("accept") for key in inquiries}
+
+
 async def _add_space(app: App, folder: Path) -> Json:
-    visit = Visit("cli")
+    # The person who starts a server for a folder has named it.
+    visit = Visit("cli", channel=Agreeing())
     who = await app.admit(None, visit)
     given = await app.call(who, "office.add_space", {"folder": str(folder)}, visit)
     return given.structured

@@ -8,13 +8,16 @@ from pecia.kernel.identity import owner_token
 
 
 def token_for(home: Path) -> str | None:
-    """What a command shows the server of a home: the user's own token, else that of the owner.
+    """What a command shows the server of a home: the user's own token, else that of the owner."""
+    return token() or owners_token(home)
 
-    The owner's goes to no other process: while one holds the home, the address in its lock is that
-    one's, and nobody else can listen there.
+
+def owners_token(home: Path) -> str | None:
+    """The owner's token, for what only the owner does.
+
+    It goes to no other process: while one holds the home, the address in its lock is that one's,
+    and nobody else can listen there.
     """
-    if (given := token()) is not None:
-        return given
     return owner_token.read(home) if is_claimed(home) else None
 
 

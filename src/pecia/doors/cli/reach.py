@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pecia.doors.cli.client import API, Server
 from pecia.doors.cli.configured import token
@@ -14,13 +14,14 @@ from pecia.doors.cli.find import running, tell_version
 from pecia.doors.cli.home import require_home
 from pecia.doors.cli.owner import token_for
 from pecia.doors.cli.terminal import Terminal
-from pecia.kernel.errors import Json, ToolNotFound
+from pecia.kernel.errors import Forbidden, Json, ToolNotFound
 from pecia.kernel.tool.near import did_you_mean
 
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
 
     from pecia.app.app import App
+    from pecia.kernel.identity.caller import Caller
     from pecia.kernel.settings.load import Settings
     from pecia.kernel.tool.model import AnyTool
 
@@ -53,6 +54,14 @@ class Tools(Protocol):
     def listing(self) -> Sequence[ToolFacts]: ...
 
     def call(self, tool: ToolFacts, arguments: Mapping[str, Json]) -> Json: ...
+
+    def pending(self) -> list[dict[str, Json]]:
+        """What waits for a person's yes."""
+        ...
+
+    def answer(self, confirmation: str, said: str) -> None:
+        """Say yes or no to it, as the person at the keyboard."""
+        ...
 
 
 @contextmanager
@@ -135,6 +144,41 @@ class OwnTools:
     def call(self, tool: ToolFacts, arguments: Mapping[str, Json]) -> Json:
         return self.portal.call(self._call, tool.full_name, arguments)
 
+    def pending(self) -> list[dict[str, Json]]:
+        return self.portal.call(self._pending)
+
+    def answer(self, confirmation: str, said: str) -> None:
+        self.portal.call(self._answer, confirmation, said)
+
+    async def _pending(self) -> list[dict[str, Json]]:
+        caller = await self._administrator()
+        return [it.as_json() for it in await self.app.confirmations.pending(caller)]
+
+    async def _answer(self, confirmation: str, said: str) -> None:
+        from pecia.app.corridor import Errand, Visit
+        from pecia.kernel.identity.caller import Scope
+
+        waiting = self.app.confirmations
+        answer = waiting.confirm if said == "confirm" else waiting.refuse
+        errand = Errand(
+            f"confirmations.{said}", Scope.ADMIN, arguments={"confirmation": confirmation}
+        )
+        await self.app.corridor.run(
+            await self._administrator(),
+            errand,
+            Visit("cli"),
+            lambda call: answer(call.caller, confirmation),
+        )
+
+    async def _administrator(self) -> "Caller":
+        from pecia.app.corridor import Visit
+        from pecia.kernel.identity.caller import Caller
+
+        who = await self.app.admit(token(), Visit("cli"))
+        if not isinstance(who, Caller) or not who.is_admin:
+            raise Forbidden("this is for administrators of a tenant")
+        return who
+
     async def _call(self, name: str, arguments: Mapping[str, Json]) -> Json:
         from pecia.app.corridor import Visit
         from pecia.doors.http.tools import as_response
@@ -157,6 +201,13 @@ class ServedTools:
 
     def call(self, tool: ToolFacts, arguments: Mapping[str, Json]) -> Json:
         return self.server.call(tool.path, arguments)
+
+    def pending(self) -> list[dict[str, Json]]:
+        found = self.server.get(f"{API}/confirmations")
+        return cast(dict[str, list[dict[str, Json]]], found)["confirmations"]
+
+    def answer(self, confirmation: str, said: str) -> None:
+        self.server.answer(confirmation, said)
 
 
 def _told(facts: Mapping[str, Any]) -> ToolFacts:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pecia.doors.cli.client import API, Server
 from pecia.doors.cli.find import live_lock
 from pecia.doors.cli.lock import PROJECT_FOLDER, made_project, write_folder_lock
-from pecia.doors.cli.owner import token_for
+from pecia.doors.cli.owner import owners_token
 from pecia.doors.cli.session import for_everybody
 from pecia.doors.cli.terminal import Terminal
 from pecia.kernel.errors import PeciaError, Unavailable
@@ -142,8 +142,11 @@ def _home_space(settings: "Settings") -> Path:
 def _join(terminal: Terminal, found: "Running", project: Path) -> None:
     """A project whose server runs already, for other folders, becomes one of its spaces."""
     try:
-        server = Server(found.lock.url, token_for(Path(found.lock.home)))
-        server.call(f"{API}/office/add_space", {"folder": str(project)})
+        # Here, because it reads more of the program, and most editors join nothing.
+        from pecia.doors.cli.confirmation import called_by_owner
+
+        server = Server(found.lock.url, owners_token(Path(found.lock.home)))
+        called_by_owner(server, f"{API}/office/add_space", {"folder": str(project)})
         write_folder_lock(project, found.lock)
     except (PeciaError, OSError) as error:
         # The server is there all the same, and says what it thinks of each call.

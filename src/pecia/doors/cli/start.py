@@ -8,9 +8,10 @@ import typer
 
 from pecia.doors.cli.client import API, Server
 from pecia.doors.cli.configured import settled, warn
+from pecia.doors.cli.confirmation import called_by_owner
 from pecia.doors.cli.find import Running, running, tell_version
 from pecia.doors.cli.lock import ServerLock, claimed, write_folder_lock
-from pecia.doors.cli.owner import token_for
+from pecia.doors.cli.owner import owners_token
 from pecia.doors.cli.repository import ensure_repository
 from pecia.doors.cli.terminal import Terminal, terminal_of
 from pecia.doors.cli.welcome import welcome
@@ -99,8 +100,8 @@ def join(terminal: Terminal, settings: "Settings", found: Running, folder: Path)
     is_asked = settings.provenance["port"].layer == "flag"
     if is_asked and settings.kernel.port not in (0, found.lock.port):
         terminal.say(f"a server runs already at {found.lock.url}: --port has no effect")
-    server = Server(found.lock.url, token_for(settings.kernel.home))
-    space: Json = server.call(ADD_SPACE, {"folder": str(folder)})
+    server = Server(found.lock.url, owners_token(settings.kernel.home))
+    space = called_by_owner(server, ADD_SPACE, {"folder": str(folder)})
     write_folder_lock(folder, found.lock)
     welcome(terminal, found.lock, space)
 

@@ -21,7 +21,7 @@ from pecia.doors.cli.lock import (
     read_lock,
     remove_lock,
 )
-from pecia.doors.cli.owner import token_for
+from pecia.doors.cli.owner import owners_token
 from pecia.doors.cli.terminal import Terminal, terminal_of
 from pecia.kernel.errors import PeciaError, Timeout, Unavailable
 
@@ -72,7 +72,7 @@ def _server_to_stop(home: Path) -> ServerLock | None:
 def _folders(lock: ServerLock) -> list[Path]:
     """The folders that a local server serves: each has a lock that will point to nobody."""
     try:
-        found = Server(lock.url, token_for(Path(lock.home))).call(LIST_SPACES, {"limit": 200})
+        found = Server(lock.url, owners_token(Path(lock.home))).call(LIST_SPACES, {"limit": 200})
     except PeciaError:
         # Not ours to ask, or past answering. A lock that is left is seen through when it is read.
         return []

@@ -22,6 +22,7 @@ from pecia.doors.http.metrics import Metrics, MetricsDesk
 from pecia.doors.http.names import Names
 from pecia.doors.http.openapi import document
 from pecia.doors.http.pages import docs_page, home_page
+from pecia.doors.http.person import person_paths, person_routes
 from pecia.doors.http.room_pages import page_routes
 from pecia.doors.http.room_sockets import socket_routes
 from pecia.doors.http.tools import API, tool_paths, unknown_tool
@@ -67,6 +68,7 @@ def http_app(
         **_home(app, annexes),
         **metadata_paths(app, resources),
         **tool_paths(app, keeper),
+        **person_paths(app, keeper),
         **{path: it for annex in annexes for path, it in annex.paths.items()},
     }
     rest = Router(
@@ -74,6 +76,7 @@ def http_app(
             *(it for annex in annexes for it in annex.routes),
             *page_routes(app, keeper),
             *socket_routes(app, keeper),
+            *person_routes(app, keeper),
             Route(f"{API}/{{room}}/{{tool}}", unknown_tool(app, keeper)),
         ],
         redirect_slashes=False,

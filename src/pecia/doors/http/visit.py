@@ -54,7 +54,7 @@ class Doorkeeper:
         """Who asks for something public: whom their token names, or nobody at all."""
         if claimed(connection) is not None:
             return await self.admit(connection, visit)
-        self._count(connection)
+        self.count(connection)
         try:
             return await self._standing(connection)
         except AuthRequired:
@@ -62,14 +62,14 @@ class Doorkeeper:
 
     async def _admitted(self, connection: HTTPConnection, visit: Visit) -> Caller | Operator:
         if claimed(connection) is None:
-            self._count(connection)
+            self.count(connection)
         try:
             given = bearer(connection)
             who = await (self._app.gate.admit(given) if given else self._standing(connection))
         except PeciaError as error:
             if claimed(connection) is not None and isinstance(error, DENIALS):
                 # Before the denial is written down: a flood of guesses must not fill the audit.
-                self._count(connection)
+                self.count(connection)
             self._app.corridor.denied(error, visit)
             raise
         arrival_of(connection.scope).line.note(**_named(who))
@@ -91,7 +91,7 @@ class Doorkeeper:
             raise AuthRequired(HOW_TO_GET_IN)
         return await self._app.gate.admit(None)
 
-    def _count(self, connection: HTTPConnection) -> None:
+    def count(self, connection: HTTPConnection) -> None:
         """One more request of this address without a good token. The owner's are not counted."""
         if claimed(connection) is not None or not self.is_owner(connection):
             self._strangers.take(neighbourhood(arrival_of(connection.scope).client_ip))

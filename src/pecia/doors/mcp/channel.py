@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 import orjson
 from mcp.shared.exceptions import MCPError, NoBackChannelError
@@ -15,9 +15,11 @@ from mcp_types import (
 )
 
 from pecia.doors.mcp.inquiry import (
+    Rounds,
     as_state,
     askable,
     from_state,
+    mark,
     reply,
     request,
     result_type,
@@ -25,7 +27,7 @@ from pecia.doors.mcp.inquiry import (
 from pecia.doors.mcp.levels import is_wanted, known
 from pecia.doors.mcp.standing import Context, connection_of, modern
 from pecia.kernel.errors import Json, Unprocessable
-from pecia.kernel.tool.call import InputRequired, Inquiry, Reply
+from pecia.kernel.tool.call import InputRequired, Inquiry, Question, Reply
 
 LEVEL = "log_level"
 """Where a session keeps the level that its client asked for."""
@@ -95,7 +97,7 @@ class Returning(Speaking):
     """The newer era: the client takes the questions with it, and comes back with the answers."""
 
     answers: Mapping[str, object] = field(default_factory=dict[str, object])
-    earlier: Mapping[str, Reply] = field(default_factory=dict[str, Reply])
+    earlier: Rounds = field(default_factory=Rounds)
     given: dict[str, Reply] = field(default_factory=dict[str, Reply])
     """What this run was told, kept for the next one."""
 
@@ -110,18 +112,26 @@ class Returning(Speaking):
 
     def waiting(self, asked: InputRequired) -> InputRequiredResult:
         """The answer that sends the client away with the questions."""
+        asks = {mark(key, it) for key, it in asked.inquiries.items() if _confirms(it)}
         return InputRequiredResult(
             input_requests={key: request(it) for key, it in asked.inquiries.items()},
-            request_state=orjson.dumps(as_state(self.given)).decode(),
+            request_state=orjson.dumps(as_state(Rounds(self.given, frozenset(asks)))).decode(),
         )
 
     def _known(self, key: str, inquiry: Inquiry) -> Reply | None:
-        if key in self.earlier:
-            return self.earlier[key]
+        if key in self.earlier.replies:
+            return self.earlier.replies[key]
+        if _confirms(inquiry) and mark(key, inquiry) not in self.earlier.confirmations:
+            # A yes that came with the request itself is no person's: nobody had asked.
+            return None
         return reply(inquiry, self.answers.get(key))
+
+
+def _confirms(inquiry: Inquiry) -> TypeGuard[Question]:
+    return isinstance(inquiry, Question) and inquiry.is_confirmation
 
 
 def returning(ctx: Context, answers: Mapping[str, object] | None, state: str | None) -> Returning:
     """The channel of a request that may be a return. The state was opened before, and is ours."""
-    earlier = from_state(orjson.loads(state)) if state else {}
+    earlier = from_state(orjson.loads(state)) if state else Rounds()
     return Returning(ctx, answers or {}, earlier)

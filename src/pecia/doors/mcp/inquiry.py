@@ -1,6 +1,8 @@
 """Questions to a client as MCP writes them, and its answers as we do. Pure."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any, cast
 
 from jsonschema import Draft202012Validator
@@ -9,6 +11,7 @@ from mcp_types import (
     CreateMessageRequest,
     CreateMessageRequestParams,
     CreateMessageResult,
+    ElicitationCapability,
     ElicitRequest,
     ElicitRequestFormParams,
     ElicitResult,
@@ -30,7 +33,7 @@ Answer = ElicitResult | CreateMessageResult | ListRootsResult
 def request(inquiry: Inquiry) -> Wire:
     """The request that asks it."""
     match inquiry:
-        case Question(message, schema):
+        case Question(message=message, schema=schema):
             form = ElicitRequestFormParams(message=message, requested_schema=dict(schema))
             return ElicitRequest(params=form)
         case Sampling(messages, max_tokens):
@@ -82,16 +85,35 @@ def askable(
     )
 
 
-def as_state(replies: Mapping[str, Reply]) -> dict[str, Any]:
-    """Answers of earlier rounds, as they travel with the client."""
-    return {key: {"action": it.action, "content": dict(it.content)} for key, it in replies.items()}
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """What the client carries from one round to the next: what it said, and what it was asked."""
+
+    replies: Mapping[str, Reply] = field(default_factory=dict[str, Reply])
+    confirmations: frozenset[str] = frozenset()
+    """The questions, each by `mark`, upon whose yes something is done."""
 
 
-def from_state(state: object) -> dict[str, Reply]:
+def mark(key: str, question: Question) -> str:
+    """Stands for a question to the letter."""
+    return sha256(f"{key}\n{question.message}".encode()).hexdigest()
+
+
+def as_state(rounds: Rounds) -> dict[str, Any]:
+    """The rounds so far, as they travel with the client."""
+    replies = {
+        key: {"action": it.action, "content": dict(it.content)}
+        for key, it in rounds.replies.items()
+    }
+    return {"replies": replies, "confirmations": sorted(rounds.confirmations)}
+
+
+def from_state(state: object) -> Rounds:
     """The same, read back. It was sealed by us, so its shape is known."""
-    if not _is_mapping(state):
-        return {}
-    return {key: Reply(it["action"], it["content"]) for key, it in state.items()}
+    if not _is_mapping(state) or "replies" not in state:
+        return Rounds()
+    replies = {key: Reply(it["action"], it["content"]) for key, it in state["replies"].items()}
+    return Rounds(replies, frozenset(state["confirmations"]))
 
 
 def _is_mapping(state: object) -> TypeIs[Mapping[str, Any]]:
@@ -119,4 +141,8 @@ def _capability(inquiry: Inquiry) -> str:
 
 
 def _can(can: ClientCapabilities | None, name: str) -> bool:
-    return can is not None and getattr(can, name) is not None
+    found = getattr(can, name) if can is not None else None
+    if isinstance(found, ElicitationCapability):
+        # Neither of the two: a client of before there were two, which shows forms.
+        return found.form is not None or found.url is None
+    return found is not None

@@ -21,6 +21,8 @@ class Question:
 
     message: str
     schema: Mapping[str, Json]
+    is_confirmation: bool = False
+    """Whether something is done upon the yes: an answer that nobody asked for does not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,8 @@ class Call:
     """The caller's own key to a model, which came with the request and goes with it."""
     idle: Callable[[], AbstractAsyncContextManager[None]] = field(default=nullcontext, repr=False)
     """While the call waits for somebody else: others run in its place."""
+    confirmed: set[bytes] = field(default_factory=set[bytes], repr=False)
+    """The acts that a person has said yes to in this call, which may be run more than once."""
 
     @property
     def id(self) -> UUID:
@@ -114,6 +118,10 @@ class Call:
     async def ask(self, key: str, message: str, schema: Mapping[str, Json]) -> Reply:
         """The answer of a person to a form. The key names the question among those of this call."""
         return (await self.inquire({key: Question(message, schema)}))[key]
+
+    async def ask_person(self, key: str, message: str, schema: Mapping[str, Json]) -> Reply:
+        """The same for a yes upon which something is done."""
+        return (await self.inquire({key: Question(message, schema, is_confirmation=True)}))[key]
 
     async def sample(self, messages: Sequence[Mapping[str, Json]], max_tokens: int) -> str:
         """What the client's model says."""

@@ -2,27 +2,33 @@
 
 A program is started on this machine with the rights of whoever runs it. So nobody adds one to a
 server of many; and on a machine of one's own, a person says yes to the very words that are run.
+What a server says of its tools is read by models. So a person says yes to a server, and to what it
+changes later; see `kernel/tool/confirmation.py`.
 """
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from pydantic import Field, JsonValue
 
-from pecia.kernel.errors import Forbidden, InvalidFormat, InvalidInput, MissingField, Unprocessable
+from pecia.kernel.errors import Forbidden, InvalidFormat, InvalidInput, Json, MissingField
 from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.confirmation import Act, Confirmations, shown
+from pecia.kernel.tool.confirmation import Kind as ActKind
 from pecia.kernel.tool.model import Input
-from pecia.kernel.tool.quiet import Quiet
-from pecia.rooms.hub.model import Options, Place, Where
+from pecia.rooms.hub.model import Kept, Options, Place, Where
 from pecia.rooms.hub.naming import SERVER
 from pecia.rooms.hub.secrets import Held
 
 Kind: TypeAlias = Literal["stdio", "http", "streamable-http", "sse"]
 Word = Annotated[str, Field(max_length=4_000)]
 Seconds = Annotated[float, Field(gt=0, le=3_600)]
+
+SHOWN = 300
+TAKES = "What it changes about its tools later holds at once, without anybody's approval."
 
 SECRET: dict[str, JsonValue] = {"secret": True}
 
@@ -128,43 +134,77 @@ def with_secrets(place: Place, env: Mapping[str, str], headers: Mapping[str, str
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """Who may start programs here."""
+    """Who may connect servers here, and what a person says yes to."""
 
     is_own_machine: bool
+    confirmations: Confirmations
 
-    async def to(self, call: Call, place: Place, confirm: str) -> None:
-        """Nothing for a URL. For a program: yes of a person, to these words and no others."""
-        if not place.argv:
-            return
-        if not self.is_own_machine:
+    def require_allowed(self, place: Place) -> None:
+        """Refuse a program on a server of many, whoever says yes to it."""
+        if place.argv and not self.is_own_machine:
             raise Forbidden(
                 "on a server of many, programs are named by its operator",
                 hint="Give a url, or have the operator put it into the file of hub.servers_file.",
             )
-        words = shlex.join(place.argv)
-        if isinstance(call.channel, Quiet):
-            # Nobody to ask: the person types the words twice. No agent comes this way.
-            if _words(confirm, "confirm") != place.argv:
-                raise Unprocessable(
-                    f"this will run, with your rights: {words}",
-                    expected=words,
-                    hint="Say yes by `confirm`, with these words.",
-                )
-            return
-        reply = await call.ask("run", _question(place, words), {"type": "object", "properties": {}})
-        if reply.action != "accept":
-            raise Forbidden(
-                "nobody said yes to running this program",
-                command=words,
-                hint="Add it from a terminal: pecia hub add …",
-            )
+
+    async def to_server(
+        self, call: Call, name: str, place: Place, options: Options, readers: Sequence[str]
+    ) -> None:
+        """A person's yes to this server, its tools as they are at first included."""
+        self.require_allowed(place)
+        takes = f"\n{TAKES}" if options.takes_changes else ""
+        question = (
+            f"Connect the server {name}, and let agents call its tools?\n\n"
+            f"{_where(place)}\nFor: {shown(', '.join(readers))}{takes}"
+        )
+        who: list[Json] = [*readers]
+        facts = {**_facts(place), "options": options.stored(), "readers": who}
+        await self.confirmations.require(call, Act(_kind(place), question, facts))
+
+    async def to_change(
+        self, call: Call, name: str, changes: Sequence[str], place: Place | None
+    ) -> None:
+        """A person's yes to what makes a server do more, or something else, than it did."""
+        if place is not None:
+            self.require_allowed(place)
+        what = "\n".join(f"- {it}" for it in changes)
+        where = f"\n\n{_where(place)}" if place else ""
+        facts = _facts(place) if place else {}
+        act = Act(_kind(place), f"Change the server {name}?\n\n{what}{where}", facts)
+        await self.confirmations.require(call, act)
+
+    async def to_tools(self, call: Call, server: str, tools: Sequence[Kept]) -> None:
+        """A person's yes to these tools as they are offered now, to the letter."""
+        lines = "\n".join(f"- {shown(it.name)}: {_said(it)}" for it in tools)
+        question = f"Let agents call these tools of {server} as they are now?\n\n{lines}"
+        facts: dict[str, Json] = {
+            it.name: it.offered.stored() if it.offered else None for it in tools
+        }
+        await self.confirmations.require(call, Act("tools", question, facts))
 
 
-def _question(place: Place, words: str) -> str:
-    """All that decides what will run."""
-    names = ", ".join(sorted(place.env)) or "none"
-    folder = f"\nIts folder: {place.folder}" if place.folder else ""
-    return f"Run this program, with your rights?\n\n{words}\n\nIts variables: {names}{folder}"
+def _kind(place: Place | None) -> ActKind:
+    return "program" if place is not None and place.argv else "tools"
+
+
+def _facts(place: Place) -> dict[str, Json]:
+    """All that decides what runs, or who is asked."""
+    return {"where": place.where.stored(), "env": {**place.env}, "headers": {**place.headers}}
+
+
+def _where(place: Place) -> str:
+    if not place.argv:
+        return f"It is at: {shown(place.url or '')}"
+    names = shown(", ".join(sorted(place.env))) or "none"
+    folder = f"\nIts folder: {shown(place.folder)}" if place.folder else ""
+    words = shown(shlex.join(place.argv))
+    return f"It runs this program, with your rights: {words}\nIts variables: {names}{folder}"
+
+
+def _said(tool: Kept) -> str:
+    """What a tool says of itself, short enough to be read."""
+    text = shown(" ".join(tool.offered.description.split())) if tool.offered else ""
+    return f"{text[:SHOWN]}…" if len(text) > SHOWN else text
 
 
 def _argv(ask: Somewhere, command: str) -> tuple[str, ...]:

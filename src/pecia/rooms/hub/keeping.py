@@ -11,6 +11,7 @@ from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 from pecia.rooms.hub.adding import (
     SECRET,
+    TAKES,
     Consent,
     Somewhere,
     Waiting,
@@ -21,7 +22,7 @@ from pecia.rooms.hub.adding import (
     with_secrets,
 )
 from pecia.rooms.hub.hub import ROOM, Hub
-from pecia.rooms.hub.model import Place
+from pecia.rooms.hub.model import Place, Server
 from pecia.rooms.hub.shapes import (
     ServerName,
     ServerOut,
@@ -34,14 +35,12 @@ from pecia.rooms.hub.shapes import (
 Reader = Annotated[str, Field(min_length=1, max_length=2_048)]
 Holder = Annotated[str, Field(max_length=64, pattern=r"^[A-Za-z0-9-]*$")]
 HOLDER = "The session that needs it. It goes a minute after the last one that said so."
-TWICE = "For a program: its whole command, typed once more."
 WHO = "Who may call its tools: `everyone` of this tenant, `user:ana`, `group:staff`."
 
 
 class AddServer(Somewhere, Waiting):
     server: ServerName
     to: list[Reader] = Field(default=["everyone"], max_length=100, description=WHO)
-    confirm: str = Field(default="", max_length=100_000, description=TWICE)
     holder: Holder = Field(default="", description=HOLDER)
 
 
@@ -65,7 +64,6 @@ class SetServer(Input):
     headers: dict[str, Word] | None = Field(
         default=None, description="In place of those it has.", json_schema_extra=SECRET
     )
-    confirm: str = Field(default="", max_length=100_000, description=TWICE)
     waiting: Waiting | None = None
 
 
@@ -92,12 +90,12 @@ class Keeping:
     consent: Consent
 
     async def add_server(self, call: Call, ask: AddServer) -> ServerOut:
-        """Connect a server of others: a program of this machine, or an endpoint by its URL."""
+        """Connect a server of others: a program of this machine, or an endpoint by its URL. A
+        person is asked first: where you cannot ask yours, the answer says how they confirm it."""
         await self.hub.ready(call.caller)
         await self.hub.registry.require_keeper(call.caller)
-        name, place = checked_name(ask.server), place_of(ask)
-        await self.consent.to(call, place, ask.confirm)
-        options = options_of(ask)
+        name, place, options = checked_name(ask.server), place_of(ask), options_of(ask)
+        await self.consent.to_server(call, name, place, options, ask.to)
         await self.hub.registry.add(call, name, place, options, ask.to, ask.holder)
         try:
             return await self._looked(call, name)
@@ -106,15 +104,20 @@ class Keeping:
             raise
 
     async def set_server(self, call: Call, ask: SetServer) -> ServerOut:
-        """Switch a server on or off, say who may use it, or how long it is waited for."""
+        """Switch a server on or off, say who may use it, or how long it is waited for. Before it
+        is switched on, gets other variables, or may change its tools, a person is asked."""
         await self.hub.ready(call.caller)
+        server = await self.hub.registry.governed(call.caller, ask.server)
+        place = await self._let_in(call, ask, server)
+        if changes := _risks(ask, server, place):
+            await self.consent.to_change(call, ask.server, changes, place)
         await self.hub.registry.set(
             call,
             ask.server,
             enabled=ask.enabled,
             readers=ask.to,
             options=options_of(ask.waiting) if ask.waiting else None,
-            place=await self._let_in(call, ask),
+            place=place,
         )
         self.hub.board.forget((call.caller.tenant_id, ask.server))
         return await self._shown(call, ask.server)
@@ -139,24 +142,25 @@ class Keeping:
         return await self._looked(call, ask.server)
 
     async def approve_tools(self, call: Call, ask: ApproveTools) -> ToolsOut:
-        """Let tools that are new or changed be called as they are now. Read them first."""
+        """Let tools that are new or changed be called as they are now. A person is asked first:
+        where you cannot ask yours, the answer says how they confirm it."""
         await self.hub.ready(call.caller)
-        done = await self.hub.registry.approve(call, ask.server, ask.tools)
+        waiting = await self.hub.registry.waiting(call.caller, ask.server, ask.tools)
+        if not waiting:
+            return ToolsOut(tools=[])
+        await self.consent.to_tools(call, ask.server, waiting)
+        done = await self.hub.registry.approve(call, ask.server, waiting)
         return ToolsOut(tools=[tool_out(it) for it in done])
 
-    async def _let_in(self, call: Call, ask: SetServer) -> Place | None:
+    async def _let_in(self, call: Call, ask: SetServer, server: Server) -> Place | None:
         """The place of a server with what lets us in from now on, where that is given."""
         if ask.env is None and ask.headers is None:
             return None
-        server = await self.hub.registry.governed(call.caller, ask.server)
         if server.origin == "file":
             raise Forbidden("what lets us into this server stands in a file of the operator")
         place, _ = await self.hub.registry.place(call.caller.tenant_id, ask.server)
         env = place.env if ask.env is None else ask.env
-        now = with_secrets(place, env, place.headers if ask.headers is None else ask.headers)
-        # Variables can make a program do something else altogether.
-        await self.consent.to(call, now, ask.confirm)
-        return now
+        return with_secrets(place, env, place.headers if ask.headers is None else ask.headers)
 
     async def _looked(self, call: Call, name: str) -> ServerOut:
         """The server after a look at it. One that is down is an answer, not a failure."""
@@ -175,6 +179,19 @@ class Keeping:
         server = await self.hub.registry.server(call.caller, name)
         tools = await self.hub.registry.tools(call.caller, name)
         return server_out(server, self.hub.condition(call.caller, name), tools)
+
+
+def _risks(ask: SetServer, server: Server, place: Place | None) -> list[str]:
+    """What of a change needs a person's yes."""
+    found: list[str] = []
+    if ask.enabled and not server.enabled:
+        found.append("It is switched on again.")
+    if place is not None and place.argv:
+        # Variables can make a program do something else altogether.
+        found.append("Its program gets these variables.")
+    if ask.waiting is not None and ask.waiting.take_changes and not server.options.takes_changes:
+        found.append(TAKES)
+    return found
 
 
 def keeping_tools(it: Keeping) -> tuple[AnyTool, ...]:

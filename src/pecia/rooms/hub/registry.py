@@ -151,14 +151,22 @@ class Registry:
                 raise NotFound(_missing(name))
             await self.vault.forget(tx, name)
 
-    async def approve(self, call: Call, server: str, names: Sequence[str]) -> list[Kept]:
-        """Let what these tools are now hold: all that wait, where none is named."""
+    async def waiting(self, caller: Caller, server: str, names: Sequence[str]) -> list[Kept]:
+        """Tools that wait for approval, as they are offered now: all, where none is named."""
+        await self.governed(caller, server)
+        return _waiting(await self.tools(caller, server), server, names)
+
+    async def approve(self, call: Call, server: str, tools: Sequence[Kept]) -> list[Kept]:
+        """Let what these tools are offered as hold. What has changed since is not approved."""
         tenant_id = call.caller.tenant_id
         async with self.store.writing(call.caller, call.trace) as tx:
             await tx.run(SQL["require_admin"])
             await tx.run(SQL["hold_names"], tenant_id=tenant_id)
             every = [_kept(it) for it in await tx.all(SQL["tools"], server=None, name=None)]
+            names = [it.name for it in tools]
             waiting = _waiting([it for it in every if it.server == server], server, names)
+            if [it.offered for it in waiting] != [it.offered for it in tools]:
+                raise Conflict(f"what {server} offers has changed meanwhile: look again")
             taken = {it.exposed: it.server for it in every if it.exposed}
             done: list[Kept] = []
             for it in waiting:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pecia.kernel.room import Room
 from pecia.kernel.secrets.keyring import Keyring
 from pecia.kernel.store.store import Store
+from pecia.kernel.tool.confirmation import Confirmations
 from pecia.rooms.hub.adding import Consent
 from pecia.rooms.hub.board import Switchboard
 from pecia.rooms.hub.guests import Guests
@@ -26,6 +27,7 @@ class Ours:
 
     names: Collection[str]
     is_own_machine: bool
+    confirmations: Confirmations
 
 
 def open_hub(
@@ -48,7 +50,7 @@ def open_hub(
 
 def hub_room(hub: Hub, ours: Ours) -> Room:
     """The room over them."""
-    consent, guests = Consent(ours.is_own_machine), Guests(hub)
+    consent, guests = Consent(ours.is_own_machine, ours.confirmations), Guests(hub)
     return Room(
         ROOM,
         tools=(*seeing_tools(hub, guests), *keeping_tools(Keeping(hub, consent))),

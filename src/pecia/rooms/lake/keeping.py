@@ -6,7 +6,9 @@ These tools stand in the office beside the rights: the lake's own endpoint lists
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import PurePosixPath
 from typing import Any, TypeAlias
+from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
@@ -21,6 +23,7 @@ from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
 from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.confirmation import Act, Confirmations, shown
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 from pecia.rooms.lake.asking import (
     AddSource,
@@ -34,7 +37,7 @@ from pecia.rooms.lake.crawl import SQL, OfSource, read_config
 from pecia.rooms.lake.credential import SHAPES, Credentials, read_login
 from pecia.rooms.lake.credential import SQL as CREDENTIAL_SQL
 from pecia.rooms.lake.names import SourceId
-from pecia.rooms.lake.origin import FolderOrigin, GitOrigin, SourceConfig
+from pecia.rooms.lake.origin import FolderOrigin, GitOrigin, Origin, SourceConfig
 from pecia.rooms.lake.underway import SQL as UNDERWAY_SQL
 
 KEEPING_SQL = load_queries("pecia.rooms.lake", "keeping.sql")
@@ -122,12 +125,16 @@ class Keeping:
     crawling: Job
     credentials: Credentials
     require_place: RequirePlace
+    confirmations: Confirmations
 
     async def add_source(self, call: Call, ask: AddSource) -> SourceOut:
         """Register a source: a folder, a git repository, a bucket, a site, or files sent here.
-        Nobody but administrators sees its files until they are granted."""
+        Nobody but administrators sees its files until they are granted. Before a folder of this
+        machine is read, a person is asked; where you cannot ask yours, the answer says how they
+        confirm it."""
         config = _confined(asked_config(ask), call)
         await self.require_place(call.caller.tenant_id, config)
+        await self._require_yes(call, ask.source_id, config.origin)
         async with self.store.writing(call.caller, call.trace) as tx:
             source = await catalog.add_source(
                 tx,
@@ -218,6 +225,24 @@ class Keeping:
         wanted = ask.model_dump(exclude={"source_id", "trim_mode", "enabled"}, exclude_none=True)
         config = changed_config(row["config"], wanted, ask.source_id)
         await self.require_place(call.caller.tenant_id, config)
+
+    async def _require_yes(self, call: Call, source_id: str, origin: Origin) -> None:
+        """Agents speak in the name of a local install's owner, so the owner is asked in person
+        before a folder of the machine is read. On a server the operator has said which may be."""
+        place = _folder_of(origin)
+        if place is not None and call.caller.kind is CredentialKind.LOCAL:
+            question = f"Read this folder, as the source {source_id}?\n\n{shown(str(place))}"
+            act = Act("folder", question, origin.model_dump(mode="json"))
+            await self.confirmations.require(call, act)
+
+
+def _folder_of(origin: Origin) -> PurePosixPath | None:
+    """The folder of this machine that a source would read, if it is one."""
+    if isinstance(origin, FolderOrigin):
+        return PurePosixPath(origin.folder)
+    if isinstance(origin, GitOrigin) and urlsplit(origin.url).scheme == "file":
+        return PurePosixPath(unquote(urlsplit(origin.url).path))
+    return None
 
 
 def keeping_tools(it: Keeping) -> tuple[AnyTool, ...]:

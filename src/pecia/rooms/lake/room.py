@@ -9,6 +9,7 @@ from pecia.kernel.errors import Json
 from pecia.kernel.jobs.job import Job
 from pecia.kernel.room import Room
 from pecia.kernel.store.store import Store
+from pecia.kernel.tool.confirmation import Confirmations
 from pecia.rooms.lake.browse import browse_tools
 from pecia.rooms.lake.capacity import Capacity, Figures, capacity_route
 from pecia.rooms.lake.census import census_tools
@@ -39,6 +40,7 @@ class Ways:
     watch: Watch
     credentials: Credentials
     require_place: RequirePlace
+    confirmations: Confirmations
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,9 @@ def lake(store: Store, corpus: Corpus, ways: Ways, given: Given) -> Room:
             *finding_tools(corpus, given.links, figures),
             *reading_tools(store),
             *browse_tools(store),
-            *keeping_tools(Keeping(store, crawling, ways.credentials, ways.require_place)),
+            *keeping_tools(
+                Keeping(store, crawling, ways.credentials, ways.require_place, ways.confirmations)
+            ),
             *census_tools(store),
             *upload_tools(store, crawling),
         ),

@@ -4,6 +4,7 @@ from pecia.kernel.room import Room
 from pecia.kernel.secrets.keyring import Keyring
 from pecia.kernel.store.audit import Ledger
 from pecia.kernel.store.store import Store
+from pecia.kernel.tool.confirmation import Confirmations
 from pecia.rooms.office.directory import directory_tools
 from pecia.rooms.office.people import people_tools
 from pecia.rooms.office.purge import Purger, purge_tools
@@ -30,7 +31,7 @@ def office(
             *purge_tools(store, ledger, purgers),
             *rights_tools(store),
             *secret_tools(store, keyring),
-            *space_tools(store, admit_folder),
+            *space_tools(store, admit_folder, Confirmations(store, keyring)),
             *token_tools(store),
             *trail_tools(store, ledger),
         ),

@@ -17,6 +17,7 @@ from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
 from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.confirmation import Act, Confirmations, shown
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 from pecia.rooms.office.paging import Cursor, Paged, next_cursor
 
@@ -88,19 +89,22 @@ class SpaceDesk:
 
     store: Store
     admit: AdmitFolder
+    confirmations: Confirmations
 
     async def add_space(self, call: Call, ask: AddSpace) -> Space:
         """Serve a folder of the server's machine as a wiki. One that is served already stays as it
         is.
 
-        The owner of a local install names any folder; other administrators name one below a root
-        that the operator set aside for their tenant. Grant it as any source.
+        The owner of a local install names any folder, in person: where you cannot ask yours, the
+        answer says how they confirm it. Other administrators name one below a root that the
+        operator set aside for their tenant. Grant it as any source.
         """
         _require_folder(ask.folder)
         is_owner = call.caller.kind is CredentialKind.LOCAL
         config: dict[str, Json] = {}
         if is_owner:
             folder = _absolute(ask.folder)
+            await self._require_yes(call, folder, ask.name)
         else:
             # Before a folder is made: whoever may add no space learns nothing of the roots.
             async with self.store.reading(call.caller) as tx:
@@ -168,10 +172,21 @@ class SpaceDesk:
             await catalog.remove_source(tx, row["source_id"])
         return _space(row)
 
+    async def _require_yes(self, call: Call, folder: str, name: str | None) -> None:
+        """Agents speak in the owner's name: the owner is asked before a folder is served."""
+        async with self.store.reading(call.caller) as tx:
+            served = await tx.maybe(SQL["space_of_folder"], folder=folder)
+        if served is None:
+            question = f"Serve this folder as a wiki, for reading and writing?\n\n{shown(folder)}"
+            facts: dict[str, Json] = {"folder": folder, "name": name}
+            await self.confirmations.require(call, Act("folder", question, facts))
 
-def space_tools(store: Store, admit: AdmitFolder) -> tuple[AnyTool, ...]:
+
+def space_tools(
+    store: Store, admit: AdmitFolder, confirmations: Confirmations
+) -> tuple[AnyTool, ...]:
     """The tools over spaces."""
-    it = SpaceDesk(store, admit)
+    it = SpaceDesk(store, admit, confirmations)
     admin = Scope.ADMIN
     return (
         Tool(

@@ -32,7 +32,7 @@ def test_servers_are_asked_for_in_the_words_of_the_hub_with_variables_filled_in(
     files, web = found
     assert (files.alias, files.is_required) == ("files", True)
     assert files.ask["command"] == "npx -y server-filesystem '/srv/my notes'"
-    assert files.ask["confirm"] == files.ask["command"]
+    assert "confirm" not in files.ask
     assert files.ask["env"] == {"TOKEN": "t0ken", "KEPT": "${secret:notes}"}
     assert files.ask["timeout_s"] == 30
     assert (web.alias, web.is_required, web.ask["url"]) == ("web", False, "https://x.example/mcp")

@@ -24,6 +24,7 @@ from pecia.rooms.hub.hub import Hub
 from pecia.rooms.hub.room import Ours, hub_room, open_hub
 from pecia.rooms.hub.settings import HubSettings
 from tests.conftest import House
+from tests.person import Person
 from tests.unit.rooms.hub import upstream
 from tests.unit.rooms.hub.upstream import Site
 
@@ -41,7 +42,7 @@ class Ground:
 
     async def call(self, who: Caller, tool: str, /, **given: Json) -> dict[str, Any]:
         """What a tool of the hub gives."""
-        return await self.call_on(QUIET, who, tool, given)
+        return await self.call_on(Person(), who, tool, given)
 
     async def call_on(
         self, channel: Channel, who: Caller, tool: str, given: Mapping[str, Json]
@@ -67,7 +68,6 @@ class Ground:
             "add_server",
             server=server,
             command=shlex.join(argv),
-            confirm=shlex.join(argv),
             **more,
         )
 
@@ -79,7 +79,7 @@ async def grounded(house: House, **changes: Any) -> AsyncGenerator[Ground]:
     settings = app.settings.part(HubSettings).model_copy(update=changes)
     others = [it for it in app.rooms if it.name != "hub"]
     built_in = {tool.name for room in others for tool in room.tools}
-    ours = Ours(built_in, is_own_machine=True)
+    ours = Ours(built_in, is_own_machine=True, confirmations=app.confirmations)
     hub = open_hub(app.store, app.keyring, Ways(app.settings), settings, ours)
     rooms = (*others, hub_room(hub, ours))
     everything = combined(tool for room in rooms for tool in room.tools)

@@ -1,0 +1,124 @@
+"""A person's yes at the command line: to what a command asks for itself, and to what agents did."""
+
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
+
+import typer
+
+from pecia.doors.cli.client import API, Server
+from pecia.doors.cli.configured import settled
+from pecia.doors.cli.reach import ToolFacts, Tools, reached
+from pecia.doors.cli.terminal import Terminal, terminal_of
+from pecia.doors.cli.wiring import can_ask
+from pecia.kernel.errors import ConfirmationRequired, Forbidden, Json, NotFound, Unavailable
+
+if TYPE_CHECKING:
+    from pecia.kernel.settings.load import Settings
+
+YES = frozenset({"y", "yes"})
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command()(confirm)
+    app.command("open")(open_console)
+
+
+def confirm(
+    ctx: typer.Context,
+    id: str | None = typer.Argument(None, help="Which one; unset: list what waits."),
+    yes: bool = typer.Option(False, "--yes", help="Ask nothing more."),
+    refuse: bool = typer.Option(False, "--refuse", help="Say no."),
+) -> None:
+    """Say yes to what an agent asked for: a program to run, a folder to read, tools to approve."""
+    terminal = terminal_of(ctx)
+    with reached(terminal, settled(terminal)) as tools:
+        waiting = tools.pending()
+        if id is None:
+            terminal.give({"confirmations": [*waiting]}, lambda it: _show(it, waiting))
+            return
+        found = next((it for it in waiting if it["id"] == id), None)
+        if found is None:
+            raise NotFound(
+                f"nothing waits under {id!r}: it was answered, or is too old", hint="pecia confirm"
+            )
+        said = "refuse" if refuse else "confirm"
+        if not refuse and not yes:
+            _require_yes(terminal, str(found["question"]), hint=f"pecia confirm {id} --yes")
+        tools.answer(id, said)
+    told = "Confirmed: the same call now does it." if said == "confirm" else "Refused."
+    terminal.give({"confirmation": id, "answer": said}, lambda it: it.line(told))
+
+
+def open_console(
+    ctx: typer.Context,
+    browser: bool = typer.Option(True, help="Open it; else only print the link."),
+) -> None:
+    """Sign a browser in to the console of this machine's server, by a link that works once."""
+    terminal = terminal_of(ctx)
+    server = _server(terminal, settled(terminal))
+    made = cast(dict[str, str], server.call(f"{API}/session/link", {}))
+    if browser and can_ask(terminal):
+        import webbrowser
+
+        webbrowser.open(made["url"])
+    terminal.give({"url": made["url"]}, lambda it: it.line(made["url"]))
+
+
+def answered(
+    terminal: Terminal, tools: Tools, tool: ToolFacts, arguments: Mapping[str, Json], *, yes: bool
+) -> Json:
+    """What the tool gives. Where it wants a person's yes, the one who typed the command gives it.
+
+    Who names a folder in a command has said all there is to say; a program and the words of a
+    server are shown first.
+    """
+    try:
+        return tools.call(tool, arguments)
+    except ConfirmationRequired as asked:
+        name = str(asked.fields["confirmation"])
+        if not yes and asked.fields.get("kind") != "folder":
+            hint = f"add --yes, or: pecia confirm {name}"
+            _require_yes(terminal, str(asked.fields["question"]), hint=hint)
+        tools.answer(name, "confirm")
+    return tools.call(tool, arguments)
+
+
+def called_by_owner(server: Server, path: str, arguments: Mapping[str, Json]) -> Json:
+    """The same for a command that the owner ran with these very words, or wrote into a file."""
+    try:
+        return server.call(path, arguments)
+    except ConfirmationRequired as asked:
+        server.answer(str(asked.fields["confirmation"]), "confirm")
+    return server.call(path, arguments)
+
+
+def _require_yes(terminal: Terminal, question: str, *, hint: str) -> None:
+    if not can_ask(terminal):
+        raise ConfirmationRequired(f"nobody is here to be asked: {question}", hint=hint)
+    terminal.say(question)
+    sys.stderr.write("[y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in YES:
+        raise Forbidden("you said no", hint=hint)
+
+
+def _show(terminal: Terminal, waiting: list[dict[str, Json]]) -> None:
+    if not waiting:
+        terminal.line("Nothing waits for you.")
+    for it in waiting:
+        terminal.line(f"{it['id']}  {it['tool']}, asked as {it['user']}")
+        for line in str(it["question"]).splitlines():
+            terminal.line(f"    {line}")
+        terminal.line(f"  Yes: pecia confirm {it['id']}")
+
+
+def _server(terminal: Terminal, settings: "Settings") -> Server:
+    from pecia.doors.cli.find import running, tell_version
+    from pecia.doors.cli.owner import owners_token
+
+    found = running(settings.kernel.home)
+    if found is None:
+        raise Unavailable("no server runs", hint="pecia start")
+    tell_version(terminal, found)
+    return Server(found.lock.url, owners_token(settings.kernel.home))

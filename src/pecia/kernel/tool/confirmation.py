@@ -1,0 +1,177 @@
+"""A person's yes to what an agent asks for, by a way that the agent's own request is not.
+
+A client that can ask its person is asked. For all others the act waits under an id until a person
+confirms it elsewhere; then the same call does it, once. No tool confirms anything.
+"""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from typing import Literal, LiteralString, TypeAlias
+
+import orjson
+
+from pecia.kernel.errors import ConfirmationRequired, Forbidden, Json, NotFound, Unprocessable
+from pecia.kernel.identity.caller import Caller
+from pecia.kernel.secrets.keyring import Keyring
+from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.store import Store
+from pecia.kernel.tool.call import Call, Reply
+
+SQL = load_queries("pecia.kernel.tool", "confirmation.sql")
+
+LASTS_S = 900.0
+MOST = 100
+"""Acts of one user that wait at a time; the oldest go first."""
+
+LONGEST = 20_000
+CONTEXT = "confirmation"
+KEY = "confirm"
+FORM: Mapping[str, Json] = {"type": "object", "properties": {}}
+
+Kind: TypeAlias = Literal["folder", "program", "tools"]
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What would be done. `facts` are all that decides it; they are never shown nor stored."""
+
+    kind: Kind
+    question: str
+    facts: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """An act that nobody has said yes to yet."""
+
+    id: str
+    tool: str
+    kind: str
+    question: str
+    asked_at: datetime
+    expires_at: datetime
+    user: str
+
+    def as_json(self) -> dict[str, Json]:
+        return {
+            "id": self.id,
+            "tool": self.tool,
+            "kind": self.kind,
+            "question": self.question,
+            "asked_at": self.asked_at.isoformat(),
+            "expires_at": self.expires_at.isoformat(),
+            "user": self.user,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmations:
+    """Every act of every tenant that waits for a yes."""
+
+    store: Store
+    keyring: Keyring
+
+    async def require(self, call: Call, act: Act) -> None:
+        """Nothing where a person said yes to exactly this; else it is asked for, and refused."""
+        digest = self._digest(call, act)
+        if digest in call.confirmed:
+            return
+        if not await self._spent(call, digest):
+            await self._asked(call, act, digest)
+        call.confirmed.add(digest)
+
+    async def pending(self, caller: Caller) -> list[Waiting]:
+        """What waits in the caller's tenant, the oldest first."""
+        async with self.store.system() as tx:
+            rows = await tx.all(SQL["pending"], tenant_id=caller.tenant_id)
+        return [Waiting(**it) for it in rows]
+
+    async def confirm(self, caller: Caller, confirmation_id: str) -> None:
+        """The yes of this caller, who is a person: whoever calls this has made sure of that."""
+        await self._answer(SQL["confirm"], caller, confirmation_id)
+
+    async def refuse(self, caller: Caller, confirmation_id: str) -> None:
+        await self._answer(SQL["refuse"], caller, confirmation_id)
+
+    async def _answer(self, statement: LiteralString, caller: Caller, confirmation_id: str) -> None:
+        async with self.store.system() as tx:
+            found = await tx.maybe(
+                statement,
+                tenant_id=caller.tenant_id,
+                id=confirmation_id,
+                credential_id=caller.credential_id,
+            )
+        if found is None:
+            raise NotFound(
+                f"nothing waits under {confirmation_id[:40]!r}: it was answered, or is too old",
+                hint="pecia confirm lists what waits",
+            )
+
+    async def _spent(self, call: Call, digest: bytes) -> bool:
+        caller = call.caller
+        async with self.store.system() as tx:
+            row = await tx.maybe(
+                SQL["spend"], tenant_id=caller.tenant_id, user_id=caller.user_id, digest=digest
+            )
+        return row is not None
+
+    async def _asked(self, call: Call, act: Act, digest: bytes) -> None:
+        reply = await _reply(call, act)
+        if reply.action == "accept":
+            return
+        if reply.action == "decline":
+            raise Forbidden("a person was asked and said no", question=act.question)
+        waits = await self._wait(call, act, digest)
+        raise ConfirmationRequired(
+            f"a person must say yes to this first, elsewhere: `pecia confirm {waits}` in a "
+            "terminal, or the console. Then make the same call again.",
+            confirmation=waits,
+            kind=act.kind,
+            question=act.question,
+            expires_in_s=LASTS_S,
+        )
+
+    async def _wait(self, call: Call, act: Act, digest: bytes) -> str:
+        caller = call.caller
+        whose = {"tenant_id": caller.tenant_id, "user_id": caller.user_id}
+        async with self.store.system() as tx:
+            await tx.run(SQL["forget"], **whose, most=MOST - 1)
+            row = await tx.one(
+                SQL["ask"],
+                "no confirmation was made",
+                **whose,
+                id=secrets.token_hex(6),
+                tool=call.trace.tool,
+                kind=act.kind,
+                question=act.question,
+                digest=digest,
+                lasts_s=LASTS_S,
+            )
+        return str(row["id"])
+
+    def _digest(self, call: Call, act: Act) -> bytes:
+        """Stands for the act as a whole. Under a key: there may be a password among the facts."""
+        whole = [call.trace.tool, act.kind, act.question, dict(act.facts)]
+        said = orjson.dumps(whole, option=orjson.OPT_SORT_KEYS)
+        return sha256(self.keyring.sign(CONTEXT, said).mac).digest()
+
+
+def shown(text: str) -> str:
+    """Words of a stranger on one line, with every sign that a terminal would act upon spelled out:
+    what a person says yes to must look like what it is."""
+    return "".join(it if it.isprintable() else ascii(it)[1:-1] for it in text)
+
+
+async def _reply(call: Call, act: Act) -> Reply:
+    """What the person at the client says; `cancel` where there is none."""
+    if len(act.question) > LONGEST:
+        raise Unprocessable(
+            f"what a person is asked has at most {LONGEST} characters; ask for less"
+        )
+    try:
+        return await call.ask_person(KEY, act.question, FORM)
+    except Unprocessable:
+        return Reply("cancel")
