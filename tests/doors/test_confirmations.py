@@ -3,7 +3,7 @@
 import json
 from collections.abc import AsyncGenerator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -14,6 +14,8 @@ from tests.doors.served import Pecia, bearing, open_pecia
 from tests.mcp.talk import Talk
 
 pytestmark = pytest.mark.anyio
+
+Shape: TypeAlias = dict[str, Any]
 
 ADD = "/mcp/all"
 
@@ -169,8 +171,9 @@ async def test_a_yes_that_came_before_the_question_is_nobodys(local: Pecia, tmp_
     """In the newest revision answers travel with the request: here with the very first one."""
     mark = tmp_path / "ran"
     ask = {"name": "add_server", "arguments": {"server": "x", "command": f"touch {mark}"}}
-    yes = {"confirm": {"action": "accept", "content": {}}}
-    for can in ({"elicitation": {}}, {"elicitation": {"form": {}}}, {}):
+    yes: Shape = {"confirm": {"action": "accept", "content": {}}}
+    forms: list[Shape] = [{"elicitation": {}}, {"elicitation": {"form": {}}}, {}]
+    for can in forms:
         said = await modern(local, {**ask, "inputResponses": yes}, can)
         assert "result" in said, said
         assert not mark.exists()
@@ -180,12 +183,12 @@ async def test_a_yes_that_came_before_the_question_is_nobodys(local: Pecia, tmp_
 async def test_a_client_that_asks_its_person_brings_the_answer(
     local: Pecia, tmp_path: Path
 ) -> None:
-    can = {"elicitation": {"form": {}}}
+    can: Shape = {"elicitation": {"form": {}}}
     ask = {"name": "add_space", "arguments": {"folder": str(tmp_path)}}
     first = (await modern(local, ask, can))["result"]
     assert str(tmp_path) in first["inputRequests"]["confirm"]["params"]["message"]
     state = {"requestState": first["requestState"]}
-    yes = {"inputResponses": {"confirm": {"action": "accept", "content": {}}}}
+    yes: Shape = {"inputResponses": {"confirm": {"action": "accept", "content": {}}}}
     # Of a yes to one folder, none follows for another.
     other = {**ask, "arguments": {"folder": str(tmp_path / "other")}}
     await modern(local, {**other, **state, **yes}, can)
@@ -197,7 +200,8 @@ async def test_a_client_that_asks_its_person_brings_the_answer(
 
 async def test_a_client_that_shows_links_only_cannot_be_asked(local: Pecia, tmp_path: Path) -> None:
     ask = {"name": "add_space", "arguments": {"folder": str(tmp_path)}}
-    said = (await modern(local, ask, {"elicitation": {"url": {}}}))["result"]
+    links: Shape = {"elicitation": {"url": {}}}
+    said = (await modern(local, ask, links))["result"]
     assert said["structuredContent"]["error"]["code"] == "CONFIRMATION_REQUIRED"
 
 

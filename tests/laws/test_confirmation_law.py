@@ -82,8 +82,7 @@ def _is_verb(tool: AnyTool) -> bool:
     return not tool.read_only and tool.name.startswith(VERBS)
 
 
-# Its repr is longer than anybody would read.
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True)
 class Stage:
     """A local Pecia with servers whose tools wait, and a mark that a program would leave."""
 
@@ -93,6 +92,10 @@ class Stage:
     mark: Path
     folder: Path
     tokens: Mapping[str, str | None]
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Short: Hypothesis shows it with a failure, and nobody would read all that it holds."""
+        printer.text("Stage()")
 
     def world(self) -> str:
         """All that a guarded act would change."""
