@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
@@ -29,6 +30,7 @@ from pecia.doors.cli.lock import (
 from pecia.doors.cli.seeking import project_of
 from pecia.doors.cli.session import FORWARDED, for_everybody
 from pecia.doors.mcp.endpoints import endpoints
+from pecia.kernel.identity import owner_token
 from pecia.kernel.settings.catalog import catalog
 from pecia.rooms.ckf.settings import CkfSettings
 from pecia.rooms.hub.settings import HubSettings
@@ -163,8 +165,11 @@ async def test_a_project_beside_a_running_server_becomes_one_of_its_spaces(
     home = project.parent / "home"
     home.mkdir()
     write_lock(home_lock(home), lock_at(served, home))
+    # That a project becomes a space takes the owner's yes, and so the owner's token.
+    shutil.copy(served.app.settings.kernel.home / owner_token.FILE, home)
     env = {"PECIA_HOME": str(home)}
-    done = await pecia("mcp", frames=[HELLO], cwd=project, env=env)
+    with claimed(home):
+        done = await pecia("mcp", frames=[HELLO], cwd=project, env=env)
     assert heard(done)[0]["result"]
     assert read_lock(folder_lock(project)) == lock_at(served, home)
     listed = await served.app.call(served.owner, "office.list_spaces", {}, VISIT)
