@@ -336,3 +336,23 @@ async def heard(changes: AsyncIterator[object]) -> str:
     with anyio.fail_after(20):
         event = await anext(changes)
     return str(event.uri) if isinstance(event, ResourceUpdated) else "tools"
+
+
+async def test_a_very_long_file_is_read_to_its_end_by_the_uris_that_the_parts_name(
+    served: Served, tmp_path: Path
+) -> None:
+    filler = "word " * 150
+    whole = "".join(f"{it} {filler}\n\n" for it in range(5300))
+    shore = await filled(served, tmp_path / "docs", {"long.txt": whole})
+    text, uri = "", "pecia://file/docs/long.txt"
+    uris: list[str] = []
+    while uri:
+        part, *more = (await shore.read(uri))["result"]["contents"]
+        assert part["uri"] == uri
+        uris.append(uri)
+        text += part["text"]
+        # A mark in words, under the URI of what follows.
+        uri = more[0]["uri"] if more else ""
+        assert not more or uri in more[0]["text"]
+    assert text.split() == whole.split()
+    assert len(uris) == 2

@@ -110,9 +110,11 @@ async def read_window(tx: Transaction, source_id: str, key: str, start: int, siz
     return await _stretch(tx, source_id, key, start, size)
 
 
-async def read_file(tx: Transaction, source_id: str, key: str, most: int) -> Window:
-    """A file from its beginning, at most so many chunks of it."""
-    return await _stretch(tx, source_id, key, 0, most)
+async def read_file(
+    tx: Transaction, source_id: str, key: str, most: int, *, start: int = 0
+) -> Window:
+    """A file from its beginning, or from a chunk on; at most so many chunks of it."""
+    return await _stretch(tx, source_id, key, start, most)
 
 
 async def hydrate(tx: Transaction, ids: Sequence[ChunkId]) -> list[Passage]:

@@ -25,6 +25,8 @@ from pecia.rooms.lake.uri import (
     TEMPLATE,
     FileAddress,
     file_uri,
+    part_uri,
+    read_start,
     read_uri,
 )
 
@@ -62,11 +64,14 @@ class FileShelf:
         return Page(())
 
     async def read(self, call: Call, uri: str) -> tuple[Embedded, ...]:
-        address = read_uri(uri)
+        address, start = read_uri(uri), read_start(uri)
         async with self.store.reading(call.caller) as tx:
-            found = await windows.read_file(tx, address.source_id, address.key, MOST_CHUNKS)
+            found = await windows.read_file(
+                tx, address.source_id, address.key, MOST_CHUNKS, start=start
+            )
         call.returned(found.source_id, [found.key])
-        return (Embedded(uri, found.text, PLAIN),)
+        text = Embedded(uri, found.text, PLAIN)
+        return (text, _mark(uri, start, found)) if found.next_start else (text,)
 
     async def complete(
         self, call: Call, name: str, value: str, known: Mapping[str, str]
@@ -92,6 +97,17 @@ class FileShelf:
                 )
                 found = [it.key for it in files]
         return Completion(tuple(found[:SUGGESTED]), has_more=len(found) > SUGGESTED)
+
+
+def _mark(uri: str, start: int, found: windows.Window) -> Embedded:
+    """Says that the text is cut, under the address of what follows."""
+    assert found.next_start is not None
+    after = part_uri(uri, found.next_start)
+    said = (
+        f"[Cut: chunks {start} to {found.next_start - 1} of {found.chunk_count}. "
+        f"Go on with resources/read of {after}]"
+    )
+    return Embedded(after, said, PLAIN)
 
 
 async def revisions(tx: Transaction, files: Sequence[FileAddress]) -> dict[FileAddress, int]:

@@ -1,5 +1,9 @@
-"""The stable address of a file: `pecia://file/<source>/<key>`, and the reference's form of it."""
+"""The stable address of a file: `pecia://file/<source>/<key>`, and the reference's form of it.
 
+A part of a very long file has the address of the file and `?start=N`, the index of a chunk.
+"""
+
+import re
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
@@ -8,6 +12,9 @@ from pecia.kernel.errors import InvalidFormat
 SCHEME = "pecia"
 REFERENCE_SCHEME = "kdbl"
 TEMPLATE = "pecia://file/{source}/{key}"
+
+# Never in the key of a URI of ours: its question marks are escaped.
+_PART = re.compile(r"\?start=([0-9]{1,9})$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +28,20 @@ def file_uri(source_id: str, key: str) -> str:
     return f"{SCHEME}://file/{quote(source_id, safe='')}/{quote(key, safe='/')}"
 
 
+def part_uri(uri: str, start: int) -> str:
+    """The address of the part of that file which begins with a chunk."""
+    return f"{_PART.sub('', uri)}?start={start}"
+
+
+def read_start(uri: str) -> int:
+    """The chunk that the part of a URI begins with; 0 for a whole file."""
+    found = _PART.search(uri)
+    return int(found[1]) if found else 0
+
+
 def read_uri(uri: str) -> FileAddress:
     """Which file the URI means, or an error that says what one looks like."""
-    scheme, _, rest = uri.partition("://")
+    scheme, _, rest = _PART.sub("", uri).partition("://")
     source, slash, key = rest.removeprefix("file/").partition("/")
     is_ours = scheme.lower() in (SCHEME, REFERENCE_SCHEME) and rest.startswith("file/")
     if not (is_ours and source and slash and key):
