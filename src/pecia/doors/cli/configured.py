@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 # Read by commands themselves: it says who asks, and not how the server behaves.
 TOKEN = "PECIA_TOKEN"
 
+# The same for the space that a session means.
+SPACE = "PECIA_SPACE"
+
 
 def settled(
     terminal: Terminal,
@@ -33,7 +36,7 @@ def settled(
     return load(
         SETTINGS,
         flags=flags or {},
-        environ={name: it for name, it in (around or environ()).items() if name != TOKEN},
+        environ={n: it for n, it in (around or environ()).items() if n not in (TOKEN, SPACE)},
         project_file=find_project_file(folder or Path.cwd(), home=Path.home()),
         user_file=terminal.config or find_user_file(),
     )

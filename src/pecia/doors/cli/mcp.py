@@ -1,7 +1,6 @@
 """`pecia mcp`: speaks MCP over stdio for an editor, and forwards it to the server of this home."""
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,12 +8,11 @@ import typer
 from pecia.doors.cli.client import Server
 from pecia.doors.cli.configured import environ
 from pecia.doors.cli.listen import url_of
-from pecia.doors.cli.owner import token_at, token_for
-from pecia.doors.cli.seeking import server_for
-from pecia.doors.cli.session import headers
+from pecia.doors.cli.session import headers, space_headers
 from pecia.doors.cli.smoke import smoke
+from pecia.doors.cli.space_option import reached_server, wanted_space
 from pecia.doors.cli.stdio_exit import end_session, fail_session
-from pecia.doors.cli.terminal import Terminal, terminal_of
+from pecia.doors.cli.terminal import terminal_of
 from pecia.doors.mcp.stdio import CONNECT_LIMIT_S, Relay, Upstream
 from pecia.kernel.errors import NotFound, Unavailable
 
@@ -36,6 +34,13 @@ def mcp(
         int, typer.Option(help="The port of a running server; 0: find it.", min=0, max=65535)
     ] = 0,
     host: Annotated[str, typer.Option(help="The host of that server.")] = "localhost",
+    space: Annotated[
+        str | None,
+        typer.Option(
+            help="The space that calls mean which name none: its name, or a folder. Unset: "
+            "PECIA_SPACE, then the project of this folder, then the home space."
+        ),
+    ] = None,
 ) -> None:
     """Speak MCP on stdin and stdout, for an editor or an agent."""
     if ctx.invoked_subcommand is not None:
@@ -43,27 +48,18 @@ def mcp(
     terminal = terminal_of(ctx)
     path = "/mcp" + (f"/{toolset}" if toolset else "") + ("/readonly" if readonly else "")
     try:
-        url, shown = _by_port(terminal, host, port) if port else _found(terminal)
+        wanted = wanted_space(space)
+        found = reached_server(terminal, wanted, url_of(host, port) if port else None)
+        url = found.url
         require_endpoint(url, path)
-        upstream = Upstream(url + path, headers(url, environ(), shown))
+        sent = headers(url, environ(), found.token) | space_headers(url, wanted.name, found.folder)
+        upstream = Upstream(url + path, sent)
     except Exception as error:
         if terminal.debug:
             raise
         raise fail_session(terminal, error) from error
     terminal.say(f"speaking MCP to {url}{path}")
     end_session(terminal, Relay(upstream, sys.stdout.buffer).run(sys.stdin.buffer))
-
-
-def _found(terminal: Terminal) -> tuple[str, str | None]:
-    found = server_for(terminal, Path.cwd())
-    return found.url, token_for(found.home)
-
-
-def _by_port(terminal: Terminal, host: str, port: int) -> tuple[str, str | None]:
-    from pecia.doors.cli.configured import settled
-
-    url, home = url_of(host, port), settled(terminal, {"mode": "local"}).kernel.home
-    return url, token_at(home, url)
 
 
 def require_endpoint(url: str, path: str) -> None:

@@ -2,15 +2,16 @@
 starting one."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from stat import S_ISDIR
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from pecia.doors.cli.client import API, Server
 from pecia.doors.cli.find import live_lock
 from pecia.doors.cli.lock import PROJECT_FOLDER, made_project, write_folder_lock
-from pecia.doors.cli.owner import owners_token
+from pecia.doors.cli.owner import owners_token, token_for
 from pecia.doors.cli.session import for_everybody
 from pecia.doors.cli.terminal import Terminal
 from pecia.kernel.errors import PeciaError, Unavailable
@@ -22,21 +23,33 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Where a server is, and whose token it takes."""
+class ProjectServer:
+    """A server, the token to show it, and the folder that a session means where a call names no
+    space.
+    """
 
     url: str
-    home: Path
+    token: str | None = field(repr=False)
+    folder: Path | None
 
 
 SPAWN_LOG = "last-spawn-error.log"
 
 
-def server_for(terminal: Terminal, folder: Path) -> Found:
+def server_for(terminal: Terminal, folder: Path) -> ProjectServer:
     """The server that an editor in this folder speaks to."""
     project = project_of(folder, home=Path.home())
     lock = live_lock(project) if project else None
-    return Found(lock.url, Path(lock.home)) if lock else _by_home(terminal, project)
+    if lock is None:
+        return _by_home(terminal, project)
+    return ProjectServer(lock.url, token_for(Path(lock.home)), project)
+
+
+def is_served_by(folder: Path, url: str) -> Path | None:
+    """The project of a folder, if the server at that address says that it serves it."""
+    project = project_of(folder, home=Path.home())
+    lock = live_lock(project) if project else None
+    return project if lock is not None and urlsplit(lock.url).port == urlsplit(url).port else None
 
 
 def project_of(folder: Path, *, home: Path) -> Path | None:
@@ -59,7 +72,7 @@ def _is_project(folder: Path) -> bool:
     return S_ISDIR(made.st_mode) and made.st_uid in (os.geteuid(), around.st_uid)
 
 
-def _by_home(terminal: Terminal, project: Path | None) -> Found:
+def _by_home(terminal: Terminal, project: Path | None) -> ProjectServer:
     # Here, because an editor that finds its lock should not wait for the settings.
     from pecia.doors.cli.configured import settled
     from pecia.doors.cli.find import running
@@ -71,10 +84,12 @@ def _by_home(terminal: Terminal, project: Path | None) -> Found:
     if found is None and is_claimed(home):
         found = _awaited(terminal, settings)
     if found is None:
-        return Found(_started(terminal, settings, project), home)
-    if project is not None and _may_start(settings):
-        _join(terminal, found, project)
-    return Found(found.lock.url, home)
+        return _started(terminal, settings, project)
+    # Where neither is there, each call has to say which space it means.
+    space = project or (_home_space(settings) if _names_home_space(settings) else None)
+    if space is not None and _may_start(settings):
+        _join(terminal, found, space)
+    return ProjectServer(found.lock.url, token_for(home), space)
 
 
 def _may_start(settings: "Settings") -> bool:
@@ -93,7 +108,7 @@ def _awaited(terminal: Terminal, settings: "Settings") -> "Running | None":
         return None
 
 
-def _started(terminal: Terminal, settings: "Settings", project: Path | None) -> str:
+def _started(terminal: Terminal, settings: "Settings", project: Path | None) -> ProjectServer:
     from pecia.doors.cli.configured import environ
     from pecia.doors.cli.detach import spawn, wait_until_up
 
@@ -110,7 +125,8 @@ def _started(terminal: Terminal, settings: "Settings", project: Path | None) -> 
         process = spawn(terminal, ["start", str(folder)], log, for_everybody(environ()))
     except OSError as error:
         raise Unavailable(f"no server can be started for {folder}: {error}") from error
-    return wait_until_up(terminal, home, process, _patience(settings), log).lock.url
+    up = wait_until_up(terminal, home, process, _patience(settings), log)
+    return ProjectServer(up.lock.url, token_for(home), folder)
 
 
 def _patience(settings: "Settings") -> "Patience":
@@ -118,6 +134,12 @@ def _patience(settings: "Settings") -> "Patience":
     from pecia.rooms.wiki.settings import WikiSettings
 
     return Patience(port_s=settings.part(WikiSettings).mcp_spawn_timeout_s)
+
+
+def _names_home_space(settings: "Settings") -> bool:
+    from pecia.rooms.wiki.settings import WikiSettings
+
+    return settings.part(WikiSettings).home_space is not None
 
 
 def _home_space(settings: "Settings") -> Path:
@@ -130,7 +152,7 @@ def _home_space(settings: "Settings") -> Path:
             "this folder is no project, and no server runs",
             hint="pecia start FOLDER; or name a folder for such editors: pecia init --space FOLDER",
         )
-    folder = Path(named).expanduser()
+    folder = Path(named).expanduser().resolve()
     if not folder.is_dir():
         raise Unavailable(
             f"there is no folder {folder}, which wiki.home_space names",

@@ -3,11 +3,15 @@
 import json
 from base64 import b64encode
 from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import quote
 
-from pecia.doors.cli.configured import TOKEN
+from pecia.doors.cli.configured import SPACE, TOKEN
 from pecia.doors.cli.lock import is_here
 
 HEADER = "x-pecia-session"
+SPACE_HEADER = "x-pecia-space"
+PROJECT_HEADER = "x-pecia-project"
 
 # The references' variables that an editor may set for its session. Everything else, our own names
 # among them, is the server's, which serves others too.
@@ -54,6 +58,13 @@ def headers(url: str, environ: Mapping[str, str], token: str | None) -> dict[str
     return found
 
 
+def space_headers(url: str, name: str | None, folder: Path | None) -> dict[str, str]:
+    """What calls mean that name no space. A folder is one of this machine, and of no other."""
+    if name is not None:
+        return {SPACE_HEADER: quote(name)}
+    return {PROJECT_HEADER: quote(str(folder))} if folder is not None and is_here(url) else {}
+
+
 def for_everybody(environ: Mapping[str, str]) -> dict[str, str]:
     """The environment of a server that this session starts, and that others will use as well."""
-    return {name: it for name, it in environ.items() if name not in FORWARDED | {TOKEN}}
+    return {name: it for name, it in environ.items() if name not in FORWARDED | {TOKEN, SPACE}}

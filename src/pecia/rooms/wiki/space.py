@@ -1,6 +1,6 @@
 """Which space a call means. What a caller may not see is not there to be meant."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -50,6 +50,37 @@ class Place:
     def named(self) -> dict[str, Any]:
         """As parameters of a statement."""
         return {"tenant_id": self.tenant_id, "source_id": self.source_id}
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """The space that a session means where a call says nothing: by name, or by a folder in it."""
+
+    name: str | None
+    folder: str | None
+
+    @classmethod
+    def of(cls, session: Mapping[str, Json]) -> "Meant":
+        name, folder = session.get("wiki.space"), session.get("wiki.project")
+        return cls(
+            name if isinstance(name, str) else None, folder if isinstance(folder, str) else None
+        )
+
+
+async def find_meant_space(tx: Transaction, meant: Meant) -> Space:
+    """The space of a session; never another, though it were the only one."""
+    if meant.name is not None:
+        return await find_space(tx, None, meant.name)
+    try:
+        return await find_space(tx, meant.folder, None)
+    except NotFound:
+        if meant.folder is None:
+            raise
+        raise NotFound(
+            f"the project {meant.folder} is no space of this server that you may see",
+            field="space",
+            hint=f"pecia start {meant.folder} serves it; or name another `space`",
+        ) from None
 
 
 async def find_space(tx: Transaction, cwd: str | None, name: str | None) -> Space:

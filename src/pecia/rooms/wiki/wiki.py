@@ -34,7 +34,7 @@ from pecia.rooms.wiki.recovery import (
     roll_back,
 )
 from pecia.rooms.wiki.roots import SpaceRoots
-from pecia.rooms.wiki.space import SQL, Place, Space, find_space
+from pecia.rooms.wiki.space import SQL, Meant, Place, Space, find_meant_space, find_space
 from pecia.rooms.wiki.stored import readable
 
 _log = Log(__name__)
@@ -204,7 +204,10 @@ class Wiki:
     async def space(self, call: Call, cwd: str | None, name: str | None) -> Space:
         """The space alone, nothing of it read."""
         async with self.store.reading(call.caller) as tx:
-            found = await find_space(tx, cwd, name)
+            if cwd is None and name is None:
+                found = await find_meant_space(tx, Meant.of(call.session))
+            else:
+                found = await find_space(tx, cwd, name)
         if found.is_confined:
             await self.roots.require(call.caller.tenant_id, found.folder)
         return found
