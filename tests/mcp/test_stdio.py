@@ -300,14 +300,35 @@ async def test_smoke_passes_three_steps(served: Served, tmp_path: Path) -> None:
     assert done.returncode == 0
 
 
-@pytest.mark.parametrize("alias", ["smoke", "audit"])
-async def test_smoke_goes_by_the_names_of_the_references(
-    served: Served, tmp_path: Path, alias: str
-) -> None:
-    words = ("--json", "mcp", alias, "--api-url", served.url)
+async def test_smoke_goes_by_the_name_of_the_reference(served: Served, tmp_path: Path) -> None:
+    words = ("--json", "mcp", "smoke", "--api-url", served.url)
     done = await pecia(*words, cwd=tmp_path)
     assert done.returncode == 0
     assert json.loads(done.stdout)["steps"]["tools/call"] == "find_tools"
+
+
+@pytest.mark.requirement("lake.audit.review")
+async def test_mcp_audit_lists_the_calls_of_a_tool(served: Served, tmp_path: Path) -> None:
+    await served.talk.begin("/mcp/all")
+    for name, arguments in (("list_sources", {}), ("list_users", {"limit": 7})):
+        await served.talk.ask("/mcp/all", "tools/call", {"name": name, "arguments": arguments})
+    home = tmp_path / "at"
+    home.mkdir()
+    facts = ("0", str(home), INSTANCE, "2026-01-01")
+    lock = ServerLock(served.url, urlsplit(served.url).port or 0, os.getpid(), *facts)
+    write_lock(home_lock(home), lock)
+    env = {"PECIA_HOME": str(home)}
+    words = ("mcp", "audit", "--tool", "list_users")
+    done = await pecia("--json", *words, cwd=tmp_path, env=env)
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)["rows"]
+    assert {it["tool"] for it in rows} == {"office.list_users"}
+    assert {"limit": 7} in [it["arguments"] for it in rows]
+    shown = (await pecia(*words, cwd=tmp_path, env=env)).stdout.decode()
+    # Each fact that the reference names: who, what, with what, what came of it, from where, when.
+    for column in ("at", "user", "tool", "arguments", "sources", "keys", "row_count", "status"):
+        assert column in shown.lower()
+    assert "127.0.0.1" in shown
 
 
 @pytest.mark.requirement("lake.smoke.reports_failure")

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from pecia.doors.cli.asking import Ask, run_tool
+from pecia.doors.cli.call import RAW
 from pecia.doors.cli.client import Server
 from pecia.doors.cli.configured import environ
 from pecia.doors.cli.listen import url_of
@@ -16,14 +18,34 @@ from pecia.doors.cli.terminal import terminal_of
 from pecia.doors.mcp.stdio import CONNECT_LIMIT_S, Relay, Upstream
 from pecia.kernel.errors import NotFound, Unavailable
 
+AUDIT_HELP = "Who called what, with what, and what came of it; --tool NAME for one tool."
+
+# What the reference of this command lists of a call.
+AUDIT_COLUMNS = (
+    "at",
+    "user",
+    "tool",
+    "arguments",
+    "sources",
+    "keys",
+    "row_count",
+    "status",
+    "client_ip",
+)
+
 
 def add_to(app: typer.Typer) -> None:
     group = typer.Typer(invoke_without_command=True)
     group.callback()(mcp)
-    for alias in ("smoke", "audit"):
-        group.command(alias)(smoke)
+    group.command("smoke")(smoke)
+    group.command("audit", help=AUDIT_HELP, context_settings=RAW, add_help_option=False)(audit)
     app.add_typer(group, name="mcp")
     app.command()(smoke)
+
+
+def audit(ctx: typer.Context) -> None:
+    ask = Ask("office.list_audit", "pecia mcp audit", columns=AUDIT_COLUMNS)
+    run_tool(terminal_of(ctx), ask, ctx.args)
 
 
 def mcp(
