@@ -11,6 +11,7 @@ from pecia.kernel.errors import (
     Forbidden,
     InternalError,
     InvalidInput,
+    Json,
     NotFound,
     PeciaError,
     QuotaExceeded,
@@ -29,7 +30,11 @@ OF_THE_SERVER = frozenset({"async.c", "varsup.c", "multixact.c", "xact.c"})
 
 
 class Collision(Conflict):
-    """Two writers met and this one lost. The corridor runs the handler again."""
+    """Two writers met and this one lost. The corridor runs the handler again, and whoever is told
+    of it after that may do the same."""
+
+    def __init__(self, message: str, **fields: Json) -> None:
+        super().__init__(message, **{"retryable": True, **fields})
 
 
 def as_pecia_error(error: psycopg.Error) -> PeciaError:

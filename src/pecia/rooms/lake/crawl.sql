@@ -86,6 +86,15 @@ SELECT lake.begin_crawl(%(source_id)s);
 -- name: stop_crawl
 SELECT lake.stop_crawl(%(source_id)s);
 
+-- name: halt_crawl
+-- What a removal begins with. Readers see it before they store what they hold.
+UPDATE lake.crawl SET state = 'stopped', ended_at = now()
+ WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND state IN ('waiting', 'listing', 'reading');
+
+-- name: is_stopped
+SELECT EXISTS (SELECT 1 FROM lake.crawl
+                WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND state = 'stopped');
+
 -- name: crawl
 SELECT source_id, state, started_at, listed_at, ended_at, seen, added, changed, gone, failed, read, passed, problem
   FROM lake.crawl_of(%(source_id)s);

@@ -164,6 +164,9 @@ class _Reading:
         files = [await _cut(*it) for it in read.values() if it is not None]
         failed = sum(it.status not in ("ok", "empty") for _, it in files)
         async with self.call.tx() as tx:
+            if await tx.value(SQL["is_stopped"], **self.place):
+                # Whoever stopped it may be about to remove the source. The next crawl reads these.
+                return
             await texts.put_many(tx, files, tenant_id=self.place["tenant_id"])
             if self.config.posix:
                 kept = [seen for seen, it in read.items() if it is not None]

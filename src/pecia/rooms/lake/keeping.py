@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
+import anyio
 from psycopg.types.json import Jsonb
 from pydantic import Field
 
@@ -19,6 +20,7 @@ from pecia.kernel.errors import Forbidden, InvalidInput, NotFound
 from pecia.kernel.identity.caller import CredentialKind, Scope
 from pecia.kernel.jobs.defer import defer
 from pecia.kernel.jobs.job import Job
+from pecia.kernel.store.failures import Collision
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
 from pecia.kernel.store.transaction import Transaction
@@ -42,6 +44,8 @@ from pecia.rooms.lake.underway import SQL as UNDERWAY_SQL
 
 KEEPING_SQL = load_queries("pecia.rooms.lake", "keeping.sql")
 ROOM = "office"
+PATIENCE_S = 10.0
+PAUSE_S = 0.2
 
 RequirePlace: TypeAlias = Callable[[UUID, SourceConfig], Awaitable[None]]
 """Refuses a configuration that no crawl could begin with, or a place that a tenant may not open."""
@@ -188,6 +192,34 @@ class Keeping:
                 await tx.value(SQL["set_hybrid"], source_id=ask.source_id, on=ask.hybrid)
         return _source(source)
 
+    async def remove_source(self, call: Call, ask: OneSource) -> SourceOut:
+        """Remove a source and everything known of its files. A crawl of it is stopped first. The
+        originals are not touched."""
+        async with self.store.reading(call.caller) as tx:
+            source = await catalog.get_source(tx, ask.source_id)
+            governs = await tx.value(KEEPING_SQL["governs"], source_id=ask.source_id)
+        if governs:
+            await self._halt(call.caller.tenant_id, ask.source_id)
+        give_up = anyio.current_time() + min(PATIENCE_S, call.remaining_s() / 2)
+        while True:
+            try:
+                async with self.store.writing(call.caller, call.trace) as tx:
+                    await catalog.remove_source(tx, ask.source_id)
+            except Collision:
+                # A reader that was storing a batch as the crawl was stopped. It stores no other.
+                if anyio.current_time() > give_up:
+                    raise
+                await anyio.sleep(PAUSE_S)
+            else:
+                return _source(source)
+
+    async def _halt(self, tenant_id: UUID, source_id: str) -> None:
+        place = {"tenant_id": tenant_id, "source_id": source_id}
+        async with self.store.system() as tx:
+            await tx.run(SQL["halt_crawl"], **place)
+        async with self.store.system() as tx:
+            await tx.run(SQL["drop_todo"], **place)
+
     async def set_credential(self, call: Call, ask: SetCredential) -> CredentialOut:
         """Keep what a source shows to the place it lies in. Sealed; nobody reads it back."""
         async with self.store.writing(call.caller, call.trace) as tx:
@@ -266,6 +298,16 @@ def keeping_tools(it: Keeping) -> tuple[AnyTool, ...]:
             OneSource,
             CredentialOut,
             it.remove_credential,
+            read_only=False,
+            destructive=True,
+        ),
+        Tool(
+            ROOM,
+            "remove_source",
+            admin,
+            OneSource,
+            SourceOut,
+            it.remove_source,
             read_only=False,
             destructive=True,
         ),

@@ -35,13 +35,6 @@ class OneSource(Input):
     source_id: str = Field(min_length=1, max_length=500)
 
 
-class SourceOut(Output):
-    source_id: str
-    protocol: str
-    trim_mode: str
-    enabled: bool
-
-
 class Grant(Input):
     source_id: str = Field(min_length=1, max_length=500)
     to: str = Field(min_length=1, max_length=2048, description=WHO)
@@ -98,13 +91,6 @@ class Rights:
 
     store: Store
 
-    async def remove_source(self, call: Call, ask: OneSource) -> SourceOut:
-        """Remove a source and everything known of its files. The originals are not touched."""
-        async with self.store.writing(call.caller, call.trace) as tx:
-            source = await catalog.get_source(tx, ask.source_id)
-            await catalog.remove_source(tx, ask.source_id)
-        return _source(source)
-
     async def grant(self, call: Call, ask: Grant) -> GrantsOut:
         """Give somebody a role in a source or in one of its folders, or take it away."""
         async with self.store.writing(call.caller, call.trace) as tx:
@@ -145,29 +131,10 @@ def rights_tools(store: Store) -> tuple[AnyTool, ...]:
     it = Rights(store)
     admin = Scope.ADMIN
     return (
-        Tool(
-            ROOM,
-            "remove_source",
-            admin,
-            OneSource,
-            SourceOut,
-            it.remove_source,
-            read_only=False,
-            destructive=True,
-        ),
         Tool(ROOM, "grant", admin, Grant, GrantsOut, it.grant, read_only=False),
         Tool(ROOM, "grant_file", admin, GrantFile, AccessOut, it.grant_file, read_only=False),
         Tool(ROOM, "list_grants", Scope.READ, OneSource, GrantsOut, it.list_grants),
         Tool(ROOM, "check_access", Scope.READ, CheckAccess, AccessOut, it.check_access),
-    )
-
-
-def _source(source: catalog.Source) -> SourceOut:
-    return SourceOut(
-        source_id=source.source_id,
-        protocol=source.protocol,
-        trim_mode=source.trim_mode,
-        enabled=source.enabled,
     )
 
 
