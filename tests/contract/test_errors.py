@@ -149,7 +149,9 @@ async def test_a_call_over_the_limit_passes_after_the_time_it_was_told(
 @requirement("ckf.errors.not_found")
 async def test_what_is_not_there_and_what_is_anothers_are_not_found_alike(pecia: Pecia) -> None:
     south = bearing(pecia.tokens["south", "ana"])
-    made = await pecia.call("office/add_source", {"source_id": "theirs"}, headers=south)
+    made = await pecia.call(
+        "office/add_source", {"source_id": "theirs", "protocol": "upload"}, headers=south
+    )
     assert made.status_code == 200, made.text
     ask = {"key": "a.txt"}
     hidden = await pecia.call("lake/get_file_metadata", {**ask, "source_id": "theirs"})

@@ -27,7 +27,9 @@ async def pecia(database: Logins, tmp_path: Path) -> AsyncGenerator[Pecia]:
     async with open_pecia(database, tmp_path / "home") as served:
         for tenant in ("north", "south"):
             token = served.tokens[tenant, "ana"]
-            made = await served.call("office/add_source", {"source_id": "plans"}, bearing(token))
+            made = await served.call(
+                "office/add_source", {"source_id": "plans", "protocol": "upload"}, bearing(token)
+            )
             assert made.status_code == 200
             await put(served, token, "open.md", "hidden.md")
         yield served

@@ -80,7 +80,7 @@ def test_people_and_rights_are_kept_by_short_commands(shell: Shell) -> None:
     shell.ok("group", "add", "staff")
     assert shell.ok("group", "join", "staff", "bo", "--json").document["members"] == ["bo"]
     assert shell.ok("user", "set", "bo", "--role", "admin", "--json").document["role"] == "admin"
-    shell.ok("source", "add", "s1", "--trim-mode", "source_only")
+    shell.ok("source", "add", "s1", "--protocol", "upload", "--trim-mode", "source_only")
     granted = shell.ok("source", "grant", "s1", "group:staff", "reader", "--json").document
     assert [it["role"] for it in granted["grants"]] == ["reader"]
     rows = shell.ok("source", "grant", "s1", "group:staff", "reader", "--folder", "/").out

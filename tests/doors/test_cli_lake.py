@@ -22,7 +22,7 @@ def test_files_and_folders_are_sent_under_their_names(shell: Shell) -> None:
     (folder / "2026").mkdir()
     (folder / "2026" / "a.md").write_text("first")
     (shell.root / "b.txt").write_text("second")
-    shell.ok("source", "add", "inbox")
+    shell.ok("source", "add", "inbox", "--protocol", "upload")
     sent = shell.ok("source", "upload", "inbox", folder, "b.txt", "--json").document["files"]
     assert [(it["key"], it["size"]) for it in sent] == [("letters/2026/a.md", 5), ("b.txt", 6)]
     missing = shell.run("source", "upload", "inbox", "nothing.txt", "--json")

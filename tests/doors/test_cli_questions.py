@@ -24,7 +24,7 @@ def shell(database: Logins) -> Iterator[Shell]:
     with opened_shell(external(database)) as made:
         (made.root / "questions.jsonl").write_text(json.dumps(LINE))
         (made.root / "bad.jsonl").write_text(json.dumps(LINE) + "\n{}")
-        made.ok("source", "add", "inbox")
+        made.ok("source", "add", "inbox", "--protocol", "upload")
         yield made
 
 

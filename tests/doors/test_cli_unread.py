@@ -65,3 +65,12 @@ def test_the_doctor_and_the_status_name_a_source_whose_crawl_failed(shell: Shell
     assert "pecia source crawl gone" in said["advice"]
     assert "gone: the folder" in str(shell.ok("status", "--json").document["sources"]["failed"])
     shell.ok("source", "remove", "gone")
+
+
+def test_a_source_at_a_folder_that_is_not_there_is_refused_and_not_made(shell: Shell) -> None:
+    nope = shell.root / "nope"
+    refused = shell.run("source", "add", "typo", "--folder", nope)
+    assert (refused.code, str(nope) in refused.err) == (1, True)
+    assert "no such folder" in refused.err
+    assert shell.run("source", "add", "typo").code != 0
+    assert "typo" not in shell.ok("source", "list", "--json").out

@@ -21,7 +21,7 @@ async def test_the_public_reads_what_is_open_to_anyone_and_nothing_else(
     ) as pecia:
         ana = bearing(tokens["north", "ana"])
         for source, to in (("brochure", "anyone"), ("plans", "everyone")):
-            made = {"source_id": source, "trim_mode": "source_only"}
+            made = {"source_id": source, "trim_mode": "source_only", "protocol": "upload"}
             assert (await pecia.call("office/add_source", made, ana)).status_code == 200
             grant = {"source_id": source, "to": to, "role": "reader"}
             assert (await pecia.call("office/grant", grant, ana)).status_code == 200

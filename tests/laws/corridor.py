@@ -207,7 +207,10 @@ def _set_source(write: Write) -> Tool | None:
 
 
 # Folders of this machine are not for everybody to name, and spaces have a tool of their own.
-_PLACES: dict[str, dict[str, Json]] = {"upload": {}, "web": {"web": "https://example.org/"}}
+_PLACES: dict[str, dict[str, Json]] = {
+    "upload": {"protocol": "upload"},
+    "web": {"web": "https://example.org/"},
+}
 
 
 def _grant(write: Write, tenant: Tenant) -> Tool | None:

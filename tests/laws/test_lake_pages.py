@@ -67,7 +67,7 @@ class Large:
 async def large(house: House) -> Large:
     app = with_hashing(house.app)
     house = House(app, house.ana, house.bo, house.bo_token)
-    await house.call(house.ana, "add_source", source_id=SOURCE)
+    await house.call(house.ana, "add_source", source_id=SOURCE, protocol="upload")
     chance = Random(4)
     files = [
         (FileFacts(SOURCE, f"{folder}/{n}.txt"), said(chance))

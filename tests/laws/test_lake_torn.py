@@ -121,7 +121,7 @@ async def test_searches_are_whole_while_a_large_source_is_removed(large: Large) 
     """Every page is one of all that was there, or one of what is left; then the index follows."""
     house = large.house
     big = [(FileFacts("big", f"{n}.txt"), plain(f"heron {n}")) for n in range(300)]
-    await house.call(house.ana, "add_source", source_id="big", trim_mode="open")
+    await house.call(house.ana, "add_source", source_id="big", trim_mode="open", protocol="upload")
     async with house.app.store.system() as tx:
         await put_many(tx, big, tenant_id=house.ana.tenant_id)
     await index(house.app, [str(house.ana.tenant_id)])

@@ -41,7 +41,7 @@ def contents(conninfo: str) -> dict[str, set[str]]:
 
 
 async def furnish(house: House) -> None:
-    await house.call(house.ana, "add_source", source_id="s1")
+    await house.call(house.ana, "add_source", source_id="s1", protocol="upload")
     await house.call(house.ana, "add_group", name="staff")
     await house.call(house.ana, "add_member", group="staff", user="bo")
     await house.call(
@@ -73,7 +73,7 @@ async def test_a_restored_pecia_goes_on_where_the_old_one_was(
         again = House(app, house.ana, house.bo, house.bo_token)
         listed = await again.call(again.bo, "list_sources")
         assert [it["source_id"] for it in listed["sources"]] == ["s1"]
-        await again.call(again.ana, "add_source", source_id="s2")
+        await again.call(again.ana, "add_source", source_id="s2", protocol="upload")
 
 
 async def test_a_backup_taken_while_others_write_is_of_one_moment(

@@ -62,7 +62,7 @@ async def test_each_caller_sees_the_files_that_are_theirs(database: Logins, tmp_
     value["layers"].append({"name": "plans", "level": 1, "source": "lake:plans"})
     manifest.write_text(json.dumps(value), encoding="utf-8")
     async with opened(database, tmp_path, manifest) as house:
-        await house.call(house.ana, "add_source", source_id="plans")
+        await house.call(house.ana, "add_source", source_id="plans", protocol="upload")
         await put_text(house, "a.md", OPEN)
         await put_text(house, "b.md", HIDDEN)
         mine = await house.call(house.ana, "cascade.read_file", concept_id="a")

@@ -55,7 +55,7 @@ async def index(house: House) -> None:
 
 
 async def add_handbook(house: House) -> None:
-    await house.call(house.ana, "office.add_source", source_id="handbook")
+    await house.call(house.ana, "office.add_source", source_id="handbook", protocol="upload")
     await put(house, SOURCE)
 
 

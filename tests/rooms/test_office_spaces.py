@@ -40,7 +40,7 @@ async def test_a_name_that_was_chosen_must_be_free(house: House) -> None:
 
 
 async def test_a_name_that_a_source_without_a_folder_has_is_taken_too(house: House) -> None:
-    await house.call(house.ana, "add_source", source_id="wiki:notes")
+    await house.call(house.ana, "add_source", source_id="wiki:notes", protocol="upload")
     assert (await house.call(house.ana, "add_space", folder="/a/notes"))["name"] == "notes-2"
 
 

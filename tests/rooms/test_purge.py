@@ -51,7 +51,7 @@ async def settle(house: House) -> Caller:
     await call(house.ana, "add_user", name=NAME, known_as=[f"email::{EMAIL}"])
     await call(house.ana, "add_group", name="staff")
     await call(house.ana, "add_member", group="staff", user=NAME)
-    await call(house.ana, "add_source", source_id="s1")
+    await call(house.ana, "add_source", source_id="s1", protocol="upload")
     for to, role, folder in (
         (f"user:{NAME}", "writer", None),
         (f"email::{EMAIL}", "reader", "a"),

@@ -1,6 +1,7 @@
 """Adding and changing sources: what no crawl could begin with is refused at once, by its field."""
 
 from itertools import product
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -12,6 +13,7 @@ from pecia.kernel.errors import (
     InvalidFormat,
     InvalidInput,
     Json,
+    MissingField,
     NotFound,
     PeciaError,
 )
@@ -50,6 +52,25 @@ async def test_a_source_that_no_crawl_could_begin_with_is_refused_by_its_field(
     assert listed["sources"] == []
 
 
+async def test_a_folder_that_the_server_cannot_open_is_refused_by_its_path(
+    house: House, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("no folder")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    wrong = {"nope": "no such folder", "file": "not a folder", "file/deep": "not a folder"}
+    for name, reason in {**wrong, "loop": "symbolic links"}.items():
+        path = str(tmp_path / name)
+        for where in ({"folder": path}, {"git": f"file://{path}"}):
+            with pytest.raises(InvalidInput) as refused:
+                await house.call(house.ana, "add_source", source_id="typo", **where)
+            assert path in refused.value.message
+            assert reason in refused.value.message.lower()
+            assert refused.value.fields["field"] == next(iter(where))
+    with pytest.raises(MissingField, match="needs a place"):
+        await house.call(house.ana, "add_source", source_id="typo")
+    assert (await house.call(house.ana, "list_sources"))["sources"] == []
+
+
 @pytest.mark.parametrize(
     "source_id", ["do\ncs", "docs\x1b[31m", "\tdocs", "do\x7fcs", "do\u2028cs"]
 )
@@ -61,7 +82,7 @@ async def test_a_source_with_control_characters_in_its_name_is_refused(
     assert refused.value.fields["field"] == "source_id"
     assert refused.value.fields["expected"]
     for name in ("s3://bucket", "docs [a] é 漢", "smb:\\\\host\\share"):
-        await house.call(house.ana, "add_source", source_id=name)
+        await house.call(house.ana, "add_source", source_id=name, protocol="upload")
 
 
 async def test_a_source_that_has_such_a_name_from_before_can_be_read_and_removed(
@@ -152,7 +173,7 @@ async def test_a_grant_that_shows_no_file_says_so_and_one_on_the_whole_folder_sh
 async def test_a_role_in_a_source_and_a_grant_of_its_root_folder_are_told_apart(
     house: House,
 ) -> None:
-    await house.call(house.ana, "add_source", source_id="docs")
+    await house.call(house.ana, "add_source", source_id="docs", protocol="upload")
     for folder in (None, "/", "a"):
         await house.call(
             house.ana, "grant", source_id="docs", to="user:bo", role="reader", folder=folder

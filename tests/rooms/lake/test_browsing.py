@@ -33,7 +33,7 @@ async def pages(house: House, tool: str, items: str, **more: Any) -> list[list[d
 async def test_sources_are_listed_by_page_each_once(house: House) -> None:
     made = [f"s{it:03}" for it in range(61)]
     for name in made:
-        await house.call(house.ana, "add_source", source_id=name)
+        await house.call(house.ana, "add_source", source_id=name, protocol="upload")
     await house.call(house.ana, "set_source", source_id="s007", trim_mode="open")
     found = await pages(house, "list_sources", "sources")
     assert [len(it) for it in found] == [50, 11]
@@ -91,7 +91,7 @@ async def test_facts_of_a_file_are_those_of_its_place(lake: Lake) -> None:
     assert found["owner"] == str(about.st_uid)
     assert found["storage_class"] is None
     assert (found["mode"], found["uid"], found["gid"]) == (0o640, about.st_uid, about.st_gid)
-    await house.call(house.ana, "add_source", source_id="sent")
+    await house.call(house.ana, "add_source", source_id="sent", protocol="upload")
     sent = {"source_id": "sent", "key": "b.txt", "content": "c2VudA=="}
     await house.call(house.ana, "upload_file", **sent)
     await lake.crawl("sent")

@@ -19,7 +19,9 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 async def inbox(house: House, tmp_path: Path) -> Lake:
-    await house.call(house.ana, "add_source", source_id="inbox", trim_mode="open")
+    await house.call(
+        house.ana, "add_source", source_id="inbox", trim_mode="open", protocol="upload"
+    )
     return Lake(house, tmp_path)
 
 

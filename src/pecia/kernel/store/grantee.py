@@ -18,7 +18,13 @@ async def grantee(tx: Transaction, text: str, field: str, roles: Collection[str]
     if kind in ("user", "group") and name and ":" not in name:
         known: int | None = await tx.value(SQL[kind], name=name)
         if known is None:
-            raise NotFound(f"no {kind} {name!r}")
+            raise NotFound(
+                f"there is no {kind} {name!r} here",
+                field=field,
+                got=text,
+                hint=f"make it first: pecia {kind} add {name}; or see which there are: "
+                f"pecia {kind} list",
+            )
         return known
     it = Principal.parse(f"role::{text}" if text in roles else text, at=field)
     return await tx.value(SQL["other"], kind=it.kind.value, scope=it.scope, value=it.value)

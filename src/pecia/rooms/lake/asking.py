@@ -53,7 +53,7 @@ class AddSource(Input):
     hybrid: bool = Field(default=True, description="Search by meaning too.")
     trim_mode: TrimMode = "per_file"
     protocol: Literal["folder", "git", "s3", "web", "upload"] | None = Field(
-        default=None, description="Follows from where the files are; upload when they are sent."
+        default=None, description="Follows from where the files are; `upload` if they are sent."
     )
 
 
@@ -88,18 +88,31 @@ def asked_config(ask: AddSource) -> SourceConfig:
     )
 
 
-def _origin(ask: AddSource) -> Origin:
+def _kind(ask: AddSource) -> str:
+    """Which place was given: one, with what goes with it."""
     given = [it for it in PLACES if getattr(ask, it) is not None]
     if len(given) > 1:
         raise InvalidInput(
             f"a source comes from one place, not from {' and '.join(given)}", field=given[1]
         )
-    kind = given[0] if given else ask.protocol or "upload"
+    kind = given[0] if given else ask.protocol
     if ask.protocol not in (None, kind):
         raise InvalidInput(f"protocol {ask.protocol!r} with {kind!r}", field="protocol")
     for field, place in GOES_WITH.items():
         if kind != place and getattr(ask, field) is not None:
             raise InvalidInput(f'Field "{field}" goes with {place}', field=field)
+    if kind is None:
+        raise MissingField(
+            f"source {ask.source_id!r} needs a place: one of folder, git, s3 and web, or the "
+            "protocol upload for files that are sent to it",
+            field="folder",
+            expected=[*PLACES, "protocol upload"],
+        )
+    return kind
+
+
+def _origin(ask: AddSource) -> Origin:
+    kind = _kind(ask)
     match kind, ask:
         case "folder", AddSource(folder=str(folder)):
             return FolderOrigin(folder=_absolute(folder), watch=ask.watch)
