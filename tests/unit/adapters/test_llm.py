@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from pecia.adapters.http.guard import Guard
 from pecia.adapters.http.rules import Rules
+from pecia.adapters.llm.library import REQUIREMENT
 from pecia.adapters.llm.model import Model
 from pecia.adapters.llm.providers import PROVIDERS, compatible, provider_named
 from pecia.adapters.llm.shape import shape_by_schema, shape_of
@@ -307,7 +308,7 @@ async def test_without_the_extra_the_error_says_how_to_get_it(
     monkeypatch.setitem(sys.modules, "pydantic_ai.direct", None)
     with LoopbackProvider() as provider, pytest.raises(Unavailable) as caught:
         await model_of(provider).chat(HELLO, key=KEY)
-    assert "pecia[llm]" in str(caught.value.fields["hint"])
+    assert f"pip install '{REQUIREMENT}'" in str(caught.value.fields["hint"])
 
 
 def test_an_unknown_provider_is_refused_with_the_list() -> None:

@@ -1,9 +1,11 @@
-"""The chat library behind the models, loaded at its first use: it is an optional extra.
+"""The chat library behind the models, loaded at its first use, because few servers use it.
 
 Nothing of it leaves this module: words and shapes go in, `Said` comes out. It is never given a key.
 """
 
 import math
+import shlex
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 # Said here, it depends neither on the library's release nor on the environment.
 GOOGLE_VERSION = "v1beta"
 LONGEST_S = 600.0
+# What pyproject.toml asks for. Named itself, because it is to be had wherever Pecia came from.
+REQUIREMENT = "pydantic-ai-slim[openai,anthropic,google]>=2,<3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,7 @@ def load(wire: Wire) -> None:
         raise Unavailable(
             f"chat models are not installed: no {error.name}",
             retryable=False,
-            hint="pip install 'pecia[llm]'",
+            hint=f"{shlex.quote(sys.executable)} -m pip install '{REQUIREMENT}'",
         ) from None
 
 
