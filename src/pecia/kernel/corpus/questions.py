@@ -1,6 +1,7 @@
 """Questions whose answers are known to stand on certain pages, and how well those were found. Pure.
 
-A file of them holds a JSON object a line, in the layout of FinanceBench: see docs/retrieval.md.
+A file of them holds a JSON object a line, in the layout of FinanceBench or of the handbook in
+`examples`: see docs/retrieval.md.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,12 +27,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`evidence` are pairs of a document's name and a page of it, as files are paged here."""
+    """`evidence` are pairs of a document's name and a page of it, as files are paged here.
+
+    No page means all of a document.
+    """
 
     id: str
     text: str
     document: str
-    evidence: frozenset[tuple[str, int]]
+    evidence: frozenset[tuple[str, int | None]]
     answer: str = ""
 
     def is_of_document(self, place: Place) -> bool:
@@ -39,7 +43,8 @@ class Question:
 
     def is_evidence(self, place: Place) -> bool:
         return any(
-            page == place.page_no and _is_named(place.key, name) for name, page in self.evidence
+            page in (None, place.page_no) and _is_named(place.key, name)
+            for name, page in self.evidence
         )
 
 
@@ -53,9 +58,10 @@ class Outcome:
 
 
 def read_questions(text: str) -> tuple[Question, ...]:
-    """The questions of a file. An error names the line and the field."""
+    """The questions of a file that have an answer. An error names the line and the field."""
     lines = enumerate(text.split("\n"), start=1)
-    found = tuple(_question(number, line) for number, line in lines if line.strip())
+    read = (_question(number, line) for number, line in lines if line.strip())
+    found = tuple(it for it in read if it is not None)
     if not found:
         raise InvalidFormat("there is no question in it", field="file", expected="JSON lines")
     return found
@@ -79,8 +85,10 @@ def shares(outcomes: Sequence[Outcome], deep: int = DEEP) -> dict[str, float]:
     }
 
 
-def _question(number: int, line: str) -> Question:
+def _question(number: int, line: str) -> Question | None:
     entry = _object(number, line)
+    if "sources" in entry:
+        return _sourced(number, entry)
     document = _text(number, entry, "doc_name")
     evidence = entry.get("evidence")
     listed = cast(list[object], evidence) if isinstance(evidence, list) else []
@@ -95,6 +103,34 @@ def _question(number: int, line: str) -> Question:
         evidence=pages,
         answer=answer if isinstance(answer, str) else "",
     )
+
+
+def _sourced(number: int, entry: Mapping[str, object]) -> Question | None:
+    """A question of the handbook's layout; one that has no source has no answer to be found."""
+    given = entry["sources"]
+    if not isinstance(given, list):
+        raise _bad(number, "sources", "a list", given)
+    sources = [_source(number, it) for it in cast(list[object], given)]
+    if not sources:
+        return None
+    id_, answer = entry.get("id"), entry.get("answer")
+    return Question(
+        id=str(id_ or number),
+        text=_text(number, entry, "question"),
+        document=sources[0][0],
+        evidence=frozenset(sources),
+        answer=answer if isinstance(answer, str) else "",
+    )
+
+
+def _source(number: int, given: object) -> tuple[str, int | None]:
+    entry: Mapping[str, object] = (
+        cast(Mapping[str, object], given) if isinstance(given, dict) else {}
+    )
+    page = entry.get("page")
+    if page is not None and (not isinstance(page, int) or isinstance(page, bool) or page < 1):
+        raise _bad(number, "sources.page", "a page, counted from 1", page)
+    return _text(number, entry, "path"), page
 
 
 def _page(number: int, document: str, given: object) -> tuple[str, int]:
@@ -134,7 +170,11 @@ def _bad(number: int, name: str, expected: str, got: object) -> InvalidFormat:
 
 def _is_named(key: str, document: str) -> bool:
     """Whether a file is that document: by its name, with or without suffixes, in any case."""
-    return document.casefold() in _names(key.rpartition("/")[2].casefold())
+    wanted, have = document.casefold(), key.casefold()
+    # A path names its end of a key, and a bare name the last part of it.
+    if "/" in wanted:
+        return f"/{have}".endswith(f"/{wanted}")
+    return wanted in _names(have.rpartition("/")[2])
 
 
 def _names(name: str) -> Iterator[str]:

@@ -137,8 +137,11 @@ def _key_conflicts(active: Sequence[Contribution]) -> Iterable[KeyConflict]:
 def _settled(text: str) -> str:
     unix = text.replace("\r\n", "\n").replace("\r", "\n")
     rows = [_BULLET.sub(r"\1- ", it.rstrip()) for it in unix.split("\n")]
-    return _BLANK_RUN.sub("\n\n", "\n".join(rows)).strip()
+    # Between two items of a list a blank line says nothing.
+    listed = _LOOSE_LIST.sub(r"\1\n", "\n".join(rows))
+    return _BLANK_RUN.sub("\n\n", listed).strip()
 
 
 _BULLET = re.compile(r"^( {0,3})[*+-] ")
+_LOOSE_LIST = re.compile(r"(?m)^( {0,3}- .*)\n\n+(?= {0,3}- )")
 _BLANK_RUN = re.compile(r"\n{3,}")
