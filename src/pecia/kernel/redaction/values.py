@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping
+from functools import lru_cache
 from itertools import chain
 from typing import Any, TypeAlias, cast
 
@@ -27,11 +27,17 @@ def redact_value(value: Any) -> Value:
         return value if _LEAST <= value <= _MOST else f"(an integer of {value.bit_length()} bits)"
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
-    if isinstance(value, Mapping):
-        return _object(cast(Mapping[str, Any], value))
+    if isinstance(value, dict):
+        return _object(cast(dict[str, Any], value))
     if isinstance(value, list | tuple):
         return _array([*cast(list[Any], value)], "")
     return storable(redact(str(value)))
+
+
+@lru_cache(maxsize=4096)
+def redact_name(name: str) -> str:
+    """The name of a tool or a field. The same few come with every call."""
+    return storable(redact(name))
 
 
 def depth_of(value: Any, most: int) -> int:
@@ -61,14 +67,14 @@ def _inside(holder: Any) -> Any:
     return cast(list[Any], holder) if isinstance(holder, list) else ()
 
 
-def _object(found: Mapping[str, Any]) -> dict[str, Value]:
+def _object(found: dict[str, Any]) -> dict[str, Value]:
     """An object, each value by its name; `{"name": "Authorization", "value": …}` is a pair."""
     label = found.get("name", found.get("key"))
     is_pair = isinstance(label, str) and names_secret(label)
     program = found.get("command")
     flags = program_flags(program.split()[:3]) if isinstance(program, str) else None
     return {
-        storable(redact(str(name))): REDACTED
+        redact_name(str(name)): REDACTED
         if _hides(str(name), it) or (is_pair and name == "value")
         else _array(cast(list[Any], it), flags)
         if isinstance(it, list)

@@ -10,7 +10,7 @@ from psycopg.types.json import Jsonb
 
 from pecia.kernel.errors import Json
 from pecia.kernel.redaction import redact
-from pecia.kernel.redaction.values import storable
+from pecia.kernel.redaction.values import redact_name, storable
 from pecia.kernel.store.arguments import audited_arguments
 
 MAX_KEYS = 200
@@ -39,7 +39,7 @@ class Trace:
 
     def __post_init__(self) -> None:
         """Here and nowhere else: whoever makes a trace, no secret gets into the audit by it."""
-        self.tool = storable(redact(self.tool))
+        self.tool = redact_name(self.tool)
         self.arguments = audited_arguments(self.arguments)
         if self.request_id is not None:
             self.request_id = storable(redact(self.request_id))
