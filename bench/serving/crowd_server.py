@@ -1,0 +1,86 @@
+"""`python -m bench.serving.crowd_server HOME USERS FILES`: a server with tenants' limits as they
+come, so many users and files, until stdin ends. Says `[port, [token, …]]` when it listens.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from bench.corpus_store import article
+from bench.corridor import no_fetch
+from pecia.app.app import SETTINGS, App, index_root, keep_house, open_app
+from pecia.app.corridor import Visit
+from pecia.app.operating import Operating
+from pecia.app.tenants import add_tenant
+from pecia.doors.http.server import LOOP, serving, settle
+from pecia.doors.mcp.mount import mount_mcp
+from pecia.kernel.corpus.catalog import FileFacts
+from pecia.kernel.corpus.index.keep import Keeper
+from pecia.kernel.corpus.texts import put_many
+from pecia.kernel.errors import Json, RateLimited
+from pecia.kernel.identity.caller import Caller
+from pecia.kernel.settings.load import load
+from pecia.kernel.tool.model import Result
+
+VISIT = Visit("bench")
+SOURCE = "reports"
+BATCH = 200
+
+
+async def main(home: Path, users: int, files: int) -> None:
+    flags = {"home": str(home), "mode": "server", "log_level": "error"}
+    settings = load(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
+    async with (
+        open_app(settings, fetch=no_fetch, report=lambda _: None) as app,
+        anyio.create_task_group() as tasks,
+    ):
+        tokens = await filled(app, users, files)
+        tasks.start_soon(keep_house, app)
+        async with serving(app, host="127.0.0.1", port=0, annexes=[mount_mcp]) as where:
+            settle()
+            print(json.dumps([where.port, tokens]), flush=True)
+            await anyio.to_thread.run_sync(sys.stdin.read)
+        tasks.cancel_scope.cancel()
+
+
+async def filled(app: App, users: int, files: int) -> list[str]:
+    """A tenant with files that all its users see; their tokens."""
+    made = await add_tenant(
+        Operating(app.store, app.ledger, "bench"), "crowd", admin="ana", quotas={}
+    )
+    ana = await app.admit(made.token, VISIT)
+    assert isinstance(ana, Caller)
+    await app.call(ana, "add_source", {"source_id": SOURCE, "trim_mode": "open"}, VISIT)
+    for start in range(0, files, BATCH):
+        batch = [(FileFacts(SOURCE, f"{it}.md"), article(it)) for it in range(start, start + BATCH)]
+        async with app.store.system() as tx:
+            await put_many(tx, batch, tenant_id=ana.tenant_id)
+    root = index_root(app.settings.kernel)
+    keeper = await Keeper.take(app.store, "bench", root, ana.tenant_id)
+    assert keeper is not None
+    await keeper.rebuild()
+    await keeper.close()
+    return [await token(app, ana, f"u{number}") for number in range(users)]
+
+
+async def token(app: App, ana: Caller, name: str) -> str:
+    await patient(app, ana, "office.add_user", {"name": name})
+    made = await patient(app, ana, "office.make_token", {"label": "bench", "user": name})
+    assert isinstance(made.structured, dict)
+    return str(made.structured["token"])
+
+
+async def patient(app: App, who: Caller, tool: str, arguments: dict[str, Json]) -> Result:
+    """One call, again when its caller may: the limits are those of any server."""
+    while True:
+        try:
+            return await app.call(who, tool, arguments, VISIT)
+        except RateLimited as error:
+            await anyio.sleep(float(str(error.fields["retry_after_seconds"])))
+
+
+if __name__ == "__main__":
+    anyio.run(main, Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), backend_options=LOOP)
