@@ -53,7 +53,8 @@ async def filled(app: App, users: int, files: int) -> list[str]:
     )
     ana = await app.admit(made.token, VISIT)
     assert isinstance(ana, Caller)
-    await app.call(ana, "add_source", {"source_id": SOURCE, "trim_mode": "open"}, VISIT)
+    asked: dict[str, Json] = {"source_id": SOURCE, "protocol": "upload", "trim_mode": "open"}
+    await app.call(ana, "add_source", asked, VISIT)
     for start in range(0, files, BATCH):
         batch = [(FileFacts(SOURCE, f"{it}.md"), article(it)) for it in range(start, start + BATCH)]
         async with app.store.system() as tx:
