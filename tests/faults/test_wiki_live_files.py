@@ -22,7 +22,8 @@ from pecia.doors.http.server import serving
 from pecia.kernel.store.cluster import Logins
 from tests.conftest import VISIT
 from tests.faults.test_wiki_live import victim
-from tests.faults.wiki_live_victim import POINTS, open_here
+from tests.faults.wiki_live_victim import POINTS as OURS
+from tests.faults.wiki_live_victim import PROGRAM_POINTS, open_here
 from tests.faults.wiki_programs import write
 from tests.rooms.wiki.hand import PATIENCE_S, Hand, at
 from tests.soak import SOAK, record
@@ -30,6 +31,7 @@ from tests.soak import SOAK, record
 pytestmark = [pytest.mark.anyio, pytest.mark.fault, pytest.mark.timeout(0 if SOAK else 300)]
 
 ROUNDS_A_POINT = 3 if SOAK else 1
+POINTS = (*OURS, *PROGRAM_POINTS)
 HITS = (10, 60) if SOAK else (2, 6)
 BEGIN = "# Words\n\nEND\n"
 WORD = re.compile(r"[a-z]\d+")

@@ -37,13 +37,13 @@ POINTS = (
     "after_swap",
     "before_settled",
     "after_settled",
-    "before_seen",
-    "after_seen",
     "after_filing",
     "before_added",
     "after_added",
     "before_following",
 )
+PROGRAM_POINTS = ("before_seen", "after_seen")
+"""Passed only where a program writes the file."""
 
 
 def lay(trap: Trap) -> None:

@@ -197,6 +197,49 @@ async def test_an_editor_of_a_document_that_began_anew_is_told_to_begin_anew(pla
         assert fresh.text == "New.\n"
 
 
+@pytest.mark.parametrize(
+    "tail",
+    [
+        # A word between the halves of the bee, after the first of them.
+        pytest.param("after 1", id="written"),
+        # The second half deleted.
+        pytest.param("delete 2", id="deleted"),
+    ],
+)
+async def test_an_edit_that_cuts_a_character_in_two_hurts_nobody(space: Space, tail: str) -> None:
+    space.write({"odd.md": "a🐝b\n"})
+    async with ana_at(space, "odd") as ana, ana_at(space, "odd") as other:
+        state = pycrdt.Decoder(ana.doc.get_state())
+        assert state.read_var_uint() == 1
+        house = _number(state.read_var_uint())
+        written = b"\x01\x01\x07\x00\x84" + house + b"\x01\x01x\x00"
+        deleted = b"\x00\x01" + house + b"\x01\x02\x01"
+        update = written if tail == "after 1" else deleted
+        ana.sent += 1
+        await ana.send(pycrdt.create_update_message(update))
+        await ana.until(lambda: ana.stored >= ana.sent)
+        other.type_after("b", " and on")
+        await other.saved()
+        wanted = sorted("a🐝b and on\n" + ("x" if tail == "after 1" else ""))
+        await other.until_text(lambda it: sorted(it) == wanted)
+        assert ana.closed is None
+    async with ana_at(space, "odd") as fresh:
+        assert sorted(fresh.text) == wanted
+        assert "🐝" in fresh.text
+        fresh.type_after("🐝", "!")
+        await fresh.saved()
+        assert "🐝!" in (await space.value("read_document", path="odd.md"))["content"]
+    assert "🐝!" in space.read("odd.md")
+
+
+def _number(value: int) -> bytes:
+    found = bytearray()
+    while value > 0x7F:
+        found.append(0x80 | (value & 0x7F))
+        value >>= 7
+    return bytes((*found, value))
+
+
 async def test_who_was_away_comes_back_with_what_they_typed(plan: Space) -> None:
     async with ana_at(plan) as ana:
         pass

@@ -50,6 +50,15 @@ class Desk:
     bounds: Bounds
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A change that is to be stored; `is_alone` must not be joined with others."""
+
+    writer: str
+    change: bytes
+    is_alone: bool = False
+
+
 @dataclass(slots=True, eq=False)
 class OpenDocument:
     """One document, and whoever has it open here."""
@@ -179,7 +188,7 @@ class OpenDocument:
             await self.catch_up()
             await self._sift(taken)
             judge, self._tried = self._judge(), None
-            changes: list[tuple[Editor, bytes]] = []
+            changes: list[Taken] = []
             for editor, frame in taken:
                 if not editor.is_over:
                     self._look(editor, frame, judge, changes)
@@ -194,9 +203,7 @@ class OpenDocument:
         tried = self._tried or LiveText(self.text.state)
         return Judge(tried, owners, self.desk.bounds.document_bytes, self._state_bytes)
 
-    def _look(
-        self, editor: Editor, frame: Frame, judge: Judge, changes: list[tuple[Editor, bytes]]
-    ) -> None:
+    def _look(self, editor: Editor, frame: Frame, judge: Judge, changes: list[Taken]) -> None:
         try:
             match frame:
                 case Have():
@@ -211,11 +218,9 @@ class OpenDocument:
         except PeciaError as error:
             editor.end(error)
             if judge.is_spoilt:
-                judge.mend(self.text.state, [change for _, change in changes])
+                judge.mend(self.text.state, [it.change for it in changes])
 
-    def _weigh(
-        self, editor: Editor, frame: Changes, judge: Judge, changes: list[tuple[Editor, bytes]]
-    ) -> None:
+    def _weigh(self, editor: Editor, frame: Changes, judge: Judge, changes: list[Taken]) -> None:
         editor.received += 1
         verdict = judge.judge(frame.update, editor.writer, may_write=editor.may_write)
         if verdict is Verdict.NOT_ALLOWED:
@@ -227,9 +232,10 @@ class OpenDocument:
             # It says all that the editor has.
             editor.is_behind = False
         if verdict is Verdict.TAKEN:
-            changes.append((editor, frame.update))
+            changes += [Taken(editor.writer, it, is_alone=True) for it in judge.repairs]
+            changes.append(Taken(editor.writer, frame.update))
 
-    async def _store(self, changes: Sequence[tuple[Editor, bytes]], judge: Judge) -> None:
+    async def _store(self, changes: Sequence[Taken], judge: Judge) -> None:
         if not changes:
             return
         rows = _by_writer(changes)
@@ -251,9 +257,11 @@ class OpenDocument:
             if self._tried is not None:
                 self._tried.apply(change)
         self._state_bytes = sum(map(len, changes)) + (0 if base else self._state_bytes)
-        news = frames.change(self.text.lacking(before) if base else joined(changes))
+        # One by one: what is deleted and what refers to it must not come together.
+        news = [frames.change(it) for it in ([self.text.lacking(before)] if base else changes)]
         for editor in self.editors:
-            editor.send(news)
+            for message in news:
+                editor.send(message)
         self._pace.changed(anyio.current_time(), was_behind=self._is_behind)
         self._applied = row["head"]
         self._owners = {int(client): who for client, who in row["owners"].items()}
@@ -288,11 +296,11 @@ class OpenDocument:
         return self._pace.is_due(anyio.current_time(), stamp, is_behind=self._is_behind)
 
 
-def _by_writer(changes: Sequence[tuple[Editor, bytes]]) -> list[Change]:
+def _by_writer(changes: Sequence[Taken]) -> list[Change]:
     """What one writer sent in a row, as one change."""
-    found: list[tuple[str, list[bytes]]] = []
-    for editor, change in changes:
-        if not found or found[-1][0] != editor.writer:
-            found.append((editor.writer, []))
-        found[-1][1].append(change)
-    return [Change(writer, joined(those)) for writer, those in found]
+    found: list[tuple[str, bool, list[bytes]]] = []
+    for it in changes:
+        if not found or found[-1][:2] != (it.writer, False) or it.is_alone:
+            found.append((it.writer, it.is_alone, []))
+        found[-1][2].append(it.change)
+    return [Change(writer, joined(those)) for writer, _, those in found]

@@ -13,6 +13,9 @@ from pecia.rooms.wiki.live.bounds import STATES
 from pecia.rooms.wiki.live.text import LiveText, is_house_id
 from pecia.rooms.wiki.live.update import Clocks, Run, Spot, Update, read_update
 
+MOST_REPAIRS = 100
+"""Each takes as long as reading the document."""
+
 
 class Verdict(Enum):
     TAKEN = auto()
@@ -34,6 +37,8 @@ class Judge:
     claimed: dict[int, str] = field(default_factory=dict[int, str])
     """Ids that were nobody's until now."""
     is_spoilt: bool = False
+    repairs: list[bytes] = field(default_factory=list[bytes])
+    """Changes of our own that come before the one that was judged last, each for itself."""
 
     def require_same_history(self, clocks: Clocks) -> None:
         """Of a document that began anew, an editor must not bring the text of before again."""
@@ -45,6 +50,7 @@ class Judge:
 
     def judge(self, data: bytes, writer: str, *, may_write: bool) -> Verdict:
         """What to do with the change of an editor. A wrong one is raised."""
+        self.repairs = []
         update, known = read_update(data), self.text.clocks
         news = update.news(known)
         if not news and self._is_deleted(update):
@@ -88,15 +94,56 @@ class Judge:
             )
 
     def _try(self, data: bytes, update: Update) -> None:
-        halves = self.text.halves | update.halves
-        if any(it in halves for it in update.cuts):
-            raise InvalidFormat("a change cuts a character in two", field="update")
+        self._require_whole(update)
         # Until it is seen to be good.
         self.is_spoilt = True
-        self.text.apply(data)
+        self._repair(update)
+        self._apply(data)
         if not all(_is_before(self.text, left, right) for left, right in update.between):
             raise InvalidFormat("a change stands before what it follows", field="update")
+        if self.repairs and not self._is_same_anew():
+            raise Conflict("a change cuts a character in two: begin with an empty document")
         self.is_spoilt = False
+
+    def _is_same_anew(self) -> bool:
+        """Whether whoever opens the document reads the same as who has it open."""
+        return str(LiveText(self.text.state)) == str(self.text)
+
+    def _require_whole(self, update: Update) -> None:
+        """No character may be cut in two that is not here yet, and so cannot be mended here."""
+        known, halves = self.text.clocks, update.halves
+        begun = [(it.client, known.get(it.client, 0)) for it in update.written]
+        cuts = [it for it in update.cuts if it[1] >= known.get(it[0], 0)]
+        if any(it in halves for it in (*cuts, *begun)):
+            raise Conflict("a change cuts a character in two: begin with an empty document")
+
+    def _repair(self, update: Update) -> None:
+        """A character of two halves that a change would cut is deleted and written anew.
+
+        The libraries do not agree on what such a cut leaves. Among what is deleted it leaves
+        nothing, and the character is there as before.
+        """
+        cut = {it for it in update.cuts if it in self.text.halves}
+        if len(cut) > MOST_REPAIRS:
+            raise Conflict(
+                "a change cuts too many characters in two: begin with an empty document",
+                max=MOST_REPAIRS,
+            )
+        for client, clock in sorted(cut):
+            if not self.text.deleted.cover([Run(client, clock - 1, clock + 1)]):
+                change = self.text.renewed((client, clock - 1))
+                self._apply(change)
+                self.repairs.append(change)
+                self.state_bytes += len(change)
+
+    def _apply(self, change: bytes) -> None:
+        try:
+            self.text.apply(change)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
+            # The library panics with an exception that is no Exception.
+            raise InvalidFormat("the library refuses this change", field="update") from error
 
 
 def _is_before(text: LiveText, left: Spot, right: Spot) -> bool:

@@ -6,9 +6,11 @@ document to themselves; nobody else may write under such an id.
 
 import secrets
 from collections.abc import Sequence
+from hashlib import sha256
 
 import pycrdt
 
+from pecia.kernel.errors import InvalidFormat
 from pecia.kernel.text.diff import diff_edits
 from pecia.kernel.text.span import Edit
 from pecia.rooms.wiki.live.encoding import number
@@ -116,6 +118,36 @@ class LiveText:
             self._halves |= _halves(update)
         self._doc.apply_update(update)
 
+    def renewed(self, spot: Spot) -> bytes:
+        """The change that deletes the character that begins there and writes it anew.
+
+        Whoever makes it for the same character makes it under the same id: then it is one change.
+        """
+        id_ = _id_of(spot)
+        other = LiveText(self.state, new_house_id() if id_ in self.clocks else id_)
+        at, sign = other._found(spot)
+        made: list[bytes] = []
+        watching = other._doc.observe(lambda event: made.append(event.update))
+        with other._doc.transaction():
+            del other._text[at : at + len(sign.encode())]
+            other._text.insert(at, sign)
+        other._doc.unobserve(watching)
+        return joined(made)
+
+    def _found(self, spot: Spot) -> tuple[int, str]:
+        """The place of a character in bytes, and the character."""
+        client, clock = spot
+        written = read_update(self.state, most=len(self.state)).written
+        run = next(it for it in written if it.client == client and it.start <= clock < it.end)
+        # The library counts bytes up to a run, and halves of characters within one.
+        units = run.words.encode("utf-16-le")
+        before = units[: 2 * (clock - run.start)].decode("utf-16-le")
+        at = self.offset((client, run.start)) + len(before.encode())
+        sign = run.words[len(before)]
+        if str(self).encode()[at : at + len(sign.encode())] != sign.encode():
+            raise InvalidFormat("a change cuts a character in two", field="update")
+        return at, sign
+
     def rewrite(self, text: str) -> bytes | None:
         """Make it this text, changing no character that may stay; the change, for the others."""
         old = str(self)
@@ -132,6 +164,11 @@ class LiveText:
                     self._text.insert(start, words)
         self._doc.unobserve(watching)
         return joined(made)
+
+
+def _id_of(spot: Spot) -> int:
+    drawn = sha256(f"{spot[0]} {spot[1]}".encode()).digest()
+    return MARK | (int.from_bytes(drawn[:4]) >> 1) << 1
 
 
 def joined(updates: list[bytes]) -> bytes:
