@@ -8,10 +8,13 @@ signal 9, in mid-step. The points stand around the steps that could lose or doub
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from pathlib import Path
+from typing import Any
 
 import anyio
 import orjson
+from psycopg import AsyncConnection
 
 from pecia.app.app import SETTINGS, App, open_app
 from pecia.doors.http.server import serving
@@ -28,6 +31,8 @@ from tests.faults.victim import Trap, around_async, say
 
 POINTS = (
     "before_store",
+    "before_commit",
+    "after_commit",
     "after_store",
     "before_made",
     "after_made",
@@ -48,6 +53,7 @@ PROGRAM_POINTS = ("before_seen", "after_seen")
 
 def lay(trap: Trap) -> None:
     """Stand traps around the storing of a change, the filing of a document, and a tool's write."""
+    lay_at_commit(trap)
     around_async(OpenDocument, "_store", trap, before="before_store", after="after_store")
     around_async(DocumentFiles, "make", trap, before="before_made", after="after_made")
     around_async(HouseRows, "intend", trap, before="before_intended", after="after_intended")
@@ -60,6 +66,30 @@ def lay(trap: Trap) -> None:
     # Files are written all the time, so that they are written when it strikes.
     document.TICK_S = 0.02
     Pace.is_due = always  # pyright: ignore[reportAttributeAccessIssue] - a trap
+
+
+def lay_at_commit(trap: Trap) -> None:
+    """Around the commit of what editors sent: by then an answer that came too early is out."""
+    is_storing: ContextVar[bool] = ContextVar("is_storing", default=False)
+    store, execute = OpenDocument._store, AsyncConnection[Any].execute  # pyright: ignore[reportPrivateUsage] - a trap
+
+    async def storing(*args: Any) -> None:
+        token = is_storing.set(True)
+        try:
+            await store(*args)
+        finally:
+            is_storing.reset(token)
+
+    async def trapped(self: Any, query: Any, *more: Any, **named: Any) -> Any:
+        if query != "COMMIT" or not is_storing.get():
+            return await execute(self, query, *more, **named)
+        trap.passed("before_commit")
+        done = await execute(self, query, *more, **named)
+        trap.passed("after_commit")
+        return done
+
+    OpenDocument._store = storing  # pyright: ignore[reportAttributeAccessIssue,reportPrivateUsage] - a trap
+    AsyncConnection.execute = trapped  # pyright: ignore[reportAttributeAccessIssue] - a trap
 
 
 def always(_: Pace, now: float, stamp: object, *, is_behind: bool) -> bool:

@@ -228,11 +228,14 @@ def _with(text: str, word: str, at: int) -> str:
     return f"{text[:place]}{word};{text[place:]}"
 
 
-@dataclass(frozen=True)
 class Desk:
-    app: App
-    portal: BlockingPortal
-    folder: Path
+    """A server, and a folder for its spaces. What fails is printed with its name alone."""
+
+    def __init__(self, app: App, portal: BlockingPortal, folder: Path) -> None:
+        self.app, self.portal, self.folder = app, portal, folder
+
+    def __repr__(self) -> str:
+        return "desk"
 
     @asynccontextmanager
     async def paper(self) -> AsyncGenerator[Paper]:
