@@ -16,7 +16,7 @@ from pecia.adapters.llm.providers import PROVIDERS
 from pecia.app.app import SETTINGS, App, index_root, open_app
 from pecia.app.memories import Minds
 from pecia.app.models import ProviderModels, provider_models
-from pecia.doors.cli.lock import ServerLock, home_lock, write_lock
+from pecia.doors.cli.lock import ServerLock, claimed, home_lock, write_lock
 from pecia.doors.http.server import serving
 from pecia.doors.mcp.mount import mount_mcp
 from pecia.kernel.corpus.index.shelf import Shelf
@@ -95,7 +95,9 @@ async def grounded(
         async with serving(app, port=0, annexes=[mount_mcp], instance=INSTANCE) as where:
             lock = ServerLock(where.url, where.port, os.getpid(), "0", str(home), INSTANCE, "now")
             write_lock(home_lock(home), lock)
-            yield Ground(app, where.url, root)
+            # As every server of a home does: the owner's token goes to no other.
+            with claimed(home):
+                yield Ground(app, where.url, root)
 
 
 def tools_of(listed: Any) -> set[str]:

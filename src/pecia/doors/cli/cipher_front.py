@@ -17,6 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from pecia.app.local_owner import HOW_TO_GET_IN
 from pecia.doors.http.protocol import PEER
+from pecia.doors.http.proxy import MARKS
 from pecia.doors.http.server import LOOP, listening
 from pecia.kernel.errors import AuthRequired, InvalidInput, NotFound, PeciaError, Unavailable
 from pecia.kernel.settings.kernel import KernelSettings
@@ -117,6 +118,9 @@ class Front:
         if given is not None:
             own = dict(self._headers).get(b"authorization")
             return own is not None and hmac.compare_digest(own, given.encode("latin-1"))
+        if not MARKS.isdisjoint(request.headers.keys()):
+            # A proxy of the owner's speaks for somebody else.
+            return False
         peer = request.scope.get("state", {}).get(PEER)
         return self._trusts_process and peer is not None and peer.is_same_user
 
