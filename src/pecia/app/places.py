@@ -3,6 +3,7 @@
 from base64 import b64encode
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -27,6 +28,7 @@ from pecia.app.spaces import SpaceFolder
 from pecia.kernel.corpus.connector import Connector
 from pecia.kernel.errors import InvalidInput
 from pecia.kernel.settings.load import Settings
+from pecia.kernel.store.cluster import Options
 from pecia.kernel.store.store import Store
 from pecia.rooms.lake.crawl import Connect
 from pecia.rooms.lake.credential import Credentials, Login
@@ -136,22 +138,31 @@ def watching(settings: Settings, store: Store) -> Watch:
 
 async def tenant_reach(settings: Settings, store: Store, tenant_id: UUID) -> Reach:
     """What a tenant was given; to that of a local install, by its settings as well."""
-    reach = await reach_of(store, tenant_id)
+    own = (settings.kernel.home, Options().system)
+    closed = tuple([await run_sync(real_name, it) for it in own])
+    reach = replace(await reach_of(store, tenant_id), closed=closed)
     if not reach.is_local:
         return reach
     lake = settings.part(LakeSettings)
     folders = [await run_sync(real_name, Path(it)) for it in lake.folders]
-    return Reach((*reach.folders, *folders), (*reach.hosts, *lake.trusted_hosts), is_local=True)
+    return replace(
+        reach,
+        folders=(*reach.folders, *folders),
+        hosts=(*reach.hosts, *lake.trusted_hosts),
+    )
 
 
 def _bounds(reach: Reach, *, confined: bool) -> Bounds:
     """The owner of a local install may name any folder of the machine, and others what is given."""
-    return Bounds(None if reach.is_local and not confined else reach.folders)
+    folders = None if reach.is_local and not confined else reach.folders
+    return Bounds(folders, reach.closed)
 
 
 def _bounds_of(origin: FolderOrigin, reach: Reach) -> Bounds:
     # A space is named by the owner of the machine and by nobody else.
-    return Bounds(None) if origin.is_space else _bounds(reach, confined=origin.confined)
+    if origin.is_space:
+        return Bounds(None, reach.closed)
+    return _bounds(reach, confined=origin.confined)
 
 
 def _folder(origin: FolderOrigin, config: SourceConfig, reach: Reach) -> Folder | SpaceFolder:

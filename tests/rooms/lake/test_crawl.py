@@ -119,3 +119,20 @@ async def test_links_out_of_the_folder_are_not_followed(lake: Lake, tmp_path: Pa
     lake.write({"a.md": "plain"})
     await lake.crawl()
     assert (await lake.search("xylophone"))["hits"] == []
+
+
+async def test_the_home_of_the_installation_is_never_read(lake: Lake, tmp_path: Path) -> None:
+    house = lake.house
+    kernel = house.app.settings.kernel
+    assert (kernel.home / "keys.json").exists()
+    assert kernel.home.is_relative_to(tmp_path)
+    (tmp_path / "note.md").write_text("# A note\n\nHerons.")
+    await house.call(
+        house.ana, "add_source", source_id="all", folder=str(tmp_path), trim_mode="open"
+    )
+    await lake.crawl("all")
+    listed = (await house.call(house.ana, "list_files", source_id="all"))["files"]
+    assert "note.md" in [it["key"] for it in listed]
+    assert not [it for it in listed if (tmp_path / it["key"]).is_relative_to(kernel.home)]
+    with pytest.raises(InvalidInput, match="belongs to Pecia itself"):
+        await house.call(house.ana, "add_source", source_id="own", folder=str(kernel.home))

@@ -27,14 +27,21 @@ class Bounds:
     """
 
     folders: tuple[Path, ...] | None = None
+    closed: tuple[Path, ...] = ()
+    """Real paths below which nothing is read, whoever asks: where Pecia keeps its keys and data."""
 
     def hold(self, real: Path) -> bool:
         """Whether a real path lies within."""
-        return self.folders is None or any(real.is_relative_to(it) for it in self.folders)
+        is_given = self.folders is None or any(real.is_relative_to(it) for it in self.folders)
+        return is_given and not self.shut(real)
+
+    def shut(self, real: Path) -> bool:
+        """Whether a real path lies where nothing is read."""
+        return any(real.is_relative_to(it) for it in self.closed)
 
     def require(self, path: Path) -> None:
         """Refuse a folder that leads out of these bounds. Says nothing of what there is outside."""
-        if self.folders is not None and not self.hold(real_name(path)):
+        if not self.hold(real_name(path)):
             raise _outside(path, "folder")
 
 
@@ -43,7 +50,13 @@ ANYWHERE = Bounds()
 
 def require_folder(path: Path, bounds: Bounds, field: str) -> None:
     """Refuse what is outside, and within what is not there, no folder, or closed to this server."""
-    if bounds.folders is not None and not bounds.hold(real_name(path)):
+    if bounds.shut(real_name(path)):
+        raise InvalidInput(
+            f"{path} belongs to Pecia itself: its keys and its database are there",
+            field=field,
+            got=str(path),
+        )
+    if not bounds.hold(real_name(path)):
         raise _outside(path, field)
     try:
         number = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

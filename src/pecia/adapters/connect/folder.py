@@ -116,6 +116,8 @@ class Folder:
         self.bounds.require(self.root)
         ways = Ways()
         for found in scan_folders(self.root, self.selection):
+            if any(self.bounds.shut(real_name(self.root / it)) for it in found.folders):
+                continue
             for folder in found.folders:
                 # Listed by its name, which may mean another folder by now.
                 self.bounds.require(self.root / folder)
@@ -135,7 +137,8 @@ class Folder:
                 status = (self.root / key).lstat()
             except OSError:
                 continue
-            if stat.S_ISREG(status.st_mode) and self.selection.admits(key):
+            is_shut = self.bounds.shut(real_name(self.root / key))
+            if stat.S_ISREG(status.st_mode) and self.selection.admits(key) and not is_shut:
                 found.append(self.listed(key, Stamp.of(status), ways))
         return found
 

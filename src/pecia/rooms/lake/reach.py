@@ -22,6 +22,8 @@ class Reach:
     folders: tuple[Path, ...] = ()
     hosts: tuple[str, ...] = ()
     is_local: bool = False
+    closed: tuple[Path, ...] = ()
+    """What nobody's sources read: this installation's own folders."""
 
 
 async def reach_of(store: Store, tenant_id: UUID) -> Reach:
