@@ -15,13 +15,12 @@ from mcp.client.streamable_http import streamable_http_client
 
 from pecia.doors.mcp.mount import mount_mcp
 from pecia.kernel.store.cluster import Logins
-from tests.doors.served import Pecia, bearing, open_pecia
+from tests.doors.served import Pecia, allow, bearing, open_pecia
 from tests.unit.rooms.hub.ground import listening_site
 from tests.unit.rooms.hub.upstream import Site
 
 pytestmark = pytest.mark.anyio
 
-TRUST: dict[str, Any] = {"hub.trusted_hosts": "127.0.0.0/8"}
 HI = [types.TextContent(text="hi")]
 
 
@@ -57,9 +56,10 @@ async def ground(
     home = tmp_path_factory.mktemp("home")
     site = Site(["tools=echo,steps,read_file"])
     async with (
-        open_pecia(module_database, home, annexes=[mount_mcp], **TRUST) as pecia,
+        open_pecia(module_database, home, annexes=[mount_mcp]) as pecia,
         listening_site(site, pecia.app.settings.kernel) as url,
     ):
+        await allow(pecia.app, hosts=["127.0.0.0/8"])
         made = await pecia.confirmed("hub/add_server", {"server": "files", "url": f"{url}/mcp"})
         assert made.json()["state"] == "up"
         yield Ground(pecia, site)

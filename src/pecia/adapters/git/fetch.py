@@ -29,6 +29,7 @@ from pydantic import BaseModel, ValidationError
 from pecia.adapters.connect.bounds import Bounds
 from pecia.adapters.git.confined import copy_repository
 from pecia.adapters.http.guard import Guard
+from pecia.adapters.http.rules import HINT
 from pecia.adapters.http.tunnel import Tunnel, tunnel
 from pecia.kernel.errors import (
     Forbidden,
@@ -176,7 +177,7 @@ def _check_ssh_host(url: str, trust: Trust) -> None:
             f"refused: {host!r} is not a host that ssh may go to",
             rule="ssh_host",
             host=host,
-            hint="The operator can allow a host; see the outbound settings.",
+            hint=HINT,
         )
 
 

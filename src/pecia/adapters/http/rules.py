@@ -12,6 +12,10 @@ from pecia.adapters.http.address import Address, Network, OddSpelling, forbidden
 from pecia.kernel.errors import Forbidden, InvalidFormat
 
 MAX_URL_CHARS = 8_192
+HINT = (
+    "On a server its operator gives a tenant a host or a network: pecia tenant allow TENANT --host "
+    "HOST. A local install names them in its settings, as trusted_hosts."
+)
 
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -135,7 +139,7 @@ def _refuse_host(rule: str, host: str, reason: str) -> NoReturn:
         f"refused: {reason}",
         rule=rule,
         host=host,
-        hint="The operator can allow a host or a network; see the outbound settings.",
+        hint=HINT,
     )
 
 

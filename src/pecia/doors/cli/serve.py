@@ -50,12 +50,17 @@ def serve(
 
 def _warn_of_shared(terminal: Terminal, settings: "Settings") -> None:
     """Lists that hold for a local install: here each tenant has one of its own."""
+    from pecia.rooms.hub.settings import HubSettings
     from pecia.rooms.lake.settings import LakeSettings
 
-    lake = settings.part(LakeSettings)
-    for option, values in (("folder", lake.folders), ("host", lake.trusted_hosts)):
+    lake, hub = settings.part(LakeSettings), settings.part(HubSettings)
+    shared = (
+        ("lake.folders", "folder", lake.folders),
+        ("lake.trusted_hosts", "host", lake.trusted_hosts),
+        ("hub.trusted_hosts", "host", hub.trusted_hosts),
+    )
+    for name, option, values in shared:
         if values:
-            name = "lake.folders" if option == "folder" else "lake.trusted_hosts"
             terminal.say(
                 f"warning: {name} gives nothing to the tenants of a server; "
                 f"give it to each: pecia tenant allow TENANT --{option} {values[0]}"

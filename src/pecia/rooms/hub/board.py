@@ -6,7 +6,7 @@ longer and longer. Outside of `running` nobody owns a conversation: each is open
 
 import math
 import random
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Hashable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -36,7 +36,8 @@ class Wanted:
     """A server to talk to. `place` says where it is, asked only when a line must be opened."""
 
     key: Key
-    version: int
+    version: Hashable
+    """A conversation that was opened for another version of it is ended."""
     place: Callable[[], Awaitable[Place]]
     greet: Callable[[Line], Awaitable[None]]
     """What is done first in a new conversation, before anybody else may use it."""
@@ -70,7 +71,7 @@ class Connected:
 class _Slot:
     """What is known of one server, in one version of it."""
 
-    version: int
+    version: Hashable
     line: Line | None = None
     end: anyio.Event = field(default_factory=anyio.Event)
     opening: anyio.Lock = field(default_factory=anyio.Lock)

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 from uuid import UUID
 
@@ -29,7 +29,7 @@ from pecia.rooms.hub.looks import Looks
 from pecia.rooms.hub.model import Kept, Options, Place, Server
 from pecia.rooms.hub.naming import prefixed
 from pecia.rooms.hub.offers import Catalog, catalog
-from pecia.rooms.hub.ports import Line
+from pecia.rooms.hub.ports import Line, Network
 from pecia.rooms.hub.registry import Registry
 from pecia.rooms.hub.results import result
 from pecia.rooms.hub.settings import timeout_in
@@ -66,6 +66,7 @@ class Hub:
 
     registry: Registry
     board: Switchboard
+    network: Network
     limits: Limits
     file: File | None = None
     looks: Looks = field(default_factory=Looks)
@@ -101,15 +102,20 @@ class Hub:
     def condition(self, caller: Caller, server: str) -> Condition:
         return self.board.condition((caller.tenant_id, server))
 
-    async def look(self, tenant_id: UUID, server: str, version: int, options: Options) -> Catalog:
+    async def require_reach(self, tenant_id: UUID, place: Place) -> None:
+        """Refuse a place inside the operator's network that this tenant was not given."""
+        hosts = await self.network.hosts(tenant_id, is_operators=False)
+        await self.network.check(replace(place, hosts=hosts))
+
+    async def look(self, tenant_id: UUID, server: Server) -> Catalog:
         """Ask a server for its tools, and write down what is not as it was."""
-        wanted = self._wanted(tenant_id, server, version, options)
+        wanted = await self._wanted(tenant_id, server)
         with anyio.move_on_after(LOOK_S):
             async with self.board.line(wanted) as connected:
-                found = await self._noted(wanted, options, connected.line)
+                found = await self._noted(wanted, server.options, connected.line)
             self.board.answered(wanted.key)
             return found
-        raise Timeout(f"{server} did not list its tools in {LOOK_S:g} s", timeout_s=LOOK_S)
+        raise Timeout(f"{server.name} did not list its tools in {LOOK_S:g} s", timeout_s=LOOK_S)
 
     async def call(
         self,
@@ -152,7 +158,7 @@ class Hub:
         self, call: Call, server: Server, kept: Kept, arguments: Mapping[str, Json]
     ) -> dict[str, object]:
         """Send it. What may safely be done twice is sent again where the server died over it."""
-        wanted = self._wanted(call.caller.tenant_id, server.name, server.version, server.options)
+        wanted = await self._wanted(call.caller.tenant_id, server)
         may_repeat = kept.shown.read_only or kept.shown.idempotent
         for attempt in (1, 2):
             try:
@@ -206,23 +212,25 @@ class Hub:
             _log.warning("hub.capability", server=server, method="tools/list")
             return ()
 
-    def _wanted(self, tenant_id: UUID, server: str, version: int, options: Options) -> Wanted:
+    async def _wanted(self, tenant_id: UUID, server: Server) -> Wanted:
         async def place() -> Place:
-            return (await self.registry.place(tenant_id, server))[0]
+            found = await self.registry.place(tenant_id, server.name)
+            hosts = await self.network.hosts(tenant_id, is_operators=found.is_operators)
+            return replace(found.place, hosts=hosts)
 
         async def greet(line: Line) -> None:
-            await self._noted(wanted, options, line)
+            await self._noted(wanted, server.options, line)
 
         async def again() -> None:
-            await self.looks.again(
-                (tenant_id, server), lambda: self.look(tenant_id, server, version, options)
-            )
+            await self.looks.again((tenant_id, server.name), lambda: self.look(tenant_id, server))
 
         def hear(what: str) -> None:
             if what == "tools":
                 self.board.start_soon(again)
 
-        wanted = Wanted((tenant_id, server), version, place, greet, hear)
+        # What the operator takes away must end the conversations that are open already.
+        hosts = await self.network.hosts(tenant_id, is_operators=server.is_operators)
+        wanted = Wanted((tenant_id, server.name), (server.version, hosts), place, greet, hear)
         return wanted
 
 

@@ -95,6 +95,7 @@ class Keeping:
         await self.hub.ready(call.caller)
         await self.hub.registry.require_keeper(call.caller)
         name, place, options = checked_name(ask.server), place_of(ask), options_of(ask)
+        await self.hub.require_reach(call.caller.tenant_id, place)
         await self.consent.to_server(call, name, place, options, ask.to)
         await self.hub.registry.add(call, name, place, options, ask.to, ask.holder)
         try:
@@ -109,6 +110,7 @@ class Keeping:
         await self.hub.ready(call.caller)
         server = await self.hub.registry.governed(call.caller, ask.server)
         place = await self._let_in(call, ask, server)
+        await self._require_reach(call, ask, server, place)
         if changes := _risks(ask, server, place):
             await self.consent.to_change(call, ask.server, changes, place)
         await self.hub.registry.set(
@@ -156,17 +158,25 @@ class Keeping:
         """The place of a server with what lets us in from now on, where that is given."""
         if ask.env is None and ask.headers is None:
             return None
-        if server.origin == "file":
+        if server.is_operators:
             raise Forbidden("what lets us into this server stands in a file of the operator")
-        place, _ = await self.hub.registry.place(call.caller.tenant_id, ask.server)
+        place = (await self.hub.registry.place(call.caller.tenant_id, ask.server)).place
         env = place.env if ask.env is None else ask.env
         return with_secrets(place, env, place.headers if ask.headers is None else ask.headers)
+
+    async def _require_reach(
+        self, call: Call, ask: SetServer, server: Server, place: Place | None
+    ) -> None:
+        """A server that its tenant may not reach any more can be switched off, and no more."""
+        is_used = ask.enabled or place is not None or ask.waiting is not None
+        if is_used and server.where is not None and not server.is_operators:
+            await self.hub.require_reach(call.caller.tenant_id, place or Place(server.where))
 
     async def _looked(self, call: Call, name: str) -> ServerOut:
         """The server after a look at it. One that is down is an answer, not a failure."""
         server = await self.hub.registry.governed(call.caller, name)
         try:
-            found = await self.hub.look(call.caller.tenant_id, name, server.version, server.options)
+            found = await self.hub.look(call.caller.tenant_id, server)
         except Conflict:
             raise
         except PeciaError as error:

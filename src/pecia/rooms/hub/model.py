@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 from pecia.kernel.errors import Json
 
 Transport: TypeAlias = Literal["stdio", "http", "sse"]
+OF_OPERATOR = "file"
 ToolState: TypeAlias = Literal["approved", "new", "changed", "gone"]
 
 
@@ -42,6 +43,8 @@ class Place:
     where: Where
     env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    hosts: tuple[str, ...] = ()
+    """Hosts inside the operator's network that it may be on."""
 
     @property
     def argv(self) -> tuple[str, ...]:
@@ -92,6 +95,10 @@ class Server:
     version: int
     created_at: datetime
     changed_at: datetime
+
+    @property
+    def is_operators(self) -> bool:
+        return self.origin == OF_OPERATOR
 
 
 @dataclass(frozen=True, slots=True)

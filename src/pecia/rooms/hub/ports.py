@@ -1,8 +1,10 @@
-"""What the room needs from outside: a way to talk to a server. Who builds the room hands it in."""
+"""What the room needs from outside: a way to talk to a server, and which inner hosts a tenant was
+given. Who builds the room hands it in."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
+from uuid import UUID
 
 import anyio
 
@@ -40,3 +42,19 @@ class Lines(Protocol):
     def open(
         self, place: Place, hear: Callable[[str], None]
     ) -> AbstractAsyncContextManager[Line]: ...
+
+
+class Network(Protocol):
+    """Which hosts inside the operator's network a server may be on."""
+
+    async def hosts(self, tenant_id: UUID, *, is_operators: bool) -> tuple[str, ...]:
+        """Those for a server of this tenant; or for one that the operator named for it."""
+        ...
+
+    async def check(self, place: Place) -> None:
+        """Forbidden where a server is inside that network, and not on one of its `hosts`."""
+        ...
+
+
+class Outside(Lines, Network, Protocol):
+    """Both."""

@@ -62,7 +62,7 @@ SELECT key_id, nonce, ciphertext FROM kernel.secret
 
 -- name: place
 -- For the house, when it connects.
-SELECT place, version FROM hub.server WHERE tenant_id = %(tenant_id)s AND name = %(name)s;
+SELECT place, origin FROM hub.server WHERE tenant_id = %(tenant_id)s AND name = %(name)s;
 
 -- name: hold_names
 -- One at a time decides on the names of a tenant.

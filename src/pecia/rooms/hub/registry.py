@@ -14,7 +14,7 @@ from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
 from pecia.kernel.store.transaction import Row, Transaction
 from pecia.kernel.tool.call import Call
-from pecia.rooms.hub.model import Kept, Offered, Options, Place, Server, Where
+from pecia.rooms.hub.model import OF_OPERATOR, Kept, Offered, Options, Place, Server, Where
 from pecia.rooms.hub.naming import Naming
 from pecia.rooms.hub.noticing import approved, noticed
 from pecia.rooms.hub.offers import Catalog
@@ -27,6 +27,14 @@ ROLES = ("everyone", "admin")
 
 LEASE_S = 60
 """How long a session holds a server that it brought, unless it says again that it needs it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A place as it is kept, and whether the operator named it."""
+
+    place: Place
+    is_operators: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,12 +184,13 @@ class Registry:
                 done.append(now)
             return done
 
-    async def place(self, tenant_id: UUID, name: str) -> tuple[Place, int]:
-        """For the house: where a server is and what lets us in, and which version of both it is."""
+    async def place(self, tenant_id: UUID, name: str) -> Found:
+        """For the house: where a server is, what lets us in, and whose word it is."""
         async with self.store.system() as tx:
             row = await tx.one(SQL["place"], _missing(name), tenant_id=tenant_id, name=name)
             held = await self.vault.opened(tx, tenant_id, name)
-        return Place(Where.read(row["place"]), held.env, held.headers), row["version"]
+        place = Place(Where.read(row["place"]), held.env, held.headers)
+        return Found(place, is_operators=row["origin"] == OF_OPERATOR)
 
     async def note(self, tenant_id: UUID, server: str, found: Catalog, *, takes: bool) -> int:
         """For the house: write down what a server offers now. How many tools were not as before."""

@@ -14,7 +14,7 @@ from pecia.rooms.hub.hub import ROOM, Hub, Limits
 from pecia.rooms.hub.keeping import Keeping, keeping_tools
 from pecia.rooms.hub.listed import File
 from pecia.rooms.hub.naming import Naming
-from pecia.rooms.hub.ports import Lines
+from pecia.rooms.hub.ports import Outside
 from pecia.rooms.hub.registry import Registry
 from pecia.rooms.hub.secrets import Vault
 from pecia.rooms.hub.seeing import seeing_tools
@@ -33,7 +33,7 @@ class Ours:
 def open_hub(
     store: Store,
     keyring: Keyring,
-    lines: Lines,
+    outside: Outside,
     settings: HubSettings,
     ours: Ours,
 ) -> Hub:
@@ -42,7 +42,8 @@ def open_hub(
     vault, path = Vault(keyring), settings.servers_file
     return Hub(
         Registry(store, vault, naming),
-        Switchboard(lines, connect_s=settings.connect_timeout_s),
+        Switchboard(outside, connect_s=settings.connect_timeout_s),
+        outside,
         Limits(settings.timeout_s, settings.answer_bytes),
         File(store, vault, path, is_own_machine=ours.is_own_machine) if path else None,
     )

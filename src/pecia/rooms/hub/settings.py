@@ -53,7 +53,9 @@ class HubSettings(Part):
     trusted_hosts: tuple[str, ...] = setting(
         (),
         description="Hosts in the own network that servers may be on, as `host`, `host:port` or a "
-        "network. Public ones need no naming; a local install may reach its own machine.",
+        "network. Public ones need no naming; a local install may reach its own machine. On a "
+        "server it holds for those of hub.servers_file; for the others each tenant is given its "
+        "own: `pecia tenant allow`.",
     )
     program_path: str = setting(
         "/usr/local/bin:/usr/bin:/bin",

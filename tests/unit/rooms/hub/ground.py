@@ -80,7 +80,7 @@ async def grounded(house: House, **changes: Any) -> AsyncGenerator[Ground]:
     others = [it for it in app.rooms if it.name != "hub"]
     built_in = {tool.name for room in others for tool in room.tools}
     ours = Ours(built_in, is_own_machine=True, confirmations=app.confirmations)
-    hub = open_hub(app.store, app.keyring, Ways(app.settings), settings, ours)
+    hub = open_hub(app.store, app.keyring, Ways(app.settings, app.store), settings, ours)
     rooms = (*others, hub_room(hub, ours))
     everything = combined(tool for room in rooms for tool in room.tools)
     async with hub.running():
