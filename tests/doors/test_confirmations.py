@@ -75,6 +75,8 @@ async def test_a_yes_is_for_one_act_to_the_letter_and_spent_by_it(
     local: Pecia, owner: dict[str, str], tmp_path: Path
 ) -> None:
     folder, other = tmp_path / "notes", tmp_path / "keys"
+    for it in (folder, other):
+        it.mkdir()
     waits = (await asked(local, "office/add_space", {"folder": str(folder)}))["confirmation"]
     assert (await local.call(f"confirmations/{waits}", {}, owner)).status_code == 200
     await asked(local, "office/add_space", {"folder": str(other)})

@@ -15,6 +15,7 @@ from pecia.kernel.jobs.worker import run_until_idle
 from pecia.kernel.store.cluster import Logins
 from tests.doors.served import Pecia, allow, bearing, open_pecia
 from tests.doors.shell import opened_shell
+from tests.doors.test_cli_commands import external
 from tests.places import Site, served
 
 pytestmark = pytest.mark.anyio
@@ -151,14 +152,19 @@ async def test_a_repository_of_its_own_is_no_way_to_that_of_another_tenant(two: 
 
 
 @pytest.mark.slow
-def test_the_operator_gives_shows_and_takes_away_from_the_shell() -> None:
-    with opened_shell() as shell:
+def test_the_operator_gives_shows_and_takes_away_from_the_shell(database: Logins) -> None:
+    with opened_shell(external(database)) as shell:
         folder = shell.folder("south")
         shell.ok("tenant", "add", "south")
         given = shell.ok(
             "tenant", "allow", "south", "--folder", folder, "--host", "MINIO.lan:9000", "--json"
         ).document
-        assert given == {"tenant": "south", "folders": [str(folder)], "hosts": ["minio.lan:9000"]}
+        assert given == {
+            "tenant": "south",
+            "folders": [str(folder)],
+            "hosts": ["minio.lan:9000"],
+            "space_roots": [],
+        }
         assert shell.run("tenant", "allow", "south", "--folder", "relative").code != 0
         assert shell.run("tenant", "allow", "nobody", "--folder", folder).code != 0
         left = shell.ok("tenant", "allow", "south", "--folder", folder, "--remove", "--json")

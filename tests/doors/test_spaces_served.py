@@ -1,16 +1,30 @@
 """Spaces of a team's server: added by a tenant's administrator below the tenant's own roots."""
 
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pecia.adapters.git.model import Draft, Signature
+from pecia.adapters.git.repository import History
+from pecia.app.operating import Operating
+from pecia.app.places import watching
+from pecia.app.reach import Wanted, disallow
+from pecia.app.spaces import space_roots
+from pecia.app.tenants import add_tenant
 from pecia.doors.mcp.changes import Changes
 from pecia.doors.mcp.mount import mount_mcp
+from pecia.kernel.errors import Conflict, Unavailable
+from pecia.kernel.jobs.worker import run_until_idle
 from pecia.kernel.store.cluster import Logins
-from tests.doors.served import Pecia, bearing, open_pecia
+from pecia.rooms.lake.crawl import read_config
+from pecia.rooms.wiki.history.port import versions_in
+from pecia.rooms.wiki.live.filing import Filing
+from pecia.rooms.wiki.space import Place
+from tests.doors.served import Pecia, allow, bearing, open_pecia
 from tests.mcp.talk import Talk
 
 pytestmark = pytest.mark.anyio
@@ -39,13 +53,13 @@ async def server(database: Logins, tmp_path: Path) -> AsyncGenerator[Server]:
     places = [tmp_path / "disk" / it for it in ("north", "south", "elsewhere")]
     for it in places:
         it.mkdir(parents=True)
-    flags: dict[str, Any] = {"wiki.roots": f"north={places[0]},south={places[1]}"}
     async with open_pecia(
         database,
         tmp_path / "home",
         annexes=[lambda app, keeper: mount_mcp(app, keeper, Changes())],
-        **flags,
     ) as pecia:
+        for tenant, root in zip(("north", "south"), places, strict=False):
+            await allow(pecia.app, tenant, space_roots=[str(root)])
         yield Server(pecia, *places)
 
 
@@ -146,7 +160,7 @@ async def test_no_folder_outside_the_own_roots_becomes_a_space(server: Server) -
     for folder in outside:
         refused = await server.http("ana", "office.add_space", folder=str(folder))
         assert refused["error"]["code"] == "FORBIDDEN", folder
-        assert "wiki.roots" in refused["error"]["hint"]
+        assert "pecia tenant allow" in refused["error"]["hint"]
         assert str(server.south) not in str(refused["error"].get("allowed"))
     for folder in ("../south", f"{server.north}/../south"):
         refused = await server.http("ana", "office.add_space", folder=folder)
@@ -181,15 +195,82 @@ async def test_a_space_of_one_tenant_is_nothing_to_another(server: Server) -> No
     assert refused["error"]["code"] == "FORBIDDEN"
 
 
-async def test_an_inner_root_of_another_tenant_is_not_reached_from_around_it(
-    database: Logins, tmp_path: Path
+async def test_no_root_is_given_in_or_around_that_of_another_tenant(server: Server) -> None:
+    app = server.pecia.app
+    (server.elsewhere / "theirs").symlink_to(server.south)
+    await add_tenant(Operating(app.store, app.ledger, "test"), "west", admin="ana", quotas={})
+    for folder in (server.south, server.south / "x", server.north.parent, Path("/")):
+        with pytest.raises(Conflict, match=r"is one of '(north|south)'"):
+            await allow(app, "west", space_roots=[str(folder)])
+    with pytest.raises(Conflict, match="is one of 'south'"):
+        await allow(app, "north", space_roots=[str(server.elsewhere / "theirs")])
+    # Beside it, and one in another of the same tenant.
+    beside = [str(server.south) + "-more", str(server.south / "x")]
+    await allow(app, "south", space_roots=beside)
+    await allow(app, "north", space_roots=[str(server.south) + "-other"])
+
+
+async def test_a_folder_to_read_is_no_root_and_a_root_is_no_folder_to_read(server: Server) -> None:
+    await allow(server.pecia.app, "north", folders=[str(server.elsewhere)])
+    refused = await server.http("ana", "office.add_space", folder=str(server.elsewhere / "d"))
+    assert refused["error"]["code"] == "FORBIDDEN"
+    asked = {"source_id": "s", "folder": str(server.north)}
+    assert (await server.http("ana", "office.add_source", **asked))["error"]["code"] == "FORBIDDEN"
+
+
+async def test_a_root_that_is_taken_away_closes_its_spaces_at_once(server: Server) -> None:
+    app = server.pecia.app
+    write = {"docName": "a", "markdown": "heron\n", "position": "replace", "space": "d"}
+    await server.http("ana", "office.add_space", folder="d")
+    await server.http("ana", "wiki.write_document", **write)
+    await run_until_idle(app.store, app.jobs)
+    operating = Operating(app.store, app.ledger, "test")
+    await disallow(operating, "north", Wanted(space_roots=[str(server.north)]))
+    for tool, asked in (
+        ("wiki.list_documents", {"space": "d"}),
+        ("wiki.write_document", {**write, "markdown": "otter\n"}),
+    ):
+        assert (await server.http("ana", tool, **asked))["error"]["code"] == "UNAVAILABLE", tool
+    await server.http("ana", "office.crawl_source", source_id="wiki:d")
+    await run_until_idle(app.store, app.jobs)
+    ended = await server.http("ana", "office.crawl_status", source_id="wiki:d")
+    assert (ended["state"], "not below a root" in ended["problem"]) == ("failed", True)
+    assert (server.north / "d/a.md").read_text() == "heron\n"
+    await allow(app, "north", space_roots=[str(server.north)])
+    assert "error" not in await server.http("ana", "wiki.write_document", **write)
+    rows = await server.pecia.audit(tool="tenant.disallow")
+    assert rows[-1]["arguments"]["reach"] == [f"space-root {server.north}"]
+
+
+SPACE = """SELECT s.tenant_id, s.config
+             FROM kernel.source s JOIN kernel.tenant t ON t.id = s.tenant_id
+            WHERE t.name = 'north' AND s.id = 'wiki:d'"""
+
+
+async def test_neither_the_watcher_nor_what_was_left_over_opens_a_folder_that_became_a_link(
+    server: Server,
 ) -> None:
-    outer, inner = tmp_path / "disk", tmp_path / "disk/s/inner"
-    inner.mkdir(parents=True)
-    flags: dict[str, Any] = {"wiki.roots": f"north={outer},south={inner}"}
-    async with open_pecia(database, tmp_path / "home", **flags) as pecia:
-        for folder in (inner, inner / "x", outer / "s", outer):
-            asked = {"folder": str(folder)}
-            refused = (await pecia.call("office/add_space", asked)).json()
-            assert refused["error"]["code"] == "FORBIDDEN", folder
-        assert "error" not in (await pecia.call("office/add_space", {"folder": "own"})).json()
+    app = server.pecia.app
+    await server.http("ana", "office.add_space", folder="d")
+    async with app.store.system() as tx:
+        row = await tx.one(SPACE, "no space")
+    config = read_config(row["config"])
+    assert config is not None
+    async with aclosing(watching(app.settings, app.store)(row["tenant_id"], config)) as watch:
+        # It began; from now on the folder is another.
+        await anext(watch)
+        (server.elsewhere / "secret.md").write_text("of nobody's wiki\n")
+        (server.north / "d").rename(server.north / "e")
+        (server.north / "d").symlink_to(server.elsewhere)
+        (server.north / "e" / "stir.md").write_text("something happened\n")
+        with pytest.raises(Unavailable, match="symbolic link"):
+            await anext(watch)
+    async with aclosing(watching(app.settings, app.store)(row["tenant_id"], config)) as again:
+        with pytest.raises(Unavailable, match="symbolic link"):
+            await anext(again)
+    filing = Filing(app.store, versions_in(History.open, Draft, Signature), space_roots(app.store))
+    place = Place(row["tenant_id"], "wiki:d", server.north / "d", "")
+    with pytest.raises(Unavailable, match="symbolic link"):
+        await filing.begin(place, "secret.md", 1_000)
+    with pytest.raises(Unavailable, match="symbolic link"):
+        await filing.file(place, "secret.md")

@@ -182,7 +182,7 @@ APPROVED: list[Shape] = [
     {"server": "off", "tools": ["echo"]},
 ]
 PLACES: list[Shape] = [{"folder": "FOLDER"}, {"folder": "/etc"}, {"git": "file://FOLDER"}]
-FOLDERS: list[Shape] = [{"folder": "FOLDER"}, {"folder": "/etc"}, {"folder": "/root"}]
+FOLDERS: list[Shape] = [{"folder": "FOLDER"}, {"folder": "/etc"}, {"folder": "/usr"}]
 
 
 @st.composite

@@ -45,6 +45,7 @@ from pecia.rooms.lake.reach import Reach, reach_of
 from pecia.rooms.lake.settings import LakeSettings
 from pecia.rooms.lake.uploads import Uploads
 from pecia.rooms.lake.watching import Stirred, Watch
+from pecia.rooms.wiki.roots import require_open
 
 
 def connecting(settings: Settings, store: Store, credentials: Credentials) -> Connect:
@@ -62,6 +63,7 @@ def connecting(settings: Settings, store: Store, credentials: Credentials) -> Co
         guard = Guard(Rules.trusting(reach.hosts))
         match config.origin:
             case FolderOrigin() as origin:
+                await run_sync(_require_open, origin, reach)
                 yield _folder(origin, config, reach)
             case GitOrigin() as origin:
                 copy = copies / str(tenant_id) / _name(origin.url)
@@ -120,13 +122,19 @@ def watching(settings: Settings, store: Store) -> Watch:
     async def watched(tenant_id: UUID, config: SourceConfig) -> AsyncGenerator[Stirred]:
         if not isinstance(config.origin, FolderOrigin):
             raise InvalidInput("only folders are watched", field="source_id")
-        reach = await tenant_reach(settings, store, tenant_id)
-        follow = config.origin.follow_links
-        folder = _folder(config.origin, config, reach)
-        root = Path(config.origin.folder)
-        await run_sync(_bounds_of(config.origin, reach).require, root)
+        origin, follow = config.origin, config.origin.follow_links
+
+        async def opened() -> Folder | SpaceFolder:
+            reach = await tenant_reach(settings, store, tenant_id)
+            await run_sync(_require_open, origin, reach)
+            return _folder(origin, config, reach)
+
+        await opened()
+        root = Path(origin.folder)
         async with aclosing(watch(root, _selection(config, follow=follow))) as events:
             async for event in events:
+                # What was given may have been taken away since the watching began.
+                folder = await opened()
                 keys = None
                 # Behind links a change may concern other keys as well.
                 if isinstance(event, Batch) and not follow:
@@ -146,9 +154,7 @@ async def tenant_reach(settings: Settings, store: Store, tenant_id: UUID) -> Rea
     lake = settings.part(LakeSettings)
     folders = [await run_sync(real_name, Path(it)) for it in lake.folders]
     return replace(
-        reach,
-        folders=(*reach.folders, *folders),
-        hosts=(*reach.hosts, *lake.trusted_hosts),
+        reach, folders=(*reach.folders, *folders), hosts=(*reach.hosts, *lake.trusted_hosts)
     )
 
 
@@ -159,10 +165,17 @@ def _bounds(reach: Reach, *, confined: bool) -> Bounds:
 
 
 def _bounds_of(origin: FolderOrigin, reach: Reach) -> Bounds:
-    # A space is named by the owner of the machine and by nobody else.
     if origin.is_space:
-        return Bounds(None, reach.closed)
+        return Bounds(reach.space_roots if origin.confined else None, reach.closed)
     return _bounds(reach, confined=origin.confined)
+
+
+def _require_open(origin: FolderOrigin, reach: Reach) -> None:
+    """Refuse a folder that is not where its tenant may have one any more."""
+    if origin.is_space and origin.confined:
+        require_open(Path(origin.folder), reach.space_roots)
+    else:
+        _bounds_of(origin, reach).require(Path(origin.folder))
 
 
 def _folder(origin: FolderOrigin, config: SourceConfig, reach: Reach) -> Folder | SpaceFolder:

@@ -8,7 +8,7 @@ from pecia.app.layers import cascades_of
 from pecia.app.memories import memory_room
 from pecia.app.packages import ckf_room
 from pecia.app.places import connecting, place_check, watching
-from pecia.app.spaces import within_roots
+from pecia.app.spaces import NewFolders, space_roots
 from pecia.app.upstreams import upstream_room
 from pecia.kernel.corpus.embedder import Embedder
 from pecia.kernel.corpus.index.lag import IndexLag
@@ -33,7 +33,6 @@ from pecia.rooms.lake.settings import LakeSettings
 from pecia.rooms.office.room import office
 from pecia.rooms.wiki.history.port import versions_in
 from pecia.rooms.wiki.room import wiki
-from pecia.rooms.wiki.roots import Root, SpaceRoots
 from pecia.rooms.wiki.settings import WikiSettings
 
 MIGRATIONS: tuple[Part, ...] = (
@@ -55,7 +54,7 @@ def build_rooms(
 ) -> tuple[Room, ...]:
     """Every room, in the order of the design."""
     corpus = Corpus(store, Shelf(settings.kernel.home / "index"), embedder, lag=lag)
-    roots = space_roots(settings, store)
+    roots = space_roots(store)
     cascades = cascades_of(settings, store)
     others = (
         lake(store, corpus, _ways(settings, store, keyring), _given(settings, keyring)),
@@ -70,13 +69,8 @@ def build_rooms(
         memory_room(settings, corpus),
     )
     purgers = tuple(room.purge for room in others if room.purge)
-    rooms = (office(store, ledger, keyring, purgers, roots.admit), *others)
+    rooms = (office(store, ledger, keyring, purgers, NewFolders(roots)), *others)
     return (*rooms, upstream_room(settings, store, keyring, rooms))
-
-
-def space_roots(settings: Settings, store: Store) -> SpaceRoots:
-    """Where tenants may have spaces."""
-    return SpaceRoots(store, [Root.read(it) for it in settings.part(WikiSettings).roots])
 
 
 def download_links(settings: Settings, keyring: Keyring) -> Links | None:
@@ -98,7 +92,7 @@ def download_links(settings: Settings, keyring: Keyring) -> Links | None:
 def originals_of(settings: Settings, store: Store, keyring: Keyring) -> Originals:
     """How files are fetched for who has a link."""
     credentials = Credentials(store, keyring)
-    connect = within_roots(connecting(settings, store, credentials), space_roots(settings, store))
+    connect = connecting(settings, store, credentials)
     deliveries = Deliveries(store, delivery_job(connect))
     links = download_links(settings, keyring)
     return Originals(store, connect, links, credentials, deliveries)
@@ -120,7 +114,7 @@ def _ways(settings: Settings, store: Store, keyring: Keyring) -> Ways:
     limits = Limits(children=given.readers)
     credentials = Credentials(store, keyring)
     return Ways(
-        within_roots(connecting(settings, store, credentials), space_roots(settings, store)),
+        connecting(settings, store, credentials),
         lambda: open_extractor(limits),
         watching(settings, store),
         credentials,

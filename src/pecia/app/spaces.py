@@ -1,6 +1,7 @@
-"""The folder of a space as a place that files come from: what its ignore files leave out stays out.
+"""The folder of a space: where it may lie, and as a place that files come from.
 
-The wiki shows no document that they leave out, so search must not find its words.
+What its ignore files leave out stays out: the wiki shows no document that they leave out, so search
+must not find its words.
 """
 
 from collections.abc import AsyncGenerator, Sequence
@@ -11,11 +12,12 @@ from uuid import UUID
 
 from anyio.to_thread import run_sync
 
+from pecia.adapters.connect.bounds import ANYWHERE, require_folder
 from pecia.adapters.connect.folder import Folder
-from pecia.kernel.corpus.connector import Connector, Listed, Original, Passed, Seen
+from pecia.kernel.corpus.connector import Listed, Original, Passed, Seen
 from pecia.kernel.errors import NotFound
-from pecia.rooms.lake.crawl import Connect
-from pecia.rooms.lake.origin import FolderOrigin, SourceConfig
+from pecia.kernel.store.store import Store
+from pecia.rooms.lake.reach import reach_of
 from pecia.rooms.wiki.ignore import Ignored
 from pecia.rooms.wiki.roots import SpaceRoots
 from pecia.rooms.wiki.scan import ignored_at
@@ -23,20 +25,27 @@ from pecia.rooms.wiki.scan import ignored_at
 REASON = "an ignore file of the space leaves it out"
 
 
-def within_roots(connect: Connect, roots: SpaceRoots) -> Connect:
-    """The same, but the folder of a space is opened only where its tenant may have spaces."""
+def space_roots(store: Store) -> SpaceRoots:
+    """Where tenants may have spaces, as their operator says now."""
 
-    @asynccontextmanager
-    async def checked(
-        tenant_id: UUID, source_id: str, config: SourceConfig
-    ) -> AsyncGenerator[Connector]:
-        origin = config.origin
-        if isinstance(origin, FolderOrigin) and origin.is_space:
-            await roots.require_source(tenant_id, source_id, Path(origin.folder))
-        async with connect(tenant_id, source_id, config) as place:
-            yield place
+    async def roots_of(tenant_id: UUID) -> Sequence[Path]:
+        return (await reach_of(store, tenant_id)).space_roots
 
-    return checked
+    return SpaceRoots(store, roots_of)
+
+
+@dataclass(frozen=True, slots=True)
+class NewFolders:
+    """Folders that shall become spaces."""
+
+    roots: SpaceRoots
+
+    async def admit(self, tenant_id: UUID, folder: str) -> str:
+        return await self.roots.admit(tenant_id, folder)
+
+    async def require(self, folder: str) -> None:
+        """Refuse what is not there, no folder, or closed to this server."""
+        await run_sync(require_folder, Path(folder), ANYWHERE, "folder")
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,21 +112,28 @@ def tenant_allow(
     host: list[str] = typer.Option(
         [], help="A host of your own network, as HOST, HOST:PORT or a network. May be repeated."
     ),
+    space_root: list[str] = typer.Option(
+        [],
+        help="A folder below which its administrators may make wiki spaces, which are read and "
+        "written. It is this tenant's alone. May be repeated.",
+    ),
     remove: bool = typer.Option(False, help="Take these away instead."),
 ) -> None:
-    """Show or change what the sources of a tenant may open beyond the public web."""
+    """Show or change what a tenant may use of this machine and its network: folders and hosts that
+    its sources and servers open beyond the public web, and roots of its spaces."""
     from pecia.app.reach import Wanted, allow, disallow, reach_by_name
 
-    wanted = Wanted(folder, host)
+    wanted = Wanted(folder, host, space_root)
 
     async def work(operating: "Operating") -> Json:
-        if folder or host:
+        if folder or host or space_root:
             await (disallow if remove else allow)(operating, name, wanted)
         found = await reach_by_name(operating.store, name)
         return {
             "tenant": name,
             "folders": [str(it) for it in found.folders],
             "hosts": [*found.hosts],
+            "space_roots": [str(it) for it in found.space_roots],
         }
 
     _operate(ctx, work)

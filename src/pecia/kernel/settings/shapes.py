@@ -46,20 +46,9 @@ def _long_enough(length: int) -> Callable[[SecretStr], SecretStr]:
     return check
 
 
-def _tenant_folder(text: str) -> str:
-    tenant, mark, folder = text.strip().partition("=")
-    path = Path(folder.strip()).expanduser()
-    if not mark or not tenant.strip() or not path.is_absolute() or ".." in path.parts:
-        raise PydanticCustomError("tenant_folder", "Input should be TENANT=/PATH")
-    return f"{tenant.strip()}={path}"
-
-
 def _without_slash(text: str) -> str:
     return text.rstrip("/")
 
-
-TenantFolder = Annotated[str, AfterValidator(_tenant_folder)]
-"""A tenant's name and an absolute path that is given to it."""
 
 AbsolutePath = Annotated[Path, AfterValidator(_absolute)]
 """`~` is the user's home; a relative path would mean another file in every folder."""

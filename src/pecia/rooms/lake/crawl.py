@@ -118,7 +118,13 @@ async def configured(tx: Transaction, place: dict[str, Any]) -> SourceConfig | N
 def read_config(config: dict[str, Json]) -> SourceConfig | None:
     if "folder" in config:
         # A space: its folder is all that its room wrote down.
-        origin: dict[str, Json] = {"kind": "folder", "folder": config["folder"], "is_space": True}
+        confined = config.get("confined", False)
+        origin: dict[str, Json] = {
+            "kind": "folder",
+            "folder": config["folder"],
+            "is_space": True,
+            "confined": confined,
+        }
         config = {"origin": origin, "exclude": [*HIDDEN]}
     if "origin" not in config:
         return None

@@ -16,12 +16,14 @@ SQL = load_queries("pecia.rooms.lake", "reach.sql")
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Folders as real paths, and hosts that are trusted. With `is_local` it is the tenant of a
-    local install, whose owner may name any folder of the machine."""
+    """Folders as real paths, and hosts that are trusted. Below `space_roots` administrators may
+    make spaces. With `is_local` it is the tenant of a local install, whose owner may name any
+    folder of the machine."""
 
     folders: tuple[Path, ...] = ()
     hosts: tuple[str, ...] = ()
     is_local: bool = False
+    space_roots: tuple[Path, ...] = ()
     closed: tuple[Path, ...] = ()
     """What nobody's sources read: this installation's own folders."""
 
@@ -29,4 +31,9 @@ class Reach:
 async def reach_of(store: Store, tenant_id: UUID) -> Reach:
     async with store.system() as tx:
         row = await tx.one(SQL["reach"], "no such tenant", tenant_id=tenant_id)
-    return Reach(tuple(map(Path, row["folders"])), tuple(row["hosts"]), row["is_local"])
+    return Reach(
+        tuple(map(Path, row["folders"])),
+        tuple(row["hosts"]),
+        row["is_local"],
+        tuple(map(Path, row["space_roots"])),
+    )

@@ -10,7 +10,7 @@ from pecia.rooms.office.people import people_tools
 from pecia.rooms.office.purge import Purger, purge_tools
 from pecia.rooms.office.rights import rights_tools
 from pecia.rooms.office.secrets import secret_tools
-from pecia.rooms.office.spaces import AdmitFolder, space_tools
+from pecia.rooms.office.spaces import FolderCheck, space_tools
 from pecia.rooms.office.tokens import token_tools
 from pecia.rooms.office.trail import trail_tools
 
@@ -20,7 +20,7 @@ def office(
     ledger: Ledger,
     keyring: Keyring,
     purgers: tuple[Purger, ...],
-    admit_folder: AdmitFolder,
+    folders: FolderCheck,
 ) -> Room:
     """The room, over one store. `purgers` are the other rooms' own."""
     return Room(
@@ -31,7 +31,7 @@ def office(
             *purge_tools(store, ledger, purgers),
             *rights_tools(store),
             *secret_tools(store, keyring),
-            *space_tools(store, admit_folder, Confirmations(store, keyring)),
+            *space_tools(store, folders, Confirmations(store, keyring)),
             *token_tools(store),
             *trail_tools(store, ledger),
         ),

@@ -1,11 +1,10 @@
 """Spaces: folders of this machine that the server serves as wikis. Reads no file of theirs."""
 
 import re
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from itertools import count
 from pathlib import PurePosixPath
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol
 from uuid import UUID
 
 from pydantic import Field
@@ -26,8 +25,18 @@ ROOM = "office"
 PREFIX = "wiki:"
 LONGEST_NAME = 200
 
-AdmitFolder: TypeAlias = Callable[[UUID, str], Awaitable[str]]
-"""The real path of a folder that a tenant may serve; Forbidden where it may not."""
+
+class FolderCheck(Protocol):
+    """Looks at folders for us."""
+
+    async def admit(self, tenant_id: UUID, folder: str) -> str:
+        """The real path of a folder that a tenant may serve; Forbidden where it may not."""
+        ...
+
+    async def require(self, folder: str) -> None:
+        """InvalidInput where there is no such folder, or none that the server may open."""
+        ...
+
 
 TrimMode = Literal["per_file", "source_only", "open"]
 SpaceName = Field(min_length=1, max_length=LONGEST_NAME, description="The name of a space.")
@@ -88,7 +97,7 @@ class SpaceDesk:
     """The handlers over spaces."""
 
     store: Store
-    admit: AdmitFolder
+    folders: FolderCheck
     confirmations: Confirmations
 
     async def add_space(self, call: Call, ask: AddSpace) -> Space:
@@ -110,7 +119,7 @@ class SpaceDesk:
             async with self.store.reading(call.caller) as tx:
                 if not await tx.value(SQL["may_administer"]):
                     raise Forbidden("only administrators add spaces")
-            folder = await self.admit(call.caller.tenant_id, _plain(ask.folder))
+            folder = await self.folders.admit(call.caller.tenant_id, _plain(ask.folder))
             config["confined"] = True
         trim_mode = ask.trim_mode or ("open" if is_owner else "source_only")
         async with self.store.writing(call.caller, call.trace) as tx:
@@ -177,16 +186,17 @@ class SpaceDesk:
         async with self.store.reading(call.caller) as tx:
             served = await tx.maybe(SQL["space_of_folder"], folder=folder)
         if served is None:
+            await self.folders.require(folder)
             question = f"Serve this folder as a wiki, for reading and writing?\n\n{shown(folder)}"
             facts: dict[str, Json] = {"folder": folder, "name": name}
             await self.confirmations.require(call, Act("folder", question, facts))
 
 
 def space_tools(
-    store: Store, admit: AdmitFolder, confirmations: Confirmations
+    store: Store, folders: FolderCheck, confirmations: Confirmations
 ) -> tuple[AnyTool, ...]:
     """The tools over spaces."""
-    it = SpaceDesk(store, admit, confirmations)
+    it = SpaceDesk(store, folders, confirmations)
     admin = Scope.ADMIN
     return (
         Tool(

@@ -8,10 +8,6 @@ SELECT id AS source_id, coalesce(config ->> 'name', substr(id, 6)) AS name, conf
   FROM kernel.source
  WHERE tenant_id = kernel.tenant() AND protocol = 'wiki' AND config ->> 'folder' IS NOT NULL ORDER BY id;
 
--- name: tenant_name
--- For the house: what the operator calls a tenant.
-SELECT name FROM kernel.tenant WHERE id = %(tenant_id)s;
-
 -- name: is_confined
 -- For the house: whether a space must lie below a root of its tenant.
 SELECT coalesce((config ->> 'confined')::boolean, false) FROM kernel.source

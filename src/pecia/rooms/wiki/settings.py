@@ -1,12 +1,9 @@
 """The settings of the wiki that are read once. A space's own configuration is live: not here."""
 
-from collections.abc import Iterator
-
 from pydantic import NonNegativeFloat, PositiveInt
 
 from pecia.kernel.settings.convert import milliseconds
-from pecia.kernel.settings.model import Clash, Part, setting
-from pecia.kernel.settings.shapes import TenantFolder
+from pecia.kernel.settings.model import Part, setting
 
 
 class WikiSettings(Part):
@@ -50,12 +47,6 @@ class WikiSettings(Part):
         "~/.pecia/config.yml",
         description="The machine owner's own configuration of spaces.",
     )
-    roots: tuple[TenantFolder, ...] = setting(
-        (),
-        description="Folders below which a tenant's administrators may add spaces on a server, as "
-        "`TENANT=/PATH`, several separated by commas. A folder is one tenant's alone. The owner of "
-        "a local install may name any folder.",
-    )
     desktop_links: bool = setting(
         False,
         description="Links to documents open a desktop app that knows `openknowledge://`.",
@@ -85,10 +76,3 @@ class WikiSettings(Part):
         1.0,
         description="For how long the rights of who only listens are believed, in seconds.",
     )
-
-    def clashes(self) -> Iterator[Clash]:
-        owners: dict[str, str] = {}
-        for it in self.roots:
-            tenant, _, folder = it.partition("=")
-            if owners.setdefault(folder, tenant) != tenant:
-                yield Clash("roots", f"each folder for one tenant alone, and {folder} is for two")

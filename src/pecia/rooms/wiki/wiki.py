@@ -163,7 +163,7 @@ class Wiki:
 
     def __post_init__(self) -> None:
         self.library = Library(self.store)
-        self.filing = Filing(self.store, self.versions)
+        self.filing = Filing(self.store, self.versions, self.roots)
         self._graphs = OrderedDict()
 
     async def open(self, call: Call, cwd: str | None, space: str | None) -> Opened:

@@ -5,6 +5,7 @@ Whoever finds a file behind may do it, in any process: it reads nothing but the 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from uuid import UUID
 
 import anyio
@@ -20,6 +21,7 @@ from pecia.rooms.wiki.live.bounds import STATES
 from pecia.rooms.wiki.live.copies import DocumentFiles, sweep_stranded
 from pecia.rooms.wiki.live.exchange import Exchange, Step
 from pecia.rooms.wiki.live.rows import SQL, HouseRows, Row
+from pecia.rooms.wiki.roots import SpaceRoots
 from pecia.rooms.wiki.space import SQL as WIKI
 from pecia.rooms.wiki.space import Place
 from pecia.rooms.wiki.stored import decoded
@@ -37,12 +39,19 @@ class Filing:
 
     store: Store
     versions: OpenVersions
+    roots: SpaceRoots | None = None
+
+    async def require_open(self, tenant_id: UUID, source_id: str, project: Path) -> None:
+        """Refuse a space whose folder its tenant may not have any more, before it is read."""
+        roots = self.roots or SpaceRoots(self.store)
+        await roots.require_source(tenant_id, source_id, project)
 
     async def begin(self, place: Place, path: str, most_bytes: int) -> UUID:
         """Make a document live, unless it is; the id of its history.
 
         A history that has grown too long ends here, between two who open the document.
         """
+        await self.require_open(place.tenant_id, place.source_id, place.project)
         async with self.store.system() as tx:
             await tx.run(WIKI["lock_space"], **place.named())
             rows = HouseRows(tx, place)
@@ -59,6 +68,7 @@ class Filing:
 
     async def file(self, place: Place, path: str) -> None:
         """Bring one document's file up to date, unless it is."""
+        await self.require_open(place.tenant_id, place.source_id, place.project)
         exchange = Exchange(DocumentFiles(place, path), self._history(place))
         for _ in range(MOST_TRIES):
             async with self.store.system() as tx:

@@ -58,6 +58,7 @@ class Leftovers:
 
     async def _file(self, row: dict[str, Any]) -> None:
         project = Path(row["folder"])
+        await self.filing.require_open(row["tenant_id"], row["source_id"], project)
         text = await run_sync(read_project, project)
         lead = content_lead(effective(Files(project=text)).config.content.dir)
         await self.filing.file_all(Place(row["tenant_id"], row["source_id"], project, lead))
