@@ -96,12 +96,15 @@ async def test_arguments_of_any_depth_are_refused_cleanly_and_leave_one_row(
 
 @pytest.mark.parametrize("depth", [200, 300, 5000])
 async def test_over_stdio_too(pecia: Pecia, tmp_path: Path, depth: int) -> None:
-    before = len(await pecia.audit())
     environ = {"PECIA_TOKEN": pecia.tokens["north", "ana"]}
     async with shim(pecia.port, tmp_path, **environ) as line:
         assert line.process.stdin is not None
-        await line.process.stdin.send(frame(nested(depth)) + b"\n")
         with anyio.fail_after(60):
+            # A client whose every request is refused ends with 1: this one is served first.
+            await line.process.stdin.send(frame(b'["pecia.read"]') + b"\n")
+            await line.lines.receive_until(b"\n", 1_000_000)
+            before = len(await pecia.audit())
+            await line.process.stdin.send(frame(nested(depth)) + b"\n")
             answer = json.loads(await line.lines.receive_until(b"\n", 1_000_000))
     assert "error" in answer or answer["result"]["isError"]
     rows = (await pecia.audit())[before:]

@@ -73,7 +73,7 @@ async def test_a_servers_last_session_takes_it_along_and_leaves_those_of_adminis
 ) -> None:
     ana = await ground.app.admit(None, VISIT)
     words = f"{PYTHON} {PROGRAM}"
-    mine = {"server": "mine-agent-0123abcd", "command": words, "confirm": words}
+    mine = {"server": "mine-agent-0123abcd", "command": words}
     await ground.app.call(cast(Any, ana), "hub.add_server", cast(Any, mine), VISIT)
     async with ground.session(args, AGGREGATOR) as first:
         assert "echo" in str(tools_of(await first.list_tools()))

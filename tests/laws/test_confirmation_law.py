@@ -42,6 +42,7 @@ VERBS = ("approve", "confirm", "allow", "trust", "install", "run", "start", "add
 HARMLESS = {
     "office.grant": "its folder is one inside a source that is there",
     "office.set_source": "switches a source that a person has said yes to",
+    "office.set_space": "switches a space that a person has said yes to",
     "memory.cipher_extract_and_operate_memory": "its script and the like are words to remember",
 }
 SPACE = "its cwd chooses among the spaces that are served, and opens none"

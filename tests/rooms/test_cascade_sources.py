@@ -112,7 +112,7 @@ async def test_frontmatter_that_takes_too_long_ends_with_the_deadline(
     heavy = "type: plan\n" + "".join(f"k{it}: [{{a: b}}, {{c: d}}]\n" for it in range(1_800))
     async with opened(database, tmp_path, manifest) as house:
         await house.call(house.ana, "cascade.list_concepts")
-        await house.call(house.ana, "add_source", source_id="plans")
+        await house.call(house.ana, "add_source", source_id="plans", protocol="upload")
         for number in range(30):
             await put_text(house, f"b{number}.md", document(heavy, f"## Part {number}"))
         hurried = replace(VISIT, timeout_s=1.0)

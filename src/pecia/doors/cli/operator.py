@@ -48,7 +48,7 @@ def tenant_add(
     async def work(operating: "Operating") -> Json:
         return _plain(asdict(await add_tenant(operating, name, admin=admin, quotas=quotas)))
 
-    _operate(ctx, work)
+    _operate(ctx, work, makes_home=True)
 
 
 def tenant_list(ctx: typer.Context) -> None:
@@ -203,10 +203,17 @@ def quota_changes(words: Sequence[str]) -> "dict[QuotaKind, int | None]":
     return changes
 
 
-def _operate(ctx: typer.Context, work: "Callable[[Operating], Awaitable[Json]]") -> None:
+def _operate(
+    ctx: typer.Context,
+    work: "Callable[[Operating], Awaitable[Json]]",
+    *,
+    makes_home: bool = False,
+) -> None:
     import anyio
 
     terminal = terminal_of(ctx)
+    if not makes_home:
+        require_home(settled(terminal).kernel, "pecia serve --config pecia.yml")
     document = anyio.run(_operated, terminal, work)
     terminal.give(document, lambda it: show(it, document))
 
@@ -215,7 +222,6 @@ async def _operated(terminal: Terminal, work: "Callable[[Operating], Awaitable[J
     from pecia.app.operating import open_operating
 
     kernel, who = settled(terminal).kernel, getpass.getuser()
-    require_home(kernel, "pecia serve --config pecia.yml")
     async with open_operating(kernel, who=who, report=terminal.say) as operating:
         return await work(operating)
 
