@@ -108,7 +108,7 @@ def _segments_fit(glob: list[str], key: list[str]) -> bool:
     head, *rest = glob
     if head == "**":
         if not rest:
-            return key != [""]
+            return key not in ([], [""])
         return any(
             _segments_fit(rest, key[at:]) for at in range(len(key)) if all(key[:at]) and key[at:]
         )

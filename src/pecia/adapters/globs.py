@@ -3,6 +3,9 @@
 `*` and `?` stay within one folder, `**` is any number of folders, `[ab]` and `[!ab]` are one of, or
 none of, these letters. A pattern is held against the whole path, so `*.md` means the top folder
 only and `**/*.md` every folder.
+
+Patterns are their tenant's, and one worker serves all tenants: the time that one takes grows with
+the length of pattern and path, never with the number of stars.
 """
 
 import re
@@ -24,9 +27,38 @@ def _expression(pattern: str, field: str) -> str:
         raise InvalidFormat(
             f"{pattern!r} is not a pattern of relative paths", field=field, pattern=pattern
         )
-    *folders, last = segments
-    head = "".join("(?:[^/]+/)*" if it == "**" else f"{_segment(it)}/" for it in folders)
-    return _sound(f"(?:{head}{'.+' if last == '**' else _segment(last)})", pattern, field)
+    return _sound(rf"(?:{_path(segments)}\Z)", pattern, field)
+
+
+def _path(segments: list[str]) -> str:
+    """Each run of segments between two `**` is taken where it first fits, and stays there.
+
+    A later place could only leave less of the path to what follows, so there is nothing to come
+    back for; the last run stands at the end.
+    """
+    first, *others = _runs(segments)
+    if not others:
+        return "/".join(map(_segment, first))
+    *between, last = others
+    head = _folders(first) + "".join(f"(?>(?:[^/]+/)*?{_folders(run)})" for run in between)
+    if not last:
+        return f"{head}(?s:.+)"
+    return f"{head}(?:[^/]+/)*{'/'.join(map(_segment, last))}"
+
+
+def _runs(segments: list[str]) -> list[list[str]]:
+    """The segments, cut at each `**`. Several in a row are one."""
+    runs: list[list[str]] = [[]]
+    for at, segment in enumerate(segments):
+        if segment != "**":
+            runs[-1].append(segment)
+        elif at == 0 or segments[at - 1] != "**":
+            runs.append([])
+    return runs
+
+
+def _folders(run: list[str]) -> str:
+    return "".join(f"{_segment(it)}/" for it in run)
 
 
 def _sound(expression: str, pattern: str, field: str) -> str:
@@ -42,14 +74,27 @@ def _sound(expression: str, pattern: str, field: str) -> str:
 
 
 def _segment(segment: str) -> str:
-    return "".join(_token(token) for token in _TOKENS.findall(segment))
+    """What stands between two stars is taken where it first fits, as `fnmatch` does it."""
+    first, *others = _between_stars(segment)
+    if not others:
+        return first
+    *between, last = others
+    return f"{first}{''.join(f'(?>[^/]*?{it})' for it in between)}[^/]*{last}"
+
+
+def _between_stars(segment: str) -> list[str]:
+    parts = [""]
+    for token in _TOKENS.findall(segment):
+        if token.startswith("*"):
+            parts.append("")
+        else:
+            parts[-1] += _token(token)
+    return parts
 
 
 def _token(token: str) -> str:
     if token == "?":
         return "[^/]"
-    if token.startswith("*"):
-        return "[^/]*"
     if len(token) > 1:
         letters = re.escape(token[2:-1] if token[1] == "!" else token[1:-1]).replace(r"\-", "-")
         return f"(?!/)[{'^' if token[1] == '!' else ''}{letters}]"
