@@ -1,7 +1,7 @@
 """A source's globs mean what they say, and no glob holds up the worker of all tenants."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -46,7 +46,7 @@ def hostile_paths(draw: st.DrawFn) -> str:
 
 
 @contextmanager
-def within(cpu_seconds: int) -> Iterator[None]:
+def within(cpu_seconds: int) -> Generator[None]:
     """The engine of `re` looks for signals while it works, so that it can be stopped."""
 
     def stop(_signal: int, _frame: FrameType | None) -> None:

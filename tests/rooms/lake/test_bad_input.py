@@ -30,11 +30,12 @@ UNKNOWN: dict[str, list[Json]] = {
         "source:nowhere",
         "heron path:[a",
         "heron path:[z-a]",
+        "heron path:" + "*a" * 480 + "b",
         " \n",
     ],
     "modified_after": ["yesterday", "2020-13-01", "", "2020-01-01T25:00:00Z"],
     "modified_before": ["tomorrow", "2020-02-30"],
-    "path": ["[a", "[z-a]", "[]", "[!]", "docs/[a/b]", "a\0.md"],
+    "path": ["[a", "[z-a]", "[]", "[!]", "docs/[a/b]", "a\0.md", "*a" * 480 + "b", "*a" + "?" * 14],
     "content_type": ["pdf", "text/", "*/*x y", ""],
 }
 WRONG: dict[str, list[Json]] = {

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from functools import lru_cache
 
-from pecia.kernel.corpus.index.globs import well_formed
+from pecia.kernel.corpus.index.globs import searchable
 from pecia.kernel.corpus.index.query import Filter, Query, parse_query
 from pecia.kernel.corpus.windows import Passage
 from pecia.kernel.errors import InvalidFormat, InvalidInput, Json
@@ -78,12 +78,10 @@ def narrowed(ask: Ask, within: Filter) -> Filter:
     ):
         if given is not None and written is not None:
             raise InvalidInput(f'"{name}" is given twice: also in the query', field=name)
-    for name, glob in (("path", ask.path), ("query", within.path_glob)):
-        if glob is not None:
-            well_formed(glob, field=name)
+    field, glob = ("path", ask.path) if ask.path is not None else ("query", within.path_glob)
     return Filter(
         sources=within.sources if ask.source is None else frozenset({ask.source}),
-        path_glob=within.path_glob if ask.path is None else ask.path,
+        path_glob=None if glob is None else searchable(glob, field=field),
         content_type=(ask.content_type or within.content_type or "").lower() or None,
         modified_after_ms=_of_both(max, _ms(ask.modified_after), within.modified_after_ms),
         modified_before_ms=_of_both(min, _ms(ask.modified_before), within.modified_before_ms),

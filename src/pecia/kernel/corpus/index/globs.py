@@ -6,9 +6,14 @@ lets through means the same to them.
 
 import re
 
+from pecia.kernel.corpus.index.effort import takes_more_than
 from pecia.kernel.errors import InvalidFormat
 
 ALLOWED = "`*`, `?`, `**`, and the sets `[ab]`, `[a-z]` and `[!ab]`"
+LONGEST = 512
+MOST_WILDCARDS = 16
+# Some ten milliseconds of the process that serves every tenant; a name of a file takes one or two.
+MOST_EFFORT = 128
 HINT = "for the sign `[` itself, write `[[]`"
 
 
@@ -23,6 +28,28 @@ def well_formed(glob: str, *, field: str) -> str:
         got=glob[:200],
         expected=ALLOWED,
         hint=HINT,
+    )
+
+
+def searchable(glob: str, *, field: str) -> str:
+    """A glob to search by: well-formed, and quick to look for. Several `**` in a row are one."""
+    plain = _REPEATED.sub("**/", well_formed(glob, field=field))
+    wildcards = len(_WILDCARD.findall(plain))
+    if len(plain) > LONGEST:
+        fault, expected = f"is {len(plain)} signs long", f"at most {LONGEST} signs"
+    elif wildcards > MOST_WILDCARDS:
+        fault, expected = f"has {wildcards} wildcards", f"at most {MOST_WILDCARDS} wildcards"
+    elif takes_more_than(MOST_EFFORT, plain):
+        fault = "asks for too much at once"
+        expected = "fewer wildcards, above all fewer `?` and sets behind a `*`, or a shorter end"
+    else:
+        return plain
+    raise InvalidFormat(
+        f'Field "{field}": the glob {glob[:200]!r} {fault}, allowed is: {expected}',
+        field=field,
+        got=glob[:200],
+        expected=expected,
+        hint="name the folder before the first wildcard, as in `reports/2024/**`",
     )
 
 
@@ -46,3 +73,6 @@ def _fault_of_set(signs: str, end: str) -> str | None:
 
 _SET = re.compile(r"\[!?(?P<signs>[^\]]*)(?P<end>\]?)")
 _RANGE = re.compile(r"(.)(?:-(.))?", re.DOTALL)
+_WILDCARD = re.compile(r"\[!?[^\]]+\]|\*+|\?")
+# Only whole segments: in `a**/` it is a star.
+_REPEATED = re.compile(r"(?<![^/])(?:\*\*/){2,}")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pecia.kernel.corpus.index.globs import well_formed
+from pecia.kernel.corpus.index.globs import searchable, well_formed
 from pecia.kernel.corpus.question import Ask, narrowed, read_query
 from pecia.kernel.errors import InvalidFormat
 
@@ -46,3 +46,48 @@ def test_a_glob_in_the_query_is_held_to_the_same_and_named_as_the_query() -> Non
     with pytest.raises(InvalidFormat) as caught:
         narrowed(Ask("heron path:[z-a]"), read.within)
     assert caught.value.payload()["field"] == "query"
+
+
+@pytest.mark.parametrize(
+    ("glob", "why"),
+    [
+        ("a" * 513, "513 signs"),
+        ("*a" * 480 + "b", "961 signs"),
+        ("*a" * 17, "17 wildcards"),
+        ("*a" + "?" * 14, "too much at once"),
+        ("**/a/*/*/*/*/*/*", "too much at once"),
+        ("**/*" + "a" * 300, "too much at once"),
+        ("*[!" + "".join(map(chr, range(0x4E00, 0x4F80, 2))) + "]" + "?a?a?", "too much at once"),
+    ],
+)
+@pytest.mark.parametrize("field", ["path", "query"])
+def test_a_glob_that_takes_the_server_long_is_refused_with_what_is_allowed(
+    glob: str, why: str, field: str
+) -> None:
+    ask = Ask("heron", path=glob) if field == "path" else Ask(f"heron path:{glob}")
+    with pytest.raises(InvalidFormat, match=why) as caught:
+        narrowed(ask, read_query(ask.query).within)
+    answer = caught.value.payload()
+    assert (answer["field"], answer["got"]) == (field, glob[:200])
+    assert {"expected", "hint"} <= {*answer}
+
+
+@pytest.mark.parametrize(
+    "glob",
+    [
+        "reports/**",
+        "**/*report*2024*.pdf",
+        "src/**/tests/**/test_*.py",
+        "**/[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*.md",
+        "????-??-??*.md",
+        "a" * 500 + "/**",
+        "**/" + "name/" * 18 + "end.md",
+    ],
+)
+def test_globs_that_people_write_are_searched_by(glob: str) -> None:
+    assert searchable(glob, field="path") == glob
+
+
+def test_several_double_stars_in_a_row_are_one() -> None:
+    assert searchable("**/" * 330 + "x", field="path") == "**/x"
+    assert searchable("a**/**/**/**", field="path") == "a**/**/**"
