@@ -1,6 +1,6 @@
 """Spaces of a team's server: added by a tenant's administrator below the tenant's own roots."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +21,11 @@ from pecia.kernel.errors import Conflict, Unavailable
 from pecia.kernel.jobs.worker import run_until_idle
 from pecia.kernel.store.cluster import Logins
 from pecia.rooms.lake.crawl import read_config
+from pecia.rooms.wiki.config.files import ConfigFiles
 from pecia.rooms.wiki.history.port import versions_in
+from pecia.rooms.wiki.library import Library
 from pecia.rooms.wiki.live.filing import Filing
+from pecia.rooms.wiki.roots import SpaceRoots
 from pecia.rooms.wiki.space import Place
 from tests.doors.served import Pecia, allow, bearing, open_pecia
 from tests.mcp.talk import Talk
@@ -182,6 +185,89 @@ async def test_a_folder_that_became_a_link_is_not_opened(server: Server) -> None
     wrote = {"docName": "x", "markdown": "x\n", "position": "replace", "space": "d"}
     assert "error" in await server.http("ana", "wiki.write_document", **wrote)
     assert [it.name for it in server.elsewhere.iterdir()] == ["secret.md"]
+
+
+async def test_content_dir_leads_to_no_folder_of_another_tenant(server: Server) -> None:
+    await server.http("ana", "office.add_space", folder="d")
+    (server.south / "secret.md").write_text("heron of the south\n")
+    (server.north / "d/docs").symlink_to(server.south)
+    (server.north / "d/.pecia").mkdir()
+    write = {"docName": "x", "markdown": "x\n", "position": "replace", "space": "d"}
+    for folder in ("docs", "./docs", "docs/.", "../../south", str(server.south)):
+        config = f"content: {{dir: '{folder}'}}\n"
+        (server.north / "d/.pecia/config.yml").write_text(config)
+        for tool, asked in (
+            ("wiki.list_documents", {"space": "d"}),
+            ("wiki.search", {"query": "heron", "space": "d"}),
+            ("wiki.read_document", {"path": "secret.md", "space": "d"}),
+            ("wiki.write_document", write),
+        ):
+            refused = await server.http("ana", tool, **asked)
+            assert "error" in refused, (folder, tool, refused)
+            assert "heron of" not in str(refused)
+        assert [it.name for it in server.south.iterdir()] == ["secret.md"]
+
+
+def after(owner: type, name: str, monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> None:
+    """Act once, right after the next call of a method that goes well."""
+    real = getattr(owner, name)
+
+    async def traced(*given: Any, **named: Any) -> Any:
+        result = await real(*given, **named)
+        monkeypatch.setattr(owner, name, real)
+        act()
+        return result
+
+    monkeypatch.setattr(owner, name, traced)
+
+
+MOMENTS = {
+    "checked": (SpaceRoots, "require"),
+    "configured": (ConfigFiles, "effective"),
+    "looked": (Library, "look"),
+}
+CALLS: dict[str, dict[str, Any]] = {
+    "list_documents": {},
+    "search": {"query": "heron"},
+    "read_document": {"path": "a.md"},
+    "exec": {"command": "cat a.md"},
+    "write_document": {"docName": "a", "markdown": "new\n", "position": "replace"},
+    "edit_document": {"docName": "a", "find": "bird", "replace": "new"},
+    "rename_document": {"docName": "a", "newDocName": "b"},
+    "delete_document": {"docName": "a"},
+}
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("at", ["d", "d/inner"])
+async def test_a_folder_swapped_for_a_link_in_the_middle_of_a_call_leads_nowhere(
+    server: Server, monkeypatch: pytest.MonkeyPatch, moment: str, at: str
+) -> None:
+    space = server.north / "d/inner"
+    space.mkdir(parents=True)
+    (space / "a.md").write_text("a bird of the north\n")
+    theirs = server.south if at == "d/inner" else server.south / "inner"
+    theirs.mkdir(exist_ok=True)
+    (theirs / "a.md").write_text("a bird of the south, heron\n")
+    await server.http("ana", "office.add_space", folder="d/inner")
+    assert "error" not in await server.http("ana", "wiki.read_document", path="a.md", space="inner")
+
+    def swap() -> None:
+        (server.north / at).rename(server.north / "aside")
+        (server.north / at).symlink_to(server.south)
+
+    for tool, asked in CALLS.items():
+        (space / "a.md").write_text("a bird of the north\n")
+        after(*MOMENTS[moment], monkeypatch, swap)
+        answer = await server.http("ana", f"wiki.{tool}", space="inner", **asked)
+        assert (server.north / at).is_symlink(), tool
+        assert "of the south" not in str(answer), tool
+        assert [it.name for it in theirs.iterdir()] == ["a.md"], tool
+        assert (theirs / "a.md").read_text() == "a bird of the south, heron\n", tool
+        (server.north / at).unlink()
+        (server.north / "aside").rename(server.north / at)
+        found = await server.http("ana", "wiki.search", query="heron", space="inner")
+        assert "of the south" not in str(found), tool
 
 
 async def test_a_space_of_one_tenant_is_nothing_to_another(server: Server) -> None:

@@ -1,7 +1,8 @@
 """Files below one folder, and never one outside it: read, written, moved and removed. Blocking.
 
-Every step of a path is opened from the step before it and no link is followed, so that whoever
-swaps a folder for a link meanwhile gains nothing. A file is written whole or not at all.
+Every step of a path is opened from the step before it and no link is followed, those of the root
+included, so that whoever swaps a folder for a link meanwhile gains nothing. A root is therefore a
+real path, as who opens a space has checked it. A file is written whole or not at all.
 """
 
 import os
@@ -28,6 +29,9 @@ from pecia.rooms.wiki import posix
 MOST_BYTES = 20_000_000
 TEMPORARY = ".pecia-tmp"
 ASIDE = ".aside"
+_FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# A folder on the way to a root need not be readable, where the system can pass through it.
+_PASS = _FOLDER | (getattr(os, "O_PATH", 0) or os.O_RDONLY)
 # File systems keep times in steps of up to two seconds: within one step a file can change unseen.
 _STEP_NS = 2_000_000_000
 
@@ -249,14 +253,20 @@ def prune(root: Path, folder: str) -> None:
 
 def below(root: Path, folder: str) -> list[str]:
     """Every file below a folder, by its path from there; links are not followed."""
-    with _told(folder, root=root):
-        held = _enter(root, folder.split("/"), make=False)
-    try:
+    with _told(folder, root=root), opened_folder(root, folder) as held:
         found: list[str] = []
         for place, _, files, _ in os.fwalk(".", dir_fd=held):
             lead = place.removeprefix(".").removeprefix("/")
             found += [f"{lead}/{it}" if lead else it for it in files]
         return sorted(found)
+
+
+@contextmanager
+def opened_folder(root: Path, folder: str) -> Generator[int]:
+    """A folder below the root, or the root itself, open for reading what lies in it."""
+    held = _enter(root, folder.split("/") if folder else (), make=False)
+    try:
+        yield held
     finally:
         os.close(held)
 
@@ -337,22 +347,43 @@ def _parent(root: Path, path: str, *, make: bool = False) -> Generator[tuple[int
 
 
 def _enter(root: Path, folders: Sequence[str], *, make: bool) -> int:
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-    # The root is whoever serves it's choice, be it a link or not.
-    held = os.open(root, flags)
+    held = _open_root(root)
     try:
         for part in folders:
             if make:
                 with suppress(FileExistsError):
                     os.mkdir(part, dir_fd=held)
                     os.fsync(held)
-            inner = os.open(part, flags | os.O_NOFOLLOW, dir_fd=held)
-            os.close(held)
-            held = inner
+            held = _step(held, part, os.O_RDONLY | _FOLDER)
     except BaseException:
         os.close(held)
         raise
     return held
+
+
+def _open_root(root: Path) -> int:
+    """The root, with no link anywhere on the way to it."""
+    _, *above = root.absolute().parts
+    held = os.open("/", _PASS if above else os.O_RDONLY | _FOLDER)
+    try:
+        for at, part in enumerate(above, 1):
+            held = _step(held, part, _PASS if at < len(above) else os.O_RDONLY | _FOLDER)
+    except OSError as error:
+        os.close(held)
+        if error.errno in (ELOOP, ENOTDIR):
+            raise Unavailable(
+                "the folder of this space, or one on the way to it, is a symbolic link or a file "
+                "now"
+            ) from None
+        raise
+    return held
+
+
+def _step(held: int, part: str, flags: int) -> int:
+    """One folder further in. `held` is closed where that succeeds, and only there."""
+    inner = os.open(part, flags, dir_fd=held)
+    os.close(held)
+    return inner
 
 
 @contextmanager

@@ -46,13 +46,22 @@ class SpaceRoots:
         """The folder is where it was when it was admitted, and may still be served."""
         await run_sync(require_open, folder, await self.of(tenant_id))
 
-    async def require_source(self, tenant_id: UUID, source_id: str, folder: Path) -> None:
+    async def opened(self, tenant_id: UUID, folder: Path, *, is_confined: bool) -> Path:
+        """The real path of a space's folder, which may be served now.
+
+        One that is confined is given back as it stands: resolved once more, it could be another.
+        """
+        if not is_confined:
+            return await run_sync(_real, folder)
+        await self.require(tenant_id, folder)
+        return folder
+
+    async def opened_source(self, tenant_id: UUID, source_id: str, folder: Path) -> Path:
         """The same of a space of which only the source is known."""
         asked = {"tenant_id": tenant_id, "source_id": source_id}
         async with self.store.system() as tx:
-            is_confined = await tx.value(SQL["is_confined"], **asked)
-        if is_confined:
-            await self.require(tenant_id, folder)
+            is_confined = bool(await tx.value(SQL["is_confined"], **asked))
+        return await self.opened(tenant_id, folder, is_confined=is_confined)
 
 
 def require_open(folder: Path, roots: Sequence[Path]) -> None:

@@ -52,13 +52,24 @@ def ignored_at(root: Path, path: str) -> Ignored:
 
 def _enter(root: Path, folder: str, above: Ignored, found: Scan) -> Iterator[tuple[str, Ignored]]:
     try:
-        with os.scandir(root / folder) as entries:
-            children = sorted(entries, key=lambda it: it.name)
+        # Held until its entries were looked at: their states are asked for by this descriptor.
+        with disk.opened_folder(root, folder) as held:
+            with os.scandir(held) as entries:
+                children = sorted(entries, key=lambda it: it.name)
+            yield from _entered(root, folder, above, children, found)
     except OSError as error:
         if not folder:
             raise Unavailable("the folder of this space cannot be read") from error
         found.refused[folder] = (error.strerror or "unreadable").lower()
-        return
+
+
+def _entered(
+    root: Path,
+    folder: str,
+    above: Ignored,
+    children: "list[os.DirEntry[str]]",
+    found: Scan,
+) -> Iterator[tuple[str, Ignored]]:
     ignored = above
     if any(it.name in FILES for it in children):
         ignored = _adding(root, folder, above)

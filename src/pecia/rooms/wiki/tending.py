@@ -68,10 +68,9 @@ class Tending:
     async def _look(self, key: tuple[UUID, str], row: dict[str, Any]) -> None:
         began = time.monotonic()
         try:
-            folder = Path(row["folder"])
-            if row["is_confined"]:
-                await (self.roots or SpaceRoots(self.store)).require(key[0], folder)
-            await self._tend(key, folder)
+            roots = self.roots or SpaceRoots(self.store)
+            named, is_confined = Path(row["folder"]), bool(row["is_confined"])
+            await self._tend(key, await roots.opened(key[0], named, is_confined=is_confined))
             self._failed.discard(key)
         except (PeciaError, BadConfig) as error:
             # Said once: a folder that is away stays away for a while.
@@ -84,7 +83,7 @@ class Tending:
     async def _tend(self, key: tuple[UUID, str], project: Path) -> None:
         text = await run_sync(read_project, project)
         config = effective(Files(project=text)).config
-        lead = content_lead(config.content.dir)
+        lead = await run_sync(content_lead, project, config.content.dir)
         place = Place(*key, project, lead)
         found = await run_sync(scan, place.root)
         state = tuple((it, found.stamps[it].etag) for it in found.documents.values())

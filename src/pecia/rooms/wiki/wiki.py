@@ -1,5 +1,6 @@
 """A space, opened for one caller: what they may see of it, as it lies on the disk now."""
 
+import os
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,7 @@ from pecia.kernel.store.store import Store
 from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.tool.call import Call
 from pecia.rooms.wiki import disk, journal
-from pecia.rooms.wiki.config.files import ConfigFiles
+from pecia.rooms.wiki.config.files import PROJECT_FILE, ConfigFiles
 from pecia.rooms.wiki.config.merge import Effective
 from pecia.rooms.wiki.config.rules import Card, card, shared
 from pecia.rooms.wiki.disk import Stamp
@@ -170,7 +171,7 @@ class Wiki:
         """The space that the caller means, looked at anew."""
         found = await self.space(call, cwd, space)
         settings = await self.configs.effective(call, found)
-        lead = content_lead(settings.config.content.dir)
+        lead = await run_sync(content_lead, found.folder, settings.config.content.dir)
         root = found.folder / lead
         place = Place(call.caller.tenant_id, found.source_id, found.folder, lead)
         await self.recover(place)
@@ -202,15 +203,16 @@ class Wiki:
         )
 
     async def space(self, call: Call, cwd: str | None, name: str | None) -> Space:
-        """The space alone, nothing of it read."""
+        """The space alone, nothing of it read, with the real path of its folder."""
         async with self.store.reading(call.caller) as tx:
             if cwd is None and name is None:
                 found = await find_meant_space(tx, Meant.of(call.session))
             else:
                 found = await find_space(tx, cwd, name)
-        if found.is_confined:
-            await self.roots.require(call.caller.tenant_id, found.folder)
-        return found
+        folder = await self.roots.opened(
+            call.caller.tenant_id, found.folder, is_confined=found.is_confined
+        )
+        return replace(found, folder=folder)
 
     async def writers(self, call: Call) -> dict[str, str]:
         """Who the writers of versions are, as far as this caller may know."""
@@ -265,12 +267,23 @@ class Wiki:
         return made
 
 
-def content_lead(folder: str) -> str:
-    """`content.dir` as the beginning of paths from the project."""
+def content_lead(project: Path, folder: str) -> str:
+    """`content.dir` as the beginning of paths from the project, without links. Blocking.
+
+    `project` is a real path. Whoever clones a project did not write its settings: neither they nor
+    a link that came with it lead out of it.
+    """
     parts = [it for it in folder.split("/") if it not in ("", ".")]
-    if ".." in parts:
-        raise InvalidFormat("content.dir leaves the project", field="content.dir", got=folder)
-    return "".join(f"{it}/" for it in parts)
+    real = Path(os.path.realpath(project.joinpath(*parts)))
+    if ".." in parts or not real.is_relative_to(project):
+        raise InvalidFormat(
+            f"content.dir {folder!r} leaves the project",
+            field="content.dir",
+            got=folder,
+            expected="a folder of the project, and no link out of it",
+            hint=f"name another folder as content.dir in {PROJECT_FILE}",
+        )
+    return "".join(f"{it}/" for it in real.relative_to(project).parts)
 
 
 async def _visible(tx: Transaction, space: Space) -> set[str]:

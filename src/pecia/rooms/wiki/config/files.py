@@ -82,4 +82,5 @@ def _write_user(path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise Unavailable(f"{path.parent}: {error.strerror}") from error
-    disk.write(path.parent, path.name, text.encode())
+    # The owner's own file: links on the way to it are the owner's.
+    disk.write(path.parent.resolve(), path.name, text.encode())

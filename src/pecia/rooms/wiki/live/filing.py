@@ -41,10 +41,10 @@ class Filing:
     versions: OpenVersions
     roots: SpaceRoots | None = None
 
-    async def require_open(self, tenant_id: UUID, source_id: str, project: Path) -> None:
-        """Refuse a space whose folder its tenant may not have any more, before it is read."""
+    async def require_open(self, tenant_id: UUID, source_id: str, project: Path) -> Path:
+        """The real path of a space's folder; refused where its tenant may not have it any more."""
         roots = self.roots or SpaceRoots(self.store)
-        await roots.require_source(tenant_id, source_id, project)
+        return await roots.opened_source(tenant_id, source_id, project)
 
     async def begin(self, place: Place, path: str, most_bytes: int) -> UUID:
         """Make a document live, unless it is; the id of its history.

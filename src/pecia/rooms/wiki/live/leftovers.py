@@ -57,8 +57,9 @@ class Leftovers:
                 _log.warning("wiki.leftovers", space=row["source_id"], reason=str(error))
 
     async def _file(self, row: dict[str, Any]) -> None:
-        project = Path(row["folder"])
-        await self.filing.require_open(row["tenant_id"], row["source_id"], project)
+        tenant_id, source_id = row["tenant_id"], row["source_id"]
+        project = await self.filing.require_open(tenant_id, source_id, Path(row["folder"]))
         text = await run_sync(read_project, project)
-        lead = content_lead(effective(Files(project=text)).config.content.dir)
-        await self.filing.file_all(Place(row["tenant_id"], row["source_id"], project, lead))
+        folder = effective(Files(project=text)).config.content.dir
+        lead = await run_sync(content_lead, project, folder)
+        await self.filing.file_all(Place(tenant_id, source_id, project, lead))
