@@ -81,6 +81,7 @@ async def test_a_yes_is_for_one_act_to_the_letter_and_spent_by_it(
     assert (await local.call(f"confirmations/{waits}", {}, owner)).status_code == 200
     await asked(local, "office/add_space", {"folder": str(other)})
     await asked(local, "office/add_space", {"folder": str(folder), "name": "else"})
+    await asked(local, "office/add_space", {"folder": str(folder), "trim_mode": "per_file"})
     done = await local.call("office/add_space", {"folder": str(folder)}, {})
     assert done.json()["added"] is True
     ask = {"source_id": "s", "folder": str(folder)}

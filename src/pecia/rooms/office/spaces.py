@@ -111,9 +111,10 @@ class SpaceDesk:
         _require_folder(ask.folder)
         is_owner = call.caller.kind is CredentialKind.LOCAL
         config: dict[str, Json] = {}
+        trim_mode = ask.trim_mode or ("open" if is_owner else "source_only")
         if is_owner:
             folder = _absolute(ask.folder)
-            await self._require_yes(call, folder, ask.name)
+            await self._require_yes(call, folder, ask.name, trim_mode)
         else:
             # Before a folder is made: whoever may add no space learns nothing of the roots.
             async with self.store.reading(call.caller) as tx:
@@ -121,7 +122,6 @@ class SpaceDesk:
                     raise Forbidden("only administrators add spaces")
             folder = await self.folders.admit(call.caller.tenant_id, _plain(ask.folder))
             config["confined"] = True
-        trim_mode = ask.trim_mode or ("open" if is_owner else "source_only")
         async with self.store.writing(call.caller, call.trace) as tx:
             await tx.run(SQL["lock_spaces"])
             if served := await tx.maybe(SQL["space_of_folder"], folder=folder):
@@ -181,14 +181,16 @@ class SpaceDesk:
             await catalog.remove_source(tx, row["source_id"])
         return _space(row)
 
-    async def _require_yes(self, call: Call, folder: str, name: str | None) -> None:
+    async def _require_yes(
+        self, call: Call, folder: str, name: str | None, trim_mode: TrimMode
+    ) -> None:
         """Agents speak in the owner's name: the owner is asked before a folder is served."""
         async with self.store.reading(call.caller) as tx:
             served = await tx.maybe(SQL["space_of_folder"], folder=folder)
         if served is None:
             await self.folders.require(folder)
             question = f"Serve this folder as a wiki, for reading and writing?\n\n{shown(folder)}"
-            facts: dict[str, Json] = {"folder": folder, "name": name}
+            facts: dict[str, Json] = {"folder": folder, "name": name, "trim_mode": trim_mode}
             await self.confirmations.require(call, Act("folder", question, facts))
 
 
