@@ -199,7 +199,7 @@ async def test_content_dir_leads_to_no_folder_of_another_tenant(server: Server) 
         for tool, asked in (
             ("wiki.list_documents", {"space": "d"}),
             ("wiki.search", {"query": "heron", "space": "d"}),
-            ("wiki.read_document", {"path": "secret.md", "space": "d"}),
+            ("wiki.read_document", {"path": "docs/secret.md", "space": "d"}),
             ("wiki.write_document", write),
         ):
             refused = await server.http("ana", tool, **asked)

@@ -166,7 +166,8 @@ def _bounds(reach: Reach, *, confined: bool) -> Bounds:
 
 def _bounds_of(origin: FolderOrigin, reach: Reach) -> Bounds:
     if origin.is_space:
-        return Bounds(reach.space_roots if origin.confined else None, reach.closed)
+        # Its own folder, which `require_open` has below a root: another space is no part of it.
+        return Bounds((Path(origin.folder),) if origin.confined else None, reach.closed)
     return _bounds(reach, confined=origin.confined)
 
 

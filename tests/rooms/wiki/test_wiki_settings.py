@@ -1,6 +1,7 @@
 """Settings of a space over MCP: read by anybody, changed by agents where they may."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -233,3 +234,26 @@ async def test_a_rule_goes_by_a_patch_without_it(space: Space) -> None:
     await space.value("set_config", patch={"folders": rules[1:]})
     found = await space.value("get_config", path=["folders"])
     assert [it["match"] for it in found["value"]] == ["b"]
+
+
+async def test_content_dir_leads_to_a_folder_of_the_project_alone(
+    space: Space, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.md").write_text("of no wiki\n")
+    space.write({"pages/a.md": "alpha\n", ".pecia/config.yml": "content: {dir: docs}\n"})
+    (space.folder / "docs").symlink_to("pages")
+    (space.folder / "out").symlink_to(outside)
+    assert (await space.value("read_document", path="pages/a.md"))["content"] == "alpha\n"
+    write = {"docName": "x", "markdown": "x\n", "position": "replace"}
+    for folder in ("out", "pages/../out", "../outside", str(outside)):
+        space.write({".pecia/config.yml": f"content: {{dir: '{folder}'}}\n"})
+        for tool, asked in (
+            ("list_documents", {}),
+            ("read_document", {"path": "out/secret.md"}),
+            ("write_document", write),
+        ):
+            answer = await space.ask(tool, **asked)
+            assert answer.error["code"] in ("INVALID_FORMAT", "UNAVAILABLE"), (folder, tool)
+    assert [it.name for it in outside.iterdir()] == ["secret.md"]
