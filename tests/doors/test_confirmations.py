@@ -5,10 +5,15 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import httpx2
+import mcp_types as types
 import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
 
 from pecia.doors.mcp.mount import mount_mcp
 from pecia.kernel.identity import owner_token
+from pecia.kernel.identity.caller import Scope
 from pecia.kernel.store.cluster import Logins
 from tests.doors.served import Pecia, bearing, open_pecia
 from tests.mcp.talk import Talk
@@ -164,9 +169,12 @@ async def test_a_page_of_another_site_confirms_nothing(
 
 
 async def modern(
-    local: Pecia, params: dict[str, Any], capabilities: dict[str, Any] | None = None
+    local: Pecia,
+    params: dict[str, Any],
+    capabilities: dict[str, Any] | None = None,
+    token: str | None = None,
 ) -> dict[str, Any]:
-    talk = Talk(local.http)
+    talk = Talk(local.http, token)
     return talk.answer(await talk.modern(ADD, "tools/call", params, capabilities or {}))
 
 
@@ -186,19 +194,53 @@ async def test_a_yes_that_came_before_the_question_is_nobodys(local: Pecia, tmp_
 async def test_a_client_that_asks_its_person_brings_the_answer(
     local: Pecia, tmp_path: Path
 ) -> None:
+    shown = owner_token.read(local.app.settings.kernel.home)
     can: Shape = {"elicitation": {"form": {}}}
     ask = {"name": "add_space", "arguments": {"folder": str(tmp_path)}}
-    first = (await modern(local, ask, can))["result"]
+    first = (await modern(local, ask, can, shown))["result"]
     assert str(tmp_path) in first["inputRequests"]["confirm"]["params"]["message"]
     state = {"requestState": first["requestState"]}
     yes: Shape = {"inputResponses": {"confirm": {"action": "accept", "content": {}}}}
     # Of a yes to one folder, none follows for another.
     other = {**ask, "arguments": {"folder": str(tmp_path / "other")}}
-    await modern(local, {**other, **state, **yes}, can)
+    await modern(local, {**other, **state, **yes}, can, shown)
     found = await local.call("office/list_spaces", {}, {})
     assert found.json()["spaces"] == []
-    done = (await modern(local, {**ask, **state, **yes}, can))["result"]
+    done = (await modern(local, {**ask, **state, **yes}, can, shown))["result"]
     assert done["structuredContent"]["added"] is True
+
+
+@pytest.mark.parametrize("proof", ["the owner's process", "a token that an agent made"])
+async def test_a_client_that_would_answer_its_own_question_is_not_asked(
+    local: Pecia, tmp_path: Path, proof: str
+) -> None:
+    """A page or an agent that can send requests as the owner's user is no person."""
+    token = None
+    if proof != "the owner's process":
+        wanted = {"label": "agent", "scopes": [it.value for it in Scope]}
+        token = (await local.call("office/make_token", wanted, {})).json()["token"]
+    mark = tmp_path / "ran"
+    arguments: Shape = {"server": "x", "command": f"touch {mark}"}
+    ask: Shape = {"name": "add_server", "arguments": arguments}
+    said = (await modern(local, ask, {"elicitation": {"form": {}}}, token))["result"]
+    assert "inputRequests" not in said
+    assert said["structuredContent"]["error"]["code"] == "CONFIRMATION_REQUIRED"
+
+    async def accept(context: Any, params: Any) -> types.ElicitResult:
+        return types.ElicitResult(action="accept", content={})
+
+    headers = bearing(token) if token else {}
+    async with (
+        httpx2.AsyncClient(headers=headers, trust_env=False) as http,
+        Client(
+            streamable_http_client(f"{local.http.base_url}{ADD}", http_client=http),
+            mode="legacy",
+            elicitation_callback=accept,
+        ) as client,
+    ):
+        answer = await client.call_tool("add_server", arguments)
+    assert answer.is_error
+    assert not mark.exists()
 
 
 async def test_a_client_that_shows_links_only_cannot_be_asked(local: Pecia, tmp_path: Path) -> None:

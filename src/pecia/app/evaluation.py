@@ -46,7 +46,7 @@ class Evaluation:
         """The figures of the collection's judged queries."""
         if mode is Mode.HYBRID and self.app.embedder is None:
             raise InvalidInput("no embedder is configured", field="mode", expected="lexical")
-        arguments = {"source_id": SOURCE, "trim_mode": "open"}
+        arguments = {"source_id": SOURCE, "protocol": "upload", "trim_mode": "open"}
         await self.app.call(self.owner, "add_source", arguments, VISIT)
         await self._put(collection.documents)
         await self._index()

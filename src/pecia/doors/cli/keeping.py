@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from pecia.doors.cli.configured import settled
+from pecia.doors.cli.home import require_home
 from pecia.doors.cli.terminal import Terminal, terminal_of
 from pecia.kernel.errors import Conflict, Json, NotFound
 
@@ -40,6 +41,7 @@ def backup(
 
     terminal = terminal_of(ctx)
     kernel = settled(terminal).kernel
+    require_home(kernel)
     target = _fresh(file or _default_target(kernel))
     if keys is not None:
         _copy_keys(kernel.home / "keys.json", _fresh(keys))
@@ -75,7 +77,9 @@ def export(
     import anyio
 
     terminal = terminal_of(ctx)
-    counts = anyio.run(_export, terminal, settled(terminal).kernel, tenant, _fresh(file))
+    kernel = settled(terminal).kernel
+    require_home(kernel)
+    counts = anyio.run(_export, terminal, kernel, tenant, _fresh(file))
     document: Json = {"file": str(file), "tables": {**counts}}
     terminal.give(document, lambda it: it.line(f"{sum(counts.values())} rows in {file}"))
 

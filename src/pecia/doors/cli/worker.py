@@ -37,7 +37,9 @@ def worker(
 
         become_child()
     terminal = with_config(terminal_of(ctx), config)
-    settings = settled(terminal, {"worker_concurrency": concurrency})
+    # The file of a server, as `pecia serve` reads it.
+    mode = "server" if config is not None else None
+    settings = settled(terminal, {"worker_concurrency": concurrency, "mode": mode})
     require_home(settings.kernel, "pecia worker --config pecia.yml")
     if indexer:
         run(terminal, settings, _index, process="indexer")

@@ -4,13 +4,14 @@ from dataclasses import dataclass
 
 from starlette.requests import Request
 
+from pecia.doors.http.credential import claimed
 from pecia.doors.http.visit import Doorkeeper
 from pecia.doors.mcp.endpoints import Endpoint
 from pecia.doors.mcp.narrowing import narrowing
 from pecia.doors.mcp.server import Parts
 from pecia.doors.mcp.session import session_settings
 from pecia.doors.mcp.standing import Standing, put
-from pecia.kernel.identity.caller import Scope
+from pecia.kernel.identity.caller import Caller, CredentialKind, Operator, Scope
 from pecia.kernel.tool.guests import NO_GUESTS
 
 DOOR = "mcp"
@@ -34,6 +35,12 @@ class Admission:
         shows_guests = offers.has_guests(self.endpoint, wants)
         guests = await self.parts.app.guests_of(who) if shows_guests else NO_GUESTS
         offer = offers.of(self.endpoint, narrowing(request.headers), guests, wants)
-        here = Standing(who, visit, offer)
+        here = Standing(who, visit, offer, may_confirm=self._may_confirm(request, who))
         put(request.scope, here)
         return here
+
+    def _may_confirm(self, request: Request, who: Caller | Operator) -> bool:
+        if self.parts.app.settings.kernel.mode != "local":
+            return True
+        is_owner = isinstance(who, Caller) and who.kind is CredentialKind.LOCAL
+        return is_owner and claimed(request) is not None

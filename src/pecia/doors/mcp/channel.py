@@ -25,7 +25,7 @@ from pecia.doors.mcp.inquiry import (
     result_type,
 )
 from pecia.doors.mcp.levels import is_wanted, known
-from pecia.doors.mcp.standing import Context, connection_of, modern
+from pecia.doors.mcp.standing import Context, connection_of, modern, standing_of
 from pecia.kernel.errors import Json, Unprocessable
 from pecia.kernel.tool.call import InputRequired, Inquiry, Question, Reply
 
@@ -68,7 +68,7 @@ class Asking(Speaking):
     """The older era: the client is asked while the call runs."""
 
     async def inquire(self, inquiries: Mapping[str, Inquiry]) -> Mapping[str, Reply]:
-        able = askable(self.ctx.session.client_capabilities, inquiries)
+        able = _askable(self.ctx, inquiries)
         return {
             key: await self._one(key, it) if key in able else Reply("cancel")
             for key, it in inquiries.items()
@@ -106,7 +106,7 @@ class Returning(Speaking):
         found = {key: it for key, it in known.items() if it is not None}
         self.given.update(found)
         left = {key: it for key, it in inquiries.items() if key not in found}
-        if able := askable(self.ctx.session.client_capabilities, left):
+        if able := _askable(self.ctx, left):
             raise InputRequired(able)
         return {key: found.get(key, Reply("cancel")) for key in inquiries}
 
@@ -125,6 +125,15 @@ class Returning(Speaking):
             # A yes that came with the request itself is no person's: nobody had asked.
             return None
         return reply(inquiry, self.answers.get(key))
+
+
+def _askable(ctx: Context, inquiries: Mapping[str, Inquiry]) -> Mapping[str, Inquiry]:
+    """What this client can ask its person. A yes upon which something is done is asked of those
+    alone that have proved to be the person's."""
+    able = askable(ctx.session.client_capabilities, inquiries)
+    if standing_of(ctx).may_confirm:
+        return able
+    return {key: it for key, it in able.items() if not _confirms(it)}
 
 
 def _confirms(inquiry: Inquiry) -> TypeGuard[Question]:

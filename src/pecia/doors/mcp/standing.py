@@ -25,6 +25,10 @@ class Standing:
     who: Caller | Operator
     visit: Visit
     offer: Offer
+    may_confirm: bool = True
+    """Whether a yes of this client is a person's. In a local install only the owner's token says
+    so: whoever runs as the owner's user, or made a token over the API, may be an agent that
+    answers its own question."""
 
     @property
     def owner(self) -> str:
