@@ -12,6 +12,7 @@ import pytest
 from pecia.doors.cli.cipher_agent import read_agent
 from pecia.doors.cli.cipher_lease import leased
 from pecia.doors.cli.client import Server
+from pecia.kernel.identity import owner_token
 from pecia.kernel.store.cluster import Logins
 from pecia.kernel.text.yaml_write import dump_yaml
 from tests.conftest import VISIT
@@ -108,8 +109,10 @@ async def test_what_the_hub_forgot_is_brought_again_by_a_session_that_lasts(
     assert own is not None
     over = Event()
 
+    shown = owner_token.read(ground.app.settings.kernel.home)
+
     def session() -> None:
-        with leased(Server(ground.url), own, "me", renew_s=0.1):
+        with leased(Server(ground.url, shown), own, "me", renew_s=0.1):
             over.wait()
 
     # In a thread of its own: this one is the server's.
