@@ -44,7 +44,7 @@ KINDS: dict[str, dict[str, Any]] = {
     },
 }
 LATEST: LiteralString = (
-    "SELECT status, code FROM kernel.audit WHERE tool LIKE '%slow%' OR tool LIKE '%/%'"
+    "SELECT status, code FROM kernel.audit WHERE tool LIKE '%%slow%%' OR tool LIKE '%%/%%'"
     " ORDER BY at DESC LIMIT 1"
 )
 every_kind = pytest.mark.parametrize("method", KINDS)

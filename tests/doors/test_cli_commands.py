@@ -161,6 +161,7 @@ def test_the_doctor_finds_a_sound_install_sound(shell: Shell) -> None:
             "database",
             "migrations",
             "round trip",
+            "sources",
             "worker",
         }
         or checks.get("port") == "warn"
@@ -296,8 +297,6 @@ def test_a_server_lets_in_whoever_has_a_token_and_nobody_else(shell: Shell, conf
     "words",
     [
         ("audit",),
-        ("call", "lake.list_sources"),
-        ("source", "list"),
         ("index", "status"),
         ("tenant", "list"),
         ("secret", "rotate"),

@@ -58,6 +58,7 @@ async def test_a_server_with_all_it_needs_is_ready(pecia: Pecia) -> None:
         "database": True,
         "migrations": True,
         "audit": True,
+        "index": True,
     }
 
 

@@ -14,6 +14,7 @@ from mcp.client.streamable_http import streamable_http_client
 from pecia.doors.http.server import serving
 from pecia.doors.mcp.mount import mount_mcp
 from pecia.kernel.errors import Json
+from pecia.kernel.identity import owner_token
 from pecia.kernel.store.cluster import Logins
 from pecia.kernel.text.yaml_write import dump_yaml
 from tests.conftest import House
@@ -118,9 +119,11 @@ async def test_an_agent_starts_a_program_only_if_its_person_says_yes(
         return types.ElicitResult(action=cast(Any, action), content={})
 
     ask = {"server": "files", "command": f"{sys.executable} {PROGRAM}"}
+    # A client of the owner's, as the shim is: it shows the owner's token.
+    shown = bearing(owner_token.read(house.app.settings.kernel.home) or "")
     async with (
         serving(house.app, port=0, annexes=[mount_mcp]) as where,
-        client_of(where.url, {}, elicitation_callback=answer) as client,
+        client_of(where.url, shown, elicitation_callback=answer) as client,
     ):
         said = await client.call_tool("add_server", ask)
     assert PROGRAM in asked[0]

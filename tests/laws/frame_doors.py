@@ -319,7 +319,18 @@ def _pieces(body: bytes) -> list[bytes]:
     return [body[:middle], body[middle:]] if len(body) % 7 == 0 and middle else [body]
 
 
+# In process there is no socket by which the owner could be told, so the frames show a token.
+OWNER: list[tuple[bytes, bytes]] = []
+
+
+def show_owner(token: str) -> None:
+    """Every frame in process is the owner's from here on."""
+    OWNER[:] = [(b"authorization", f"Bearer {token}".encode())]
+
+
 def _scope(sent: Frame, query: str) -> dict[str, Any]:
+    has_own = any(name.lower() == b"authorization" for name, _ in sent.headers)
+    owner_header = [] if has_own else OWNER
     return {
         "type": "http",
         "asgi": {"version": "3.0"},
@@ -332,7 +343,7 @@ def _scope(sent: Frame, query: str) -> dict[str, Any]:
         "root_path": "",
         "client": ("127.0.0.1", 50000),
         "server": ("127.0.0.1", 80),
-        "headers": [(b"host", b"127.0.0.1"), *sent.headers],
+        "headers": [(b"host", b"127.0.0.1"), *owner_header, *sent.headers],
     }
 
 

@@ -21,10 +21,19 @@ from pecia.app.app import SETTINGS, App, open_app
 from pecia.doors.cli.main import sole
 from pecia.doors.http.server import serving
 from pecia.doors.mcp.mount import mount_mcp
+from pecia.kernel.identity import owner_token
 from pecia.kernel.settings.load import load
 from pecia.kernel.store.cluster import Logins
 from tests.conftest import house_flags, no_fetch
-from tests.laws.frame_doors import HttpDoor, SocketDoor, SseDoor, Unsound, in_process, shim
+from tests.laws.frame_doors import (
+    HttpDoor,
+    SocketDoor,
+    SseDoor,
+    Unsound,
+    in_process,
+    shim,
+    show_owner,
+)
 from tests.laws.frames import KINDS, complaint, envelope_complaint, frame
 from tests.soak import FIRST, FRAMES, SOAK, record
 
@@ -62,6 +71,9 @@ async def opened(database: Logins, home: Path) -> AsyncGenerator[App]:
     flags = {**house_flags(database, home), **loose, "desk.conformance": "true"}
     found = load(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
     async with open_app(found, fetch=no_fetch, report=lambda _: None) as app:
+        token = owner_token.read(home)
+        assert token is not None
+        show_owner(token)
         yield app
 
 

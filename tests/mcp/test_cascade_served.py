@@ -15,7 +15,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from pecia import __version__
-from pecia.doors.cli.lock import ServerLock, home_lock, write_lock
+from pecia.doors.cli.lock import ServerLock, claimed, home_lock, write_lock
 from pecia.doors.cli.main import run
 from pecia.doors.mcp.changes import ResourceUpdated, ToolsListChanged
 from pecia.kernel.errors import Json, PeciaError
@@ -56,6 +56,7 @@ async def test_commands_reach_the_cascades_of_the_running_server(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    request: pytest.FixtureRequest,
 ) -> None:
     served, folder = shelves
     monkeypatch.setenv("PECIA_HOME", str(tmp_path / "home"))
@@ -69,6 +70,9 @@ async def test_commands_reach_the_cascades_of_the_running_server(
         return found if done == 0 else found["error"]["code"]
 
     kb = ("--cascade", "kb")
+    claim = claimed(tmp_path / "home")
+    request.addfinalizer(lambda: claim.__exit__(None, None, None))
+    assert claim.__enter__()
     assert [it["id"] for it in (await said("list", *kb))["concepts"]] == ["a"]
     assert (await said("show", "a"))["frontmatter"]["title"] == "Low"
     assert (await said("show", "a", "--layer", "company", *kb))["raw"] is True

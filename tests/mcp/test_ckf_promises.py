@@ -25,7 +25,8 @@ CONTRACT = Path(__file__).with_name("ckf_contract.json")
 # Compiles with every way to the network shut, and says what it made.
 ALONE = """
 import hashlib, sys
-from pecia.rooms.ckf.compiling import Compile, _compiled
+from pecia.rooms.ckf.compile_core import compiled_source
+from pecia.rooms.ckf.compiling import Compile
 from pecia.rooms.ckf.examples.shelf import TOPICS, example_source
 
 def shut(event, arguments):
@@ -37,7 +38,8 @@ whole = hashlib.sha256()
 for topic in TOPICS:
     for format in ("json", "yaml", "markdown"):
         source = example_source(topic)
-        made = _compiled(source, Compile(text=source.text, format=format), lambda done, total: None)
+        ask = Compile(text=source.text, format=format)
+        made = compiled_source(source, ask, lambda done, total: None)
         whole.update(made.document.encode())
 print(whole.hexdigest())
 """

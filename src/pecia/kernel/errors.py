@@ -204,7 +204,7 @@ class AuthRequired(PeciaError):
     """No token, or one that is not good."""
 
     code = Code(
-        "AUTH_REQUIRED", rpc=-32001, http=401, hint="Send a good token as Authorization: Bearer."
+        "AUTH_REQUIRED", rpc=-32001, http=401, hint="Send a good token in the Authorization header."
     )
 
 

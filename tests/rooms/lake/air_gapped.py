@@ -36,7 +36,7 @@ async def main() -> None:
     flags = {**house_flags(Logins(owner, app, system), Path(home)), "embed.kind": "none"}
     settings = load(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
     async with open_app(settings, fetch=no_fetch, report=lambda _: None) as opened:
-        answers = await asked(opened, Path(home) / "docs")
+        answers = await asked(opened, Path(home).with_name("docs"))
     sys.stdout.write(json.dumps({"has_network": has_network(), "answers": answers}))
 
 

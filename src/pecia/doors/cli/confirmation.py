@@ -16,6 +16,7 @@ from pecia.kernel.errors import ConfirmationRequired, Forbidden, Json, NotFound,
 if TYPE_CHECKING:
     from pecia.kernel.settings.load import Settings
 
+MOST_ANSWERS = 5
 YES = frozenset({"y", "yes"})
 
 
@@ -86,10 +87,12 @@ def answered(
 
 def called_by_owner(server: Server, path: str, arguments: Mapping[str, Json]) -> Json:
     """The same for a command that the owner ran with these very words, or wrote into a file."""
-    try:
-        return server.call(path, arguments)
-    except ConfirmationRequired as asked:
-        server.answer(str(asked.fields["confirmation"]), "confirm")
+    for _ in range(MOST_ANSWERS):
+        try:
+            return server.call(path, arguments)
+        except ConfirmationRequired as asked:
+            # Another command with the same words may spend this yes before us.
+            server.answer(str(asked.fields["confirmation"]), "confirm")
     return server.call(path, arguments)
 
 

@@ -39,9 +39,9 @@ def running(home: Path, *, limit_s: float = HEALTH_LIMIT_S) -> Running | None:
     """The server of a home. A lock that nobody stands behind is removed."""
     path = home_lock(home)
     lock = read_lock(path)
-    # Whoever holds the claim is a process of this home; after a crash somebody else may listen
-    # where its lock still points, and would be sent tokens and keys.
     if not is_claimed(home):
+        # After a crash somebody else may listen where its lock still points, and would be sent
+        # tokens and keys.
         remove_lock(path, instance=lock.instance if lock else None)
         return None
     if lock is not None and (health := answers(lock, limit_s=limit_s)):

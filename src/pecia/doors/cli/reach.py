@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from pecia.doors.cli.client import API, Server
 from pecia.doors.cli.configured import token
 from pecia.doors.cli.find import running, tell_version
-from pecia.doors.cli.home import require_home
 from pecia.doors.cli.owner import token_for
 from pecia.doors.cli.terminal import Terminal
 from pecia.kernel.errors import Forbidden, Json, ToolNotFound
@@ -78,7 +77,6 @@ def reached(terminal: Terminal, settings: "Settings") -> Generator[Tools]:
 @contextmanager
 def opened(terminal: Terminal, settings: "Settings") -> Generator["OwnTools"]:
     """The tools of an App in this process."""
-    require_home(settings.kernel)
     from anyio.from_thread import start_blocking_portal
 
     from pecia.app.app import open_app

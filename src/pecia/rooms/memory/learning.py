@@ -41,8 +41,8 @@ class Learning:
 
     async def extract_and_operate(self, call: Call, ask: Learn) -> LearnOut:
         """Remember facts for later: decisions, how things work, what was tried, code worth keeping.
-        One text a fact, written so that it stands alone. Each is added, extends an earlier memory
-        that it repeats, or is left when it is known already; the answer says which, and why."""
+        One text a fact, written so that it stands alone. The answer says
+        what became of each."""
         said = Labels(
             ask.memoryMetadata.userId or ask.context.userId,
             ask.memoryMetadata.projectId or ask.context.projectId,

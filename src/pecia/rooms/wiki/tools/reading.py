@@ -33,8 +33,7 @@ class Reading:
     wiki: Wiki
 
     async def read_document(self, call: Call, ask: ReadDocument) -> Result:
-        """Read a document with title, description, tags, links both ways and latest versions. A
-        long one comes in parts: go on with `offset` as `nextOffset` says."""
+        """Read a document with title, description, tags, links both ways and latest versions."""
         opened = await self.wiki.open(call, ask.cwd, ask.space)
         if is_catalog(file_path(ask.path)):
             return await _catalog(opened, own_path(file_path(ask.path)), ask.offset)
