@@ -48,7 +48,9 @@ def pecia(database: Logins, home: Path, *words: str) -> tuple[int, Any]:
 def started(database: Logins, home: Path, words: list[str]) -> subprocess.Popen[bytes]:
     """A worker that lives until its stdin ends."""
     command = [sys.executable, "-m", "pecia", "worker", *words]
-    return subprocess.Popen(command, env=environ(database, home), stdin=subprocess.PIPE)
+    # The child of a local server, whose tenant is there.
+    env = {**environ(database, home), "PECIA_LOCAL_TENANT": "home"}
+    return subprocess.Popen(command, env=env, stdin=subprocess.PIPE)
 
 
 async def test_an_index_is_built_looked_at_compared_and_mended(

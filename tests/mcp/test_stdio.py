@@ -319,12 +319,14 @@ async def test_mcp_audit_lists_the_calls_of_a_tool(served: Served, tmp_path: Pat
     write_lock(home_lock(home), lock)
     env = {"PECIA_HOME": str(home)}
     words = ("mcp", "audit", "--tool", "list_users")
-    done = await pecia("--json", *words, cwd=tmp_path, env=env)
+    # A lock counts while a process of its home holds the claim.
+    with claimed(home):
+        done = await pecia("--json", *words, cwd=tmp_path, env=env)
+        shown = (await pecia(*words, cwd=tmp_path, env=env)).stdout.decode()
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)["rows"]
     assert {it["tool"] for it in rows} == {"office.list_users"}
     assert {"limit": 7} in [it["arguments"] for it in rows]
-    shown = (await pecia(*words, cwd=tmp_path, env=env)).stdout.decode()
     # Each fact that the reference names: who, what, with what, what came of it, from where, when.
     for column in ("at", "user", "tool", "arguments", "sources", "keys", "row_count", "status"):
         assert column in shown.lower()
