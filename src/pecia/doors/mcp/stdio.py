@@ -231,7 +231,8 @@ class Relay:
 
     def _note_answer(self, frame: Any, status: int, body: bytes) -> None:
         """Whether the server serves this client at all: the exit code says so in the end."""
-        if status < 400:
+        if status < 400 or _is_malformed(body):
+            # Of a frame that is none, the client is told, and may send a better one.
             self.was_served, self.refused = True, None
         elif method_of(frame) == "initialize" or not self.was_served:
             self.refused = error_message(body) or f"the server answered with the status {status}"
@@ -380,3 +381,15 @@ def _response(connection: HTTPConnection) -> HTTPResponse:
     if connection.sock is not None:
         connection.sock.settimeout(None)
     return connection.getresponse()
+
+
+MALFORMED = (-32700, -32600, -32602)
+"""No JSON, no request, no such parameters: the frame was at fault, and not who sent it."""
+
+
+def _is_malformed(body: bytes) -> bool:
+    try:
+        found: Any = json.loads(body)
+        return found["error"]["code"] in MALFORMED
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return False
