@@ -39,11 +39,13 @@ def running(home: Path, *, limit_s: float = HEALTH_LIMIT_S) -> Running | None:
     """The server of a home. A lock that nobody stands behind is removed."""
     path = home_lock(home)
     lock = read_lock(path)
+    if not is_claimed(home):
+        # After a crash somebody else may listen where its lock still points, and would be sent
+        # tokens and keys.
+        remove_lock(path, instance=lock.instance if lock else None)
+        return None
     if lock is not None and (health := answers(lock, limit_s=limit_s)):
         return Running(lock, health)
-    # A process that holds the claim is starting, stopping or busy: its lock is not stale.
-    if not is_claimed(home):
-        remove_lock(path, instance=lock.instance if lock else None)
     return None
 
 
