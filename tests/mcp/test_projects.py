@@ -72,7 +72,7 @@ async def test_a_call_without_a_space_means_the_project_that_the_editor_is_in(
 
 
 @pytest.mark.xfail(
-    reason="the test's lock is held by no process, so outside a project no server is found",
+    reason="fails since finding a server asks for the claim of its home; the cause is not yet known",
     strict=False,
 )
 async def test_a_space_is_named_by_a_flag_or_a_variable_where_the_folder_is_none(
