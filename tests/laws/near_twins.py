@@ -3,8 +3,10 @@
 Only meaning is stated here: nothing in this file knows how the code compares.
 """
 
+import unicodedata
 from dataclasses import dataclass
 
+from hypothesis import assume
 from hypothesis import strategies as st
 
 # What a place in a sentence may hold. Any two of a row are two different things.
@@ -92,16 +94,61 @@ def turned(draw: st.DrawFn) -> Twins:
     return Twins(*pair, swapped=False)
 
 
-twins = st.one_of(swapped(), turned())
-sentences = twins.map(lambda it: it.one)
+# Signs that make another name, number, version, path or option of what they stand in.
+SIGNS = "+-%#.~/_*$@&:,!?'()\"<>=|^"
+
+
+def _changed_in_a_sign(draw: st.DrawFn, text: str) -> str:
+    """With one sign more, one less, or another one in its place."""
+    sign = draw(st.sampled_from(SIGNS))
+    held = [n for n, it in enumerate(text) if it in SIGNS]
+    if held and draw(st.booleans()):
+        at = draw(st.sampled_from(held))
+        return text[:at] + draw(st.sampled_from(("", sign))) + text[at + 1 :]
+    at = draw(st.integers(0, len(text)))
+    return text[:at] + sign + text[at:]
+
+
+def _changed_in_case(draw: st.DrawFn, text: str) -> str:
+    """With the case of one letter, or of all, turned."""
+    letters = [n for n, it in enumerate(text) if it.swapcase() != it]
+    at = draw(st.sampled_from(letters or [0]))
+    one = text[:at] + text[at].swapcase() + text[at + 1 :]
+    return draw(st.sampled_from((one, text.swapcase(), text.upper(), text.lower())))
+
+
+@st.composite
+def marked(draw: st.DrawFn) -> Twins:
+    """A sentence in which one name or number differs in a sign or in case alone."""
+    shape = draw(st.sampled_from(SHAPES))
+    places = [n for n, it in enumerate(shape) if it.startswith("{") and it != "{amount}"]
+    at = draw(st.sampled_from(places or [0]))
+    parts = [draw(st.sampled_from(FILLS[it[1:-1]])) if it.startswith("{") else it for it in shape]
+    change = draw(st.sampled_from((_changed_in_a_sign, _changed_in_case)))
+    one = "".join(parts)
+    other = "".join((*parts[:at], change(draw, parts[at]), *parts[at + 1 :]))
+    # White space and the full stop at the end of a text say nothing.
+    assume(other.split() != one.split() and other.rstrip(".。") != one.rstrip(".。"))
+    return Twins(*((one, other) if draw(st.booleans()) else (other, one)))
+
+
+twins = st.one_of(swapped(), turned(), marked())
+sentences = st.one_of(swapped(), turned()).map(lambda it: it.one)
+
+# First words that are nobody's name: their capital says that a sentence begins.
+FIRST = ("The ", "We ", "All ", "Some ", "Der ", "Wir ", "Le ", "Nous ")
 
 
 @st.composite
 def restated(draw: st.DrawFn) -> tuple[str, str]:
-    """A sentence, and the same again but for blanks, case and the signs around sentences."""
+    """A sentence, and the same again but for blanks, the way its signs are composed, the capital of
+    its first word and the full stop at its end."""
     text = draw(sentences)
-    again = draw(st.sampled_from((str, str.upper, str.lower, str.capitalize)))(text)
-    again = again.rstrip(".。") + draw(st.sampled_from((".", "", "!", "…")))
+    again = unicodedata.normalize(draw(st.sampled_from(("NFC", "NFD"))), text)
+    if again.startswith(FIRST) and draw(st.booleans()):
+        again = again[0].lower() + again[1:]
+    # Behind a number a full stop may be a part of it.
+    if again.rstrip(".。")[-2:].isalpha() and draw(st.booleans()):
+        again = again.rstrip(".。")
     blank = draw(st.sampled_from((" ", "  ", "\n", "\t ")))
-    again = blank.join(again.split())
-    return text, draw(st.sampled_from(("{}", " {} ", '"{}"', "({})"))).format(again)
+    return text, draw(st.sampled_from(("{}", " {} ", "\n{}\n"))).format(blank.join(again.split()))

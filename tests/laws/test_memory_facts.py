@@ -82,6 +82,9 @@ def opened(module_database: Logins, tmp_path_factory: pytest.TempPathFactory) ->
 @few
 @given(twins, st.sampled_from([*KINDS]), st.booleans())
 @example(Twins(ALPHA.format("alpha01"), ALPHA.format("alpha02")), "knowledge", False)
+@example(Twins(ALPHA.format("Foo"), ALPHA.format("foo")), "knowledge", False)
+@example(Twins(ALPHA.format("3a"), ALPHA.format("3A")), "workspace", False)
+@example(Twins("The share of it is 10%", "The share of it is 10"), "knowledge", True)
 def test_two_facts_that_are_nearly_alike_are_both_found(
     opened: Law, pair: Twins, kind: str, in_one_call: bool
 ) -> None:

@@ -79,7 +79,7 @@ def test_a_different_fact_is_added_however_alike_it_is(
 
 @few
 @given(restated(), st.lists(sentences, max_size=3), st.floats(0, 1), st.floats(0, 1))
-def test_the_same_fact_in_other_blanks_case_and_marks_is_known(
+def test_the_same_fact_said_again_is_known(
     said: tuple[str, str], others: list[str], score: float, threshold: float
 ) -> None:
     text, again = said

@@ -140,6 +140,30 @@ async def test_ask_answers_from_memories_and_remembers_what_it_is_told(memories:
     ]
 
 
+@pytest.mark.parametrize(
+    ("message", "kept"),
+    [
+        ("Remember: the API port of staging is 6543.", "the API port of staging is 6543."),
+        ("Please remember that our API server is Foo.", "our API server is Foo."),
+        ("remember this:\n- API host: foo\n- port: 1", "- API host: foo\n- port: 1"),
+        ("Remember: Ana likes tea with milk.", "Ana likes tea with milk."),
+        ("Merk dir: der API-Server heißt Foo.", "der API-Server heißt Foo."),
+        # No command, or perhaps none: all of it is kept.
+        ("Remember to rotate the API token.", "Remember to rotate the API token."),
+        ("The API server: remember that it is slow.", "The API server: remember that it is slow."),
+        ("Remember: python", "Remember: python"),
+        ("Store: the database file is in Berlin.", "Store: the database file is in Berlin."),
+    ],
+)
+async def test_ask_keeps_the_fact_without_the_command(
+    memories: Memories, message: str, kept: str
+) -> None:
+    said = await memories.call(memories.bo, "ask_cipher", message=message)
+    assert {it["event"] for it in said["remembered"]} == {"ADD"}, said["remembered"]
+    listed = await memories.call(memories.bo, "memory_list")
+    assert {it["text"] for it in listed["memories"]} == {kept}
+
+
 @pytest.mark.requirement("memory.ask.only_tool_with_a_model")
 async def test_without_a_model_ask_gives_what_memory_holds_and_says_so(memories: Memories) -> None:
     await memories.remember(memories.bo, "The build server is called Hephaistos.")

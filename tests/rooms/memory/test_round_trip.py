@@ -95,7 +95,7 @@ async def test_what_is_out_of_bounds_is_named(
 
 async def test_what_is_known_already_is_left_and_told(memories: Memories) -> None:
     first = await memories.remember(memories.bo, PORT)
-    again = await memories.remember(memories.bo, PORT.upper())
+    again = await memories.remember(memories.bo, PORT.replace(" ", "\n "))
     [told] = again["summary"]
     assert (told["action"], told["targetId"]) == ("NONE", first["memory"][0]["id"])
     assert told["reason"] == "the same is known already"

@@ -10,6 +10,7 @@ from pecia.kernel.identity.caller import Scope
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import Answer, AnyTool, Input, Output, Text, Tool
 from pecia.rooms.memory.arguments import UNAUDITED, Name
+from pecia.rooms.memory.command import commanded
 from pecia.rooms.memory.finding import Alike
 from pecia.rooms.memory.judging import Rules
 from pecia.rooms.memory.learn import Learner, Wanted, sorted_out
@@ -126,10 +127,12 @@ class Asking:
         """Kept where it is worth it. That it cannot be kept is told, and spoils no answer."""
         if Scope.WRITE not in call.caller.scopes:
             return [_left(f"the token has no {Scope.WRITE}")]
+        # Whoever says that something is to be remembered has judged it already.
+        fact = commanded(ask.message)
         judged = judge(ask.message)
-        if not judged.significant and not here.settings.disable_significance:
+        if not (fact or judged.significant or here.settings.disable_significance):
             return [_left(judged.reason)]
-        texts, skipped = sorted_out([ask.message], force=False)
+        texts, skipped = sorted_out([fact or ask.message], force=False)
         noted = [_left(it.reason) for it in skipped]
         for kind in kinds_of(here.settings):
             facts = {"sourceSessionId": ask.session_id} if ask.session_id else {}

@@ -1,7 +1,7 @@
 """What becomes of a new text beside what is known already, without a model. Pure.
 
 Words alone cannot tell a correction from another fact. So nothing is deleted here, nothing is
-left out that a memory does not say word for word, and a memory is changed only by a text that says
+left out that a memory does not say sign for sign, and a memory is changed only by a text that says
 all of it again and then more.
 """
 

@@ -1,39 +1,39 @@
-"""Whether two texts state the same fact, word for word. Pure.
+"""Whether two texts state the same fact, sign for sign. Pure.
 
-One name, number, date, version, unit, negation or quantifier makes another fact, and which words
-are of that kind cannot be told in every language. So every word counts; blanks, case, and the
-signs around words and sentences do not.
+One sign, or the case of one letter, can make another fact: `C` and `C++`, `-5` and `5`, `foo` and
+`Foo`. Which of them do cannot be told in every language and every product's names, and a second
+memory costs less than a lost fact. So all of them count, but for what belongs to writing alone:
+how a letter is composed, white space, the full stop at the end of a text, and the capital of a
+first word that is nobody's name.
 """
 
 import re
 import unicodedata
 from collections import Counter
 
-# Signs that end a sentence or a part of it. `?` is none of them: a question states nothing.
-_ENDS = ".,;:…。、．！，；："
-_OPENING, _CLOSING = '"“„«‹(¿¡', '!"”»›)'
-_PAIRS = {'"': '"', "“": "”", "„": "“", "«": "»", "‹": "›", "(": ")", "'": "'", "‘": "’"}
+# Articles, pronouns and their like: words that are no names, so that a capital only says that a
+# sentence begins. `May`, `Will` and `IT` are names too, and are not here.
+_NO_NAMES = frozenset(
+    (
+        *("a", "all", "an", "each", "every", "for", "he", "if", "in", "it", "its", "my", "our"),
+        *("she", "some", "that", "the", "their", "there", "these", "they", "this", "those", "to"),
+        *("we", "when", "you", "your"),
+        *("alle", "das", "dem", "den", "der", "die", "dies", "diese", "dieser", "ein", "eine"),
+        *("es", "ich", "im", "jede", "jeder", "mein", "sie", "unser", "unsere", "wenn", "wir"),
+        *("ce", "ces", "cette", "il", "ils", "je", "le", "les", "nos", "notre", "nous", "tous"),
+        *("el", "ella", "esta", "este", "los", "las", "nosotros", "nuestra", "nuestro", "una"),
+    )
+)
 _TOKEN = re.compile(r"\S+")
 _PARAGRAPH = re.compile(r"\s*\n\s*\n")
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"”»›)]*$")
-_COUNT = re.compile(r"[+-]?\d[\d.,_]*")
-# Units that are others in another case: a bit and a byte, a milliwatt and a megawatt.
-_UNIT = re.compile(
-    r"(?:[kKMGTP]i?)?(?:[Bb]|bit)(?:/s|ps)?|[kKMGTPmµn]?(?:Wh?|V|A|Hz|Pa|F|H|s|g|m|l|J|N|Ω)|[kKMG]"
-)
+_FULL_STOPS = ".。"
+_BETWEEN = ".,;:…。、，；："
 
 
 def restates(new: str, old: str) -> bool:
-    """Whether both say the same words in the same order."""
-    one, other = words(new), words(old)
-    if not one or len(one) != len(other):
-        return not one and not other and new.strip() == old.strip()
-    # Capitals alone do not tell `Maße` from `Masse`, nor what a unit is.
-    if new.isupper() or old.isupper():
-        return [it.casefold() for it in one] == [it.casefold() for it in other]
-    if [it.lower() for it in one] != [it.lower() for it in other]:
-        return False
-    return new.islower() or old.islower() or not _other_units(one, other)
+    """Whether both are the same text, but for how it is written down."""
+    return words(new) == words(old)
 
 
 def extends(new: str, old: str) -> bool:
@@ -49,51 +49,33 @@ def extends(new: str, old: str) -> bool:
 
 def mentions(new: str, old: str) -> bool:
     """Whether every word of a text comes again in the other, in any order."""
-    one, other = Counter(_caseless(new)), Counter(_caseless(old))
+    # What began a sentence in one may stand within one in the other.
+    one, other = (Counter(_first(_bare(word)) for word in words(it)) for it in (new, old))
     return bool(other) and other <= one
 
 
 def words(text: str) -> list[str]:
-    """What stands between blanks, without the signs around it. Others stay: `C++` is not `C`, `<=`
-    is not `>=`, `!=` is not `=`."""
-    plain = _unwrapped(unicodedata.normalize("NFC", text))
-    return [_bare(it) for it in _TOKEN.findall(plain.rstrip(f"{_ENDS}! "))]
+    """What stands between blanks, with every sign of it."""
+    found = _TOKEN.findall(unicodedata.normalize("NFC", text))
+    if not found:
+        return found
+    found[0] = _first(found[0])
+    found[-1] = _last(found[-1])
+    return found
 
 
-def _caseless(text: str) -> list[str]:
-    return [it if _UNIT.fullmatch(it) else it.lower() for it in words(text)]
+def _first(word: str) -> str:
+    low = word.lower()
+    return low if low in _NO_NAMES and word in (low, low.capitalize()) else word
 
 
-def _unwrapped(text: str) -> str:
-    plain = text.strip()
-    close = _PAIRS.get(plain[:1])
-    inner = plain[1:-1]
-    is_pair = close and plain[1:].endswith(close) and plain[0] not in inner and close not in inner
-    return inner.strip() if is_pair else plain
+def _last(word: str) -> str:
+    """Without one full stop behind letters; behind a number or a sign it may be a part of it."""
+    is_sentence = len(word) > 2 and word[-1] in _FULL_STOPS and word[-3:-1].isalpha()
+    return word[:-1] if is_sentence else word
 
 
-def _bare(token: str) -> str:
-    end = len(token)
-    while end > 1 and (token[end - 1] in _ENDS or _closes(token[:end])):
-        end -= 1
-    start = 1 if token[0] in _OPENING and token[1:2].isalpha() else 0
-    return token[start:end]
-
-
-def _closes(token: str) -> bool:
-    """Whether the last sign is a mark behind a word; behind a number it may be a unit."""
-    before = token.rstrip(_ENDS + _CLOSING)
-    return token[-1] in _CLOSING and len(before) > 1 and before[-1].isalpha()
-
-
-def _other_units(one: list[str], other: list[str]) -> bool:
-    """Whether a unit of one is another unit in the other. Both have the same words but for case."""
-    counted = False
-    for left, right in zip(one, other, strict=True):
-        count = _COUNT.match(left)
-        begin = count.end() if count else 0
-        units = left[begin:], right[begin:]
-        if (counted or count) and units[0] != units[1] and all(map(_UNIT.fullmatch, units)):
-            return True
-        counted = bool(count) and not units[0]
-    return False
+def _bare(word: str) -> str:
+    """Without the mark that ends a part of a sentence."""
+    bare = word.rstrip(_BETWEEN)
+    return bare if bare[-1:].isalpha() else word
