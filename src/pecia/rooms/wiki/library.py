@@ -20,11 +20,12 @@ from pecia.kernel.store.store import Store
 from pecia.kernel.text.canonical import canonical_text
 from pecia.rooms.wiki import disk
 from pecia.rooms.wiki.disk import Stamp
-from pecia.rooms.wiki.facts import Facts, read_facts
+from pecia.rooms.wiki.facts import Facts
 from pecia.rooms.wiki.names import split_extension
+from pecia.rooms.wiki.parse import SMALL_BYTES, facts_in, parse_document, parse_facts
 from pecia.rooms.wiki.scan import Scan, scan
 from pecia.rooms.wiki.space import SQL, Place
-from pecia.rooms.wiki.stored import CONTENT_TYPE, readable, stored_document
+from pecia.rooms.wiki.stored import CONTENT_TYPE, document_facts, document_of
 
 BATCH = 200
 # So many at once may make a table another to plan for. Fewer are not worth anybody's waiting.
@@ -78,7 +79,17 @@ class Library:
 
     async def facts(self, place: Place, stamps: Mapping[str, Stamp]) -> dict[str, Facts]:
         """What these documents say of themselves, by path. One that went meanwhile is left out."""
-        return await run_sync(_read_all, place.root, self._shelf(place).facts, stamps)
+        kept = self._shelf(place).facts
+        found, large = await run_sync(_read_all, place.root, kept, stamps)
+        # One at a time: what waits for a worker is not held in memory.
+        for path in large:
+            try:
+                body, now = await run_sync(disk.read_stamped, place.root, path)
+            except (NotFound, PayloadTooLarge):
+                continue
+            found |= await parse_facts(place.tenant_id, {path: body})
+            kept[path] = (now, found[path])
+        return found
 
     def _shelf(self, place: Place) -> _Shelf:
         return self._shelves.setdefault(place, _Shelf())
@@ -117,7 +128,9 @@ class _Telling:
         async with self.store.system() as tx:
             # Read when it is our turn: what a writer does until then is read, not undone.
             await tx.run(SQL["lock_space"], **self.place.named())
-            files, young = await run_sync(_files, self.place, paths)
+            files, young, large = await run_sync(_files, self.place, paths)
+            for path, body, stamp in large:
+                files.append(await parse_document(self.place, path, body, stamp))
             await texts.put_many(tx, files, tenant_id=self.place.tenant_id)
             await tx.run(SQL["indexed_now"], **self.place.named())
         return young
@@ -160,9 +173,11 @@ def _is_document(place: Place, key: str) -> bool:
 
 def _files(
     place: Place, paths: Sequence[str]
-) -> tuple[list[tuple[FileFacts, Text | None]], dict[str, bytes]]:
+) -> tuple[list[tuple[FileFacts, Text | None]], dict[str, bytes], list[tuple[str, bytes, Stamp]]]:
+    """The files as the store is told of them, what young ones hold, and the large ones unparsed."""
     found: list[tuple[FileFacts, Text | None]] = []
     young: dict[str, bytes] = {}
+    large: list[tuple[str, bytes, Stamp]] = []
     for path in paths:
         try:
             body, stamp = disk.read_stamped(place.root, path)
@@ -174,9 +189,12 @@ def _files(
             continue
         if not stamp.settled:
             young[path] = sha256(body).digest()
-        facts, text, _ = stored_document(place.source_id, place.key(path), body, stamp)
-        found.append((facts, text))
-    return found, young
+        if len(body) > SMALL_BYTES:
+            large.append((path, body, stamp))
+            continue
+        key = place.key(path)
+        found.append((document_facts(place.source_id, key, stamp), document_of(key, body)))
+    return found, young, large
 
 
 def _digest(root: Path, path: str) -> bytes:
@@ -188,8 +206,10 @@ def _digest(root: Path, path: str) -> bytes:
 
 def _read_all(
     root: Path, kept: dict[str, tuple[Stamp, Facts]], stamps: Mapping[str, Stamp]
-) -> dict[str, Facts]:
+) -> tuple[dict[str, Facts], list[str]]:
+    """What is known or small, and the paths of what is large."""
     found: dict[str, Facts] = {}
+    large: list[str] = []
     for path, stamp in stamps.items():
         known = kept.get(path)
         if known and known[0] == stamp:
@@ -199,8 +219,9 @@ def _read_all(
             body, now = disk.read_stamped(root, path)
         except (NotFound, PayloadTooLarge):
             continue
-        text = readable(body)
-        facts = read_facts(text) if text is not None else Facts()
-        kept[path] = (now, facts)
-        found[path] = facts
-    return found
+        if len(body) > SMALL_BYTES:
+            large.append(path)
+            continue
+        found[path] = facts_in(body)
+        kept[path] = (now, found[path])
+    return found, large

@@ -7,7 +7,7 @@ from pecia.kernel.corpus.texts import Text
 from pecia.kernel.text.canonical import CanonicalText, RawUnit, UnitKind, canonical_text
 from pecia.kernel.text.charset import decode
 from pecia.rooms.wiki.disk import Stamp
-from pecia.rooms.wiki.facts import Facts, read_facts
+from pecia.rooms.wiki.facts import read_facts
 from pecia.rooms.wiki.names import split_extension
 
 CONTENT_TYPE = "text/markdown"
@@ -39,11 +39,9 @@ def document_text(text: str) -> CanonicalText:
     return canonical_text([RawUnit(1, UnitKind.SECTION, text)] if text else ())
 
 
-def stored_document(
-    source_id: str, key: str, body: bytes, stamp: Stamp
-) -> tuple[FileFacts, Text, Facts]:
-    """What the store is told of it, and what we keep ourselves."""
-    facts = FileFacts(
+def document_facts(source_id: str, key: str, stamp: Stamp) -> FileFacts:
+    """What the store is told of the file."""
+    return FileFacts(
         source_id,
         key,
         size_bytes=stamp.size_bytes,
@@ -55,13 +53,16 @@ def stored_document(
         posix_uid=stamp.uid,
         posix_gid=stamp.gid,
     )
+
+
+def document_of(key: str, body: bytes) -> Text:
+    """What the store is told of its text."""
     text = readable(body)
     if text is None:
-        reason = "The document is no text."
-        return facts, Text(canonical_text(()), status="corrupt", reason=reason), Facts()
+        return Text(canonical_text(()), status="corrupt", reason="The document is no text.")
     said = read_facts(text)
     name = split_extension(key)[0]
     canonical = document_text(text)
     title = said.title or said.heading or name.rpartition("/")[2]
     status = "ok" if text.strip() else "empty"
-    return facts, Text(canonical, title=title, extractor=EXTRACTOR, status=status), said
+    return Text(canonical, title=title, extractor=EXTRACTOR, status=status)

@@ -25,9 +25,10 @@ from pecia.rooms.wiki.live.copies import DocumentFiles, read_files, settle
 from pecia.rooms.wiki.live.exchange import put_down, record_written
 from pecia.rooms.wiki.live.held import Held, held
 from pecia.rooms.wiki.live.rows import CallerRows
+from pecia.rooms.wiki.parse import parse_document
 from pecia.rooms.wiki.scan import is_text
 from pecia.rooms.wiki.space import SQL
-from pecia.rooms.wiki.stored import decoded, stored_document
+from pecia.rooms.wiki.stored import decoded
 from pecia.rooms.wiki.summary import Summary
 from pecia.rooms.wiki.wiki import Opened
 from pecia.rooms.wiki.writer import writer_of
@@ -80,8 +81,7 @@ class Turn:
         self._changes(path, was, body)
         stamp = await run_sync(disk.write, self.opened.root, path, body)
         self._made[path] = stamp
-        place = self.opened.place
-        facts, stored, _ = stored_document(place.source_id, place.key(path), body, stamp)
+        facts, stored = await parse_document(self.opened.place, path, body, stamp)
         await texts.put(self.tx, facts, stored)
 
     async def remove(self, path: str) -> None:

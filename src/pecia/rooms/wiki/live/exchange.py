@@ -22,7 +22,7 @@ from pecia.rooms.wiki.live.held import Held, held
 from pecia.rooms.wiki.live.rows import Based, Change, Copy, HouseRows, Row, Rows
 from pecia.rooms.wiki.live.text import LiveText
 from pecia.rooms.wiki.names import split_extension
-from pecia.rooms.wiki.stored import stored_document
+from pecia.rooms.wiki.parse import parse_document
 
 PATIENCE_S = 2.0
 """How long a file may be half written until that is what it is."""
@@ -110,7 +110,7 @@ class Exchange:
         stamp = await run_sync(disk.stamp, place.root, path)
         if stamp is not None and str(stamp.inode) == intent.inode:
             body = mine.text.encode()
-            facts, words, _ = stored_document(place.source_id, place.key(path), body, stamp)
+            facts, words = await parse_document(place, path, body, stamp)
             await texts.put(rows.tx, facts, words, tenant_id=place.tenant_id)
 
     async def _intend(self, rows: HouseRows, mine: Held, head: int, on_disk: str | None) -> Step:

@@ -112,8 +112,13 @@ class Writing:
         told |= now.preview.link(name)
         if dead:
             told["deadLinks"] = dead
-        if not graph.backlinks(name):
-            told["hints"] = [_orphan_hint(name, now)]
+        hints: list[Json] = [] if graph.backlinks(name) else [_orphan_hint(name, now)]
+        facts = (await now.facts_of([document])).get(name)
+        if facts and facts.problem:
+            message = f"The document is saved, and its frontmatter is not read: {facts.problem}."
+            hints.append({"type": "frontmatter", "message": message})
+        if hints:
+            told["hints"] = hints
         if summary is not None:
             told["summary"] = summary.shown()
         now.returned([document.path])
