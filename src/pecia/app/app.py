@@ -1,7 +1,5 @@
 """An open Pecia: store, ledger, gate, rooms and corridor, made from settings, closed again."""
 
-import os
-import pwd
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
@@ -41,6 +39,7 @@ from pecia.kernel.logs import Log
 from pecia.kernel.room import Room
 from pecia.kernel.secrets import key_file
 from pecia.kernel.secrets.keyring import Keyring, Purpose
+from pecia.kernel.settings.account import account_name, make_home
 from pecia.kernel.settings.kernel import KernelSettings
 from pecia.kernel.settings.load import Settings
 from pecia.kernel.store.audit import Ledger
@@ -137,7 +136,7 @@ class App:
 
 def home_of(settings: KernelSettings) -> Path:
     """The folder of the data, made private at first sight."""
-    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_home(settings.home)
     return settings.home
 
 
@@ -240,7 +239,7 @@ async def _compose(
     kernel = settings.kernel
     rate = max(1, round(kernel.principal_rate_per_s * 1000))
     limit = Limit(rate, 1000, kernel.principal_burst)
-    owner = await without_token(store, kernel, pwd.getpwuid(os.getuid()).pw_name)
+    owner = await without_token(store, kernel, account_name())
     lag = IndexLag(store, index_root(kernel))
     built = build_rooms(settings, store, ledger, keyring, embedder, lag)
     rooms = published(built, kernel.public_rooms)

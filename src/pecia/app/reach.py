@@ -9,6 +9,7 @@ from pecia.adapters.scan import real_name
 from pecia.app.operating import Operating
 from pecia.app.tenants import SQL as TENANTS
 from pecia.kernel.errors import Conflict, InvalidFormat, Json, NotFound
+from pecia.kernel.settings.account import expanded
 from pecia.kernel.store.store import Store
 from pecia.kernel.store.transaction import Row, Transaction
 from pecia.rooms.lake.reach import SQL, Reach, reach_of
@@ -94,7 +95,7 @@ async def _require_own(tx: Transaction, tenant: Row, rows: Sequence[tuple[str, s
 
 
 def _real(text: str) -> Path:
-    path = Path(text).expanduser()
+    path = expanded(Path(text), "folder")
     if not path.is_absolute() or "\0" in text:
         raise InvalidFormat(
             f"{text!r} is not an absolute path", field="folder", got=text, expected="/PATH"

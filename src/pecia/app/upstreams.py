@@ -1,7 +1,5 @@
 """The hub of a server, with its way to others handed in: programs, and sites under the guard."""
 
-import os
-import pwd
 from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
@@ -12,6 +10,7 @@ from uuid import UUID
 from pecia.kernel.errors import UpstreamError
 from pecia.kernel.room import Room
 from pecia.kernel.secrets.keyring import Keyring
+from pecia.kernel.settings.account import account_home, account_name
 from pecia.kernel.settings.load import Settings
 from pecia.kernel.store.store import Store
 from pecia.kernel.tool.confirmation import Confirmations
@@ -66,10 +65,11 @@ class Ways:
     ) -> "AbstractAsyncContextManager[Line]":
         if not place.argv:
             return self._lines(place).open(place, hear)
-        me = pwd.getpwuid(os.getuid())
         path = self.settings.part(HubSettings).program_path
-        around = {"PATH": path, "HOME": me.pw_dir, "USER": me.pw_name, "LANG": "C.UTF-8"}
-        return self._lines(place).open(replace(place, env={**around, **place.env}), hear)
+        around = {"PATH": path, "HOME": str(account_home()), "USER": account_name()}
+        return self._lines(place).open(
+            replace(place, env={**around, "LANG": "C.UTF-8", **place.env}), hear
+        )
 
     @property
     def _is_local(self) -> bool:

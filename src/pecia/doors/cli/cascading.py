@@ -1,6 +1,5 @@
 """Cascades as commands reach them: a manifest that is read here, or one of the running server."""
 
-import getpass
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from uuid import UUID
 from pecia.doors.cli.configured import settled
 from pecia.doors.cli.terminal import Misuse, Terminal
 from pecia.kernel.errors import Json, MissingField, Unavailable
+from pecia.kernel.settings.account import login_name
 
 if TYPE_CHECKING:
     from pecia.doors.cli.client import Server
@@ -142,7 +142,7 @@ def typist() -> "Caller":
     from pecia.kernel.identity.caller import EVERY_SCOPE, Caller, CredentialKind
 
     nobody = UUID(int=0)
-    user = getpass.getuser()
+    user = login_name()
     return Caller(nobody, CredentialKind.LOCAL, nobody, "local", nobody, user, EVERY_SCOPE)
 
 

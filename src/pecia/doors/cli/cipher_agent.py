@@ -23,6 +23,7 @@ from pecia.kernel.errors import (
     NotFound,
     Unavailable,
 )
+from pecia.kernel.settings.account import expanded
 from pecia.kernel.text.yaml import load_yaml
 from pecia.kernel.text.yaml_write import dump_yaml
 from pecia.rooms.hub.listed import KEY as SERVERS
@@ -60,7 +61,7 @@ class Agent:
 def read_agent(path: Path, environ: Mapping[str, str]) -> Agent:
     """The agent file at that path, its variables filled in."""
     try:
-        text = path.expanduser().read_text(encoding="utf-8")
+        text = expanded(path, "--agent").read_text(encoding="utf-8")
     except FileNotFoundError:
         raise NotFound(f"there is no file {path}", flag="--agent") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -8,6 +8,7 @@ from pecia.doors.cli.find import running, tell_version
 from pecia.doors.cli.lock import ServerLock, claimed
 from pecia.doors.cli.terminal import Terminal
 from pecia.kernel.errors import Json, Unavailable
+from pecia.kernel.settings.account import make_home
 
 if TYPE_CHECKING:
     from pecia.kernel.settings.load import Settings
@@ -28,7 +29,7 @@ def home_url(terminal: Terminal, settings: "Settings", environ: Mapping[str, str
             "the server is not running, and auto-start is off",
             hint="pecia start; or turn auto-start on: OK_MCP_AUTOSTART=1",
         )
-    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_home(home)
     # In no project: its file would be read as the server's.
     process = spawn(terminal, ["cipher", HOME_SERVER], home / LOG, environ, cwd=home)
     return wait_until_up(terminal, home, process).lock.url

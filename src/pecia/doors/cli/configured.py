@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pecia.doors.cli.terminal import Terminal
 from pecia.kernel.errors import InvalidFormat
+from pecia.kernel.settings.account import home_folder
 
 if TYPE_CHECKING:
     from pecia.kernel.settings.layers import Flag
@@ -37,7 +38,7 @@ def settled(
         SETTINGS,
         flags=flags or {},
         environ={n: it for n, it in (around or environ()).items() if n not in (TOKEN, SPACE)},
-        project_file=find_project_file(folder or Path.cwd(), home=Path.home()),
+        project_file=find_project_file(folder or Path.cwd(), home=home_folder()),
         user_file=terminal.config or find_user_file(),
     )
 

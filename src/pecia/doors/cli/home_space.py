@@ -25,8 +25,7 @@ def keep_home_space(terminal: Terminal, folder: Path) -> Path:
 
 
 def _user_file() -> Path:
-    from platformdirs import user_config_path
-
+    from pecia.kernel.settings.account import config_folder
     from pecia.kernel.settings.discover import FILE_NAME
 
-    return user_config_path("pecia", appauthor=False) / FILE_NAME
+    return config_folder() / FILE_NAME

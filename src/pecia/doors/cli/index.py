@@ -1,6 +1,5 @@
 """`pecia index`: how the keyword indexes of this home stand, and making them good."""
 
-import getpass
 import sys
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from pecia.doors.cli.home import require_home
 from pecia.doors.cli.render import show
 from pecia.doors.cli.terminal import FAILED, Terminal, terminal_of
 from pecia.kernel.errors import Json
+from pecia.kernel.settings.account import login_name
 
 if TYPE_CHECKING:
     from pecia.kernel.corpus.index.tend import Tenant, Tending
@@ -88,7 +88,7 @@ async def _tended(terminal: Terminal, name: str | None, verb: _Verb) -> list[Any
 
     kernel = settled(terminal).kernel
     require_home(kernel)
-    opened = open_operating(kernel, who=getpass.getuser(), report=terminal.say)
+    opened = open_operating(kernel, who=login_name(), report=terminal.say)
     async with opened as operating:
         tending = Tending(operating.store, index_root(kernel))
         return [

@@ -1,6 +1,5 @@
 """`pecia tenant` and `pecia operator`: what a cluster's operator does, on the database itself."""
 
-import getpass
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from datetime import datetime
@@ -14,6 +13,7 @@ from pecia.doors.cli.home import require_home
 from pecia.doors.cli.render import show
 from pecia.doors.cli.terminal import Misuse, Terminal, terminal_of
 from pecia.kernel.errors import InvalidFormat, InvalidInput, Json
+from pecia.kernel.settings.account import login_name
 
 if TYPE_CHECKING:
     from pecia.app.operating import Operating
@@ -221,7 +221,7 @@ def _operate(
 async def _operated(terminal: Terminal, work: "Callable[[Operating], Awaitable[Json]]") -> Json:
     from pecia.app.operating import open_operating
 
-    kernel, who = settled(terminal).kernel, getpass.getuser()
+    kernel, who = settled(terminal).kernel, login_name()
     async with open_operating(kernel, who=who, report=terminal.say) as operating:
         return await work(operating)
 

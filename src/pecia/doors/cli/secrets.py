@@ -14,6 +14,7 @@ from pecia.doors.cli.reach import found_tool, reached
 from pecia.doors.cli.render import show
 from pecia.doors.cli.terminal import Misuse, Terminal, terminal_of
 from pecia.kernel.errors import Conflict, Json, MissingField, NotFound
+from pecia.kernel.settings.account import login_name, make_home
 
 if TYPE_CHECKING:
     from pecia.kernel.secrets.keyring import Purpose
@@ -64,7 +65,7 @@ def rotate(
     settings = settled(terminal)
     purposes = [Purpose.named(it) for it in ((purpose,) if purpose else SEALED)]
     require_home(settings.kernel)
-    settings.kernel.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_home(settings.kernel.home)
     with claimed(settings.kernel.home) as ours:
         if not ours:
             raise Conflict("a server runs, and holds the old key", hint="pecia stop")
@@ -93,7 +94,7 @@ async def _rotate(
     from pecia.app.rotation import rotate_keys
 
     done: list[Json] = []
-    who = getpass.getuser()
+    who = login_name()
     async with open_operating(kernel, who=who, report=terminal.say) as operating:
         for it in purposes:
             made = await rotate_keys(operating, kernel.home / "keys.json", it, retire=retire)

@@ -15,6 +15,7 @@ from pecia.doors.cli.owner import owners_token, token_for
 from pecia.doors.cli.session import for_everybody
 from pecia.doors.cli.terminal import Terminal
 from pecia.kernel.errors import PeciaError, Unavailable
+from pecia.kernel.settings.account import expanded, home_folder, make_home
 
 if TYPE_CHECKING:
     from pecia.doors.cli.detach import Patience
@@ -38,7 +39,7 @@ SPAWN_LOG = "last-spawn-error.log"
 
 def server_for(terminal: Terminal, folder: Path) -> ProjectServer:
     """The server that an editor in this folder speaks to."""
-    project = project_of(folder, home=Path.home())
+    project = project_of(folder, home=home_folder())
     lock = live_lock(project) if project else None
     if lock is None:
         return _by_home(terminal, project)
@@ -47,7 +48,7 @@ def server_for(terminal: Terminal, folder: Path) -> ProjectServer:
 
 def is_served_by(folder: Path, url: str) -> Path | None:
     """The project of a folder, if the server at that address says that it serves it."""
-    project = project_of(folder, home=Path.home())
+    project = project_of(folder, home=home_folder())
     lock = live_lock(project) if project else None
     return project if lock is not None and urlsplit(lock.url).port == urlsplit(url).port else None
 
@@ -119,7 +120,7 @@ def _started(terminal: Terminal, settings: "Settings", project: Path | None) -> 
         )
     folder = project or _home_space(settings)
     home = settings.kernel.home
-    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_home(home)
     try:
         log = made_project(folder) / SPAWN_LOG
         process = spawn(terminal, ["start", str(folder)], log, for_everybody(environ()))
@@ -152,7 +153,7 @@ def _home_space(settings: "Settings") -> Path:
             "this folder is no project, and no server runs",
             hint="pecia start FOLDER; or name a folder for such editors: pecia init --space FOLDER",
         )
-    folder = Path(named).expanduser().resolve()
+    folder = expanded(Path(named), "wiki.home_space").resolve()
     if not folder.is_dir():
         raise Unavailable(
             f"there is no folder {folder}, which wiki.home_space names",

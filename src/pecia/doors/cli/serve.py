@@ -10,6 +10,7 @@ from pecia.doors.cli.find import running
 from pecia.doors.cli.lock import ServerLock, claimed
 from pecia.doors.cli.terminal import Misuse, Terminal, terminal_of, with_config
 from pecia.kernel.errors import Conflict, InvalidInput, Json, MissingField
+from pecia.kernel.settings.account import make_home
 
 if TYPE_CHECKING:
     from pecia.app.app import App
@@ -41,7 +42,7 @@ def serve(
     settings = settled(terminal, {"mode": "server", "port": port, "host": host})
     warn(terminal, settings)
     _warn_of_shared(terminal, settings)
-    settings.kernel.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_home(settings.kernel.home)
     with claimed(settings.kernel.home) as ours:
         if not ours:
             raise _taken(settings)

@@ -9,6 +9,7 @@ from pecia.doors.cli.owner import token_at
 from pecia.doors.cli.seeking import ProjectServer, is_served_by, server_for
 from pecia.doors.cli.terminal import Terminal
 from pecia.kernel.errors import InvalidInput
+from pecia.kernel.settings.account import expanded
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ def wanted_space(given: str | None) -> WantedSpace:
         return WantedSpace(None, Path.cwd())
     if os.sep not in said and not said.startswith("~"):
         return WantedSpace(said, Path.cwd())
-    folder = Path(said).expanduser()
+    folder = expanded(Path(said), "--space" if given else SPACE)
     if not folder.is_dir():
         field = "--space" if given else SPACE
         raise InvalidInput(f"{field} names {said}, and there is no such folder", field=field)

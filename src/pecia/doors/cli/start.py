@@ -17,6 +17,7 @@ from pecia.doors.cli.terminal import Terminal, terminal_of
 from pecia.doors.cli.welcome import welcome
 from pecia.doors.cli.wiring import offer_once
 from pecia.kernel.errors import InvalidInput, Json, NotFound, Unavailable
+from pecia.kernel.settings.account import expanded, home_folder, make_home
 
 if TYPE_CHECKING:
     from pecia.kernel.settings.load import Settings
@@ -46,7 +47,7 @@ def start(
     if ask:
         offer_once(terminal)
     ensure_repository(terminal, place)
-    settings.kernel.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_home(settings.kernel.home)
     if detach:
         start_apart(terminal, settings, place)
     else:
@@ -131,10 +132,10 @@ def _serve(terminal: Terminal, settings: "Settings", folder: Path) -> None:
 
 def servable(given: Path) -> Path:
     """The folder whole, if it is one to serve."""
-    folder = given.expanduser().resolve()
+    folder = expanded(given, "folder").resolve()
     if not folder.is_dir():
         raise NotFound(f"there is no folder {folder}", field="folder")
-    if folder in (Path("/"), Path.home().resolve()):
+    if folder in (Path("/"), home_folder().resolve()):
         raise InvalidInput(
             f"{folder} is too much to serve as one space",
             field="folder",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from pecia.doors.cli.configured import environ
 from pecia.doors.cli.terminal import Terminal
 from pecia.kernel.errors import InvalidInput, NotFound, PeciaError
+from pecia.kernel.settings.account import home_folder
 
 if TYPE_CHECKING:
     from pecia.adapters.editors.editors import Editor, Machine
@@ -49,7 +50,7 @@ def this_machine() -> "Machine":
     from pecia.adapters.editors.editors import Machine
 
     system = "darwin" if sys.platform == "darwin" else "linux"
-    return Machine(Path.home(), system, environ())
+    return Machine(home_folder(), system, environ())
 
 
 def own_command(terminal: Terminal) -> str:

@@ -9,6 +9,7 @@ import typer
 from pecia.doors.cli.configured import settled
 from pecia.doors.cli.home import require_home
 from pecia.doors.cli.terminal import Terminal, terminal_of, with_config
+from pecia.kernel.settings.account import login_name
 
 if TYPE_CHECKING:
     from pecia.kernel.settings.load import Settings
@@ -64,7 +65,6 @@ async def _work_and_index(terminal: Terminal, settings: "Settings") -> None:
 
 async def _index(terminal: Terminal, settings: "Settings") -> None:
     """Follow the store for the server of this home, which reads what we write."""
-    import getpass
 
     import anyio
 
@@ -77,7 +77,7 @@ async def _index(terminal: Terminal, settings: "Settings") -> None:
     kernel = settings.kernel
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(stop_on_signal, stop)
-        opened = open_operating(kernel, who=getpass.getuser(), report=terminal.say)
+        opened = open_operating(kernel, who=login_name(), report=terminal.say)
         async with opened as operating, anyio.create_task_group() as following:
             following.start_soon(Follower(operating.store, index_root(kernel)).run)
             await stop.wait()

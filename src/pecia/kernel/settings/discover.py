@@ -1,8 +1,9 @@
 """Where the two configuration files lie. Finds them; never reads them."""
 
+import os
 from pathlib import Path
 
-from platformdirs import user_config_path
+from pecia.kernel.settings.account import config_folder
 
 FILE_NAME = "config.yml"
 PROJECT_FOLDER = ".pecia"
@@ -10,8 +11,9 @@ PROJECT_FOLDER = ".pecia"
 
 def find_user_file() -> Path | None:
     """`pecia/config.yml` in the user's configuration directory, if it is there."""
-    path = user_config_path("pecia", appauthor=False) / FILE_NAME
-    return path if path.is_file() else None
+    path = config_folder() / FILE_NAME
+    # Not `is_file`: it raises where the folder may not be entered, which is then nobody's file.
+    return path if os.path.isfile(path) else None  # noqa: PTH113
 
 
 def find_project_file(start: Path, *, home: Path) -> Path | None:

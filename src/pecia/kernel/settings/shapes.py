@@ -9,9 +9,15 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_core import PydanticCustomError
 
+from pecia.kernel.errors import InvalidFormat
+from pecia.kernel.settings.account import expanded
+
 
 def _absolute(path: Path) -> Path:
-    full = path.expanduser()
+    try:
+        full = expanded(path, "path")
+    except InvalidFormat as error:
+        raise PydanticCustomError("absolute_path", "{why}", {"why": error.message}) from None
     if not full.is_absolute():
         raise PydanticCustomError("absolute_path", "Input should be an absolute path")
     return full

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from platformdirs import user_data_path
 from pydantic import SecretStr
 
+from pecia.kernel.settings.account import data_folder
 from pecia.kernel.settings.model import Part, setting, setting_from
 from pecia.kernel.settings.shapes import AbsolutePath, Amount, Count, Name, Seconds
 
@@ -12,7 +12,7 @@ GIB = 1024**3
 
 
 def _user_data() -> Path:
-    return user_data_path("pecia", appauthor=False)
+    return data_folder()
 
 
 class Database(Part):

@@ -10,6 +10,7 @@ from anyio.to_thread import run_sync
 from pecia.kernel.errors import InvalidInput, NotFound, PeciaError
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.logs import Log
+from pecia.kernel.settings.account import expanded
 from pecia.rooms.cascade.access import MayRead, visible_layers
 from pecia.rooms.cascade.cascade import Cascade
 from pecia.rooms.cascade.layers.making import make_layers
@@ -150,7 +151,7 @@ def places_of(entries: Sequence[str]) -> dict[str, Place]:
     found: dict[str, Place] = {}
     for entry in entries:
         name, equals, path = entry.partition("=")
-        file = Path(path if equals else entry).expanduser()
+        file = expanded(Path(path if equals else entry), "cascade.manifests")
         named = name if equals else file.parent.name
         if not file.is_absolute() or not named or named in found:
             raise InvalidInput(

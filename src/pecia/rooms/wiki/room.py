@@ -4,6 +4,7 @@ from pathlib import Path
 
 from pecia.kernel.corpus.search import Corpus
 from pecia.kernel.room import Room
+from pecia.kernel.settings.account import expanded
 from pecia.rooms.wiki.catalog import page_path
 from pecia.rooms.wiki.config.files import ConfigFiles
 from pecia.rooms.wiki.history.port import OpenVersions
@@ -39,7 +40,7 @@ INSTRUCTIONS = (
 def wiki(corpus: Corpus, settings: WikiSettings, versions: OpenVersions, roots: SpaceRoots) -> Room:
     """The room, over the spaces that the store knows."""
     store = roots.store
-    configs = ConfigFiles(store, Path(settings.user_file).expanduser())
+    configs = ConfigFiles(store, expanded(Path(settings.user_file), "wiki.user_file"))
     ways = Ways(settings.desktop_links, settings.preview_base_url)
     it = Wiki(store, corpus, configs, versions, roots, ways)
     live = Live(it, Bounds.of(settings))
