@@ -47,9 +47,18 @@ def _with(
 def _addresses() -> st.SearchStrategy[tuple[str, str]]:
     place = st.tuples(st.sampled_from(SCHEMES), st.sampled_from(("ana", "", "a.b-c", "9")))
     password = _core(alphabet=ALNUM + "!$*+,-._~;=@%^():/")
-    return st.tuples(place, password).map(
+    with_user = st.tuples(place, password).map(
         lambda it: (f"{it[0][0]}://{it[0][1]}:{it[1]}@host.example:5432/db?x=1", it[1])
     )
+    # Instead of a user, as forges take them.
+    alone = st.tuples(
+        st.sampled_from(("https", "http", "git+https")),
+        st.one_of(_core(3), st.text(string.ascii_lowercase, min_size=16, max_size=40)),
+    ).map(lambda it: (f"{it[0]}://{it[1]}@host.example/a/b.git", it[1]))
+    signed = st.tuples(st.sampled_from(("sig", "X-Goog-Signature", "hmac", "key")), _core()).map(
+        lambda it: (f"https://host.example/a?page=2&{it[0]}={it[1]}", it[1])
+    )
+    return st.one_of(with_user, alone, signed)
 
 
 def _named() -> st.SearchStrategy[tuple[str, str]]:
@@ -92,6 +101,12 @@ def _commands() -> st.SearchStrategy[tuple[str, str]]:
         lambda it: f"redis-cli -h host -a {it} ping",
         lambda it: f'curl -H "Authorization: Bearer {it}" https://host.example/',
         lambda it: f"curl -H 'X-Api-Key: {it}' https://host.example/",
+        # Programs that nobody has heard of.
+        lambda it: f"shoptool -u ana:{it} list",
+        lambda it: f"shoptool --user ana:{it} list",
+        lambda it: f"shoptool --user=ana:{it} list",
+        lambda it: f"./shoptool -p {it} list",
+        lambda it: f"shoptool --key {it} list",
     )
 
 
@@ -164,6 +179,30 @@ fields: st.SearchStrategy[Planted] = st.one_of(
             ]
         )
     ),
+    # A program that nobody has heard of, and what only its place among the arguments tells.
+    st.tuples(st.sampled_from(("npx", "./shoptool", "uvx")), _quoted).flatmap(
+        lambda it: st.sampled_from(
+            [
+                Planted({"command": it[0], "args": ["shop", "-p", it[1]]}, it[1]),
+                Planted({"command": it[0], "args": ["shop", "-u", f"ana:{it[1]}"]}, it[1]),
+                Planted({"command": it[0], "args": ["shop", f"--user=ana:{it[1]}"]}, it[1]),
+                Planted({"args": ["-v", "--user", f"ana:{it[1]}"]}, it[1]),
+                Planted({"args": ["-p", it[1]]}, it[1]),
+                Planted([it[0], "-p", it[1]], it[1]),
+                Planted([it[0], "-u", f"ana:{it[1]}"], it[1]),
+                Planted(["-p", it[1]], it[1]),
+            ]
+        )
+    ),
+    # A variable may have any name.
+    st.tuples(st.sampled_from(("SHOP_KEY", "SHOP", "DSN", "shop")), _quoted).flatmap(
+        lambda it: st.sampled_from(
+            [
+                Planted({"env": {it[0]: it[1], "HOME": "/srv"}}, it[1]),
+                Planted({"command": "npx", "env": [f"{it[0]}={it[1]}"]}, it[1]),
+            ]
+        )
+    ),
     _core(40, 60).map(
         lambda it: Planted(
             ["-----BEGIN PRIVATE KEY-----", it, it, "-----END PRIVATE KEY-----", "after"], it
@@ -222,3 +261,15 @@ plain: st.SearchStrategy[str] = st.lists(
     max_size=10,
 ).map(" ".join)
 """Ordinary text: words, file names, links, hashes, numbers."""
+
+_commands_without = st.sampled_from(
+    (
+        *("ssh -p 22 host.example", "mkdir -p docs/a", "docker run -p 8080:80 -u 1000:1000 web"),
+        *("cp -p a b", "git log -p docs", "psql -p 5432 -U ana shop", "shoptool -p 8080"),
+        *("python -u run.py", "sudo -u postgres psql", "pytest -p no:cacheprovider"),
+        *("curl -u ana https://host.example/", "https://ana@host.example/a.git"),
+    )
+)
+
+plain_commands: st.SearchStrategy[str] = _commands_without
+"""Commands whose short flags are no secrets."""

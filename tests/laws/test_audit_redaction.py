@@ -24,7 +24,7 @@ from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import ForeignTool, Result
 from pecia.kernel.tool.view import combined
 from tests.conftest import VISIT, OpenHouse
-from tests.laws.planted import Planted, plain, planted, texts
+from tests.laws.planted import Planted, plain, plain_commands, planted, texts
 from tests.soak import SOAK
 
 CASES = 20_000 if SOAK else 150
@@ -156,6 +156,15 @@ def test_one_row_a_call_and_no_secret_anywhere(
 def test_ordinary_text_is_kept_as_it_is(text: str) -> None:
     assert redact(text) == text
     value = {"query": text, "tags": text.split(), "n": 3, "max_tokens": 512, "ok": None}
+    assert redact_value(value) == value
+
+
+@settings(max_examples=CASES, deadline=None)
+@given(plain_commands)
+def test_a_command_without_a_secret_is_kept_as_it_is(command: str) -> None:
+    assert redact(command) == command
+    program, *arguments = command.split()
+    value = {"command": program, "args": arguments, "whole": command.split()}
     assert redact_value(value) == value
 
 

@@ -10,7 +10,7 @@ from functools import cache, partial
 from typing import TypeAlias
 
 from pecia.kernel.redaction.names import is_weak, names_query_secret, names_secret
-from pecia.kernel.redaction.programs import PROGRAMS, redact_command
+from pecia.kernel.redaction.programs import PROGRAMS, redact_any_command, redact_command
 
 REDACTED = "[redacted]"
 
@@ -49,15 +49,21 @@ _HINTS = (
 )
 
 
+_FLAGS = ("-u", "-p ", "--user")
+_LINE = re.compile(r"[^\r\n]+")
+
+
 def redact(text: str) -> str:
     """The text, its secrets replaced. Doing it again changes nothing."""
     low = text.lower()
     has_command = " -" in low and _has_any(low, PROGRAMS)
-    if not has_command and not _has_any(low, _HINTS):
+    if not has_command and not _has_any(low, _HINTS) and not _has_any(low, _FLAGS):
         return text
     for rule in _rules():
         text = rule(text)
-    return _commands().sub(_command, text) if has_command else text
+    if has_command:
+        text = _commands().sub(_command, text)
+    return _LINE.sub(_any_command, text) if _has_any(low, _FLAGS) else text
 
 
 def _has_any(text: str, words: Iterable[str]) -> bool:
@@ -155,6 +161,15 @@ def _addresses() -> tuple[Shape, ...]:
             re.compile(r"(?i)(%3a%2f%2f)(?:(?!%2f)[^\s\"'<>&]){0,1000}?(%40)"),
             rf"\1{REDACTED}\2",
         ),
+        # Alone before the host of a site or a forge: a token, unless it is short or a plain word.
+        (
+            re.compile(
+                r"(?i)(https?:(?:\\*/){2})"
+                r"(?=[^\s:/@\"'<>]{16}|(?=[^\s:/@\"'<>]{0,16}\d)(?=[^\s:/@\"'<>]{0,16}[a-z])"
+                r"[^\s:/@\"'<>]{8})[^\s:/@\[\]?#\"'<>\\]{8,1000}(@)"
+            ),
+            rf"\1{REDACTED}\2",
+        ),
         (
             re.compile(
                 r"(:(?:\\*/){2})(?=[^\s:/@\"'<>]{0,200}\d)[^\s:/@\[\]?#\"'<>\\]{16,1000}(@)"
@@ -230,11 +245,14 @@ def _variable(found: re.Match[str]) -> str:
 
 def _is_parameter(name: str, between: str, value: str) -> bool:
     if name.lower() == "key":
-        return _looks_random(value)
-    return names_secret(name) or (names_query_secret(name) and len(value) >= 6)
+        return looks_random(value)
+    is_signature = name.lower().endswith(("sig", "signature", "hmac"))
+    return names_secret(name) or is_signature or (names_query_secret(name) and len(value) >= 6)
 
 
 def _is_flag(name: str, between: str, value: str) -> bool:
+    if name == "key":
+        return looks_random(value)
     return names_secret(name) and not name.startswith("no-")
 
 
@@ -246,14 +264,18 @@ def _is_pair(name: str, between: str, value: str) -> bool:
         return False
     if "=" in between:
         return True
-    return value.lower() not in _PROSE and (not is_weak(name) or _looks_random(value))
+    return value.lower() not in _PROSE and (not is_weak(name) or looks_random(value))
+
+
+def _any_command(found: re.Match[str]) -> str:
+    return redact_any_command(found[0], REDACTED)
 
 
 def _command(found: re.Match[str]) -> str:
     return found[1] + redact_command(found[1], found[2], REDACTED)
 
 
-def _looks_random(value: str) -> bool:
+def looks_random(value: str) -> bool:
     """Whether no word of a language looks like it."""
     has_digit = any(it.isdigit() for it in value)
     return len(value) >= 8 and (has_digit or len(value) >= 20) and "/" not in value

@@ -7,12 +7,15 @@ from itertools import chain
 from typing import Any, TypeAlias, cast
 
 from pecia.kernel.redaction.names import names_secret, names_secrets
-from pecia.kernel.redaction.programs import program_flags, redact_value_of
-from pecia.kernel.redaction.text import REDACTED, redact
+from pecia.kernel.redaction.programs import has_other_use, is_port, program_flags, redact_value_of
+from pecia.kernel.redaction.text import REDACTED, looks_random, redact
 
 Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | None"
 
 _HEADERS = frozenset(("authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key"))
+_USER_FLAGS = frozenset(("-u", "--user", "--userpwd"))
+_ENVIRONMENTS = frozenset(("env", "environ", "environment"))
+_VARIABLE = re.compile(r"\A([A-Za-z_]\w*=).+\Z", re.DOTALL)
 _FLAG = re.compile(r"--?[A-Za-z][\w-]*")
 _LEAST, _MOST = -(2**63), 2**64 - 1
 
@@ -30,7 +33,7 @@ def redact_value(value: Any) -> Value:
     if isinstance(value, dict):
         return _object(cast(dict[str, Any], value))
     if isinstance(value, list | tuple):
-        return _array([*cast(list[Any], value)], "")
+        return _array([*cast(list[Any], value)], [])
     return storable(redact(str(value)))
 
 
@@ -72,15 +75,27 @@ def _object(found: dict[str, Any]) -> dict[str, Value]:
     label = found.get("name", found.get("key"))
     is_pair = isinstance(label, str) and names_secret(label)
     program = found.get("command")
-    flags = program_flags(program.split()[:3]) if isinstance(program, str) else None
+    named = program.split()[:3] if isinstance(program, str) else []
     return {
         redact_name(str(name)): REDACTED
         if _hides(str(name), it) or (is_pair and name == "value")
-        else _array(cast(list[Any], it), flags)
-        if isinstance(it, list)
-        else redact_value(it)
+        else _field(str(name), it, named)
         for name, it in found.items()
     }
+
+
+def _field(name: str, value: Any, program: list[str]) -> Value:
+    """A value that its name does not hide. Of an environment only the names are kept: a variable of
+    any name may hold a secret."""
+    kept = _array(cast(list[Any], value), program) if isinstance(value, list) else None
+    kept = redact_value(value) if kept is None else kept
+    if name.lower() not in _ENVIRONMENTS:
+        return kept
+    if isinstance(kept, dict):
+        return {key: REDACTED if isinstance(it, str) and it else it for key, it in kept.items()}
+    if isinstance(kept, list):
+        return [_VARIABLE.sub(rf"\1{REDACTED}", it) if isinstance(it, str) else it for it in kept]
+    return kept
 
 
 def _hides(name: str, value: Any) -> bool:
@@ -90,14 +105,14 @@ def _hides(name: str, value: Any) -> bool:
     return names_secret(name) or (names_secrets(name) and not isinstance(value, int | float))
 
 
-def _array(items: list[Any], flags: str | None) -> list[Value]:
+def _array(items: list[Any], program: list[str]) -> list[Value]:
     """A list. What follows a flag or a header of a secret's name is the secret.
 
-    `flags` are the secret ones of the program that the list belongs to; None: look for yourself.
+    `program` is what the list is given to; nothing: its own first words may say so.
     """
     words = [it for it in items[:3] if isinstance(it, str)]
-    letters = (flags or program_flags(words)) if words else ""
-    is_anyones = flags is None and bool(words) and words[0].startswith("-")
+    letters = (program_flags(program) or program_flags(words)) if words else ""
+    takes_password = not has_other_use([*program, *words[:2]])
     kept: list[Value] = []
     opened = "-" if len(items) == 2 and words and _names_pair(words[0]) else None
     in_key = False
@@ -105,15 +120,25 @@ def _array(items: list[Any], flags: str | None) -> list[Value]:
         if in_key:
             kept.append(REDACTED)
         elif place and opened is not None and not isinstance(it, bool | list | dict | None):
-            kept.append(redact_value_of(opened, str(it), REDACTED))
+            kept.append(_after(opened, str(it)))
             opened = None
         else:
             kept.append(_word(it, letters))
             opened = opened if place == 0 and opened else _opens(it, letters)
-            if is_anyones and it == "-p" and not str(items[place + 1 : place + 2])[2:-2].isdigit():
-                opened = "-"
+            if opened is None and it == "-p" and takes_password:
+                opened = "p"
         in_key = isinstance(it, str) and _is_in_key(it, before=in_key)
     return kept
+
+
+def _after(flag: str, value: str) -> Value:
+    """What follows a flag. Behind the `-p` of a program that is not known, a number is a port."""
+    if flag == "p" and is_port(value):
+        return value
+    if flag == "--key" and not looks_random(value):
+        return redact_value(value)
+    hidden = redact_value_of(flag, value, REDACTED)
+    return hidden if hidden != value else redact_value(value)
 
 
 def _is_in_key(line: str, *, before: bool) -> bool:
@@ -126,7 +151,11 @@ def _opens(word: Any, letters: str) -> str | None:
     if not isinstance(word, str):
         return None
     if len(word) == 2 and word[0] == "-" and word[1] in letters:
-        return word[1]
+        return "-" if word[1] == "p" else word[1]
+    if word in _USER_FLAGS:
+        return "u"
+    if word == "--key":
+        return word
     if _FLAG.fullmatch(word) and names_secret(word) and not word.startswith("--no-"):
         return "-"
     return "-" if word.endswith(":") and word[:-1].lower() in _HEADERS else None
@@ -136,6 +165,9 @@ def _word(it: Any, letters: str) -> Value:
     """One item; a short flag may carry its value itself, as in `-psecret`."""
     if isinstance(it, str) and len(it) > 2 and it[0] == "-" and it[1] in letters:
         return f"{it[:2]}{redact_value_of(it[1], it[2:].lstrip('='), REDACTED)}"
+    flag, equals, value = it.partition("=") if isinstance(it, str) else ("", "", "")
+    if equals and flag in _USER_FLAGS:
+        return f"{flag}={_after('u', value)}"
     return redact_value(it)
 
 
