@@ -46,7 +46,8 @@ _KINDS = (
         "File",
         SURE,
         re.compile(
-            r"(?<![\w/])(?:[\w.-]+/)+[\w-]+\.\w{1,8}\b|\b[\w-]+\.(?:py|ts|js|go|rs|java|sql|md|json|ya?ml)\b"
+            # No part of a path is longer: without the bounds, dots and dashes cost a square.
+            r"(?<![\w/])(?:[\w.-]{1,255}/){1,64}[\w-]{1,255}\.\w{1,8}\b|\b[\w-]{1,255}\.(?:py|ts|js|go|rs|java|sql|md|json|ya?ml)\b"
         ),
     ),
     ("URL", SURE, re.compile(r"https?://[^\s<>\"')]+[^\s<>\"').,;]")),
@@ -83,7 +84,8 @@ def relations_in(
     """What a sentence says of two of these, where one verb stands between them."""
     found: dict[tuple[str, str, str], Relation] = {}
     for sentence in re.split(r"(?<=[.!?])\s+|\n", text):
-        low = sentence[:LONGEST_SENTENCE].casefold()
+        sentence = sentence[:LONGEST_SENTENCE]
+        low = sentence.casefold()
         held = [it for it in entities if it.name.casefold() in low][:MOST_A_SENTENCE]
         for one in held:
             for other in held:

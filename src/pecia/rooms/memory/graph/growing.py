@@ -11,8 +11,9 @@ from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Tool
 from pecia.rooms.memory.arguments import bounded
 from pecia.rooms.memory.graph.entities import Entity, Relation, entities_in, relations_in
+from pecia.rooms.memory.graph.instruction import read_wish
 from pecia.rooms.memory.graph.model import Edge, Graph, Node
-from pecia.rooms.memory.graph.relate import Plan, Wish, find, plan, read_wish
+from pecia.rooms.memory.graph.relate import Plan, Wish, find, plan
 from pecia.rooms.memory.graph.shapes import (
     ExtractedOut,
     ExtractEntities,

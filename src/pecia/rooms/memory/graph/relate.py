@@ -1,6 +1,5 @@
 """Changes of a graph asked for in a sentence or by name, planned before anything is done. Pure."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
@@ -18,30 +17,6 @@ Operation: TypeAlias = Literal[
     "conditional_update",
     "auto",
 ]
-
-_AUTO: tuple[tuple[Operation, re.Pattern[str]], ...] = (
-    (
-        "merge_entities",
-        re.compile(r"\bmerge\s+(?P<a>.+?)\s+(?:and|with|into)\s+(?P<b>.+?)\W*$", re.I),
-    ),
-    ("replace_entity", re.compile(r"\breplace\s+(?P<a>.+?)\s+(?:with|by)\s+(?P<b>.+?)\W*$", re.I)),
-    (
-        "delete_relationships",
-        re.compile(
-            r"\b(?:delete|remove)\s+(?:all\s+)?(?:the\s+)?(?P<type>[\w-]+\s+)?relationships?"
-            r"(?:\s+(?:of|from|between)\s+(?P<a>.+?)(?:\s+(?:and|to)\s+(?P<b>.+?))?)?\W*$",
-            re.I,
-        ),
-    ),
-    (
-        "update_relationship",
-        re.compile(
-            r"\b(?:change|update|rename)\s+(?:the\s+)?(?:relationships?\s+)?(?P<type>[\w-]+)\s+to\s+(?P<new>[\w-]+)"
-            r"(?:\s+(?:of|from|between)\s+(?P<a>.+?)(?:\s+(?:and|to)\s+(?P<b>.+?))?)?\W*$",
-            re.I,
-        ),
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +48,6 @@ class Plan:
         return sum(map(len, (self.nodes, self.edges, self.gone_nodes, self.gone_edges)))
 
 
-def read_wish(instruction: str) -> Wish | None:
-    """The wish that a sentence states, None where it states none that is understood."""
-    for operation, pattern in _AUTO:
-        if found := pattern.search(instruction):
-            parts = {name: (it or "").strip(" '\"`") for name, it in found.groupdict().items()}
-            return Wish(
-                operation,
-                parts.get("a", ""),
-                parts.get("b", ""),
-                parts.get("type", ""),
-                parts.get("new", ""),
-            )
-    return None
-
-
 def plan(graph: Graph, wish: Wish) -> Plan:
     """What the wish would change."""
     match wish.operation:
@@ -111,6 +71,8 @@ def find(graph: Graph, name: str) -> Node | None:
     if name in graph.nodes:
         return graph.nodes[name]
     named = [it for it in graph.nodes.values() if name_of(it).casefold() == name.casefold()]
+    # `C` and `c` may both be there: whoever writes one of them means that one.
+    named = [it for it in named if name_of(it) == name] or named
     return named[0] if len(named) == 1 else None
 
 
