@@ -71,3 +71,8 @@ def test_a_home_that_cannot_be_made_is_said_with_what_to_do() -> None:
     done = run("-m", "pecia", "source", "list")
     assert "[UNAVAILABLE] the folder /.local/share/pecia cannot be made" in done.stderr
     assert "PECIA_HOME=/PATH" in done.stderr
+
+
+def test_a_folder_that_cannot_be_resolved_is_refused_by_name(own_home: Path) -> None:
+    done = run("-m", "pecia", "start", "/proc/1/root/etc", HOME=str(own_home))
+    assert "[INVALID_INPUT] /proc/1/root/etc cannot be opened" in done.stderr

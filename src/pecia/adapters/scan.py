@@ -4,9 +4,11 @@ Blocking: callers run it in a thread. It reads no file's content, and never leav
 """
 
 import errno
+import fcntl
 import os
 import re
 import stat
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,6 +18,11 @@ from pathlib import Path
 from typing import TypeAlias
 
 from pecia.adapters.globs import compiled
+from pecia.kernel.errors import InvalidInput
+
+_F_GETPATH = 50
+"""On macOS; the standard library names it on that system alone."""
+MOVED = "it was replaced by another folder or a link while it was listed"
 
 # File systems keep times in steps of up to two seconds: within one step a file can change unseen.
 _STEP_NS = 2_000_000_000
@@ -93,11 +100,15 @@ class Stamp:
     inode: int
     settled: bool = field(compare=False)
     rights: Rights = (0, 0, 0)
+    names: int = field(default=1, compare=False)
+    """How many hard links lead to it."""
 
     @classmethod
     def of(cls, found: os.stat_result) -> "Stamp":
         settled = time.time_ns() - found.st_mtime_ns > _STEP_NS
-        return cls(found.st_size, found.st_mtime_ns, found.st_ino, settled, rights_of(found))
+        rights = rights_of(found)
+        size, mtime = found.st_size, found.st_mtime_ns
+        return cls(size, mtime, found.st_ino, settled, rights, found.st_nlink)
 
 
 @dataclass(slots=True)
@@ -152,7 +163,34 @@ def scan_folders(root: Path, selection: Selection) -> Iterator[Snapshot]:
 
 def real_name(path: Path) -> Path:
     """A path without links in it. Links that lead round stay, where `resolve` raises."""
-    return Path(os.path.realpath(path))
+    try:
+        return Path(os.path.realpath(path))
+    except OSError as error:
+        # A link that may not be read, as those of other processes below /proc are.
+        raise InvalidInput(
+            f"the server cannot tell where {path} really lies: {_reason(error)}",
+            field="folder",
+            got=str(path),
+        ) from None
+
+
+def real_path(number: int, path: Path) -> Path:
+    """Where an open file or folder lies, as the kernel says it; `path` is how it was opened."""
+    if sys.platform == "darwin":
+        found = fcntl.fcntl(number, _F_GETPATH, b"\0" * 1024)
+        return Path(os.fsdecode(found.rstrip(b"\0")))
+    try:
+        return Path(f"/proc/self/fd/{number}").readlink()
+    except OSError:
+        return _real_path_by_name(number, path)
+
+
+def _real_path_by_name(number: int, path: Path) -> Path:
+    """Where the system has no such list: the name, if it still means the same file."""
+    real = real_name(path)
+    if not os.path.samestat(os.fstat(number), real.lstat()):
+        raise FileNotFoundError(path)
+    return real
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,12 +209,25 @@ class _Walk:
     def enter(self, place: _Place) -> Iterator[_Place]:
         """Record what this folder holds; what comes back is the folders to enter next."""
         try:
-            with os.scandir(place.at) as entries:
-                children = list(entries)
-            rights = rights_of(Path(place.at).stat())
+            number = os.open(place.at, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError as error:
             self.found.failed(place.path or ".", error)
             return
+        try:
+            yield from self._listed(place, number)
+        except OSError as error:
+            self.found.failed(place.path or ".", error)
+        finally:
+            os.close(number)
+
+    def _listed(self, place: _Place, number: int) -> Iterator[_Place]:
+        """What is in the open folder: its names are asked of what is open, not of its path."""
+        if real_path(number, Path(place.at)) != Path(place.at):
+            # Another folder, or a link on the way, was put there since its name was read.
+            raise OSError(errno.EAGAIN, MOVED)
+        rights = rights_of(os.fstat(number))
+        with os.scandir(number) as entries:
+            children = list(entries)
         if not place.linked:
             self.found.folders.add(place.path)
             self.found.rights[place.path] = rights
@@ -189,7 +240,7 @@ class _Walk:
             elif not child.is_dir(follow_symlinks=False):
                 self._file(path, child, follow=False)
             elif not self.selection.prunes(path):
-                yield _Place(path, child.path, place.linked)
+                yield _Place(path, f"{place.at.rstrip('/')}/{child.name}", place.linked)
 
     def _file(self, path: str, child: "os.DirEntry[str]", *, follow: bool) -> None:
         if not self.selection.fits(path):
@@ -207,7 +258,8 @@ class _Walk:
     def _link(self, path: str, child: "os.DirEntry[str]", place: _Place) -> Iterator[_Place]:
         if self.selection.links is Links.SKIP:
             return
-        refused = self._why_not(Path(child.path), place)
+        link = Path(place.at, child.name)
+        refused = self._why_not(link, place)
         if refused:
             self.found.refused[path] = refused
             return
@@ -215,7 +267,7 @@ class _Walk:
         if not child.is_dir():
             self._file(path, child, follow=True)
         elif not self.selection.prunes(path):
-            yield _Place(path, str(Path(child.path).resolve()), linked=True)
+            yield _Place(path, str(link.resolve()), linked=True)
 
     def _why_not(self, link: Path, place: _Place) -> str:
         # One link deep: two folders that link to each other would otherwise never end.

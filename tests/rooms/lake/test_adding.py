@@ -1,5 +1,8 @@
 """Adding and changing sources: what no crawl could begin with is refused at once, by its field."""
 
+import os
+import socket
+import sys
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -69,6 +72,60 @@ async def test_a_folder_that_the_server_cannot_open_is_refused_by_its_path(
     with pytest.raises(MissingField, match="needs a place"):
         await house.call(house.ana, "add_source", source_id="typo")
     assert (await house.call(house.ana, "list_sources"))["sources"] == []
+
+
+KERNELS = (
+    "/proc",
+    "/proc/self",
+    "/proc/self/cwd",
+    "/proc/1/root/etc",
+    "/proc/self/fd",
+    "/sys",
+    "/dev",
+)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have none of them")
+@pytest.mark.parametrize("path", KERNELS)
+async def test_what_the_kernel_shows_as_folders_is_refused_as_a_source_and_as_a_space(
+    house: House, path: str
+) -> None:
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("add_source", {"source_id": "kernel", "folder": path}),
+        ("add_source", {"source_id": "kernel", "git": f"file://{path}"}),
+        ("add_space", {"folder": path}),
+    ]
+    for tool, given in asked:
+        with pytest.raises(InvalidInput) as refused:
+            await house.call(house.ana, tool, **given)
+        assert path in refused.value.message
+        assert refused.value.fields["field"] in given
+    assert (await house.call(house.ana, "list_sources"))["sources"] == []
+
+
+async def test_a_link_to_what_the_kernel_shows_is_refused_too(house: House, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("/dev")
+    with pytest.raises(InvalidInput):
+        await house.call(house.ana, "add_source", source_id="dev", folder=str(tmp_path / "link"))
+
+
+async def test_what_is_no_folder_or_too_deep_is_refused_with_the_reason(
+    house: House, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "socket"))
+        for path, reason in (
+            (tmp_path / "pipe", "not a folder"),
+            (tmp_path / "socket", "not a folder"),
+            (Path("/dev/null"), "kernel"),
+            (tmp_path.joinpath(*["d" * 200] * 15), "no such folder"),
+            (tmp_path / ("d" * 300), "too long"),
+        ):
+            for tool, given in (("add_source", {"source_id": "odd"}), ("add_space", {})):
+                with pytest.raises(InvalidInput) as refused:
+                    await house.call(house.ana, tool, folder=str(path), **given)
+                assert reason in refused.value.message.lower(), tool
 
 
 @pytest.mark.parametrize(

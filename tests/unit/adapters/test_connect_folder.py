@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pecia.adapters.connect.bounds import ANYWHERE, Bounds
 from pecia.adapters.connect.folder import Folder
 from pecia.adapters.scan import Links, Selection, Snapshot, Stamp
 from pecia.kernel.corpus.connector import Passed, Seen
@@ -101,3 +102,34 @@ def test_a_folder_that_cannot_be_read_for_now_is_told_so(number: int, is_sure: b
     found.failed("sub", OSError(number, os.strerror(number)))
     assert (found.unsure == set()) is is_sure
     assert found.refused["sub"] == os.strerror(number).lower()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give files away")
+async def test_a_hard_link_to_a_file_of_another_owner_is_not_read_for_a_tenant(
+    tmp_path: Path,
+) -> None:
+    own, other = tmp_path / "own", tmp_path / "other"
+    for folder, uid in ((own, 54_321), (other, 54_322)):
+        folder.mkdir()
+        (folder / "plain.md").write_text("plain")
+        for it in (folder, folder / "plain.md"):
+            os.chown(it, uid, uid)
+    os.link(other / "plain.md", own / "taken.md")
+    os.link(own / "plain.md", own / "again.md")
+    given = Folder(own, Selection(), Bounds((own,)))
+    listed = [it async for it in given.listing()]
+    assert {it.key for it in listed if isinstance(it, Seen)} == {"plain.md", "again.md"}
+    [passed] = [it for it in listed if isinstance(it, Passed)]
+    assert (passed.key, passed.reason) == ("taken.md", "a hard link to a file of another owner")
+    assert await given.glance(["taken.md"]) == [passed]
+    assert await given.handful(["taken.md", "again.md"], 100) == {"again.md": b"plain"}
+    with pytest.raises(NotFound, match="hard link"):
+        given.opened("taken.md")
+    # The owner of a machine may read all of it, and a folder of root alone is trusted.
+    assert await Folder(own, Selection(), ANYWHERE).handful(["taken.md"], 9) == {
+        "taken.md": b"plain"
+    }
+    os.chown(own, 0, 0)
+    assert await given.handful(["taken.md"], 100) == {"taken.md": b"plain"}
+    own.chmod(0o1777)
+    assert await given.handful(["taken.md"], 100) == {}

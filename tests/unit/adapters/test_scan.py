@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pecia.adapters.scan import Links, Selection, scan
+from pecia.adapters.scan import Links, Selection, scan, scan_folders
 from pecia.kernel.errors import InvalidFormat
 
 
@@ -93,3 +93,22 @@ def test_a_folder_that_is_not_there_is_empty_and_says_why(tmp_path: Path) -> Non
 def test_a_bad_pattern_is_refused_at_once() -> None:
     with pytest.raises(InvalidFormat):
         Selection(exclude=("/etc/**",))
+
+
+@pytest.mark.parametrize("part", ["sub", "sub/deep"])
+def test_a_folder_that_becomes_a_link_while_it_is_scanned_shows_no_name_behind_it(
+    tmp_path: Path, part: str
+) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    plant(root, "sub/deep/a.md", "sub/b.md")
+    plant(outside, "deep/secret.md", "secret.md")
+    steps = scan_folders(root, Selection())
+    found = [next(steps)]
+    if part != "sub":
+        found.append(next(steps))
+    # The way to the last folder is put elsewhere after its name was read.
+    (root / "sub").rename(tmp_path / "away")
+    (root / "sub").symlink_to(outside)
+    found += steps
+    assert not any("secret" in it for step in found for it in step.files)
+    assert any(part in step.refused and part in step.unsure | {"sub"} for step in found)

@@ -5,17 +5,16 @@ the kernel is asked where an open file or folder really lies, and that is compar
 """
 
 import errno
-import fcntl
 import os
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from pecia.adapters.scan import real_name
+from pecia.adapters.scan import real_name, real_path
 from pecia.kernel.errors import Forbidden, InvalidInput
 
-_F_GETPATH = 50
-"""On macOS; the standard library names it on that system alone."""
+KERNELS = tuple(map(Path, ("/proc", "/sys", "/dev")))
+"""What the kernel shows as folders: processes, devices and their state, and no documents."""
+MEMORY = Path("/dev/shm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ class Bounds:
 
     def shut(self, real: Path) -> bool:
         """Whether a real path lies where nothing is read."""
-        return any(real.is_relative_to(it) for it in self.closed)
+        return is_kernels(real) or any(real.is_relative_to(it) for it in self.closed)
 
     def require(self, path: Path) -> None:
         """Refuse a folder that leads out of these bounds. Says nothing of what there is outside."""
@@ -48,8 +47,25 @@ class Bounds:
 ANYWHERE = Bounds()
 
 
+def is_kernels(path: Path) -> bool:
+    """Whether a path lies where the kernel shows itself."""
+    return any(path.is_relative_to(it) for it in KERNELS) and not path.is_relative_to(MEMORY)
+
+
+def require_outside_kernel(path: Path, field: str) -> None:
+    """Refuse a path through there too: `/proc/self/cwd` is another folder for every process."""
+    if is_kernels(path) or is_kernels(real_name(path)):
+        raise InvalidInput(
+            f"{path} shows the kernel's own state and no documents",
+            field=field,
+            got=str(path)[:200],
+            expected="a folder outside of /proc, /sys and /dev",
+        )
+
+
 def require_folder(path: Path, bounds: Bounds, field: str) -> None:
     """Refuse what is outside, and within what is not there, no folder, or closed to this server."""
+    require_outside_kernel(path, field)
     if bounds.shut(real_name(path)):
         raise InvalidInput(
             f"{path} belongs to Pecia itself: its keys and its database are there",
@@ -84,6 +100,7 @@ def require_folder(path: Path, bounds: Bounds, field: str) -> None:
 _REASONS = {
     errno.ENOENT: "there is no such folder",
     errno.ENOTDIR: "it is not a folder",
+    errno.ENAMETOOLONG: "its path is too long",
     errno.EACCES: "the server has no permission to read it",
 }
 
@@ -95,22 +112,3 @@ def _outside(path: Path, field: str) -> Forbidden:
         rule="folder",
         hint="the operator gives a folder to a tenant: pecia tenant allow TENANT --folder PATH",
     )
-
-
-def real_path(number: int, path: Path) -> Path:
-    """Where an open file or folder lies, as the kernel says it; `path` is how it was opened."""
-    if sys.platform == "darwin":
-        found = fcntl.fcntl(number, _F_GETPATH, b"\0" * 1024)
-        return Path(os.fsdecode(found.rstrip(b"\0")))
-    try:
-        return Path(f"/proc/self/fd/{number}").readlink()
-    except OSError:
-        return _real_path_by_name(number, path)
-
-
-def _real_path_by_name(number: int, path: Path) -> Path:
-    """Where the system has no such list: the name, if it still means the same file."""
-    real = real_name(path)
-    if not os.path.samestat(os.fstat(number), real.lstat()):
-        raise FileNotFoundError(path)
-    return real

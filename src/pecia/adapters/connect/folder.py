@@ -14,9 +14,18 @@ from typing import BinaryIO, cast
 
 from anyio.to_thread import run_sync
 
-from pecia.adapters.connect.bounds import ANYWHERE, Bounds, real_path
+from pecia.adapters.connect.bounds import ANYWHERE, Bounds
 from pecia.adapters.connect.scratch import scratch
-from pecia.adapters.scan import Links, Selection, Stamp, real_name, scan_folders
+from pecia.adapters.scan import (
+    Links,
+    Rights,
+    Selection,
+    Stamp,
+    real_name,
+    real_path,
+    rights_of,
+    scan_folders,
+)
 from pecia.kernel.corpus.connector import (
     LONGEST_KEY_BYTES,
     Listed,
@@ -31,6 +40,8 @@ from pecia.kernel.errors import NotFound, PayloadTooLarge, Unavailable
 GONE = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG))
 STEP = 500
 ENTER = 0o111
+WRITE_OF_OTHERS = 0o022
+FOREIGN = "a hard link to a file of another owner"
 BLOCK = 1 << 20
 
 
@@ -89,7 +100,6 @@ class Folder:
         if not is_keepable(key):
             return Passed(key[:200], f"the path is longer than {LONGEST_KEY_BYTES} bytes")
         try:
-            found = (self.root / key).stat()
             above = (ways or Ways()).above(self._home_of(key))
         except OSError as error:
             return Passed(key, (error.strerror or "cannot be read").lower())
@@ -99,8 +109,8 @@ class Folder:
             size_bytes=stamp.size_bytes,
             modified_at=_moment(stamp.mtime_ns),
             content_type=guess_type(key)[0],
-            owner=str(found.st_uid),
-            posix=Posix(stat.S_IMODE(found.st_mode), found.st_uid, found.st_gid, above),
+            owner=str(stamp.rights[1]),
+            posix=Posix(*stamp.rights, above),
         )
 
     def _home_of(self, key: str) -> Path:
@@ -113,20 +123,25 @@ class Folder:
         return [*islice(waiting, STEP)]
 
     def _listed_all(self) -> Iterator[Listed]:
-        self.bounds.require(self.root)
+        # Resolved once: what is judged here is what is listed, whatever the name means later.
+        top = real_name(self.root)
+        self.bounds.require(top)
         ways = Ways()
-        for found in scan_folders(self.root, self.selection):
-            if any(self.bounds.shut(real_name(self.root / it)) for it in found.folders):
+        for found in scan_folders(top, self.selection):
+            if any(self.bounds.shut(real_name(top / it)) for it in found.folders):
                 continue
             for folder in found.folders:
-                # Listed by its name, which may mean another folder by now.
-                self.bounds.require(self.root / folder)
+                self.bounds.require(top / folder)
             if reason := found.refused.pop(".", None):
                 raise Unavailable(f"the folder {self.root} cannot be read: {reason}")
             for path, reason in found.refused.items():
                 yield Passed(path, reason, unsure=path in found.unsure)
             for key, stamp in sorted(found.files.items()):
-                yield self.listed(key, stamp, ways)
+                held = found.rights.get(key.rpartition("/")[0])
+                if held and self._is_foreign(stamp.rights[1], stamp.names, held):
+                    yield Passed(key, FOREIGN)
+                else:
+                    yield self.listed(key, stamp, ways)
 
     def _glanced(self, keys: Sequence[str]) -> list[Listed]:
         self.bounds.require(self.root)
@@ -135,7 +150,11 @@ class Folder:
         for key in keys:
             try:
                 status = (self.root / key).lstat()
+                is_foreign = self._is_foreign_open(key, status)
             except OSError:
+                continue
+            if is_foreign:
+                found.append(Passed(key, FOREIGN))
                 continue
             is_shut = self.bounds.shut(real_name(self.root / key))
             if stat.S_ISREG(status.st_mode) and self.selection.admits(key) and not is_shut:
@@ -176,10 +195,27 @@ class Folder:
             kind = NotFound if error.errno in GONE else Unavailable
             raise kind(f"the file cannot be opened: {reason}", key=key) from None
         opened = cast(BinaryIO, os.fdopen(number, "rb", buffering=0))
-        if not stat.S_ISREG(os.fstat(number).st_mode) or not self._is_inside(key, number):
+        found = os.fstat(number)
+        if not stat.S_ISREG(found.st_mode) or not self._is_inside(key, number):
             opened.close()
             raise NotFound("the file is not a plain file of its folder", key=key)
+        if self._is_foreign_open(key, found):
+            opened.close()
+            raise NotFound(FOREIGN, key=key)
         return opened
+
+    def _is_foreign(self, owner: int, names: int, folder: Rights) -> bool:
+        """Whether it is a hard link, in a tenant's folder, to a file of another owner than the
+        folder's. A folder of root that nobody else may write in is trusted with its names."""
+        if self.bounds.folders is None or names < 2 or owner == folder[1]:
+            return False
+        return folder[1] != 0 or bool(folder[0] & WRITE_OF_OTHERS)
+
+    def _is_foreign_open(self, key: str, found: os.stat_result) -> bool:
+        if not stat.S_ISREG(found.st_mode):
+            return False
+        held = rights_of((self.root / key).parent.stat())
+        return self._is_foreign(found.st_uid, found.st_nlink, held)
 
     def _is_inside(self, key: str, number: int) -> bool:
         try:

@@ -132,7 +132,10 @@ def _serve(terminal: Terminal, settings: "Settings", folder: Path) -> None:
 
 def servable(given: Path) -> Path:
     """The folder whole, if it is one to serve."""
-    folder = expanded(given, "folder").resolve()
+    try:
+        folder = expanded(given, "folder").resolve()
+    except (OSError, RuntimeError) as error:
+        raise InvalidInput(f"{given} cannot be opened: {error}", field="folder") from None
     if not folder.is_dir():
         raise NotFound(f"there is no folder {folder}", field="folder")
     if folder in (Path("/"), home_folder().resolve()):

@@ -117,4 +117,11 @@ def _is_below(real: Path, roots: Sequence[Path]) -> bool:
 
 def _real(path: Path) -> Path:
     """Without links; what is not there yet stays as it is named."""
-    return Path(os.path.realpath(path))
+    try:
+        return Path(os.path.realpath(path))
+    except OSError as error:
+        # A link that may not be read, as those of other processes below /proc are.
+        why = (error.strerror or "it failed").lower()
+        raise Unavailable(
+            f"the server cannot tell where {path} really lies: {why}", retryable=False, hint=HINT
+        ) from None

@@ -274,7 +274,11 @@ def content_lead(project: Path, folder: str) -> str:
     a link that came with it lead out of it.
     """
     parts = [it for it in folder.split("/") if it not in ("", ".")]
-    real = Path(os.path.realpath(project.joinpath(*parts)))
+    try:
+        real = Path(os.path.realpath(project.joinpath(*parts)))
+    except OSError:
+        # A link that may not be read leads out as well.
+        real = Path("/")
     if ".." in parts or not real.is_relative_to(project):
         raise InvalidFormat(
             f"content.dir {folder!r} leaves the project",
