@@ -24,7 +24,7 @@ from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import ForeignTool, Result
 from pecia.kernel.tool.view import combined
 from tests.conftest import VISIT, OpenHouse
-from tests.laws.planted import Planted, plain, plain_commands, planted, texts
+from tests.laws.planted import Planted, fields, plain, plain_commands, planted, texts
 from tests.soak import SOAK
 
 CASES = 20_000 if SOAK else 150
@@ -166,6 +166,14 @@ def test_a_command_without_a_secret_is_kept_as_it_is(command: str) -> None:
     program, *arguments = command.split()
     value = {"command": program, "args": arguments, "whole": command.split()}
     assert redact_value(value) == value
+
+
+@settings(max_examples=CASES * 8, deadline=None)
+@given(fields)
+def test_no_secret_is_left_where_only_its_place_tells(it: Planted) -> None:
+    """Without a call around it, so that every place comes up."""
+    kept = json.dumps(redact_value(it.value), ensure_ascii=False)
+    assert not any(secret in kept for secret in forms(it.secret))
 
 
 @settings(max_examples=CASES * 4, deadline=None)
