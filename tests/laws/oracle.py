@@ -80,7 +80,9 @@ def covers(prefix: str, key: str) -> bool:
 
 
 def sees_file(who: Caller, source: str, key: str) -> bool:
-    """The heart of it."""
+    """The heart of it. A source that is switched off has no files for anybody."""
+    if not who.tenant.source[source].enabled:
+        return False
     roles, folders = roles_in(who, source), folder_roles(who, source, key)
     if who.is_admin or roles & {"owner", "writer"} or "writer" in folders:
         return True
@@ -115,7 +117,8 @@ def may_write(who: Caller, source: str, key: str) -> bool:
     """Whether a file may be put at, changed at or taken from this key."""
     may = who.is_admin or bool(roles_in(who, source) & {"owner", "writer"})
     may = may or "writer" in folder_roles(who, source, key)
-    return may and who.is_member and "pecia.write" in who.scopes
+    off = source in who.tenant.source and not who.tenant.source[source].enabled
+    return not off and may and who.is_member and "pecia.write" in who.scopes
 
 
 def owns(who: Caller, source: str) -> bool:

@@ -241,7 +241,7 @@ def _change_source(chance: Random, tenant: Tenant) -> Write | None:
     if not source:
         return None
     if chance.random() < 0.2:
-        return _write(source, enabled=False)
+        return _write(source, enabled=not tenant.source[source].enabled)
     return _write(source, trim_mode=chance.choice(MODES))
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from psycopg.types.json import Jsonb
 
-from pecia.kernel.errors import InvalidFormat, Json, NotFound
+from pecia.kernel.errors import Conflict, InvalidFormat, Json, NotFound, PeciaError
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.transaction import Transaction
 
@@ -67,6 +67,30 @@ async def get_source(tx: Transaction, source_id: str) -> Source:
     return found[0]
 
 
+async def get_enabled_source(tx: Transaction, source_id: str) -> Source:
+    """The source, or Conflict where it is switched off: then nobody reads or writes its files."""
+    found = await get_source(tx, source_id)
+    if not found.enabled:
+        raise _disabled(source_id)
+    return found
+
+
+async def missing_file(tx: Transaction, source_id: str, key: str) -> PeciaError:
+    """Why a file is not there: its source is switched off, or there is none that you may see."""
+    found = await tx.all_as(Source, SQL["source"], source_id=source_id)
+    if found and not found[0].enabled:
+        return _disabled(source_id)
+    return NotFound(f"no file {key!r} in source {source_id!r}", source_id=source_id, key=key)
+
+
+def _disabled(source_id: str) -> Conflict:
+    return Conflict(
+        f"the source {source_id!r} is switched off",
+        source_id=source_id,
+        hint=f"an administrator switches it on: pecia source set {source_id} --enabled true",
+    )
+
+
 def plain_name(name: str, *, field: str) -> str:
     """A name for a source, if it can stand in one line of a log or a terminal and change neither.
 
@@ -120,7 +144,7 @@ async def list_files(
     tx: Transaction, source_id: str, *, after: str, limit: int, prefix: str = ""
 ) -> list[FileEntry]:
     """Files by key. An unknown source is NotFound, an empty one is an empty list."""
-    await get_source(tx, source_id)
+    await get_enabled_source(tx, source_id)
     return await tx.all_as(
         FileEntry,
         SQL["files"],
@@ -135,7 +159,7 @@ async def list_files(
 async def get_file(tx: Transaction, source_id: str, key: str) -> FileFacts:
     found = await tx.all_as(FileFacts, SQL["file"], source_id=source_id, key=key)
     if not found:
-        raise NotFound(f"no file {key!r} in source {source_id!r}", source_id=source_id, key=key)
+        raise await missing_file(tx, source_id, key)
     return found[0]
 
 

@@ -14,7 +14,7 @@ from uuid import UUID
 from anyio.to_thread import run_sync
 from psycopg.types.json import Jsonb
 
-from pecia.kernel.corpus.catalog import FileFacts
+from pecia.kernel.corpus.catalog import FileFacts, missing_file
 from pecia.kernel.errors import InvalidInput, NotFound, PayloadTooLarge
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.transaction import Transaction
@@ -148,7 +148,7 @@ async def read_text(
     asked = {"source_id": source_id, "key": key, "revision_id": revision_id}
     row = await tx.maybe(SQL["text"], **asked, tenant_id=tenant_id)
     if row is None:
-        raise _missing(source_id, key)
+        raise _missing(source_id, key) if tenant_id else await missing_file(tx, source_id, key)
     if revision_id is not None and row["revision_id"] is None:
         raise NotFound(f"no revision {revision_id} of {key!r}", revision_id=revision_id)
     row["units"] = tuple(_unit(it) for it in row["units"] or ())

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
 
-from pecia.kernel.errors import NotFound, OutOfRange
+from pecia.kernel.corpus.catalog import missing_file
+from pecia.kernel.errors import OutOfRange
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.transaction import Transaction, as_array
 from pecia.kernel.text.window import REACH
@@ -147,7 +148,7 @@ def _beside(hit: Passage) -> Iterator[int]:
 async def _stretch(tx: Transaction, source_id: str, key: str, start: int, size: int) -> Window:
     file = await tx.maybe(SQL["file"], source_id=source_id, key=key)
     if file is None:
-        raise NotFound(f"no file {key!r} in source {source_id!r}", source_id=source_id, key=key)
+        raise await missing_file(tx, source_id, key)
     rows = await tx.all(SQL["window"], file_id=file["file_id"], start=start, size=size)
     chunks = tuple(WindowChunk(**_with_headings(it)) for it in rows)
     after = start + len(chunks)

@@ -152,7 +152,7 @@ class Keeping:
     async def crawl_source(self, call: Call, ask: OneSource) -> CrawlOut:
         """Crawl a source now. One that is being crawled goes on as it was."""
         async with self.store.writing(call.caller, call.trace) as tx:
-            await catalog.get_source(tx, ask.source_id)
+            await catalog.get_enabled_source(tx, ask.source_id)
             await tx.value(SQL["begin_crawl"], source_id=ask.source_id)
             found = await _crawl(tx, ask.source_id)
             await defer(tx, self.crawling, OfSource(source_id=ask.source_id))

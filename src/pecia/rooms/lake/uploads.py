@@ -193,7 +193,7 @@ def _body(content: str) -> bytes:
 
 
 async def _require_uploads(tx: Transaction, source_id: str) -> None:
-    source = await catalog.get_source(tx, source_id)
+    source = await catalog.get_enabled_source(tx, source_id)
     if source.protocol != "upload":
         raise InvalidInput(
             f"source {source_id!r} is of kind {source.protocol!r}: files are sent to uploads only",

@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from uuid import UUID
 
-from pecia.kernel.errors import InvalidInput, Json, MissingField, NotFound, Unavailable
+from pecia.kernel.errors import Conflict, InvalidInput, Json, MissingField, NotFound
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.transaction import Transaction
 
@@ -88,7 +88,11 @@ async def find_space(tx: Transaction, cwd: str | None, name: str | None) -> Spac
     rows = await tx.all(SQL["spaces"])
     row = _chosen(rows, cwd, name)
     if not row["enabled"]:
-        raise Unavailable(f"the space {row['name']!r} is switched off")
+        raise Conflict(
+            f"the space {row['name']!r} is switched off",
+            space=row["name"],
+            hint=f"an administrator switches it on: pecia space set {row['name']} --enabled true",
+        )
     return Space(
         row["source_id"],
         row["name"],
@@ -109,6 +113,9 @@ def _chosen(rows: Sequence[dict[str, Any]], cwd: str | None, name: str | None) -
         found = _around(found, cwd)
         if not found:
             raise NotFound("no space of that folder", field="cwd", got=cwd[:200])
+    if name is None and cwd is None:
+        # One that is switched off is meant by its name alone, or where there is no other.
+        found = [it for it in found if it["enabled"]] or found
     if len(found) == 1:
         return found[0]
     if not found:
