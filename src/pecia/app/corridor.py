@@ -146,7 +146,10 @@ class Corridor:
         code: str | None = None
         try:
             given = await work()
-            status = "error" if isinstance(given, Result) and given.is_error else "ok"
+            if isinstance(given, Result) and given.is_error:
+                status, code = "error", given.failure.code.name if given.failure else None
+            else:
+                status = "ok"
             return given
         except InputRequired:
             status, code = "ok", "INPUT_REQUIRED"

@@ -120,6 +120,8 @@ def unknown_tool(app: App, keeper: Doorkeeper) -> Endpoint:
 def as_response(result: Result, tool: AnyTool) -> Response:
     """The structured answer as it is; without one, the content."""
     content: list[Json] = [_content(it) for it in result.content]
+    if result.failure is not None:
+        raise _with_answer(result.failure, result.structured, content)
     if result.is_error:
         raise UpstreamError(
             f"{full_name(tool)} reported a failure",
@@ -129,6 +131,11 @@ def as_response(result: Result, tool: AnyTool) -> Response:
             retryable=tool.read_only or tool.idempotent,
         )
     return as_json(result.structured if result.structured is not None else {"content": content})
+
+
+def _with_answer(failure: PeciaError, structured: Json, content: list[Json]) -> PeciaError:
+    failure.fields = {**failure.fields, "result": structured, "content": content}
+    return failure
 
 
 def _content(it: Content) -> Json:

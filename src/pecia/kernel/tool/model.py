@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-from pecia.kernel.errors import Json
+from pecia.kernel.errors import Json, PeciaError
 from pecia.kernel.identity.caller import Caller, Scope
 from pecia.kernel.tool.call import Call
 
@@ -70,7 +70,8 @@ Content: TypeAlias = Text | Link | Embedded | Media | ForeignContent
 class Result:
     """A tool's answer. Without a Text in `content`, a door shows `structured` as JSON text.
 
-    `is_foreign`: another server's whole answer, to which nothing is added.
+    `is_foreign`: another server's whole answer, to which nothing is added. `failure`: of which kind
+    an error of ours is, where `structured` has the shape that clients of the tool expect.
     """
 
     structured: Json = None
@@ -78,6 +79,7 @@ class Result:
     is_error: bool = False
     meta: Mapping[str, Json] = field(default_factory=dict[str, Json])
     is_foreign: bool = False
+    failure: PeciaError | None = None
 
 
 In = TypeVar("In", bound=BaseModel)

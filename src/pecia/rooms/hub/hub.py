@@ -139,7 +139,11 @@ class Hub:
             near = did_you_mean(tool, known)
             raise NotFound(f"{name} has no tool {tool!r}{near}", tool=tool, available=[*known])
         if not server.enabled:
-            raise Forbidden(f"the server {server.name} is switched off", server=server.name)
+            raise Forbidden(
+                f"the server {server.name} is switched off",
+                server=server.name,
+                hint="An administrator switches it on: hub.set_server with enabled.",
+            )
         if not kept.is_open:
             raise Forbidden(
                 f"the server {server.name} is not open to you",

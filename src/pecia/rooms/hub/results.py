@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import orjson
 
-from pecia.kernel.errors import Json, PayloadTooLarge
+from pecia.kernel.errors import Json, UpstreamError
 from pecia.kernel.tool.model import Content, ForeignContent, Result, Text
 
 OF_PROTOCOL = "io.modelcontextprotocol/"
@@ -16,11 +16,13 @@ def result(told: Mapping[str, Any], *, server: str, most_bytes: int) -> Result:
     """The whole answer. One that is too large is refused: half of it could mean something else."""
     size = _size(told)
     if size > most_bytes:
-        raise PayloadTooLarge(
+        raise UpstreamError(
             f"{server} answered with {size} bytes, {most_bytes} are taken",
-            field="result",
+            server=server,
             max=most_bytes,
             got=size,
+            retryable=False,
+            hint="Ask that tool for less.",
         )
     blocks = cast(Sequence[Mapping[str, Json]], told.get("content") or ())
     meta = cast(Mapping[str, Json], told.get("_meta") or {})

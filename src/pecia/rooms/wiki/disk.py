@@ -373,7 +373,9 @@ def _open_root(root: Path) -> int:
         if error.errno in (ELOOP, ENOTDIR):
             raise Unavailable(
                 "the folder of this space, or one on the way to it, is a symbolic link or a file "
-                "now"
+                "now",
+                retryable=False,
+                hint="An administrator adds the folder that it leads to: pecia space add FOLDER.",
             ) from None
         raise
     return held

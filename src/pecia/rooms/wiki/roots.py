@@ -70,6 +70,7 @@ def require_open(folder: Path, roots: Sequence[Path]) -> None:
         raise Unavailable(
             "the folder of this space is not below a root of its tenant any more, or is a "
             "symbolic link now",
+            retryable=False,
             hint=HINT,
         )
 

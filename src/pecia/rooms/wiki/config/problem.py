@@ -5,7 +5,16 @@ from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
-from pecia.kernel.errors import InvalidFormat, Json
+from pecia.kernel.errors import (
+    BadArgument,
+    InvalidFormat,
+    InvalidInput,
+    Json,
+    MixedScope,
+    NotAgentSettable,
+    PeciaError,
+    Unprocessable,
+)
 from pecia.rooms.wiki.config.schema import Path
 
 
@@ -21,13 +30,20 @@ class Problem:
     def value(self) -> dict[str, Json]:
         return {"code": self.code, "message": self.message, "hint": self.hint, **self.fields}
 
+    def failure(self, field: str) -> PeciaError:
+        """The same as an error of ours. `field` is the argument that asked for it."""
+        if kind := _KINDS.get(self.code):
+            return kind(self.message, field=field, hint=self.hint)
+        return Unprocessable(self.message, hint=self.hint)
+
 
 class BadConfig(Exception):
-    """A configuration that cannot be, or cannot be written."""
+    """A configuration that cannot be, or cannot be written: then `failure` says why not."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, failure: PeciaError | None = None) -> None:
         super().__init__(problem.message)
         self.problem = problem
+        self.failure = failure
 
 
 def bad_yaml(name: str, error: InvalidFormat) -> Problem:
@@ -121,3 +137,9 @@ def unknown(message: str) -> Problem:
 
 
 _PLACE = ("line", "column")
+# What is wrong with the arguments. All else is wrong with what is in the files already.
+_KINDS: Mapping[str, type[BadArgument]] = {
+    "SCHEMA_INVALID": InvalidInput,
+    "NOT_AGENT_SETTABLE": NotAgentSettable,
+    "MIXED_SCOPE": MixedScope,
+}

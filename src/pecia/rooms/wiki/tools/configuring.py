@@ -10,7 +10,7 @@ from pecia.kernel.tool.model import AnyTool, Result, Text, Tool
 from pecia.rooms.wiki.config import problem
 from pecia.rooms.wiki.config.files import PROJECT_FILE
 from pecia.rooms.wiki.config.merge import Files, Patched, applied, effective, patched, value_at
-from pecia.rooms.wiki.config.problem import BadConfig, Problem
+from pecia.rooms.wiki.config.problem import BadConfig
 from pecia.rooms.wiki.config.rules import Upsert, upserted
 from pecia.rooms.wiki.space import SQL, Space
 from pecia.rooms.wiki.tools.reading import ROOM
@@ -45,7 +45,7 @@ class Configuring:
         mcp.tools.read_document.historyDepth. Where they are kept is decided here; a patch whose
         fields lie in two files is refused, with the scope of each."""
         space = await self.wiki.space(call, ask.cwd, ask.space)
-        return await self._change(call, space, lambda files: patched(files, ask.patch))
+        return await self._change(call, space, lambda files: patched(files, ask.patch), "patch")
 
     async def set_folder_rule(self, call: Call, ask: SetFolderRule) -> Result:
         """Add, replace or rename rules that give documents a title, description or tags by where
@@ -62,13 +62,15 @@ class Configuring:
             patch: dict[str, Json] = {"folders": upserted(rules, wanted)}
             return applied(files, patch, "project", [("folders",)])
 
-        return await self._change(call, space, change)
+        return await self._change(call, space, change, "rules")
 
-    async def _change(self, call: Call, space: Space, change: Callable[[Files], Patched]) -> Result:
+    async def _change(
+        self, call: Call, space: Space, change: Callable[[Files], Patched], field: str
+    ) -> Result:
         try:
             done = await self._written(call, space, change)
         except BadConfig as error:
-            return _refused(error.problem)
+            return _refused(error, field)
         told: dict[str, Json] = {
             "ok": True,
             "applied": [*done.applied],
@@ -94,7 +96,7 @@ class Configuring:
             try:
                 await self.wiki.configs.write(tx, call.caller, space, done.scope, done.text)
             except (Unavailable, StorageFull, InvalidInput) as error:
-                raise BadConfig(problem.write_error(error.message)) from None
+                raise BadConfig(problem.write_error(error.message), error) from None
         return done
 
 
@@ -126,7 +128,9 @@ def configuring_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
     )
 
 
-def _refused(found: Problem) -> Result:
+def _refused(error: BadConfig, field: str) -> Result:
+    found = error.problem
     told: dict[str, Json] = {"ok": False, "error": found.value()}
     text = f"Error: [{found.code}] {found.message}\n{found.hint}"
-    return Result({**told, "result": told}, (Text(text),), is_error=True)
+    failure = error.failure or found.failure(field)
+    return Result({**told, "result": told}, (Text(text),), is_error=True, failure=failure)

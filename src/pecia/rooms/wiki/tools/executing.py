@@ -127,7 +127,10 @@ def _refused(opened: Opened, error: Refused) -> Result:
     }
     allowed = ", ".join(COMMANDS)
     text = f"Error: [{error.category}] {error.message}\nAllowed: {allowed}, joined by |"
-    return Result(told, (Text(text),), is_error=True)
+    failure = InvalidInput(
+        error.message, field="command", category=error.category, allowed=[*COMMANDS]
+    )
+    return Result(told, (Text(text),), is_error=True, failure=failure)
 
 
 def _described(
