@@ -14,6 +14,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 def test_a_sidecar_is_published_once_and_again_when_it_changed(tmp_path: Path) -> None:
     text = example_source("legal").text
     (tmp_path / "rules.md").write_text(text, "utf-8")
+    assert pecia_at(tmp_path, "migrate").returncode == 0
 
     def published() -> tuple[int, bool]:
         assert pecia_at(tmp_path, "ckf", "compile", "rules.md", "--sidecar").returncode == 0

@@ -15,6 +15,7 @@ def test_what_was_backed_up_is_there_again_in_a_new_home(tmp_path: Path) -> None
     old, new = tmp_path / "old", tmp_path / "new"
     old.mkdir()
     new.mkdir()
+    assert pecia_at(old, "migrate").returncode == 0
     assert pecia_at(old, "call", "office.add_group", "--name", "staff").returncode == 0
     file, keys = tmp_path / "b.zip", tmp_path / "keys.json"
     made = pecia_at(old, "backup", str(file), "--keys", str(keys), "--json")
@@ -31,6 +32,7 @@ def test_what_was_backed_up_is_there_again_in_a_new_home(tmp_path: Path) -> None
 
 
 def test_an_export_is_one_tenants_rows_as_lines(tmp_path: Path) -> None:
+    assert pecia_at(tmp_path, "migrate").returncode == 0
     assert pecia_at(tmp_path, "call", "office.add_group", "--name", "staff").returncode == 0
     file = tmp_path / "e.zip"
     done = pecia_at(tmp_path, "export", "local", str(file), "--json")

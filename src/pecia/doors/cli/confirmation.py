@@ -118,10 +118,12 @@ def _show(terminal: Terminal, waiting: list[dict[str, Json]]) -> None:
 
 def _server(terminal: Terminal, settings: "Settings") -> Server:
     from pecia.doors.cli.find import running, tell_version
+    from pecia.doors.cli.home import START, require_home
     from pecia.doors.cli.owner import owners_token
 
     found = running(settings.kernel.home)
     if found is None:
-        raise Unavailable("no server runs", hint="pecia start")
+        require_home(settings.kernel)
+        raise Unavailable(f"no server runs for {settings.kernel.home}", hint=START)
     tell_version(terminal, found)
     return Server(found.lock.url, owners_token(settings.kernel.home))

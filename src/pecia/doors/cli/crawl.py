@@ -9,7 +9,7 @@ import typer
 
 from pecia.doors.cli.configured import settled
 from pecia.doors.cli.find import running
-from pecia.doors.cli.reach import Tools, found_tool, reached
+from pecia.doors.cli.reach import Tools, found_tool, reached, require_tools
 from pecia.doors.cli.render import show
 from pecia.doors.cli.terminal import FAILED, Terminal, terminal_of
 from pecia.kernel.errors import Json, Unavailable
@@ -34,6 +34,7 @@ def crawl(
     failed, or when files of the source cannot be read."""
     terminal = terminal_of(ctx)
     settings = settled(terminal)
+    require_tools(settings)
     if wait and running(settings.kernel.home) is None and settings.kernel.mode == "local":
         raise Unavailable("nobody would crawl it: no server runs here", hint="pecia start FOLDER")
     with reached(terminal, settings) as tools:

@@ -3,7 +3,7 @@
 import typer
 
 from pecia.doors.cli.configured import settled
-from pecia.doors.cli.reach import found_tool, reached
+from pecia.doors.cli.reach import found_tool, reached, require_tools
 from pecia.doors.cli.render import show
 from pecia.doors.cli.secrets import secret_value
 from pecia.doors.cli.terminal import Misuse, terminal_of
@@ -28,10 +28,12 @@ def credential(
     if remove and from_env is not None:
         raise Misuse(InvalidInput("--remove takes no value", field="from_env"))
     terminal = terminal_of(ctx)
+    settings = settled(terminal)
+    require_tools(settings)
     arguments: dict[str, Json] = {"source_id": source_id}
     if not remove:
         arguments["value"] = secret_value(from_env)
-    with reached(terminal, settled(terminal)) as tools:
+    with reached(terminal, settings) as tools:
         name = "office.remove_credential" if remove else "office.set_credential"
         answer = tools.call(found_tool(tools.listing(), name), arguments)
     terminal.give(answer, lambda it: show(it, answer))

@@ -7,6 +7,7 @@ import typer
 from pecia import __version__
 from pecia.doors.cli.configured import settled
 from pecia.doors.cli.finding import Finding, of_home, of_machine, of_server
+from pecia.doors.cli.home import START, has_home, no_home
 from pecia.doors.cli.render import show_rows
 from pecia.doors.cli.terminal import FAILED, Terminal, terminal_of
 from pecia.kernel.errors import Json, PeciaError
@@ -33,6 +34,8 @@ def _findings(terminal: Terminal) -> list[Finding]:
     except PeciaError as error:
         return [*found, Finding("settings", "fail", error.message, "correct it where it says")]
     found += [Finding("settings", "warn", it) for it in settings.warnings]
+    if not has_home(settings.kernel):
+        return [*found, Finding("home", "fail", no_home(settings.kernel), START)]
     home = [*of_home(settings.kernel)]
     found += [*home, *of_server(settings.kernel)]
     if any(it.state == "fail" for it in home):

@@ -8,16 +8,24 @@ if TYPE_CHECKING:
     from pecia.kernel.settings.kernel import KernelSettings
 
 
-def require_home(settings: "KernelSettings", hint: str = "pecia start") -> None:
-    """NotFound where these settings have no database yet. Makes nothing."""
+START = "pecia start FOLDER"
+
+
+def has_home(settings: "KernelSettings") -> bool:
+    """Whether these settings have a database. Makes nothing."""
     from pecia.kernel.store.cluster import Options
     from pecia.kernel.store.cluster.places import find_places
 
     if settings.database_url is not None:
-        return
-    if find_places(settings.home, Options().system) is None:
-        raise NotFound(
-            f"there is no Pecia in {settings.home} yet, and this command makes none",
-            home=str(settings.home),
-            hint=hint,
-        )
+        return True
+    return find_places(settings.home, Options().system) is not None
+
+
+def require_home(settings: "KernelSettings", hint: str = START) -> None:
+    """NotFound where these settings have no database yet. Makes nothing."""
+    if not has_home(settings):
+        raise NotFound(no_home(settings), home=str(settings.home), hint=hint)
+
+
+def no_home(settings: "KernelSettings") -> str:
+    return f"there is no Pecia in {settings.home} yet, and this command makes none"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from pecia.doors.cli.client import API, Server
 from pecia.doors.cli.configured import token
 from pecia.doors.cli.find import running, tell_version
+from pecia.doors.cli.home import require_home
 from pecia.doors.cli.owner import token_for
 from pecia.doors.cli.terminal import Terminal
 from pecia.kernel.errors import Forbidden, Json, ToolNotFound
@@ -70,8 +71,18 @@ def reached(terminal: Terminal, settings: "Settings") -> Generator[Tools]:
         tell_version(terminal, found)
         yield ServedTools(Server(found.lock.url, token_for(settings.kernel.home)))
         return
+    require_home(settings.kernel)
     with opened(terminal, settings) as tools:
         yield tools
+
+
+def require_tools(settings: "Settings") -> None:
+    """NotFound where neither a server runs nor a database is there to be opened.
+
+    For commands that ask the person for something before they reach the tools.
+    """
+    if running(settings.kernel.home) is None:
+        require_home(settings.kernel)
 
 
 @contextmanager

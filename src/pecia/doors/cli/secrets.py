@@ -10,7 +10,7 @@ import typer
 from pecia.doors.cli.configured import environ, settled
 from pecia.doors.cli.home import require_home
 from pecia.doors.cli.lock import claimed
-from pecia.doors.cli.reach import found_tool, reached
+from pecia.doors.cli.reach import found_tool, reached, require_tools
 from pecia.doors.cli.render import show
 from pecia.doors.cli.terminal import Misuse, Terminal, terminal_of
 from pecia.kernel.errors import Conflict, Json, MissingField, NotFound
@@ -37,9 +37,11 @@ def set_secret(
 ) -> None:
     """Keep a credential. Its value comes from stdin, or from the variable that --from-env names."""
     terminal = terminal_of(ctx)
+    settings = settled(terminal)
+    require_tools(settings)
     value = secret_value(from_env)
     arguments: dict[str, Json] = {"name": name, "purpose": purpose, "value": value}
-    with reached(terminal, settled(terminal)) as tools:
+    with reached(terminal, settings) as tools:
         tool = found_tool(tools.listing(), "office.set_secret")
         answer = tools.call(tool, arguments)
     terminal.give(answer, lambda it: show(it, answer))

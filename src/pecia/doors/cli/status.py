@@ -10,6 +10,7 @@ import typer
 from pecia.doors.cli.client import Server
 from pecia.doors.cli.configured import settled
 from pecia.doors.cli.find import Running, running, tell_version
+from pecia.doors.cli.home import START, has_home, no_home
 from pecia.doors.cli.lock import is_claimed
 from pecia.doors.cli.render import show_facts
 from pecia.doors.cli.terminal import FAILED, terminal_of
@@ -41,7 +42,12 @@ def status(ctx: typer.Context) -> None:
     }
     terminal.give(document, lambda it: show_facts(it, _flat(document)))
     if found is None:
+        terminal.say(f"no server runs; try: {START}" if has_home(kernel) else _none(kernel))
         raise typer.Exit(FAILED)
+
+
+def _none(kernel: "KernelSettings") -> str:
+    return f"{no_home(kernel)}; try: {START}"
 
 
 def _server(found: Running) -> dict[str, Json]:

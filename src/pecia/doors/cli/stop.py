@@ -12,6 +12,7 @@ import typer
 from pecia.doors.cli.client import API, Server
 from pecia.doors.cli.configured import settled
 from pecia.doors.cli.find import running
+from pecia.doors.cli.home import require_home
 from pecia.doors.cli.lock import (
     CLAIM,
     ServerLock,
@@ -40,6 +41,7 @@ def stop(ctx: typer.Context) -> None:
     kernel = settled(terminal).kernel
     lock = _server_to_stop(kernel.home)
     if lock is None:
+        require_home(kernel)
         terminal.give({"stopped": False}, lambda it: it.say("no server runs for this home"))
         return
     folders = _folders(lock)

@@ -41,7 +41,7 @@ def worker(
     # The file of a server, as `pecia serve` reads it.
     mode = "server" if config is not None else None
     settings = settled(terminal, {"worker_concurrency": concurrency, "mode": mode})
-    require_home(settings.kernel, "pecia worker --config pecia.yml")
+    require_home(settings.kernel, "pecia start FOLDER, or pecia worker --config pecia.yml")
     if indexer:
         run(terminal, settings, _index, process="indexer")
     else:

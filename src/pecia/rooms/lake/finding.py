@@ -1,6 +1,5 @@
 """Finding: one tool that searches by words and meaning, and says where each hit stands."""
 
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time
 from typing import Annotated, Any, Literal
@@ -9,10 +8,9 @@ from uuid import UUID
 from pydantic import Field, ValidationInfo, field_validator
 from pydantic.functional_validators import BeforeValidator
 
-from pecia.kernel.corpus import catalog
 from pecia.kernel.corpus.search import Answer as Found
 from pecia.kernel.corpus.search import Ask, Corpus, Hit, Mode
-from pecia.kernel.errors import Json, NotFound
+from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Caller, Scope
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.transaction import Transaction
@@ -158,8 +156,6 @@ class Finding:
             async with self.corpus.store.reading(call.caller) as tx:
                 question, told = await _as_allowed(tx, question)
                 found = await self.corpus.search_in(tx, call.caller, question, ahead)
-                if ask.source_id is not None and not found.hits:
-                    await _require_enabled(tx, ask.source_id)
                 if self.links is not None:
                     await self.openable.learn(tx, call.caller, found)
         for hit in found.hits:
@@ -178,12 +174,6 @@ class Finding:
 def finding_tools(corpus: Corpus, links: Links | None, figures: Figures) -> tuple[AnyTool, ...]:
     it = Finding(corpus, links, figures)
     return (Tool(ROOM, "search_content", Scope.SEARCH, SearchContent, FoundOut, it.search_content),)
-
-
-async def _require_enabled(tx: Transaction, source_id: str) -> None:
-    """Finding nothing in a source that is switched off is no answer."""
-    with suppress(NotFound):
-        await catalog.get_enabled_source(tx, source_id)
 
 
 async def _as_allowed(tx: Transaction, question: Ask) -> tuple[Ask, list[str]]:
