@@ -21,14 +21,17 @@ from pecia.kernel.store.cluster.places import find_places
 from tests.doors.shell import pecia_at
 
 # Commands that are for making a home, or something in it. Every other one must not.
-SET_UP = {"start", "init", "serve", "mcp", "cipher", "migrate", "restore", "tenant add"}
-SET_UP |= {"cascade trust", "cascade serve"}
+SET_UP = {
+    *("start", "init", "serve", "mcp", "cipher", "migrate", "restore", "tenant add"),
+    *("cascade trust", "cascade serve"),
+}
 # Commands that need no home at all: they read files, settings, or a server that is named.
-NEEDS_NONE = {"version", "config", "smoke", "mcp smoke", "okf validate", "okf lint", "okf index"}
-NEEDS_NONE |= {"eval retrieval", "ckf compile", "ckf validate", "ckf diff", "ckf slice"}
-NEEDS_NONE |= {"ckf verify"} | {f"cascade {it}" for it in ("list", "show", "search", "links")}
-NEEDS_NONE |= {f"cascade {it}" for it in ("diff", "conflicts", "stale", "problems")}
-
+NEEDS_NONE = {
+    *("version", "config", "smoke", "mcp smoke", "okf validate", "okf lint", "okf index"),
+    *("eval retrieval", "ckf compile", "ckf validate", "ckf diff", "ckf slice", "ckf verify"),
+    *("cascade list", "cascade show", "cascade search", "cascade links", "cascade diff"),
+    *("cascade conflicts", "cascade stale", "cascade problems"),
+}
 # Commands that look at the file they were given first, and refuse that one here.
 FILE_FIRST = {"ckf publish", "eval questions", "group import"}
 
@@ -70,7 +73,13 @@ def arguments(words: str, folder: Path) -> list[str]:
 
 
 def value_of(schema: dict[str, Any]) -> Any:
-    kinds = {"integer": 1, "number": 1, "boolean": True, "array": ["some"], "object": {}}
+    kinds: dict[str, Any] = {
+        "integer": 1,
+        "number": 1,
+        "boolean": True,
+        "array": ["some"],
+        "object": {},
+    }
     return kinds.get(schema.get("type", "string"), "some")
 
 

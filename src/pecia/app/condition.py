@@ -4,9 +4,12 @@ from dataclasses import dataclass
 from uuid import UUID, uuid4
 
 from pecia.app.corridor import Corridor, Visit
+from pecia.kernel.corpus import changes
+from pecia.kernel.corpus.index.lag import STALLED_S
 from pecia.kernel.errors import InternalError
 from pecia.kernel.identity.caller import EVERY_SCOPE, Caller, CredentialKind
 from pecia.kernel.limits import Limit, RateLimiter
+from pecia.kernel.secrets.keyring import Keyring
 from pecia.kernel.store.audit import Ledger
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
@@ -52,6 +55,44 @@ async def source_troubles(store: Store) -> list[SourceTrouble]:
     """Those of all tenants, the failed ones first."""
     async with store.system() as tx:
         return await tx.all_as(SourceTrouble, SQL["sources"])
+
+
+@dataclass(frozen=True, slots=True)
+class IndexTrouble:
+    """An index of a tenant that has commits to apply, and how long the oldest has waited."""
+
+    tenant: str
+    kind: str
+    commits: int
+    waits_s: float
+
+
+async def index_troubles(store: Store, node: str) -> list[IndexTrouble]:
+    """The indexes of this node, and embeddings, that have waited longer than a busy one does."""
+    async with store.system() as tx:
+        found = await tx.all_as(
+            IndexTrouble, SQL["index_lag"], node=node, embedding=changes.EMBEDDING
+        )
+    return [it for it in found if it.waits_s >= STALLED_S]
+
+
+@dataclass(frozen=True, slots=True)
+class SealedSecret:
+    """A secret or a source's credential, and the key that opens it."""
+
+    tenant: str
+    purpose: str
+    name: str
+    key_id: str
+    of_source: bool
+
+
+async def unopenable(store: Store, keyring: Keyring) -> list[SealedSecret]:
+    """What is sealed with a key that this keyring lacks, of the purposes that it has keys for."""
+    async with store.system() as tx:
+        found = await tx.all_as(SealedSecret, SQL["sealed"])
+    held = {it.value: keyring.keys(it).key_by_id for it in keyring.purposes}
+    return [it for it in found if it.purpose in held and it.key_id not in held[it.purpose]]
 
 
 async def round_trip(store: Store, ledger: Ledger, tools: View) -> str:

@@ -19,6 +19,29 @@ SELECT t.name AS tenant, s.id AS source_id, c.state = 'failed' AS failed, c.prob
  WHERE c.state = 'failed' OR u.files > 0
  ORDER BY c.state = 'failed' DESC, t.name, s.id;
 
+-- name: index_lag
+-- Indexes that have commits to apply, and for how long the oldest of these has waited. Of models that embed,
+-- the one that is furthest counts.
+WITH kept AS (
+    SELECT tenant_id, 'keyword' AS kind, max(n) AS n FROM kernel.index_node WHERE node = %(node)s GROUP BY tenant_id
+    UNION ALL
+    SELECT tenant_id, 'semantic', max(n) FROM kernel.index_node WHERE starts_with(node, %(embedding)s) GROUP BY tenant_id
+)
+SELECT t.name AS tenant, k.kind, c.n - k.n AS commits,
+       COALESCE(extract(epoch FROM now() - (SELECT min(at) FROM kernel.tick w WHERE w.tenant_id = k.tenant_id AND w.n > k.n)),
+                0)::double precision AS waits_s
+  FROM kept k JOIN kernel.tenant_clock c USING (tenant_id)
+  JOIN kernel.tenant t ON t.id = k.tenant_id AND t.status = 'active'
+ WHERE c.n > k.n ORDER BY t.name, k.kind;
+
+-- name: sealed
+SELECT t.name AS tenant, s.purpose, s.name, s.key_id, false AS of_source
+  FROM kernel.secret s JOIN kernel.tenant t ON t.id = s.tenant_id
+UNION ALL
+SELECT t.name, 'source', c.source_id, c.key_id, true
+  FROM lake.credential c JOIN kernel.tenant t ON t.id = c.tenant_id
+ ORDER BY 1, 2, 3;
+
 -- name: temporary_user
 INSERT INTO kernel.user_account (tenant_id, name, role) VALUES (%(tenant_id)s, 'doctor', 'admin') RETURNING id;
 

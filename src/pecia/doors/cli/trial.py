@@ -5,13 +5,24 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import psycopg
+from anyio.to_thread import run_sync
 
-from pecia.app.app import home_of, open_logins, parts
-from pecia.app.condition import SourceTrouble, queue_condition, round_trip, source_troubles
+from pecia.app.app import home_of, index_root, open_logins, parts
+from pecia.app.condition import (
+    SealedSecret,
+    SourceTrouble,
+    index_troubles,
+    queue_condition,
+    round_trip,
+    source_troubles,
+    unopenable,
+)
 from pecia.app.rooms import build_rooms
 from pecia.doors.cli.find import running
 from pecia.doors.cli.finding import Finding
+from pecia.kernel.corpus.index.place import node_of
 from pecia.kernel.errors import PeciaError
+from pecia.kernel.secrets import key_file
 from pecia.kernel.secrets.keyring import Keyring
 from pecia.kernel.settings.load import Settings
 from pecia.kernel.store.audit import Ledger
@@ -39,6 +50,10 @@ async def of_database(settings: Settings, report: Callable[[str], None]) -> list
                 found.append(await _worker(settings, store))
                 step = "sources"
                 found.extend(await _sources(store))
+                step = "index"
+                found.extend(await _indexes(settings, store))
+                step = "secrets"
+                found.extend(await _secrets(settings, store))
     except (PeciaError, psycopg.Error) as error:
         found.append(Finding(step, "fail", str(error).strip(), _advice(step)))
     return found
@@ -80,6 +95,50 @@ async def _sources(store: Store) -> list[Finding]:
     if left := len(troubles) - len(found):
         found.append(Finding("sources", "warn", f"and {left} more sources"))
     return found
+
+
+async def _indexes(settings: Settings, store: Store) -> list[Finding]:
+    """Those that have stood still. Without a server nobody keeps them, and none is missed."""
+    if running(settings.kernel.home) is None:
+        return [Finding("index", "ok", "no server runs; indexes catch up when one does")]
+    node = await run_sync(node_of, index_root(settings.kernel))
+    found = [
+        Finding(
+            "index",
+            "warn",
+            f"the {it.kind} index of tenant {it.tenant} is {it.commits} commits behind, the oldest "
+            f"for {it.waits_s:.0f} s",
+            "pecia stop, then pecia start FOLDER; if it stays: pecia index rebuild",
+        )
+        for it in await index_troubles(store, node)
+    ]
+    return found or [Finding("index", "ok", "it keeps up")]
+
+
+async def _secrets(settings: Settings, store: Store) -> list[Finding]:
+    """Those that were sealed with a key that this home does not have."""
+    path = settings.kernel.home / "keys.json"
+    if not path.exists():
+        return []
+    lost = await unopenable(store, await run_sync(key_file.load, path))
+    if not lost:
+        return [Finding("secrets", "ok", "this home has every key it needs")]
+    return [
+        Finding(
+            "secrets",
+            "warn",
+            f"{it.name} of tenant {it.tenant} is sealed with the key {it.key_id}, which {path} "
+            "does not have",
+            f"put the old key file back, or: {_set_again(it)}",
+        )
+        for it in lost[:MOST_SOURCES]
+    ]
+
+
+def _set_again(it: SealedSecret) -> str:
+    if it.of_source:
+        return f"pecia source credential {it.name}"
+    return f"pecia secret set {it.name} --purpose {it.purpose}"
 
 
 def _trouble(it: SourceTrouble) -> Finding:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import NamedTuple
 
 from pecia.kernel.corpus import catalog, vectors, windows
+from pecia.kernel.corpus.changes import EMBEDDING
 from pecia.kernel.corpus.embedder import Embedder, Vectors
 from pecia.kernel.corpus.index.keyword import Hit as Word
 from pecia.kernel.corpus.index.lag import IndexLag
@@ -123,17 +124,37 @@ class _Search:
     query: Query
     look: Look
     weight: float = 0.0
+    embedded: frozenset[int] = frozenset()
     cosines: dict[int, float] = field(default_factory=dict[int, float])
     passages: dict[int, Passage] = field(default_factory=dict[int, Passage])
 
     async def run(self) -> Answer:
-        # A source that is not there, or not to be seen, is an error and not an empty answer.
+        # A source that is not there, not to be seen or off is an error and not an empty answer.
         for source in sorted(self.look.wanted.within.sources or ()):
-            await catalog.get_source(self.tx, source)
+            await catalog.get_enabled_source(self.tx, source)
         await self.look.begin()
         order = await (self._by_words() if self.look.vector is None else self._by_both())
         hits = await self._hits([*placed(order[: self.end])][self.ask.offset :])
+        await self._note_unembedded(hits)
         return Answer(tuple(hits), len(order) > self.end, tuple(self.look.degraded))
+
+    async def _note_unembedded(self, hits: Sequence[Hit]) -> None:
+        """Say where hits were ranked without a vector, or might be missing for want of one."""
+        embedder = self.look.indexes.embedder
+        if self.look.vector is None or embedder is None or not self.look.share.chunks:
+            return
+        lacking = [it.passage for it in hits if it.passage.id not in self.embedded]
+        if lacking:
+            is_short = await vectors.are_embedded(self.tx, {it.source_id for it in lacking})
+            where = f"for {len(lacking)} of {len(hits)} hits"
+        else:
+            node = f"{EMBEDDING}{embedder.name}"
+            is_short = not hits and await vectors.newest_lack(self.tx, node, embedder.name)
+            where = "in what is new"
+        if is_short:
+            self.look.degraded.append(
+                f"by words alone {where}: embeddings are still being made; search again shortly"
+            )
 
     @property
     def end(self) -> int:
@@ -155,6 +176,7 @@ class _Search:
         pool = await self._pool(found)
         cosines = await self._cosines(pool)
         language = self.look.indexes.embedder.language if self.look.indexes.embedder else ""
+        self.embedded = frozenset(cosines)
         self.weight = meaning_weight(self.ask.query, language) if cosines else 0.0
         fused = fuse(pool.scores, cosines, weight=self.weight, by_file=pool.by_file)
         ranked = await self._looked_at(fused, pool, is_hybrid=bool(cosines))

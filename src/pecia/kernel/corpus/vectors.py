@@ -6,7 +6,7 @@ where the index comes back short, the exact way answers. Rights are the policies
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
@@ -218,3 +218,15 @@ def _exactly(sign: str) -> str:
 _TOKENS = re.compile(r"\[!?[^\]]+\]|\*+|\?|.", re.DOTALL)
 _RANGE = re.compile(r"(.)(?:-(.))?", re.DOTALL)
 _NOTHING = r"(?!/)/"
+
+
+async def are_embedded(tx: Transaction, sources: Collection[str]) -> bool:
+    """Whether vectors are made for any of these sources."""
+    return bool(await tx.value(SQL["embeds"], sources=[*sources]))
+
+
+async def newest_lack(tx: Transaction, node: str, model: str) -> bool:
+    """Whether the job that embeds has yet to come to something new that the caller may see."""
+    if not await tx.value(SQL["is_behind"], node=node):
+        return False
+    return bool(await tx.value(SQL["newest_lack"], model=model, most=MOST))

@@ -21,6 +21,24 @@ SELECT COALESCE(array_agg(id), '{}') AS classes, COALESCE(sum(chunks), 0)::bigin
 SELECT chunk_id, cosine
   FROM kernel.nearest(%(query)s, %(dims)s, %(model)s, %(most)s, %(filter)s, %(reach)s);
 
+-- name: is_behind
+SELECT kernel.is_behind(%(node)s);
+
+-- name: newest_lack
+-- Whether any of the newest chunks that the caller may see waits for its vector.
+SELECT EXISTS (
+    SELECT 1 FROM (SELECT c.tenant_id, c.id, c.file_id FROM kernel.chunk c WHERE c.tenant_id = (SELECT kernel.tenant())
+                    ORDER BY c.id DESC LIMIT %(most)s) AS c
+      JOIN kernel.file f ON f.tenant_id = c.tenant_id AND f.id = c.file_id
+      JOIN kernel.source s ON s.tenant_id = f.tenant_id AND s.id = f.source_id AND s.config->'hybrid' IS DISTINCT FROM 'false'
+     WHERE NOT EXISTS (SELECT 1 FROM kernel.vector v
+                        WHERE v.tenant_id = c.tenant_id AND v.chunk_id = c.id AND v.model = %(model)s));
+
+-- name: embeds
+-- Whether vectors are made for any of these sources.
+SELECT EXISTS (SELECT 1 FROM kernel.source WHERE tenant_id = (SELECT kernel.tenant()) AND id = ANY (%(sources)s::text[])
+                  AND config->'hybrid' IS DISTINCT FROM 'false');
+
 -- name: cosines
 SELECT chunk_id, 1 - (embedding OPERATOR(public.<=>) %(query)s::public.halfvec) AS cosine FROM kernel.vector
  WHERE tenant_id = (SELECT kernel.tenant()) AND model = %(model)s AND chunk_id = ANY (%(ids)s::bigint[]) AND dims = %(dims)s;

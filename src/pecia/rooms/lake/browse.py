@@ -11,7 +11,7 @@ from pecia.kernel.identity.caller import Scope
 from pecia.kernel.store.store import Store
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
-from pecia.rooms.lake.condition import MEANING, conditions_of
+from pecia.rooms.lake.condition import MEANING, conditions_of, worker_warning
 from pecia.rooms.lake.names import Key, SourceId
 from pecia.rooms.lake.place import LONGEST_CURSOR, open_name, seal_name
 
@@ -39,6 +39,9 @@ class SourceOut(Output):
 class SourcesOut(Output):
     sources: list[SourceOut]
     next_cursor: str | None = None
+    degraded: list[str] = Field(
+        default_factory=list[str], description="Why `condition` may not hold any more. For owners."
+    )
 
 
 class ListFiles(Input):
@@ -95,6 +98,7 @@ class Browse:
             found = await catalog.list_sources(tx, after=after, limit=ask.limit + 1)
             page = found[: ask.limit]
             known = await conditions_of(tx, [it.source_id for it in page])
+            warning = await worker_warning(tx) if known else None
         for source in page:
             call.returned(source.source_id, [])
         sources = [
@@ -110,7 +114,8 @@ class Browse:
         ]
         more = len(found) > ask.limit
         cursor = seal_name(page[-1].source_id, asked) if more else None
-        return SourcesOut(sources=sources, next_cursor=cursor)
+        degraded = [warning] if warning else []
+        return SourcesOut(sources=sources, next_cursor=cursor, degraded=degraded)
 
     async def list_files(self, call: Call, ask: ListFiles) -> FilesOut:
         """Files within a source, by key. Page on with next_cursor."""

@@ -9,6 +9,9 @@ SELECT status, reason, files FROM lake.reasons_of(%(source_id)s, %(most)s);
 -- name: condition
 SELECT source_id, condition, unread, problem FROM lake.condition_of(%(sources)s);
 
+-- name: worker_silence
+SELECT lake.worker_silence();
+
 -- name: unread
 SELECT key, status, reason, size_bytes AS size
   FROM lake.unread_of(%(source_id)s, %(status)s, %(after)s, %(most)s);

@@ -12,6 +12,8 @@ SQL = load_queries("pecia.rooms.lake", "census.sql")
 State: TypeAlias = Literal[
     "never_crawled", "crawling", "failed", "stopped", "incomplete", "up_to_date"
 ]
+SILENT_S = 12.0
+"""A worker says that it lives every few seconds."""
 MEANING = (
     "Of the source, by its files: up_to_date; incomplete, when files could not be read; crawling, "
     "failed, stopped or never_crawled."
@@ -34,6 +36,15 @@ class Condition:
             files = "1 file" if self.unread == 1 else f"{self.unread} files"
             return f"{files} could not be read: pecia source unread {self.source_id}"
         return ""
+
+
+async def worker_warning(tx: Transaction) -> str | None:
+    """What to tell where no worker answers, and so no source is known to be up to date."""
+    silent_s: float | None = await tx.value(SQL["worker_silence"])
+    if silent_s is not None and silent_s <= SILENT_S:
+        return None
+    heard = "no worker runs" if silent_s is None else f"no worker has answered for {silent_s:.0f} s"
+    return f"{heard}: changed files are not noticed and crawls wait; see `pecia doctor`"
 
 
 async def conditions_of(tx: Transaction, sources: Sequence[str]) -> dict[str, Condition]:

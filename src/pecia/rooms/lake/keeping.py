@@ -34,7 +34,7 @@ from pecia.rooms.lake.asking import (
     changed_config,
     require_own_trim,
 )
-from pecia.rooms.lake.condition import MEANING, conditions_of
+from pecia.rooms.lake.condition import MEANING, conditions_of, worker_warning
 from pecia.rooms.lake.crawl import SQL, OfSource, read_config
 from pecia.rooms.lake.credential import SHAPES, Credentials, read_login
 from pecia.rooms.lake.credential import SQL as CREDENTIAL_SQL
@@ -343,11 +343,12 @@ async def _crawl(tx: Transaction, source_id: str) -> CrawlOut:
     reads = row["state"] in ("listing", "reading")
     underway = await tx.all(UNDERWAY_SQL["underway"], source_id=source_id) if reads else []
     how = (await conditions_of(tx, [source_id]))[source_id]
+    notes = [how.note, await worker_warning(tx)]
     return CrawlOut(
         **row,
         unread=how.unread,
         condition=how.condition,
-        note=how.note,
+        note="; ".join(it for it in notes if it),
         passed=passed.get("count", 0),
         passed_first=[PassedOut(**it) for it in passed.get("first", [])[:20]],
         underway=[UnderwayOut(**it) for it in underway],

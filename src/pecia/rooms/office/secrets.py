@@ -48,6 +48,11 @@ class Secret(Output):
     purpose: str
     key_id: str = Field(description="The key it is sealed under.")
     updated_at: datetime
+    opens: bool | None = Field(
+        default=None,
+        description="False: this server has lost that key; set the secret again. Null: only "
+        "workers would know.",
+    )
 
 
 class Secrets(Output):
@@ -76,7 +81,7 @@ class SecretDesk:
                 nonce=sealed.nonce,
                 ciphertext=sealed.ciphertext,
             )
-            return Secret(**await tx.one(SQL["secret"], "it was not kept", **_named(ask)))
+            return self._secret(await tx.one(SQL["secret"], "it was not kept", **_named(ask)))
 
     async def list_secrets(self, call: Call, ask: ListSecrets) -> Secrets:
         """The names of the credentials that are kept, for administrators. Their values are not."""
@@ -85,7 +90,7 @@ class SecretDesk:
                 SQL["secrets"], purpose=ask.purpose, after=Cursor.of(ask), limit=ask.limit + 1
             )
         return Secrets(
-            secrets=[Secret(**it) for it in rows[: ask.limit]],
+            secrets=[self._secret(it) for it in rows[: ask.limit]],
             next_cursor=next_cursor(rows, ask.limit, "place"),
         )
 
@@ -96,7 +101,13 @@ class SecretDesk:
             found = await tx.one(SQL["secret"], missing, **_named(ask))
             if not await tx.run(SQL["remove_secret"], **_named(ask)):
                 raise NotFound(missing)
-        return Secret(**found)
+        return self._secret(found)
+
+    def _secret(self, row: Row) -> Secret:
+        purpose = Purpose(row["purpose"])
+        holds = purpose in self.keyring.purposes
+        opens = row["key_id"] in self.keyring.keys(purpose).key_by_id if holds else None
+        return Secret(**row, opens=opens)
 
 
 def secret_tools(store: Store, keyring: Keyring) -> tuple[AnyTool, ...]:
