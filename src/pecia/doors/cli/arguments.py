@@ -5,6 +5,7 @@ What the schema forbids (ranges, lengths) is the tool's to refuse: here a word o
 
 import json
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -117,8 +118,16 @@ class _Reading:
             self._set(
                 name, _TRUTH[waiting.pop(0)] if waiting[:1] and waiting[0] in _TRUTH else True
             )
-        elif not waiting or waiting[0].startswith("--"):
+        elif not waiting:
             raise MissingField(f"--{flag} needs a value", field=name)
+        elif waiting[0].startswith("--"):
+            word = waiting[0]
+            raise MissingField(
+                f"--{flag} needs a value, and {word[:60]!r} begins as a flag does: "
+                f"if it is the value, write --{flag}={shlex.quote(word[:60])}",
+                field=name,
+                got=word[:200],
+            )
         else:
             self._give(name, waiting.pop(0))
 

@@ -75,11 +75,12 @@ def _is_project(folder: Path) -> bool:
 
 def _by_home(terminal: Terminal, project: Path | None) -> ProjectServer:
     # Here, because an editor that finds its lock should not wait for the settings.
-    from pecia.doors.cli.configured import settled
+    from pecia.doors.cli.configured import settled, warn
     from pecia.doors.cli.find import running
     from pecia.doors.cli.lock import is_claimed
 
     settings = settled(terminal, {"mode": "local"}, folder=project)
+    warn(terminal, settings)
     home = settings.kernel.home
     found = running(home)
     if found is None and is_claimed(home):

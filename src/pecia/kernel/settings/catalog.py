@@ -92,6 +92,15 @@ class Catalog:
             for depth in range(1, len(words))
         )
 
+    @cached_property
+    def live_sections(self) -> frozenset[str]:
+        """The same of what rooms read by themselves."""
+        return frozenset(
+            ".".join(words[:depth])
+            for words in (key.split(".") for key in self.live)
+            for depth in range(1, len(words))
+        )
+
 
 def catalog(parts: Sequence[type[Part]]) -> Catalog:
     """Put the parts together. A name that two settings share is a mistake of the program."""
@@ -101,7 +110,7 @@ def catalog(parts: Sequence[type[Part]]) -> Catalog:
     _refuse_shared("key", settings, lambda it: it.keys)
     _refuse_shared("variable", settings, lambda it: it.env[:1])
     made = Catalog(settings, frozenset[str]().union(*(part.live for part in parts)))
-    if blocked := made.by_key.keys() & (made.sections | made.live):
+    if blocked := made.by_key.keys() & (made.sections | made.live_sections):
         raise ValueError(f"a setting and a section are both called {sorted(blocked)[0]}")
     return made
 

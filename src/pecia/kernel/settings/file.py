@@ -38,7 +38,7 @@ def read_entries(path: Path, catalog: Catalog) -> Iterator[Entry | Problem]:
         raise InvalidFormat(
             f"{path}: expected a mapping of settings, got {_kind(root)}", field=str(path)
         )
-    yield from _Reader(path, catalog).walk(root, prefix="", live=False)
+    yield from _Reader(path, catalog).walk(root, prefix="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class _Reader:
     path: Path
     catalog: Catalog
 
-    def walk(self, node: Any, *, prefix: str, live: bool) -> Iterator[Entry | Problem]:
+    def walk(self, node: Any, *, prefix: str) -> Iterator[Entry | Problem]:
         lines: dict[str, int] = {}
         for key_node, value in node.value:
             line: int = key_node.start_mark.line + 1
@@ -54,19 +54,27 @@ class _Reader:
             if key in lines:
                 yield self.problem(key, line, f"`{key}` is on line {lines[key]} already")
             lines[key] = line
-            yield from self.entry(key, value, line, live=live or key in self.catalog.live)
+            yield from self.entry(key, value, line)
 
-    def entry(self, key: str, node: Any, line: int, *, live: bool) -> Iterator[Entry | Problem]:
+    def entry(self, key: str, node: Any, line: int) -> Iterator[Entry | Problem]:
+        is_live = key in self.catalog.live_sections
+        is_section = is_live or key in self.catalog.sections
         if key in self.catalog.by_key:
             yield self.leaf(key, node, line)
-        elif key in self.catalog.sections and node.id == MAPPING:
-            yield from self.walk(node, prefix=f"{key}.", live=live)
-        elif live or (key in self.catalog.sections and node.tag == NULL):
+        elif is_section and node.id == MAPPING:
+            yield from self.walk(node, prefix=f"{key}.")
+        elif is_live or self.is_read_elsewhere(key) or (is_section and node.tag == NULL):
             return
         elif key in self.catalog.sections:
             yield self.problem(key, line, f"`{key}` is a section, got {_kind(node)}")
         else:
             yield self.unknown(key, line)
+
+    def is_read_elsewhere(self, key: str) -> bool:
+        """Whether a room reads it by itself, or the whole that it is part of."""
+        words = key.split(".")
+        above = (".".join(words[:depth]) for depth in range(1, len(words) + 1))
+        return any(it in self.catalog.live for it in above)
 
     def leaf(self, key: str, node: Any, line: int) -> Entry | Problem:
         if node.id == SCALAR:
@@ -82,7 +90,8 @@ class _Reader:
         known = nearest(key, (*self.catalog.by_key, *self.catalog.live))
         hint = f"; did you mean `{known}`?" if known else ""
         found = self.problem(key, line, f"`{key}` is not a setting{hint}", nearest=known)
-        return replace(found, is_unknown=True)
+        is_shared = key.partition(".")[0] in self.catalog.live_sections
+        return replace(found, is_unknown=True, is_shared=is_shared)
 
     def problem(self, key: str, line: int, says: str, **facts: str | None) -> Problem:
         return Problem(

@@ -94,7 +94,7 @@ def from_file(layer: Layer, path: Path | None, catalog: Catalog) -> Iterator[Sai
     for found in read_entries(path, catalog):
         if isinstance(found, Problem):
             # A project is shared with people who have other versions and other tools.
-            is_passed = found.is_unknown and layer is Layer.PROJECT
+            is_passed = found.is_unknown and (layer is Layer.PROJECT or found.is_shared)
             yield Remark(f"{found.message}; it is passed over") if is_passed else found
         else:
             entries.append(found)

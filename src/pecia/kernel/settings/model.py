@@ -76,7 +76,7 @@ class Part(BaseModel):
 
     section: ClassVar[str] = ""
     live: ClassVar[frozenset[str]] = frozenset()
-    """Top-level keys of a configuration file that the room reads by itself, at any time."""
+    """Keys of a configuration file, as dotted paths, that the room reads by itself, at any time."""
 
     def clashes(self) -> Iterator[Clash]:
         """Rules over more than one field. Checked once, when every layer has been read."""

@@ -17,6 +17,8 @@ class Problem:
     message: str
     facts: Mapping[str, Json]
     is_unknown: bool = False
+    is_shared: bool = False
+    """It stands in a section that others read too, and is kept there."""
 
 
 def refuse(problems: Sequence[Problem]) -> None:

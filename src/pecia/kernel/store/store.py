@@ -4,6 +4,7 @@
 row; `system` serves nobody: migrations, jobs and the life cycle, and is easy to grep.
 """
 
+import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -54,6 +55,9 @@ class Store:
         self._system = _pool(logins.system, system or PoolSize(most=4))
 
     async def open(self) -> None:
+        # A pool warns of every connection that it finds closed, on the user's screen. As the
+        # database stops that is all of them; what a call lost, the call itself says.
+        logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
         await self._app.open()
         await self._system.open()
 

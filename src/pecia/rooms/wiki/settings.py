@@ -4,25 +4,14 @@ from pydantic import NonNegativeFloat, PositiveInt
 
 from pecia.kernel.settings.convert import milliseconds
 from pecia.kernel.settings.model import Part, setting
+from pecia.rooms.wiki.config.schema import LEAVES, REMOVED
 
 
 class WikiSettings(Part):
     """How an editor's shim finds or starts the server."""
 
     section = "wiki"
-    live = frozenset(
-        {
-            "appearance",
-            "autoSync",
-            "content",
-            "folders",
-            "git",
-            "github",
-            "mcp",
-            "preview",
-            "server",
-        }
-    )
+    live = frozenset(".".join(it) for it in (*LEAVES, *REMOVED))
 
     mcp_autostart: bool = setting(
         True,
