@@ -30,6 +30,7 @@ def test_a_file_that_cannot_be_read_shows_until_it_can(shell: Shell) -> None:
     papers = shell.folder("papers")
     (papers / "good.md").write_text("# Spokes\n")
     (papers / "bad.pdf").write_bytes(BROKEN)
+    (papers / "empty.md").write_text("")
     shell.ok("source", "add", "papers", "--folder", papers, "--no-watch")
     for _ in range(2):
         # The second crawl reads nothing, and says the same of the source.
@@ -37,11 +38,15 @@ def test_a_file_that_cannot_be_read_shows_until_it_can(shell: Shell) -> None:
         found = done.document
         assert (done.code, found["state"], found["unread"]) == (1, "done", 1)
         assert found["condition"] == "incomplete"
+        assert (found["files"], found["indexed"]) == (3, 2)
         assert "1 file could not be read: pecia source unread papers" in done.err
     told = shell.ok("source", "status", "papers")
     assert "pecia source unread papers" in told.out
     [unread] = shell.ok("source", "unread", "papers", "--json").document["files"]
     assert unread["key"] == "bad.pdf"
+    stats = shell.ok("source", "stats", "papers", "--json").document
+    assert (stats["files"], stats["indexed"], stats["unread_files"]) == (3, 2, 1)
+    assert sum(it["files"] for it in stats["unread"]) == 1
     rows = {it["source_id"]: it for it in ask(shell, "lake/list_sources")["sources"]}
     assert (rows["papers"]["condition"], rows["papers"]["unread"]) == ("incomplete", 1)
     doctor = shell.ok("doctor", "--json").document["findings"]

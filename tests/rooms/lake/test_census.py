@@ -13,6 +13,10 @@ GOOD = {f"good-{n}.md": f"# Heron {n}\n\nIt stands in the river." for n in range
 BAD = {"torn.pdf": b"%PDF-1.7 torn", "odd.bin": bytes(range(256)) * 8, "none.md": b""}
 
 
+# One that is empty has been read: there is no more in it.
+UNREAD = sorted(it for it in BAD if BAD[it])
+
+
 @pytest.fixture
 async def mixed(lake: Lake) -> Lake:
     lake.write({**GOOD, **BAD})
@@ -28,7 +32,8 @@ async def test_every_file_is_counted_once_and_what_was_not_read_has_a_reason(mix
     assert by_status["ok"] == len(GOOD)
     assert told["chunks"] >= len(GOOD)
     assert told["size"] == sum(len(it) for it in (*GOOD.values(), *BAD.values()))
-    assert sum(it["files"] for it in told["unread"]) == len(BAD)
+    assert sum(it["files"] for it in told["unread"]) == told["unread_files"] == len(UNREAD)
+    assert told["indexed"] == told["files"] - len(UNREAD)
     assert not told["has_more_reasons"]
 
 
@@ -47,8 +52,10 @@ async def test_files_that_were_not_read_are_listed_page_by_page_or_by_status(mix
         page = await house.call(house.ana, "list_unread", **asked)
         found += page["files"]
         asked["cursor"] = page["next_cursor"]
-    assert [it["key"] for it in found] == sorted(BAD)
-    assert all(it["reason"] for it in found if it["status"] != "empty")
+    assert [it["key"] for it in found] == UNREAD
+    assert all(it["reason"] for it in found)
+    empty = await house.call(house.ana, "list_unread", source_id=SOURCE, status="empty")
+    assert [it["key"] for it in empty["files"]] == [it for it in BAD if not BAD[it]]
     status = found[-1]["status"]
     only = await house.call(house.ana, "list_unread", source_id=SOURCE, status=status)
     assert only["files"] == [it for it in found if it["status"] == status]

@@ -13,6 +13,7 @@ from pecia.kernel.store.store import Store
 from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
+from pecia.rooms.lake.condition import READ
 from pecia.rooms.lake.names import SourceId
 from pecia.rooms.lake.place import LONGEST_CURSOR, open_name, seal_name
 
@@ -46,6 +47,8 @@ class StatsOut(Output):
     files: int
     chunks: int
     size: int = Field(description="Of the originals, in bytes, as far as it is known.")
+    indexed: int = Field(description="Files whose text is there.")
+    unread_files: int = Field(description="Files that could not be read, as everywhere.")
     by_status: list[StatusOut]
     unread: list[ReasonOut] = Field(description="Why files were not read, the commonest first.")
     has_more_reasons: bool = Field(description="`list_unread` names every file.")
@@ -92,6 +95,8 @@ class Census:
             files=sum(it.files for it in counted),
             chunks=sum(it.chunks for it in counted),
             size=sum(it.size for it in counted),
+            indexed=sum(it.files for it in counted if it.status in READ),
+            unread_files=sum(it.files for it in counted if it.status not in (*READ, "waiting")),
             by_status=counted,
             unread=reasons[:MOST_REASONS],
             has_more_reasons=len(reasons) > MOST_REASONS,

@@ -12,6 +12,8 @@ SQL = load_queries("pecia.rooms.lake", "census.sql")
 State: TypeAlias = Literal[
     "never_crawled", "crawling", "failed", "stopped", "incomplete", "up_to_date"
 ]
+READ = ("ok", "empty")
+"""The statuses of files that have been read: one that is empty has no more to read."""
 SILENT_S = 12.0
 """A worker says that it lives every few seconds."""
 MEANING = (

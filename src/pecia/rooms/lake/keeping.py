@@ -34,7 +34,8 @@ from pecia.rooms.lake.asking import (
     changed_config,
     require_own_trim,
 )
-from pecia.rooms.lake.condition import MEANING, conditions_of, worker_warning
+from pecia.rooms.lake.condition import MEANING, READ, conditions_of, worker_warning
+from pecia.rooms.lake.condition import SQL as CENSUS_SQL
 from pecia.rooms.lake.crawl import SQL, OfSource, read_config
 from pecia.rooms.lake.credential import SHAPES, Credentials, read_login
 from pecia.rooms.lake.credential import SQL as CREDENTIAL_SQL
@@ -108,7 +109,12 @@ class CrawlOut(Output):
     changed: int
     gone: int
     read: int
-    failed: int = Field(description="Of those that this crawl read.")
+    failed: int = Field(
+        description="Of those that this crawl read. A file that stays as it is is not read again: "
+        "`unread` counts it."
+    )
+    files: int = Field(description="Files of the source, now.")
+    indexed: int = Field(description="Those of them whose text is there, now.")
     unread: int = Field(
         description="Files of the source that could not be read, by this crawl or one before; "
         "`list_unread` names them."
@@ -343,9 +349,12 @@ async def _crawl(tx: Transaction, source_id: str) -> CrawlOut:
     reads = row["state"] in ("listing", "reading")
     underway = await tx.all(UNDERWAY_SQL["underway"], source_id=source_id) if reads else []
     how = (await conditions_of(tx, [source_id]))[source_id]
+    counted = await tx.all(CENSUS_SQL["census"], source_id=source_id)
     notes = [how.note, await worker_warning(tx)]
     return CrawlOut(
         **row,
+        files=sum(it["files"] for it in counted),
+        indexed=sum(it["files"] for it in counted if it["status"] in READ),
         unread=how.unread,
         condition=how.condition,
         note="; ".join(it for it in notes if it),
