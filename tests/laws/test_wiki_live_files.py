@@ -115,7 +115,7 @@ class Paper:
     async def ask(self, at: int) -> None:
         """A tool of ours, and the file that follows it."""
         mark = ("one;", "two;", "three;")[at % 3]
-        given = {"find": mark, "replace": f"{mark}{self.new('a')};"}
+        given = {"find": mark, "replace": f"{mark}{_phrase(self.new('a'), at)}"}
         asked = {"docName": "words", "space": self.place.project.name, **given}
         await self.app.call(self.owner, "wiki.edit_document", asked, VISIT)
 
@@ -191,7 +191,7 @@ def _write(file: Path, way: str, word: str, at: int) -> Iterator[None]:
     if way == "append":
         opened = os.open(file, os.O_WRONLY | os.O_APPEND)
         yield
-        os.write(opened, f"{word};\n".encode())
+        os.write(opened, f"{_phrase(word, at)}\n".encode())
         yield
         os.close(opened)
         return
@@ -225,7 +225,12 @@ def _write(file: Path, way: str, word: str, at: int) -> Iterator[None]:
 def _with(text: str, word: str, at: int) -> str:
     ends = [place + 1 for place, it in enumerate(text) if it in ";\n"] or [0]
     place = ends[at % len(ends)]
-    return f"{text[:place]}{word};{text[place:]}"
+    return f"{text[:place]}{_phrase(word, at)}{text[place:]}"
+
+
+def _phrase(word: str, at: int) -> str:
+    """With a word that others write too, or without: nobody writes words that are all their own."""
+    return f"so {word};" if at % 2 else f"{word};"
 
 
 class Desk:
@@ -269,11 +274,6 @@ def desk(module_database: Logins, tmp_path_factory: pytest.TempPathFactory) -> I
             yield Desk(app, portal, tmp_path_factory.mktemp("spaces"))
 
 
-@pytest.mark.xfail(
-    reason="a program that read before a tool's edit and rewrites the file in place after it still "
-    "takes that edit back: steps=[('program', 'rewrite', 4), ('agent', 20)]",
-    strict=False,
-)
 @pytest.mark.timeout(0 if SOAK else 300)
 @settings(
     max_examples=MANY, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
