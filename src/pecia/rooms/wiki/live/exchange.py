@@ -76,9 +76,12 @@ class Exchange:
         head = mine.row.head + len(mine.added)
         self._until = head if self._until is None else self._until
         if head > mine.row.filed:
-            return await self._intend(rows, mine, head, found.text)
-        is_patient = time.monotonic() - self._begun < PATIENCE_S
-        return Step.WAIT if found.text is None and is_patient else Step.DONE
+            step = await self._intend(rows, mine, head, found.text)
+        else:
+            is_patient = time.monotonic() - self._begun < PATIENCE_S
+            step = Step.WAIT if found.text is None and is_patient else Step.DONE
+        # Once more, to remove their files: nobody may come for this document for a long time.
+        return Step.AGAIN if step is Step.DONE and found.done else step
 
     async def _miss(self, rows: HouseRows, mine: Held) -> Step:
         """It is gone when it stays away."""
