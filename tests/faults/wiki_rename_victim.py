@@ -32,7 +32,7 @@ def lay(trap: Trap) -> None:
     around_async(Turn, "plan", trap, before="", after="after_plan")
     around_async(Turn, "record", trap, before="", after="after_record")
     around_async(Turn, "end", trap, before="before_end", after="")
-    move, write, execute = disk.move, disk.write, AsyncConnection[Any].execute
+    move, replace, execute = disk.move, disk.replace, AsyncConnection[Any].execute
     planned = False
 
     def moved(root: Path, path: str, to: str) -> None:
@@ -41,8 +41,8 @@ def lay(trap: Trap) -> None:
         planned = True
         trap.passed("after_move")
 
-    def written(root: Path, path: str, body: bytes) -> Any:
-        made = write(root, path, body)
+    def replaced(root: Path, path: str, body: bytes, known: bytes | None) -> Any:
+        made = replace(root, path, body, known)
         if planned:
             trap.passed("after_write")
         return made
@@ -55,7 +55,7 @@ def lay(trap: Trap) -> None:
         trap.passed("after_commit")
         return done
 
-    disk.move, disk.write = moved, written
+    disk.move, disk.replace = moved, replaced
     AsyncConnection.execute = executed  # pyright: ignore[reportAttributeAccessIssue] - a trap
 
 

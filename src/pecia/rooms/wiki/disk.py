@@ -24,6 +24,7 @@ from pecia.kernel.errors import (
     StorageFull,
     Unavailable,
 )
+from pecia.kernel.store.failures import Collision
 from pecia.rooms.wiki import posix
 
 MOST_BYTES = 20_000_000
@@ -100,26 +101,29 @@ def exists(root: Path, path: str) -> bool:
 
 
 def write(root: Path, path: str, body: bytes) -> Stamp:
-    """The file with these bytes, in place of what was there, durable when this returns."""
+    """The file with these bytes, whatever was there, durable when this returns. For files that are
+    ours alone: those of others are replaced by `replace`."""
     with _parent(root, path, make=True) as (folder, leaf), _told(path):
-        mode = _mode_to_keep(folder, leaf, path)
-        temporary = f".{secrets.token_hex(8)}{TEMPORARY}"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        try:
-            with os.fdopen(os.open(temporary, flags, 0o666, dir_fd=folder), "wb") as file:
-                file.write(body)
-                file.flush()
-                if mode is not None:
-                    os.fchmod(file.fileno(), mode)
-                os.fsync(file.fileno())
-                found = os.fstat(file.fileno())
+        with _prepared(folder, leaf, path, body) as (temporary, made):
             os.replace(temporary, leaf, src_dir_fd=folder, dst_dir_fd=folder)
-        except BaseException:
-            with suppress(FileNotFoundError):
-                os.unlink(temporary, dir_fd=folder)
-            raise
         os.fsync(folder)
-        return Stamp.of(found)
+        return made
+
+
+def replace(root: Path, path: str, body: bytes, known: bytes | None) -> Stamp:
+    """The file with these bytes in place of exactly those that are known; None: of no file.
+
+    Collision where somebody wrote it meanwhile or has it open for writing; then it is as they left
+    it. What was there is looked at after it was swapped out: nothing comes in between.
+    """
+    with _parent(root, path, make=True) as (folder, leaf), _told(path):
+        with _prepared(folder, leaf, path, body) as (temporary, made):
+            if known is None:
+                _rename_new((folder, temporary), (folder, leaf), path)
+            else:
+                _swap_known(folder, (temporary, leaf), path, known)
+        os.fsync(folder)
+        return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,15 +192,12 @@ def swap(kept: tuple[Path, str], shown: tuple[Path, str]) -> None:
         _mode_to_keep(to_folder, to_leaf, shown[1])
         os.lstat(to_leaf, dir_fd=to_folder)
         try:
-            posix.exchange(from_folder, from_leaf, to_folder, to_leaf)
+            _exchange(from_folder, from_leaf, to_folder, to_leaf)
         except OSError as error:
-            if error.errno == EXDEV:
-                write(*shown, read(*kept))
-                os.unlink(from_leaf, dir_fd=from_folder)
-            elif error.errno in posix.NOT_SUPPORTED:
-                _swap_by_link(from_folder, from_leaf, to_folder, to_leaf)
-            else:
+            if error.errno != EXDEV:
                 raise
+            write(*shown, read(*kept))
+            os.unlink(from_leaf, dir_fd=from_folder)
         os.fsync(to_folder)
         os.fsync(from_folder)
 
@@ -224,6 +225,22 @@ def remove(root: Path, path: str) -> None:
         os.fsync(folder)
 
 
+def remove_known(root: Path, path: str, known: bytes) -> None:
+    """The file goes if these bytes are all that it has. Collision as with `replace`."""
+    with _parent(root, path) as (folder, leaf), _told(path):
+        aside = _temporary_name()
+        os.rename(leaf, aside, src_dir_fd=folder, dst_dir_fd=folder)
+        try:
+            _require_known(folder, aside, path, known)
+        except BaseException:
+            # A file that was made under the name meanwhile is newer, and stays.
+            with suppress(Collision):
+                _rename_new((folder, aside), (folder, leaf), path)
+            raise
+        os.unlink(aside, dir_fd=folder)
+        os.fsync(folder)
+
+
 def move(root: Path, path: str, to: str) -> None:
     """A file or a folder under another path, where nothing is yet."""
     with (
@@ -231,11 +248,15 @@ def move(root: Path, path: str, to: str) -> None:
         _parent(root, to, make=True) as (into, name),
         _told(path),
     ):
+        taken = Conflict(f"there is something at {to!r} already", path=to)
         if _is_there(into, name):
-            raise Conflict(f"there is something at {to!r} already", path=to)
+            raise taken
         if stat.S_ISLNK(os.lstat(leaf, dir_fd=folder).st_mode):
             raise InvalidInput(f"{path!r} is a symbolic link", field="path")
-        os.rename(leaf, name, src_dir_fd=folder, dst_dir_fd=into)
+        try:
+            _rename_new((folder, leaf), (into, name), to)
+        except Collision:
+            raise taken from None
         os.fsync(into)
         os.fsync(folder)
 
@@ -289,6 +310,7 @@ def _look(file: BufferedReader, path: str, most: int) -> Look:
             raise PayloadTooLarge(f"{path!r} is over {most} bytes", field="path", max=most)
         body = file.read()
         after = os.fstat(file.fileno())
+        is_alone = is_alone and not posix.is_awaited(file.fileno())
     is_open = None if is_alone is None else not is_alone
     if is_alone is None and (before.st_mtime_ns, before.st_size) != (
         after.st_mtime_ns,
@@ -296,6 +318,89 @@ def _look(file: BufferedReader, path: str, most: int) -> Look:
     ):
         is_open = True
     return Look(body, str(after.st_ino), after.st_ctime_ns / 1e9, is_open)
+
+
+@contextmanager
+def _prepared(folder: int, leaf: str, path: str, body: bytes) -> Generator[tuple[str, Stamp]]:
+    """A file beside the one that it is for: its name and state. What has the name then goes."""
+    mode = _mode_to_keep(folder, leaf, path)
+    temporary = _temporary_name()
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        with os.fdopen(os.open(temporary, flags, 0o666, dir_fd=folder), "wb") as file:
+            file.write(body)
+            file.flush()
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
+            os.fsync(file.fileno())
+            made = Stamp.of(os.fstat(file.fileno()))
+        yield temporary, made
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary, dir_fd=folder)
+
+
+def _temporary_name() -> str:
+    return f".{secrets.token_hex(8)}{TEMPORARY}"
+
+
+def _swap_known(folder: int, names: tuple[str, str], path: str, known: bytes) -> None:
+    """Swap the second name's file out, and in again where it is not what is known."""
+    temporary, leaf = names
+    try:
+        # Most who write are seen here, and see nothing of ours.
+        _require_known(folder, leaf, path, known)
+        _exchange(folder, temporary, folder, leaf)
+    except (FileNotFoundError, NotFound):
+        raise _collision(path) from None
+    try:
+        _require_known(folder, temporary, path, known)
+    except NotFound:
+        # Swapped where files have neither exchange nor links: nothing is left to be looked at.
+        return
+    except BaseException:
+        _exchange(folder, temporary, folder, leaf)
+        raise
+
+
+def _require_known(folder: int, leaf: str, path: str, known: bytes) -> None:
+    """Collision unless the file has these bytes, and nobody is about to write others."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with _told(path), os.fdopen(os.open(leaf, flags, dir_fd=folder), "rb") as file:
+        found = _look(file, path, MOST_BYTES)
+    if found.body != known or found.is_open:
+        raise _collision(path)
+
+
+def _collision(path: str) -> Collision:
+    return Collision(
+        f"another program writes {path!r}, or has just written it; read it again, then decide",
+        path=path,
+    )
+
+
+def _rename_new(from_: tuple[int, str], to: tuple[int, str], path: str) -> None:
+    """Collision where something is there. Without a rename that refuses, that is looked for."""
+    try:
+        posix.rename_new(*from_, *to)
+    except FileExistsError:
+        raise _collision(path) from None
+    except OSError as error:
+        if error.errno not in posix.NOT_SUPPORTED:
+            raise
+        if _is_there(*to):
+            raise _collision(path) from None
+        os.rename(from_[1], to[1], src_dir_fd=from_[0], dst_dir_fd=to[0])
+
+
+def _exchange(from_folder: int, from_leaf: str, to_folder: int, to_leaf: str) -> None:
+    """In one step where the file system has one, by a link elsewhere."""
+    try:
+        posix.exchange(from_folder, from_leaf, to_folder, to_leaf)
+    except OSError as error:
+        if error.errno not in posix.NOT_SUPPORTED:
+            raise
+        _swap_by_link(from_folder, from_leaf, to_folder, to_leaf)
 
 
 def _swap_by_link(from_folder: int, from_leaf: str, to_folder: int, to_leaf: str) -> None:

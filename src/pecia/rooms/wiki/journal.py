@@ -110,14 +110,14 @@ def read(project: Path, lead: str) -> Journal | None:
     return journal if _is_ours(journal) else None
 
 
-def put_back(root: Path, snapshot: Snapshot) -> None:
-    """The file as it was."""
+def put_back(root: Path, snapshot: Snapshot, made: bytes | None) -> None:
+    """The file as it was, where it is what the change made of it; Collision elsewhere."""
     if snapshot.body is not None:
-        disk.write(root, snapshot.path, snapshot.body)
-        return
-    with suppress(NotFound):
-        disk.remove(root, snapshot.path)
-        disk.prune(root, folder_of(snapshot.path))
+        disk.replace(root, snapshot.path, snapshot.body, made)
+    elif made is not None:
+        with suppress(NotFound):
+            disk.remove_known(root, snapshot.path, made)
+            disk.prune(root, folder_of(snapshot.path))
 
 
 def _journal(plain: dict[str, Any]) -> Journal:

@@ -4,6 +4,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from pecia.kernel.errors import InvalidInput, PayloadTooLarge
+from pecia.kernel.store.failures import Collision
 from pecia.rooms.wiki import disk
 
 FOLDER = ".pecia"
@@ -24,13 +25,15 @@ def prepare(project: Path) -> None:
     """
     place = f"{FOLDER}/.gitignore"
     if not disk.exists(project, place):
-        disk.write(project, place, completed(b"") or b"")
+        with suppress(Collision):
+            disk.replace(project, place, completed(b"") or b"", None)
         return
-    # A link is nothing to write through.
-    with suppress(InvalidInput, PayloadTooLarge):
-        body = completed(disk.read(project, place, MOST_BYTES))
+    # A link is nothing to write through. One that somebody writes just now is completed next time.
+    with suppress(InvalidInput, PayloadTooLarge, Collision):
+        was = disk.read(project, place, MOST_BYTES)
+        body = completed(was)
         if body is not None:
-            disk.write(project, place, body)
+            disk.replace(project, place, body, was)
 
 
 def completed(body: bytes) -> bytes | None:

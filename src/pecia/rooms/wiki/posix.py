@@ -1,6 +1,7 @@
-"""Two things of the system that Python does not offer: exchange and leases. Blocking.
+"""Three things of the system that Python does not offer. Blocking.
 
 `exchange` swaps two names in one step (Linux `renameat2`, macOS `renameatx_np`).
+`rename_new` renames, and never over something.
 `lease` says whether anybody has a file open for writing, and keeps writers out while it is held.
 """
 
@@ -19,19 +20,24 @@ NOT_SUPPORTED = frozenset((EINVAL, ENOSYS, ENOTSUP, EPERM))
 
 _IS_LINUX = sys.platform == "linux"
 _SWAP = 2
-# The same number in both systems, by chance.
+# The same number in both systems, by chance. This one is not.
+_EXCLUSIVE = {"linux": 1, "darwin": 4}
 _NAMES = {"linux": "renameat2", "darwin": "renameatx_np"}
 
 
 def exchange(from_folder: int, from_name: str, to_folder: int, to_name: str) -> None:
     """Both files keep existing, each under the other's name. OSError as `os.rename` raises it."""
-    function = _function()
-    if function is None:
-        raise OSError(ENOSYS, os.strerror(ENOSYS))
-    given = (from_folder, os.fsencode(from_name), to_folder, os.fsencode(to_name), _SWAP)
-    if function(*given) != 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code), from_name, None, to_name)
+    _rename((from_folder, from_name), (to_folder, to_name), _SWAP)
+
+
+def rename_new(from_folder: int, from_name: str, to_folder: int, to_name: str) -> None:
+    """A rename to where nothing is: FileExistsError elsewhere, and nothing has happened."""
+    _rename((from_folder, from_name), (to_folder, to_name), _EXCLUSIVE.get(sys.platform, 0))
+
+
+def is_awaited(file: int) -> bool:
+    """Whether somebody waits for our lease of this file to end, to write it."""
+    return _IS_LINUX and fcntl.fcntl(file, fcntl.F_GETLEASE) != fcntl.F_RDLCK
 
 
 @contextmanager
@@ -65,6 +71,16 @@ def _unknown(error: OSError) -> None:
     # Of another user's file, and of some file systems, the kernel says nothing.
     if error.errno not in NOT_SUPPORTED | {EACCES}:
         raise error
+
+
+def _rename(from_: tuple[int, str], to: tuple[int, str], flags: int) -> None:
+    function = _function()
+    if function is None:
+        raise OSError(ENOSYS, os.strerror(ENOSYS))
+    names = (from_[0], os.fsencode(from_[1]), to[0], os.fsencode(to[1]))
+    if function(*names, flags) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code), from_[1], None, to[1])
 
 
 def _function() -> Any:

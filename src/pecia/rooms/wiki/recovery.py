@@ -13,6 +13,7 @@ from anyio.to_thread import run_sync
 
 from pecia.kernel.errors import Conflict, InvalidInput, NotFound, PayloadTooLarge, PeciaError
 from pecia.kernel.logs import Log
+from pecia.kernel.store.failures import Collision
 from pecia.kernel.text.names import folder_of
 from pecia.rooms.wiki import disk
 from pecia.rooms.wiki.history.history import History
@@ -130,16 +131,20 @@ def _restore(root: Path, snapshot: Snapshot, outcome: Outcome) -> None:
     if now is None:
         outcome.deleted.append(path)
         outcome.before[path] = snapshot.body
-    elif snapshot.after is None:
-        # Nobody wrote down what the rename made of it, so it may be somebody's: history has it.
-        outcome.before[path] = now
-        outcome.edited.append(path)
-        put_back(root, snapshot)
-    elif digest(now) == snapshot.after:
-        put_back(root, snapshot)
-    else:
+    elif snapshot.after is not None and digest(now) != snapshot.after:
         outcome.edited.append(path)
         outcome.before[path] = snapshot.body
+    else:
+        if snapshot.after is None:
+            # Nobody wrote down what the rename made of it, so it may be somebody's: history has it.
+            outcome.before[path] = now
+            outcome.edited.append(path)
+        try:
+            put_back(root, snapshot, now)
+        except Collision:
+            # Somebody writes it just now.
+            outcome.edited.append(path)
+            outcome.before[path] = snapshot.body
 
 
 def _paths(journal: Journal) -> Iterable[str]:

@@ -1,11 +1,13 @@
 """A writer's turn: files change on the disk and in the store together, or neither does.
 
 One writer at a time has a space. What fails after a file was written puts back what was there.
+Other programs keep no turns: a file that one of them wrote since we read it is left as it is, and
+the call begins anew.
 A document that is live changes where it is live: others who write in it lose nothing by our turn.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,7 +20,6 @@ from pecia.kernel.logs import Log
 from pecia.kernel.store.failures import Collision
 from pecia.kernel.store.transaction import Transaction
 from pecia.rooms.wiki import disk
-from pecia.rooms.wiki.disk import Stamp
 from pecia.rooms.wiki.history.note import Note
 from pecia.rooms.wiki.journal import Journal, Move, Snapshot, digest, forget, keep, put_back
 from pecia.rooms.wiki.live.copies import DocumentFiles, read_files, settle
@@ -35,6 +36,10 @@ from pecia.rooms.wiki.writer import writer_of
 
 _log = Log(__name__)
 
+MOST_LOOKS, LOOK_S = 40, 0.05
+"""How often a file is looked at that another program has open for writing, until it is taken as it
+is: what is half written is nothing to edit."""
+
 
 @dataclass(slots=True)
 class Turn:
@@ -45,17 +50,19 @@ class Turn:
     left: list[str] = field(default_factory=list[str])
     """Documents whose files are to follow once the turn is over."""
     _before: list[Snapshot] = field(default_factory=list[Snapshot])
-    _made: dict[str, Stamp] = field(default_factory=dict[str, Stamp])
     _first: dict[str, bytes | None] = field(default_factory=dict[str, bytes | None])
     _last: dict[str, bytes | None] = field(default_factory=dict[str, bytes | None])
     _held: dict[str, Held | None] = field(default_factory=dict[str, Held | None])
-    _planned: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    _known: dict[str, bytes | None] = field(default_factory=dict[str, bytes | None])
+    """Files as they were read, or written, in this turn; None where there was none."""
     _journal: Journal | None = None
 
     async def read(self, path: str) -> bytes | None:
         """The document as it is now that nobody else writes; None where there is none."""
         found = await self._hold(path)
-        return await self._on_disk(path) if found is None else found.text.encode()
+        if found is not None:
+            return found.text.encode()
+        return self._known.setdefault(path, await self._calm(path))
 
     async def require_may_write(self, path: str) -> None:
         """The right to write there, whether or not there is anything."""
@@ -74,26 +81,26 @@ class Turn:
         if found is not None:
             # No text, so nothing that can be live.
             await self._rows.end(path)
-        was = await self._on_disk(path)
-        if self._planned.get(path, was) != was:
-            raise Collision("somebody wrote a document meanwhile; try again", path=path)
+        was = self._known[path] if path in self._known else await self._calm(path)
+        stamp = await run_sync(disk.replace, self.opened.root, path, body, was)
         self._before.append(Snapshot(path, was))
         self._changes(path, was, body)
-        stamp = await run_sync(disk.write, self.opened.root, path, body)
-        self._made[path] = stamp
+        self._known[path] = body
         facts, stored = await parse_document(self.opened.place, path, body, stamp)
         await texts.put(self.tx, facts, stored)
 
     async def remove(self, path: str) -> None:
         """This file goes, and whoever has it open is told."""
         await self.require_may_write(path)
-        was = await self._on_disk(path)
-        self._before.append(Snapshot(path, was))
+        was = on_disk = await self._calm(path)
+        if on_disk is None:
+            raise NotFound(f"no file {path!r}", path=path)
         if (found := await self._hold(path)) is not None:
-            was = await self._recorded(path, found, was)
+            was = await self._recorded(path, found, on_disk)
+        await run_sync(disk.remove_known, self.opened.root, path, on_disk)
+        self._before.append(Snapshot(path, on_disk))
         self._changes(path, was, None)
-        await run_sync(disk.remove, self.opened.root, path)
-        self._made.pop(path, None)
+        self._known[path] = None
         await texts.remove(self.tx, self.opened.space.source_id, self.opened.place.key(path))
         await self._rows.end(path)
 
@@ -111,7 +118,7 @@ class Turn:
         snapshots = [Snapshot(path, was, digest(body)) for path, (was, body) in writes.items()]
         transaction = await self.tx.value(SQL["this_transaction"])
         self._journal = Journal(tuple(kept), tuple(snapshots), transaction)
-        self._planned = {self._journal.moved(path): was for path, (was, _) in writes.items()}
+        self._known |= {self._journal.moved(path): was for path, (was, _) in writes.items()}
         await run_sync(keep, self.opened.space.folder, self.opened.lead, self._journal)
 
     async def move(self, path: str, to: str, keys: Sequence[tuple[str, str]]) -> None:
@@ -174,6 +181,15 @@ class Turn:
             self.left.append(path)
         del self._held[path]
 
+    async def _calm(self, path: str) -> bytes | None:
+        """The file once nobody has it open for writing, or after a while."""
+        for _ in range(MOST_LOOKS):
+            found = await run_sync(disk.look, self.opened.root, path)
+            if found is None or not found.is_open:
+                return None if found is None else found.body
+            await anyio.sleep(LOOK_S)
+        return await self._on_disk(path)
+
     async def _on_disk(self, path: str) -> bytes | None:
         try:
             return await run_sync(disk.read, self.opened.root, path)
@@ -196,11 +212,9 @@ class Turn:
             return
         root = self.opened.root
         for it in reversed(self._before):
-            if await run_sync(disk.stamp, root, it.path) == self._made.get(it.path):
-                await run_sync(put_back, root, it)
-                self._made.pop(it.path, None)
-                if (stamp := await run_sync(disk.stamp, root, it.path)) is not None:
-                    self._made[it.path] = stamp
+            with suppress(Collision):
+                await run_sync(put_back, root, it, self._known.get(it.path))
+                self._known[it.path] = it.body
 
     async def end(self) -> None:
         """Nothing is left to put back."""

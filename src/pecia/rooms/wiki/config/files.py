@@ -7,13 +7,13 @@ from anyio.to_thread import run_sync
 
 from pecia.kernel.errors import InvalidFormat, NotFound, Unavailable
 from pecia.kernel.identity.caller import Caller, CredentialKind
+from pecia.kernel.store.failures import Collision
 from pecia.kernel.store.store import Store
 from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.tool.call import Call
 from pecia.rooms.wiki import disk
-from pecia.rooms.wiki.config.merge import Effective, Files, effective
+from pecia.rooms.wiki.config.merge import Effective, Files, Patched, effective
 from pecia.rooms.wiki.config.problem import BadConfig
-from pecia.rooms.wiki.config.schema import Scope
 from pecia.rooms.wiki.space import SQL, Space
 
 PROJECT_FILE = ".pecia/config.yml"
@@ -49,15 +49,15 @@ class ConfigFiles:
             ) from None
 
     async def write(
-        self, tx: Transaction, caller: Caller, space: Space, scope: Scope, text: str
+        self, tx: Transaction, caller: Caller, space: Space, was: Files, done: Patched
     ) -> None:
-        """In a writing transaction of the caller."""
-        if scope == "project":
-            await run_sync(disk.write, space.folder, PROJECT_FILE, text.encode())
+        """In a writing transaction of the caller. Collision where a file is not as it `was`."""
+        if done.scope == "project":
+            await run_sync(_write_project, space.folder, was.project, done.text)
         elif caller.kind is CredentialKind.LOCAL:
-            await run_sync(_write_user, self.user_file, text)
+            await run_sync(_write_user, self.user_file, was.user, done.text)
         else:
-            await tx.run(SQL["set_my_config"], yaml=text)
+            await tx.run(SQL["set_my_config"], yaml=done.text)
 
 
 def read_project(folder: Path) -> str:
@@ -77,10 +77,29 @@ def _read_file(path: Path) -> str:
         return ""
 
 
-def _write_user(path: Path, text: str) -> None:
+def _write_project(folder: Path, was: str, text: str) -> None:
+    known = _known(folder, PROJECT_FILE)
+    # Where the project has none of its own, the imported one was read.
+    if read_project(folder) != was:
+        raise Collision(f"{PROJECT_FILE} was changed meanwhile; read it again", path=PROJECT_FILE)
+    disk.replace(folder, PROJECT_FILE, text.encode(), known)
+
+
+def _write_user(path: Path, was: str, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise Unavailable(f"{path.parent}: {error.strerror}") from error
     # The owner's own file: links on the way to it are the owner's.
-    disk.write(path.parent.resolve(), path.name, text.encode())
+    folder = path.parent.resolve()
+    known = _known(folder, path.name)
+    if _read_file(path) != was:
+        raise Collision(f"{path} was changed meanwhile; read it again", path=path.name)
+    disk.replace(folder, path.name, text.encode(), known)
+
+
+def _known(folder: Path, name: str) -> bytes | None:
+    try:
+        return disk.read(folder, name)
+    except NotFound:
+        return None

@@ -87,14 +87,15 @@ class Configuring:
         async with self.wiki.store.writing(call.caller, call.trace) as tx:
             place = {"tenant_id": call.caller.tenant_id, "source_id": space.source_id}
             await tx.run(SQL["lock_space"], **place)
-            done = change(await self.wiki.configs.read(tx, call.caller, space))
+            was = await self.wiki.configs.read(tx, call.caller, space)
+            done = change(was)
             if done.scope == "project":
                 asked = {"source_id": space.source_id, "key": PROJECT_FILE}
                 if not await tx.value(SQL["may_write"], **asked):
                     raise Forbidden("your role does not allow to change the space's settings")
             # Last, so that what the database refuses leaves the file alone.
             try:
-                await self.wiki.configs.write(tx, call.caller, space, done.scope, done.text)
+                await self.wiki.configs.write(tx, call.caller, space, was, done)
             except (Unavailable, StorageFull, InvalidInput) as error:
                 raise BadConfig(problem.write_error(error.message), error) from None
         return done
