@@ -28,7 +28,7 @@ from pecia.kernel.identity.caller import Caller
 from pecia.kernel.settings.load import load
 from pecia.kernel.store.cluster import Logins
 from pecia.rooms.wiki.history.port import versions_in
-from pecia.rooms.wiki.live import exchange
+from pecia.rooms.wiki.live import copies, exchange
 from pecia.rooms.wiki.live.copies import DocumentFiles
 from pecia.rooms.wiki.live.filing import Filing
 from pecia.rooms.wiki.live.rows import SQL, HouseRows
@@ -268,7 +268,10 @@ class Desk:
 def desk(module_database: Logins, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     flags = house_flags(module_database, tmp_path_factory.mktemp("home"))
     given = load(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
-    with start_blocking_portal() as portal:
+    with pytest.MonkeyPatch.context() as patch, start_blocking_portal() as portal:
+        # A program that takes longer than this between its read and its write is not promised
+        # anything. How long that is here must not hang on how busy the machine is.
+        patch.setattr(copies, "KEPT_S", 3600.0)
         opening = open_app(given, fetch=no_fetch, report=lambda _: None)
         with portal.wrap_async_context_manager(opening) as app:
             yield Desk(app, portal, tmp_path_factory.mktemp("spaces"))
