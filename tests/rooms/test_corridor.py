@@ -11,6 +11,7 @@ from pydantic import Field
 from pecia.app.corridor import Visit
 from pecia.kernel.errors import (
     AuthRequired,
+    Collision,
     Forbidden,
     InternalError,
     InvalidInput,
@@ -20,7 +21,6 @@ from pecia.kernel.errors import (
     ToolNotFound,
 )
 from pecia.kernel.identity.caller import CredentialKind, Operator, Scope
-from pecia.kernel.store.failures import Collision
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, ForeignTool, Input, Output, Result, Tool
 from pecia.kernel.tool.view import View, combined

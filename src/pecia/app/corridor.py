@@ -16,6 +16,7 @@ from pecia.app.fair_queue import Principal, SlotLimits
 from pecia.app.scheduler import Scheduler
 from pecia.kernel.errors import (
     AuthRequired,
+    Collision,
     Forbidden,
     InternalError,
     Json,
@@ -27,7 +28,6 @@ from pecia.kernel.errors import (
 from pecia.kernel.identity.caller import Caller, CredentialKind, Operator, Scope
 from pecia.kernel.limits import RateLimiter
 from pecia.kernel.store.audit import Ledger
-from pecia.kernel.store.failures import Collision
 from pecia.kernel.store.trace import Status, Trace
 from pecia.kernel.tool.call import Call, Channel, InputRequired
 from pecia.kernel.tool.model import Answer, AnyTool, Result

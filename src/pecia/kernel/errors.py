@@ -236,6 +236,14 @@ class Conflict(PeciaError):
     code = Code("CONFLICT", rpc=-32008, http=409, hint="Read it again, then decide.")
 
 
+class Collision(Conflict):
+    """Two writers met and this one lost. The dispatcher runs the handler again, and whoever is told
+    of it after that may do the same."""
+
+    def __init__(self, message: str, **fields: Json) -> None:
+        super().__init__(message, **{"retryable": True, **fields})
+
+
 class RateLimited(PeciaError):
     """Too many calls. `retry_after_seconds` says how long to wait."""
 

@@ -8,11 +8,10 @@ from typing import Any, cast
 import psycopg
 import pytest
 
-from pecia.kernel.errors import QuotaExceeded, UpstreamError
+from pecia.kernel.errors import Collision, QuotaExceeded, UpstreamError
 from pecia.kernel.jobs.call import JobCall, Run
 from pecia.kernel.jobs.visible import list_jobs
 from pecia.kernel.store.cluster import Logins
-from pecia.kernel.store.failures import Collision
 from pecia.kernel.store.store import Store
 from pecia.rooms.lake.crawl import ATTEMPTS, is_last
 from tests.laws.ground import connect

@@ -5,9 +5,8 @@ from typing import Any
 import anyio
 import pytest
 
-from pecia.kernel.errors import NotFound, PeciaError
+from pecia.kernel.errors import Collision, NotFound, PeciaError
 from pecia.kernel.jobs.worker import run_until_idle
-from pecia.kernel.store.failures import Collision
 from tests.rooms.lake.conftest import Lake
 
 pytestmark = pytest.mark.anyio

@@ -45,7 +45,8 @@ async def test_a_document_that_takes_longer_than_its_call_is_not_written(space: 
             await app.call(who, "write_document", {**given}, hurried)
         over.set()
     assert others
-    assert seen
+    # A worker was started for it, or one that was there was ended with it.
+    assert seen or before - workers()
     assert not (space.folder / "late.md").exists()
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias, cast
+from typing import TypeAlias, TypeGuard, cast
 
 from pecia.doors.cli.terminal import Terminal
 from pecia.kernel.errors import Json
@@ -10,10 +10,16 @@ from pecia.kernel.errors import Json
 Row: TypeAlias = Mapping[str, Json]
 
 CURSOR = "next_cursor"
+DEGRADED = "degraded"
 
 
 def show(terminal: Terminal, document: Json, *, columns: Sequence[str] = ()) -> None:
     """A document in the shape that fits it: rows, facts, or JSON when it is neither."""
+    if isinstance(document, dict) and _is_warnings(warnings := document.get(DEGRADED)):
+        # To the person: what a pipe reads has the same columns with and without them.
+        document = {name: it for name, it in document.items() if name != DEGRADED}
+        for it in warnings:
+            terminal.say(f"warning: {it}")
     if isinstance(document, str):
         terminal.line(document)
     elif isinstance(document, dict) and (listed := _listed(document)) is not None:
@@ -69,14 +75,20 @@ def printable(text: str) -> str:
 
 def _listed(document: Row) -> tuple[Row, list[Row]] | None:
     """The one list of objects that a document is about, and the facts beside it."""
-    lists = [it for it in document.values() if isinstance(it, list)]
-    facts = {name: it for name, it in document.items() if _is_scalar(it) and name != CURSOR}
-    if len(lists) != 1 or len(facts) + 1 + (CURSOR in document) != len(document):
+    beside = {name: it for name, it in document.items() if name != CURSOR and it != []}
+    facts = {name: it for name, it in beside.items() if _is_flat(it)}
+    lists = [it for name, it in beside.items() if name not in facts]
+    if not lists:
+        # An empty list is taken for one of objects only where it is all there is.
+        return None if facts or [] not in document.values() else ({}, [])
+    [rows, *others] = lists
+    if others or not isinstance(rows, list) or any(not isinstance(it, dict) for it in rows):
         return None
-    # An empty list is taken for one of objects only where it is all there is.
-    if any(not isinstance(it, dict) for it in lists[0]) or (facts and not lists[0]):
-        return None
-    return facts, cast(list[Row], lists[0])
+    return facts, cast(list[Row], rows)
+
+
+def _is_warnings(value: Json) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and all(isinstance(it, str) for it in value)
 
 
 def _is_scalar(value: Json) -> bool:

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
 
-from pecia.kernel.errors import InternalError, Json, PeciaError
+from pecia.kernel.errors import Collision, InternalError, Json, PeciaError
 from pecia.kernel.jobs.job import Retry
 from pecia.kernel.jobs.message import bounded
 from pecia.kernel.logs import redact
-from pecia.kernel.store.failures import Collision
 
 Status: TypeAlias = Literal["succeeded", "failed", "aborted", "todo"]
 

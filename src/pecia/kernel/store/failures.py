@@ -7,11 +7,11 @@ from psycopg import errors as pg
 
 from pecia.kernel.errors import (
     AuthRequired,
+    Collision,
     Conflict,
     Forbidden,
     InternalError,
     InvalidInput,
-    Json,
     NotFound,
     PeciaError,
     QuotaExceeded,
@@ -27,14 +27,6 @@ REFUSED = (pg.CheckViolation, pg.NotNullViolation, pg.DataError, pg.ProgramLimit
 # The same code is given where the server itself is at its end: notices that nobody has heard yet,
 # transactions that no number is left for. Messages are translated; where they are raised is not.
 OF_THE_SERVER = frozenset({"async.c", "varsup.c", "multixact.c", "xact.c"})
-
-
-class Collision(Conflict):
-    """Two writers met and this one lost. The corridor runs the handler again, and whoever is told
-    of it after that may do the same."""
-
-    def __init__(self, message: str, **fields: Json) -> None:
-        super().__init__(message, **{"retryable": True, **fields})
 
 
 def as_pecia_error(error: psycopg.Error) -> PeciaError:

@@ -16,11 +16,10 @@ from psycopg.types.json import Jsonb
 from pydantic import Field
 
 from pecia.kernel.corpus import catalog
-from pecia.kernel.errors import Forbidden, InvalidInput, NotFound
+from pecia.kernel.errors import Collision, Forbidden, InvalidInput, NotFound
 from pecia.kernel.identity.caller import CredentialKind, Scope
 from pecia.kernel.jobs.defer import defer
 from pecia.kernel.jobs.job import Job
-from pecia.kernel.store.failures import Collision
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
 from pecia.kernel.store.transaction import Transaction

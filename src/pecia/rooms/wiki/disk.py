@@ -17,6 +17,7 @@ from io import BufferedReader
 from pathlib import Path
 
 from pecia.kernel.errors import (
+    Collision,
     Conflict,
     InvalidInput,
     NotFound,
@@ -24,7 +25,6 @@ from pecia.kernel.errors import (
     StorageFull,
     Unavailable,
 )
-from pecia.kernel.store.failures import Collision
 from pecia.rooms.wiki import posix
 
 MOST_BYTES = 20_000_000

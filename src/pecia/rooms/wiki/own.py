@@ -3,8 +3,7 @@
 from contextlib import suppress
 from pathlib import Path
 
-from pecia.kernel.errors import InvalidInput, PayloadTooLarge
-from pecia.kernel.store.failures import Collision
+from pecia.kernel.errors import Collision, InvalidInput, PayloadTooLarge
 from pecia.rooms.wiki import disk
 
 FOLDER = ".pecia"

@@ -11,9 +11,15 @@ from pathlib import Path
 
 from anyio.to_thread import run_sync
 
-from pecia.kernel.errors import Conflict, InvalidInput, NotFound, PayloadTooLarge, PeciaError
+from pecia.kernel.errors import (
+    Collision,
+    Conflict,
+    InvalidInput,
+    NotFound,
+    PayloadTooLarge,
+    PeciaError,
+)
 from pecia.kernel.logs import Log
-from pecia.kernel.store.failures import Collision
 from pecia.kernel.text.names import folder_of
 from pecia.rooms.wiki import disk
 from pecia.rooms.wiki.history.history import History

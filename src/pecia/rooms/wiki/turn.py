@@ -15,9 +15,8 @@ import anyio
 from anyio.to_thread import run_sync
 
 from pecia.kernel.corpus import texts
-from pecia.kernel.errors import Forbidden, NotFound, PeciaError, Unprocessable
+from pecia.kernel.errors import Collision, Forbidden, NotFound, PeciaError, Unprocessable
 from pecia.kernel.logs import Log
-from pecia.kernel.store.failures import Collision
 from pecia.kernel.store.transaction import Transaction
 from pecia.rooms.wiki import disk
 from pecia.rooms.wiki.history.note import Note

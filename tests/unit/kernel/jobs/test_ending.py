@@ -2,10 +2,9 @@
 
 import pytest
 
-from pecia.kernel.errors import NotFound, Unavailable
+from pecia.kernel.errors import Collision, NotFound, Unavailable
 from pecia.kernel.jobs import Retry
 from pecia.kernel.jobs.ending import Ending, after_failure
-from pecia.kernel.store.failures import Collision
 
 THREE = Retry(attempts=3, first_s=2)
 

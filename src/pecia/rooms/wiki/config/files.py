@@ -5,9 +5,8 @@ from pathlib import Path
 
 from anyio.to_thread import run_sync
 
-from pecia.kernel.errors import InvalidFormat, NotFound, Unavailable
+from pecia.kernel.errors import Collision, InvalidFormat, NotFound, Unavailable
 from pecia.kernel.identity.caller import Caller, CredentialKind
-from pecia.kernel.store.failures import Collision
 from pecia.kernel.store.store import Store
 from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.tool.call import Call

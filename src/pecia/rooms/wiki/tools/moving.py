@@ -5,9 +5,16 @@ from dataclasses import dataclass
 
 from anyio.to_thread import run_sync
 
-from pecia.kernel.errors import Conflict, Forbidden, InvalidInput, Json, NotFound, PeciaError
+from pecia.kernel.errors import (
+    Collision,
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    Json,
+    NotFound,
+    PeciaError,
+)
 from pecia.kernel.identity.caller import Scope
-from pecia.kernel.store.failures import Collision
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Result, Text, Tool
 from pecia.rooms.wiki import disk
