@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +14,7 @@ from pecia.kernel.corpus.index.keyword import (
     Hit,
     KeywordIndex,
     Query,
+    Visible,
     parse_query,
 )
 from pecia.kernel.corpus.index.narrow import expression
@@ -42,6 +44,7 @@ GLOBS = (
 )
 
 texts = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
+plain = st.lists(st.sampled_from(("alpha", "beta", "gammas", "running")), min_size=1, max_size=6)
 moments = st.none() | st.integers(-3, 3)
 entries = st.builds(
     Entry,
@@ -69,6 +72,7 @@ filters = st.one_of(
     *(st.builds(Filter, **{name: it}) for name, it in conditions.items()),
     st.fixed_dictionaries({}, optional=conditions).map(lambda it: Filter(**it)),
 )
+somebody = st.none() | st.frozensets(st.integers(0, 4))
 batches = st.lists(entries, max_size=12, unique_by=lambda it: it.id)
 indexes = st.lists(entries, max_size=40, unique_by=lambda it: it.id)
 
@@ -79,6 +83,13 @@ def indexed(held: list[Entry]) -> KeywordIndex:
     for group in sorted({it.group for it in held}):
         index.apply([], [it for it in held if it.group == group])
     return index
+
+
+def seen_by(held: list[Entry], classes: frozenset[int] | None) -> Visible | None:
+    """What is visible to one who sees these classes; None is all of them."""
+    if classes is None:
+        return None
+    return Visible(classes, sum(it.acl in classes for it in held))
 
 
 def fits(entry: Entry, asked: Filter) -> bool:
@@ -204,18 +215,65 @@ def test_whoever_shares_a_word_is_found(held: list[Entry], words: str) -> None:
 
 
 @tries
-@given(indexes, texts, st.lists(st.integers(1, 10**6), max_size=3))
+@given(indexes, texts, st.lists(st.integers(1, 10**6), max_size=3), somebody)
 def test_every_hit_is_explained_by_the_fields_that_hold_its_words(
-    held: list[Entry], words: str, strangers: list[int]
+    held: list[Entry], words: str, strangers: list[int], classes: frozenset[int] | None
 ) -> None:
     index = indexed(held)
     query = parse_query(words)
-    hits = index.search(query, limit=len(held) + 1)
-    told = index.explain(query, [it.id for it in hits] + strangers)
+    asked, visible = Filter(classes), seen_by(held, classes)
+    hits = index.search(query, asked, len(held) + 1, visible)
+    told = index.explain(query, [it.id for it in hits] + strangers, visible)
     for hit in hits:
-        assert bool(told[hit.id]) == (hit.score > 0)
         assert all(it > 0 for it in told[hit.id].values())
+        assert sum(told[hit.id].values()) == pytest.approx(hit.score, rel=1e-4)
     assert set(told) == {it.id for it in hits} | set(strangers)
+
+
+@tries
+@given(
+    st.lists(st.tuples(st.integers(0, 2), plain, plain), min_size=1, max_size=12),
+    plain.map(" ".join),
+    st.frozensets(st.integers(0, 2)),
+)
+def test_words_weigh_the_same_whatever_hidden_texts_say(
+    held: list[tuple[int, list[str], list[str]]], words: str, classes: frozenset[int]
+) -> None:
+    """Hidden texts say other words in the one index than in the other, as many of them."""
+    one, other = (
+        [
+            Entry(n, n, acl, body=" ".join(it if acl in classes else they))
+            for n, (acl, *both) in enumerate(held, start=1)
+            for it, they in [(both[0], as_many(both[which], len(both[0])))]
+        ]
+        for which in (0, 1)
+    )
+    asked, visible = Filter(classes), seen_by(one, classes)
+    found, expected = (
+        indexed_at_once(it).search(parse_query(words), asked, 50, visible) for it in (one, other)
+    )
+    assert {it.id: it.score for it in found} == {
+        it.id: pytest.approx(it.score, rel=1e-4) for it in expected
+    }
+
+
+def as_many(words: list[str], count: int) -> list[str]:
+    return (words * count)[:count]
+
+
+def indexed_at_once(held: list[Entry]) -> KeywordIndex:
+    index = KeywordIndex.in_memory()
+    index.apply([], held)
+    return index
+
+
+def test_in_which_language_hidden_texts_are_says_nothing_of_the_others() -> None:
+    """`running` is its own stem in German: looked up so, it would count once in an English text."""
+    mine = Entry(1, 1, 1, language="en", body="heron running")
+    other = Entry(2, 2, 2, language="de", body="Reiher running")
+    query, visible = parse_query("running"), Visible(frozenset({1}), 1)
+    told = indexed_at_once([mine, other]).explain(query, [1], visible)
+    assert set(told[1]) == set(indexed_at_once([mine]).explain(query, [1])[1])
 
 
 @tries

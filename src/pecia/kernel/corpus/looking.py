@@ -8,7 +8,7 @@ theirs is not used.
 import math
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
@@ -18,6 +18,7 @@ from pecia.kernel.corpus.embedder import Embedder
 from pecia.kernel.corpus.index.keyword import NONE, KeywordIndex
 from pecia.kernel.corpus.index.keyword import Hit as Word
 from pecia.kernel.corpus.index.query import Filter, Query
+from pecia.kernel.corpus.index.rarity import Visible
 from pecia.kernel.corpus.index.shelf import Shelf
 from pecia.kernel.corpus.rank.inside import LONG_FILE
 from pecia.kernel.corpus.recent import Place, Recent
@@ -37,6 +38,13 @@ EMBED_S = 2.0
 SPREAD = 10
 
 
+class Asked(NamedTuple):
+    """Where is looked, and among what words weigh."""
+
+    within: Filter
+    visible: Visible | None
+
+
 @dataclass(frozen=True, slots=True)
 class Words:
     """What the keyword index found, as it was asked. `cursor` is how far it had come; None: no
@@ -45,7 +53,7 @@ class Words:
     `is_now` says that the index knows just what the database does: then both are facts.
     """
 
-    asked: Filter
+    asked: Asked
     take: int
     found: list[Word]
     cursor: int | None
@@ -94,18 +102,21 @@ class Indexes:
             return None
         share, few_do = seen.share, seen.few_do and not wanted.by_meaning
         take = among(share, wanted.few) if few_do else _take(wanted, share)
-        return Ahead(share, self.put(caller, wanted, _narrowed(wanted, share), take))
+        return Ahead(share, self.put(caller, wanted, _asked(wanted, share), take))
 
     def ask(self, caller: Caller, wanted: Wanted, share: Share) -> Awaitable[Words]:
-        return self.put(caller, wanted, _narrowed(wanted, share), _take(wanted, share))
+        return self.put(caller, wanted, _asked(wanted, share), _take(wanted, share))
 
-    def put(self, caller: Caller, wanted: Wanted, asked: Filter, take: int) -> Awaitable[Words]:
+    def put(self, caller: Caller, wanted: Wanted, asked: Asked, take: int) -> Awaitable[Words]:
         def question(index: KeywordIndex) -> Words:
             cursor = index.cursor()
             least = min(take, wanted.most if wanted.by_meaning else wanted.few)
-            found = NONE if cursor is None else index.first(wanted.query, asked, take, least)
+            within, visible = asked
+            found = (
+                NONE if cursor is None else index.first(wanted.query, within, take, least, visible)
+            )
             long = index.long_groups({it.group for it in found.hits}, LONG_FILE)
-            is_theirs = asked.classes is not None
+            is_theirs = within.classes is not None
             return Words(asked, take, found.hits, cursor, found.is_all, is_theirs, long)
 
         return self.shelf.ask(caller.tenant_id, question)
@@ -151,7 +162,7 @@ class Look:
 
     async def by_words(self) -> Words:
         """The best, mostly as many as are wanted."""
-        asked = _narrowed(self.wanted, self.share)
+        asked = _asked(self.wanted, self.share)
         if self.words is None or self.words.asked != asked:
             self.words = await self.indexes.ask(self.caller, self.wanted, self.share)
         return self._sifted(self.words)
@@ -222,6 +233,10 @@ class Look:
 
 def _place(caller: Caller, wanted: Wanted) -> Place:
     return caller.credential_id, wanted.within.sources
+
+
+def _asked(wanted: Wanted, share: Share) -> Asked:
+    return Asked(_narrowed(wanted, share), share.visible)
 
 
 def _narrowed(wanted: Wanted, share: Share) -> Filter:

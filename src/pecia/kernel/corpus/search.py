@@ -1,7 +1,7 @@
 """One question to everything a caller may see: by words and by meaning, made one list, read back.
 
 What the indexes say are hints: every hit is read under the caller's rights before it is shown, and
-what they may not see changes nothing in the answer but the weight of a word.
+no word that they may not see changes anything in the answer.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -265,8 +265,9 @@ class _Search:
             return pool_of(words)
         groups = [*named.files]
         most = HITS_A_FILE * len(groups)
+        visible = self.look.share.visible
         inside = await self.shelf.ask(
-            self.caller.tenant_id, lambda index: index.inside(named.query, groups, most)
+            self.caller.tenant_id, lambda index: index.inside(named.query, groups, most, visible)
         )
         return joined_pool(words, inside, named)
 
@@ -322,8 +323,9 @@ class _Search:
     async def _fields(self, ids: list[int]) -> dict[int, dict[str, float]]:
         if not self.ask.explain or not ids:
             return {}
+        visible = self.look.share.visible
         return await self.shelf.ask(
-            self.caller.tenant_id, lambda index: index.explain(self.query, ids)
+            self.caller.tenant_id, lambda index: index.explain(self.query, ids, visible)
         )
 
     def _hit(

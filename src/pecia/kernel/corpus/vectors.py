@@ -16,6 +16,7 @@ from psycopg.types.json import Jsonb
 
 from pecia.kernel.corpus.embedder import Vectors
 from pecia.kernel.corpus.index.query import NO_FILTER, Filter
+from pecia.kernel.corpus.index.rarity import Visible
 from pecia.kernel.corpus.windows import ChunkId
 from pecia.kernel.errors import OutOfRange
 from pecia.kernel.store.queries import load_queries
@@ -41,7 +42,8 @@ class Share:
     """What of a tenant's chunks a caller may see, as the counts of classes tell.
 
     `own` is the number of the caller's last write, `clock` that of anybody's, `has_vectors` whether
-    any can be held here.
+    any can be held here. `visible` is what they see of all sources, wherever they look: among that
+    words weigh; None when it is everything.
     """
 
     classes: list[int]
@@ -50,6 +52,7 @@ class Share:
     own: int = 0
     clock: int = 0
     has_vectors: bool = True
+    visible: Visible | None = None
 
 
 class Near(NamedTuple):
@@ -141,12 +144,15 @@ async def share_of(tx: Transaction, filters: Filter) -> Share:
     """How much the caller sees of where they look."""
     if filters.sources is None:
         row = await tx.one(SQL["visible_classes"], "no classes")
+        classes, chunks = row["classes"], row["chunks"]
     else:
         sources = sorted(filters.sources)
         row = await tx.one(SQL["visible_classes_in"], "no classes", sources=sources)
+        classes, chunks = row.pop("all_classes"), row.pop("all_chunks")
     if filters.classes is not None:
         row["classes"] = [it for it in row["classes"] if it in filters.classes]
-    return Share(**row)
+    visible = None if chunks >= row["of_chunks"] else Visible(frozenset(classes), chunks)
+    return Share(**row, visible=visible)
 
 
 async def _nearest(

@@ -114,10 +114,12 @@ class _Looking:
         return found
 
     async def _ask_index(self, words: Query, here: Filter) -> list[int]:
+        visible = self.share.visible
+
         def ask(index: KeywordIndex) -> list[int]:
             if not words.words or index.cursor() is None:
                 return []
-            return [it.id for it in index.search(words, here, self.question.most)]
+            return [it.id for it in index.search(words, here, self.question.most, visible)]
 
         try:
             return await self.corpus.shelf.ask(self.caller.tenant_id, ask)

@@ -7,6 +7,7 @@ anew. Nothing here reads or writes an index.
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import NamedTuple
 
 import tantivy
 
@@ -132,7 +133,16 @@ def terms(query: Query, languages: Iterable[str]) -> Iterator[tuple[str, str, st
             yield name, field, term
 
 
-def weighted(query: Query, languages: Iterable[str]) -> Iterator[tuple[str, str, str, float]]:
+class Weighted(NamedTuple):
+    """A term to look for: the field of WEIGHTS, the field of the index, and how much it counts."""
+
+    name: str
+    field: str
+    term: str
+    weight: float
+
+
+def weighted(query: Query, languages: Iterable[str]) -> Iterator[Weighted]:
     """The same, each with its weight.
 
     A word that is its own stem stands in the fields of both nearly wherever it stands. One list
@@ -144,9 +154,16 @@ def weighted(query: Query, languages: Iterable[str]) -> Iterator[tuple[str, str,
     own = {term for name, _, term in wanted if name == "folded" and term in stems}
     for name, field, term in wanted:
         if term not in own or name not in ("stems", "folded"):
-            yield name, field, term, WEIGHTS[name]
+            yield Weighted(name, field, term, WEIGHTS[name])
         elif name == "stems":
-            yield name, field, term, WEIGHTS["stems"] + WEIGHTS["folded"]
+            yield Weighted(name, field, term, WEIGHTS["stems"] + WEIGHTS["folded"])
+
+
+def weighted_inside(query: Query, languages: Iterable[str]) -> Iterator[Weighted]:
+    """The same for pages of files that a question names."""
+    for name, field, term in terms(query, languages):
+        if name in INSIDE_WEIGHTS:
+            yield Weighted(name, field, term, INSIDE_WEIGHTS[name])
 
 
 def phrase(text: str) -> list[tuple[int, str]]:

@@ -15,6 +15,7 @@ from pecia.kernel.corpus.index import analyse
 from pecia.kernel.corpus.index.analyse import CURSOR, VERSION, WEIGHTS
 from pecia.kernel.corpus.index.entry import NONE, Entry, First, Held, Hit
 from pecia.kernel.corpus.index.query import NO_FILTER, Filter, Query, parse_query
+from pecia.kernel.corpus.index.rarity import Visible
 from pecia.kernel.corpus.index.snapshot import Snapshot
 from pecia.kernel.errors import PeciaError, StorageFull, Unavailable
 
@@ -31,6 +32,7 @@ __all__ = [
     "KeywordIndex",
     "Query",
     "Unusable",
+    "Visible",
     "parse_query",
 ]
 
@@ -120,24 +122,40 @@ class KeywordIndex:
         with _readable():
             return self._snapshot.cursor()
 
-    def search(self, query: Query, asked: Filter = NO_FILTER, limit: int = 20) -> list[Hit]:
+    def search(
+        self,
+        query: Query,
+        asked: Filter = NO_FILTER,
+        limit: int = 20,
+        visible: Visible | None = None,
+    ) -> list[Hit]:
         """The best `limit` of what the filters leave. Without a word, what lies in the place asked.
 
-        A query that names neither words nor a place finds nothing.
+        A query that names neither words nor a place finds nothing. Words weigh as they do among
+        what is `visible`; None is everything.
         """
-        return self.first(query, asked, limit, limit).hits
+        return self.first(query, asked, limit, limit, visible).hits
 
-    def first(self, query: Query, asked: Filter, most: int, least: int) -> First:
+    def first(
+        self,
+        query: Query,
+        asked: Filter,
+        most: int,
+        least: int,
+        visible: Visible | None = None,
+    ) -> First:
         """The same, but that it may be fewer than there are, though never less than `least` then:
         to see the end of a tie takes as long again as the question.
         """
         with _readable():
-            return self._snapshot.first(query, asked, most, least)
+            return self._snapshot.first(query, asked, most, least, visible)
 
-    def inside(self, query: Query, groups: Sequence[int], limit: int) -> list[Hit]:
+    def inside(
+        self, query: Query, groups: Sequence[int], limit: int, visible: Visible | None = None
+    ) -> list[Hit]:
         """The best `limit` of these groups by what their pages say; none that says nothing."""
         with _readable():
-            return self._snapshot.inside(query, groups, limit)
+            return self._snapshot.inside(query, groups, limit, visible)
 
     def count(self, asked: Filter = NO_FILTER) -> int:
         """How many chunks the filter leaves."""
@@ -149,10 +167,12 @@ class KeywordIndex:
         with _readable():
             return self._snapshot.long_groups(groups, size)
 
-    def explain(self, query: Query, ids: Sequence[int]) -> dict[int, dict[str, float]]:
-        """What each field gave to these chunks. Says nothing of how rare a word is elsewhere."""
+    def explain(
+        self, query: Query, ids: Sequence[int], visible: Visible | None = None
+    ) -> dict[int, dict[str, float]]:
+        """What each field gave to these chunks: together, the score that they are found with."""
         with _readable():
-            return self._snapshot.explain(query, ids)
+            return self._snapshot.explain(query, ids, visible)
 
     def contents(self) -> Iterator[Held]:
         """Everything held, in no order."""

@@ -1,17 +1,18 @@
 """One commit of an index, as it is searched. It never changes, so threads may share it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeAlias
 
 import tantivy
 
-from pecia.kernel.corpus.index.analyse import CURSOR, VERSION, WEIGHTS
-from pecia.kernel.corpus.index.asking import inside, matches, musts, narrowed, union
+from pecia.kernel.corpus.index.analyse import CURSOR, VERSION, Weighted, weighted, weighted_inside
+from pecia.kernel.corpus.index.asking import inside, musts, narrowed, union
 from pecia.kernel.corpus.index.entry import NONE, First, Held, Hit
 from pecia.kernel.corpus.index.narrow import clauses
 from pecia.kernel.corpus.index.query import NO_FILTER, Filter, Query
+from pecia.kernel.corpus.index.rarity import Rarity, Visible
 from pecia.kernel.corpus.index.words import STEMMERS
 
 # Enough for most ties at the end of a list to be seen at once.
@@ -21,6 +22,9 @@ _MARGIN = 8
 _BROAD = 0.2
 _PASSED_OVER = 4000
 _SAMPLED = 24
+
+Terms: TypeAlias = Callable[[Query, Iterable[str]], Iterator[Weighted]]
+"""The terms of a query in texts of some languages."""
 
 _ID, _SCORE = attrgetter("id"), attrgetter("score")
 
@@ -33,6 +37,7 @@ class Snapshot:
         self._searcher = index.searcher()
         self._languages = [it for it in STEMMERS if self._searcher.doc_freq("language", it)]
         self._cursor = self._read_cursor()
+        self._rarity = Rarity(self._schema, self._searcher)
 
     def cursor(self) -> int | None:
         return self._cursor
@@ -43,18 +48,24 @@ class Snapshot:
         versions, cursors = self._values(found, "version", "cursor")
         return cursors[0] if versions == [VERSION] else None
 
-    def first(self, query: Query, asked: Filter, most: int, least: int) -> First:
+    def first(
+        self, query: Query, asked: Filter, most: int, least: int, visible: Visible | None
+    ) -> First:
         if query.asks:
-            return self._found(query, asked, most, least)
+            wanted = union(self._schema, self._terms(weighted, query, visible))
+            return NONE if wanted is None else self._found(wanted, query, asked, most, least)
         if query.within == NO_FILTER:
             return NONE
         found = self._in_order(self._within(query, asked, tantivy.Query.all_query()), most)
         return First(found, is_all=len(found) < most)
 
-    def inside(self, query: Query, groups: Sequence[int], limit: int) -> list[Hit]:
+    def inside(
+        self, query: Query, groups: Sequence[int], limit: int, visible: Visible | None
+    ) -> list[Hit]:
         if not groups or not query.asks:
             return []
-        wanted = inside(self._schema, query, self._languages, groups)
+        terms = self._terms(weighted_inside, query, visible)
+        wanted = inside(self._schema, query, terms, groups)
         return [it for it in self._best(wanted, limit, limit).hits if it.score > 0]
 
     def count(self, asked: Filter) -> int:
@@ -66,13 +77,17 @@ class Snapshot:
     def long_groups(self, groups: Iterable[int], size: int) -> frozenset[int]:
         return frozenset(it for it in groups if self._searcher.doc_freq("group", it) >= size)
 
-    def explain(self, query: Query, ids: Sequence[int]) -> dict[int, dict[str, float]]:
+    def explain(
+        self, query: Query, ids: Sequence[int], visible: Visible | None
+    ) -> dict[int, dict[str, float]]:
         found: dict[int, dict[str, float]] = {it: {} for it in ids}
         if not ids:
             return found
         only = tantivy.Query.term_set_query(self._schema, "id", list(ids))
-        for name in WEIGHTS:
-            if (wanted := matches(self._schema, query, self._languages, name)) is not None:
+        terms = self._terms(weighted, query, visible)
+        for name in dict.fromkeys(it.name for it in terms):
+            wanted = union(self._schema, (it for it in terms if it.name == name))
+            if wanted is not None:
                 for hit in self._ranked(narrowed(wanted, [only]), len(ids)):
                     found[hit.id][name] = hit.score
         return found
@@ -88,10 +103,16 @@ class Snapshot:
         conditions = [it for place in places for it in clauses(self._schema, place)]
         return narrowed(wanted, [*musts(self._schema, query), *conditions])
 
-    def _found(self, query: Query, asked: Filter, most: int, least: int) -> First:
-        wanted = union(self._schema, query, self._languages)
-        if wanted is None:
-            return NONE
+    def _terms(self, terms: Terms, query: Query, visible: Visible | None) -> list[Weighted]:
+        """What to look for, weighed as in an index of what is visible."""
+        if visible is None:
+            return [*terms(query, self._languages)]
+        languages = self._rarity.languages(self._languages, visible)
+        return [*self._rarity.weighed(terms(query, languages), visible)]
+
+    def _found(
+        self, wanted: tantivy.Query, query: Query, asked: Filter, most: int, least: int
+    ) -> First:
         if asked.classes and _by_class(query, asked):
             found = self._passing_over(wanted, asked.classes, most, least)
             if found is not None:

@@ -1,6 +1,6 @@
 """Why a hit ranks where it does, in numbers that add up to its score. Pure.
 
-It says nothing of how rare a word is: that would tell of texts the caller may not see.
+Words weigh as they do among what the caller may see.
 """
 
 from collections.abc import Mapping, Sequence
@@ -70,7 +70,7 @@ def moves(before: Sequence[Ranked], after: Sequence[Ranked]) -> dict[int, int]:
 
 
 def _by_field(words: float, field_scores: Mapping[str, float]) -> dict[str, float]:
-    """The share of each field, without the scale of the scores, which holds how rare words are."""
+    """The share of each field in what the words gave."""
     total = sum(field_scores.values())
     if not total:
         return {"words": words}
