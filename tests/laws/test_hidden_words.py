@@ -7,13 +7,14 @@ others is told the same in both: the hits, their order, and every number.
 
 from collections.abc import Sequence
 from random import Random
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.laws.facts import Credential, File, Source, Tenant, User, Write, apply
+from tests.laws.lake_twins import near
 from tests.laws.lake_ways import Inside, Said
 from tests.laws.sql import bearer
 from tests.laws.test_lake_rights import Shore, shore
@@ -26,8 +27,6 @@ __all__ = ["shore"]
 WORDS = ("heron", "reeds", "otter", "milling", "sluice", "weir")
 READERS = ("most", "half", "few", "one")
 SCOPES = frozenset({"pecia.search", "pecia.read"})
-# The engine reckons in 24 bits, and the index keeps five digits of what it says.
-DIGITS = 1e-4
 
 
 class Seen(NamedTuple):
@@ -111,15 +110,6 @@ def told(shore: Shore, made: Tenant, questions: Sequence[str]) -> list[Said]:
         ]
 
     return cast(list[Said], in_order(shore.portal.call(ask)))
-
-
-def near(it: Any) -> Any:
-    """The same, with every number as near as can be told."""
-    if isinstance(it, dict):
-        return {name: near(value) for name, value in cast(dict[str, Any], it).items()}
-    if isinstance(it, list):
-        return [near(value) for value in cast(list[Any], it)]
-    return pytest.approx(it, rel=DIGITS, abs=DIGITS) if isinstance(it, float) else it
 
 
 @pytest.mark.timeout(0 if SOAK else 300)
