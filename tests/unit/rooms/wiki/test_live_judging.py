@@ -83,7 +83,6 @@ def test_what_refers_to_something_unknown_comes_too_early(change: bytes) -> None
     "change",
     [
         written("x", left=2),
-        written("x", right=3),
         written("x", left=2, right=3),
         deleted(3, 1),
         deleted(2, 1),
@@ -107,6 +106,60 @@ def test_no_change_stands_before_what_it_follows() -> None:
     assert it.is_spoilt
     it.mend(text.state, [written("y", left=0, right=1)])
     assert str(it.text) == "aybcd"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        # At the beginning, in front of what has something in front of it.
+        written("x", right=1),
+        written("x", right=3),
+        written("x", left=0, right=2),
+        # Before and after the same half, and after the second and before the first.
+        written("x", left=2, right=2),
+        written("x", left=3, right=3),
+        written("x", left=3, right=2),
+    ],
+    ids=count(1),
+)
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_nobody_writes_between_what_never_were_neighbours(change: bytes, is_deleted: bool) -> None:
+    text = begun()
+    if is_deleted:
+        text.apply(deleted(0, 5))
+    with pytest.raises(InvalidFormat, match=r"neighbours|stands before"):
+        judge(text).judge(change, ANA, may_write=True)
+
+
+def test_who_has_not_seen_what_came_between_may_write_there() -> None:
+    text = begun()
+    text.apply(written("x", left=0, right=1))
+    late = written("y", left=0, right=1).replace(number(7), number(8), 1)
+    assert judge(text).judge(late, BO, may_write=True) is Verdict.TAKEN
+
+
+def test_runs_that_wait_for_each_other_are_no_change() -> None:
+    head = b"\x44" + number(8) + number(0) + prefixed(b"x")
+    other = b"\x44" + number(7) + number(0) + prefixed(b"y")
+    first, second = (b"".join(map(number, (1, it, 0))) for it in (7, 8))
+    change = number(2) + first + head + second + other + number(0)
+    text = begun()
+    with pytest.raises(InvalidFormat, match="follows itself"):
+        judge(text).judge(change, ANA, may_write=True)
+    # One that was stored before this was looked at is in nobody's way.
+    text.apply(change)
+    late = written("y", left=0, right=1).replace(number(7), number(9), 1)
+    assert judge(text).judge(late, BO, may_write=True) is Verdict.TAKEN
+
+
+def test_an_update_names_each_client_once() -> None:
+    # A library that keeps the last part would delete one character, and another both.
+    part = b"".join(map(number, (HOUSE, 1)))
+    twice = b"\x00\x02" + part + b"\x00\x01" + part + b"\x04\x01"
+    run = b"".join(map(number, (1, 7, 0))) + b"\x84" + number(HOUSE) + b"\x00\x01x"
+    for change in (twice, b"\x02" + run + run + b"\x00"):
+        with pytest.raises(InvalidFormat, match="two parts"):
+            judge(begun()).judge(change, ANA, may_write=True)
 
 
 def test_an_id_belongs_to_who_wrote_under_it_first() -> None:

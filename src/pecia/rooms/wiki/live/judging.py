@@ -11,7 +11,7 @@ from enum import Enum, auto
 from pecia.kernel.errors import Conflict, Forbidden, InvalidFormat, PayloadTooLarge
 from pecia.rooms.wiki.live.bounds import STATES
 from pecia.rooms.wiki.live.text import LiveText, is_house_id
-from pecia.rooms.wiki.live.update import Clocks, Run, Spot, Update, read_update
+from pecia.rooms.wiki.live.update import Clocks, Run, Update, read_update
 
 MOST_REPAIRS = 100
 """Each takes as long as reading the document."""
@@ -98,9 +98,9 @@ class Judge:
         # Until it is seen to be good.
         self.is_spoilt = True
         self._repair(update)
+        if wrong := self.text.order.add_checked(update):
+            raise InvalidFormat(wrong, field="update")
         self._apply(data)
-        if not all(_is_before(self.text, left, right) for left, right in update.between):
-            raise InvalidFormat("a change stands before what it follows", field="update")
         if self.repairs and not self._is_same_anew():
             raise Conflict("a change cuts a character in two: begin with an empty document")
         self.is_spoilt = False
@@ -144,14 +144,3 @@ class Judge:
         except BaseException as error:
             # The library panics with an exception that is no Exception.
             raise InvalidFormat("the library refuses this change", field="update") from error
-
-
-def _is_before(text: LiveText, left: Spot, right: Spot) -> bool:
-    """Whether one spot comes before another. What is deleted takes no room: then all is tried."""
-    first, second = text.offset(left), text.offset(right)
-    if first != second:
-        return first < second
-    client, clock = left
-    if not text.deleted.cover([Run(client, clock, clock + 1)]):
-        return False
-    return str(LiveText(text.state)) == str(text)

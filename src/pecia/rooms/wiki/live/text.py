@@ -14,11 +14,13 @@ from pecia.kernel.errors import InvalidFormat
 from pecia.kernel.text.diff import diff_edits
 from pecia.kernel.text.span import Edit
 from pecia.rooms.wiki.live.encoding import number
+from pecia.rooms.wiki.live.order import Order
 from pecia.rooms.wiki.live.update import (
     SOURCE,
     Clocks,
     Runs,
     Spot,
+    Update,
     read_clocks,
     read_deleted,
     read_update,
@@ -50,6 +52,7 @@ class LiveText:
         self._text = self._doc.get(SOURCE, type=pycrdt.Text)
         self._deleted: Runs | None = None
         self._halves: set[Spot] | None = None
+        self._order: Order | None = None
         if state is not None:
             self._doc.apply_update(state)
 
@@ -100,11 +103,19 @@ class LiveText:
         return pycrdt.StickyIndex.decode(sticky, self._text).get_index()
 
     @property
+    def order(self) -> Order:
+        """Where every spot stands, deleted or not. Read once, and then kept up."""
+        if self._order is None:
+            self._order = Order()
+            self._order.add(_read(self.state))
+        return self._order
+
+    @property
     def halves(self) -> set[Spot]:
         """Spots before which no character ends: a cut there would go through one."""
         if self._halves is None:
             is_needed = max(str(self), default="") > "\uffff"
-            self._halves = _halves(self.state) if is_needed else set()
+            self._halves = _read(self.state).halves if is_needed else set()
         return self._halves
 
     def lacking(self, clocks: bytes) -> bytes:
@@ -115,7 +126,9 @@ class LiveText:
         """Somebody's change."""
         self._deleted = None
         if self._halves is not None:
-            self._halves |= _halves(update)
+            self._halves |= _read(update).halves
+        if self._order is not None and not self._order.add(_read(update)):
+            self._order = None
         self._doc.apply_update(update)
 
     def renewed(self, spot: Spot) -> bytes:
@@ -137,7 +150,7 @@ class LiveText:
     def _found(self, spot: Spot) -> tuple[int, str]:
         """The place of a character in bytes, and the character."""
         client, clock = spot
-        written = read_update(self.state, most=len(self.state)).written
+        written = _read(self.state).written
         run = next(it for it in written if it.client == client and it.start <= clock < it.end)
         # The library counts bytes up to a run, and halves of characters within one.
         units = run.words.encode("utf-16-le")
@@ -153,7 +166,7 @@ class LiveText:
         old = str(self)
         if old == text:
             return None
-        self._deleted = self._halves = None
+        self._deleted = self._halves = self._order = None
         made: list[bytes] = []
         watching = self._doc.observe(lambda event: made.append(event.update))
         with self._doc.transaction():
@@ -176,8 +189,9 @@ def joined(updates: list[bytes]) -> bytes:
     return updates[0] if len(updates) == 1 else pycrdt.merge_updates(*updates)
 
 
-def _halves(update: bytes) -> set[Spot]:
-    return read_update(update, most=len(update)).halves
+def _read(update: bytes) -> Update:
+    """One that was judged before, however long it is."""
+    return read_update(update, most=len(update))
 
 
 def _in_bytes(old: str, edits: Sequence[Edit]) -> list[tuple[int, int, str]]:

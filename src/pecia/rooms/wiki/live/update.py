@@ -6,6 +6,7 @@ nobody has seen: the library that applies updates gets none of it.
 """
 
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -18,6 +19,9 @@ SOURCE = "source"
 
 Spot: TypeAlias = tuple[int, int]
 """A client, and one of its clocks."""
+
+Place: TypeAlias = tuple[Spot | None, Spot | None]
+"""The spots that a run follows and precedes, where it names them."""
 
 Clocks: TypeAlias = dict[int, int]
 """How much is known of each client's writing."""
@@ -56,9 +60,8 @@ class Update:
 
     written: list[Run] = field(default_factory=list[Run])
     deleted: list[Run] = field(default_factory=list[Run])
-    lefts: list[Spot] = field(default_factory=list[Spot])
-    rights: list[Spot] = field(default_factory=list[Spot])
-    between: list[tuple[Spot, Spot]] = field(default_factory=list[tuple[Spot, Spot]])
+    places: list[Place] = field(default_factory=list[Place])
+    """Where each of the written runs stands."""
 
     @property
     def size_bytes(self) -> int:
@@ -72,7 +75,8 @@ class Update:
     @property
     def cuts(self) -> list[Spot]:
         """Before which spots somebody's writing is cut in two."""
-        found = [(client, clock + 1) for client, clock in self.lefts] + self.rights
+        found = [(left[0], left[1] + 1) for left, _ in self.places if left]
+        found += [right for _, right in self.places if right]
         for it in self.deleted:
             found += [(it.client, it.start), (it.client, it.end)]
         return found
@@ -92,17 +96,48 @@ class Update:
             if it.start > after.get(it.client, 0):
                 return False
             after[it.client] = max(after.get(it.client, 0), it.end)
-        spots = (*self.lefts, *self.rights)
+        spots = (spot for place in self.places for spot in place if spot)
         return all(clock < after.get(client, 0) for client, clock in spots) and all(
             it.end <= after.get(it.client, 0) for it in self.deleted
         )
+
+    def in_sequence(self, known: Mapping[int, int]) -> Iterator[tuple[Run, Place]]:
+        """What it writes that is not known, each run after those that it names.
+
+        What names something that never comes, or waits for itself, is left out.
+        """
+        after = dict(known)
+        waiting: dict[int, deque[tuple[Run, Place]]] = {}
+        for it in zip(self.written, self.places, strict=True):
+            waiting.setdefault(it[0].client, deque()).append(it)
+        stuck: set[int] = set()
+        for first, runs in waiting.items():
+            # Each of these waits for the next: as soon as that wrote a run, it is asked again.
+            stack = {first: None}
+            while runs and first not in stuck:
+                client = next(reversed(stack))
+                run, place = _from(after.get(client, 0), *waiting[client][0])
+                lacking = _lacking(run, place, after)
+                if lacking is None:
+                    waiting[client].popleft()
+                    if client != first:
+                        del stack[client]
+                    if run.start < run.end:
+                        after[client] = run.end
+                        yield run, place
+                elif lacking in stack or lacking in stuck or not waiting.get(lacking):
+                    stuck.update(stack)
+                else:
+                    stack[lacking] = None
 
 
 def read_update(data: bytes, most: int = MOST_RUNS) -> Update:
     """All of it, or InvalidFormat."""
     reader, found = Reader(data), Update()
+    named: set[int] = set()
     for _ in range(reader.number()):
         count, client, clock = reader.number(), reader.number(), reader.number()
+        _require_once(client, named)
         for _ in range(count):
             found.written.append(_struct(reader, found, client, clock))
             _require_few(found.written, most)
@@ -159,12 +194,7 @@ def _struct(reader: Reader, found: Update, client: int, clock: int) -> Run:
         raise InvalidFormat("a document holds plain text and nothing else", field="update")
     left = (reader.number(), reader.number()) if flags & HAS_LEFT else None
     right = (reader.number(), reader.number()) if flags & HAS_RIGHT else None
-    if left:
-        found.lefts.append(left)
-    if right:
-        found.rights.append(right)
-    if left and right:
-        found.between.append((left, right))
+    found.places.append((left, right))
     if not left and not right and (reader.number() != 1 or reader.string() != SOURCE):
         raise InvalidFormat(f'the text of a document is called "{SOURCE}"', field="update")
     words = reader.string() if kind == STRING else ""
@@ -175,15 +205,39 @@ def _struct(reader: Reader, found: Update, client: int, clock: int) -> Run:
     return Run(client, clock, clock + length, words)
 
 
+def _lacking(run: Run, place: Place, known: Mapping[int, int]) -> int | None:
+    """A client of whom more has to be known before a run can stand there."""
+    if run.start >= run.end:
+        return None
+    needed = ((run.client, run.start - 1), *place)
+    return next((it[0] for it in needed if it and it[1] >= known.get(it[0], 0)), None)
+
+
+def _from(clock: int, run: Run, place: Place) -> tuple[Run, Place]:
+    """What is left of a run of which everything before a clock is known; maybe nothing."""
+    if clock <= run.start:
+        return run, place
+    return Run(run.client, clock, run.end), ((run.client, clock - 1), place[1])
+
+
 def _deletions(reader: Reader, most: int) -> list[Run]:
     found: list[Run] = []
+    named: set[int] = set()
     for _ in range(reader.number()):
         client = reader.number()
+        _require_once(client, named)
         for _ in range(reader.number()):
             start = reader.number()
             found.append(Run(client, start, start + reader.number()))
             _require_few(found, most)
     return found
+
+
+def _require_once(client: int, named: set[int]) -> None:
+    """Of two parts of one client, one library takes both and another the last."""
+    if client in named:
+        raise InvalidFormat("an update has two parts of one client", field="update")
+    named.add(client)
 
 
 def _require_few(runs: list[Run], most: int) -> None:
