@@ -18,7 +18,7 @@ class ConsoleHook(BuildHookInterface[Any]):
             return
         npm = shutil.which("npm")
         if npm is None:
-            built = (root / "src/pecia/doors/web/static/index.html").exists()
+            built = (root / "src/pecia/interfaces/web/static/index.html").exists()
             state = "the pages found in the tree are used" if built else "there will be no console"
             self.app.display_warning(f"npm was not found; {state}")
             return

@@ -20,14 +20,14 @@ from typing import Any
 import anyio
 
 from bench import result
-from pecia.adapters.notified import FolderNews
-from pecia.rooms.cascade.cascade import Cascade
-from pecia.rooms.cascade.layers.making import make_layers
-from pecia.rooms.cascade.manifest import read_manifest
-from pecia.rooms.cascade.ports import Ports
-from pecia.rooms.cascade.render import effective_value
-from pecia.rooms.cascade.search import Searcher
-from pecia.rooms.cascade.view import View
+from pecia.adapters.connectors.filesystem.change_buffer import FolderChangeBuffer
+from pecia.features.cascade.cascade import Cascade
+from pecia.features.cascade.core.render import effective_json
+from pecia.features.cascade.core.view import CascadeView
+from pecia.features.cascade.layers.factory import build_layers
+from pecia.features.cascade.manifest import read_manifest
+from pecia.features.cascade.ports import CascadePorts
+from pecia.features.cascade.search import ConceptSearcher
 
 SIZES = (6_000, 60_000)
 READS, SEARCHES, EDITS = 300, 200, 10
@@ -82,9 +82,9 @@ def _measured(size: int) -> dict[str, Any]:
 async def measure(folder: Path) -> dict[str, Any]:
     """The figures of one cascade. Wall and CPU apart: the machine may have other work."""
     manifest = read_manifest(folder / "manifest.json")
-    ports = Ports(watch=FolderNews)
-    cascade = Cascade(manifest, make_layers(manifest, ports, trusted=False), ports)
-    searcher = Searcher()
+    ports = CascadePorts(watch=FolderChangeBuffer)
+    cascade = Cascade(manifest, build_layers(manifest, ports, trusted=False), ports)
+    searcher = ConceptSearcher()
     figures: dict[str, Any] = {}
     told = [time.perf_counter()]
 
@@ -96,7 +96,7 @@ async def measure(folder: Path) -> dict[str, Any]:
         await cascade.view(manifest.names)
 
     async def index_all() -> None:
-        await searcher.ready(await cascade.view(manifest.names), report)
+        await searcher.get_index(await cascade.view(manifest.names), report)
 
     for name, step in (("open", open_all), ("index", index_all)):
         figures |= await _timed(name, step)
@@ -117,8 +117,8 @@ async def measure(folder: Path) -> dict[str, Any]:
 async def evaluate(folder: Path) -> dict[str, Any]:
     """Recall and reciprocal rank of a set of questions, and whether dissent survives."""
     manifest = read_manifest(folder / "manifest.json")
-    cascade = Cascade(manifest, make_layers(manifest, Ports(), trusted=False))
-    view, searcher = await cascade.view(manifest.names), Searcher()
+    cascade = Cascade(manifest, build_layers(manifest, CascadePorts(), trusted=False))
+    view, searcher = await cascade.view(manifest.names), ConceptSearcher()
     questions = json.loads((folder / "questions.json").read_text(encoding="utf-8"))["questions"]
     ranks: list[int] = []
     kept: list[bool] = []
@@ -147,14 +147,16 @@ async def _timed(name: str, step: Callable[[], Awaitable[None]]) -> dict[str, fl
     }
 
 
-async def _repeated(cascade: Cascade, searcher: Searcher, view: View) -> dict[str, float]:
+async def _repeated(
+    cascade: Cascade, searcher: ConceptSearcher, view: CascadeView
+) -> dict[str, float]:
     dice = random.Random(1)
     some = dice.sample(view.ids, READS)
     queries = [" ".join(dice.sample(WORDS, 3)) for _ in range(SEARCHES)]
 
     async def read(concept: str) -> None:
-        await cascade.look(concept)
-        effective_value(view.effective(concept))
+        await cascade.refresh_concept(concept)
+        effective_json(view.effective(concept))
 
     async def links(concept: str) -> None:
         view.outgoing(concept)
@@ -188,7 +190,7 @@ async def _p50(
 
 
 async def _edits(
-    cascade: Cascade, searcher: Searcher, view: View, folder: Path
+    cascade: Cascade, searcher: ConceptSearcher, view: CascadeView, folder: Path
 ) -> dict[str, float]:
     """How long after a file was written its new word is found by search."""
     took: list[float] = []

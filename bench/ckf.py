@@ -19,20 +19,20 @@ from pathlib import Path
 from typing import Any
 
 from bench import result
+from pecia.features.ckf.examples.loader import TOPICS, load_example_source
+from pecia.features.ckf.heuristic.compile import compile_text
+from pecia.features.ckf.heuristic.measure import RetentionMetrics, ShareCount, measure_retention
+from pecia.features.ckf.heuristic.parse.sentences import split_sentences
+from pecia.features.ckf.model import CompileOptions, SourceText
+from pecia.features.ckf.package.checks.validate import validate_package
+from pecia.features.ckf.package.codec.codec import PackageFormat, encode_package
+from pecia.features.ckf.package.fields import COMPRESSION_LEVELS
+from pecia.features.ckf.package.model import Package, text_of
+from pecia.features.ckf.package.normalize import compact_package
+from pecia.features.ckf.package.tokens import estimate_tokens
+from pecia.features.ckf.posts.loader import load_shipped_posts
 from pecia.kernel.errors import Json
 from pecia.kernel.text.span import Span
-from pecia.rooms.ckf.examples.shelf import TOPICS, example_source
-from pecia.rooms.ckf.heuristic.compile import compile_text
-from pecia.rooms.ckf.heuristic.measure import Count, Kept, measure
-from pecia.rooms.ckf.heuristic.sentences import split_sentences
-from pecia.rooms.ckf.options import CompileOptions, SourceText
-from pecia.rooms.ckf.package.codec import Format, encode
-from pecia.rooms.ckf.package.fields import COMPRESSION_LEVELS
-from pecia.rooms.ckf.package.model import Package, text_of
-from pecia.rooms.ckf.package.normal import compact
-from pecia.rooms.ckf.package.size import tokens
-from pecia.rooms.ckf.package.validate import validate
-from pecia.rooms.ckf.posts.shelf import shipped_posts
 
 ROOT = Path(__file__).parents[1]
 PUBLIC_CASES = ROOT.parent / "shared" / "data" / "ckf-composition"
@@ -77,7 +77,7 @@ class Case:
 def main() -> Path:
     figures: dict[str, Any] = {
         "reference": REFERENCE,
-        "examples": _kept([example_source(it).text for it in TOPICS]),
+        "examples": _kept([load_example_source(it).text for it in TOPICS]),
         "source_answers": _answers(),
         "relations_own_cases": relations(own_cases()),
         "relations_other_cases": relations(own_cases(OTHER_CASES)),
@@ -105,7 +105,9 @@ def own_cases(folder: Path = OWN_CASES) -> list[Case]:
 
 def long_text(size: int) -> str:
     """Our own texts again and again, with other numbers and names each time round."""
-    texts = [example_source(it).text for it in TOPICS] + [it.text for it in shipped_posts()]
+    texts = [load_example_source(it).text for it in TOPICS] + [
+        it.text for it in load_shipped_posts()
+    ]
     paragraphs = [it for text in texts for it in text.split("\n\n")]
     found: list[str] = []
     length = count = 0
@@ -133,12 +135,12 @@ def _compiled(text: str, level: str = "standard") -> Package:
 
 
 def _kept(texts: list[str]) -> dict[str, Any]:
-    found: list[Kept] = []
+    found: list[RetentionMetrics] = []
     errors = 0
     for text in texts:
         package = _compiled(text)
-        found.append(measure(package, text))
-        errors += len(validate(package.body, source=text).errors)
+        found.append(measure_retention(package, text))
+        errors += len(validate_package(package.body, source=text).errors)
     return {
         "texts": len(texts),
         "validation_errors": errors,
@@ -153,7 +155,7 @@ def _answers() -> dict[str, Any]:
     """Labelled pairs of the six examples that came out word for word."""
     total = kept = 0
     for topic in TOPICS:
-        text = example_source(topic).text
+        text = load_example_source(topic).text
         pairs = {
             (text_of(it, "question"), text_of(it, "ideal_answer"))
             for it in _compiled(text).items("qa_pairs")
@@ -161,15 +163,15 @@ def _answers() -> dict[str, Any]:
         asked = _PAIR.findall(text)
         total += len(asked)
         kept += sum((it[0].strip(), it[1].strip()) in pairs for it in asked)
-    return _share([Count(kept, total)])
+    return _share([ShareCount(kept, total)])
 
 
 def relations(cases: list[Case]) -> dict[str, Any]:
     """Marked passages with at least one sentence in a section that their relation calls for."""
     passages: Counter[str] = Counter()
     placed: Counter[str] = Counter()
-    sentences = Count(0, 0)
-    stray = Count(0, 0)
+    sentences = ShareCount(0, 0)
+    stray = ShareCount(0, 0)
     for case in cases:
         package = _compiled(case.text)
         words_by_section = {key: _item_words(package, key) for key in _RULE_SECTIONS}
@@ -182,26 +184,26 @@ def relations(cases: list[Case]) -> dict[str, Any]:
             hits = [_is_in(it, items) for it in told]
             passages[kind] += 1
             placed[kind] += any(hits)
-            sentences += Count(sum(hits), len(hits))
+            sentences += ShareCount(sum(hits), len(hits))
     exceptional = ("exception", "override")
     return {
         "cases": len(cases),
-        "in_place": _share([Count(placed.total(), passages.total())]),
-        "exceptions_in_place": _share([Count(placed[it], passages[it]) for it in exceptional]),
+        "in_place": _share([ShareCount(placed.total(), passages.total())]),
+        "exceptions_in_place": _share([ShareCount(placed[it], passages[it]) for it in exceptional]),
         "sentences_in_place": _share([sentences]),
         "by_kind": {it: f"{placed[it]}/{passages[it]}" for it in sorted(passages)},
         "plain_rules_read_as_exceptions": _share([stray]),
     }
 
 
-def _said_by_exceptions(package: Package, told: list[str]) -> Count:
+def _said_by_exceptions(package: Package, told: list[str]) -> ShareCount:
     """Sentences of plain rules that an exception rests on; its last row quotes its own case."""
     ids = {text_of(it, "id") for it in package.items("exceptions")}
     quoted = {
         text_of(it, "extracted_item_id"): text_of(it, "source_excerpt") for it in package.trace
     }
     cases = [quote for name, quote in quoted.items() if name in ids]
-    return Count(sum(any(it.startswith(case) for case in cases) for it in told), len(told))
+    return ShareCount(sum(any(it.startswith(case) for case in cases) for it in told), len(told))
 
 
 def _sentences(passage: str) -> list[str]:
@@ -238,7 +240,7 @@ def _words(text: str) -> set[str]:
 def _ratios() -> dict[str, Any]:
     """Tokens of the document as it is written, empty fields left out, over tokens of the source."""
     sources = {
-        "six_examples": [example_source(it).text for it in TOPICS],
+        "six_examples": [load_example_source(it).text for it in TOPICS],
         "25,000_characters": [long_text(25_000)],
         "200,000_characters": [long_text(200_000)],
     }
@@ -249,11 +251,13 @@ def _ratios() -> dict[str, Any]:
 
 
 def _ratio(texts: list[str], level: str) -> dict[str, float]:
-    written = [Package(compact(_compiled(it, level))) for it in texts]
-    source = sum(tokens(it) for it in texts)
+    written = [Package(compact_package(_compiled(it, level))) for it in texts]
+    source = sum(estimate_tokens(it) for it in texts)
     return {
-        it.value: round(sum(tokens(encode(one, it)) for one in written) / source, 2)
-        for it in Format
+        it.value: round(
+            sum(estimate_tokens(encode_package(one, it)) for one in written) / source, 2
+        )
+        for it in PackageFormat
     }
 
 
@@ -308,8 +312,8 @@ def _graph(ms_by_length: dict[int, float]) -> str:
     )
 
 
-def _share(counts: Iterable[Count]) -> dict[str, Any]:
-    total = sum(counts, Count(0, 0))
+def _share(counts: Iterable[ShareCount]) -> dict[str, Any]:
+    total = sum(counts, ShareCount(0, 0))
     return {"share": round(total.share, 3), "kept": total.kept, "total": total.total}
 
 

@@ -22,16 +22,16 @@ import psycopg
 from psycopg import AsyncConnection
 
 from bench import result
-from pecia.kernel.corpus import vectors
-from pecia.kernel.corpus.catalog import FileFacts
-from pecia.kernel.corpus.embedder import Vectors
-from pecia.kernel.corpus.texts import Text, put, put_many
+from pecia.kernel.corpus.catalog.catalog import FileMetadata
+from pecia.kernel.corpus.catalog.texts import ExtractedText, put, put_many
+from pecia.kernel.corpus.vectors import knn as vectors
+from pecia.kernel.corpus.vectors.embedder import Vectors
 from pecia.kernel.identity.caller import EVERY_SCOPE, Caller, CredentialKind
-from pecia.kernel.store.cluster import Logins, Options, open_cluster
-from pecia.kernel.store.migrate import KERNEL, migrate
+from pecia.kernel.store.cluster import ClusterOptions, DatabaseLogins, open_cluster
+from pecia.kernel.store.migrate import KERNEL_SCHEMA, migrate
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
-from pecia.kernel.text.canonical import RawUnit, UnitKind, canonical_text
+from pecia.kernel.text.canonical import RawUnit, UnitKind, build_canonical_text
 
 SQL = load_queries("bench", "corpus_store.sql")
 DIMS, MODEL, K = 384, "static", 60
@@ -74,9 +74,9 @@ class Sizes:
 
 async def run(home: Path, sizes: Sizes) -> dict[str, Any]:
     async with await open_cluster(
-        home, report=print, options=Options(system=home / "s")
+        home, report=print, options=ClusterOptions(system=home / "s")
     ) as cluster:
-        await migrate(cluster.logins.owner, [KERNEL])
+        await migrate(cluster.logins.owner, [KERNEL_SCHEMA])
         store = Store(cluster.logins)
         await store.open()
         try:
@@ -97,7 +97,7 @@ class Bench:
     changing: UUID
     every: "Every"
 
-    def __init__(self, store: Store, logins: Logins, sizes: Sizes) -> None:
+    def __init__(self, store: Store, logins: DatabaseLogins, sizes: Sizes) -> None:
         self.store = store
         self.logins = logins
         self.sizes = sizes
@@ -107,7 +107,7 @@ class Bench:
     async def put(self) -> dict[str, Any]:
         """Files a second, by one writer: one a transaction, and twenty."""
         tenant = await self._tenant("put")
-        files = [(FileFacts("s1", f"{n}.md"), article(n)) for n in range(self.sizes.put_files)]
+        files = [(FileMetadata("s1", f"{n}.md"), article(n)) for n in range(self.sizes.put_files)]
         third = len(files) // 3
         found: dict[str, Any] = {"one_a_commit": await self._put(tenant, files[:third], 1)}
         found["twenty_a_commit"] = await self._put(tenant, files[third:], 20)
@@ -116,10 +116,10 @@ class Bench:
         return {**found, "chunks_a_file": round(rows[0][0] / len(files), 1), "target_per_s": 200}
 
     async def _put(
-        self, tenant: UUID, files: Sequence[tuple[FileFacts, Text]], together: int
+        self, tenant: UUID, files: Sequence[tuple[FileMetadata, ExtractedText]], together: int
     ) -> dict[str, float]:
         async with self.store.system() as tx:
-            work = Work(await tx.value("SELECT pg_backend_pid()"))
+            work = Work(await tx.fetch_value("SELECT pg_backend_pid()"))
         for start in range(0, len(files), together):
             async with self.store.system() as tx:
                 if together == 1:
@@ -161,17 +161,17 @@ class Bench:
     async def _nearest(self, who: Caller, every: "Every", classes: set[int]) -> dict[str, Any]:
         mine = np.isin(every.classes, [*classes])
         async with self.store.reading(who) as tx:
-            work = Work(await tx.value("SELECT pg_backend_pid()"))
+            work = Work(await tx.fetch_value("SELECT pg_backend_pid()"))
         asked = [await self._ask_nearest(who, query) for query in self.queries]
         times = [took_ms for _, took_ms in asked]
         cpu_ms = work.each(len(self.queries))["cpu_ms"]
         async with self.store.reading(who) as tx:
-            share = await vectors.share_of(tx, vectors.NO_FILTER)
+            share = await vectors.load_visible_set(tx, vectors.NO_FILTER)
         same = [
             shared(near, every.vectors[mine] @ query)
             for (near, _), query in zip(asked, self.queries, strict=True)
         ]
-        way = "index" if vectors.chosen_reach(share, K) else "exact"
+        way = "index" if vectors.choose_ef_search(share, K) else "exact"
         found = {"way": way, "visible": int(mine.sum()), **timing(times), "cpu_ms": cpu_ms}
         return {**found, "recall": mean(same)}
 
@@ -180,7 +180,7 @@ class Bench:
     ) -> tuple[list[tuple[int, float]], float]:
         async with self.store.reading(who) as tx:
             began = time.perf_counter()
-            near = await vectors.nearest(tx, query, MODEL, K)
+            near = await vectors.find_nearest(tx, query, MODEL, K)
             return near, (time.perf_counter() - began) * 1000
 
     async def large(self) -> dict[str, Any]:
@@ -252,7 +252,7 @@ class Bench:
             async with connection.cursor() as cursor, cursor.copy(SQL["copy_vectors"]) as copy:
                 for (id_, file_id, _), vector in zip(rows, found, strict=True):
                     row = (tenant, id_, file_id, MODEL, id_.to_bytes(16, "big"), DIMS)
-                    await copy.write_row((*row, vectors.as_text(vector)))
+                    await copy.write_row((*row, vectors.vector_literal(vector)))
             await connection.execute("ALTER TABLE kernel.vector FORCE ROW LEVEL SECURITY")
 
     async def _classes(self, tenant: UUID, credential: UUID) -> set[int]:
@@ -312,11 +312,13 @@ def points(chance: np.random.Generator, count: int) -> Any:
     return near.astype(np.float16).astype(np.float32)
 
 
-def article(number: int) -> Text:
+def article(number: int) -> ExtractedText:
     chance = random.Random(number)
     paragraphs = [" ".join(chance.choices(WORDS, k=90)).capitalize() + "." for _ in range(7)]
     body = f"# Report {number}\n\n" + "\n\n".join(paragraphs)
-    return Text(canonical_text([RawUnit(1, UnitKind.SECTION, body)]), title=f"Report {number}")
+    return ExtractedText(
+        build_canonical_text([RawUnit(1, UnitKind.SECTION, body)]), title=f"Report {number}"
+    )
 
 
 def shared(near: Sequence[tuple[int, float]], cosines: Any) -> float:

@@ -14,17 +14,17 @@ import anyio
 
 from bench import result
 from pecia.app.app import SETTINGS, App, open_app
-from pecia.app.corridor import Visit
+from pecia.app.dispatch import RequestContext
 from pecia.kernel.errors import UpstreamError
 from pecia.kernel.identity.caller import Scope
-from pecia.kernel.settings.load import load
+from pecia.kernel.settings.load import load_settings
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import Input, Output, Tool
-from pecia.kernel.tool.view import View, combined
+from pecia.kernel.tool.view import ToolView, combine_tools
 
 CALLS = 5000
 ROUNDS = 5
-VISIT = Visit("bench", client_ip="127.0.0.1")
+VISIT = RequestContext("bench", client_ip="127.0.0.1")
 
 
 class Two(Input):
@@ -57,7 +57,7 @@ async def cpu_us(step: Callable[[], Awaitable[Any]]) -> float:
 
 
 async def measure(app: App) -> dict[str, Any]:
-    owner = await app.admit(None, VISIT)
+    owner = await app.authenticate(None, VISIT)
     made = await app.call(owner, "make_token", {"label": "bench"}, VISIT)
     assert isinstance(made.structured, dict)
     token = str(made.structured["token"])
@@ -66,19 +66,19 @@ async def measure(app: App) -> dict[str, Any]:
     async def bare() -> None:
         await add(None, Two(a=1, b=2))
 
-    def through(view: View) -> Callable[[], Awaitable[Any]]:
+    def through(view: ToolView) -> Callable[[], Awaitable[Any]]:
         async def call() -> None:
-            who = await app.admit(token, VISIT)
+            who = await app.authenticate(token, VISIT)
             await app.call(who, "add", {"a": 1, "b": 2}, VISIT, view)
 
         return call
 
     figures["bare_us"] = await cpu_us(bare)
     for tools in (1, 60, 1000):
-        await app.ledger.drain()
+        await app.audit_log.drain()
         figures[f"corridor_us_at_{tools}_tools"] = await cpu_us(through(_view(tools)))
     started = time.process_time()
-    await app.ledger.drain()
+    await app.audit_log.drain()
     drained = (time.process_time() - started) / (CALLS * ROUNDS) * 1e6
     figures["audit_drain_us_per_call"] = round(drained, 1)
     figures["total_us"] = round(figures["corridor_us_at_60_tools"] + drained, 1)
@@ -86,14 +86,14 @@ async def measure(app: App) -> dict[str, Any]:
     return figures
 
 
-def _view(tools: int) -> View:
+def _view(tools: int) -> ToolView:
     others = [Tool("bench", f"add{count}", Scope.READ, Two, Sum, add) for count in range(tools - 1)]
-    return combined([Tool("bench", "add", Scope.READ, Two, Sum, add), *others])
+    return combine_tools([Tool("bench", "add", Scope.READ, Two, Sum, add), *others])
 
 
 async def run(home: Path) -> dict[str, Any]:
     flags = {"home": str(home), "principal_rate_per_s": "1000000", "principal_burst": "1000000"}
-    settings = load(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
+    settings = load_settings(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
     async with open_app(settings, fetch=no_fetch, report=print) as app:
         return await measure(app)
 

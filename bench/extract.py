@@ -19,9 +19,9 @@ import anyio
 import psutil
 
 from bench import result
-from pecia.adapters.extract.extractor import open_extractor
-from pecia.adapters.extract.model import MB, Extracted, Limits
-from tests.unit.adapters.extract import samples
+from pecia.adapters.extraction.extractor import open_extractor
+from pecia.adapters.extraction.model import MB, ExtractedDocument, ExtractionLimits
+from tests.unit.adapters.extraction import samples
 
 ROOT = Path(__file__).parents[1]
 LINES = [f"Line {number}: the quick brown fox jumps over the lazy dog." for number in range(45)]
@@ -58,7 +58,7 @@ def _pdfs(place: Path) -> dict[str, Any]:
 
 def _together(sources: Sequence[Path]) -> dict[str, Any]:
     """One child for all of them, as in a crawl: its start weighs on a small file, not on these."""
-    found, cost = _measure([(it, "") for it in sources], Limits(children=1))
+    found, cost = _measure([(it, "") for it in sources], ExtractionLimits(children=1))
     pages = sum(len(it.units) for it in found)
     return {
         "files": len(found),
@@ -77,7 +77,7 @@ def _real_pdfs() -> list[Path]:
 
 
 def _pdf_figures(path: Path) -> dict[str, Any]:
-    (found,), cost = _measure([(path, "")], Limits(children=1))
+    (found,), cost = _measure([(path, "")], ExtractionLimits(children=1))
     pages = len(found.units)
     return {
         "status": found.status,
@@ -95,7 +95,7 @@ def _markdown() -> dict[str, Any]:
     files = [(notes[number % len(notes)], f"note-{number}.md") for number in range(2_000)]
     figures: dict[str, Any] = {"files": len(files), "bytes": sum(len(it) for it, _ in files)}
     for children in (1, 2):
-        found, cost = _measure(files, Limits(children=children))
+        found, cost = _measure(files, ExtractionLimits(children=children))
         assert all(it.status == "ok" for it in found)
         figures[f"{children}_children"] = {
             "files_per_s": round(len(files) / cost.wall_s),
@@ -108,7 +108,7 @@ def _markdown() -> dict[str, Any]:
 def _ten_thousand(place: Path) -> dict[str, Any]:
     path = place / "ten-thousand.pdf"
     _write_pdf(path, 10_000)
-    (found,), cost = _measure([(path, "")], Limits(children=1))
+    (found,), cost = _measure([(path, "")], ExtractionLimits(children=1))
     return {
         "status": found.status,
         "pages": len(found.units),
@@ -147,7 +147,7 @@ def _hostile() -> dict[str, Any]:
 
 
 def _hostile_figures(data: bytes, name: str) -> dict[str, Any]:
-    (found,), cost = _measure([(data, name)], Limits(children=1))
+    (found,), cost = _measure([(data, name)], ExtractionLimits(children=1))
     return {
         "status": found.status,
         "reason": found.reason,
@@ -159,8 +159,8 @@ def _hostile_figures(data: bytes, name: str) -> dict[str, Any]:
 
 
 def _measure(
-    files: Sequence[tuple[Path | bytes, str]], limits: Limits
-) -> tuple[list[Extracted], Cost]:
+    files: Sequence[tuple[Path | bytes, str]], limits: ExtractionLimits
+) -> tuple[list[ExtractedDocument], Cost]:
     cost = Cost()
     me = psutil.Process()
     before_mb = me.memory_info().rss / MB
@@ -179,9 +179,9 @@ def _measure(
 
 
 async def _extract(
-    files: Sequence[tuple[Path | bytes, str]], limits: Limits, cost: Cost
-) -> list[Extracted]:
-    found: dict[int, Extracted] = {}
+    files: Sequence[tuple[Path | bytes, str]], limits: ExtractionLimits, cost: Cost
+) -> list[ExtractedDocument]:
+    found: dict[int, ExtractedDocument] = {}
     async with open_extractor(limits) as extractor:
         # The child is started before the clock is.
         await extractor.extract(b"Words.", name="warm.txt")

@@ -19,23 +19,41 @@ import anyio
 
 from bench import result
 from bench.retrieval import DATA, embedded
-from pecia.adapters.embed.files import shipped_files
-from pecia.adapters.embed.onnx import OnnxEmbedder
-from pecia.kernel.corpus.embedder import Vectors, embedded_text
-from pecia.kernel.corpus.index import analyse
-from pecia.kernel.corpus.index.keyword import Entry, Hit, KeywordIndex, Query, parse_query
-from pecia.kernel.corpus.questions import Outcome, Place, Question, outcome, read_questions, shares
-from pecia.kernel.corpus.rank import inside
-from pecia.kernel.corpus.rank.diversify import diversify
-from pecia.kernel.corpus.rank.evidence import Reading
-from pecia.kernel.corpus.rank.fuse import WEIGHT, fuse
-from pecia.kernel.corpus.rank.inside import HITS_A_FILE, Candidate, Named, named_files
-from pecia.kernel.corpus.rank.names import asked_names
-from pecia.kernel.corpus.rank.pool import Pool, joined_pool, pool_of
-from pecia.kernel.corpus.rank.rerank import DEPTH, rerank, unranked
-from pecia.kernel.corpus.search import POOL
-from pecia.kernel.text.canonical import RawUnit, UnitKind, canonical_text
-from pecia.kernel.text.chunk import ChunkSource, Markup, chunk_text
+from pecia.adapters.embedding.model_files import find_shipped_model
+from pecia.adapters.embedding.onnx import OnnxEmbedder
+from pecia.kernel.corpus.evaluation.questions import (
+    EvaluationQuestion,
+    EvidencePage,
+    QuestionOutcome,
+    compute_hit_rates,
+    read_questions,
+    score_question,
+)
+from pecia.kernel.corpus.keyword.analysis import analyzer
+from pecia.kernel.corpus.keyword.index import (
+    IndexEntry,
+    KeywordHit,
+    KeywordIndex,
+    Query,
+    parse_query,
+)
+from pecia.kernel.corpus.search import named_files
+from pecia.kernel.corpus.search.candidates import CandidatePool, build_pool, merge_pools
+from pecia.kernel.corpus.search.diversify import diversify
+from pecia.kernel.corpus.search.evidence import CandidateText
+from pecia.kernel.corpus.search.fuse import SEMANTIC_WEIGHT, fuse
+from pecia.kernel.corpus.search.name_match import extract_names
+from pecia.kernel.corpus.search.named_files import (
+    HITS_PER_FILE,
+    FileCandidate,
+    NamedFiles,
+    detect_named_files,
+)
+from pecia.kernel.corpus.search.rerank import RERANK_DEPTH, keep_fused_order, rerank
+from pecia.kernel.corpus.search.search import MAX_CANDIDATES
+from pecia.kernel.corpus.vectors.embedder import Vectors, build_embedding_text
+from pecia.kernel.text.canonical import RawUnit, UnitKind, build_canonical_text
+from pecia.kernel.text.chunks.chunk import ChunkSource, TextMarkup, chunk_text
 
 FOLDER = DATA / "financebench"
 TARGETS = {"words document@10": 0.85, "hybrid page@10": 0.45}
@@ -84,9 +102,9 @@ WAYS = {
 class Found:
     """What the keyword arm brought up for one question."""
 
-    question: Question
+    question: EvaluationQuestion
     query: Query
-    pool: Pool
+    pool: CandidatePool
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,41 +116,45 @@ class Bench:
     sizes: Mapping[int, int]
     index: KeywordIndex
 
-    def find(self, question: Question, way: Way) -> Found:
+    def find(self, question: EvaluationQuestion, way: Way) -> Found:
         query = parse_query(question.text)
-        pool = self.index.search(query, limit=POOL)
+        pool = self.index.search(query, limit=MAX_CANDIDATES)
         named = self.named(question, query, pool) if way.two_stages else None
         if named is None:
-            return Found(question, query, pool_of(pool))
+            return Found(question, query, build_pool(pool))
         asked = query if way.keep_names else named.query
-        hits = self.index.inside(asked, [*named.files], HITS_A_FILE * len(named.files))
-        joined = joined_pool(pool, hits, named)
+        hits = self.index.search_groups(asked, [*named.files], HITS_PER_FILE * len(named.files))
+        joined = merge_pools(pool, hits, named)
         return Found(question, query, joined if way.keep_close else replace(joined, close=()))
 
-    def named(self, question: Question, query: Query, pool: Sequence[Hit]) -> Named | None:
+    def named(
+        self, question: EvaluationQuestion, query: Query, pool: Sequence[KeywordHit]
+    ) -> NamedFiles | None:
         best = {it.group: it.score for it in reversed(pool)}
-        files = [Candidate(it, self.keys[it], "", self.sizes[it], best[it]) for it in best]
-        return named_files(question.text, query, files)
+        files = [FileCandidate(it, self.keys[it], "", self.sizes[it], best[it]) for it in best]
+        return detect_named_files(question.text, query, files)
 
-    def rank(self, found: Found, cosines: Mapping[int, float], way: Way) -> Outcome:
+    def rank(self, found: Found, cosines: Mapping[int, float], way: Way) -> QuestionOutcome:
         """The first ten, as a search shows them."""
-        weight = WEIGHT if cosines else 0.0
+        weight = SEMANTIC_WEIGHT if cosines else 0.0
         pool = found.pool
         every = fuse(pool.scores, cosines, weight=weight, by_file=pool.by_file)
-        fused = pool.first(every, DEPTH)
+        fused = pool.top(every, RERANK_DEPTH)
         readings = {it.id: self._reading(it.id, way) for it in fused}
         looked = (
             rerank(fused, readings, found.query, weight=weight)
             if cosines
-            else unranked(fused, readings)
+            else keep_fused_order(fused, readings)
         )
         hits = [self.pieces[it.id] for it in diversify(looked, readings, pool.close)]
-        return outcome(found.question, [Place(self.keys[it.file], it.page_no) for it in hits])
+        return score_question(
+            found.question, [EvidencePage(self.keys[it.file], it.page_no) for it in hits]
+        )
 
-    def _reading(self, id_: int, way: Way) -> Reading:
+    def _reading(self, id_: int, way: Way) -> CandidateText:
         it = self.pieces[id_]
         page = it.page_no if way.fold_pages else None
-        return Reading(it.file, it.text, "", " ".join(it.headings), "en", page)
+        return CandidateText(it.file, it.text, "", " ".join(it.headings), "en", page)
 
 
 async def measure() -> dict[str, Any]:
@@ -142,7 +164,7 @@ async def measure() -> dict[str, Any]:
     bench = _bench()
     found = {name: _asked(bench, questions, way) for name, way in WAYS.items()}
     ids = sorted({id_ for run in found.values() for it in run for id_ in it.pool.scores})
-    embedder = OnnxEmbedder(shipped_files(), threads=2)
+    embedder = OnnxEmbedder(find_shipped_model(), threads=2)
     texts = [_embedded_text(bench.pieces[it]) for it in ids]
     vectors = dict(zip(ids, await embedded(embedder, texts), strict=True))
     asked = [*await embedded(embedder, [it.text for it in questions])]
@@ -168,16 +190,16 @@ def _shares(
     vectors: Mapping[int, Vectors] | None = None,
     asked: Sequence[Vectors] = (),
 ) -> dict[str, float]:
-    outcomes: list[Outcome] = []
+    outcomes: list[QuestionOutcome] = []
     for number, it in enumerate(found):
         cosines = (
             {id_: float(vectors[id_] @ asked[number]) for id_ in it.pool.scores} if vectors else {}
         )
         outcomes.append(bench.rank(it, cosines, way))
-    return shares(outcomes)
+    return compute_hit_rates(outcomes)
 
 
-def _asked(bench: Bench, questions: Sequence[Question], way: Way) -> list[Found]:
+def _asked(bench: Bench, questions: Sequence[EvaluationQuestion], way: Way) -> list[Found]:
     with _without(way):
         return [bench.find(it, way) for it in questions]
 
@@ -187,11 +209,11 @@ def _without(way: Way) -> Generator[None]:
     """Parts that are not asked for by an argument, taken out for as long as this lasts."""
     parts: list[tuple[object, str, object]] = []
     if not way.headings:
-        parts.append((analyse, "INSIDE_WEIGHTS", {"stems": 1.0}))
+        parts.append((analyzer, "INSIDE_WEIGHTS", {"stems": 1.0}))
     if not way.joined_names:
-        parts.append((analyse, "written_together", _nothing))
+        parts.append((analyzer, "written_together", _nothing))
     if way.every_year:
-        parts.append((inside, "asked_names", _with_every_year))
+        parts.append((named_files, "asked_names", _with_every_year))
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in parts]
     try:
         for owner, name, value in parts:
@@ -208,10 +230,10 @@ def _nothing(words: Sequence[str]) -> list[str]:
 
 def _with_every_year(question: str) -> dict[str, tuple[str, ...]]:
     years = {it[2]: (it[0].lower(),) for it in re.finditer(r"\b(FY)?((?:19|20)\d\d)\b", question)}
-    return asked_names(question) | years
+    return extract_names(question) | years
 
 
-def _inside(bench: Bench, questions: Sequence[Question]) -> dict[str, dict[str, float]]:
+def _inside(bench: Bench, questions: Sequence[EvaluationQuestion]) -> dict[str, dict[str, float]]:
     """How well pages are found by words when the document is known."""
     numbers = {Path(key).stem: number for number, key in enumerate(bench.keys)}
     names = ("two stages", "without the field of headings", "with a page more than once")
@@ -219,37 +241,39 @@ def _inside(bench: Bench, questions: Sequence[Question]) -> dict[str, dict[str, 
 
 
 def _in_document(
-    bench: Bench, questions: Sequence[Question], numbers: Mapping[str, int], way: Way
+    bench: Bench, questions: Sequence[EvaluationQuestion], numbers: Mapping[str, int], way: Way
 ) -> dict[str, float]:
-    outcomes: list[Outcome] = []
+    outcomes: list[QuestionOutcome] = []
     with _without(way):
         for it in questions:
             query = parse_query(it.text)
-            named = bench.named(it, query, bench.index.search(query, limit=POOL))
-            hits = bench.index.inside(named.query if named else query, [numbers[it.document]], POOL)
+            named = bench.named(it, query, bench.index.search(query, limit=MAX_CANDIDATES))
+            hits = bench.index.search_groups(
+                named.query if named else query, [numbers[it.document]], MAX_CANDIDATES
+            )
             words = {hit.id: hit.score for hit in hits}
             by_file = dict.fromkeys(words, 1.0)
-            outcomes.append(bench.rank(Found(it, query, Pool(words, by_file)), {}, way))
-    return shares(outcomes)
+            outcomes.append(bench.rank(Found(it, query, CandidatePool(words, by_file)), {}, way))
+    return compute_hit_rates(outcomes)
 
 
-def _times(bench: Bench, questions: Sequence[Question]) -> dict[str, float]:
+def _times(bench: Bench, questions: Sequence[EvaluationQuestion]) -> dict[str, float]:
     """CPU milliseconds a question of what the second stage adds, and of the first."""
     queries = [parse_query(it.text) for it in questions]
-    pools = [bench.index.search(it, limit=POOL) for it in queries]
+    pools = [bench.index.search(it, limit=MAX_CANDIDATES) for it in queries]
     named = [bench.named(*it) for it in zip(questions, queries, pools, strict=True)]
     steps: dict[str, Callable[[int], object]] = {
-        "first stage": lambda it: bench.index.search(queries[it], limit=POOL),
+        "first stage": lambda it: bench.index.search(queries[it], limit=MAX_CANDIDATES),
         "names": lambda it: bench.named(questions[it], queries[it], pools[it]),
         "inside": lambda it: _look_inside(bench, named[it]),
     }
     return {name: _cpu_ms(step, len(questions)) for name, step in steps.items()}
 
 
-def _look_inside(bench: Bench, named: Named | None) -> object:
+def _look_inside(bench: Bench, named: NamedFiles | None) -> object:
     if named is None:
         return None
-    return bench.index.inside(named.query, [*named.files], HITS_A_FILE * len(named.files))
+    return bench.index.search_groups(named.query, [*named.files], HITS_PER_FILE * len(named.files))
 
 
 def _cpu_ms(step: Callable[[int], object], count: int) -> float:
@@ -270,7 +294,7 @@ def _bench() -> Bench:
         index.stage(
             (),
             (
-                Entry(
+                IndexEntry(
                     first + at,
                     number,
                     key=keys[-1],
@@ -282,22 +306,22 @@ def _bench() -> Bench:
             ),
         )
     index.commit()
-    index.rest()
+    index.close_writer()
     sizes = collections.Counter(it.file for it in pieces)
     return Bench(keys, pieces, sizes, index)
 
 
 def _pieces(number: int, text: str) -> list[Piece]:
     pages = enumerate(text.split("\f"), start=1)
-    whole = canonical_text(RawUnit(no, UnitKind.PAGE, page) for no, page in pages)
-    chunks = chunk_text(ChunkSource(whole.text, whole.units, Markup.PLAIN))
+    whole = build_canonical_text(RawUnit(no, UnitKind.PAGE, page) for no, page in pages)
+    chunks = chunk_text(ChunkSource(whole.text, whole.units, TextMarkup.PLAIN))
     return [
         Piece(number, it.unit.no if it.unit else 0, it.readable, it.heading_path) for it in chunks
     ]
 
 
 def _embedded_text(piece: Piece) -> str:
-    return embedded_text(piece.text, headings=" > ".join(piece.headings))
+    return build_embedding_text(piece.text, headings=" > ".join(piece.headings))
 
 
 def main() -> Path:

@@ -31,18 +31,18 @@ import psutil
 import psycopg
 
 from bench import result
-from pecia.kernel.corpus.index.keyword import (
+from pecia.kernel.corpus.keyword.directory import IndexDirectory
+from pecia.kernel.corpus.keyword.index import (
+    ANALYZER_VERSION,
     NO_FILTER,
-    VERSION,
-    Entry,
     Filter,
+    IndexEntry,
     KeywordIndex,
     Query,
     parse_query,
 )
-from pecia.kernel.corpus.index.place import Place
-from pecia.kernel.corpus.index.shelf import Shelf
-from pecia.kernel.store.cluster import Options, open_cluster
+from pecia.kernel.corpus.keyword.reader_cache import ReaderCache
+from pecia.kernel.store.cluster import ClusterOptions, open_cluster
 
 SIZES = (100_000, 1_000_000)
 QUERIES = 200
@@ -94,12 +94,12 @@ def main() -> Path:
 
 
 def at_size(texts: Path, size: int) -> dict[str, Any]:
-    folder = texts.with_name(f"{texts.name}.index-v{VERSION}-{size}")
+    folder = texts.with_name(f"{texts.name}.index-v{ANALYZER_VERSION}-{size}")
     figures: dict[str, Any] = {}
     if not (folder / "built.json").exists():
         build(texts, size, folder)
     figures["build"] = json.loads((folder / "built.json").read_text("utf-8"))
-    index = KeywordIndex.read(folder / "index")
+    index = KeywordIndex.open_reader(folder / "index")
     queries = asked(texts, size)
     figures["shares"] = {name: timed(index, queries, it) for name, it in callers(size).items()}
     figures["exact"] = exact(index, queries, size)
@@ -113,14 +113,14 @@ def build(texts: Path, size: int, folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     index = KeywordIndex.open(folder / "index", BUILD_BYTES)
     began, cpu = time.perf_counter(), time.process_time()
-    portion: list[Entry] = []
+    portion: list[IndexEntry] = []
     for entry in entries(texts, size):
         if len(portion) >= 5000 and entry.group != portion[-1].group:
             index.stage([], portion)
             portion = []
         portion.append(entry)
     index.apply([], portion, 1)
-    index.rest()
+    index.close_writer()
     built = {
         "s": round(time.perf_counter() - began, 1),
         "cpu_s": round(time.process_time() - cpu, 1),
@@ -148,7 +148,7 @@ def timed(index: KeywordIndex, queries: list[Query], asked: Filter) -> dict[str,
 def exact(index: KeywordIndex, queries: list[Query], size: int) -> dict[str, Any]:
     """Every top list against all hits, filtered by hand."""
     checked = queries[:: max(1, len(queries) // (20 if size <= 100_000 else 5))]
-    acl = {it.id: it.acl for it in index.contents()}
+    acl = {it.id: it.acl for it in index.iter_chunks()}
     wrong = 0
     for query in checked:
         everything = index.search(query, NO_FILTER, size)
@@ -171,11 +171,11 @@ def while_writing(path: Path, queries: list[Query]) -> dict[str, Any]:
         copy = Path(scratch) / "index"
         shutil.copytree(path, copy)
         root = Path(scratch) / "home"
-        place = Place.of(root, UUID(int=1))
+        place = IndexDirectory.of(root, UUID(int=1))
         place.folder.mkdir(parents=True)
         copy.rename(place.folder / "live")
-        place.show(place.folder / "live")
-        shelf = Shelf(root)
+        place.publish(place.folder / "live")
+        shelf = ReaderCache(root)
         quiet = _read(shelf, queries)
         command = [sys.executable, "-m", "bench.keyword", str(place.folder / "live")]
         writer = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -194,11 +194,11 @@ def while_writing(path: Path, queries: list[Query]) -> dict[str, Any]:
     }
 
 
-def _read(shelf: Shelf, queries: list[Query]) -> dict[str, float]:
+def _read(shelf: ReaderCache, queries: list[Query]) -> dict[str, float]:
     tenant = UUID(int=1)
-    shelf.reader(tenant).search(queries[0], NO_FILTER, TOP)
+    shelf.get_reader(tenant).search(queries[0], NO_FILTER, TOP)
     return percentiles(
-        [took(lambda it=it: shelf.reader(tenant).search(it, NO_FILTER, TOP)) for it in queries]
+        [took(lambda it=it: shelf.get_reader(tenant).search(it, NO_FILTER, TOP)) for it in queries]
     )
 
 
@@ -216,7 +216,7 @@ def write_for_ever(path: Path) -> None:
         index.apply(
             [],
             [
-                Entry(group * 3 + at, group, body=" ".join(dice.choices(words, k=100)))
+                IndexEntry(group * 3 + at, group, body=" ".join(dice.choices(words, k=100)))
                 for group in files
                 for at in range(3)
             ],
@@ -235,24 +235,26 @@ def many_tenants(texts: Path) -> dict[str, Any]:
         root = Path(scratch)
         given = entries(texts, TENANTS * 100)
         for number in range(TENANTS):
-            place = Place.of(root, UUID(int=number))
+            place = IndexDirectory.of(root, UUID(int=number))
             index = KeywordIndex.open(place.folder / "live")
             index.apply([], islice(given, 100), 1)
-            index.rest()
-            place.show(place.folder / "live")
+            index.close_writer()
+            place.publish(place.folder / "live")
         query = parse_query("install the package from source")
         return {
             "tenants": TENANTS,
-            "all_held": _held(Shelf(root, TENANTS), query),
-            "64_held": _held(Shelf(root), query),
+            "all_held": _held(ReaderCache(root, TENANTS), query),
+            "64_held": _held(ReaderCache(root), query),
         }
 
 
-def _held(shelf: Shelf, query: Query) -> dict[str, Any]:
+def _held(shelf: ReaderCache, query: Query) -> dict[str, Any]:
     before, threads = _memory_mb(), psutil.Process().num_threads()
-    first = [took(lambda it=it: shelf.reader(UUID(int=it)).search(query)) for it in range(TENANTS)]
+    first = [
+        took(lambda it=it: shelf.get_reader(UUID(int=it)).search(query)) for it in range(TENANTS)
+    ]
     again = [
-        took(lambda it=it: shelf.reader(UUID(int=it)).search(query))
+        took(lambda it=it: shelf.get_reader(UUID(int=it)).search(query))
         for it in range(TENANTS - 50, TENANTS)
     ]
     # The engine has a sleeping thread per open index; those of closed ones end within this time.
@@ -290,7 +292,7 @@ def sqlite_times(texts: Path, size: int) -> dict[str, list[Took]]:
 
 async def postgres_times(texts: Path, size: int) -> dict[str, list[Took]]:
     with tempfile.TemporaryDirectory() as home:
-        options = Options(grace_s=0.5)
+        options = ClusterOptions(grace_s=0.5)
         cluster = await open_cluster(Path(home), report=print, options=options)
         try:
             with psycopg.connect(cluster.logins.owner, autocommit=True) as base:
@@ -349,7 +351,7 @@ def asked(texts: Path, size: int, queries: int = QUERIES) -> list[Query]:
     return found
 
 
-def entries(texts: Path, size: int) -> Iterator[Entry]:
+def entries(texts: Path, size: int) -> Iterator[IndexEntry]:
     """Chunks as a follower would bring them. The first file is in a class of its own."""
     dice = random.Random(5)
     id_ = 0
@@ -358,7 +360,9 @@ def entries(texts: Path, size: int) -> Iterator[Entry]:
         title = Path(key).stem.replace("-", " ")
         for body in bodies:
             id_ += 1
-            yield Entry(id_, group, acl, "debian", key, "text/plain", None, "en", title, "", body)
+            yield IndexEntry(
+                id_, group, acl, "debian", key, "text/plain", None, "en", title, "", body
+            )
             if id_ == size:
                 return
 

@@ -34,11 +34,11 @@ from bench.search import (
     writing,
 )
 from pecia.app import app as house
-from pecia.doors.http.server import LOOP, serving, settle
-from pecia.doors.mcp.mount import mount_mcp
+from pecia.interfaces.http.server import LOOP_OPTIONS, freeze_gc, serve_http
+from pecia.interfaces.mcp.mount import mount_mcp
 from pecia.kernel.errors import UpstreamError
 from pecia.kernel.identity import pat
-from pecia.kernel.settings.load import load
+from pecia.kernel.settings.load import load_settings
 
 TARGETS = {"lexical_p50_ms": 8, "hybrid_p50_ms": 20, "p95_to_p50": 4, "busy_to_quiet": 2}
 
@@ -95,12 +95,14 @@ async def served(made: Searching, home: Path, known: Table) -> AsyncGenerator[in
         "address_rate_per_s": "100000",
         "address_burst": "100000",
     }
-    settings = load(house.SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
+    settings = load_settings(
+        house.SETTINGS, flags=flags, environ={}, project_file=None, user_file=None
+    )
     async with (
         house.open_app(settings, fetch=no_fetch, report=print) as app,
-        serving(app, port=0, annexes=[mount_mcp], instance="bench") as where,
+        serve_http(app, port=0, annexes=[mount_mcp], instance="bench") as where,
     ):
-        settle()
+        freeze_gc()
         yield int(where.url.rpartition(":")[2])
 
 
@@ -138,7 +140,9 @@ class Asker:
 
 def main(scale: float = 0.1, kept: str | None = None) -> Path:
     with home_at(kept) as home:
-        figures = anyio.run(run, home, texts_folder(), sizes_at(scale), backend_options=LOOP)
+        figures = anyio.run(
+            run, home, texts_folder(), sizes_at(scale), backend_options=LOOP_OPTIONS
+        )
     return result.write(f"lake-{figures['chunks']}", figures)
 
 

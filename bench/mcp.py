@@ -35,7 +35,7 @@ async def measure(app: App) -> dict[str, Any]:
                 "pecia": (await ours(app, tools, stack), OURS),
             }
             found = {name: await costs(*it, count) for name, it in apps.items()}
-            await app.ledger.drain()
+            await app.audit_log.drain()
         if f"{count}_tools" in rival:
             found["fastmcp"] = rival[f"{count}_tools"]
         figures[f"{count}_tools"] = {what: _compared(found, what) for what in found["pecia"]}

@@ -161,7 +161,7 @@ class Crowd:
 async def left(app: App) -> dict[str, float]:
     """What is there when nobody asks for anything."""
     await anyio.sleep(0.5)
-    await app.ledger.drain()
+    await app.audit_log.drain()
     gc.collect()
     transports = [it for it in gc.get_objects() if type(it) is StreamableHTTPServerTransport]
     return {
@@ -169,7 +169,7 @@ async def left(app: App) -> dict[str, float]:
         "tasks": len(asyncio.all_tasks()),
         "sessions": len(transports),
         "objects": len(gc.get_objects()),
-        "spool_bytes": app.ledger.backlog_bytes(),
+        "spool_bytes": app.audit_log.backlog_bytes(),
     }
 
 
@@ -193,7 +193,7 @@ async def run(home: Path) -> dict[str, Any]:
 async def _half(app: App, crowd: Crowd) -> dict[str, float]:
     for _ in range(10):
         await crowd.work(CALLS // 20)
-        await app.ledger.drain()
+        await app.audit_log.drain()
     return await left(app)
 
 

@@ -24,17 +24,17 @@ from anyio import to_process
 
 from bench import result
 from bench.corpus_store import SQL, caller
-from pecia.kernel.corpus.catalog import FileFacts
-from pecia.kernel.corpus.index.keep import Keeper
-from pecia.kernel.corpus.index.place import Place, node_of
-from pecia.kernel.corpus.index.shelf import Shelf
-from pecia.kernel.corpus.search import Ask, Corpus, Mode
-from pecia.kernel.corpus.texts import Text, put_many
+from pecia.kernel.corpus.catalog.catalog import FileMetadata
+from pecia.kernel.corpus.catalog.texts import ExtractedText, put_many
+from pecia.kernel.corpus.keyword.directory import IndexDirectory, load_node_name
+from pecia.kernel.corpus.keyword.reader_cache import ReaderCache
+from pecia.kernel.corpus.keyword.writer import IndexWriter
+from pecia.kernel.corpus.search.search import Corpus, SearchMode, SearchRequest
 from pecia.kernel.identity.caller import Caller
-from pecia.kernel.store.cluster import Logins, Options, open_cluster
-from pecia.kernel.store.migrate import KERNEL, migrate
+from pecia.kernel.store.cluster import ClusterOptions, DatabaseLogins, open_cluster
+from pecia.kernel.store.migrate import KERNEL_SCHEMA, migrate
 from pecia.kernel.store.store import Store
-from pecia.kernel.text.canonical import RawUnit, UnitKind, canonical_text
+from pecia.kernel.text.canonical import RawUnit, UnitKind, build_canonical_text
 
 LARGE, KEPT = "large", "kept"
 CHUNKS = 10
@@ -54,7 +54,7 @@ Work: TypeAlias = Callable[[], Awaitable[Any]]
 @dataclass(frozen=True, slots=True)
 class Regranting:
     store: Store
-    logins: Logins
+    logins: DatabaseLogins
     root: Path
     tenant: UUID
 
@@ -68,7 +68,7 @@ class Regranting:
         found["fill_s"] = _since(began)
         found["build"] = await self._timed(self._keeping("rebuild"))
         asking = Asking(
-            Corpus(self.store, Shelf(self.root)),
+            Corpus(self.store, ReaderCache(self.root)),
             {"all": await self._caller(await self._admin()), "few": await self._caller(reader)},
         )
         await asking.searched(2)
@@ -110,7 +110,10 @@ class Regranting:
             async with self.store.system() as tx:
                 await put_many(
                     tx,
-                    [(FileFacts(source, f"{n % 10}/{n:07}.txt"), _said(chance)) for n in numbers],
+                    [
+                        (FileMetadata(source, f"{n % 10}/{n:07}.txt"), _said(chance))
+                        for n in numbers
+                    ],
                     tenant_id=self.tenant,
                 )
 
@@ -155,7 +158,7 @@ class Regranting:
 
     async def _disk(self) -> dict[str, float]:
         rows = await self._ask(SQL["weight"])
-        index = Place.of(self.root, self.tenant).size_bytes()
+        index = IndexDirectory.of(self.root, self.tenant).size_bytes()
         return {"store": round(rows[0][0] / 1e6, 1), "index": round(index / 1e6, 1)}
 
     def _keeping(self, verb: str) -> Work:
@@ -217,7 +220,9 @@ class Asking:
     async def _asked(self, who: Caller) -> "Asked":
         query = " ".join(random.sample(WORDS, 2))
         began = time.perf_counter()
-        answer = await self.corpus.search(who, Ask(query, limit=LIMIT, mode=Mode.LEXICAL))
+        answer = await self.corpus.search(
+            who, SearchRequest(query, limit=LIMIT, mode=SearchMode.LEXICAL)
+        )
         took_ms = (time.perf_counter() - began) * 1000
         return Asked(took_ms, is_partial=answer.has_more and len(answer.hits) < LIMIT)
 
@@ -228,13 +233,13 @@ class Asked:
     is_partial: bool
 
 
-def _keep(logins: Logins, root: Path, tenant_id: UUID, verb: str) -> None:
+def _keep(logins: DatabaseLogins, root: Path, tenant_id: UUID, verb: str) -> None:
     """In a process of its own: the index follows the store, or is built anew."""
 
     async def kept() -> None:
         store = Store(logins)
         await store.open()
-        keeper = await Keeper.take(store, node_of(root), root, tenant_id)
+        keeper = await IndexWriter.acquire(store, load_node_name(root), root, tenant_id)
         assert keeper is not None
         if verb == "rebuild" or await keeper.catch_up() is None:
             await keeper.rebuild()
@@ -244,12 +249,12 @@ def _keep(logins: Logins, root: Path, tenant_id: UUID, verb: str) -> None:
     anyio.run(kept)
 
 
-def _said(chance: random.Random) -> Text:
+def _said(chance: random.Random) -> ExtractedText:
     paragraphs = [
         " ".join(chance.choices(WORDS, WEIGHTS, k=chance.randint(110, 150))) for _ in range(CHUNKS)
     ]
-    return Text(
-        canonical_text([RawUnit(1, UnitKind.SECTION, "\n\n".join(paragraphs))]), language="en"
+    return ExtractedText(
+        build_canonical_text([RawUnit(1, UnitKind.SECTION, "\n\n".join(paragraphs))]), language="en"
     )
 
 
@@ -274,14 +279,14 @@ async def _ask(conninfo: str, statement: str, values: dict[str, Any]) -> list[tu
 
 
 async def run(home: Path, files: int) -> dict[str, Any]:
-    options = Options(system=home / "s")
+    options = ClusterOptions(system=home / "s")
     async with await open_cluster(home, report=print, options=options) as cluster:
-        await migrate(cluster.logins.owner, [KERNEL])
+        await migrate(cluster.logins.owner, [KERNEL_SCHEMA])
         store = Store(cluster.logins)
         await store.open()
         try:
             async with store.system() as tx:
-                tenant: UUID = await tx.value(SQL["make_tenant"], name="regrant")
+                tenant: UUID = await tx.fetch_value(SQL["make_tenant"], name="regrant")
             regranting = Regranting(store, cluster.logins, home / "index", tenant)
             return await regranting.measured(files)
         finally:

@@ -22,26 +22,32 @@ import anyio
 import numpy as np
 
 from bench import result
-from pecia.adapters.beir import Collection, Document, read_collection
-from pecia.adapters.embed.files import shipped_files
-from pecia.adapters.embed.onnx import OnnxEmbedder
-from pecia.kernel.corpus.embedder import Embedder, Vectors, embedded_text
-from pecia.kernel.corpus.evaluate import Run, figures, hit, ndcg
-from pecia.kernel.corpus.index import analyse
-from pecia.kernel.corpus.index.keyword import Entry, KeywordIndex, Query, parse_query
-from pecia.kernel.corpus.rank.diversify import diversify
-from pecia.kernel.corpus.rank.evidence import Evidence, Reading
-from pecia.kernel.corpus.rank.files import files
-from pecia.kernel.corpus.rank.fuse import WEIGHT, Fused, combined, fuse
-from pecia.kernel.corpus.rank.rerank import DEPTH, WEIGHTS, Ranked, rerank, unranked
-from pecia.kernel.corpus.search import NEAREST, POOL
+from pecia.adapters.embedding.model_files import find_shipped_model
+from pecia.adapters.embedding.onnx import OnnxEmbedder
+from pecia.app.evaluation.beir import BeirCollection, BeirDocument, read_collection
+from pecia.features.discovery.rank import ToolFinder
+from pecia.kernel.corpus.evaluation.metrics import RankedRun, compute_metrics, hit_rate, ndcg
+from pecia.kernel.corpus.keyword.analysis import analyzer
+from pecia.kernel.corpus.keyword.index import IndexEntry, KeywordIndex, Query, parse_query
+from pecia.kernel.corpus.search.diversify import diversify
+from pecia.kernel.corpus.search.evidence import CandidateText, Evidence
+from pecia.kernel.corpus.search.file_scores import score_files
+from pecia.kernel.corpus.search.fuse import SEMANTIC_WEIGHT, FusedHit, combine_scores, fuse
+from pecia.kernel.corpus.search.rerank import (
+    EVIDENCE_WEIGHTS,
+    RERANK_DEPTH,
+    RankedHit,
+    keep_fused_order,
+    rerank,
+)
+from pecia.kernel.corpus.search.search import MAX_CANDIDATES, MAX_NEAREST
+from pecia.kernel.corpus.vectors.embedder import Embedder, Vectors, build_embedding_text
 from pecia.kernel.errors import Json, PeciaError
 from pecia.kernel.identity.caller import Scope
-from pecia.kernel.text.chunk import ChunkSource, Markup, chunk_text
+from pecia.kernel.text.chunks.chunk import ChunkSource, TextMarkup, chunk_text
 from pecia.kernel.tool.call import Call
-from pecia.kernel.tool.model import ForeignTool, Result
-from pecia.kernel.tool.view import View
-from pecia.rooms.desk.rank import ToolFinder
+from pecia.kernel.tool.model import ForeignTool, ToolResult
+from pecia.kernel.tool.view import ToolView
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 CACHE = Path(tempfile.gettempdir()) / "pecia-bench-vectors"
@@ -77,7 +83,7 @@ class Asked:
 class Bench:
     """A collection, cut, indexed, embedded and asked."""
 
-    collection: Collection
+    collection: BeirCollection
     pieces: Sequence[Piece]
     index: KeywordIndex
     vectors: Vectors
@@ -86,17 +92,17 @@ class Bench:
     def asked(self) -> dict[str, Asked]:
         return {id_: self._ask(id_, text) for id_, text in self.collection.queries.items()}
 
-    def by_words(self) -> Run:
+    def by_words(self) -> RankedRun:
         """Search by words alone, as it is without an embedder."""
         found = {id_: self._words(parse_query(it)) for id_, it in self.collection.queries.items()}
         return {id_: self.documents(fuse(it, {})) for id_, it in found.items()}
 
-    def documents(self, fused: Sequence[Fused]) -> list[str]:
-        return _names(unranked(fused, self.readings(fused)))
+    def documents(self, fused: Sequence[FusedHit]) -> list[str]:
+        return _names(keep_fused_order(fused, self.readings(fused)))
 
-    def readings(self, fused: Sequence[Fused]) -> dict[int, Reading]:
+    def readings(self, fused: Sequence[FusedHit]) -> dict[int, CandidateText]:
         return {
-            it.id: Reading(piece.document, piece.text, piece.title, language="en")
+            it.id: CandidateText(piece.document, piece.text, piece.title, language="en")
             for it in fused
             for piece in (self.pieces[it.id],)
         }
@@ -105,17 +111,17 @@ class Bench:
         query = parse_query(text)
         words = self._words(query)
         cosines = self.vectors @ self.query_vectors[id_]
-        nearest = np.argsort(-cosines, kind="stable")[:NEAREST]
+        nearest = np.argsort(-cosines, kind="stable")[:MAX_NEAREST]
         return Asked(query, words, {it: float(cosines[it]) for it in {*words, *map(int, nearest)}})
 
     def _words(self, query: Query) -> dict[int, float]:
-        return {it.id: it.score for it in self.index.search(query, limit=POOL)}
+        return {it.id: it.score for it in self.index.search(query, limit=MAX_CANDIDATES)}
 
 
 Way: TypeAlias = Callable[[Bench, Asked], list[str]]
 
 
-def fused_alone(bench: Bench, asked: Asked, *, weight: float = WEIGHT) -> list[str]:
+def fused_alone(bench: Bench, asked: Asked, *, weight: float = SEMANTIC_WEIGHT) -> list[str]:
     return bench.documents(fuse(asked.words, asked.cosines, weight=weight))
 
 
@@ -132,13 +138,13 @@ def reranked(
     bench: Bench,
     asked: Asked,
     *,
-    weight: float = WEIGHT,
-    evidence: Evidence = WEIGHTS,
+    weight: float = SEMANTIC_WEIGHT,
+    evidence: Evidence = EVIDENCE_WEIGHTS,
     diverse: bool = False,
 ) -> list[str]:
     fused = fuse(asked.words, asked.cosines, weight=weight)
-    readings = bench.readings(fused[:DEPTH])
-    looked = rerank(fused[:DEPTH], readings, asked.query, weight=weight, weights=evidence)
+    readings = bench.readings(fused[:RERANK_DEPTH])
+    looked = rerank(fused[:RERANK_DEPTH], readings, asked.query, weight=weight, weights=evidence)
     if diverse:
         return _in_order(diversify(looked, readings))
     return _names(looked)
@@ -157,7 +163,7 @@ KEYWORD_FIELDS = ("stems", "folded", "title", "headings", "path", "parts")
 
 
 async def measure() -> dict[str, Any]:
-    embedder = OnnxEmbedder(shipped_files())
+    embedder = OnnxEmbedder(find_shipped_model())
     found: dict[str, Any] = {"targets": TARGETS, "embedder": await _speed(embedder)}
     for name in ("scifact", "cranfield", "locomo"):
         found[name] = await _measured(name, embedder)
@@ -173,7 +179,7 @@ async def _measured(name: str, embedder: Embedder) -> dict[str, Any]:
         return {"absent": f"{error.message}: {name} is read from ../shared/data"}
     bench = await _bench(collection, embedder, cut=True)
     whole = await _bench(collection, embedder, cut=False)
-    judged, asked = collection.judged, bench.asked()
+    judged, asked = collection.qrels, bench.asked()
     keyword = bench.by_words()
     runs = {name: {it: way(bench, asked[it]) for it in asked} for name, way in WAYS.items()}
     whole_asked = whole.asked()
@@ -181,8 +187,8 @@ async def _measured(name: str, embedder: Embedder) -> dict[str, Any]:
         "documents": len(collection.documents),
         "chunks": len(bench.pieces),
         "queries": len(judged),
-        "keyword": figures(keyword, judged),
-        "hybrid": figures(runs["hybrid"], judged),
+        "keyword": compute_metrics(keyword, judged),
+        "hybrid": compute_metrics(runs["hybrid"], judged),
         "ndcg@10": {it: round(ndcg(run, judged), 4) for it, run in runs.items()},
         "keyword without": _without_fields(bench),
         "whole documents": {
@@ -202,10 +208,10 @@ async def _training(name: str, embedder: Embedder) -> dict[str, Any]:
     """What the weights were chosen by: how far meaning counts, and what evidence gains."""
     collection = read_collection(DATA / name, "train")
     bench = await _bench(collection, embedder, cut=True)
-    judged = collection.judged
+    judged = collection.qrels
     looked = {id_: _looked(bench, asked) for id_, asked in bench.asked().items()}
 
-    def score(weight: float = WEIGHT, weights: Evidence = WEIGHTS) -> float:
+    def score(weight: float = SEMANTIC_WEIGHT, weights: Evidence = EVIDENCE_WEIGHTS) -> float:
         run = {id_: _names(_weighed(it, weight, weights)) for id_, it in looked.items()}
         return round(ndcg(run, judged), 4)
 
@@ -221,24 +227,24 @@ async def _training(name: str, embedder: Embedder) -> dict[str, Any]:
     }
 
 
-def _looked(bench: Bench, asked: Asked) -> list[Ranked]:
-    fused = fuse(asked.words, asked.cosines)[:DEPTH]
+def _looked(bench: Bench, asked: Asked) -> list[RankedHit]:
+    fused = fuse(asked.words, asked.cosines)[:RERANK_DEPTH]
     return rerank(fused, bench.readings(fused), asked.query)
 
 
-def _weighed(looked: Sequence[Ranked], weight: float, weights: Evidence) -> list[Ranked]:
+def _weighed(looked: Sequence[RankedHit], weight: float, weights: Evidence) -> list[RankedHit]:
     """The same candidates under other weights: reading each again takes long."""
     return [
         it._replace(
-            score=combined(it.fused.words, it.fused.meaning, weight=weight, trust=it.trust)
-            + it.evidence.weighted(weights),
+            score=combine_scores(it.fused.words, it.fused.meaning, weight=weight, trust=it.trust)
+            + it.evidence.weighted_sum(weights),
         )
         for it in looked
     ]
 
 
 def _without_fields(bench: Bench) -> dict[str, float]:
-    judged = bench.collection.judged
+    judged = bench.collection.qrels
     found: dict[str, float] = {}
     for field in KEYWORD_FIELDS:
         with _weight(field, 0.0):
@@ -248,12 +254,12 @@ def _without_fields(bench: Bench) -> dict[str, float]:
 
 @contextmanager
 def _weight(field: str, weight: float) -> Generator[None]:
-    before = analyse.WEIGHTS[field]
-    analyse.WEIGHTS[field] = weight
+    before = analyzer.FIELD_WEIGHTS[field]
+    analyzer.FIELD_WEIGHTS[field] = weight
     try:
         yield
     finally:
-        analyse.WEIGHTS[field] = before
+        analyzer.FIELD_WEIGHTS[field] = before
 
 
 def _times(bench: Bench, asked: Mapping[str, Asked]) -> dict[str, float]:
@@ -262,13 +268,13 @@ def _times(bench: Bench, asked: Mapping[str, Asked]) -> dict[str, float]:
     fused = [fuse(it.words, it.cosines) for it in some]
     readings = [bench.readings(it) for it in fused]
     looked = [
-        rerank(it[:DEPTH], read, ask.query)
+        rerank(it[:RERANK_DEPTH], read, ask.query)
         for it, read, ask in zip(fused, readings, some, strict=True)
     ]
     steps: dict[str, Callable[[int], object]] = {
-        "keyword": lambda it: bench.index.search(some[it].query, limit=POOL),
+        "keyword": lambda it: bench.index.search(some[it].query, limit=MAX_CANDIDATES),
         "fuse": lambda it: fuse(some[it].words, some[it].cosines),
-        "rerank": lambda it: rerank(fused[it][:DEPTH], readings[it], some[it].query),
+        "rerank": lambda it: rerank(fused[it][:RERANK_DEPTH], readings[it], some[it].query),
         "diversify": lambda it: diversify(looked[it], readings[it]),
     }
     return {name: _cpu_ms(step, len(some)) for name, step in steps.items()}
@@ -281,27 +287,29 @@ def _cpu_ms(step: Callable[[int], object], count: int) -> float:
     return round((time.process_time() - started) / count * 1e3, 2)
 
 
-async def _bench(collection: Collection, embedder: Embedder, *, cut: bool) -> Bench:
+async def _bench(collection: BeirCollection, embedder: Embedder, *, cut: bool) -> Bench:
     pieces = [piece for it in collection.documents for piece in _pieces(it, cut=cut)]
     index = KeywordIndex.in_memory()
     numbers = {it.id: number for number, it in enumerate(collection.documents)}
     index.apply(
         (),
         (
-            Entry(number, numbers[it.document], language="en", title=it.title, body=it.text)
+            IndexEntry(number, numbers[it.document], language="en", title=it.title, body=it.text)
             for number, it in enumerate(pieces)
         ),
     )
-    index.rest()
-    vectors = await embedded(embedder, [embedded_text(it.text, title=it.title) for it in pieces])
+    index.close_writer()
+    vectors = await embedded(
+        embedder, [build_embedding_text(it.text, title=it.title) for it in pieces]
+    )
     asked = await embedded(embedder, [*collection.queries.values()])
     return Bench(
         collection, pieces, index, vectors, dict(zip(collection.queries, asked, strict=True))
     )
 
 
-def _pieces(document: Document, *, cut: bool) -> list[Piece]:
-    chunks = chunk_text(ChunkSource(document.text, markup=Markup.PLAIN)) if cut else ()
+def _pieces(document: BeirDocument, *, cut: bool) -> list[Piece]:
+    chunks = chunk_text(ChunkSource(document.text, markup=TextMarkup.PLAIN)) if cut else ()
     # A document that has only its title is found by that.
     texts = [it.text for it in chunks] or [document.text]
     return [Piece(document.id, document.title, it) for it in texts]
@@ -318,11 +326,11 @@ async def embedded(embedder: Embedder, texts: Sequence[str]) -> Vectors:
     return vectors
 
 
-def _names(ranked: Sequence[Ranked]) -> list[str]:
-    return [str(file) for file, _ in files(ranked)]
+def _names(ranked: Sequence[RankedHit]) -> list[str]:
+    return [str(file) for file, _ in score_files(ranked)]
 
 
-def _in_order(ranked: Sequence[Ranked]) -> list[str]:
+def _in_order(ranked: Sequence[RankedHit]) -> list[str]:
     return [*dict.fromkeys(str(it.file) for it in ranked)]
 
 
@@ -353,7 +361,7 @@ async def _tools(embedder: Embedder) -> dict[str, Any]:
     with (folder / "all_clean_data.csv").open(encoding="utf-8", newline="") as file:
         requests = [*csv.DictReader(file)][::EVERY_TENTH]
     tools = {name: _tool(name, description) for name, description in described.items()}
-    view = View(MappingProxyType(tools))
+    view = ToolView(MappingProxyType(tools))
     judged = {str(number): {it["Tool"]: 1} for number, it in enumerate(requests)}
     found: dict[str, Any] = {"tools": len(tools), "requests": len(requests)}
     for name, finder in (("words", ToolFinder(view)), ("hybrid", ToolFinder(view, embedder))):
@@ -366,14 +374,14 @@ async def _tools(embedder: Embedder) -> dict[str, Any]:
             for number, it in enumerate(requests)
         }
         taken = (time.perf_counter() - started) / len(requests)
-        figures_ = {f"hit@{k}": round(hit(run, judged, k), 4) for k in (1, 5, 10)}
+        figures_ = {f"hit@{k}": round(hit_rate(run, judged, k), 4) for k in (1, 5, 10)}
         found[name] = {**figures_, "ms": round(taken * 1e3, 1)}
     return found
 
 
 def _tool(name: str, description: str) -> ForeignTool:
-    async def run(call: Call, arguments: Mapping[str, Json]) -> Result:
-        return Result()
+    async def run(call: Call, arguments: Mapping[str, Json]) -> ToolResult:
+        return ToolResult()
 
     return ForeignTool("hub", name, Scope.SEARCH, description, {"type": "object"}, run)
 

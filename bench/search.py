@@ -35,14 +35,14 @@ from bench import result
 from bench.corpus_store import DIMS, MODEL, SHARES, SQL, Bench, Sizes, caller
 from bench.keyword import asked, documents
 from bench.static_vectors import StaticVectors
-from pecia.doors.http.server import LOOP, settle
-from pecia.kernel.corpus.embedder import Vectors
-from pecia.kernel.corpus.index.keep import Keeper
-from pecia.kernel.corpus.index.shelf import Shelf
-from pecia.kernel.corpus.search import Ask, Corpus, Mode
+from pecia.interfaces.http.server import LOOP_OPTIONS, freeze_gc
+from pecia.kernel.corpus.keyword.reader_cache import ReaderCache
+from pecia.kernel.corpus.keyword.writer import IndexWriter
+from pecia.kernel.corpus.search.search import Corpus, SearchMode, SearchRequest
+from pecia.kernel.corpus.vectors.embedder import Vectors
 from pecia.kernel.identity.caller import Caller
-from pecia.kernel.store.cluster import Options, open_cluster
-from pecia.kernel.store.migrate import KERNEL, migrate
+from pecia.kernel.store.cluster import ClusterOptions, open_cluster
+from pecia.kernel.store.migrate import KERNEL_SCHEMA, migrate
 from pecia.kernel.store.store import Store
 
 QUERIES = 100
@@ -71,9 +71,9 @@ class Table:
 @asynccontextmanager
 async def ground(home: Path, texts: Path, sizes: Sizes) -> AsyncGenerator["Searching"]:
     """A home with all that is searched. One that was built before is taken as it is."""
-    options = Options(system=home / "s")
+    options = ClusterOptions(system=home / "s")
     async with await open_cluster(home, report=print, options=options) as cluster:
-        await migrate(cluster.logins.owner, [KERNEL])
+        await migrate(cluster.logins.owner, [KERNEL_SCHEMA])
         store = Store(cluster.logins)
         await store.open()
         try:
@@ -123,14 +123,16 @@ class Searching(Bench):
     async def measured(self, home: Path, texts: Path) -> dict[str, Any]:
         chunks = self.sizes.asked_files * self.sizes.chunks
         words, others = queries(texts, chunks), other_queries(texts, chunks)
-        corpus = Corpus(self.store, Shelf(home / "index"), Table(static(texts), [*words, *others]))
+        corpus = Corpus(
+            self.store, ReaderCache(home / "index"), Table(static(texts), [*words, *others])
+        )
         found: dict[str, Any] = {"chunks": chunks, "queries": len(words), "before": len(others)}
-        settle()
+        freeze_gc()
         for name, who in self.callers.items():
-            first = await _times(corpus, who, others[:QUERIES], Mode.HYBRID)
+            first = await _times(corpus, who, others[:QUERIES], SearchMode.HYBRID)
             found.setdefault("hybrid_right_after_the_start", told([first]))
             if name == "100%":
-                await _times(corpus, who, others, Mode.HYBRID)
+                await _times(corpus, who, others, SearchMode.HYBRID)
         found["yardstick"] = await self._yardstick()
         found |= await self._in_turn(corpus, words, self.callers)
         with writing(home, self.asking) as rate:
@@ -145,7 +147,7 @@ class Searching(Bench):
         times = Times()
         for part in rounds(words):
             for name in names:
-                for mode in Mode:
+                for mode in SearchMode:
                     took = await _times(corpus, self.callers[name], part, mode)
                     times.add(name, mode, took)
         return times.told()
@@ -159,7 +161,7 @@ class Searching(Bench):
             began = time.perf_counter()
             async with self.store.reading(who) as tx:
                 opened = time.perf_counter()
-                await tx.value("SELECT 1")
+                await tx.fetch_value("SELECT 1")
                 asked.append((time.perf_counter() - opened) * 1000)
             empty.append((time.perf_counter() - began) * 1000)
         return {
@@ -197,7 +199,7 @@ class Searching(Bench):
 
     async def _index(self, root: Path) -> None:
         await self._ask(SQL["tick"], tenant=self.asking)
-        keeper = await Keeper.take(self.store, "bench", root, self.asking)
+        keeper = await IndexWriter.acquire(self.store, "bench", root, self.asking)
         assert keeper is not None
         await keeper.rebuild()
         await keeper.close()
@@ -210,11 +212,13 @@ class Searching(Bench):
         return caller(credential, self.asking, user)
 
 
-async def _times(corpus: Corpus, who: Caller, words: Sequence[str], mode: Mode) -> list[float]:
+async def _times(
+    corpus: Corpus, who: Caller, words: Sequence[str], mode: SearchMode
+) -> list[float]:
     times: list[float] = []
     for it in words:
         began = time.perf_counter()
-        await corpus.search(who, Ask(it, limit=10, mode=mode))
+        await corpus.search(who, SearchRequest(it, limit=10, mode=mode))
         times.append((time.perf_counter() - began) * 1000)
     return times
 
@@ -281,7 +285,9 @@ def writing(home: Path, tenant: UUID) -> Generator[list[float]]:
 
 def main(scale: float = 0.1, kept: str | None = None) -> Path:
     with home_at(kept) as home:
-        figures = anyio.run(run, home, texts_folder(), sizes_at(scale), backend_options=LOOP)
+        figures = anyio.run(
+            run, home, texts_folder(), sizes_at(scale), backend_options=LOOP_OPTIONS
+        )
     return result.write(f"search-{figures['chunks']}", figures)
 
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
-from pecia.app.rooms import build_rooms
+from pecia.app.features import build_rooms
 from pecia.app.settings import SETTINGS
 from pecia.kernel.errors import every_error
-from pecia.kernel.room import Room
+from pecia.kernel.feature import Room
 from pecia.kernel.settings.kernel import KernelSettings
 from pecia.kernel.settings.load import load
 from pecia.kernel.settings.table import settings_table

@@ -8,18 +8,18 @@ from typing import Any, TypeAlias, cast
 
 import pytest
 
-from pecia.app.app import SETTINGS, App, open_app, parts
-from pecia.app.corridor import Visit
+from pecia.app.app import SETTINGS, App, migration_parts, open_app
+from pecia.app.dispatch import RequestContext
 from pecia.kernel.errors import Json, UpstreamError
 from pecia.kernel.identity.caller import Caller
-from pecia.kernel.settings.load import load
-from pecia.kernel.store.cluster import Logins
+from pecia.kernel.settings.load import load_settings
+from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.store.migrate import migrate
 from tests.person import Person
 
 pytest_plugins = ["tests.database"]
 
-VISIT = Visit("test", client_ip="127.0.0.1", channel=Person())
+VISIT = RequestContext("test", client_ip="127.0.0.1", channel=Person())
 """How a test calls a tool: as a client whose person says yes where one is asked."""
 EVERY_SCOPE: list[Json] = ["pecia.search", "pecia.read", "pecia.write", "pecia.admin"]
 
@@ -30,11 +30,11 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(scope="session")
-def prepare_template() -> Callable[[Logins], Awaitable[None]]:
+def prepare_template() -> Callable[[DatabaseLogins], Awaitable[None]]:
     """Every database of the run starts with the schema of this program."""
 
-    async def migrated(logins: Logins) -> None:
-        await migrate(logins.owner, parts())
+    async def migrated(logins: DatabaseLogins) -> None:
+        await migrate(logins.owner, migration_parts())
 
     return migrated
 
@@ -54,7 +54,7 @@ class House:
         return cast(dict[str, Any], result.structured)
 
 
-def house_flags(database: Logins, home: Path) -> dict[str, str]:
+def house_flags(database: DatabaseLogins, home: Path) -> dict[str, str]:
     """Settings of a Pecia on that database. No test should meet the rate limits unasked."""
     return {
         "home": str(home),
@@ -70,15 +70,15 @@ async def no_fetch(url: str) -> bytes:
     raise UpstreamError(f"this test has no way to {url}")
 
 
-OpenHouse: TypeAlias = Callable[[Logins, Path], AbstractAsyncContextManager[App]]
+OpenHouse: TypeAlias = Callable[[DatabaseLogins, Path], AbstractAsyncContextManager[App]]
 
 
 @pytest.fixture
 def open_house() -> OpenHouse:
     """Opens a Pecia on a database and in a home of the test's choice."""
 
-    def opened(database: Logins, home: Path) -> AbstractAsyncContextManager[App]:
-        settings = load(
+    def opened(database: DatabaseLogins, home: Path) -> AbstractAsyncContextManager[App]:
+        settings = load_settings(
             SETTINGS,
             flags=house_flags(database, home),
             environ={},
@@ -91,9 +91,11 @@ def open_house() -> OpenHouse:
 
 
 @pytest.fixture
-async def house(database: Logins, tmp_path: Path, open_house: OpenHouse) -> AsyncGenerator[House]:
+async def house(
+    database: DatabaseLogins, tmp_path: Path, open_house: OpenHouse
+) -> AsyncGenerator[House]:
     async with open_house(database, tmp_path / "home") as app:
-        ana = await app.admit(None, VISIT)
+        ana = await app.authenticate(None, VISIT)
         assert isinstance(ana, Caller)
         await app.call(ana, "add_user", {"name": "bo"}, VISIT)
         made = await app.call(
@@ -101,6 +103,6 @@ async def house(database: Logins, tmp_path: Path, open_house: OpenHouse) -> Asyn
         )
         assert isinstance(made.structured, dict)
         token = str(made.structured["token"])
-        bo = await app.admit(token, VISIT)
+        bo = await app.authenticate(token, VISIT)
         assert isinstance(bo, Caller)
         yield House(app, ana, bo, token)

@@ -23,13 +23,13 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from pecia.kernel.store.cluster import Cluster, Logins, Options, open_cluster
-from pecia.kernel.store.cluster.bootstrap import furnish
+from pecia.kernel.store.cluster import Cluster, ClusterOptions, DatabaseLogins, open_cluster
+from pecia.kernel.store.cluster.data.bootstrap import prepare_database
 
 TEMPLATE = "test_template"
 ROOM_BYTES = 4 << 30
 
-Prepare: TypeAlias = Callable[[Logins], Awaitable[None]]
+Prepare: TypeAlias = Callable[[DatabaseLogins], Awaitable[None]]
 Superuser: TypeAlias = psycopg.Connection[tuple[object, ...]]
 
 
@@ -61,7 +61,7 @@ def cluster(run_folder: Path) -> Iterator[Cluster]:
 def prepare_template() -> Prepare:
     """What every database of the run has in common."""
 
-    async def nothing(logins: Logins) -> None:
+    async def nothing(logins: DatabaseLogins) -> None:
         """The template is as the cluster makes databases: roles, rights, the vector extension."""
 
     return nothing
@@ -78,21 +78,21 @@ def template(cluster: Cluster, run_folder: Path, prepare_template: Prepare) -> s
 
 
 @pytest.fixture
-def database(cluster: Cluster, template: str) -> Iterator[Logins]:
+def database(cluster: Cluster, template: str) -> Iterator[DatabaseLogins]:
     """A fresh database, as the template is, and the three logins to it."""
     with fresh_database(cluster, template) as logins:
         yield logins
 
 
 @pytest.fixture(scope="module")
-def module_database(cluster: Cluster, template: str) -> Iterator[Logins]:
+def module_database(cluster: Cluster, template: str) -> Iterator[DatabaseLogins]:
     """One for all tests of a file, which share what is in it."""
     with fresh_database(cluster, template) as logins:
         yield logins
 
 
 @pytest.fixture
-def empty_database(cluster: Cluster) -> Iterator[Logins]:
+def empty_database(cluster: Cluster) -> Iterator[DatabaseLogins]:
     """A database as the cluster makes it: no table of ours."""
     name = f"empty_{uuid4().hex}"
     with _superuser(cluster) as connection:
@@ -102,7 +102,7 @@ def empty_database(cluster: Cluster) -> Iterator[Logins]:
 
 
 @contextmanager
-def fresh_database(cluster: Cluster, template: str) -> Generator[Logins]:
+def fresh_database(cluster: Cluster, template: str) -> Generator[DatabaseLogins]:
     """A copy of the template for the time of the block."""
     name = f"test_{uuid4().hex}"
     with _superuser(cluster) as connection:
@@ -135,7 +135,7 @@ def scratch() -> Path:
 
 
 def _open(run_folder: Path) -> Cluster:
-    options = Options(grace_s=0.5, system=run_folder / "system")
+    options = ClusterOptions(grace_s=0.5, system=run_folder / "system")
 
     async def opened() -> Cluster:
         return await open_cluster(run_folder / "home", report=print, options=options)
@@ -157,7 +157,7 @@ def _make_template(cluster: Cluster, connection: Superuser, prepare: Prepare) ->
     unfinished = f"{TEMPLATE}_unfinished"
     _run(connection, "DROP DATABASE IF EXISTS {} WITH (FORCE)", unfinished)
     _copy(connection, "pecia", unfinished)
-    furnish(cluster.conninfo("superuser", unfinished))
+    prepare_database(cluster.conninfo("superuser", unfinished))
     anyio.run(prepare, cluster.logins_to(unfinished))
     # A database that somebody is connected to cannot be copied: let nobody in.
     _run(connection, "ALTER DATABASE {} WITH ALLOW_CONNECTIONS false", unfinished)

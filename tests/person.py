@@ -3,20 +3,20 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pecia.kernel.tool.call import Inquiry, Question, Reply
-from pecia.kernel.tool.quiet import QUIET, Quiet
+from pecia.kernel.tool.call import ClientInquiry, ClientReply, Elicitation
+from pecia.kernel.tool.null_channel import NULL_CHANNEL, NullChannel
 
 
 @dataclass(slots=True)
-class Person(Quiet):
+class Person(NullChannel):
     """Says the same to every confirmation, and remembers what it was asked."""
 
     action: str = "accept"
     asked: list[str] = field(default_factory=list[str])
 
-    async def inquire(self, inquiries: Mapping[str, Inquiry]) -> Mapping[str, Reply]:
-        confirms = [it for it in inquiries.values() if isinstance(it, Question)]
+    async def inquire(self, inquiries: Mapping[str, ClientInquiry]) -> Mapping[str, ClientReply]:
+        confirms = [it for it in inquiries.values() if isinstance(it, Elicitation)]
         if len(confirms) < len(inquiries) or not all(it.is_confirmation for it in confirms):
-            return await QUIET.inquire(inquiries)
+            return await NULL_CHANNEL.inquire(inquiries)
         self.asked += [it.message for it in confirms]
-        return {key: Reply(self.action) for key in inquiries}
+        return {key: ClientReply(self.action) for key in inquiries}

@@ -12,9 +12,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
-from pecia.adapters.http.guard import Guard
-from pecia.adapters.http.rules import Rules
-from pecia.adapters.llm.providers import PROVIDERS, Provider, compatible
+from pecia.adapters.http.egress_rules import EgressRules
+from pecia.adapters.http.guard import EgressGuard
+from pecia.adapters.models.providers import PROVIDERS, ModelProvider, compatible_provider
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +123,14 @@ class LoopbackProvider:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     @property
-    def guard(self) -> Guard:
+    def guard(self) -> EgressGuard:
         """Rules that trust loopback, as an operator would who runs a model on this machine."""
-        return Guard(Rules.trusting(["127.0.0.1"]))
+        return EgressGuard(EgressRules.from_trusted_hosts(["127.0.0.1"]))
 
-    def as_provider(self, name: str = "compatible") -> Provider:
+    def as_provider(self, name: str = "compatible") -> ModelProvider:
         """This server in the place of that provider."""
         if name == "compatible":
-            return compatible(f"{self.url}/v1", default_model="loopback")
+            return compatible_provider(f"{self.url}/v1", default_model="loopback")
         known = PROVIDERS[name]
         path = "" if known.wire in ("anthropic", "google") else "/v1"
         return replace(known, base_url=self.url + path)

@@ -6,7 +6,7 @@ export default defineConfig({
   plugins: [svelte()],
   base: "/console/",
   build: {
-    outDir: "../src/pecia/doors/web/static",
+    outDir: "../src/pecia/interfaces/web/static",
     emptyOutDir: true,
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },

@@ -3,7 +3,7 @@
 import random
 from pathlib import Path
 
-from tests.unit.adapters.extract import samples
+from tests.unit.adapters.extraction import samples
 
 LINES = [
     f"The quick heron number {it} counts reeds by the quiet water at dawn." for it in range(36)

@@ -17,11 +17,11 @@ from urllib.request import Request, urlopen
 
 import psutil
 
-from pecia.doors.cli.client import Server
-from pecia.doors.cli.confirmation import called_by_owner
-from pecia.doors.cli.owner import owners_token
-from pecia.kernel.store.cluster import Options
-from pecia.kernel.store.cluster.places import find_places
+from pecia.interfaces.cli.server.client import ServerClient
+from pecia.interfaces.cli.server.credentials import read_owner_token
+from pecia.interfaces.cli.tools.confirmation import call_as_owner
+from pecia.kernel.store.cluster import ClusterOptions
+from pecia.kernel.store.cluster.paths import find_cluster_paths
 
 
 @dataclass
@@ -106,8 +106,8 @@ class Pecia:
 
     def add_folder(self, **asked: Any) -> None:
         """Add a source that is a folder, as the owner's own command does."""
-        server = Server(self.url, owners_token(self.home))
-        called_by_owner(server, "/api/v1/office/add_source", asked)
+        server = ServerClient(self.url, read_owner_token(self.home))
+        call_as_owner(server, "/api/v1/office/add_source", asked)
 
     def finds(self, word: str, source: str) -> bool:
         asked = {"query": word, "mode": "lexical", "source_id": source, "limit": 1}
@@ -115,7 +115,7 @@ class Pecia:
 
     def processes(self) -> list[psutil.Process]:
         """The server, and the database, which is nobody's child."""
-        places = find_places(self.home, Options().system)
+        places = find_cluster_paths(self.home, ClusterOptions().system)
         assert places is not None
         databases = [it for it in psutil.process_iter() if str(places.data) in _line(it)]
         return [psutil.Process(self.process.pid), *databases]

@@ -11,36 +11,36 @@ import anyio.to_thread
 
 from bench.corpus_store import article
 from bench.corridor import no_fetch
-from pecia.app.app import SETTINGS, App, index_root, keep_house, open_app
-from pecia.app.corridor import Visit
-from pecia.app.operating import Operating
-from pecia.app.tenants import add_tenant
-from pecia.doors.http.server import LOOP, serving, settle
-from pecia.doors.mcp.mount import mount_mcp
-from pecia.kernel.corpus.catalog import FileFacts
-from pecia.kernel.corpus.index.keep import Keeper
-from pecia.kernel.corpus.texts import put_many
+from pecia.app.app import SETTINGS, App, index_root, open_app, run_maintenance
+from pecia.app.dispatch import RequestContext
+from pecia.app.operator.session import OperatorSession
+from pecia.app.operator.tenants import add_tenant
+from pecia.interfaces.http.server import LOOP_OPTIONS, freeze_gc, serve_http
+from pecia.interfaces.mcp.mount import mount_mcp
+from pecia.kernel.corpus.catalog.catalog import FileMetadata
+from pecia.kernel.corpus.catalog.texts import put_many
+from pecia.kernel.corpus.keyword.writer import IndexWriter
 from pecia.kernel.errors import Json, RateLimited
 from pecia.kernel.identity.caller import Caller
-from pecia.kernel.settings.load import load
-from pecia.kernel.tool.model import Result
+from pecia.kernel.settings.load import load_settings
+from pecia.kernel.tool.model import ToolResult
 
-VISIT = Visit("bench")
+VISIT = RequestContext("bench")
 SOURCE = "reports"
 BATCH = 200
 
 
 async def main(home: Path, users: int, files: int) -> None:
     flags = {"home": str(home), "mode": "server", "log_level": "error"}
-    settings = load(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
+    settings = load_settings(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
     async with (
         open_app(settings, fetch=no_fetch, report=lambda _: None) as app,
         anyio.create_task_group() as tasks,
     ):
         tokens = await filled(app, users, files)
-        tasks.start_soon(keep_house, app)
-        async with serving(app, host="127.0.0.1", port=0, annexes=[mount_mcp]) as where:
-            settle()
+        tasks.start_soon(run_maintenance, app)
+        async with serve_http(app, host="127.0.0.1", port=0, annexes=[mount_mcp]) as where:
+            freeze_gc()
             print(json.dumps([where.port, tokens]), flush=True)
             await anyio.to_thread.run_sync(sys.stdin.read)
         tasks.cancel_scope.cancel()
@@ -49,18 +49,20 @@ async def main(home: Path, users: int, files: int) -> None:
 async def filled(app: App, users: int, files: int) -> list[str]:
     """A tenant with files that all its users see; their tokens."""
     made = await add_tenant(
-        Operating(app.store, app.ledger, "bench"), "crowd", admin="ana", quotas={}
+        OperatorSession(app.store, app.audit_log, "bench"), "crowd", admin="ana", quotas={}
     )
-    ana = await app.admit(made.token, VISIT)
+    ana = await app.authenticate(made.token, VISIT)
     assert isinstance(ana, Caller)
     asked: dict[str, Json] = {"source_id": SOURCE, "protocol": "upload", "trim_mode": "open"}
     await app.call(ana, "add_source", asked, VISIT)
     for start in range(0, files, BATCH):
-        batch = [(FileFacts(SOURCE, f"{it}.md"), article(it)) for it in range(start, start + BATCH)]
+        batch = [
+            (FileMetadata(SOURCE, f"{it}.md"), article(it)) for it in range(start, start + BATCH)
+        ]
         async with app.store.system() as tx:
             await put_many(tx, batch, tenant_id=ana.tenant_id)
     root = index_root(app.settings.kernel)
-    keeper = await Keeper.take(app.store, "bench", root, ana.tenant_id)
+    keeper = await IndexWriter.acquire(app.store, "bench", root, ana.tenant_id)
     assert keeper is not None
     await keeper.rebuild()
     await keeper.close()
@@ -74,7 +76,7 @@ async def token(app: App, ana: Caller, name: str) -> str:
     return str(made.structured["token"])
 
 
-async def patient(app: App, who: Caller, tool: str, arguments: dict[str, Json]) -> Result:
+async def patient(app: App, who: Caller, tool: str, arguments: dict[str, Json]) -> ToolResult:
     """One call, again when its caller may: the limits are those of any server."""
     while True:
         try:
@@ -84,4 +86,6 @@ async def patient(app: App, who: Caller, tool: str, arguments: dict[str, Json]) 
 
 
 if __name__ == "__main__":
-    anyio.run(main, Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), backend_options=LOOP)
+    anyio.run(
+        main, Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), backend_options=LOOP_OPTIONS
+    )

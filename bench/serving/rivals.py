@@ -14,15 +14,15 @@ from starlette.types import ASGIApp
 
 from bench.corridor import Sum, Two, add, no_fetch
 from pecia.app.app import SETTINGS, App, open_app
-from pecia.doors.http.app import http_app
-from pecia.doors.http.visit import Doorkeeper
-from pecia.doors.mcp.mount import mount_mcp
+from pecia.interfaces.http.app import build_http_app
+from pecia.interfaces.http.auth.authenticator import HttpAuthenticator
+from pecia.interfaces.mcp.mount import mount_mcp
+from pecia.kernel.feature import Feature
 from pecia.kernel.identity.caller import Scope
-from pecia.kernel.room import Room
-from pecia.kernel.settings.load import load
+from pecia.kernel.settings.load import load_settings
 from pecia.kernel.tool.model import Tool
 from pecia.kernel.tool.validate import input_schema
-from pecia.kernel.tool.view import combined
+from pecia.kernel.tool.view import combine_tools
 
 OURS, THEIRS = "/mcp/bench", "/mcp"
 
@@ -36,24 +36,26 @@ async def opened(home: Path) -> AsyncGenerator[App]:
         "principal_rate_per_s": "1000000",
         "principal_burst": "1000000",
     }
-    settings = load(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
+    settings = load_settings(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
     async with open_app(settings, fetch=no_fetch, report=lambda _: None) as app:
         yield app
 
 
 def with_tools(app: App, tools: list[Tool[Any, Any]]) -> App:
     """The same Pecia with one room, that of the bench."""
-    return replace(app, rooms=(Room("bench", tools=tuple(tools)),), everything=combined(tools))
+    return replace(
+        app, rooms=(Feature("bench", tools=tuple(tools)),), everything=combine_tools(tools)
+    )
 
 
 async def ours(app: App, tools: list[Tool[Any, Any]], stack: AsyncExitStack) -> ASGIApp:
     """Pecia with its front, door, corridor and audit."""
     house = with_tools(app, tools)
-    keeper = Doorkeeper(house)
+    keeper = HttpAuthenticator(house)
     annex = mount_mcp(house, keeper)
-    assert annex.running is not None
-    await stack.enter_async_context(annex.running())
-    return http_app(house, keeper, [annex])
+    assert annex.lifespan is not None
+    await stack.enter_async_context(annex.lifespan())
+    return build_http_app(house, keeper, [annex])
 
 
 async def bare(

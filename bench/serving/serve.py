@@ -11,17 +11,17 @@ import anyio
 import uvicorn
 
 from bench.serving.rivals import bare, bench_tools, opened, with_tools
-from pecia.app.app import keep_house
-from pecia.doors.http.server import LOOP, serving
-from pecia.doors.mcp.mount import mount_mcp
+from pecia.app.app import run_maintenance
+from pecia.interfaces.http.server import LOOP_OPTIONS, serve_http
+from pecia.interfaces.mcp.mount import mount_mcp
 
 
 async def pecia(port: int, tools: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         async with opened(Path(folder)) as app, anyio.create_task_group() as tasks:
-            tasks.start_soon(keep_house, app)
+            tasks.start_soon(run_maintenance, app)
             house = with_tools(app, bench_tools(tools))
-            async with serving(house, host="127.0.0.1", port=port, annexes=[mount_mcp]):
+            async with serve_http(house, host="127.0.0.1", port=port, annexes=[mount_mcp]):
                 await anyio.to_thread.run_sync(sys.stdin.read)
             tasks.cancel_scope.cancel()
 
@@ -40,4 +40,4 @@ async def sdk(port: int, tools: int) -> None:
 
 if __name__ == "__main__":
     rival = {"pecia": pecia, "bare": sdk}[sys.argv[1]]
-    anyio.run(rival, int(sys.argv[2]), int(sys.argv[3]), backend_options=LOOP)
+    anyio.run(rival, int(sys.argv[2]), int(sys.argv[3]), backend_options=LOOP_OPTIONS)

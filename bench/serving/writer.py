@@ -13,21 +13,21 @@ import anyio
 from anyio.to_thread import run_sync
 
 from bench.corpus_store import article
-from pecia.kernel.corpus.catalog import FileFacts
-from pecia.kernel.corpus.index.keep import Keeper
-from pecia.kernel.corpus.texts import put_many
-from pecia.kernel.store.cluster import Options, open_cluster
+from pecia.kernel.corpus.catalog.catalog import FileMetadata
+from pecia.kernel.corpus.catalog.texts import put_many
+from pecia.kernel.corpus.keyword.writer import IndexWriter
+from pecia.kernel.store.cluster import ClusterOptions, open_cluster
 from pecia.kernel.store.store import Store
 
 PER_S, TOGETHER = 200, 10
 
 
 async def main(home: Path, tenant: UUID) -> None:
-    options = Options(system=home / "s")
+    options = ClusterOptions(system=home / "s")
     async with await open_cluster(home, report=lambda _: None, options=options) as cluster:
         store = Store(cluster.logins)
         await store.open()
-        keeper = await Keeper.take(store, "bench", home / "index", tenant)
+        keeper = await IndexWriter.acquire(store, "bench", home / "index", tenant)
         assert keeper is not None
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(follow, keeper)
@@ -44,7 +44,7 @@ async def write(store: Store, tenant: UUID) -> None:
     for turn in count():
         await anyio.sleep(max(0.0, BEGAN + turn * TOGETHER / PER_S - time.perf_counter()))
         files = [
-            (FileFacts("s1", f"new/{BEGAN}/{turn}-{it}.md"), article(turn * TOGETHER + it))
+            (FileMetadata("s1", f"new/{BEGAN}/{turn}-{it}.md"), article(turn * TOGETHER + it))
             for it in range(TOGETHER)
         ]
         async with store.system() as tx:
@@ -52,7 +52,7 @@ async def write(store: Store, tenant: UUID) -> None:
         WRITTEN[0] += len(files)
 
 
-async def follow(keeper: Keeper) -> None:
+async def follow(keeper: IndexWriter) -> None:
     while True:
         await keeper.catch_up()
         await anyio.sleep(0.5)

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import pytest
 
-from pecia.kernel.corpus.windows import Passage, Window
+from pecia.kernel.corpus.search.hydrate import ChunkWindow, HydratedChunk
 from pecia.kernel.errors import NotFound, PeciaError
 from pecia.kernel.identity.caller import Caller
 
@@ -42,11 +42,11 @@ class Kit(Protocol):
 
     async def revoke(self, folder: str) -> None: ...
 
-    async def search(self, who: Caller, words: str) -> list[Passage]:
+    async def search(self, who: Caller, words: str) -> list[HydratedChunk]:
         """What the caller finds, best first, their own last writes included."""
         ...
 
-    async def window(self, who: Caller, key: str, start: int, size: int) -> Window: ...
+    async def window(self, who: Caller, key: str, start: int, size: int) -> ChunkWindow: ...
 
     async def everything(self) -> str:
         """Every row of every table, as text."""

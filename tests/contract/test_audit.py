@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from pecia.kernel.store.cluster import Logins
+from pecia.kernel.store.cluster import DatabaseLogins
 from tests.contract.requirement import requirement
-from tests.doors.probe import Probe
-from tests.doors.served import Pecia, bearing, open_pecia
+from tests.interfaces.probe import Probe
+from tests.interfaces.served import Pecia, bearing, open_pecia
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def pecia(database: Logins, tmp_path: Path) -> AsyncGenerator[Pecia]:
+async def pecia(database: DatabaseLogins, tmp_path: Path) -> AsyncGenerator[Pecia]:
     async with open_pecia(database, tmp_path / "home", rooms=[Probe().room()]) as served:
         yield served
 

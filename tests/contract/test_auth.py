@@ -7,11 +7,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from pecia.doors.http.tools import path_of
-from pecia.kernel.store.cluster import Logins
+from pecia.interfaces.http.routes.tools import tool_path
+from pecia.kernel.store.cluster import DatabaseLogins
 from tests.contract.requirement import requirement
-from tests.doors.probe import Probe
-from tests.doors.served import Pecia, bearing, open_pecia
+from tests.interfaces.probe import Probe
+from tests.interfaces.served import Pecia, bearing, open_pecia
 from tests.issuer import AUDIENCE, LoopbackIssuer, SigningKey, fetch, serve
 
 pytestmark = pytest.mark.anyio
@@ -24,7 +24,7 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope="module")
 async def pecia(
-    module_database: Logins, tmp_path_factory: pytest.TempPathFactory
+    module_database: DatabaseLogins, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncGenerator[Pecia]:
     """One server for all: nothing that these tests do at it changes what another sees."""
     async with open_pecia(module_database, tmp_path_factory.mktemp("home")) as served:
@@ -39,7 +39,7 @@ def issuer() -> Generator[LoopbackIssuer]:
 
 @pytest.fixture
 async def trusting(
-    database: Logins, tmp_path: Path, issuer: LoopbackIssuer
+    database: DatabaseLogins, tmp_path: Path, issuer: LoopbackIssuer
 ) -> AsyncGenerator[Pecia]:
     """A server that believes the issuer."""
     async with open_pecia(
@@ -58,8 +58,8 @@ async def whoami(pecia: Pecia, token: str) -> httpx.Response:
 
 @requirement("lake.auth.bearer_required")
 async def test_no_tool_is_called_without_a_bearer_token(pecia: Pecia) -> None:
-    for tool in pecia.app.everything.tools.values():
-        response = await pecia.http.post(path_of(tool), json={})
+    for tool in pecia.app.full_view.tools.values():
+        response = await pecia.http.post(tool_path(tool), json={})
         assert response.status_code == 401, tool.name
         assert response.headers["www-authenticate"] == (
             f'Bearer resource_metadata="{pecia.url}/.well-known/oauth-protected-resource/api/v1", '
@@ -87,16 +87,16 @@ async def test_a_token_is_known_by_its_prefix_and_holds_a_checksum(pecia: Pecia)
 async def test_the_database_holds_the_hash_of_a_token_and_never_the_token(pecia: Pecia) -> None:
     token = await pecia.token("north", "bo", ["pecia.read"])
     assert (await whoami(pecia, token)).status_code == 200
-    await pecia.app.ledger.drain()
+    await pecia.app.audit_log.drain()
     async with pecia.app.store.system() as tx:
-        hashes = [it["hash"] for it in await tx.all("SELECT hash FROM kernel.credential")]
-        tables = await tx.all(
+        hashes = [it["hash"] for it in await tx.fetch_all("SELECT hash FROM kernel.credential")]
+        tables = await tx.fetch_all(
             "SELECT schemaname, tablename FROM pg_tables WHERE schemaname = 'kernel'"
         )
         holders = [
             it["tablename"]
             for it in tables
-            if await tx.value(
+            if await tx.fetch_value(
                 f"SELECT count(*) FROM kernel.{it['tablename']} t"  # pyright: ignore[reportArgumentType] - names from the catalogue
                 " WHERE position(%(token)s IN t::text) > 0",
                 token=token,
@@ -148,8 +148,8 @@ async def test_a_token_for_another_server_or_by_another_issuer_is_refused(
 
 @requirement("lake.auth.cluster_admin_refused")
 async def test_a_cluster_administrator_calls_no_tool(pecia: Pecia) -> None:
-    for tool in pecia.app.everything.tools.values():
-        response = await pecia.http.post(path_of(tool), json={}, headers=bearing(pecia.operator))
+    for tool in pecia.app.full_view.tools.values():
+        response = await pecia.http.post(tool_path(tool), json={}, headers=bearing(pecia.operator))
         assert response.status_code == 403, tool.name
         assert response.json()["error"]["message"] == "MCP tools are tenant-scoped"
 
@@ -195,7 +195,7 @@ async def test_the_scopes_of_the_reference_stand_for_ours(
 
 @requirement("lake.scopes.enforced")
 async def test_without_the_scope_of_a_tool_it_does_not_run(
-    database: Logins, tmp_path: Path
+    database: DatabaseLogins, tmp_path: Path
 ) -> None:
     probe = Probe()
     async with open_pecia(database, tmp_path / "home", rooms=[probe.room()]) as pecia:

@@ -9,21 +9,21 @@ import httpx
 import pytest
 
 from pecia.app.app import App
-from pecia.doors.cli.terminal import Terminal
-from pecia.doors.mcp.mount import mount_mcp
+from pecia.interfaces.cli.output.terminal import Terminal
+from pecia.interfaces.mcp.mount import mount_mcp
 from pecia.kernel.errors import (
     BadArgument,
     MixedScope,
     NotAgentSettable,
     Unprocessable,
-    every_error,
+    iter_errors,
 )
-from pecia.kernel.limits import Limit, RateLimiter
-from pecia.kernel.store.cluster import Logins
+from pecia.kernel.rate_limit import RateLimit, RateLimiter
+from pecia.kernel.store.cluster import DatabaseLogins
 from tests.contract.requirement import requirement
-from tests.doors import probed
-from tests.doors.probe import Probe, fails_with
-from tests.doors.served import Pecia, bearing, open_pecia
+from tests.interfaces import probed
+from tests.interfaces.probe import Probe, fails_with
+from tests.interfaces.served import Pecia, bearing, open_pecia
 
 pytestmark = pytest.mark.anyio
 
@@ -39,7 +39,7 @@ def told(response: httpx.Response, status: int, code: str, number: int) -> dict[
     """The error of a response, once its status, code and number are the documented ones."""
     error = response.json()["error"]
     assert (response.status_code, error["code"]) == (status, code)
-    known = next(it.code for it in every_error() if it.code.name == code)
+    known = next(it.code for it in iter_errors() if it.code.name == code)
     assert known.number(modern=False) == number
     assert isinstance(error["message"], str)
     return error
@@ -123,13 +123,13 @@ async def test_a_known_caller_without_the_right_is_forbidden(pecia: Pecia) -> No
 
 @requirement("ckf.errors.rate_limited")
 async def test_a_call_over_the_limit_passes_after_the_time_it_was_told(
-    database: Logins, tmp_path: Path
+    database: DatabaseLogins, tmp_path: Path
 ) -> None:
     now_ns = 0
 
     def limited(app: App) -> App:
-        limiter = RateLimiter(Limit(1, 10, 3), clock_ns=lambda: now_ns)
-        return replace(app, corridor=replace(app.corridor, limiter=limiter))
+        limiter = RateLimiter(RateLimit(1, 10, 3), clock_ns=lambda: now_ns)
+        return replace(app, dispatcher=replace(app.dispatcher, limiter=limiter))
 
     async with open_pecia(database, tmp_path / "home", change=limited) as pecia:
         # South's bo has not called yet.
@@ -190,7 +190,7 @@ async def test_a_fault_of_ours_tells_nothing_of_the_inside(pecia: Pecia) -> None
     ("kind", "code"), [(NotAgentSettable, "NOT_AGENT_SETTABLE"), (MixedScope, "MIXED_SCOPE")]
 )
 async def test_every_door_names_the_field_of_a_setting_that_may_not_be_changed(
-    database: Logins,
+    database: DatabaseLogins,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     kind: type[BadArgument],
@@ -207,7 +207,7 @@ async def test_every_door_names_the_field_of_a_setting_that_may_not_be_changed(
             json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call},
             headers={**pecia.ana, "accept": "application/json"},
         )
-    Terminal(as_json=True).fail(kind("as asked", field="x"))
+    Terminal(as_json=True).print_error(kind("as asked", field="x"))
     on_the_shell = json.loads(capsys.readouterr().out)
     told = [over_http, over_mcp.json()["result"]["structuredContent"], on_the_shell]
     assert [(it["error"]["code"], it["error"]["field"]) for it in told] == [(code, "x")] * 3

@@ -8,13 +8,13 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from pecia.kernel.corpus.catalog import FileFacts, put_file
+from pecia.kernel.corpus.catalog.catalog import FileMetadata, put_file
 from pecia.kernel.identity.caller import Caller
-from pecia.kernel.store.cluster import Logins
-from pecia.kernel.store.trace import Trace
+from pecia.kernel.store.audit.record import AuditRecord
+from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import VISIT
 from tests.contract.requirement import requirement
-from tests.doors.served import Pecia, bearing, open_pecia
+from tests.interfaces.served import Pecia, bearing, open_pecia
 
 pytestmark = pytest.mark.anyio
 
@@ -22,7 +22,7 @@ OURS = ("kernel.source", "kernel.file", "kernel.acl", "kernel.user_account", "ke
 
 
 @pytest.fixture
-async def pecia(database: Logins, tmp_path: Path) -> AsyncGenerator[Pecia]:
+async def pecia(database: DatabaseLogins, tmp_path: Path) -> AsyncGenerator[Pecia]:
     """Two tenants, each with two files of one source; bo is granted nothing yet."""
     async with open_pecia(database, tmp_path / "home") as served:
         for tenant in ("north", "south"):
@@ -36,12 +36,12 @@ async def pecia(database: Logins, tmp_path: Path) -> AsyncGenerator[Pecia]:
 
 
 async def put(pecia: Pecia, token: str, *keys: str) -> None:
-    who = await pecia.app.admit(token, VISIT)
+    who = await pecia.app.authenticate(token, VISIT)
     assert isinstance(who, Caller)
-    trace = Trace(uuid4(), "test", "test", who.tenant_id, who.user_id, who.credential_id)
+    trace = AuditRecord(uuid4(), "test", "test", who.tenant_id, who.user_id, who.credential_id)
     async with pecia.app.store.writing(who, trace) as tx:
         for key in keys:
-            await put_file(tx, FileFacts("plans", key, size_bytes=1))
+            await put_file(tx, FileMetadata("plans", key, size_bytes=1))
 
 
 async def sources(pecia: Pecia, headers: dict[str, str]) -> list[str]:
@@ -79,11 +79,11 @@ async def test_a_file_without_a_grant_shows_nothing_though_its_source_does(pecia
 
 @requirement("lake.trim.tenant")
 async def test_another_tenants_rows_are_not_there_even_without_a_filter(pecia: Pecia) -> None:
-    who = await pecia.app.admit(pecia.tokens["north", "ana"], VISIT)
+    who = await pecia.app.authenticate(pecia.tokens["north", "ana"], VISIT)
     assert isinstance(who, Caller)
     async with pecia.app.store.reading(who) as tx:
-        tenants = await tx.all("SELECT DISTINCT tenant_id FROM kernel.source")
-        files = await tx.all("SELECT DISTINCT tenant_id FROM kernel.file")
+        tenants = await tx.fetch_all("SELECT DISTINCT tenant_id FROM kernel.source")
+        files = await tx.fetch_all("SELECT DISTINCT tenant_id FROM kernel.file")
     assert [it["tenant_id"] for it in tenants] == [who.tenant_id]
     assert [it["tenant_id"] for it in files] == [who.tenant_id]
     listed = await pecia.call("lake/list_files", {"source_id": "plans"})

@@ -18,16 +18,17 @@ import numpy as np
 import orjson
 from psycopg import AsyncConnection
 
-from pecia.kernel.corpus import embed_job, texts
-from pecia.kernel.corpus.catalog import FileFacts
-from pecia.kernel.corpus.embedder import Vectors
+from pecia.kernel.corpus.catalog import texts
+from pecia.kernel.corpus.catalog.catalog import FileMetadata
+from pecia.kernel.corpus.vectors import embed_job
+from pecia.kernel.corpus.vectors.embedder import Vectors
 from pecia.kernel.identity.caller import EVERY_SCOPE, Caller, CredentialKind
 from pecia.kernel.jobs import NoArguments, defer_as_system
-from pecia.kernel.jobs.shift import Pace
 from pecia.kernel.jobs.worker import run_worker
-from pecia.kernel.store.cluster import Logins
+from pecia.kernel.jobs.worker_loop import WorkerIntervals
+from pecia.kernel.store.audit.record import AuditRecord
+from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.store.store import Store
-from pecia.kernel.store.trace import Trace
 from pecia.kernel.store.transaction import Transaction
 from tests.faults.victim import Trap, say
 from tests.unit.kernel.corpus.ground import SOURCE, plain
@@ -40,7 +41,7 @@ POINTS = (
     "before_vectors",
     "after_vectors",
 )
-PACE = Pace(beat_s=0.2, stalled_s=1, poll_s=0.02, grace_s=5)
+PACE = WorkerIntervals(heartbeat_s=0.2, stalled_s=1, poll_s=0.02, grace_s=5)
 
 
 class Counting:
@@ -58,7 +59,11 @@ class Counting:
 
 def lay(trap: Trap) -> None:
     """Stand traps around what is written, and around every commit."""
-    execute, all_as, run = AsyncConnection[Any].execute, Transaction.all_as, Transaction.run
+    execute, all_as, run = (
+        AsyncConnection[Any].execute,
+        Transaction.fetch_all_as,
+        Transaction.execute,
+    )
 
     async def committing(self: Any, query: Any, *more: Any, **named: Any) -> Any:
         trap.passed("before_commit" if query == "COMMIT" else "")
@@ -79,8 +84,8 @@ def lay(trap: Trap) -> None:
         return done
 
     AsyncConnection.execute = committing  # pyright: ignore[reportAttributeAccessIssue] - a trap
-    Transaction.all_as = putting  # pyright: ignore[reportAttributeAccessIssue] - a trap
-    Transaction.run = embedding
+    Transaction.fetch_all_as = putting  # pyright: ignore[reportAttributeAccessIssue] - a trap
+    Transaction.execute = embedding
 
 
 async def write_until_killed(store: Store, ana: Caller, chance: Random) -> None:
@@ -88,13 +93,13 @@ async def write_until_killed(store: Store, ana: Caller, chance: Random) -> None:
     while True:
         key = f"{chance.randrange(8)}.md"
         words = [f"word{chance.randrange(5)}" for _ in range(chance.randint(1, 3))]
-        trace = Trace(uuid4(), "test", "test", ana.tenant_id, ana.user_id, ana.credential_id)
+        trace = AuditRecord(uuid4(), "test", "test", ana.tenant_id, ana.user_id, ana.credential_id)
         async with store.writing(ana, trace) as tx:
             gone = key in keys and chance.random() < 0.2
             if gone:
                 await texts.remove(tx, SOURCE, key)
             else:
-                await texts.put(tx, FileFacts(SOURCE, key), plain(*words))
+                await texts.put(tx, FileMetadata(SOURCE, key), plain(*words))
         keys = keys - {key} if gone else keys | {key}
         say("acked", key, "" if gone else "+".join(words))
 
@@ -102,7 +107,7 @@ async def write_until_killed(store: Store, ana: Caller, chance: Random) -> None:
 async def run(store: Store, ana: Caller, chance: Random) -> None:
     await store.open()
     async with store.system() as tx:
-        for (key,) in [(it["key"],) for it in await tx.all("SELECT key FROM kernel.file")]:
+        for (key,) in [(it["key"],) for it in await tx.fetch_all("SELECT key FROM kernel.file")]:
             await texts.remove(tx, SOURCE, key, tenant_id=ana.tenant_id)
         await defer_as_system(tx, JOB, NoArguments(), tenant_id=ana.tenant_id)
     say("cleared")
@@ -121,13 +126,13 @@ async def embed_for_ever(store: Store, ana: Caller) -> None:
 
 
 # It would wait for a writer as busy as this one.
-embed_job.PATIENCE_S = 0
+embed_job.MAX_YIELD_S = 0
 JOB = embed_job.embed_job(Counting(), schedule=None)
 
 
 def main() -> None:
     given = orjson.loads(sys.stdin.buffer.read())
-    store = Store(Logins(given["owner"], given["app"], given["system"]))
+    store = Store(DatabaseLogins(given["owner"], given["app"], given["system"]))
     ids = [UUID(given[it]) for it in ("credential", "tenant", "user")]
     kind = CredentialKind.LOCAL
     ana = Caller(ids[0], kind, ids[1], "home", ids[2], "ana", EVERY_SCOPE, is_admin=True)

@@ -19,15 +19,15 @@ import psutil
 import psycopg
 from anyio.to_thread import run_sync
 
-from pecia.app.app import parts
-from pecia.app.operating import Operating
-from pecia.app.reach import Wanted, allow
-from pecia.app.tenants import add_tenant
-from pecia.doors.cli.client import Server
-from pecia.kernel.corpus.index.shelf import Shelf
+from pecia.app.app import migration_parts
+from pecia.app.operator.allowlist import AllowlistChange, allow
+from pecia.app.operator.session import OperatorSession
+from pecia.app.operator.tenants import add_tenant
+from pecia.interfaces.cli.server.client import ServerClient
+from pecia.kernel.corpus.keyword.reader_cache import ReaderCache
 from pecia.kernel.errors import PeciaError
-from pecia.kernel.store.audit import Ledger
-from pecia.kernel.store.cluster import Cluster, Logins, Options, open_cluster
+from pecia.kernel.store.audit.log import AuditLog
+from pecia.kernel.store.cluster import Cluster, ClusterOptions, DatabaseLogins, open_cluster
 from pecia.kernel.store.migrate import migrate
 from pecia.kernel.store.store import Store
 from tests.conftest import house_flags
@@ -135,8 +135,8 @@ class Ground:
 
     def indexed(self, name: str = "one") -> set[tuple[int, int]]:
         """What the keyword index of an API process holds."""
-        shelf = Shelf(self.apis[name].home / "index")
-        return {(it.id, it.group) for it in shelf.reader(self.tenant_id).contents()}
+        shelf = ReaderCache(self.apis[name].home / "index")
+        return {(it.id, it.group) for it in shelf.get_reader(self.tenant_id).iter_chunks()}
 
     def _started(self, name: str) -> "Api":
         home = self.root / f"api-{name}"
@@ -156,7 +156,7 @@ class Ground:
             line = process.stdout.readline()
             assert line, "the server ended before it served"
             said += line
-        return Api(process, home, Server(json.loads(said)["url"], self.token))
+        return Api(process, home, ServerClient(json.loads(said)["url"], self.token))
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ class Api:
 
     process: "subprocess.Popen[str]"
     home: Path
-    server: Server
+    server: ServerClient
 
     async def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """What a tool answers; who is not there for the moment is asked again."""
@@ -218,7 +218,7 @@ async def open_ground() -> AsyncGenerator[Ground]:
     """A database of its own with one tenant, and nobody at work yet. All gone afterwards."""
     root = scratch() / f"pecia-crawl-{uuid4().hex[:12]}"
     root.mkdir(mode=0o755)
-    options = Options(grace_s=0.5, system=root / "system")
+    options = ClusterOptions(grace_s=0.5, system=root / "system")
     cluster = await open_cluster(root / "db", report=lambda _: None, options=options)
     try:
         token, tenant_id = await _tenant(cluster.logins, root)
@@ -235,17 +235,17 @@ async def open_ground() -> AsyncGenerator[Ground]:
         shutil.rmtree(root, ignore_errors=True)
 
 
-async def _tenant(logins: Logins, root: Path) -> tuple[str, UUID]:
-    await migrate(logins.owner, parts())
+async def _tenant(logins: DatabaseLogins, root: Path) -> tuple[str, UUID]:
+    await migrate(logins.owner, migration_parts())
     store = Store(logins)
     await store.open()
-    ledger = Ledger(store, root / "spool")
+    ledger = AuditLog(store, root / "spool")
     try:
-        operating = Operating(store, ledger, "test")
+        operating = OperatorSession(store, ledger, "test")
         made = await add_tenant(operating, "north", admin="ana", quotas={})
-        await allow(operating, "north", Wanted(folders=[str(root / "docs")]))
+        await allow(operating, "north", AllowlistChange(folders=[str(root / "docs")]))
         async with store.system() as tx:
-            tenant_id = await tx.value("SELECT id FROM kernel.tenant WHERE name = 'north'")
+            tenant_id = await tx.fetch_value("SELECT id FROM kernel.tenant WHERE name = 'north'")
         return made.token, tenant_id
     finally:
         await ledger.close()

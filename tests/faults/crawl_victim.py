@@ -16,16 +16,16 @@ import anyio
 import orjson
 
 from pecia.app.app import SETTINGS, open_app
-from pecia.kernel.corpus import texts
-from pecia.kernel.jobs.shift import Pace
+from pecia.features.lake.crawl import crawler, ingest
+from pecia.kernel.corpus.catalog import texts
 from pecia.kernel.jobs.worker import run_worker, stop_on_signal
-from pecia.kernel.settings.load import load
-from pecia.kernel.store.cluster import Logins
-from pecia.rooms.lake import crawl, ingest
+from pecia.kernel.jobs.worker_loop import WorkerIntervals
+from pecia.kernel.settings.load import load_settings
+from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import house_flags, no_fetch
 from tests.faults.victim import say
 
-PACE = Pace(beat_s=0.1, stalled_s=1, poll_s=0.1, grace_s=0)
+PACE = WorkerIntervals(heartbeat_s=0.1, stalled_s=1, poll_s=0.1, grace_s=0)
 
 POINTS = (
     "listed_not_noted",
@@ -70,7 +70,7 @@ class Told(Trap):
 
 def lay(trap: Trap) -> None:
     """Stand traps around the steps of listing and of reading."""
-    listing, reading = crawl._Listing, ingest._Reading  # pyright: ignore[reportPrivateUsage] - traps
+    listing, reading = crawler._CrawlRun, ingest._IngestRun  # pyright: ignore[reportPrivateUsage] - traps
     _around(listing, "_note", trap, before="listed_not_noted", after="noted")
     _around(listing, "_remove", trap, before="missed_not_removed", after="removed")
     _around(listing, "run", trap, after="listed")
@@ -81,7 +81,7 @@ def lay(trap: Trap) -> None:
 
 def tell() -> None:
     """Say of every batch of files that it was stored, for who wants to know who worked."""
-    _around(ingest._Reading, "_store", Told(), after="stored")  # pyright: ignore[reportPrivateUsage] - traps
+    _around(ingest._IngestRun, "_store", Told(), after="stored")  # pyright: ignore[reportPrivateUsage] - traps
 
 
 def _around(holder: Any, name: str, trap: Trap, *, before: str = "", after: str = "") -> None:
@@ -98,9 +98,9 @@ def _around(holder: Any, name: str, trap: Trap, *, before: str = "", after: str 
 
 async def main() -> None:
     given = orjson.loads(sys.stdin.buffer.read())
-    logins = Logins(given["owner"], given["app"], given["system"])
+    logins = DatabaseLogins(given["owner"], given["app"], given["system"])
     flags = {**house_flags(logins, Path(given["home"])), "mode": "server", **given["flags"]}
-    settings = load(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
+    settings = load_settings(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
     if given["tells"]:
         tell()
     if given["point"]:
@@ -109,7 +109,7 @@ async def main() -> None:
     opened = open_app(settings, fetch=no_fetch, report=lambda _: None, is_worker=True)
     async with opened as app, anyio.create_task_group() as tasks:
         tasks.start_soon(stop_on_signal, stop)
-        jobs = [it for it in app.jobs if it.room == "lake"]
+        jobs = [it for it in app.jobs if it.feature == "lake"]
         say("ready")
         await run_worker(app.store, jobs, stop=stop, pace=PACE)
         tasks.cancel_scope.cancel()

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from pecia.adapters.extract.child.confine import confine
+from pecia.adapters.extraction.child.sandbox import confine
 
 # Imported for its place by the test, run with a deed and a folder.
 FOLDER = Path(sys.argv[-1])

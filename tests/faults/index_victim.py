@@ -15,12 +15,12 @@ from uuid import UUID
 import anyio
 import orjson
 
-from pecia.kernel.corpus.index.follow import Follower, Pace
-from pecia.kernel.corpus.index.keep import Keeper
-from pecia.kernel.corpus.index.keyword import KeywordIndex
-from pecia.kernel.corpus.index.place import Place, node_of
+from pecia.kernel.corpus.keyword.directory import IndexDirectory, load_node_name
+from pecia.kernel.corpus.keyword.follower import FollowerIntervals, IndexFollower
+from pecia.kernel.corpus.keyword.index import KeywordIndex
+from pecia.kernel.corpus.keyword.writer import IndexWriter
 from pecia.kernel.errors import PeciaError
-from pecia.kernel.store.cluster import Logins
+from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.store.store import PoolSize, Store
 from tests.faults.victim import Trap, around, around_async, say
 
@@ -40,7 +40,7 @@ BUILDING = (
     "shown_not_tidied",
     "tidied",
 )
-QUICK = Pace(poll_s=0.05, idle_s=0.1, house_s=0.2, retry_s=0.05)
+QUICK = FollowerIntervals(poll_s=0.05, idle_s=0.1, maintenance_s=0.2, retry_s=0.05)
 LITTLE_BYTES = 2_000
 
 
@@ -59,20 +59,20 @@ def lay_within_commit(trap: Trap) -> None:
 def lay(trap: Trap) -> None:
     """Stand traps around the steps of following and of building."""
     around(KeywordIndex, "stage", trap, before="read_not_staged", after="staged_not_committed")
-    around_async(Keeper, "record", trap, before="committed_not_recorded", after="recorded")
-    around_async(Keeper, "_fill", trap, before="pinned_not_built")
+    around_async(IndexWriter, "record", trap, before="committed_not_recorded", after="recorded")
+    around_async(IndexWriter, "_fill", trap, before="pinned_not_built")
     around(KeywordIndex, "commit", trap, before="partly_built")
-    around(Place, "show", trap, before="built_not_shown", after="shown_not_tidied")
-    around(Place, "tidy", trap, after="tidied")
+    around(IndexDirectory, "show", trap, before="built_not_shown", after="shown_not_tidied")
+    around(IndexDirectory, "tidy", trap, after="tidied")
 
 
 async def follow_until_killed(store: Store, root: Path) -> None:
-    await Follower(store, root, QUICK).run()
+    await IndexFollower(store, root, QUICK).run()
 
 
 async def meet_a_full_disk(store: Store, root: Path, tenant_id: UUID) -> None:
     """Follow without room, then with room. A limit on files is the disk of one process."""
-    keeper = await Keeper.take(store, node_of(root), root, tenant_id)
+    keeper = await IndexWriter.acquire(store, load_node_name(root), root, tenant_id)
     assert keeper is not None
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     for room in (LITTLE_BYTES, hard):
@@ -88,7 +88,9 @@ async def meet_a_full_disk(store: Store, root: Path, tenant_id: UUID) -> None:
 
 async def main() -> None:
     given = orjson.loads(sys.stdin.buffer.read())
-    store = Store(Logins(given["system"], given["system"], given["system"]), app=PoolSize(least=0))
+    store = Store(
+        DatabaseLogins(given["system"], given["system"], given["system"]), app=PoolSize(min_size=0)
+    )
     await store.open()
     root = Path(given["root"])
     point, hit = sys.argv[1:]

@@ -7,19 +7,21 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pecia.adapters.foreign_talk import Bounds
-from pecia.adapters.nodes import NodePrograms
+from pecia.adapters.upstream.node_server import NodeServerReader
+from pecia.adapters.upstream.stdio_client import StdioClientLimits
+from pecia.features.cascade.manifest import read_manifest
+from pecia.features.cascade.model import LayerProblem
+from pecia.features.cascade.ports import CascadePorts
+from pecia.features.cascade.trust import TrustFile
 from pecia.kernel.errors import Json
-from pecia.rooms.cascade.manifest import read_manifest
-from pecia.rooms.cascade.model import Problem
-from pecia.rooms.cascade.ports import Ports
-from pecia.rooms.cascade.trust import TrustFile
-from tests.rooms.cascade_made import Asking, asking, caller, document, write_layers
+from tests.features.cascade_made import Asking, asking, caller, document, write_layers
 
 pytestmark = [pytest.mark.anyio, pytest.mark.fault]
 
 SERVER = Path(__file__).parent / "cascade_node_server.py"
-QUICK = Bounds(request_s=2, total_s=6, line_bytes=1_000_000, total_bytes=5_000_000, things=100)
+QUICK = StdioClientLimits(
+    request_s=2, total_s=6, line_bytes=1_000_000, total_bytes=5_000_000, max_items=100
+)
 
 
 def made(
@@ -29,7 +31,7 @@ def made(
     *,
     trusted: bool = True,
     command: str | None = None,
-    bounds: Bounds = QUICK,
+    bounds: StdioClientLimits = QUICK,
 ) -> Asking:
     """A company's folder beneath a program that behaves like this and holds that."""
     layers = {"company": {"systems/auth": document("type: x\ntitle: Old", "## Owner\n\nNobody.")}}
@@ -46,7 +48,7 @@ def made(
     trust = TrustFile(tmp_path / "trust.json")
     if trusted:
         trust.add(read_manifest(manifest))
-    ports = Ports(foreign=NodePrograms(bounds=bounds))
+    ports = CascadePorts(foreign=NodeServerReader(bounds=bounds))
     return asking(manifest, tmp_path / "spool", ports=ports, trust=trust)
 
 
@@ -58,8 +60,8 @@ async def owner(it: Asking) -> tuple[str, str]:
     return section["content"], "".join(reasons)
 
 
-async def problems(it: Asking) -> list[Problem]:
-    return (await it.cascades.seen(caller(), None)).view.problems()
+async def problems(it: Asking) -> list[LayerProblem]:
+    return (await it.cascades.find_visible(caller(), None)).view.problems()
 
 
 @pytest.mark.requirement("cascade.trust.command_layer", "cascade.server.every_source")
@@ -126,7 +128,7 @@ async def test_a_bad_program_is_named_and_the_rest_answers(
 
 
 async def test_one_that_answers_each_time_and_never_ends_is_left(tmp_path: Path) -> None:
-    slow = Bounds(total_s=0.9)
+    slow = StdioClientLimits(total_s=0.9)
     content, why = await owner(made(tmp_path, "drip", bounds=slow))
     assert (content, "not read to the end" in why) == ("Nobody.", True)
 

@@ -10,12 +10,12 @@ import anyio
 import orjson
 import pytest
 
-from pecia.kernel.corpus import changes
-from pecia.kernel.corpus.catalog import FileFacts, put_file
-from pecia.kernel.corpus.changes import Change
+from pecia.kernel.corpus import changelog
+from pecia.kernel.corpus.catalog.catalog import FileMetadata, put_file
+from pecia.kernel.corpus.changelog import FileChange
 from pecia.kernel.jobs import NoArguments, defer_as_system
 from pecia.kernel.jobs.worker import run_worker
-from pecia.kernel.store.cluster import Logins
+from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.store.store import PoolSize, Store
 from tests.faults.change_log_victim import JOB, PACE, POINTS
 from tests.soak import SOAK, record
@@ -30,7 +30,7 @@ ROUNDS_A_POINT = 50 if SOAK else 1
 
 
 @pytest.fixture
-async def ground(database: Logins) -> AsyncGenerator[Ground]:
+async def ground(database: DatabaseLogins) -> AsyncGenerator[Ground]:
     store = Store(database, app=PoolSize(1, WRITERS + 2), system=PoolSize(1, 6))
     await store.open()
     async with open_ground(store) as found:
@@ -38,9 +38,9 @@ async def ground(database: Logins) -> AsyncGenerator[Ground]:
     await store.close()
 
 
-async def tail(ground: Ground, after: int) -> tuple[Change, ...]:
+async def tail(ground: Ground, after: int) -> tuple[FileChange, ...]:
     async with ground.store.system() as tx:
-        return (await changes.tail(tx, ground.tenant_id, after, 1000)).entries
+        return (await changelog.tail(tx, ground.tenant_id, after, 1000)).entries
 
 
 async def files(ground: Ground) -> list[int]:
@@ -56,7 +56,7 @@ async def test_who_tails_misses_no_commit_in_whatever_order_they_come(ground: Gr
         order = [*range(WRITERS)]
         chance.shuffle(order)
         async with ground.store.system() as tx:
-            start = await changes.clock_of(tx, ground.tenant_id)
+            start = await changelog.load_position(tx, ground.tenant_id)
         seen: list[int] = []
         # All have written, and hold what an early number would have been, before any commits.
         async with AsyncExitStack() as stack:
@@ -64,7 +64,7 @@ async def test_who_tails_misses_no_commit_in_whatever_order_they_come(ground: Gr
             for n, one in open_ones.items():
                 await stack.enter_async_context(one)
                 tx = await one.enter_async_context(ground.writing(ground.ana))
-                await put_file(tx, FileFacts(SOURCE, f"{n}.md", etag=f"{turn}"))
+                await put_file(tx, FileMetadata(SOURCE, f"{n}.md", etag=f"{turn}"))
             for n in order:
                 await open_ones[n].aclose()
                 seen += [it.file_id for it in await tail(ground, start.n + len(seen))]
@@ -76,13 +76,13 @@ async def test_who_tails_misses_no_commit_in_whatever_order_they_come(ground: Gr
 async def test_a_transaction_held_open_holds_up_nobody_and_comes_last(ground: Ground) -> None:
     ids = await files(ground)
     async with ground.store.system() as tx:
-        start = (await changes.clock_of(tx, ground.tenant_id)).n
+        start = (await changelog.load_position(tx, ground.tenant_id)).n
     async with ground.writing(ground.ana) as held:
-        await put_file(held, FileFacts(SOURCE, "0.md", etag="held"))
+        await put_file(held, FileMetadata(SOURCE, "0.md", etag="held"))
         with anyio.fail_after(5):
             for n in range(1, WRITERS):
                 async with ground.writing(ground.ana) as tx:
-                    await put_file(tx, FileFacts(SOURCE, f"{n}.md", etag="quick"))
+                    await put_file(tx, FileMetadata(SOURCE, f"{n}.md", etag="quick"))
         # Whoever tails now must not pass the held one by.
         before = await tail(ground, start)
         assert [it.file_id for it in before] == ids[1:]

@@ -20,9 +20,9 @@ import pytest
 
 from pecia.kernel.errors import StorageFull, Unavailable
 from pecia.kernel.store.cluster.keeper import CRASH_LIMIT
-from pecia.kernel.store.cluster.locks import is_taken
-from pecia.kernel.store.cluster.places import find_places, make_places
+from pecia.kernel.store.cluster.paths import create_cluster_paths, find_cluster_paths
 from pecia.kernel.store.cluster.programs import find_programs
+from pecia.kernel.store.file_lock import is_locked
 from tests.unit.kernel.store import cluster_ground
 from tests.unit.kernel.store.cluster_ground import (
     IS_ROOT,
@@ -47,13 +47,13 @@ def kill(process: psutil.Process | None) -> None:
 
 # Where a holder is when it is killed, and how to know that it is there.
 def creating(ground: Ground) -> bool:
-    found = find_places(ground.home, ground.system)
+    found = find_cluster_paths(ground.home, ground.system)
     return found is not None and any(found.root.glob("new-*/data/base"))
 
 
 def starting(ground: Ground) -> bool:
-    found = find_places(ground.home, ground.system)
-    return found is not None and is_taken(found.keeper_lock)
+    found = find_cluster_paths(ground.home, ground.system)
+    return found is not None and is_locked(found.keeper_lock)
 
 
 def running(ground: Ground) -> bool:
@@ -134,7 +134,7 @@ def test_a_killed_keeper_takes_postgres_along_and_a_holder_revives_it(ground: Gr
     cluster = ground.open()
     kill(ground.keeper())
     eventually(lambda: not ground.processes())
-    anyio.run(cluster.revive)
+    anyio.run(cluster.restart_if_down)
     assert rows(cluster.logins.owner) == 1
     assert anyio.run(cluster.stop)
 
@@ -157,7 +157,7 @@ def test_a_killed_postmaster_is_started_again_with_all_it_acknowledged(ground: G
             if number == 200:
                 kill(ground.postmaster())
     connection.close()
-    anyio.run(cluster.revive)
+    anyio.run(cluster.restart_if_down)
     assert rows(cluster.logins.owner) in (acknowledged, acknowledged + 1)
     assert anyio.run(cluster.stop)
 
@@ -188,7 +188,7 @@ def test_a_server_that_keeps_dying_is_given_up(ground: Ground) -> None:
 
     eventually(given_up)
     assert len(killed) == CRASH_LIMIT + 1
-    anyio.run(cluster.revive)
+    anyio.run(cluster.restart_if_down)
     assert rows(cluster.logins.owner) == 1
     assert anyio.run(cluster.stop)
 
@@ -210,7 +210,7 @@ def test_everything_killed_at_once_recovers(ground: Ground) -> None:
 
 
 def test_a_pid_that_somebody_else_has_now_does_not_block(ground: Ground) -> None:
-    places, user = make_places(ground.home, ground.system, print)
+    places, user = create_cluster_paths(ground.home, ground.system, print)
     stranger = as_user(["sleep", "60"], user)
     for path in (places.data / "postmaster.pid", places.sockets / ".s.PGSQL.5432.lock"):
         path.write_text(f"{stranger.pid}\n{places.data}\n1\n5432\n{places.sockets}\n\n1 1\nready\n")
@@ -223,7 +223,7 @@ def test_a_pid_that_somebody_else_has_now_does_not_block(ground: Ground) -> None
 
 def test_a_server_without_a_keeper_is_replaced_by_one_with_a_keeper(ground: Ground) -> None:
     opens_with_its_rows(ground)
-    places, user = make_places(ground.home, ground.system, print)
+    places, user = create_cluster_paths(ground.home, ground.system, print)
     postgres = find_programs(18, user, ground.system).path("postgres")
     lock = os.open(places.server_lock, os.O_RDWR)
     fcntl.flock(lock, fcntl.LOCK_EX)
@@ -240,7 +240,7 @@ def test_a_server_that_somebody_started_by_hand_is_left_alone(
     ground: Ground, pid_file: str
 ) -> None:
     opens_with_its_rows(ground)
-    places, user = make_places(ground.home, ground.system, print)
+    places, user = create_cluster_paths(ground.home, ground.system, print)
     postgres = find_programs(18, user, ground.system).path("postgres")
     options = ["-D", str(places.data), "-h", "", "-k", str(places.data)]
     by_hand = as_user([str(postgres), *options], user)
@@ -263,10 +263,10 @@ def test_no_server_starts_while_one_process_of_the_last_still_lives(ground: Grou
     kill(ground.keeper())
     kill(ground.postmaster())
     eventually(lambda: ground.postmaster() is None)
-    assert is_taken(ground.places.server_lock)
+    assert is_locked(ground.places.server_lock)
     straggler.resume()
     connection.close()
-    anyio.run(cluster.revive)
+    anyio.run(cluster.restart_if_down)
     assert rows(cluster.logins.owner) == 1
     assert anyio.run(cluster.stop)
 
@@ -278,7 +278,7 @@ def test_a_keeper_asked_to_end_stops_its_server_cleanly(ground: Ground) -> None:
     keeper.terminate()
     eventually(lambda: not ground.processes())
     assert "database system is shut down" in ground.places.log.read_text()
-    anyio.run(cluster.revive)
+    anyio.run(cluster.restart_if_down)
     assert anyio.run(cluster.stop)
 
 
@@ -343,7 +343,7 @@ def test_a_disk_that_fills_under_a_server_loses_nothing_it_acknowledged(small_di
                 )
                 acknowledged += 1
     (small_disk / "filler").unlink()
-    anyio.run(cluster.revive)
+    anyio.run(cluster.restart_if_down)
     assert rows(cluster.logins.owner) >= acknowledged
     assert anyio.run(cluster.stop)
 

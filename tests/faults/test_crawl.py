@@ -70,7 +70,7 @@ async def one_round(ground: Ground, api: Api, target: str, point: str, about: st
             api.kill()
             api = await ground.start_api()
         case _:
-            await ground.cluster.revive()
+            await ground.cluster.restart_if_down()
     assert (await crawled(api, "docs"))["state"] == "done", about
     await api.call("office/crawl_source", source_id="calm")
     assert (await crawled(api, "calm"))["state"] == "done", about

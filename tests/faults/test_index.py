@@ -11,16 +11,16 @@ import orjson
 import pytest
 from anyio.abc import Process
 
-from pecia.kernel.corpus import changes
-from pecia.kernel.corpus.index.compare import differences
-from pecia.kernel.corpus.index.entry import Held
-from pecia.kernel.corpus.index.keep import Keeper
-from pecia.kernel.corpus.index.keyword import parse_query
-from pecia.kernel.corpus.index.place import node_of
-from pecia.kernel.corpus.index.shelf import Shelf
-from pecia.kernel.corpus.texts import remove
+from pecia.kernel.corpus import changelog
+from pecia.kernel.corpus.catalog.texts import remove
+from pecia.kernel.corpus.keyword.directory import load_node_name
+from pecia.kernel.corpus.keyword.entry import IndexedChunk
+from pecia.kernel.corpus.keyword.index import parse_query
+from pecia.kernel.corpus.keyword.maintenance import compare_index
+from pecia.kernel.corpus.keyword.reader_cache import ReaderCache
+from pecia.kernel.corpus.keyword.writer import IndexWriter
 from pecia.kernel.errors import NotFound
-from pecia.kernel.store.cluster import Logins
+from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.store.store import Store
 from tests.faults.index_victim import BUILDING, FOLLOWING
 from tests.soak import ROUNDS, SOAK, record
@@ -33,7 +33,7 @@ WORDS = ("heron", "otter", "lantern", "harbour", "meadow", "willow")
 
 
 @pytest.fixture
-async def ground(database: Logins) -> AsyncGenerator[Ground]:
+async def ground(database: DatabaseLogins) -> AsyncGenerator[Ground]:
     store = Store(database)
     await store.open()
     try:
@@ -92,16 +92,16 @@ async def write_until_dead(ground: Ground, dice: random.Random, process: Process
     return heard
 
 
-async def equal_contents(ground: Ground, root: Path) -> set[Held]:
+async def equal_contents(ground: Ground, root: Path) -> set[IndexedChunk]:
     """What an index holds once it is caught up, which is what the store holds."""
-    keeper = await Keeper.take(ground.store, node_of(root), root, ground.tenant_id)
+    keeper = await IndexWriter.acquire(ground.store, load_node_name(root), root, ground.tenant_id)
     assert keeper is not None, "the lock of a dead process is still held"
     while await keeper.catch_up() is None:
         await keeper.rebuild()
-    index = await keeper.opened(await keeper.clock())
+    index = await keeper.open_index(await keeper.load_position())
     assert index is not None
-    assert (await differences(keeper, index)).file_ids == []
-    held = set(index.contents())
+    assert (await compare_index(keeper, index)).file_ids == []
+    held = set(index.iter_chunks())
     await keeper.close()
     return held
 
@@ -121,7 +121,7 @@ async def test_an_index_killed_at_any_point_ends_equal_to_its_store(
     seed = random.randrange(1 << 30)
     dice = random.Random(seed)
     roots = [tmp_path / "one", tmp_path / "two"]
-    shelf = Shelf(roots[0])
+    shelf = ReaderCache(roots[0])
     hits: Counter[str] = Counter()
     compared, begun = 0, time.monotonic()
     for turn, point in enumerate((*FOLLOWING, *BUILDING) * ROUNDS):
@@ -134,7 +134,7 @@ async def test_an_index_killed_at_any_point_ends_equal_to_its_store(
         assert process.returncode == -9, (point, seed)
         hits.update(line.split()[1] for line in heard.splitlines() if line.startswith("hit "))
         # Whatever the kill left behind can be searched.
-        await shelf.ask(ground.tenant_id, lambda it: it.search(parse_query("heron otter")))
+        await shelf.submit(ground.tenant_id, lambda it: it.search(parse_query("heron otter")))
         held = [await equal_contents(ground, it) for it in roots]
         assert held[0] == held[1], f"seed {seed}"
         there = {(it.id, it.group, it.acl) for it in held[0]}
@@ -155,11 +155,11 @@ async def test_a_node_behind_the_trimmed_log_catches_up_by_building(
     for _ in range(10):
         await one_change(ground, dice)
     ahead = await equal_contents(ground, tmp_path / "ahead")
-    behind = node_of(tmp_path / "behind")
+    behind = load_node_name(tmp_path / "behind")
     async with ground.store.system() as tx:
         # A node that was away for a week keeps the log from being trimmed no longer.
-        await tx.run("DELETE FROM kernel.index_node WHERE node = %(node)s", node=behind)
-        await changes.trim(tx)
+        await tx.execute("DELETE FROM kernel.index_node WHERE node = %(node)s", node=behind)
+        await changelog.trim(tx)
     assert await equal_contents(ground, tmp_path / "behind") == ahead
 
 

@@ -9,7 +9,7 @@ import orjson
 import psycopg
 import pytest
 
-from pecia.kernel.store.cluster import Logins
+from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import OpenHouse
 from tests.faults.victim import POINTS
 from tests.soak import SOAK, record
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.anyio, pytest.mark.fault, pytest.mark.timeout(0 if SOA
 ROUNDS_A_POINT = 50 if SOAK else 1
 
 
-def kill_once(logins: Logins, home: Path, point: str, hit: int, start: int) -> list[str]:
+def kill_once(logins: DatabaseLogins, home: Path, point: str, hit: int, start: int) -> list[str]:
     """What the victim said before it died."""
     given = {
         "owner": logins.owner,
@@ -45,7 +45,7 @@ def named(said: list[str], word: str) -> set[str]:
 
 
 async def test_every_acknowledged_write_and_every_call_survives_a_kill(
-    database: Logins, tmp_path: Path, open_house: OpenHouse
+    database: DatabaseLogins, tmp_path: Path, open_house: OpenHouse
 ) -> None:
     seed = random.randrange(1 << 30)
     dice = random.Random(seed)

@@ -4,9 +4,9 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from pecia.kernel.store.cluster import Cluster, Logins
-from tests.doors.shell import opened_shell
-from tests.doors.test_cli_commands import external
+from pecia.kernel.store.cluster import Cluster, DatabaseLogins
+from tests.interfaces.shell import opened_shell
+from tests.interfaces.test_cli_commands import external
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
@@ -17,7 +17,7 @@ CUT = (
 
 
 def test_a_server_whose_connections_are_cut_says_nothing_of_its_pool(
-    database: Logins, cluster: Cluster
+    database: DatabaseLogins, cluster: Cluster
 ) -> None:
     name = str(conninfo_to_dict(database.app)["dbname"])
     with (

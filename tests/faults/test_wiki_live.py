@@ -15,11 +15,11 @@ from anyio.abc import ByteReceiveStream
 from anyio.streams.text import TextReceiveStream
 from websockets.exceptions import ConnectionClosed
 
-from pecia.doors.http.server import serving
-from pecia.kernel.store.cluster import Logins
+from pecia.interfaces.http.server import serve_http
+from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import VISIT
 from tests.faults.wiki_live_victim import POINTS, open_here
-from tests.rooms.wiki.hand import Hand, at
+from tests.features.wiki.hand import Hand, at
 from tests.soak import SOAK, record
 from tests.warm import start as warm
 
@@ -30,7 +30,9 @@ TITLE, END = "# Words\n", "END\n"
 
 
 @asynccontextmanager
-async def victim(logins: Logins, home: Path, point: str, hit: int) -> AsyncGenerator[list[str]]:
+async def victim(
+    logins: DatabaseLogins, home: Path, point: str, hit: int
+) -> AsyncGenerator[list[str]]:
     """What it says, the port first. It is dead at the end."""
     given = {"owner": logins.owner, "app": logins.app, "system": logins.system, "home": str(home)}
     command = warm.module("tests.faults.wiki_live_victim", point, hit)
@@ -111,7 +113,7 @@ def counted(text: str) -> Counter[str]:
 
 
 async def test_every_word_that_was_stored_survives_a_kill_and_none_is_doubled(
-    database: Logins, tmp_path: Path
+    database: DatabaseLogins, tmp_path: Path
 ) -> None:
     seed = random.randrange(1 << 30)
     dice = random.Random(seed)
@@ -120,7 +122,7 @@ async def test_every_word_that_was_stored_survives_a_kill_and_none_is_doubled(
     file = folder / "words.md"
     file.write_text(TITLE + END, encoding="utf-8")
     async with open_here(database, home) as app:
-        ana = await app.admit(None, VISIT)
+        ana = await app.authenticate(None, VISIT)
         await app.call(ana, "add_space", {"folder": str(folder)}, VISIT)
     hits: Counter[str] = Counter()
     hand, written = Hand(), Written()
@@ -129,7 +131,7 @@ async def test_every_word_that_was_stored_survives_a_kill_and_none_is_doubled(
             await write_until_it_dies(hand, said[0].split()[1], written, dice)
         hits.update(line.split()[1] for line in said if line.startswith("hit "))
         async with open_here(database, home) as app:
-            ana = await app.admit(None, VISIT)
+            ana = await app.authenticate(None, VISIT)
             read = await app.call(ana, "wiki.read_document", {"path": "words.md"}, VISIT)
         assert isinstance(read.structured, dict)
         found = counted(str(read.structured["content"]))
@@ -137,10 +139,10 @@ async def test_every_word_that_was_stored_survives_a_kill_and_none_is_doubled(
         assert set(found.values()) <= {1}, (seed, point)
     async with (
         open_here(database, home) as app,
-        serving(app, port=0, instance="after") as where,
+        serve_http(app, port=0, instance="after") as where,
         at(where.url, "words", "notes", hand=hand),
     ):
-        ana = await app.admit(None, VISIT)
+        ana = await app.authenticate(None, VISIT)
         await app.call(ana, "wiki.read_document", {"path": "words.md"}, VISIT)
     # What was not stored the editor brought again: all is there, and everywhere the same.
     found = counted(hand.text)

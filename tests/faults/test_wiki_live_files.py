@@ -18,14 +18,14 @@ import pytest
 from anyio.to_thread import run_sync
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
-from pecia.doors.http.server import serving
-from pecia.kernel.store.cluster import Logins
+from pecia.interfaces.http.server import serve_http
+from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import VISIT
 from tests.faults.test_wiki_live import victim
 from tests.faults.wiki_live_victim import POINTS as OURS
 from tests.faults.wiki_live_victim import PROGRAM_POINTS, open_here
 from tests.faults.wiki_programs import write
-from tests.rooms.wiki.hand import PATIENCE_S, Hand, at
+from tests.features.wiki.hand import PATIENCE_S, Hand, at
 from tests.soak import SOAK, record
 
 pytestmark = [pytest.mark.anyio, pytest.mark.fault, pytest.mark.timeout(0 if SOAK else 300)]
@@ -110,7 +110,7 @@ async def people_at(
 
 
 async def test_no_word_of_anybody_is_lost_or_doubled_whatever_dies(
-    database: Logins, tmp_path: Path
+    database: DatabaseLogins, tmp_path: Path
 ) -> None:
     seed = random.randrange(1 << 30)
     dice = random.Random(seed)
@@ -119,7 +119,7 @@ async def test_no_word_of_anybody_is_lost_or_doubled_whatever_dies(
     file = folder / "words.md"
     file.write_text(BEGIN, encoding="utf-8")
     async with open_here(database, homes[0]) as app:
-        ana = await app.admit(None, VISIT)
+        ana = await app.authenticate(None, VISIT)
         await app.call(ana, "add_space", {"folder": str(folder)}, VISIT)
     words, hands, hits = Words(), (Hand(), Hand()), Counter[str]()
     for point in POINTS * ROUNDS_A_POINT:
@@ -146,15 +146,15 @@ async def test_no_word_of_anybody_is_lost_or_doubled_whatever_dies(
     record("wiki-live-files", figures)
 
 
-async def _quiet(database: Logins, home: Path, file: Path, hands: tuple[Hand, Hand]) -> str:
+async def _quiet(database: DatabaseLogins, home: Path, file: Path, hands: tuple[Hand, Hand]) -> str:
     """Everybody is back and nobody writes: the text that all have, and the file."""
     async with (
         open_here(database, home) as app,
-        serving(app, port=0, instance="after") as where,
+        serve_http(app, port=0, instance="after") as where,
         at(where.url, "words", "notes", hand=hands[0]) as one,
         at(where.url, "words", "notes", hand=hands[1]) as two,
     ):
-        ana = await app.admit(None, VISIT)
+        ana = await app.authenticate(None, VISIT)
         with anyio.fail_after(PATIENCE_S):
             while True:
                 await app.call(ana, "wiki.read_document", {"path": "words.md"}, VISIT)

@@ -12,7 +12,7 @@ import pytest
 
 from pecia.app.app import App
 from pecia.kernel.errors import Json
-from pecia.kernel.store.cluster import Logins
+from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import VISIT
 from tests.faults.wiki_live_victim import open_here
 from tests.faults.wiki_rename_victim import COMMITTED, POINTS
@@ -131,7 +131,7 @@ EDITS: tuple[Callable[[Cut], None], ...] = (
 
 @pytest.mark.parametrize("tool", RENAMES)
 async def test_a_hand_edit_survives_the_recovery_of_a_rename(
-    tool: str, database: Logins, tmp_path: Path
+    tool: str, database: DatabaseLogins, tmp_path: Path
 ) -> None:
     home, folder, kept = tmp_path / "home", tmp_path / "notes", tmp_path / "kept"
     arguments, target, final = RENAMES[tool]
@@ -140,7 +140,7 @@ async def test_a_hand_edit_survives_the_recovery_of_a_rename(
         (folder / path).write_text(text, encoding="utf-8")
     shutil.copytree(folder, kept)
     async with open_here(database, home) as app:
-        ana = await app.admit(None, VISIT)
+        ana = await app.authenticate(None, VISIT)
         await app.call(ana, "add_space", {"folder": str(folder)}, VISIT)
         await recover(app)
     for point, hit in POINTS:
@@ -201,12 +201,12 @@ def put(what: Path, where: Path) -> None:
 
 async def recover(app: App) -> None:
     """Any call looks at the space, and so mends it first."""
-    ana = await app.admit(None, VISIT)
+    ana = await app.authenticate(None, VISIT)
     await app.call(ana, "wiki.list_documents", {"space": "notes"}, VISIT)
 
 
 async def kill_at(
-    point: str, hit: int, logins: Logins, home: Path, tool: str, arguments: dict[str, Json]
+    point: str, hit: int, logins: DatabaseLogins, home: Path, tool: str, arguments: dict[str, Json]
 ) -> None:
     given: dict[str, Json] = {"owner": logins.owner, "app": logins.app, "system": logins.system}
     given |= {"home": str(home), "tool": tool, "arguments": arguments}

@@ -14,11 +14,11 @@ import psycopg
 import pytest
 
 from pecia.kernel.jobs import JobState, defer_as_system
-from pecia.kernel.store.cluster import Logins
+from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.store.store import Store
 from tests.faults import worker_process
 from tests.faults.worker_process import JOB, POINTS, About
-from tests.rooms.jobs.ground import Ground, open_ground
+from tests.features.jobs.ground import Ground, open_ground
 
 pytestmark = [pytest.mark.anyio, pytest.mark.fault]
 
@@ -27,7 +27,7 @@ Start: TypeAlias = Callable[[str], Worker]
 
 
 @pytest.fixture
-async def ground(database: Logins) -> AsyncGenerator[Ground]:
+async def ground(database: DatabaseLogins) -> AsyncGenerator[Ground]:
     with psycopg.connect(database.owner) as connection:
         connection.execute(worker_process.CREATE)
     async with open_ground(Store(database)) as found:
@@ -35,7 +35,7 @@ async def ground(database: Logins) -> AsyncGenerator[Ground]:
 
 
 @pytest.fixture
-def start(database: Logins) -> Iterator[Start]:
+def start(database: DatabaseLogins) -> Iterator[Start]:
     """Starts a worker process that behaves in a given way; what is left of them is killed."""
     started: list[Worker] = []
 
@@ -62,7 +62,7 @@ async def ask(ground: Ground, what: str = "s1") -> int:
 
 async def effects(ground: Ground) -> int:
     async with ground.store.system() as tx:
-        return await tx.value("SELECT count(*) FROM public.tally")
+        return await tx.fetch_value("SELECT count(*) FROM public.tally")
 
 
 async def finished(ground: Ground, job_id: int) -> JobState:

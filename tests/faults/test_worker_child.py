@@ -10,13 +10,18 @@ import anyio.to_thread
 import psutil
 import pytest
 
-from pecia.kernel.jobs.child import NICENESS, Pauses, supervise_worker, worker_command
+from pecia.kernel.jobs.worker_process import (
+    NICENESS,
+    RestartBackoff,
+    supervise_worker,
+    worker_command,
+)
 from tests.faults import worker_parent
 
 pytestmark = [pytest.mark.anyio, pytest.mark.fault]
 
 SCRIPT = str(Path(worker_parent.__file__))
-BRIEF = Pauses(first_s=0.01, longest_s=0.04, steady_s=60, grace_s=0.2)
+BRIEF = RestartBackoff(first_s=0.01, max_s=0.04, reset_after_s=60, grace_s=0.2)
 
 
 async def child_in(folder: Path) -> psutil.Process:

@@ -16,11 +16,11 @@ import anyio
 import orjson
 from psycopg import AsyncConnection
 
-from pecia.app.app import SETTINGS, keep_house, open_app
-from pecia.kernel.settings.load import load
-from pecia.kernel.store.audit import Ledger
-from pecia.kernel.store.cluster import Logins
-from pecia.kernel.store.spool import Segment, Spool
+from pecia.app.app import SETTINGS, open_app, run_maintenance
+from pecia.kernel.settings.load import load_settings
+from pecia.kernel.store.audit.log import AuditLog
+from pecia.kernel.store.audit.spool import AuditSpool, SpoolSegment
+from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import VISIT, house_flags, no_fetch
 
 POINTS = (
@@ -57,10 +57,10 @@ class Trap:
 
 def lay(trap: Trap) -> None:
     """Stand traps around the steps of a write, of the spool and of the drain."""
-    around(Spool, "begin", trap, before="before_begin", after="after_begin")
-    around(Spool, "end", trap, after="after_end")
-    around(Segment, "discard", trap, before="before_discard")
-    around_async(Ledger, "_settle", trap, before="before_settle", after="after_settle")
+    around(AuditSpool, "begin", trap, before="before_begin", after="after_begin")
+    around(AuditSpool, "end", trap, after="after_end")
+    around(SpoolSegment, "discard", trap, before="before_discard")
+    around_async(AuditLog, "_settle", trap, before="before_settle", after="after_settle")
     execute = AsyncConnection[Any].execute
 
     async def trapped(self: Any, query: Any, *more: Any, **named: Any) -> Any:
@@ -100,24 +100,24 @@ def around_async(kind: type, name: str, trap: Trap, *, before: str = "", after: 
     setattr(kind, name, trapped)
 
 
-async def write_until_killed(logins: Logins, home: Path, start: int) -> None:
+async def write_until_killed(logins: DatabaseLogins, home: Path, start: int) -> None:
     flags = house_flags(logins, home)
-    settings = load(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
+    settings = load_settings(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
     opened = open_app(settings, fetch=no_fetch, report=lambda _: None)
     async with opened as app, anyio.create_task_group() as group:
-        group.start_soon(keep_house, app)
-        owner = await app.admit(None, VISIT)
+        group.start_soon(run_maintenance, app)
+        owner = await app.authenticate(None, VISIT)
         for count in range(start, start + 10_000):
             say("begun", f"g{count}")
             await app.call(owner, "add_group", {"name": f"g{count}"}, VISIT)
             say("acked", f"g{count}")
             if count % 5 == 0:
-                await app.ledger.drain()
+                await app.audit_log.drain()
 
 
 def main() -> None:
     given = orjson.loads(sys.stdin.buffer.read())
-    logins = Logins(given["owner"], given["app"], given["system"])
+    logins = DatabaseLogins(given["owner"], given["app"], given["system"])
     lay(Trap(sys.argv[1], int(sys.argv[2])))
     anyio.run(write_until_killed, logins, Path(given["home"]), int(given["start"]))
 

@@ -17,15 +17,15 @@ import orjson
 from psycopg import AsyncConnection
 
 from pecia.app.app import SETTINGS, App, open_app
-from pecia.doors.http.server import serving
-from pecia.kernel.settings.load import load
-from pecia.kernel.store.cluster import Logins
-from pecia.rooms.wiki.live import document
-from pecia.rooms.wiki.live.copies import DocumentFiles
-from pecia.rooms.wiki.live.document import OpenDocument
-from pecia.rooms.wiki.live.filing import Filing
-from pecia.rooms.wiki.live.pace import Pace
-from pecia.rooms.wiki.live.rows import CallerRows, HouseRows
+from pecia.features.wiki.live import document
+from pecia.features.wiki.live.copies import DocumentFiles
+from pecia.features.wiki.live.core.debounce import FlushDebounce
+from pecia.features.wiki.live.document import OpenDocument
+from pecia.features.wiki.live.flush import LiveFlusher
+from pecia.features.wiki.live.store import CallerLiveRows, SystemLiveRows
+from pecia.interfaces.http.server import serve_http
+from pecia.kernel.settings.load import load_settings
+from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import house_flags, no_fetch
 from tests.faults.victim import Trap, around_async, say
 
@@ -56,16 +56,16 @@ def lay(trap: Trap) -> None:
     lay_at_commit(trap)
     around_async(OpenDocument, "_store", trap, before="before_store", after="after_store")
     around_async(DocumentFiles, "make", trap, before="before_made", after="after_made")
-    around_async(HouseRows, "intend", trap, before="before_intended", after="after_intended")
+    around_async(SystemLiveRows, "intend", trap, before="before_intended", after="after_intended")
     around_async(DocumentFiles, "swap", trap, before="before_swap", after="after_swap")
-    around_async(HouseRows, "settle", trap, before="before_settled", after="after_settled")
-    around_async(HouseRows, "add", trap, before="before_seen", after="after_seen")
-    around_async(Filing, "file", trap, before="", after="after_filing")
-    around_async(CallerRows, "add", trap, before="before_added", after="after_added")
-    around_async(Filing, "file_those", trap, before="before_following", after="")
+    around_async(SystemLiveRows, "settle", trap, before="before_settled", after="after_settled")
+    around_async(SystemLiveRows, "add", trap, before="before_seen", after="after_seen")
+    around_async(LiveFlusher, "file", trap, before="", after="after_filing")
+    around_async(CallerLiveRows, "add", trap, before="before_added", after="after_added")
+    around_async(LiveFlusher, "file_those", trap, before="before_following", after="")
     # Files are written all the time, so that they are written when it strikes.
-    document.TICK_S = 0.02
-    Pace.is_due = always  # pyright: ignore[reportAttributeAccessIssue] - a trap
+    document.POLL_INTERVAL_S = 0.02
+    FlushDebounce.is_due = always  # pyright: ignore[reportAttributeAccessIssue] - a trap
 
 
 def lay_at_commit(trap: Trap) -> None:
@@ -92,27 +92,27 @@ def lay_at_commit(trap: Trap) -> None:
     AsyncConnection.execute = trapped  # pyright: ignore[reportAttributeAccessIssue] - a trap
 
 
-def always(_: Pace, now: float, stamp: object, *, is_behind: bool) -> bool:
+def always(_: FlushDebounce, now: float, stamp: object, *, is_behind: bool) -> bool:
     return is_behind
 
 
 @asynccontextmanager
-async def open_here(logins: Logins, home: Path) -> AsyncGenerator[App]:
+async def open_here(logins: DatabaseLogins, home: Path) -> AsyncGenerator[App]:
     flags = house_flags(logins, home)
-    settings = load(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
+    settings = load_settings(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
     async with open_app(settings, fetch=no_fetch, report=lambda _: None) as app:
         yield app
 
 
-async def serve_until_killed(logins: Logins, home: Path) -> None:
-    async with open_here(logins, home) as app, serving(app, port=0, instance="victim") as where:
+async def serve_until_killed(logins: DatabaseLogins, home: Path) -> None:
+    async with open_here(logins, home) as app, serve_http(app, port=0, instance="victim") as where:
         say("port", where.url.rpartition(":")[2])
         await anyio.sleep_forever()
 
 
 def main() -> None:
     given = orjson.loads(sys.stdin.buffer.read())
-    logins = Logins(given["owner"], given["app"], given["system"])
+    logins = DatabaseLogins(given["owner"], given["app"], given["system"])
     lay(Trap(sys.argv[1], int(sys.argv[2])))
     anyio.run(serve_until_killed, logins, Path(given["home"]))
 

@@ -12,9 +12,9 @@ import anyio
 import orjson
 from psycopg import AsyncConnection
 
-from pecia.kernel.store.cluster import Logins
-from pecia.rooms.wiki import disk
-from pecia.rooms.wiki.turn import Turn
+from pecia.features.wiki.space_write import SpaceWrite
+from pecia.features.wiki.storage import disk
+from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import VISIT
 from tests.faults.victim import Trap, around_async
 from tests.faults.wiki_live_victim import open_here
@@ -29,9 +29,9 @@ COMMITTED = ("after_commit", "before_end")
 
 def lay(trap: Trap) -> None:
     """Stand traps behind the journal, the move, every file, the version and the commit."""
-    around_async(Turn, "plan", trap, before="", after="after_plan")
-    around_async(Turn, "record", trap, before="", after="after_record")
-    around_async(Turn, "end", trap, before="before_end", after="")
+    around_async(SpaceWrite, "plan", trap, before="", after="after_plan")
+    around_async(SpaceWrite, "record", trap, before="", after="after_record")
+    around_async(SpaceWrite, "end", trap, before="before_end", after="")
     move, replace, execute = disk.move, disk.replace, AsyncConnection[Any].execute
     planned = False
 
@@ -60,9 +60,9 @@ def lay(trap: Trap) -> None:
 
 
 async def rename(given: dict[str, Any]) -> None:
-    logins = Logins(given["owner"], given["app"], given["system"])
+    logins = DatabaseLogins(given["owner"], given["app"], given["system"])
     async with open_here(logins, Path(given["home"])) as app:
-        ana = await app.admit(None, VISIT)
+        ana = await app.authenticate(None, VISIT)
         await app.call(ana, given["tool"], given["arguments"], VISIT)
 
 

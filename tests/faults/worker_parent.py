@@ -12,7 +12,7 @@ from pathlib import Path
 
 import anyio
 
-from pecia.kernel.jobs.child import become_child, supervise_worker
+from pecia.kernel.jobs.worker_process import become_child, supervise_worker
 
 
 def live(how: str, folder: Path) -> None:

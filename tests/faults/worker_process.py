@@ -12,15 +12,15 @@ import anyio
 from pydantic import model_validator
 
 from pecia.kernel.errors import Conflict
-from pecia.kernel.jobs import Arguments, Job, JobCall, Retry
-from pecia.kernel.jobs.shift import Pace
+from pecia.kernel.jobs import Job, JobArguments, JobCall, RetryPolicy
 from pecia.kernel.jobs.worker import run_worker, stop_on_signal
-from pecia.kernel.store.cluster import Logins
+from pecia.kernel.jobs.worker_loop import WorkerIntervals
+from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.store.store import Store
 
 POINTS = ["taken", "begun", "writing", "written"]
 
-PACE = Pace(beat_s=0.1, stalled_s=1, poll_s=0.1, grace_s=0)
+PACE = WorkerIntervals(heartbeat_s=0.1, stalled_s=1, poll_s=0.1, grace_s=0)
 
 CREATE = """
 CREATE TABLE public.effect (what text PRIMARY KEY, attempt integer);
@@ -38,7 +38,7 @@ INSERT INTO public.tally SELECT what FROM new
 ordered = sys.argv[1] if __name__ == "__main__" else ""
 
 
-class About(Arguments):
+class About(JobArguments):
     what: str
 
     @model_validator(mode="after")
@@ -75,7 +75,7 @@ async def run(call: JobCall, about: About) -> None:
 async def write(call: JobCall, about: About) -> None:
     try:
         async with call.tx() as tx:
-            await tx.run(WRITE, what=about.what, attempt=call.attempt)
+            await tx.execute(WRITE, what=about.what, attempt=call.attempt)
             reach("writing")
     except Conflict:
         say("refused")
@@ -88,12 +88,12 @@ JOB = Job(
     run,
     About,
     key=lambda it: it.what,
-    retry=Retry(attempts=20, first_s=0.1, longest_s=0.1),
+    retry=RetryPolicy(attempts=20, first_s=0.1, max_s=0.1),
 )
 
 
 async def main() -> None:
-    store = Store(Logins(owner="", app=sys.argv[2], system=sys.argv[3]))
+    store = Store(DatabaseLogins(owner="", app=sys.argv[2], system=sys.argv[3]))
     await store.open()
     stop = anyio.Event()
     async with anyio.create_task_group() as group:

@@ -12,8 +12,8 @@ import pytest
 from typer.main import get_command
 
 from pecia.app.app import SETTINGS
-from pecia.doors.cli.main import commands
-from pecia.kernel.settings.catalog import catalog
+from pecia.interfaces.cli.main import build_commands
+from pecia.kernel.settings.catalog import build_catalog
 from pecia.kernel.settings.kernel import KernelSettings
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -61,7 +61,7 @@ def test_the_guide_leads_to_commands_settings_examples_and_workspace_memory() ->
 @pytest.mark.requirement("memory.docs.related_pages")
 def test_the_page_of_commands_names_every_one() -> None:
     # Typer hands out a group of click's, and types it as a command.
-    every = cast(Any, get_command(commands())).commands
+    every = cast(Any, get_command(build_commands())).commands
     told = set(re.findall(r"^\| `pecia ([a-z]+)`", _text("commands.md"), re.MULTILINE))
     assert told == set(every)
     for name, command in every.items():
@@ -70,13 +70,13 @@ def test_the_page_of_commands_names_every_one() -> None:
 
 
 def test_every_flag_and_variable_that_the_guide_names_is_taken() -> None:
-    options = cast(Any, get_command(commands())).commands["cipher"].params
+    options = cast(Any, get_command(build_commands())).commands["cipher"].params
     flags = {flag for it in options for flag in (*it.opts, *it.secondary_opts)}
     rows = [it for it in GUIDE.splitlines() if it.startswith("| `-")]
     told = {flag for row in rows for flag in FLAG.findall(row.split("|")[1])}
     assert told <= flags
     assert len(told) > 8
-    known = catalog([KernelSettings, *SETTINGS]).variables
+    known = build_catalog([KernelSettings, *SETTINGS]).variables
     for entry in programs():
         assert entry["args"][0] == "cipher"
         assert {it for it in entry["args"] if it.startswith("-")} <= flags

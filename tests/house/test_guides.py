@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pecia.doors.cli.welcome import snippets
+from pecia.interfaces.cli.output.welcome import client_snippets
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "connect.md").read_text(encoding="utf-8")
 ADDRESS = "http://127.0.0.1:7324"
@@ -14,14 +14,16 @@ ADDRESS = "http://127.0.0.1:7324"
 @pytest.mark.requirement("lake.clients.guide")
 @pytest.mark.parametrize("client", ["cursor", "vscode", "windsurf"])
 def test_the_guide_gives_a_client_what_the_program_gives_it(client: str) -> None:
-    assert json.dumps(snippets(ADDRESS)[client]) in GUIDE
+    assert json.dumps(client_snippets(ADDRESS)[client]) in GUIDE
 
 
 def test_every_path_that_the_guide_names_is_served() -> None:
-    from pecia.doors.mcp.endpoints import endpoints, sse_endpoints
+    from pecia.interfaces.mcp.views.endpoints import list_endpoints, list_sse_endpoints
 
     rooms = ("lake", "ckf", "cascade")
-    served = {it.path for it in (*endpoints(rooms, "desk"), *sse_endpoints(rooms, "desk"))}
+    served = {
+        it.path for it in (*list_endpoints(rooms, "desk"), *list_sse_endpoints(rooms, "desk"))
+    }
     named = {"/mcp", "/mcp/all", "/sse", *(f"/mcp/{it}" for it in rooms)}
     assert named <= served
     assert all(f"{it}" in GUIDE for it in named)

@@ -5,7 +5,7 @@ import sys
 from email.parser import Parser
 from pathlib import Path
 
-from pecia.adapters.llm.library import REQUIREMENT
+from pecia.adapters.models.pydantic_ai_client import REQUIREMENT
 
 ROOT = Path(__file__).parents[2]
 BUILD = "import sys; from hatchling.build import prepare_metadata_for_build_wheel as write"

@@ -2,11 +2,17 @@
 
 from hypothesis import strategies as st
 
+from pecia.features.ckf.package.field import (
+    FieldRole,
+    FieldShape,
+    PackageField,
+    PackageSection,
+    SectionKind,
+)
+from pecia.features.ckf.package.fields import ALL_SECTIONS, ITEM_SECTIONS
+from pecia.features.ckf.package.model import Item, Package
+from pecia.features.ckf.package.normalize import normalize
 from pecia.kernel.errors import Json
-from pecia.rooms.ckf.package.field import Field, Kind, Role, Section, Shape
-from pecia.rooms.ckf.package.fields import ALL, ITEM_SECTIONS
-from pecia.rooms.ckf.package.model import Item, Package
-from pecia.rooms.ckf.package.normal import normalize
 
 ODD = "abz09 -_:#'\"\\,[]{}()\n\t\r\0\x85é€😀\u2028\u2029\ufeff\U000e0001.&*!|>%@`?~=<$"
 TRICKY = (
@@ -47,29 +53,29 @@ def lists(of: st.SearchStrategy[Json], most: int) -> st.SearchStrategy[Json]:
     return st.lists(of, max_size=most)
 
 
-def field_values(field: Field) -> st.SearchStrategy[Json]:
+def field_values(field: PackageField) -> st.SearchStrategy[Json]:
     """Values of the field's own shape."""
     match field.shape:
-        case Shape.TEXT:
+        case FieldShape.TEXT:
             return st.sampled_from(field.choices) if field.choices else texts
-        case Shape.TEXTS:
+        case FieldShape.TEXTS:
             return lists(texts, 3)
-        case Shape.NUMBER:
+        case FieldShape.NUMBER:
             return scores if field.unit_scale else numbers
-        case Shape.INTEGER:
+        case FieldShape.INTEGER:
             return st.integers(1, 9)
-        case Shape.RECORDS:
+        case FieldShape.RECORDS:
             return lists(records(field.parts), 2)
-        case Shape.TEXT_OR_TEXTS:
+        case FieldShape.TEXT_OR_TEXTS:
             return texts | lists(texts, 2)
-        case Shape.TEXTS_OR_RECORDS:
+        case FieldShape.TEXTS_OR_RECORDS:
             return lists(texts | records(field.parts), 2)
-        case Shape.INTEGER_OR_TEXT:
+        case FieldShape.INTEGER_OR_TEXT:
             return st.integers(1450, 2100) | texts
 
 
 @st.composite
-def records(draw: st.DrawFn, fields: tuple[Field, ...]) -> Item:
+def records(draw: st.DrawFn, fields: tuple[PackageField, ...]) -> Item:
     """The required fields, some of the others, and now and then one that nobody knows."""
     optional = [it.name for it in fields if not it.required]
     wanted = draw(st.sets(st.sampled_from(optional), max_size=4)) if optional else set[str]()
@@ -81,8 +87,8 @@ def records(draw: st.DrawFn, fields: tuple[Field, ...]) -> Item:
     return found
 
 
-def sections(section: Section) -> st.SearchStrategy[Json]:
-    if section.kind is Kind.OBJECT:
+def sections(section: PackageSection) -> st.SearchStrategy[Json]:
+    if section.kind is SectionKind.OBJECT:
         return records(section.fields)
     return lists(st.one_of(*[records(section.fields)] * 5, anything), 2)
 
@@ -90,14 +96,14 @@ def sections(section: Section) -> st.SearchStrategy[Json]:
 @st.composite
 def bodies(draw: st.DrawFn) -> Item:
     """A document's content: some sections, foreign keys, and sometimes a value of any type."""
-    chosen = draw(st.lists(st.sampled_from(ALL), max_size=3, unique_by=lambda it: it.key))
+    chosen = draw(st.lists(st.sampled_from(ALL_SECTIONS), max_size=3, unique_by=lambda it: it.key))
     body: Item = {it.key: draw(sections(it)) for it in chosen}
     if draw(st.booleans()):
-        body["metadata"] = draw(records(ALL[0].fields))
+        body["metadata"] = draw(records(ALL_SECTIONS[0].fields))
     if draw(st.integers(0, 4)) == 0:
         body[draw(keys)] = draw(anything)
     if draw(st.integers(0, 9)) == 0:
-        body[draw(st.sampled_from(ALL)).key] = draw(anything)
+        body[draw(st.sampled_from(ALL_SECTIONS)).key] = draw(anything)
     return body
 
 
@@ -124,13 +130,13 @@ def sound_packages(draw: st.DrawFn) -> Package:
     return found
 
 
-def _relink(draw: st.DrawFn, section: Section, item: Item, package: Package) -> None:
+def _relink(draw: st.DrawFn, section: PackageSection, item: Item, package: Package) -> None:
     for field in section.fields:
         wanted = field.name in item or (field.extension and draw(st.booleans()))
-        if field.role is Role.REFERENCE and wanted:
+        if field.role is FieldRole.REFERENCE and wanted:
             ids = [
                 str(it["id"])
-                for key, it in package.every_item()
+                for key, it in package.iter_items()
                 if key in field.targets or "*" in field.targets
             ]
             chosen = draw(st.sets(st.sampled_from(ids), max_size=2)) if ids else set[str]()

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, cast
 from anyio.from_thread import BlockingPortal
 
 from pecia.app.app import App
-from pecia.app.corridor import Visit
+from pecia.app.dispatch import RequestContext
 from pecia.kernel.errors import AuthRequired, Conflict, Forbidden, Json, NotFound, PeciaError
 from pecia.kernel.identity import caller
 from tests.laws.facts import Tenant, Write
@@ -18,7 +18,7 @@ from tests.laws.oracle import Caller
 from tests.laws.sql import AUDITED_TOOL, Names, bearer
 from tests.laws.visible import Rows
 
-VISIT = Visit("law")
+VISIT = RequestContext("law")
 # Small pages, so that cursors are a part of the law.
 PAGE = 2
 
@@ -70,7 +70,7 @@ class CorridorPath:
     async def _do(self, names: Names, credential: str, tool: Tool | None) -> str:
         assert tool, "asked for what it cannot do"
         try:
-            who = await self._app.admit(bearer(names, credential), VISIT)
+            who = await self._app.authenticate(bearer(names, credential), VISIT)
             await self._app.call(who, *tool, VISIT)
         except PeciaError as error:
             return _SAID.get(type(error), f"{error.code.name} {error}")
@@ -79,7 +79,7 @@ class CorridorPath:
     async def _read(self, names: Names, credential: str) -> dict[str, Rows] | None:
         found: dict[str, set[tuple[str, ...]]] = {table: set() for table in self.tables}
         try:
-            who = await self._app.admit(bearer(names, credential), VISIT)
+            who = await self._app.authenticate(bearer(names, credential), VISIT)
             assert isinstance(who, caller.Caller)
             tenant = names.plain(str(who.tenant_id))
             for shown in (self._people, self._tokens, self._sources, self._rest):

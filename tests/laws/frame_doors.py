@@ -19,9 +19,9 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from starlette.types import ASGIApp, Message
 
 from pecia.app.app import App
-from pecia.doors.http.app import http_app
-from pecia.doors.http.visit import Doorkeeper
-from pecia.doors.mcp.mount import mount_mcp
+from pecia.interfaces.http.app import build_http_app
+from pecia.interfaces.http.auth.authenticator import HttpAuthenticator
+from pecia.interfaces.mcp.mount import mount_mcp
 from tests.laws.frames import Frame, complaint, envelope_complaint, frame
 
 HANG_S = 60.0
@@ -260,11 +260,11 @@ class StdioDoor:
 @asynccontextmanager
 async def in_process(app: App) -> AsyncGenerator[ASGIApp]:
     """Everything that is served, without a socket."""
-    keeper = Doorkeeper(app)
+    keeper = HttpAuthenticator(app)
     annex = mount_mcp(app, keeper)
-    assert annex.running is not None
-    async with annex.running():
-        yield http_app(app, keeper, [annex])
+    assert annex.lifespan is not None
+    async with annex.lifespan():
+        yield build_http_app(app, keeper, [annex])
 
 
 @asynccontextmanager

@@ -8,7 +8,7 @@ from typing import Any, LiteralString, cast
 
 import psycopg
 
-from pecia.kernel.store.cluster import Logins
+from pecia.kernel.store.cluster import DatabaseLogins
 from tests.laws.facts import Credential, File, Held, Source, Tenant, User
 from tests.laws.law import Tally, Trial, begin, try_world
 from tests.laws.paths import SQL, Connection, House, SqlPath
@@ -65,7 +65,7 @@ def small_world() -> World:
 
 
 @contextmanager
-def open_ground(logins: Logins) -> Generator[Ground]:
+def open_ground(logins: DatabaseLogins) -> Generator[Ground]:
     """A ground on a database that has the schema."""
     with connect(logins.owner) as owner, connect(logins.app) as app:
         owner.execute(SQL["install"])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, TypeAlias
 
-from pecia.rooms.lake.uri import file_uri
+from pecia.features.lake.core.file_uri import file_uri
 from tests.laws.facts import Tenant
 from tests.laws.lake_oracle import (
     At,

@@ -13,17 +13,17 @@ import httpx
 import numpy as np
 
 from pecia.app.app import App, index_root
-from pecia.app.corridor import Visit
-from pecia.app.rooms import build_rooms
-from pecia.kernel.corpus.embedder import Vectors
-from pecia.kernel.corpus.index.keep import Keeper
-from pecia.kernel.corpus.index.place import node_of
+from pecia.app.dispatch import RequestContext
+from pecia.app.features import build_features
+from pecia.kernel.corpus.keyword.directory import load_node_name
+from pecia.kernel.corpus.keyword.writer import IndexWriter
+from pecia.kernel.corpus.vectors.embedder import Vectors
 from pecia.kernel.errors import PeciaError
 from pecia.kernel.store.store import Store
-from pecia.kernel.tool.view import combined
+from pecia.kernel.tool.view import combine_tools
 from tests.mcp.talk import Talk
 
-VISIT = Visit("law")
+VISIT = RequestContext("law")
 LAKE = "/mcp/lake"
 MODEL = "law"
 DIMENSION = 4
@@ -46,7 +46,7 @@ class Inside:
 
     async def ask(self, bearer: str, tool: str, /, **arguments: Any) -> Said:
         try:
-            who = await self.app.admit(bearer, VISIT)
+            who = await self.app.authenticate(bearer, VISIT)
             found = await self.app.call(who, tool, arguments, VISIT)
         except PeciaError as error:
             return {"error": error.payload()}
@@ -149,15 +149,15 @@ def vector(text: str) -> list[float]:
 def with_hashing(app: App) -> App:
     """The same App with that embedder."""
     embedder = Hashing()
-    rooms = build_rooms(app.settings, app.store, app.ledger, app.keyring, embedder)
-    tools = combined(tool for room in rooms for tool in room.tools)
-    return replace(app, rooms=rooms, everything=tools, embedder=embedder)
+    rooms = build_features(app.settings, app.store, app.audit_log, app.keyring, embedder)
+    tools = combine_tools(tool for room in rooms for tool in room.tools)
+    return replace(app, features=rooms, full_view=tools, embedder=embedder)
 
 
 async def embed(store: Store, tenant_id: str, texts: Sequence[str]) -> None:
     """Give the chunks of these texts their vectors."""
     async with store.system() as tx:
-        await tx.run(
+        await tx.execute(
             "INSERT INTO kernel.vector SELECT tenant_id, id, file_id, %(model)s, text_hash,"
             " %(dims)s, embedding::public.halfvec FROM kernel.chunk"
             " JOIN unnest(%(texts)s::text[], %(vectors)s::text[]) AS a (said, embedding)"
@@ -174,9 +174,9 @@ async def index(app: App, tenant_ids: Sequence[str]) -> None:
     """Bring the keyword indexes of these tenants up to their logs."""
     root = index_root(app.settings.kernel)
     for tenant_id in tenant_ids:
-        keeper = await Keeper.take(app.store, node_of(root), root, UUID(tenant_id))
+        keeper = await IndexWriter.acquire(app.store, load_node_name(root), root, UUID(tenant_id))
         assert keeper is not None
-        while await keeper.catch_up() is None and (await keeper.clock()).epoch:
+        while await keeper.catch_up() is None and (await keeper.load_position()).epoch:
             await keeper.rebuild()
         await keeper.close()
 

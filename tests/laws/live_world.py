@@ -11,11 +11,11 @@ from uuid import UUID
 
 import pycrdt
 
-from pecia.rooms.wiki.live.held import Held, digest_of, held
-from pecia.rooms.wiki.live.judging import Judge, Verdict
-from pecia.rooms.wiki.live.rows import Based, Change, Row
-from pecia.rooms.wiki.live.text import LiveText, new_house_id
-from pecia.rooms.wiki.live.update import read_clocks
+from pecia.features.wiki.live.core.crdt import LiveText, new_server_client_id
+from pecia.features.wiki.live.core.update import parse_state_vector
+from pecia.features.wiki.live.core.validate import UpdateValidator, UpdateVerdict
+from pecia.features.wiki.live.draft import LiveDraft, build_draft, text_digest
+from pecia.features.wiki.live.store import FileBase, LiveChange, LiveRow
 
 MOST_BYTES = 1_000_000
 NEVER = -1
@@ -99,19 +99,19 @@ class World:
     people: list[Person]
     characters: Characters
     processes: tuple[Process, Process] = field(default_factory=lambda: (Process(), Process()))
-    log: list[tuple[int, Change]] = field(default_factory=list[tuple[int, Change]])
+    log: list[tuple[int, LiveChange]] = field(default_factory=list[tuple[int, LiveChange]])
     owners: dict[int, str] = field(default_factory=dict[int, str])
     kept: set[str] = field(default_factory=set[str])
     gone: set[str] = field(default_factory=set[str])
     deleted: set[str] = field(default_factory=set[str])
     head: int = 0
-    intent: tuple[Based, int] | None = None
-    row: Row = field(init=False)
+    intent: tuple[FileBase, int] | None = None
+    row: LiveRow = field(init=False)
 
     def __post_init__(self) -> None:
-        house_id = new_house_id()
-        base = LiveText.begun(self.file, house_id).state
-        self.row = Row(UUID(int=0), house_id, base, digest_of(self.file), 0, 0)
+        house_id = new_server_client_id()
+        base = LiveText.create(self.file, house_id).state
+        self.row = LiveRow(UUID(int=0), house_id, base, text_digest(self.file), 0, 0)
         self.kept |= set(self.file)
         for it in self.processes:
             self.catch_up(it)
@@ -133,15 +133,15 @@ class World:
         process = self.process_of(person)
         self.catch_up(process)
         update, words, gone = change
-        judge = Judge(LiveText(process.text.state), self.owners, MOST_BYTES, 0)
-        verdict = judge.judge(update, person.name, may_write=True)
-        if verdict is Verdict.TOO_EARLY:
+        judge = UpdateValidator(LiveText(process.text.state), self.owners, MOST_BYTES, 0)
+        verdict = judge.validate(update, person.name, may_write=True)
+        if verdict is UpdateVerdict.TOO_EARLY:
             assert not answers, "what says everything refers to nothing else"
             self.ask(person)
             return
-        if verdict is Verdict.TAKEN:
+        if verdict is UpdateVerdict.TAKEN:
             self.owners |= judge.claimed
-            self._append(Change(person.name, update))
+            self._append(LiveChange(person.name, update))
         self.kept |= set(words)
         self.gone |= set(gone)
         self.catch_up(process)
@@ -149,7 +149,7 @@ class World:
     def ask(self, person: Person) -> None:
         """The server says what it has; the editor answers with what is lacking."""
         self.catch_up(self.process_of(person))
-        have = self.process_of(person).text.clocks_sent
+        have = self.process_of(person).text.encoded_state_vector
         told = (person.doc.get_update(have), person.typed, person.deleted)
         self.arrive(person, told, answers=True)
 
@@ -169,14 +169,14 @@ class World:
     def catch_up(self, process: Process) -> None:
         if process.applied >= self.head:
             return
-        before = process.text.clocks_sent
+        before = process.text.encoded_state_vector
         if process.applied < self.row.filed:
             process.text.apply(self.row.base)
         changes = [it.change for seq, it in self.log if seq > process.applied]
         for it in changes:
             process.text.apply(it)
         whole = process.applied < self.row.filed
-        news = [process.text.lacking(before)] if whole else changes
+        news = [process.text.encode_diff(before)] if whole else changes
         for person in self.people:
             if self.process_of(person) is process:
                 person.inbox += news
@@ -189,7 +189,7 @@ class World:
             self._add(found)
             found = self._held()
         # It was put down what the file will have; who comes next sees that it was swapped.
-        self.intent = (found.filed(), self.head)
+        self.intent = (found.build_file_base(), self.head)
         self.file = found.text
         if not is_cut_off:
             self._settle()
@@ -230,8 +230,8 @@ class World:
             self.catch_up(process)
         for person in self.people:
             clocks = person.doc.get_state()
-            read_clocks(clocks)
-            person.doc.apply_update(self.process_of(person).text.lacking(clocks))
+            parse_state_vector(clocks)
+            person.doc.apply_update(self.process_of(person).text.encode_diff(clocks))
 
     def _settle(self) -> None:
         if self.intent is not None:
@@ -239,21 +239,21 @@ class World:
             self.row = replace(self.row, **vars_of(based), filed=head)
             self.log = [it for it in self.log if it[0] > head]
 
-    def _held(self) -> Held:
+    def _held(self) -> LiveDraft:
         self._settle()
-        found = held(self.row, [it for _, it in self.log])
-        found.read_file(self.file)
+        found = build_draft(self.row, [it for _, it in self.log])
+        found.merge_file(self.file)
         return found
 
-    def _add(self, found: Held) -> None:
+    def _add(self, found: LiveDraft) -> None:
         for it in found.added:
             self._append(it)
         self.row = replace(self.row, **vars_of(found.seen))
 
-    def _append(self, change: Change) -> None:
+    def _append(self, change: LiveChange) -> None:
         self.head += 1
         self.log.append((self.head, change))
 
 
-def vars_of(based: Based) -> dict[str, Any]:
+def vars_of(based: FileBase) -> dict[str, Any]:
     return {"base": based.base, "digest": based.digest}

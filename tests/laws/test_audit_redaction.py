@@ -14,15 +14,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pecia.app.app import App
-from pecia.app.corridor import Errand
+from pecia.app.dispatch import Operation
 from pecia.kernel import logs
 from pecia.kernel.errors import Json, NotFound, PeciaError
 from pecia.kernel.identity.caller import Caller, Scope
 from pecia.kernel.redaction import redact, redact_value
-from pecia.kernel.store.cluster import Logins
+from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.tool.call import Call
-from pecia.kernel.tool.model import ForeignTool, Result
-from pecia.kernel.tool.view import combined
+from pecia.kernel.tool.model import ForeignTool, ToolResult
+from pecia.kernel.tool.view import combine_tools
 from tests.conftest import VISIT, OpenHouse
 from tests.laws.planted import Planted, fields, plain, plain_commands, planted, texts
 from tests.soak import SOAK
@@ -30,7 +30,7 @@ from tests.soak import SOAK
 CASES = 20_000 if SOAK else 150
 
 
-async def take(call: Call, arguments: Mapping[str, Json]) -> Result:
+async def take(call: Call, arguments: Mapping[str, Json]) -> ToolResult:
     """End as the arguments say, and let their text slip into what is said about it."""
     match arguments.get("end"):
         case "error":
@@ -38,11 +38,11 @@ async def take(call: Call, arguments: Mapping[str, Json]) -> Result:
         case "crash":
             raise RuntimeError(f"fell over {arguments['text']}")
         case _:
-            return Result({})
+            return ToolResult({})
 
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"value": {}, "end": {}, "text": {}}}
-TOOLS = combined([ForeignTool("probe", "take", Scope.READ, "Takes it.", SCHEMA, take)])
+TOOLS = combine_tools([ForeignTool("probe", "take", Scope.READ, "Takes it.", SCHEMA, take)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,8 @@ class Opened:
         async def work(call: Call) -> None:
             return None
 
-        errand = Errand("probe.read", Scope.READ, arguments={"uri": uri})
-        self.portal.call(self.app.corridor.run, self.who, errand, VISIT, work)
+        errand = Operation("probe.read", Scope.READ, arguments={"uri": uri})
+        self.portal.call(self.app.dispatcher.run, self.who, errand, VISIT, work)
 
     def written(self) -> tuple[list[dict[str, Any]], str]:
         """The audit rows, and everything else that was written down."""
@@ -89,20 +89,20 @@ class Opened:
         return rows, spool + said
 
     async def _rows(self) -> list[dict[str, Any]]:
-        await self.app.ledger.drain()
+        await self.app.audit_log.drain()
         async with self.app.store.system() as tx:
-            return await tx.all("DELETE FROM kernel.audit RETURNING *")
+            return await tx.fetch_all("DELETE FROM kernel.audit RETURNING *")
 
 
 @contextmanager
-def opened(open_house: OpenHouse, database: Logins, home: Path) -> Generator[Opened]:
+def opened(open_house: OpenHouse, database: DatabaseLogins, home: Path) -> Generator[Opened]:
     with (
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(open_house(database, home)) as app,
     ):
         lines = io.StringIO()
-        with logs.installed(app.settings.kernel, stream=lines):
-            who = portal.call(app.admit, None, VISIT)
+        with logs.configure_logging(app.settings.kernel, stream=lines):
+            who = portal.call(app.authenticate, None, VISIT)
             assert isinstance(who, Caller)
             it = Opened(app, who, portal, home, lines)
             it.written()
@@ -116,7 +116,7 @@ def forms(secret: str) -> set[str]:
 
 @pytest.mark.timeout(0 if SOAK else 300)
 def test_one_row_a_call_and_no_secret_anywhere(
-    database: Logins, tmp_path: Path, open_house: OpenHouse
+    database: DatabaseLogins, tmp_path: Path, open_house: OpenHouse
 ) -> None:
     with opened(open_house, database, tmp_path / "home") as pecia:
 

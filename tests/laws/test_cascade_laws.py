@@ -5,23 +5,23 @@ from itertools import permutations
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pecia.kernel.text.frontmatter import body_start, read_frontmatter
-from pecia.kernel.text.yaml import load_yaml
-from pecia.rooms.cascade.layers.reading import Reading
-from pecia.rooms.cascade.links import leaf_of, links_of, target_leaves
-from pecia.rooms.cascade.model import Contribution, Document, Rank
-from pecia.rooms.cascade.okf.document import (
-    Unreadable,
-    full_sections,
-    read_document,
-    read_okf,
+from pecia.features.cascade.core.links import extract_links, extract_target_leaves, path_leaf
+from pecia.features.cascade.core.render import effective_json, render_markdown
+from pecia.features.cascade.core.resolve import resolve
+from pecia.features.cascade.core.view import CascadeView, RankedLayer
+from pecia.features.cascade.layers.layer import LayerContent
+from pecia.features.cascade.model import ConceptDocument, Contribution, LayerRank
+from pecia.features.cascade.okf.document import (
+    UnreadableDocument,
+    parse_document,
+    parse_okf,
+    parse_sections,
     sections_of,
 )
-from pecia.rooms.cascade.okf.quick import quick_head, read_nested
-from pecia.rooms.cascade.okf.quick_sections import quick_sections
-from pecia.rooms.cascade.render import effective_value, markdown
-from pecia.rooms.cascade.resolve import resolve
-from pecia.rooms.cascade.view import Held, View
+from pecia.features.cascade.okf.fast_frontmatter import parse_head_fast, parse_nested_fast
+from pecia.features.cascade.okf.fast_sections import parse_sections_fast
+from pecia.kernel.text.markdown.frontmatter import find_body_start, read_frontmatter
+from pecia.kernel.text.yaml.reader import load_yaml
 from tests.soak import SOAK
 
 COUNT = 2_000 if SOAK else 60
@@ -54,7 +54,7 @@ stacks = st.lists(st.tuples(documents, st.integers(0, 2)), min_size=1, max_size=
 
 def contributions(stack: list[tuple[str, int]], concept: str = "a") -> list[Contribution]:
     return [
-        Contribution(Rank(f"l{n}", level, n), read_document(concept, f"{concept}.md", text))
+        Contribution(LayerRank(f"l{n}", level, n), parse_document(concept, f"{concept}.md", text))
         for n, (text, level) in enumerate(stack)
     ]
 
@@ -65,8 +65,8 @@ def test_the_order_in_which_layers_are_read_never_changes_the_result(
     stack: list[tuple[str, int]],
 ) -> None:
     found = contributions(stack)
-    expected = effective_value(resolve("a", found))
-    assert all(effective_value(resolve("a", it)) == expected for it in permutations(found))
+    expected = effective_json(resolve("a", found))
+    assert all(effective_json(resolve("a", it)) == expected for it in permutations(found))
 
 
 @settings(max_examples=COUNT, deadline=None)
@@ -91,12 +91,12 @@ def test_every_section_key_comes_once_and_a_tombstone_silences(
 def test_a_tombstone_on_top_hides_the_section_from_every_reader(
     stack: list[tuple[str, int]],
 ) -> None:
-    tomb = read_document("a", "a.md", "---\ntitle: T\n---\n\n## One {#one override=none}\n")
-    top = Contribution(Rank("top", 9, 99), tomb)
+    tomb = parse_document("a", "a.md", "---\ntitle: T\n---\n\n## One {#one override=none}\n")
+    top = Contribution(LayerRank("top", 9, 99), tomb)
     found = resolve("a", [*contributions(stack), top])
     hidden = [it for it in found.sections if it.key == "one"]
     assert [(it.suppressed, it.layer, it.conflicts) for it in hidden] == [(True, "top", ())]
-    assert "override=none" not in markdown(found)
+    assert "override=none" not in render_markdown(found)
 
 
 @settings(max_examples=COUNT, deadline=None)
@@ -111,17 +111,17 @@ def test_what_layers_say_is_all_there_is(stack: list[tuple[str, int]]) -> None:
     assert {it.layer for it in effective.contributors} == {it.layer for it in found}
 
 
-def view_of(stacks_by_id: dict[str, list[tuple[str, int]]], layers: set[str]) -> View:
+def view_of(stacks_by_id: dict[str, list[tuple[str, int]]], layers: set[str]) -> CascadeView:
     """The view of some layers, which are named by their place in the stacks."""
-    held: list[Held] = []
+    held: list[RankedLayer] = []
     for n in range(4):
-        here: dict[str, Document] = {}
+        here: dict[str, ConceptDocument] = {}
         for concept, stack in stacks_by_id.items():
             if n < len(stack):
-                here[concept] = read_document(concept, f"{concept}.md", stack[n][0])
+                here[concept] = parse_document(concept, f"{concept}.md", stack[n][0])
         if f"l{n}" in layers:
-            held.append(Held(Rank(f"l{n}", n % 3, n), Reading(here)))
-    return View(held)
+            held.append(RankedLayer(LayerRank(f"l{n}", n % 3, n), LayerContent(here)))
+    return CascadeView(held)
 
 
 worlds = st.dictionaries(st.sampled_from(["a", "b", "c", "d/a"]), stacks, min_size=1)
@@ -136,7 +136,7 @@ def test_effective_links_are_among_those_that_layers_hold(
     view = view_of(world, {"l0", "l1", "l2", "l3"})
     for concept in view.ids:
         texts = [it.document.text for it in view.contributions(concept)]
-        held = {link.span.of(text) for text in texts for link in links_of(text)}
+        held = {link.span.of(text) for text in texts for link in extract_links(text)}
         assert {str(it["raw"]) for it in view.outgoing(concept)} <= held
 
 
@@ -168,7 +168,7 @@ def test_a_layer_that_is_not_read_changes_nothing(
     }
     for concept in seen.ids:
         kept = [it for it in contributions_of(bare[concept], concept) if it.layer in layers]
-        assert effective_value(seen.effective(concept)) == effective_value(resolve(concept, kept))
+        assert effective_json(seen.effective(concept)) == effective_json(resolve(concept, kept))
 
 
 @settings(max_examples=COUNT, deadline=None)
@@ -177,13 +177,11 @@ def test_a_layer_without_a_concept_changes_nothing_of_it(
     world: dict[str, list[tuple[str, int]]], level: int, is_empty: bool, text: str
 ) -> None:
     before = view_of(world, {"l0", "l1", "l2", "l3"})
-    other = {} if is_empty else {"elsewhere": read_document("elsewhere", "elsewhere.md", text)}
-    more = Held(Rank("more", level, 9), Reading(other))
-    after = View([*before._held.values(), more])  # pyright: ignore[reportPrivateUsage] - the same layers, and one.
+    other = {} if is_empty else {"elsewhere": parse_document("elsewhere", "elsewhere.md", text)}
+    more = RankedLayer(LayerRank("more", level, 9), LayerContent(other))
+    after = CascadeView([*before._held.values(), more])  # pyright: ignore[reportPrivateUsage] - the same layers, and one.
     for concept in before.ids:
-        assert effective_value(after.effective(concept)) == effective_value(
-            before.effective(concept)
-        )
+        assert effective_json(after.effective(concept)) == effective_json(before.effective(concept))
         assert after.card(concept) == before.card(concept)
         assert after.outgoing(concept) == before.outgoing(concept)
         if is_empty:
@@ -192,7 +190,7 @@ def test_a_layer_without_a_concept_changes_nothing_of_it(
 
 def contributions_of(stack: list[tuple[str, int]], concept: str) -> list[Contribution]:
     return [
-        Contribution(Rank(f"l{n}", n % 3, n), read_document(concept, f"{concept}.md", text))
+        Contribution(LayerRank(f"l{n}", n % 3, n), parse_document(concept, f"{concept}.md", text))
         for n, (text, _) in enumerate(stack)
         if text
     ]
@@ -208,9 +206,9 @@ def test_a_view_kept_in_step_is_the_view_made_anew(
         view.incoming(it)
     after = {**world, concept: [(text, 0), *world.get(concept, [])[1:]]}
     fresh = view_of(after, layers)
-    readings = {name: fresh._held[name].reading for name in layers}  # pyright: ignore[reportPrivateUsage] - the law is about what is kept.
-    view.changed(readings, {concept})
-    assert view.cards() == fresh.cards()
+    readings = {name: fresh._held[name].content for name in layers}  # pyright: ignore[reportPrivateUsage] - the law is about what is kept.
+    view.update(readings, {concept})
+    assert view.list_cards() == fresh.list_cards()
     for it in fresh.ids:
         assert view.incoming(it) == fresh.incoming(it)
         assert view.outgoing(it) == fresh.outgoing(it)
@@ -234,8 +232,8 @@ texts = st.builds(
 @given(texts)
 def test_a_document_that_was_only_read_is_written_back_byte_for_byte(text: str) -> None:
     try:
-        found = read_okf(text)
-    except Unreadable:
+        found = parse_okf(text)
+    except UnreadableDocument:
         return
     assert found.render() == text
 
@@ -254,7 +252,7 @@ YAML_ROWS = (
 @given(st.lists(st.sampled_from(YAML_ROWS), max_size=7))
 def test_the_quick_reader_says_what_the_full_one_says(rows: list[str]) -> None:
     text = "\n".join(rows)
-    quick = read_nested(text)
+    quick = parse_nested_fast(text)
     if quick is None:
         return
     full = load_yaml(text)
@@ -280,12 +278,12 @@ def test_a_head_read_quickly_is_the_head_that_the_full_reader_finds(
     opening: str, rows: list[str], line_end: str, tail: str
 ) -> None:
     text = opening + line_end.join(rows) + tail
-    quick = quick_head(text)
+    quick = parse_head_fast(text)
     if quick is None:
         return
     values, start = quick
     full = read_frontmatter(text)
-    assert (repr(values), start) == (repr(full.values), body_start(text))
+    assert (repr(values), start) == (repr(full.values), find_body_start(text))
     assert full.repeated == ()
 
 
@@ -317,8 +315,8 @@ def test_the_quick_reader_finds_the_sections_that_the_full_one_finds(
     head: str, rows: list[str], tail: str
 ) -> None:
     text = head + "\n".join(rows) + tail
-    quick = quick_sections(text, body_start(text))
-    assert quick is None or quick == full_sections(text)
+    quick = parse_sections_fast(text, find_body_start(text))
+    assert quick is None or quick == parse_sections(text)
 
 
 LINKS = ("[a](x/b.md)", "[[x/b|c]]", "[a](<x y/b c.md>)", "[r][d]", "[d]: x/b.md 't'", "`[[no]]`")
@@ -329,4 +327,4 @@ MORE = ("[p](a(b).md)", "[e](x%20y.md)", "![i](x.md)", "\n", " ", "text", "[l:x/
 @given(st.lists(st.sampled_from((*LINKS, *MORE)), max_size=8))
 def test_the_cheap_look_misses_no_link(parts: list[str]) -> None:
     text = "".join(parts)
-    assert {leaf_of(it.target.path) for it in links_of(text)} <= target_leaves(text)
+    assert {path_leaf(it.target.path) for it in extract_links(text)} <= extract_target_leaves(text)

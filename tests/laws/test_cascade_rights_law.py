@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pecia.kernel.errors import Json, PeciaError
+from tests.features.cascade_made import Asking, asking, caller
 from tests.laws.cascade_worlds import QUESTIONS, USERS, made_world, settled
-from tests.rooms.cascade_made import Asking, asking, caller
 from tests.soak import SOAK
 
 COUNT = 500 if SOAK else 12

@@ -4,7 +4,7 @@ from typing import LiteralString
 
 import pytest
 
-from pecia.kernel.store.cluster import Logins
+from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.store.queries import load_queries
 from tests.laws.ground import connect
 from tests.laws.paths import Connection
@@ -15,12 +15,12 @@ CHECKS = ("tables", "policies", "views", "functions", "roles")
 
 
 @pytest.mark.parametrize("check", CHECKS)
-def test_the_catalog_is_in_order(database: Logins, check: str) -> None:
+def test_the_catalog_is_in_order(database: DatabaseLogins, check: str) -> None:
     with connect(database.owner) as owner:
         assert complaints(owner, check) == []
 
 
-def test_the_law_looks_at_every_table_that_callers_can_read(database: Logins) -> None:
+def test_the_law_looks_at_every_table_that_callers_can_read(database: DatabaseLogins) -> None:
     with connect(database.owner) as owner:
         readable = {name for (name,) in owner.execute(SQL["readable"]).fetchall()}
     assert readable == {f"kernel.{table}" for table in TABLES}
@@ -110,7 +110,7 @@ def test_the_law_looks_at_every_table_that_callers_can_read(database: Logins) ->
     ],
 )
 def test_a_mistake_is_noticed(
-    database: Logins, check: str, mistake: LiteralString, complaint: str
+    database: DatabaseLogins, check: str, mistake: LiteralString, complaint: str
 ) -> None:
     with connect(database.owner) as owner:
         owner.execute(mistake)

@@ -6,18 +6,18 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pecia.doors.mcp.cipher import Rule, Wanted, cipher_view
+from pecia.features.memory.settings import MemorySettings
+from pecia.interfaces.mcp.views.cipher import CipherOptions, ConflictRule, cipher_view
 from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.tool.call import Call
-from pecia.kernel.tool.model import AnyTool, ForeignTool, Input, Output, Result, Tool
-from pecia.rooms.memory.settings import MemorySettings
+from pecia.kernel.tool.model import AnyTool, ForeignTool, Input, Output, Tool, ToolResult
 
 OURS = ("cipher_memory_search", "memory_list")
 SERVERS = ("a", "b", "c-1")
 NAMES = st.sampled_from(["read", "list", "b__read", *OURS, "a" * 70])
 OFFERED = st.dictionaries(st.sampled_from(SERVERS), st.sets(NAMES), max_size=3)
-RULES = st.builds(Rule, st.sampled_from(["prefix", "first-wins"]), st.booleans())
+RULES = st.builds(ConflictRule, st.sampled_from(["prefix", "first-wins"]), st.booleans())
 
 
 class Nothing(Input):
@@ -33,8 +33,8 @@ async def answer(call: Call, ask: Nothing) -> Anything:
     return Anything()
 
 
-async def pass_on(call: Call, arguments: Mapping[str, Json]) -> Result:
-    return Result()
+async def pass_on(call: Call, arguments: Mapping[str, Json]) -> ToolResult:
+    return ToolResult()
 
 
 def built_in() -> list[AnyTool]:
@@ -46,7 +46,7 @@ def guests(offered: Mapping[str, set[str]]) -> list[ForeignTool]:
     found = sorted((name, server) for server, names in offered.items() for name in names)
     return [
         ForeignTool(
-            "hub", it, Scope.READ, server, {}, pass_on, also=(), server=server, name_there=it
+            "hub", it, Scope.READ, server, {}, pass_on, aliases=(), server=server, upstream_name=it
         )
         for it, server in found
     ]
@@ -55,13 +55,13 @@ def guests(offered: Mapping[str, set[str]]) -> list[ForeignTool]:
 @settings(max_examples=50, deadline=None)
 @given(OFFERED, RULES, st.permutations(SERVERS))
 def test_every_tool_is_listed_once_and_ours_keep_their_names(
-    offered: dict[str, set[str]], rule: Rule, order: list[str]
+    offered: dict[str, set[str]], rule: ConflictRule, order: list[str]
 ) -> None:
     named = tuple((it, it) for it in order)
-    wants = Wanted(MemorySettings(server_mode="aggregator"), rule=rule, servers=named)
+    wants = CipherOptions(MemorySettings(server_mode="aggregator"), rule=rule, servers=named)
     view = cipher_view(built_in(), guests(offered), wants)
     for name in OURS:
-        assert view.find(name).room == "memory"
+        assert view.find(name).feature == "memory"
     listed: list[Any] = [it for it in view.tools.values() if isinstance(it, ForeignTool)]
     told = sorted((it.name_there, it.server) for it in listed)
     assert told == sorted((name, server) for server, names in offered.items() for name in names)

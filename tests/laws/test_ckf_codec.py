@@ -4,29 +4,31 @@ import orjson
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 
-from pecia.rooms.ckf.package.codec import Format, encode, parse
-from pecia.rooms.ckf.package.model import Item, Package
-from pecia.rooms.ckf.package.normal import compact, normalize
-from pecia.rooms.ckf.package.validate import validate
-from pecia.rooms.ckf.package.yaml import encode_yaml
-from pecia.rooms.ckf.package.yaml_read import read_lines, read_mapping
+from pecia.features.ckf.package.checks.validate import validate_package
+from pecia.features.ckf.package.codec.codec import PackageFormat, encode_package, parse_package
+from pecia.features.ckf.package.codec.yaml import encode_yaml
+from pecia.features.ckf.package.codec.yaml_reader import parse_mapping, parse_own_yaml
+from pecia.features.ckf.package.model import Item, Package
+from pecia.features.ckf.package.normalize import compact_package, normalize
 from tests.laws.ckf_packages import bodies, packages
 from tests.soak import SOAK, record
 
 COUNT = 5000 if SOAK else 40
 many = settings(max_examples=COUNT, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-tried = {it.value: 0 for it in Format}
-bytes_written = {it.value: 0 for it in Format}
+tried = {it.value: 0 for it in PackageFormat}
+bytes_written = {it.value: 0 for it in PackageFormat}
 
 pytestmark = pytest.mark.timeout(7200 if SOAK else 60)
 
 
-@pytest.mark.parametrize("format", Format)
+@pytest.mark.parametrize("format", PackageFormat)
 @given(packages)
 @many
-def test_parsing_what_was_written_gives_the_same_package(format: Format, package: Package) -> None:
-    text = encode(package, format)
-    assert exactly(parse(text, format)) == exactly(package)
+def test_parsing_what_was_written_gives_the_same_package(
+    format: PackageFormat, package: Package
+) -> None:
+    text = encode_package(package, format)
+    assert exactly(parse_package(text, format)) == exactly(package)
     tried[format] += 1
     bytes_written[format] += len(text.encode())
 
@@ -35,7 +37,7 @@ def test_parsing_what_was_written_gives_the_same_package(format: Format, package
 @example(normalize({"metadata": {"created_at": "```"}}))
 @many
 def test_no_text_looks_like_the_end_of_its_block(package: Package) -> None:
-    lines = encode(package, Format.MARKDOWN).split("\n")
+    lines = encode_package(package, PackageFormat.MARKDOWN).split("\n")
     fences = [it for it in lines if "```" in it]
     assert fences == ["```yaml", "```"] * (len(fences) // 2)
 
@@ -43,8 +45,8 @@ def test_no_text_looks_like_the_end_of_its_block(package: Package) -> None:
 @given(packages)
 @many
 def test_the_text_alone_tells_its_format(package: Package) -> None:
-    for format in Format:
-        assert exactly(parse(encode(package, format))) == exactly(package)
+    for format in PackageFormat:
+        assert exactly(parse_package(encode_package(package, format))) == exactly(package)
 
 
 @given(bodies())
@@ -57,22 +59,24 @@ def test_completing_twice_is_completing_once(body: Item) -> None:
 @given(packages)
 @many
 def test_what_is_left_out_to_save_words_comes_back(package: Package) -> None:
-    assert sorted_exactly(normalize(compact(package))) == sorted_exactly(package)
+    assert sorted_exactly(normalize(compact_package(package))) == sorted_exactly(package)
 
 
 @given(packages)
 @many
 def test_the_short_form_is_as_valid_as_the_long_one(package: Package) -> None:
-    assert validate(compact(package)).errors == validate(package.body).errors
+    assert (
+        validate_package(compact_package(package)).errors == validate_package(package.body).errors
+    )
 
 
 @given(packages)
 @many
 def test_the_quick_reader_and_the_full_one_agree(package: Package) -> None:
     text = encode_yaml(package)
-    quick = read_lines(text)
+    quick = parse_own_yaml(text)
     # A comment sends the same text to the full parser.
-    full = read_mapping(f"# read in full\n{text}", "document").value
+    full = parse_mapping(f"# read in full\n{text}", "document").value
     assert quick is None or orjson.dumps(quick) == orjson.dumps(full)
     assert orjson.dumps(full) == exactly(package)
 

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pecia.rooms.ckf.heuristic.compile import compile_text
-from pecia.rooms.ckf.heuristic.measure import is_verbatim, measure
-from pecia.rooms.ckf.options import CompileOptions, SourceText
-from pecia.rooms.ckf.package.codec import Format, encode, parse
-from pecia.rooms.ckf.package.fields import COMPRESSION_LEVELS
-from pecia.rooms.ckf.package.model import Package, texts_of
-from pecia.rooms.ckf.package.normal import compact
-from pecia.rooms.ckf.package.size import tokens
-from pecia.rooms.ckf.package.validate import validate
+from pecia.features.ckf.heuristic.compile import compile_text
+from pecia.features.ckf.heuristic.measure import is_verbatim, measure_retention
+from pecia.features.ckf.model import CompileOptions, SourceText
+from pecia.features.ckf.package.checks.validate import validate_package
+from pecia.features.ckf.package.codec.codec import PackageFormat, encode_package, parse_package
+from pecia.features.ckf.package.fields import COMPRESSION_LEVELS
+from pecia.features.ckf.package.model import Package, texts_of
+from pecia.features.ckf.package.normalize import compact_package
+from pecia.features.ckf.package.tokens import estimate_tokens
 from tests.soak import SOAK
 
 LONGEST = 200_000
@@ -134,14 +134,14 @@ def compiled(text: str, level: str = "standard", language: str | None = None) ->
 
 def check(package: Package, text: str) -> None:
     """Valid, quoted exactly, complete: the law that every other test here is a case of."""
-    verdict = validate(package.body)
+    verdict = validate_package(package.body)
     assert verdict.valid, verdict.errors[:3]
-    kept = measure(package, text)
+    kept = measure_retention(package, text)
     assert kept.items_with_trace.share == 1
     assert kept.excerpts_verbatim.share == 1
     assert kept.numbers.share == 1
     assert kept.sentences.share == 1
-    for _, item in package.every_item():
+    for _, item in package.iter_items():
         assert all(it in text for it in texts_of(item, "source_excerpts"))
 
 
@@ -169,15 +169,15 @@ def test_a_hostile_text_is_only_a_text(name: str, level: str) -> None:
     text = HOSTILE[name][:LONGEST]
     package = compiled(text, level)
     assert all(is_verbatim(it, text) for it in package.trace)
-    kept = measure(package, text)
+    kept = measure_retention(package, text)
     assert (kept.numbers.share, kept.items_with_trace.share) == (1, 1)
-    assert validate(package.body).valid
+    assert validate_package(package.body).valid
 
 
 @settings(max_examples=500 if SOAK else 15, deadline=None)
 @given(texts, levels)
 def test_the_same_text_gives_the_same_bytes(text: str, level: str) -> None:
-    first, second = (encode(compiled(text, level), Format.JSON) for _ in range(2))
+    first, second = (encode_package(compiled(text, level), PackageFormat.JSON) for _ in range(2))
     assert first == second
 
 
@@ -205,13 +205,15 @@ def test_another_process_gives_the_same_bytes() -> None:
 @given(texts, levels)
 def test_what_was_compiled_is_read_back_in_every_format(text: str, level: str) -> None:
     package = compiled(text, level)
-    for format in Format:
-        assert parse(encode(package, format), format) == package
+    for format in PackageFormat:
+        assert parse_package(encode_package(package, format), format) == package
 
 
 @settings(max_examples=500 if SOAK else 15, deadline=None)
 @given(texts, st.integers(1, 40))
 def test_a_dense_package_stays_within_its_budget(text: str, times: int) -> None:
     text = "".join(f"{text}\n\nPart {it}.\n\n" for it in range(times)).ljust(SMALL_SOURCE, ".")
-    written = Package(compact(compiled(text, "dense")))
-    assert tokens(encode(written, Format.JSON)) <= 2.5 * tokens(text)
+    written = Package(compact_package(compiled(text, "dense")))
+    assert estimate_tokens(encode_package(written, PackageFormat.JSON)) <= 2.5 * estimate_tokens(
+        text
+    )

@@ -8,11 +8,11 @@ from typing import Any
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from pecia.rooms.ckf.core import verified
-from pecia.rooms.ckf.heuristic.compile import compile_text
-from pecia.rooms.ckf.options import CompileOptions, SourceText
-from pecia.rooms.ckf.package.model import Package
-from pecia.rooms.ckf.package.verify import Reread
+from pecia.features.ckf.core.packages import run_verify
+from pecia.features.ckf.heuristic.compile import compile_text
+from pecia.features.ckf.model import CompileOptions, SourceText
+from pecia.features.ckf.package.model import Package
+from pecia.features.ckf.package.verify import CurrentSource
 from tests.soak import SOAK
 
 many = settings(
@@ -58,7 +58,7 @@ def cited(text: str, package: Package) -> list[tuple[int, int]]:
 
 
 def checked(package: Package, text: str) -> Any:
-    return verified(package, {"": Reread(text)})
+    return run_verify(package, {"": CurrentSource(text)})
 
 
 @given(compiled(), st.data())

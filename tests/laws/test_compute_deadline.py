@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pecia.app.app import App
 from pecia.kernel.errors import Json, PeciaError, Timeout
 from pecia.kernel.identity.caller import Caller
-from pecia.kernel.store.cluster import Logins
+from pecia.kernel.store.cluster import DatabaseLogins
 from tests.compute import workers
 from tests.conftest import VISIT, OpenHouse
 from tests.soak import SOAK
@@ -54,12 +54,12 @@ class Tried:
 
 
 @pytest.fixture
-def server(database: Logins, tmp_path: Path, open_house: OpenHouse) -> Iterator[Server]:
+def server(database: DatabaseLogins, tmp_path: Path, open_house: OpenHouse) -> Iterator[Server]:
     with (
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(open_house(database, tmp_path / "home")) as app,
     ):
-        caller = portal.call(app.admit, None, VISIT)
+        caller = portal.call(app.authenticate, None, VISIT)
         assert isinstance(caller, Caller)
         yield Server(portal, app, caller)
 
@@ -189,11 +189,11 @@ def test_a_document_that_takes_too_long_is_refused_at_its_deadline(server: Serve
 
 
 def test_workers_end_with_the_server(
-    database: Logins, tmp_path: Path, open_house: OpenHouse
+    database: DatabaseLogins, tmp_path: Path, open_house: OpenHouse
 ) -> None:
     with start_blocking_portal() as portal:
         with portal.wrap_async_context_manager(open_house(database, tmp_path / "home")) as app:
-            caller = portal.call(app.admit, None, VISIT)
+            caller = portal.call(app.authenticate, None, VISIT)
             assert isinstance(caller, Caller)
             portal.call(app.call, caller, "ckf.parse", {"document": KNOWN}, PATIENT)
             assert len(workers()) == 1, "it stays warm"

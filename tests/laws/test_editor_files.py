@@ -9,14 +9,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pecia.adapters.editors import jsonc, toml
-from pecia.adapters.editors.editors import Editor, Machine, editors
-from pecia.adapters.editors.plan import NAME, Wish, added, entry, is_ours, removed
+from pecia.adapters.editors.catalog import CodeEditor, Machine, known_editors
+from pecia.adapters.editors.plan import (
+    NAME,
+    EntryRequest,
+    build_entry,
+    is_ours,
+    plan_add,
+    plan_remove,
+)
 from pecia.kernel.errors import Json
 from tests.soak import SOAK
 
 COUNT = 3_000 if SOAK else 60
 COMMAND = "/opt/pecia/bin/pecia"
-EVERY = {it.id: it for it in editors(Machine(Path("/home/ana"), "linux", {}))}
+EVERY = {it.id: it for it in known_editors(Machine(Path("/home/ana"), "linux", {}))}
 CODEX = EVERY["codex"]
 JSON_EDITORS = st.sampled_from([it for it in EVERY.values() if it is not CODEX])
 
@@ -57,7 +64,7 @@ def written(draw: st.DrawFn, value: Json, is_plain: bool) -> str:
 
 
 @st.composite
-def files(draw: st.DrawFn) -> tuple[Editor, str]:
+def files(draw: st.DrawFn) -> tuple[CodeEditor, str]:
     """An editor, and a file of its that has any servers or none, ours among them or not."""
     editor = draw(JSON_EDITORS)
     document = draw(st.dictionaries(keys, values, max_size=4))
@@ -70,17 +77,19 @@ def files(draw: st.DrawFn) -> tuple[Editor, str]:
 
 @settings(max_examples=COUNT, deadline=None)
 @given(files())
-def test_our_entry_is_added_and_the_rest_of_the_file_stays_equal(given: tuple[Editor, str]) -> None:
+def test_our_entry_is_added_and_the_rest_of_the_file_stays_equal(
+    given: tuple[CodeEditor, str],
+) -> None:
     editor, text = given
     before = jsonc.read(text)
-    planned = added(editor, text, Wish(COMMAND, force=True))
+    planned = plan_add(editor, text, EntryRequest(COMMAND, force=True))
     if not isinstance(before.get(editor.key, {}), dict):
         assert (planned.status, planned.text) == ("failed", None)
         return
     assert planned.status in ("written", "overwritten")
     assert planned.text is not None
-    assert jsonc.read(planned.text) == _with(editor, before, entry(editor, COMMAND))
-    assert added(editor, planned.text, Wish(COMMAND)).status == "unchanged"
+    assert jsonc.read(planned.text) == _with(editor, before, build_entry(editor, COMMAND))
+    assert plan_add(editor, planned.text, EntryRequest(COMMAND)).status == "unchanged"
     if planned.status == "written":
         assert _is_within(text, planned.text)
         assert _comments(planned.text) == _comments(text)
@@ -89,13 +98,15 @@ def test_our_entry_is_added_and_the_rest_of_the_file_stays_equal(given: tuple[Ed
 
 @settings(max_examples=COUNT, deadline=None)
 @given(files())
-def test_what_was_added_comes_out_again_and_every_comment_stays(given: tuple[Editor, str]) -> None:
+def test_what_was_added_comes_out_again_and_every_comment_stays(
+    given: tuple[CodeEditor, str],
+) -> None:
     editor, text = given
-    planned = added(editor, text, Wish(COMMAND))
+    planned = plan_add(editor, text, EntryRequest(COMMAND))
     if planned.status != "written":
         return
     assert planned.text is not None
-    back = removed(editor, planned.text)
+    back = plan_remove(editor, planned.text)
     assert back.status == "removed"
     assert back.text is not None
     rest = jsonc.read(back.text)
@@ -108,29 +119,29 @@ def test_what_was_added_comes_out_again_and_every_comment_stays(given: tuple[Edi
 @settings(max_examples=COUNT, deadline=None)
 @given(files(), st.sampled_from(["/old/pecia", "pecia"]), st.sampled_from([None, "wiki", "all"]))
 def test_an_older_entry_of_ours_gets_the_new_path_and_keeps_its_toolset(
-    given: tuple[Editor, str], old: str, toolset: str | None
+    given: tuple[CodeEditor, str], old: str, toolset: str | None
 ) -> None:
     editor, text = given
-    first = added(editor, text, Wish(old, toolset, force=True))
+    first = plan_add(editor, text, EntryRequest(old, toolset, force=True))
     if first.text is None:
         return
-    second = added(editor, first.text, Wish(COMMAND))
+    second = plan_add(editor, first.text, EntryRequest(COMMAND))
     assert second.status == "overwritten"
     assert second.text is not None
-    expected = _with(editor, jsonc.read(text), entry(editor, COMMAND, toolset))
+    expected = _with(editor, jsonc.read(text), build_entry(editor, COMMAND, toolset))
     assert jsonc.read(second.text) == expected
     assert second.text.replace(COMMAND, old) == first.text
 
 
 @settings(max_examples=COUNT, deadline=None)
 @given(files())
-def test_an_entry_that_is_not_ours_is_kept_to_the_byte(given: tuple[Editor, str]) -> None:
+def test_an_entry_that_is_not_ours_is_kept_to_the_byte(given: tuple[CodeEditor, str]) -> None:
     editor, text = given
     servers = jsonc.read(text).get(editor.key)
     found = servers.get(NAME) if isinstance(servers, dict) else None
     is_there = isinstance(servers, dict) and NAME in servers
     if is_there and not is_ours(editor, found):
-        for planned in (added(editor, text, Wish(COMMAND)), removed(editor, text)):
+        for planned in (plan_add(editor, text, EntryRequest(COMMAND)), plan_remove(editor, text)):
             assert (planned.status, planned.text) == ("skipped-custom", None)
             assert planned.why
 
@@ -175,19 +186,19 @@ def toml_files(draw: st.DrawFn) -> str:
 )
 def test_our_table_goes_into_toml_and_out_again(text: str, toolset: str | None, more: str) -> None:
     before = toml.read(text)
-    planned = added(CODEX, text, Wish("/old dir/pecia", toolset))
+    planned = plan_add(CODEX, text, EntryRequest("/old dir/pecia", toolset))
     if "{ other" in text:
         assert planned.status == "failed"
         return
     assert planned.status == "written"
     assert planned.text is not None
     assert planned.text.startswith(text)
-    newer = added(CODEX, planned.text, Wish(COMMAND))
+    newer = plan_add(CODEX, planned.text, EntryRequest(COMMAND))
     assert newer.text is not None
     assert newer.text.replace(COMMAND, "/old dir/pecia") == planned.text
-    assert toml.read(newer.text) == _with(CODEX, before, entry(CODEX, COMMAND, toolset))
-    assert added(CODEX, newer.text, Wish(COMMAND)).status == "unchanged"
-    back = removed(CODEX, newer.text + more)
+    assert toml.read(newer.text) == _with(CODEX, before, build_entry(CODEX, COMMAND, toolset))
+    assert plan_add(CODEX, newer.text, EntryRequest(COMMAND)).status == "unchanged"
+    back = plan_remove(CODEX, newer.text + more)
     assert back.status == "removed"
     assert back.text is not None
     assert [*filter(None, back.text.splitlines())] == [
@@ -199,25 +210,25 @@ def test_our_table_goes_into_toml_and_out_again(text: str, toolset: str | None, 
 @given(st.text(max_size=40) | st.text('{}[]",:/*#=\n a1', max_size=40))
 def test_whatever_a_file_holds_it_is_changed_rightly_or_not_at_all(text: str) -> None:
     for editor in (EVERY["vscode"], CODEX):
-        planned = added(editor, text, Wish(COMMAND))
+        planned = plan_add(editor, text, EntryRequest(COMMAND))
         if planned.text is None:
             assert planned.status in ("failed", "skipped-custom")
             assert planned.why
         else:
             before = editor.format.read(text)
-            wanted = _with(editor, before, entry(editor, COMMAND))
+            wanted = _with(editor, before, build_entry(editor, COMMAND))
             assert editor.format.read(planned.text) == wanted
 
 
 @pytest.mark.parametrize("editor", EVERY.values(), ids=EVERY)
-def test_a_file_that_is_not_there_is_made_with_our_entry_alone(editor: Editor) -> None:
-    planned = added(editor, None, Wish(COMMAND))
+def test_a_file_that_is_not_there_is_made_with_our_entry_alone(editor: CodeEditor) -> None:
+    planned = plan_add(editor, None, EntryRequest(COMMAND))
     assert planned.text is not None
-    assert editor.format.read(planned.text) == {editor.key: {NAME: entry(editor, COMMAND)}}
+    assert editor.format.read(planned.text) == {editor.key: {NAME: build_entry(editor, COMMAND)}}
     assert planned.text.endswith("\n")
 
 
-def _with(editor: Editor, before: dict[str, Json], ours: dict[str, Json]) -> dict[str, Json]:
+def _with(editor: CodeEditor, before: dict[str, Json], ours: dict[str, Json]) -> dict[str, Json]:
     servers = before.get(editor.key, {})
     assert isinstance(servers, dict)
     return {**before, editor.key: {**servers, NAME: ours}}

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from tests.rooms.lake.conftest import Lake, lake
+from tests.features.lake.conftest import Lake, lake
 from tests.soak import FIRST, SOAK
 
 __all__ = ["lake"]

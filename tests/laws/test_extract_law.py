@@ -8,14 +8,14 @@ from anyio.from_thread import start_blocking_portal
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pecia.adapters.extract.extractor import open_extractor
-from pecia.adapters.extract.model import Extracted, Limits
-from pecia.adapters.extract.status import Status
-from pecia.kernel.text.canonical import JOINT, normalize, text_sha256
+from pecia.adapters.extraction.extractor import open_extractor
+from pecia.adapters.extraction.model import ExtractedDocument, ExtractionLimits
+from pecia.adapters.extraction.status import ExtractionStatus
+from pecia.kernel.text.canonical import UNIT_SEPARATOR, hash_text, normalize
 from tests.soak import SOAK
-from tests.unit.adapters.extract import samples
+from tests.unit.adapters.extraction import samples
 
-Extract: TypeAlias = Callable[[bytes, str], Extracted]
+Extract: TypeAlias = Callable[[bytes, str], ExtractedDocument]
 
 SOUND = (
     samples.pdf([["# Head", "Words."], ["More words."]], outline=[("Head", 1)]),
@@ -64,7 +64,9 @@ names = st.tuples(st.text(max_size=12), st.sampled_from(EXTENSIONS + MORE)).map(
 def extract() -> Iterator[Extract]:
     with (
         start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(open_extractor(Limits(children=1))) as extractor,
+        portal.wrap_async_context_manager(
+            open_extractor(ExtractionLimits(children=1))
+        ) as extractor,
     ):
         yield lambda data, name: portal.call(lambda: extractor.extract(data, name=name))
 
@@ -79,9 +81,9 @@ def test_any_bytes_under_any_name_end_in_a_status_with_a_reason(
     extract: Extract, data: bytes, name: str
 ) -> None:
     found = extract(data, name)
-    assert found.status in Status
+    assert found.status in ExtractionStatus
     assert found.reason.endswith(".")
-    assert (found.status is Status.OK) == bool(found.text.strip())
+    assert (found.status is ExtractionStatus.OK) == bool(found.text.strip())
     assert found.extractor
     assert found.version
     assert_units_fit(found)
@@ -91,19 +93,19 @@ def test_any_bytes_under_any_name_end_in_a_status_with_a_reason(
 @settings(max_examples=30 if SOAK else 3, deadline=None)
 def test_a_sound_file_is_read_under_any_name(extract: Extract, name: str) -> None:
     for data in SOUND[:8]:
-        assert extract(data, name).status is Status.OK
+        assert extract(data, name).status is ExtractionStatus.OK
 
 
-def assert_units_fit(found: Extracted) -> None:
+def assert_units_fit(found: ExtractedDocument) -> None:
     text = found.text
-    assert normalize(text.replace(JOINT, "")) == text.replace(JOINT, "")
-    assert JOINT.join(it.span.of(text) for it in found.units) == text
-    assert text_sha256(text) == found.sha256
+    assert normalize(text.replace(UNIT_SEPARATOR, "")) == text.replace(UNIT_SEPARATOR, "")
+    assert UNIT_SEPARATOR.join(it.span.of(text) for it in found.units) == text
+    assert hash_text(text) == found.sha256
     at = 0
     for unit in found.units:
         assert unit.span.start == at
         assert unit.span.end <= len(text)
-        at = unit.span.end + len(JOINT)
+        at = unit.span.end + len(UNIT_SEPARATOR)
     starts_line = [it.start == 0 or text[it.start - 1] == "\n" for it in found.facts.outline]
     assert all(starts_line)
     assert all(it.start <= len(text) for it in found.facts.outline)

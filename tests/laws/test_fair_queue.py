@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pecia.app.fair_queue import FairQueue, Principal, SlotLimits
+from pecia.app.fair_queue import FairQueue, SlotLimits, SlotOwner
 from pecia.app.scheduler import Scheduler
 from pecia.kernel.errors import RateLimited, Unavailable
 from tests.soak import SOAK
 
 CASES = 20_000 if SOAK else 300
 
-people = st.builds(Principal, st.sampled_from("ABC"), st.sampled_from("abcdef"))
-greedy = st.sampled_from([Principal("A", "a"), Principal("A", "a"), Principal("B", "b")])
+people = st.builds(SlotOwner, st.sampled_from("ABC"), st.sampled_from("abcdef"))
+greedy = st.sampled_from([SlotOwner("A", "a"), SlotOwner("A", "a"), SlotOwner("B", "b")])
 moves = st.lists(
     st.tuples(
         st.sampled_from(("come", "come", "come", "come", "end", "end", "leave", "race")),
@@ -39,19 +39,19 @@ class Model:
     """What a reader of the rules would keep on paper."""
 
     limits: SlotLimits
-    running: list[Principal] = field(default_factory=list[Principal])
-    waiting: list[tuple[Principal, int]] = field(default_factory=list[tuple[Principal, int]])
-    passed: dict[Principal, set[Principal]] = field(default_factory=dict[Principal, set[Principal]])
+    running: list[SlotOwner] = field(default_factory=list[SlotOwner])
+    waiting: list[tuple[SlotOwner, int]] = field(default_factory=list[tuple[SlotOwner, int]])
+    passed: dict[SlotOwner, set[SlotOwner]] = field(default_factory=dict[SlotOwner, set[SlotOwner]])
     """Who ran before each principal that waits and might have run itself."""
 
-    def may_run(self, who: Principal) -> bool:
+    def may_run(self, who: SlotOwner) -> bool:
         tenant = sum(it.tenant == who.tenant for it in self.running)
         return (
             self.running.count(who) < self.limits.principal_running
             and tenant < self.limits.tenant_running
         )
 
-    def granted(self, who: Principal, number: int | None, before: "Model") -> None:
+    def granted(self, who: SlotOwner, number: int | None, before: "Model") -> None:
         """Hold a grant against the rules, as things stood before it."""
         if number is not None:
             own = [it for it in before.waiting if it[0] == who]
@@ -81,18 +81,18 @@ class Model:
 @settings(max_examples=CASES, deadline=None)
 @given(bounds, moves)
 def test_slots_go_round_and_none_is_lost(
-    limits: SlotLimits, steps: list[tuple[str, Principal, int]]
+    limits: SlotLimits, steps: list[tuple[str, SlotOwner, int]]
 ) -> None:
     queue: FairQueue[int] = FairQueue(limits)
     model = Model(limits)
     for number, (move, who, choice) in enumerate(steps):
         if move == "come":
             before = model.copy()
-            if queue.take(who):
+            if queue.try_acquire(who):
                 assert before.may_run(who)
                 model.granted(who, None, before)
-            elif queue.has_room() and queue.has_room_for(who):
-                queue.wait(who, number)
+            elif queue.has_capacity() and queue.has_capacity_for(who):
+                queue.enqueue(who, number)
                 model.waiting.append((who, number))
         elif move in ("end", "race") and model.running:
             gone = model.running.pop(choice % len(model.running))
@@ -101,8 +101,8 @@ def test_slots_go_round_and_none_is_lost(
                 model.granted(*following, before)
         elif move == "leave" and model.waiting:
             left = model.waiting.pop(choice % len(model.waiting))
-            queue.leave(*left)
-            queue.leave(*left)
+            queue.remove(*left)
+            queue.remove(*left)
             if left[0] not in [it for it, _ in model.waiting]:
                 model.passed.pop(left[0], None)
         assert (queue.running, queue.waiting) == (len(model.running), len(model.waiting))
@@ -125,7 +125,7 @@ def _emptied(queue: FairQueue[int], model: Model) -> None:
 @settings(max_examples=CASES, deadline=None)
 @given(bounds, moves)
 def test_cancelled_and_late_waiters_leave_nothing_behind(
-    limits: SlotLimits, steps: list[tuple[str, Principal, int]]
+    limits: SlotLimits, steps: list[tuple[str, SlotOwner, int]]
 ) -> None:
     asyncio.run(_played(limits, steps))
 
@@ -139,22 +139,22 @@ class Flight:
     runs: asyncio.Event
 
 
-async def _played(limits: SlotLimits, steps: list[tuple[str, Principal, int]]) -> None:
+async def _played(limits: SlotLimits, steps: list[tuple[str, SlotOwner, int]]) -> None:
     """The same on a loop: a step is a call that comes, ends, or is cancelled at any moment."""
     scheduler = Scheduler(limits)
     flights: list[Flight] = []
     most = 0
 
-    async def call(who: Principal, may_end: asyncio.Event, runs: asyncio.Event) -> None:
+    async def call(who: SlotOwner, may_end: asyncio.Event, runs: asyncio.Event) -> None:
         nonlocal most
         slot = scheduler.slot(who)
-        await slot.take()
+        await slot.acquire()
         try:
             runs.set()
             most = max(most, scheduler.queue.running)
             await may_end.wait()
         finally:
-            slot.give_back()
+            slot.release()
 
     for move, who, choice in steps:
         running = [it for it in flights if it.runs.is_set() and not it.may_end.is_set()]

@@ -18,12 +18,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pecia.app.app import SETTINGS, App, open_app
-from pecia.doors.cli.main import sole
-from pecia.doors.http.server import serving
-from pecia.doors.mcp.mount import mount_mcp
+from pecia.interfaces.cli.main import unwrap_group
+from pecia.interfaces.http.server import serve_http
+from pecia.interfaces.mcp.mount import mount_mcp
 from pecia.kernel.identity import owner_token
-from pecia.kernel.settings.load import load
-from pecia.kernel.store.cluster import Logins
+from pecia.kernel.settings.load import load_settings
+from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import house_flags, no_fetch
 from tests.laws.frame_doors import (
     HttpDoor,
@@ -66,10 +66,10 @@ def quiet() -> Generator[None]:
 
 
 @asynccontextmanager
-async def opened(database: Logins, home: Path) -> AsyncGenerator[App]:
+async def opened(database: DatabaseLogins, home: Path) -> AsyncGenerator[App]:
     loose = {"address_rate_per_s": "100000", "address_burst": "100000"}
     flags = {**house_flags(database, home), **loose, "desk.conformance": "true"}
-    found = load(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
+    found = load_settings(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
     async with open_app(found, fetch=no_fetch, report=lambda _: None) as app:
         token = owner_token.read(home)
         assert token is not None
@@ -87,7 +87,7 @@ async def thrown(door: FrameDoor, app: App, transport: str) -> dict[str, object]
             await _one(door, transport, seed)
             if seed % ROUND == 0:
                 await door.ping()
-                await app.ledger.drain()
+                await app.audit_log.drain()
 
     async with anyio.create_task_group() as tasks:
         for _ in range(AT_ONCE.get(transport, 1)):
@@ -108,23 +108,25 @@ async def _one(door: FrameDoor, transport: str, seed: int) -> None:
 @LIMIT
 @UNCLOSED
 @pytest.mark.anyio
-async def test_every_frame_is_answered_with_an_envelope(database: Logins, tmp_path: Path) -> None:
+async def test_every_frame_is_answered_with_an_envelope(
+    database: DatabaseLogins, tmp_path: Path
+) -> None:
     try:
         figures = await thrown_at_all(database, tmp_path)
     except BaseExceptionGroup as group:
         # Every door is a group of tasks in another: the one frame that broke the law is far in.
-        raise sole(group) from None
+        raise unwrap_group(group) from None
     record("frames", {"first_seed": FIRST, "frames": FRAMES, "transports": figures})
 
 
-async def thrown_at_all(database: Logins, tmp_path: Path) -> dict[str, object]:
+async def thrown_at_all(database: DatabaseLogins, tmp_path: Path) -> dict[str, object]:
     figures: dict[str, object] = {}
     async with opened(database, tmp_path / "home") as app:
         async with in_process(app) as asgi, anyio.create_task_group() as tasks:
             figures["http"] = await thrown(HttpDoor(asgi), app, "http")
             figures["sse"] = await thrown(SseDoor(asgi, tasks), app, "sse")
             tasks.cancel_scope.cancel()
-        async with serving(app, port=0, annexes=[mount_mcp], instance="t") as where:
+        async with serve_http(app, port=0, annexes=[mount_mcp], instance="t") as where:
             figures["socket"] = await thrown(SocketDoor(where.port), app, "socket")
             async with shim(where.port, tmp_path) as door:
                 figures["stdio"] = await thrown(door, app, "stdio")
@@ -138,7 +140,7 @@ async def thrown_at_all(database: Logins, tmp_path: Path) -> dict[str, object]:
 )
 @given(chance=st.randoms(use_true_random=False))
 def test_frames_never_seen_before_are_answered_too(
-    database: Logins, tmp_path: Path, chance: Random
+    database: DatabaseLogins, tmp_path: Path, chance: Random
 ) -> None:
     async def tried() -> None:
         async with opened(database, tmp_path / "home") as app, in_process(app) as asgi:

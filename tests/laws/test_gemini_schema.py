@@ -7,13 +7,13 @@ from typing import Any, cast
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pecia.adapters.llm.gemini import (
-    DEPTH,
-    STRIPPED,
-    Unconvertible,
-    convert,
-    gemini_schema,
-    gemini_tools,
+from pecia.adapters.models.gemini_schema import (
+    MAX_DEPTH,
+    UNSUPPORTED_KEYWORDS,
+    UnconvertibleSchema,
+    convert_schema,
+    to_gemini_schema,
+    to_gemini_tools,
 )
 
 SOME = settings(max_examples=50, deadline=None)
@@ -26,7 +26,7 @@ WORDS: st.SearchStrategy[Any] = st.recursive(
     max_leaves=5,
 )
 # The only choice that a schema leaves takes its place, so that it must be one.
-PLAIN = sorted(STRIPPED - {"allOf", "anyOf", "oneOf"})
+PLAIN = sorted(UNSUPPORTED_KEYWORDS - {"allOf", "anyOf", "oneOf"})
 TYPES: list[Any] = ["string", ["null", "object"], ["null"]]
 # What is no schema, where one may stand.
 NONE: list[Any] = [None, 5, "x", [{}]]
@@ -93,17 +93,17 @@ def places(schema: Any, depth: int = 0) -> Iterator[tuple[dict[str, Any], int]]:
 @SOME
 @given(SCHEMAS)
 def test_no_listed_keyword_stands_where_a_schema_does_and_none_is_too_deep(schema: Any) -> None:
-    for found, depth in places(convert(schema).schema):
-        assert not found.keys() & STRIPPED
-        assert depth <= DEPTH + 1
-        assert depth <= DEPTH or found == {"type": "object"}
+    for found, depth in places(convert_schema(schema).schema):
+        assert not found.keys() & UNSUPPORTED_KEYWORDS
+        assert depth <= MAX_DEPTH + 1
+        assert depth <= MAX_DEPTH or found == {"type": "object"}
 
 
 @SOME
 @given(SCHEMAS)
 def test_what_is_converted_stays_as_it_is(schema: Any) -> None:
-    once = convert(schema).schema
-    again = convert(once)
+    once = convert_schema(schema).schema
+    again = convert_schema(once)
     assert again.schema == once
     assert again.cut == ()
 
@@ -111,7 +111,7 @@ def test_what_is_converted_stays_as_it_is(schema: Any) -> None:
 @SOME
 @given(SCHEMAS)
 def test_every_property_keeps_its_name_and_what_is_required_is_described(schema: Any) -> None:
-    made = convert(schema).schema
+    made = convert_schema(schema).schema
     assert made.get("properties", {}).keys() >= schema.get("properties", {}).keys()
     for found, _ in places(made):
         if "properties" in found:
@@ -119,12 +119,16 @@ def test_every_property_keeps_its_name_and_what_is_required_is_described(schema:
 
 
 @SOME
-@given(st.dictionaries(st.one_of(NAMES, st.sampled_from(sorted(STRIPPED))), WORDS, max_size=4))
+@given(
+    st.dictionaries(
+        st.one_of(NAMES, st.sampled_from(sorted(UNSUPPORTED_KEYWORDS))), WORDS, max_size=4
+    )
+)
 def test_whatever_comes_goes_out_converted_or_as_it_was(anything: dict[str, Any]) -> None:
-    made = gemini_schema("x", anything)
+    made = to_gemini_schema("x", anything)
     try:
-        assert made == convert(anything).schema
-    except Unconvertible:
+        assert made == convert_schema(anything).schema
+    except UnconvertibleSchema:
         assert made is anything
 
 
@@ -134,5 +138,5 @@ def test_of_a_list_of_anything_every_tool_becomes_a_declaration(
     junk: list[Any], schemas: list[Any]
 ) -> None:
     tools = [{"function": {"name": "x", "parameters": it}} for it in schemas]
-    made = gemini_tools([*junk, *tools])
+    made = to_gemini_tools([*junk, *tools])
     assert [it["functionDeclarations"][0]["name"] for it in made] == ["x"] * len(schemas)

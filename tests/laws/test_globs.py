@@ -8,11 +8,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from pecia.kernel.corpus.index.globs import well_formed
-from pecia.kernel.corpus.index.keyword import Entry, Filter, KeywordIndex, Query
-from pecia.kernel.corpus.vectors import path_pattern
+from pecia.kernel.corpus.keyword.index import Filter, IndexEntry, KeywordIndex, Query
+from pecia.kernel.corpus.keyword.query.globs import validate_glob
+from pecia.kernel.corpus.vectors.knn import glob_to_postgres_regex
 from pecia.kernel.errors import InvalidFormat
-from pecia.kernel.store.cluster import Logins
+from pecia.kernel.store.cluster import DatabaseLogins
 from tests.laws.ground import connect
 from tests.laws.paths import Connection
 from tests.laws.test_keyword_index import glob_fits
@@ -42,15 +42,16 @@ class Readers:
 
     def by_database(self, glob: str) -> set[str]:
         rows = self.connection.execute(
-            "SELECT key FROM unnest(%s::text[]) AS key WHERE key ~ %s", [KEYS, path_pattern(glob)]
+            "SELECT key FROM unnest(%s::text[]) AS key WHERE key ~ %s",
+            [KEYS, glob_to_postgres_regex(glob)],
         )
         return {key for (key,) in rows}
 
 
 @pytest.fixture(scope="module")
-def readers(module_database: Logins) -> Iterator[Readers]:
+def readers(module_database: DatabaseLogins) -> Iterator[Readers]:
     index = KeywordIndex.in_memory()
-    index.apply([], [Entry(at, at, key=it, body="alpha") for at, it in enumerate(KEYS)])
+    index.apply([], [IndexEntry(at, at, key=it, body="alpha") for at, it in enumerate(KEYS)])
     with connect(module_database.app) as connection:
         yield Readers(index, connection)
 
@@ -62,7 +63,7 @@ def readers(module_database: Logins) -> Iterator[Readers]:
 @given(globs)
 def test_both_readers_of_an_accepted_glob_find_the_same_keys(readers: Readers, glob: str) -> None:
     try:
-        well_formed(glob, field="path")
+        validate_glob(glob, field="path")
     except InvalidFormat:
         return
     wanted = {it for it in KEYS if glob_fits(glob, it)}

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from pecia.features.hub.core.schema_sanitizer import UnusableSchema, sanitize_schema
+from pecia.features.hub.core.tool_name import MAX_NAME_CHARS, ToolNamePolicy
 from pecia.kernel.errors import Conflict
-from pecia.rooms.hub.naming import MOST, Naming
-from pecia.rooms.hub.schemas import Unfit, harmless
 
 # Small enough that what a schema says about a value and what a value is often meet.
 LEAVES: st.SearchStrategy[Any] = st.sampled_from(
@@ -57,8 +57,8 @@ def schemas(draw: st.DrawFn) -> dict[str, Any]:
 @settings(max_examples=200, deadline=None)
 def test_no_schema_refuses_what_its_server_would_take(schema: dict[str, Any]) -> None:
     try:
-        plain, _ = harmless(schema)
-    except Unfit:
+        plain, _ = sanitize_schema(schema)
+    except UnusableSchema:
         return
     assert [it for it in ARGUMENTS if _is_taken(schema, it) and not _is_taken(plain, it)] == []
 
@@ -67,8 +67,8 @@ def test_no_schema_refuses_what_its_server_would_take(schema: dict[str, Any]) ->
 @settings(max_examples=50, deadline=None)
 def test_a_schema_that_is_taken_is_finite_and_holds_no_expression(schema: dict[str, Any]) -> None:
     try:
-        plain, _ = harmless(schema)
-    except Unfit:
+        plain, _ = sanitize_schema(schema)
+    except UnusableSchema:
         return
     assert not {"$ref", "pattern", "patternProperties", "$defs"} & {*_keywords(plain)}
 
@@ -87,16 +87,16 @@ TOOLS = ["x", "a__x", "b__x", "a__a__x", "a_b__x", "y" * 64, "y" * 65, "y" * 66]
 def test_no_two_tools_get_one_name_and_none_gets_ours(
     tools: list[tuple[str, str]], ours: frozenset[str], rule: Any, always: bool
 ) -> None:
-    naming = Naming(rule, always, ours)
+    naming = ToolNamePolicy(rule, always, ours)
     taken: dict[str, str] = {}
     for server, tool in tools:
         try:
-            name = naming.exposed(server, tool, taken)
+            name = naming.choose_name(server, tool, taken)
         except Conflict:
             continue
         if name is not None:
             assert name not in {*taken, *ours}
-            assert len(name) <= MOST
+            assert len(name) <= MAX_NAME_CHARS
             taken[name] = server
 
 

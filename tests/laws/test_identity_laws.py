@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from pecia.kernel.errors import AuthRequired, BadArgument
 from pecia.kernel.identity import pat
-from pecia.kernel.identity.oidc import Issuer, Verifier
-from pecia.kernel.identity.oidc import principals as principals_of
-from pecia.kernel.identity.principal import Kind, Principal
+from pecia.kernel.identity.oidc import Issuer, TokenVerifier
+from pecia.kernel.identity.oidc import list_principals as principals_of
+from pecia.kernel.identity.principal import Principal, PrincipalKind
 from tests.issuer import AUDIENCE, LoopbackIssuer, SigningKey, base64url
 
 few = settings(max_examples=50, deadline=None)
@@ -34,20 +34,29 @@ sids = st.builds("s-1-5-{}-{}".format, st.integers(0, 2**32), st.integers(0, 2**
 numbers = st.integers(0, 2**32 - 1).map(str)
 
 principals = st.one_of(
-    st.builds(Principal, st.sampled_from([Kind.EMAIL, Kind.UPN]), st.just(""), addresses),
-    st.builds(Principal, st.just(Kind.SID), st.just(""), sids),
-    st.builds(Principal, st.sampled_from([Kind.POSIXUID, Kind.POSIXGID]), words, numbers),
-    st.builds(Principal, st.just(Kind.OID), words, words),
     st.builds(
-        Principal, st.sampled_from([Kind.NAME, Kind.GROUP, Kind.USER, Kind.ROLE]), texts, words
+        Principal, st.sampled_from([PrincipalKind.EMAIL, PrincipalKind.UPN]), st.just(""), addresses
     ),
-    st.builds(Principal, st.just(Kind.EVERYONE), texts, st.just("")),
+    st.builds(Principal, st.just(PrincipalKind.SID), st.just(""), sids),
+    st.builds(
+        Principal, st.sampled_from([PrincipalKind.POSIXUID, PrincipalKind.POSIXGID]), words, numbers
+    ),
+    st.builds(Principal, st.just(PrincipalKind.OID), words, words),
+    st.builds(
+        Principal,
+        st.sampled_from(
+            [PrincipalKind.NAME, PrincipalKind.GROUP, PrincipalKind.USER, PrincipalKind.ROLE]
+        ),
+        texts,
+        words,
+    ),
+    st.builds(Principal, st.just(PrincipalKind.EVERYONE), texts, st.just("")),
 )
 
 
 @few
 @given(principals)
-@example(Principal(Kind.GROUP, "100%:%3A%25", "a:b"))
+@example(Principal(PrincipalKind.GROUP, "100%:%3A%25", "a:b"))
 def test_a_rendered_principal_reads_back_as_itself(principal: Principal) -> None:
     assert Principal.parse(principal.render()) == principal
 
@@ -66,7 +75,8 @@ def test_two_principals_never_share_a_text(pieces: list[str], data: st.DataObjec
     # The same letters, cut in two at different colons, are the likeliest to be confused.
     cuts = [data.draw(st.integers(1, len(pieces) - 1)) for _ in range(2)] if data else [1, 2]
     one, other = (
-        Principal(Kind.GROUP, ":".join(pieces[:cut]), ":".join(pieces[cut:])) for cut in cuts
+        Principal(PrincipalKind.GROUP, ":".join(pieces[:cut]), ":".join(pieces[cut:]))
+        for cut in cuts
     )
     assert (one.render() == other.render()) == (one == other)
 
@@ -74,7 +84,7 @@ def test_two_principals_never_share_a_text(pieces: list[str], data: st.DataObjec
 @few
 @given(
     st.text(st.characters(), max_size=60)
-    | st.builds("{}:{}:{}".format, st.sampled_from(Kind), texts, texts)
+    | st.builds("{}:{}:{}".format, st.sampled_from(PrincipalKind), texts, texts)
 )
 @example("name::\ud800")
 @example("\ud800::ana")
@@ -142,11 +152,11 @@ async def no_network(url: str) -> NoReturn:
 
 
 @pytest.fixture(scope="module")
-def verifier(tmp_path_factory: pytest.TempPathFactory) -> Verifier:
+def verifier(tmp_path_factory: pytest.TempPathFactory) -> TokenVerifier:
     keys = Path(tmp_path_factory.mktemp("keys"), "jwks.json")
     keys.write_bytes(ISSUER.jwks())
     described = Issuer(issuer=ISSUER.url, audiences=(AUDIENCE,), jwks_file=keys, tenant="acme")
-    return Verifier([described], no_network, clock=lambda: 0)
+    return TokenVerifier([described], no_network, clock=lambda: 0)
 
 
 @cache
@@ -157,7 +167,7 @@ def genuine(key: SigningKey) -> str:
 @few
 @given(st.sampled_from(KEYS), st.data())
 def test_no_single_character_of_a_signed_token_can_change(
-    verifier: Verifier, key: SigningKey, data: st.DataObject
+    verifier: TokenVerifier, key: SigningKey, data: st.DataObject
 ) -> None:
     token = genuine(key)
     assert anyio.run(verifier.verify, token).subject == "ana"
@@ -193,7 +203,7 @@ headers = json_values | st.builds(header_of, odd_headers, algorithms, known_kids
 @few
 @given(headers, json_values, st.binary(max_size=80), st.booleans())
 def test_whatever_is_not_signed_is_refused_and_nothing_else_happens(
-    verifier: Verifier, header: Any, odd_claims: Any, signature: bytes, has_good_claims: bool
+    verifier: TokenVerifier, header: Any, odd_claims: Any, signature: bytes, has_good_claims: bool
 ) -> None:
     claims = ISSUER.claims() if has_good_claims else odd_claims
     token = ".".join(
@@ -206,7 +216,7 @@ def test_whatever_is_not_signed_is_refused_and_nothing_else_happens(
 
 @few
 @given(st.text(max_size=200) | st.binary(max_size=200).map(base64url))
-def test_any_text_at_all_is_refused_as_a_token(verifier: Verifier, text: str) -> None:
+def test_any_text_at_all_is_refused_as_a_token(verifier: TokenVerifier, text: str) -> None:
     for credential in (text, f"{text}.{text}.{text}"):
         with pytest.raises(AuthRequired):
             anyio.run(verifier.verify, credential)
@@ -236,7 +246,7 @@ claim_names = st.sampled_from(
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from(KEYS), st.dictionaries(claim_names, json_values, max_size=2))
 def test_a_signed_token_of_any_content_is_claims_or_a_refusal_and_nothing_else(
-    verifier: Verifier, key: SigningKey, odd: dict[str, Any]
+    verifier: TokenVerifier, key: SigningKey, odd: dict[str, Any]
 ) -> None:
     content = {**ISSUER.claims(exp=4_000_000_000), **odd}
     try:
@@ -246,4 +256,4 @@ def test_a_signed_token_of_any_content_is_claims_or_a_refusal_and_nothing_else(
         return
     assert claims.subject == content["sub"]
     assert content["aud"] == AUDIENCE or AUDIENCE in content["aud"]
-    assert found[0] == Principal(Kind.OID, ISSUER.url, content["sub"])
+    assert found[0] == Principal(PrincipalKind.OID, ISSUER.url, content["sub"])

@@ -7,17 +7,17 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from pecia.kernel.corpus.index.keyword import (
+from pecia.kernel.corpus.keyword.index import (
     NO_FILTER,
-    Entry,
     Filter,
-    Hit,
+    IndexEntry,
+    KeywordHit,
     KeywordIndex,
     Query,
     Visible,
     parse_query,
 )
-from pecia.kernel.corpus.index.narrow import expression
+from pecia.kernel.corpus.keyword.query.filters import glob_to_engine_regex
 from tests.soak import SOAK
 
 # A busy machine makes generating slow, which says nothing of the law.
@@ -47,7 +47,7 @@ texts = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
 plain = st.lists(st.sampled_from(("alpha", "beta", "gammas", "running")), min_size=1, max_size=6)
 moments = st.none() | st.integers(-3, 3)
 entries = st.builds(
-    Entry,
+    IndexEntry,
     id=st.integers(1, 10**6),
     group=st.integers(1, 3),
     acl=st.integers(0, 4),
@@ -77,7 +77,7 @@ batches = st.lists(entries, max_size=12, unique_by=lambda it: it.id)
 indexes = st.lists(entries, max_size=40, unique_by=lambda it: it.id)
 
 
-def indexed(held: list[Entry]) -> KeywordIndex:
+def indexed(held: list[IndexEntry]) -> KeywordIndex:
     """An index in several segments: one commit for each group."""
     index = KeywordIndex.in_memory()
     for group in sorted({it.group for it in held}):
@@ -85,14 +85,14 @@ def indexed(held: list[Entry]) -> KeywordIndex:
     return index
 
 
-def seen_by(held: list[Entry], classes: frozenset[int] | None) -> Visible | None:
+def seen_by(held: list[IndexEntry], classes: frozenset[int] | None) -> Visible | None:
     """What is visible to one who sees these classes; None is all of them."""
     if classes is None:
         return None
     return Visible(classes, sum(it.acl in classes for it in held))
 
 
-def fits(entry: Entry, asked: Filter) -> bool:
+def fits(entry: IndexEntry, asked: Filter) -> bool:
     """The filter as one would say it, without an engine."""
     plain = entry.content_type.split(";")[0]
     return all(
@@ -146,14 +146,14 @@ def _in_set(inside: str, sign: str) -> bool:
     return inverted != any(it[0] <= sign <= it[-1] for it in ranges)
 
 
-def ranked(hits: list[Hit]) -> list[Hit]:
+def ranked(hits: list[KeywordHit]) -> list[KeywordHit]:
     return sorted(hits, key=lambda it: (-it.score, it.id))
 
 
 @tries
 @given(indexes, texts, filters, st.integers(1, 12))
 def test_the_top_under_a_filter_is_the_top_of_all_that_fits(
-    held: list[Entry], words: str, asked: Filter, limit: int
+    held: list[IndexEntry], words: str, asked: Filter, limit: int
 ) -> None:
     index = indexed(held)
     query = parse_query(words)
@@ -172,7 +172,7 @@ def test_among_equals_the_first_ids_are_found_however_few_are_asked_for(
 ) -> None:
     index = KeywordIndex.in_memory()
     for half in (order[:20], order[20:]):
-        index.apply([], [Entry(it, it, it % 2, body="heron") for it in half])
+        index.apply([], [IndexEntry(it, it, it % 2, body="heron") for it in half])
     asked = Filter(frozenset({1})) if by_class else NO_FILTER
     ids = [it for it in range(1, 41) if not by_class or it % 2]
     found = index.search(parse_query("heron"), asked, limit)
@@ -192,11 +192,11 @@ def test_the_first_are_the_best_and_fewer_only_when_enough_or_all(
     """Many say the same, so that ties end where the asking does."""
     index = KeywordIndex.in_memory()
     bodies = [" ".join(["heron"] * it) for it in times]
-    held = [Entry(n, n, n % 3, body=it) for n, it in enumerate(bodies, start=1)]
+    held = [IndexEntry(n, n, n % 3, body=it) for n, it in enumerate(bodies, start=1)]
     # The engine would take the first that came.
     index.apply([], reversed(held))
     best = index.search(parse_query("heron"), asked, len(times) + 1)
-    found, is_all = index.first(parse_query("heron"), asked, most, min(least, most))
+    found, is_all = index.top(parse_query("heron"), asked, most, min(least, most))
     assert found == best[: len(found)]
     assert len(found) <= most
     assert len(found) >= min(least, most, len(best))
@@ -205,7 +205,7 @@ def test_the_first_are_the_best_and_fewer_only_when_enough_or_all(
 
 @tries
 @given(indexes, texts)
-def test_whoever_shares_a_word_is_found(held: list[Entry], words: str) -> None:
+def test_whoever_shares_a_word_is_found(held: list[IndexEntry], words: str) -> None:
     wanted = set(words.split())
     found = {it.id for it in indexed(held).search(parse_query(words), limit=len(held) + 1)}
     # These two hold sentences together, and are passed over beside other words.
@@ -217,7 +217,7 @@ def test_whoever_shares_a_word_is_found(held: list[Entry], words: str) -> None:
 @tries
 @given(indexes, texts, st.lists(st.integers(1, 10**6), max_size=3), somebody)
 def test_every_hit_is_explained_by_the_fields_that_hold_its_words(
-    held: list[Entry], words: str, strangers: list[int], classes: frozenset[int] | None
+    held: list[IndexEntry], words: str, strangers: list[int], classes: frozenset[int] | None
 ) -> None:
     index = indexed(held)
     query = parse_query(words)
@@ -242,7 +242,7 @@ def test_words_weigh_the_same_whatever_hidden_texts_say(
     """Hidden texts say other words in the one index than in the other, as many of them."""
     one, other = (
         [
-            Entry(n, n, acl, body=" ".join(it if acl in classes else they))
+            IndexEntry(n, n, acl, body=" ".join(it if acl in classes else they))
             for n, (acl, *both) in enumerate(held, start=1)
             for it, they in [(both[0], as_many(both[which], len(both[0])))]
         ]
@@ -261,7 +261,7 @@ def as_many(words: list[str], count: int) -> list[str]:
     return (words * count)[:count]
 
 
-def indexed_at_once(held: list[Entry]) -> KeywordIndex:
+def indexed_at_once(held: list[IndexEntry]) -> KeywordIndex:
     index = KeywordIndex.in_memory()
     index.apply([], held)
     return index
@@ -269,8 +269,8 @@ def indexed_at_once(held: list[Entry]) -> KeywordIndex:
 
 def test_in_which_language_hidden_texts_are_says_nothing_of_the_others() -> None:
     """`running` is its own stem in German: looked up so, it would count once in an English text."""
-    mine = Entry(1, 1, 1, language="en", body="heron running")
-    other = Entry(2, 2, 2, language="de", body="Reiher running")
+    mine = IndexEntry(1, 1, 1, language="en", body="heron running")
+    other = IndexEntry(2, 2, 2, language="de", body="Reiher running")
     query, visible = parse_query("running"), Visible(frozenset({1}), 1)
     told = indexed_at_once([mine, other]).explain(query, [1], visible)
     assert set(told[1]) == set(indexed_at_once([mine]).explain(query, [1])[1])
@@ -279,31 +279,33 @@ def test_in_which_language_hidden_texts_are_says_nothing_of_the_others() -> None
 @tries
 @given(st.lists(st.tuples(st.lists(st.integers(1, 6), max_size=2), batches), max_size=5))
 def test_the_index_holds_what_was_last_put_and_putting_twice_is_putting_once(
-    steps: list[tuple[list[int], list[Entry]]],
+    steps: list[tuple[list[int], list[IndexEntry]]],
 ) -> None:
     index = KeywordIndex.in_memory()
-    expected: dict[int, list[Entry]] = {}
+    expected: dict[int, list[IndexEntry]] = {}
     for cursor, (gone, put) in enumerate(steps, start=1):
         # A chunk id belongs to one file for ever.
-        moved = [Entry(it.id * 10 + it.group, it.group, it.acl, body=it.body) for it in put]
+        moved = [IndexEntry(it.id * 10 + it.group, it.group, it.acl, body=it.body) for it in put]
         for _ in range(2):
             index.apply(gone, moved, cursor)
         groups = {it.group for it in moved}
         expected = {at: it for at, it in expected.items() if at not in {*gone, *groups}}
         expected |= {at: [it for it in moved if it.group == at] for at in groups}
         assert index.cursor() == cursor
-    held = {(it.id, it.acl, it.mark) for it in index.contents()}
+    held = {(it.id, it.acl, it.mark) for it in index.iter_chunks()}
     assert held == {(it.id, it.acl, it.mark) for group in expected.values() for it in group}
     assert index.groups() == set(expected)
 
 
 @tries
 @given(st.permutations(range(1, 4)), indexes)
-def test_the_order_in_which_files_come_does_not_matter(order: list[int], held: list[Entry]) -> None:
+def test_the_order_in_which_files_come_does_not_matter(
+    order: list[int], held: list[IndexEntry]
+) -> None:
     index = KeywordIndex.in_memory()
     for group in order:
         index.apply([], [it for it in held if it.group == group])
-    assert set(index.contents()) == set(indexed(held).contents())
+    assert set(index.iter_chunks()) == set(indexed(held).iter_chunks())
     words = parse_query("alpha beta running")
     assert index.search(words, limit=50) == indexed(held).search(words, limit=50)
 
@@ -331,7 +333,7 @@ pieces = st.one_of(
 @given(st.lists(pieces, max_size=6).map(" ".join), filters)
 @example("source:x\ud800", NO_FILTER)
 def test_every_text_is_a_query(text: str, asked: Filter) -> None:
-    index = indexed([Entry(1, 1, body="alpha"), Entry(2, 2, body="漢字 beta")])
+    index = indexed([IndexEntry(1, 1, body="alpha"), IndexEntry(2, 2, body="漢字 beta")])
     assert len(index.search(parse_query(text), asked)) <= 2
 
 
@@ -352,12 +354,12 @@ def test_a_filter_in_a_query_is_never_dropped(words: str, name: str, value: str)
 @given(st.text(max_size=20), st.text("ab*?[]!-/.é", max_size=12) | st.sampled_from(GLOBS))
 def test_every_glob_is_one_the_engine_takes(key: str, glob: str) -> None:
     index = KeywordIndex.in_memory()
-    index.apply([], [Entry(1, 1, key=key.encode("utf-8", "replace").decode(), body="alpha")])
+    index.apply([], [IndexEntry(1, 1, key=key.encode("utf-8", "replace").decode(), body="alpha")])
     found = index.search(Query(words=("alpha",)), Filter(path_glob=glob))
     assert len(found) <= 1
-    assert expression(glob) == expression(glob)
+    assert glob_to_engine_regex(glob) == glob_to_engine_regex(glob)
 
 
 def test_without_a_word_and_without_a_place_nothing_is_found() -> None:
-    index = indexed([Entry(1, 1, body="alpha")])
+    index = indexed([IndexEntry(1, 1, body="alpha")])
     assert index.search(parse_query(" !? "), NO_FILTER) == []

@@ -7,8 +7,8 @@ import anyio
 import pytest
 
 from pecia.app.app import index_root
-from pecia.kernel.corpus.index.place import Place
-from pecia.kernel.corpus.index.tend import Tending
+from pecia.kernel.corpus.keyword.directory import IndexDirectory
+from pecia.kernel.corpus.keyword.maintenance import IndexMaintenance
 from pecia.kernel.errors import Json
 from tests.laws.test_lake_pages import WORDS, At, Large, at, large
 
@@ -42,9 +42,9 @@ class Searches:
 async def test_searches_are_whole_while_the_index_is_built_anew(large: Large) -> None:
     app = large.house.app
     root = index_root(app.settings.kernel)
-    tending = Tending(app.store, root)
-    [tenant] = [it for it in await tending.tenants(None) if it.id == large.house.ana.tenant_id]
-    place = Place.of(root, tenant.id)
+    tending = IndexMaintenance(app.store, root)
+    [tenant] = [it for it in await tending.list_tenants(None) if it.id == large.house.ana.tenant_id]
+    place = IndexDirectory.of(root, tenant.id)
     before_bytes = place.size_bytes()
     searches = Searches()
 
@@ -64,7 +64,7 @@ async def test_searches_are_whole_while_the_index_is_built_anew(large: Large) ->
             await searches.more(3)
         searches.are_over = True
     generations = [it for it in place.folder.iterdir() if it.is_dir()]
-    assert generations == [place.current()]
+    assert generations == [place.current_generation()]
     assert place.size_bytes() < 2 * before_bytes
 
 

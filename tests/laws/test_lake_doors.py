@@ -13,9 +13,9 @@ import httpx
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from pecia.doors.mcp.mount import mount_mcp
-from pecia.kernel.store.cluster import Logins
-from tests.doors.served import open_pecia
+from pecia.interfaces.mcp.mount import mount_mcp
+from pecia.kernel.store.cluster import DatabaseLogins
+from tests.interfaces.served import open_pecia
 from tests.laws.facts import Tenant
 from tests.laws.ground import connect
 from tests.laws.lake_law import Tally, Visitor, check, check_extras
@@ -53,7 +53,7 @@ class Harbour:
 
 
 @pytest.fixture
-def harbour(database: Logins, tmp_path: Path) -> Iterator[Harbour]:
+def harbour(database: DatabaseLogins, tmp_path: Path) -> Iterator[Harbour]:
     with start_blocking_portal() as portal, connect(database.system) as system:
         opening = open_pecia(database, tmp_path / "home", annexes=[mount_mcp], change=with_hashing)
         with portal.wrap_async_context_manager(opening) as pecia:

@@ -11,12 +11,12 @@ from typing import Any, TypeAlias
 import anyio
 import pytest
 
-from pecia.kernel.corpus.catalog import FileFacts
-from pecia.kernel.corpus.search import NEAREST, POOL
-from pecia.kernel.corpus.texts import Text, put_many
+from pecia.kernel.corpus.catalog.catalog import FileMetadata
+from pecia.kernel.corpus.catalog.texts import ExtractedText, put_many
+from pecia.kernel.corpus.search.search import MAX_CANDIDATES, MAX_NEAREST
 from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Caller
-from pecia.kernel.text.canonical import RawUnit, UnitKind, canonical_text
+from pecia.kernel.text.canonical import RawUnit, UnitKind, build_canonical_text
 from tests.conftest import EVERY_SCOPE, VISIT, House
 from tests.laws.lake_ways import embed, index, vector, with_hashing
 
@@ -70,13 +70,13 @@ async def large(house: House) -> Large:
     await house.call(house.ana, "add_source", source_id=SOURCE, protocol="upload")
     chance = Random(4)
     files = [
-        (FileFacts(SOURCE, f"{folder}/{n}.txt"), said(chance))
+        (FileMetadata(SOURCE, f"{folder}/{n}.txt"), said(chance))
         for folder in FOLDERS
         for n in range(FILES)
     ]
     async with app.store.system() as tx:
         await put_many(tx, files, tenant_id=house.ana.tenant_id)
-        rows = await tx.all(
+        rows = await tx.fetch_all(
             "SELECT f.key, c.seq, c.text FROM kernel.chunk c JOIN kernel.file f"
             " ON f.tenant_id = c.tenant_id AND f.id = c.file_id"
         )
@@ -92,14 +92,14 @@ async def large(house: House) -> Large:
     return Large(house, chunks, {"all": (house.ana, frozenset(FOLDERS)), **callers})
 
 
-def said(chance: Random) -> Text:
+def said(chance: Random) -> ExtractedText:
     """One to three paragraphs, each long enough to be a chunk."""
     paragraphs = [
         " ".join([f"n{chance.randrange(1 << 40)}", *chance.choices(WORDS, k=100)])
         for _ in range(chance.choice((1, 1, 1, 3)))
     ]
     body = "\n\n".join(paragraphs)
-    return Text(canonical_text([RawUnit(1, UnitKind.SECTION, body)]), language="en")
+    return ExtractedText(build_canonical_text([RawUnit(1, UnitKind.SECTION, body)]), language="en")
 
 
 async def member(house: House, name: str, folders: int) -> Caller:
@@ -107,7 +107,7 @@ async def member(house: House, name: str, folders: int) -> Caller:
     made = await house.call(house.ana, "make_token", label="t", user=name, scopes=EVERY_SCOPE)
     for folder in FOLDERS[:folders]:
         await grant(house, name, folder, "reader")
-    who = await house.app.admit(made["token"], VISIT)
+    who = await house.app.authenticate(made["token"], VISIT)
     assert isinstance(who, Caller)
     return who
 
@@ -134,7 +134,7 @@ async def test_pages_neither_overlap_nor_skip_nor_show_what_is_hidden(large: Lar
         assert [at(it) for it in again] == found, (who, limit)
         ranks = [it["rank"] for it in whole]
         assert ranks == sorted(ranks, reverse=True)
-    assert len(large.seen("most")) > 2 * POOL > len(large.seen("few"))
+    assert len(large.seen("most")) > 2 * MAX_CANDIDATES > len(large.seen("few"))
 
 
 async def test_pages_of_both_arms_are_the_words_and_the_nearest_that_may_be_seen(
@@ -152,7 +152,7 @@ async def test_pages_of_both_arms_are_the_words_and_the_nearest_that_may_be_seen
         assert len(found) == len({*found})
         assert words <= {*found} <= seen.keys(), who
         cosines = {it: cosine(near, text) for it, text in seen.items() if text in embedded}
-        nearest = sorted(cosines.values(), reverse=True)[:NEAREST]
+        nearest = sorted(cosines.values(), reverse=True)[:MAX_NEAREST]
         by_meaning = {*found} - words
         must = {it for it, value in cosines.items() if nearest and value > nearest[-1] + CLOSE}
         assert must - words <= by_meaning, who

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pecia.app.app import SETTINGS, App, open_app
-from pecia.kernel.settings.load import load
-from pecia.kernel.store.cluster import Logins
+from pecia.kernel.settings.load import load_settings
+from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import house_flags, no_fetch
 from tests.laws.facts import Tenant, apply
 from tests.laws.ground import connect
@@ -123,8 +123,8 @@ class Shore:
 
 
 @pytest.fixture
-def shore(database: Logins, tmp_path: Path) -> Iterator[Shore]:
-    loaded = load(
+def shore(database: DatabaseLogins, tmp_path: Path) -> Iterator[Shore]:
+    loaded = load_settings(
         SETTINGS,
         flags=house_flags(database, tmp_path / "home"),
         environ={},

@@ -7,11 +7,11 @@ import anyio
 import pytest
 
 from pecia.app.app import index_root
-from pecia.kernel.corpus.catalog import FileFacts
-from pecia.kernel.corpus.index.shelf import Shelf
-from pecia.kernel.corpus.search import Answer, Ask, Corpus, Mode
-from pecia.kernel.corpus.texts import put, put_many
-from pecia.kernel.corpus.windows import read_window
+from pecia.kernel.corpus.catalog.catalog import FileMetadata
+from pecia.kernel.corpus.catalog.texts import put, put_many
+from pecia.kernel.corpus.keyword.reader_cache import ReaderCache
+from pecia.kernel.corpus.search.hydrate import read_window
+from pecia.kernel.corpus.search.search import Corpus, SearchMode, SearchRequest, SearchResult
 from pecia.kernel.store.transaction import Transaction
 from tests.laws.lake_ways import Hashing, index
 from tests.laws.test_lake_building import Searches
@@ -40,14 +40,14 @@ class Interrupted:
         return asked
 
 
-@pytest.mark.parametrize("mode", [*Mode])
+@pytest.mark.parametrize("mode", [*SearchMode])
 async def test_a_search_is_of_one_moment_whatever_is_revoked_meanwhile(
-    large: Large, mode: Mode
+    large: Large, mode: SearchMode
 ) -> None:
     house, (caller, folders) = large.house, large.callers["most"]
     app = house.app
-    corpus = Corpus(app.store, Shelf(index_root(app.settings.kernel)), Hashing())
-    ask = Ask(WORDS[0], limit=20, mode=mode)
+    corpus = Corpus(app.store, ReaderCache(index_root(app.settings.kernel)), Hashing())
+    ask = SearchRequest(WORDS[0], limit=20, mode=mode)
     gone = sorted(folders)[::4]
 
     held: list[str | None] = ["reader"]
@@ -72,19 +72,19 @@ async def test_a_search_is_of_one_moment_whatever_is_revoked_meanwhile(
         await change(None)
 
 
-@pytest.mark.parametrize("mode", [*Mode])
+@pytest.mark.parametrize("mode", [*SearchMode])
 async def test_a_search_is_whole_whenever_the_index_comes_up_meanwhile(
-    large: Large, mode: Mode
+    large: Large, mode: SearchMode
 ) -> None:
     """It may ask the index twice, and be told by one that lags and then by one that does not."""
     house, (caller, folders) = large.house, large.callers["most"]
     app, tenant_id = house.app, house.ana.tenant_id
-    corpus = Corpus(app.store, Shelf(index_root(app.settings.kernel)), Hashing())
-    ask = Ask(WORDS[0], limit=40, mode=mode)
+    corpus = Corpus(app.store, ReaderCache(index_root(app.settings.kernel)), Hashing())
+    ask = SearchRequest(WORDS[0], limit=40, mode=mode)
     came_up: list[int] = []
     for nth in range(1, MOST_STATEMENTS):
         async with app.store.system() as tx:
-            await put(tx, FileFacts(SOURCE, "f00/0.txt"), plain(f"{nth}"), tenant_id=tenant_id)
+            await put(tx, FileMetadata(SOURCE, "f00/0.txt"), plain(f"{nth}"), tenant_id=tenant_id)
 
         async def come_up(nth: int = nth) -> None:
             await index(app, [str(tenant_id)])
@@ -105,7 +105,7 @@ async def test_a_window_is_of_one_revision_whatever_is_put_meanwhile(large: Larg
     async def rewrite() -> None:
         async with house.app.store.system() as tx:
             text = plain("one", "two", "three", "four", "five")
-            await put(tx, FileFacts(SOURCE, key), text, tenant_id=house.ana.tenant_id)
+            await put(tx, FileMetadata(SOURCE, key), text, tenant_id=house.ana.tenant_id)
 
     async with house.app.store.reading(house.ana) as tx:
         interrupted: Any = Interrupted(tx, 2, rewrite)
@@ -113,14 +113,14 @@ async def test_a_window_is_of_one_revision_whatever_is_put_meanwhile(large: Larg
     assert len(window.chunks) == window.chunk_count
 
 
-def told(answer: Answer) -> tuple[list[tuple[str, int]], bool]:
+def told(answer: SearchResult) -> tuple[list[tuple[str, int]], bool]:
     return [(it.passage.key, it.passage.seq) for it in answer.hits], answer.has_more
 
 
 async def test_searches_are_whole_while_a_large_source_is_removed(large: Large) -> None:
     """Every page is one of all that was there, or one of what is left; then the index follows."""
     house = large.house
-    big = [(FileFacts("big", f"{n}.txt"), plain(f"heron {n}")) for n in range(300)]
+    big = [(FileMetadata("big", f"{n}.txt"), plain(f"heron {n}")) for n in range(300)]
     await house.call(house.ana, "add_source", source_id="big", trim_mode="open", protocol="upload")
     async with house.app.store.system() as tx:
         await put_many(tx, big, tenant_id=house.ana.tenant_id)

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pecia.kernel.errors import Conflict, Unavailable
-from pecia.kernel.store.cluster import Logins
+from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.store.lease import Lease, acquire
 from pecia.kernel.store.store import Store
 from tests.soak import SOAK
@@ -85,7 +85,7 @@ class World:
         """Time passes: for the database, the lease runs out so much sooner."""
         self.left_s -= seconds
         async with self.store.system() as tx:
-            await tx.run(
+            await tx.execute(
                 "UPDATE kernel.lease SET expires_at = expires_at - make_interval(secs => %(s)s)"
                 " WHERE name = %(name)s",
                 s=seconds,
@@ -106,7 +106,7 @@ async def passes(asking: Awaitable[None]) -> bool:
     return True
 
 
-def in_store(database: Logins, law: Callable[[Store, UUID], Awaitable[None]]) -> None:
+def in_store(database: DatabaseLogins, law: Callable[[Store, UUID], Awaitable[None]]) -> None:
     """Try a law in an open store, for a tenant of its own."""
 
     async def main() -> None:
@@ -115,7 +115,7 @@ def in_store(database: Logins, law: Callable[[Store, UUID], Awaitable[None]]) ->
         try:
             async with store.system() as tx:
                 name = f"t{uuid4().hex}"
-                tenant_id = await tx.value("SELECT kernel.create_tenant(%(name)s)", name=name)
+                tenant_id = await tx.fetch_value("SELECT kernel.create_tenant(%(name)s)", name=name)
             await law(store, tenant_id)
         finally:
             await store.close()
@@ -126,7 +126,7 @@ def in_store(database: Logins, law: Callable[[Store, UUID], Awaitable[None]]) ->
 @given(plan=steps)
 @tried
 def test_of_all_that_ever_held_a_lease_only_the_holder_may_write(
-    database: Logins, plan: list[Step]
+    database: DatabaseLogins, plan: list[Step]
 ) -> None:
     async def law(store: Store, tenant_id: UUID) -> None:
         world = World(store, tenant_id)
@@ -147,7 +147,7 @@ GRANT ALL ON public.written TO pecia_system;
 @given(plans=st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=4), min_size=2, max_size=4))
 @tried
 def test_writes_under_an_older_lease_never_come_after_those_of_a_newer(
-    database: Logins, plans: list[list[int]]
+    database: DatabaseLogins, plans: list[list[int]]
 ) -> None:
     """Holders that take the lease from each other at every turn, since it runs out at once."""
 
@@ -157,8 +157,8 @@ def test_writes_under_an_older_lease_never_come_after_those_of_a_newer(
         for _ in range(writes):
             async with store.system() as tx:
                 await lease.check(tx)
-                await tx.value("SELECT pg_sleep(0.001)")
-                await tx.run(
+                await tx.fetch_value("SELECT pg_sleep(0.001)")
+                await tx.execute(
                     "INSERT INTO public.written (tenant_id, fence, holder)"
                     " VALUES (%(tenant_id)s, %(fence)s, %(holder)s)",
                     tenant_id=tenant_id,
@@ -175,7 +175,7 @@ def test_writes_under_an_older_lease_never_come_after_those_of_a_newer(
             for number, plan in enumerate(plans):
                 group.start_soon(work, f"node-{number}", plan)
         async with store.system() as tx:
-            rows = await tx.all(
+            rows = await tx.fetch_all(
                 "SELECT fence, holder FROM public.written WHERE tenant_id = %(it)s ORDER BY n",
                 it=tenant_id,
             )
@@ -187,6 +187,6 @@ def test_writes_under_an_older_lease_never_come_after_those_of_a_newer(
     in_store(database, law)
 
 
-def prepare(database: Logins) -> None:
+def prepare(database: DatabaseLogins) -> None:
     with psycopg.connect(database.owner) as connection:
         connection.execute(LOG)

@@ -7,12 +7,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pecia.kernel.errors import RateLimited
-from pecia.kernel.limits import Limit, RateLimiter
+from pecia.kernel.rate_limit import RateLimit, RateLimiter
 
 few = settings(max_examples=100, deadline=None)
 NS = 1_000_000_000
 
-limits = st.builds(Limit, st.integers(1, 7), st.integers(1, 5), st.integers(1, 5))
+limits = st.builds(RateLimit, st.integers(1, 7), st.integers(1, 5), st.integers(1, 5))
 # Mostly short steps, so that calls crowd; some long ones, so that buckets fill again.
 steps_ns = st.sampled_from([0, 0, 1, NS // 7, NS // 3, NS, 5 * NS])
 calls = st.lists(st.tuples(steps_ns, st.integers(0, 5), st.integers(1, 5)), max_size=60)
@@ -38,9 +38,9 @@ def retry_after_s(limiter: RateLimiter, key: int, cost: int) -> int | None:
 @few
 @given(limits, st.integers(1, 6), calls)
 # The deepest debt is forgotten first, then a shallow one; the first must still count.
-@example(Limit(1, 1, 5), 2, [(0, 0, 5), (0, 1, 1), (0, 2, 1), (NS, 3, 1), (0, 0, 5)])
+@example(RateLimit(1, 1, 5), 2, [(0, 0, 5), (0, 1, 1), (0, 2, 1), (NS, 3, 1), (0, 0, 5)])
 def test_no_window_of_time_lets_through_more_than_its_burst_and_rate(
-    limit: Limit, max_keys: int, asked: list[tuple[int, int, int]]
+    limit: RateLimit, max_keys: int, asked: list[tuple[int, int, int]]
 ) -> None:
     clock = Clock()
     limiter = RateLimiter(limit, max_keys=max_keys, clock_ns=clock)
@@ -60,7 +60,7 @@ def test_no_window_of_time_lets_through_more_than_its_burst_and_rate(
 @few
 @given(limits, calls)
 def test_with_room_for_all_nobody_is_refused_a_call_that_is_due(
-    limit: Limit, asked: list[tuple[int, int, int]]
+    limit: RateLimit, asked: list[tuple[int, int, int]]
 ) -> None:
     """The bucket is exactly full: a model that counts tokens in fractions agrees on every call."""
     clock = Clock()
@@ -82,7 +82,7 @@ def test_with_room_for_all_nobody_is_refused_a_call_that_is_due(
 @few
 @given(limits, st.integers(1, 3), calls, st.integers(0, 5))
 def test_the_wait_that_is_named_is_enough_and_hardly_too_long(
-    limit: Limit, max_keys: int, asked: list[tuple[int, int, int]], key: int
+    limit: RateLimit, max_keys: int, asked: list[tuple[int, int, int]], key: int
 ) -> None:
     clock = Clock()
     limiter = RateLimiter(limit, max_keys=max_keys, clock_ns=clock)
@@ -101,7 +101,7 @@ def test_the_wait_that_is_named_is_enough_and_hardly_too_long(
 
 @few
 @given(limits, st.integers(1, 4), st.integers(0, 50))
-def test_memory_is_bounded_whatever_the_crowd(limit: Limit, max_keys: int, crowd: int) -> None:
+def test_memory_is_bounded_whatever_the_crowd(limit: RateLimit, max_keys: int, crowd: int) -> None:
     limiter = RateLimiter(limit, max_keys=max_keys, clock_ns=Clock())
     for key in range(crowd):
         retry_after_s(limiter, key, 1)

@@ -15,9 +15,9 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from pecia.kernel.store.cluster import Logins
+from pecia.kernel.store.cluster import DatabaseLogins
+from tests.features.memory.conftest import Memories, Scripted, open_memories, with_mind
 from tests.laws.near_twins import Twins, restated, sentences, swapped, twins
-from tests.rooms.memory.conftest import Memories, Scripted, open_memories, with_mind
 from tests.soak import SOAK
 
 pytestmark = pytest.mark.timeout(0 if SOAK else 300)
@@ -70,7 +70,9 @@ class Law:
 
 
 @pytest.fixture(scope="module")
-def opened(module_database: Logins, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Law]:
+def opened(
+    module_database: DatabaseLogins, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Law]:
     home: Path = tmp_path_factory.mktemp("home")
     with (
         start_blocking_portal() as portal,

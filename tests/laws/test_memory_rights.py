@@ -10,12 +10,12 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from pecia.app.corridor import Visit
+from pecia.app.dispatch import RequestContext
 from pecia.kernel.errors import PeciaError
 from pecia.kernel.identity.caller import Caller
-from pecia.kernel.store.cluster import Logins
-from tests.doors.served import open_unserved
-from tests.rooms.memory.conftest import Memories, open_memories
+from pecia.kernel.store.cluster import DatabaseLogins
+from tests.features.memory.conftest import Memories, open_memories
+from tests.interfaces.served import open_unserved
 from tests.soak import SOAK
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(0 if SOAK else 120)]
@@ -149,7 +149,7 @@ async def answer(memories: Memories, who: Caller, tool: str, asked: dict[str, An
 
 
 async def test_what_a_caller_is_told_is_what_they_may_see_and_their_own_is_all_there(
-    database: Logins, tmp_path: Path
+    database: DatabaseLogins, tmp_path: Path
 ) -> None:
     async with open_memories(database, tmp_path / "home") as opened:
         for seed in range(WORLDS):
@@ -180,12 +180,14 @@ async def check(world: World, who: Caller, seed: int) -> None:
         assert word not in room + lake, (seed, who.user, word)
 
 
-async def test_a_tenant_never_finds_what_another_keeps(database: Logins, tmp_path: Path) -> None:
+async def test_a_tenant_never_finds_what_another_keeps(
+    database: DatabaseLogins, tmp_path: Path
+) -> None:
     async with open_unserved(database, tmp_path / "home") as unserved:
         app = unserved.app
         callers: dict[str, Caller] = {}
         for tenant in ("north", "south"):
-            found = await app.admit(unserved.tokens[tenant, "ana"], Visit("test"))
+            found = await app.authenticate(unserved.tokens[tenant, "ana"], RequestContext("test"))
             assert isinstance(found, Caller)
             callers[tenant] = found
         memories = Memories(app, callers["north"], callers["south"], callers["south"])

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pecia.kernel.store.cluster import Logins
-from pecia.rooms.memory.keeping import written
-from tests.rooms.memory.conftest import open_memories
+from pecia.features.memory.store import to_canonical_text
+from pecia.kernel.store.cluster import DatabaseLogins
+from tests.features.memory.conftest import open_memories
 from tests.soak import SOAK
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(0 if SOAK else 120)]
@@ -42,7 +42,7 @@ def text_of(dice: random.Random, number: int) -> str:
 
 
 async def test_any_text_is_kept_word_for_word_and_found_by_its_words(
-    database: Logins, tmp_path: Path
+    database: DatabaseLogins, tmp_path: Path
 ) -> None:
     dice = random.Random(7)
     async with open_memories(database, tmp_path / "home") as memories:
@@ -52,7 +52,7 @@ async def test_any_text_is_kept_word_for_word_and_found_by_its_words(
             [told] = made["memory"]
             assert told["event"] == "ADD", (text, made["summary"])
             got = await memories.call(memories.bo, "memory_get", id=told["id"])
-            assert got["memory"]["text"] == written(text).strip() == told["text"]
+            assert got["memory"]["text"] == to_canonical_text(text).strip() == told["text"]
             asked = {"query": text.strip()[:1000], "similarity_threshold": 0.3}
             found = await memories.call(memories.bo, "cipher_memory_search", **asked)
             assert told["id"] in [it["id"] for it in found["results"]], text

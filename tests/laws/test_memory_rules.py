@@ -6,17 +6,22 @@ from uuid import UUID
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pecia.kernel.corpus.vectors import path_pattern
-from pecia.rooms.memory.decide import Candidate, decide
-from pecia.rooms.memory.graph.model import Edge, Graph, Node
-from pecia.rooms.memory.graph.relate import Operation, Plan, Wish, plan
-from pecia.rooms.memory.judging import Rules, allowed
-from pecia.rooms.memory.likeness import Asked
-from pecia.rooms.memory.model import Event, Kind
-from pecia.rooms.memory.place import Place, own_areas, segment, shared_area
-from pecia.rooms.memory.restatement import restates
-from pecia.rooms.memory.settings import WorkspaceMode
-from pecia.rooms.memory.verdict import read_verdict
+from pecia.features.memory.core.decide import MemoryCandidate, decide
+from pecia.features.memory.core.keys import MemoryFolder, encode_segment, own_ranges, shared_range
+from pecia.features.memory.core.restatement import restates
+from pecia.features.memory.core.similarity import TermQuery
+from pecia.features.memory.core.verdict import parse_verdict
+from pecia.features.memory.graph.core.plan import (
+    GraphChange,
+    GraphOperation,
+    GraphPlan,
+    plan_change,
+)
+from pecia.features.memory.graph.model import GraphEdge, GraphNode, KnowledgeGraph
+from pecia.features.memory.judge import DecisionRules, verdict_to_decision
+from pecia.features.memory.model import MemoryEvent, MemoryKind
+from pecia.features.memory.settings import WorkspaceMode
+from pecia.kernel.corpus.vectors.knn import glob_to_postgres_regex
 from tests.laws.near_twins import Twins, restated, sentences, twins
 from tests.soak import SOAK
 
@@ -38,10 +43,10 @@ said = st.one_of(
 owners = st.sampled_from([UUID(int=it) for it in range(1, 4)])
 modes: st.SearchStrategy[WorkspaceMode] = st.sampled_from(["isolated", "shared"])
 places = st.builds(
-    Place,
+    MemoryFolder,
     mode=modes,
     owner=owners,
-    kind=st.sampled_from(Kind),
+    kind=st.sampled_from(MemoryKind),
     collection=names,
     project=st.none() | names,
 )
@@ -52,19 +57,19 @@ places = st.builds(
 def test_a_verdict_names_only_what_was_shown_and_deletes_only_when_sure_and_allowed(
     answer: str, least: float, may_delete: bool
 ) -> None:
-    shown = [Candidate("1", "a", 0.9), Candidate("2", "b", 0.8)]
-    rules = Rules(0.6, least, True, may_delete)
-    verdict = read_verdict(answer)
+    shown = [MemoryCandidate("1", "a", 0.9), MemoryCandidate("2", "b", 0.8)]
+    rules = DecisionRules(0.6, least, True, may_delete)
+    verdict = parse_verdict(answer)
     if verdict is None:
         return
     assert 0 <= verdict.confidence <= 1
-    decision = allowed(verdict, shown, rules)
+    decision = verdict_to_decision(verdict, shown, rules)
     if decision is None:
         return
     assert decision.target in (None, "1", "2")
-    assert (decision.target is None) is (decision.event is Event.ADD)
+    assert (decision.target is None) is (decision.event is MemoryEvent.ADD)
     assert decision.confidence >= least
-    if decision.event is Event.DELETE:
+    if decision.event is MemoryEvent.DELETE:
         assert may_delete
 
 
@@ -73,8 +78,8 @@ def test_a_verdict_names_only_what_was_shown_and_deletes_only_when_sure_and_allo
 def test_a_different_fact_is_added_however_alike_it_is(
     pair: Twins, score: float, threshold: float
 ) -> None:
-    decision = decide(pair.other, [Candidate("1", pair.one, score)], threshold)
-    assert (decision.event, decision.target) == (Event.ADD, None)
+    decision = decide(pair.other, [MemoryCandidate("1", pair.one, score)], threshold)
+    assert (decision.event, decision.target) == (MemoryEvent.ADD, None)
 
 
 @few
@@ -84,9 +89,9 @@ def test_the_same_fact_said_again_is_known(
 ) -> None:
     text, again = said
     known = [it for it in others if not restates(it, text)]
-    candidates = [Candidate(str(n), it, score) for n, it in enumerate([*known, text])]
+    candidates = [MemoryCandidate(str(n), it, score) for n, it in enumerate([*known, text])]
     decision = decide(again, candidates, threshold)
-    assert (decision.event, decision.target) == (Event.NONE, str(len(known)))
+    assert (decision.event, decision.target) == (MemoryEvent.NONE, str(len(known)))
 
 
 @few
@@ -98,13 +103,13 @@ def test_the_heuristic_loses_no_word_that_was_said(
     # The same words in another order are another text, and the one that is mistaken most easily.
     shuffled = " ".join(data.draw(st.permutations(new)))
     known = [*others, shuffled, f"{shuffled}. {text}", *new[:1]]
-    candidates = [Candidate(str(n), old, score) for n, old in enumerate(known)]
+    candidates = [MemoryCandidate(str(n), old, score) for n, old in enumerate(known)]
     decision = decide(text, candidates, threshold)
-    assert decision.event is not Event.DELETE
+    assert decision.event is not MemoryEvent.DELETE
     target = next((it.text for it in candidates if it.id == decision.target), "")
-    if decision.event is Event.UPDATE:
+    if decision.event is MemoryEvent.UPDATE:
         assert text.startswith(target)
-    if decision.event is Event.NONE:
+    if decision.event is MemoryEvent.NONE:
         assert target.startswith(text)
 
 
@@ -113,7 +118,7 @@ def test_the_heuristic_loses_no_word_that_was_said(
 def test_a_similarity_is_a_share_and_no_less_than_the_cosine(
     query: str, text: str, cosine: float | None
 ) -> None:
-    found = Asked(query).similarity(text, cosine)
+    found = TermQuery(query).similarity(text, cosine)
     assert 0 <= found <= 1
     assert found >= round(cosine or 0.0, 6)
 
@@ -121,40 +126,43 @@ def test_a_similarity_is_a_share_and_no_less_than_the_cosine(
 @few
 @given(names, names)
 def test_names_become_parts_of_keys_that_differ_as_the_names_do(one: str, other: str) -> None:
-    assert (segment(one) == segment(other)) == (one == other)
-    assert segment(one) != segment(None)
-    assert re.fullmatch(r"[A-Za-z0-9_%~-]+", segment(one))
-    assert len(segment(one)) <= 120
+    assert (encode_segment(one) == encode_segment(other)) == (one == other)
+    assert encode_segment(one) != encode_segment(None)
+    assert re.fullmatch(r"[A-Za-z0-9_%~-]+", encode_segment(one))
+    assert len(encode_segment(one)) <= 120
 
 
 @few
 @given(places, places, st.booleans())
 def test_an_area_holds_the_places_it_is_made_for_and_no_others(
-    place: Place, other: Place, any_project: bool
+    place: MemoryFolder, other: MemoryFolder, any_project: bool
 ) -> None:
     key = other.key(UUID(int=7))
     same = (place.kind, place.collection) == (other.kind, other.collection)
     projects = any_project or place.project == other.project
     for folder, area in zip(
-        ("user", "shared"), own_areas(place, any_project=any_project), strict=True
+        ("user", "shared"), own_ranges(place, any_project=any_project), strict=True
     ):
         expected = same and place.owner == other.owner and other.folder == folder and projects
-        assert area.holds(key) is expected
-        assert bool(re.search(path_pattern(area.glob), key)) is expected
+        assert area.contains(key) is expected
+        assert bool(re.search(glob_to_postgres_regex(area.glob), key)) is expected
         assert key.startswith(area.prefix) is expected
-    shared = shared_area(place)
-    assert shared.holds(key) is (same and other.folder == "shared")
-    assert bool(re.search(path_pattern(shared.glob), key)) is shared.holds(key)
+    shared = shared_range(place)
+    assert shared.contains(key) is (same and other.folder == "shared")
+    assert bool(re.search(glob_to_postgres_regex(shared.glob), key)) is shared.contains(key)
 
 
 ids = st.sampled_from(["a", "b", "c", "d"])
 graphs = st.lists(st.tuples(ids, st.sampled_from(["X", "Y"]), ids), max_size=6).map(
-    lambda drawn: Graph(
-        {it: Node(it, ("L",), {"name": it.upper()}) for it in "abcd"},
-        {f"e{n}": Edge(f"e{n}", type_, one, other) for n, (one, type_, other) in enumerate(drawn)},
+    lambda drawn: KnowledgeGraph(
+        {it: GraphNode(it, ("L",), {"name": it.upper()}) for it in "abcd"},
+        {
+            f"e{n}": GraphEdge(f"e{n}", type_, one, other)
+            for n, (one, type_, other) in enumerate(drawn)
+        },
     )
 )
-operations: st.SearchStrategy[Operation] = st.sampled_from(
+operations: st.SearchStrategy[GraphOperation] = st.sampled_from(
     ["merge_entities", "replace_entity", "delete_relationships", "update_relationship"]
 )
 
@@ -162,9 +170,9 @@ operations: st.SearchStrategy[Operation] = st.sampled_from(
 @few
 @given(graphs, operations, st.sampled_from(["a", "B", "", "z"]), st.sampled_from(["b", "C", "new"]))
 def test_a_plan_leaves_a_graph_whose_edges_have_both_ends(
-    graph: Graph, operation: Operation, one: str, other: str
+    graph: KnowledgeGraph, operation: GraphOperation, one: str, other: str
 ) -> None:
-    made = plan(graph, Wish(operation, one, other, "X", "Z"))
+    made = plan_change(graph, GraphChange(operation, one, other, "X", "Z"))
     after = carried_out(graph, made)
     for edge in after.edges.values():
         assert {edge.start_id, edge.end_id} <= after.nodes.keys()
@@ -172,12 +180,12 @@ def test_a_plan_leaves_a_graph_whose_edges_have_both_ends(
         assert made.size == 0
 
 
-def carried_out(graph: Graph, made: Plan) -> Graph:
+def carried_out(graph: KnowledgeGraph, made: GraphPlan) -> KnowledgeGraph:
     """As the store does it: what goes takes its edges along."""
     nodes = {**graph.nodes, **{it.id: it for it in made.nodes}}
     edges = {**graph.edges, **{it.id: it for it in made.edges}}
     kept = {id_: it for id_, it in nodes.items() if id_ not in made.gone_nodes}
-    return Graph(
+    return KnowledgeGraph(
         kept,
         {
             id_: it

@@ -22,12 +22,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pecia.app.app import App
-from pecia.app.places import watching
+from pecia.app.composition.lake import build_folder_watch
+from pecia.features.lake.crawl.watcher import SourceWatcher
 from pecia.kernel.errors import Json, NotFound
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.jobs.worker import run_until_idle
-from pecia.kernel.store.cluster import Logins
-from pecia.rooms.lake.watching import Watcher
+from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import EVERY_SCOPE, VISIT, OpenHouse
 from tests.soak import SOAK
 
@@ -132,7 +132,7 @@ class World:
 
 
 @pytest.fixture
-def world(database: Logins, tmp_path: Path, open_house: OpenHouse) -> Iterator[World]:
+def world(database: DatabaseLogins, tmp_path: Path, open_house: OpenHouse) -> Iterator[World]:
     with (
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(open_house(database, tmp_path / "home")) as app,
@@ -141,7 +141,7 @@ def world(database: Logins, tmp_path: Path, open_house: OpenHouse) -> Iterator[W
 
 
 async def _peopled(portal: BlockingPortal, app: App) -> World:
-    ana = await app.admit(None, VISIT)
+    ana = await app.authenticate(None, VISIT)
     assert isinstance(ana, Caller)
     callers: dict[str, Caller] = {}
     for name, (uid, gids) in USERS.items():
@@ -151,7 +151,7 @@ async def _peopled(portal: BlockingPortal, app: App) -> World:
         asked: dict[str, Json] = {"label": "t", "user": name, "scopes": EVERY_SCOPE}
         made = await app.call(ana, "make_token", asked, VISIT)
         assert isinstance(made.structured, dict)
-        caller = await app.admit(str(made.structured["token"]), VISIT)
+        caller = await app.authenticate(str(made.structured["token"]), VISIT)
         assert isinstance(caller, Caller)
         callers[name] = caller
     return World(portal, app, ana, callers)
@@ -237,8 +237,8 @@ def test_rights_that_change_in_a_watched_folder_hold_without_a_crawl_by_hand(wor
 async def _followed(world: World, files: dict[str, Path], changes: list[tuple[Path, int]]) -> None:
     app = world.app
     jobs = {it.full_name: it for it in app.jobs}
-    watch = watching(app.settings, app.store)
-    watcher = Watcher(app.store, jobs["lake.crawl"], jobs["lake.read"], watch)
+    watch = build_folder_watch(app.settings, app.store)
+    watcher = SourceWatcher(app.store, jobs["lake.crawl"], jobs["lake.read"], watch)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(watcher.run)
         for path, mode in changes:

@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pecia.kernel.corpus.index.analyse import stemming
-from pecia.kernel.corpus.index.query import Query, parse_query
-from pecia.kernel.corpus.index.words import cjk_wanted
-from pecia.kernel.corpus.rank.diversify import FIRST, diversify, diversify_first
-from pecia.kernel.corpus.rank.evidence import Reading
-from pecia.kernel.corpus.rank.explain import explain
-from pecia.kernel.corpus.rank.fuse import Fused, fuse
-from pecia.kernel.corpus.rank.inside import FILE_WEIGHT, Candidate, named_files
-from pecia.kernel.corpus.rank.rerank import Ranked, rerank
-from pecia.kernel.corpus.rank.snippet import snippet
-from pecia.kernel.corpus.rank.tokens import places, terms, wanted
+from pecia.kernel.corpus.keyword.analysis.analyzer import stemming_analyzer
+from pecia.kernel.corpus.keyword.analysis.token_filters import cjk_query_bigrams
+from pecia.kernel.corpus.keyword.analysis.tokenizer import find_terms, tokenize, tokenize_query
+from pecia.kernel.corpus.keyword.query.parser import Query, parse_query
+from pecia.kernel.corpus.search.diversify import FIRST_PAGE_HITS, diversify, diversify_first
+from pecia.kernel.corpus.search.evidence import CandidateText
+from pecia.kernel.corpus.search.explain import explain
+from pecia.kernel.corpus.search.fuse import FusedHit, fuse
+from pecia.kernel.corpus.search.named_files import FILE_WEIGHT, FileCandidate, detect_named_files
+from pecia.kernel.corpus.search.rerank import RankedHit, rerank
+from pecia.kernel.corpus.search.snippet import build_snippet
 from tests.soak import SOAK
 
 law = settings(max_examples=2000 if SOAK else 50, deadline=None)
@@ -30,7 +30,9 @@ words = st.sampled_from(["heated", "aircraft", "boat", "speed", "知識検索", 
 texts = st.lists(words, max_size=30).map(" ".join) | st.text(max_size=80)
 pages = st.none() | st.integers(1, 2)
 readings = st.dictionaries(
-    ids, st.builds(Reading, file=st.integers(0, 3), text=texts, title=texts, page=pages), min_size=1
+    ids,
+    st.builds(CandidateText, file=st.integers(0, 3), text=texts, title=texts, page=pages),
+    min_size=1,
 )
 by_file = st.dictionaries(ids, st.floats(0, 2))
 queries = texts.map(parse_query)
@@ -71,7 +73,7 @@ def test_the_best_by_words_is_passed_by_nobody_while_it_waits_for_its_vector(
 def test_reranking_keeps_just_what_can_be_read_in_an_order_of_its_own(
     found: dict[int, float],
     cosines: dict[int, float],
-    read: dict[int, Reading],
+    read: dict[int, CandidateText],
     query: Query,
     chance: random.Random,
 ) -> None:
@@ -85,7 +87,10 @@ def test_reranking_keeps_just_what_can_be_read_in_an_order_of_its_own(
 @given(by_words, by_file, readings, st.sets(st.integers(0, 3)))
 @law
 def test_diversity_only_permutes_and_leaves_the_best_where_it_is(
-    found: dict[int, float], named: dict[int, float], read: dict[int, Reading], close: set[int]
+    found: dict[int, float],
+    named: dict[int, float],
+    read: dict[int, CandidateText],
+    close: set[int],
 ) -> None:
     ranked = rerank(fuse(found, {}, by_file=named), read, parse_query("heated aircraft"))
     spread = diversify(ranked, read, close)
@@ -108,8 +113,10 @@ def test_the_first_places_are_the_same_when_only_they_are_looked_at(
     found: list[tuple[float, int, str]], first: int
 ) -> None:
     found = sorted(found, reverse=True)
-    ranked = [Ranked(id_, file, at, Fused(id_, at, at)) for id_, (at, file, _) in enumerate(found)]
-    read = {id_: Reading(file, text) for id_, (_, file, text) in enumerate(found)}
+    ranked = [
+        RankedHit(id_, file, at, FusedHit(id_, at, at)) for id_, (at, file, _) in enumerate(found)
+    ]
+    read = {id_: CandidateText(file, text) for id_, (_, file, text) in enumerate(found)}
     spread = diversify(ranked, read, first=first)
     assert spread[:first] == diversify(ranked, read)[:first]
     assert sorted(it.id for it in spread) == sorted(it.id for it in ranked)
@@ -121,8 +128,10 @@ def test_the_first_places_are_the_same_or_untold_when_only_the_first_were_read(
     found: list[tuple[float, int, str]], first: int, many: int
 ) -> None:
     found = sorted(found, reverse=True)
-    ranked = [Ranked(id_, file, at, Fused(id_, at, at)) for id_, (at, file, _) in enumerate(found)]
-    read = {id_: Reading(file, text) for id_, (_, file, text) in enumerate(found)}
+    ranked = [
+        RankedHit(id_, file, at, FusedHit(id_, at, at)) for id_, (at, file, _) in enumerate(found)
+    ]
+    read = {id_: CandidateText(file, text) for id_, (_, file, text) in enumerate(found)}
     spread = diversify_first(ranked, {id_: read[id_] for id_ in [*read][:many]}, first)
     if spread is None:
         assert many < len(ranked)
@@ -141,12 +150,12 @@ def test_each_close_file_has_a_hit_among_the_first(
 ) -> None:
     files = [file for file, count in found for _ in range(count)]
     ranked = [
-        Ranked(id_, file, 9 / (id_ + 9), Fused(id_, 9 / (id_ + 9), 0.0, file=1.0))
+        RankedHit(id_, file, 9 / (id_ + 9), FusedHit(id_, 9 / (id_ + 9), 0.0, file=1.0))
         for id_, file in enumerate(files)
     ]
-    read = {it.id: Reading(it.file, f"a{it.id} b{it.id} c{it.id}") for it in ranked}
+    read = {it.id: CandidateText(it.file, f"a{it.id} b{it.id} c{it.id}") for it in ranked}
     spread = diversify(ranked, read, close)
-    assert close & {*files} <= {it.file for it in spread[:FIRST]}
+    assert close & {*files} <= {it.file for it in spread[:FIRST_PAGE_HITS]}
     assert sorted(it.id for it in spread) == sorted(it.id for it in ranked)
     assert spread[0] == ranked[0]
 
@@ -155,8 +164,8 @@ def test_each_close_file_has_a_hit_among_the_first(
 @law
 def test_hits_of_files_of_their_own_stay_in_order(scores: list[float]) -> None:
     fused = fuse(dict(enumerate(scores)), {})
-    ranked = [Ranked(it.id, it.id, it.score, it) for it in fused]
-    read = {it.id: Reading(it.id, f"a{it.id} b{it.id} c{it.id}") for it in ranked}
+    ranked = [RankedHit(it.id, it.id, it.score, it) for it in fused]
+    read = {it.id: CandidateText(it.id, f"a{it.id} b{it.id} c{it.id}") for it in ranked}
     assert diversify(ranked, read) == ranked
 
 
@@ -167,7 +176,7 @@ questions = st.lists(
 ).map(" ".join)
 files_found = st.lists(
     st.builds(
-        Candidate,
+        FileCandidate,
         st.integers(1, 9),
         keys,
         keys,
@@ -182,11 +191,11 @@ files_found = st.lists(
 @given(questions, files_found, st.randoms(use_true_random=False))
 @law
 def test_files_are_named_whatever_the_order_they_were_found_in(
-    question: str, found: list[Candidate], chance: random.Random
+    question: str, found: list[FileCandidate], chance: random.Random
 ) -> None:
     query = parse_query(question)
-    named = named_files(question, query, found)
-    assert named_files(question, query, chance.sample(found, len(found))) == named
+    named = detect_named_files(question, query, found)
+    assert detect_named_files(question, query, chance.sample(found, len(found))) == named
     if named is not None:
         assert {*named.close} <= named.files.keys() <= {it.id for it in found}
         # A name that is quoted must stand on the page as well, and stays.
@@ -199,14 +208,16 @@ def test_files_are_named_whatever_the_order_they_were_found_in(
 def test_a_snippet_is_a_bounded_slice_and_its_marks_are_slices_of_it(
     text: str, query: Query, limit: int
 ) -> None:
-    found = snippet(text, query, limit=limit)
+    found = build_snippet(text, query, limit=limit)
     assert found.text == text[found.span.start : found.span.end]
     assert len(found.text) <= limit
-    assert found.marked("", "") == found.text
+    assert found.highlight("", "") == found.text
     places = [found.span.start, *(at for it in found.marks for at in (it.start, it.end))]
     assert [*places, found.span.end] == sorted([*places, found.span.end])
     assert all(it.size for it in found.marks)
-    assert {term for it in found.marks for term in terms(it.of(text))} <= {*wanted(query)}
+    assert {term for it in found.marks for term in tokenize(it.of(text))} <= {
+        *tokenize_query(query)
+    }
 
 
 @given(
@@ -218,11 +229,11 @@ def test_a_snippet_is_a_bounded_slice_and_its_marks_are_slices_of_it(
 )
 @law
 def test_words_looked_up_are_the_words_the_engine_makes(text: str, language: str) -> None:
-    if cjk_wanted(text):
+    if cjk_query_bigrams(text):
         return
-    made = stemming(language).pre_tokenize(text).tokens
-    assert terms(text, language) == [it.text for it in made]
-    found = places(text, terms(text, language), language)
+    made = stemming_analyzer(language).pre_tokenize(text).tokens
+    assert tokenize(text, language) == [it.text for it in made]
+    found = find_terms(text, tokenize(text, language), language)
     assert [(it.term, it.start, it.end) for it in found] == [
         (it.text, it.char_offset_from, it.char_offset_to) for it in made
     ]
@@ -230,8 +241,8 @@ def test_words_looked_up_are_the_words_the_engine_makes(text: str, language: str
 
 def test_every_sign_parts_words_or_does_not_as_the_engine_has_it() -> None:
     signs = [chr(it) for it in (*range(0x250), *range(0x2000, 0x2C00))]
-    made = {it: stemming("en").analyze(f"x{it}y") for it in signs}
-    assert {it: terms(f"x{it}y", "en") for it in signs} == made
+    made = {it: stemming_analyzer("en").analyze(f"x{it}y") for it in signs}
+    assert {it: tokenize(f"x{it}y", "en") for it in signs} == made
 
 
 @given(by_words, by_meaning, by_file, readings, weights)
@@ -240,7 +251,7 @@ def test_an_explanation_adds_up_to_the_score(
     found: dict[int, float],
     cosines: dict[int, float],
     named: dict[int, float],
-    read: dict[int, Reading],
+    read: dict[int, CandidateText],
     weight: float,
 ) -> None:
     fused = fuse(found, cosines, weight=weight, by_file=named)

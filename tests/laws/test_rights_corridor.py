@@ -13,8 +13,8 @@ from anyio.from_thread import start_blocking_portal
 
 from bench import result
 from pecia.app.app import SETTINGS, open_app
-from pecia.kernel.settings.load import load
-from pecia.kernel.store.cluster import Logins
+from pecia.kernel.settings.load import load_settings
+from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import house_flags, no_fetch
 from tests.laws.corridor import CorridorPath
 from tests.laws.ground import connect
@@ -27,8 +27,8 @@ SHARE = 5
 
 
 @pytest.fixture
-def corridor(database: Logins, tmp_path: Path) -> Iterator[CorridorPath]:
-    settings = load(
+def corridor(database: DatabaseLogins, tmp_path: Path) -> Iterator[CorridorPath]:
+    settings = load_settings(
         SETTINGS,
         flags=house_flags(database, tmp_path / "home"),
         environ={},
@@ -42,7 +42,7 @@ def corridor(database: Logins, tmp_path: Path) -> Iterator[CorridorPath]:
 
 
 @pytest.mark.timeout(0 if SOAK else 60)
-def test_rights_hold_through_the_corridor(database: Logins, corridor: CorridorPath) -> None:
+def test_rights_hold_through_the_corridor(database: DatabaseLogins, corridor: CorridorPath) -> None:
     tally = Tally()
     with connect(database.system) as system:
         house = House(system)

@@ -6,10 +6,10 @@ from random import Random
 
 import anyio
 
-from pecia.app.app import parts
+from pecia.app.app import migration_parts
 from pecia.kernel.store.backup.dump import back_up
-from pecia.kernel.store.backup.load import restore
-from pecia.kernel.store.cluster import Logins
+from pecia.kernel.store.backup.restore import restore
+from pecia.kernel.store.cluster import DatabaseLogins
 from tests.laws.ground import Ground, open_ground
 from tests.laws.law import Tally, check_reads, check_writes
 
@@ -21,11 +21,11 @@ def quiet(name: str, done: int, of: int) -> None:
 
 
 def test_rights_hold_on_a_restored_copy(
-    ground: Ground, database: Logins, empty_database: Logins, tmp_path: Path
+    ground: Ground, database: DatabaseLogins, empty_database: DatabaseLogins, tmp_path: Path
 ) -> None:
     trials = [ground.begin(seed) for seed in range(WORLDS)]
     anyio.run(back_up, database.system, tmp_path / "b.zip", quiet)
-    anyio.run(restore, empty_database.owner, tmp_path / "b.zip", parts(), quiet)
+    anyio.run(restore, empty_database.owner, tmp_path / "b.zip", migration_parts(), quiet)
     with open_ground(empty_database) as copy:
         for trial in trials:
             moved = replace(trial, house=copy.house, path=copy.path)

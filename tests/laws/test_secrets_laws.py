@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pecia.kernel.errors import PeciaError, Unprocessable
-from pecia.kernel.secrets import Keyring, Purpose, Sealed
+from pecia.kernel.secrets import Keyring, Purpose, SealedSecret
 
 few = settings(max_examples=50, deadline=None)
 purposes = st.sampled_from(Purpose)
@@ -90,10 +90,10 @@ def test_rotations_lose_nothing_and_resealing_makes_everything_new(
     rotations: list[Purpose], purpose: Purpose, identity: bytes, plaintext: bytes
 ) -> None:
     sealed = RING.seal(purpose, identity, plaintext)
-    rotated = reduce(Keyring.rotated, rotations, RING)
+    rotated = reduce(Keyring.rotate, rotations, RING)
     assert rotated.open(purpose, identity, sealed) == plaintext
     assert rotated.is_old(purpose, sealed) == (purpose in rotations)
-    renewed = rotated.resealed(purpose, identity, sealed)
+    renewed = rotated.reseal(purpose, identity, sealed)
     assert not rotated.is_old(purpose, renewed)
     assert rotated.open(purpose, identity, renewed) == plaintext
 
@@ -104,9 +104,9 @@ def test_a_limited_keyring_opens_what_it_was_given_and_no_more(
     given_purposes: set[Purpose], purpose: Purpose, identity: bytes, plaintext: bytes
 ) -> None:
     sealed = RING.seal(purpose, identity, plaintext)
-    limited = RING.limited_to(given_purposes)
+    limited = RING.restrict_to(given_purposes)
 
-    def opens(it: Sealed) -> bool:
+    def opens(it: SealedSecret) -> bool:
         try:
             return limited.open(purpose, identity, it) == plaintext
         except PeciaError:
@@ -122,9 +122,9 @@ def test_a_signature_is_ours_for_its_context_and_message_alone(
 ) -> None:
     signature = RING.sign(context, message)
     is_same = (context, message) == (other_context, other_message)
-    assert RING.is_ours(context, message, signature)
-    assert RING.is_ours(other_context, other_message, signature) == is_same
-    assert not RING.is_ours(context, message, replace(signature, mac=signature.mac[:-1]))
+    assert RING.is_valid_signature(context, message, signature)
+    assert RING.is_valid_signature(other_context, other_message, signature) == is_same
+    assert not RING.is_valid_signature(context, message, replace(signature, mac=signature.mac[:-1]))
 
 
 @few
@@ -133,8 +133,8 @@ def test_a_box_opens_for_who_holds_the_key_and_after_it_was_rotated(
     purpose: Purpose, identity: bytes, plaintext: bytes
 ) -> None:
     sealed = RING.sealing_key(purpose).seal(purpose, identity, plaintext)
-    assert RING.open_boxed(purpose, identity, sealed) == plaintext
-    assert RING.rotated(purpose).open_boxed(purpose, identity, sealed) == plaintext
+    assert RING.open_sealed_box(purpose, identity, sealed) == plaintext
+    assert RING.rotate(purpose).open_sealed_box(purpose, identity, sealed) == plaintext
 
 
 @few
@@ -146,7 +146,7 @@ def test_no_bit_of_a_box_can_change_and_no_other_key_opens_it(
     part = data.draw(st.sampled_from(["nonce", "ciphertext"]))
     content = getattr(sealed, part)
     changed = flipped(content, data.draw(st.integers(0, 8 * len(content) - 1)))
-    other = RING.rotated(purpose).sealing_key(purpose)
+    other = RING.rotate(purpose).sealing_key(purpose)
     for ring, bound_to, found in (
         (RING, identity, replace(sealed, **{part: changed})),
         (RING, identity + b"x", sealed),
@@ -154,4 +154,4 @@ def test_no_bit_of_a_box_can_change_and_no_other_key_opens_it(
         (RING, identity, replace(other.seal(purpose, identity, plaintext), key_id=sealed.key_id)),
     ):
         with pytest.raises(Unprocessable):
-            ring.open_boxed(purpose, bound_to, found)
+            ring.open_sealed_box(purpose, bound_to, found)

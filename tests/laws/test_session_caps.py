@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pecia.doors.mcp.session_table import Session, SessionLimits, SessionTable
+from pecia.interfaces.mcp.transport.session_table import McpSession, SessionLimits, SessionTable
 from pecia.kernel.errors import RateLimited
 
 OWNERS = ("ana", "bo")
@@ -25,7 +25,7 @@ class World:
 
     table: SessionTable
     now: list[float]
-    open: list[Session] = field(default_factory=list[Session])
+    open: list[McpSession] = field(default_factory=list[McpSession])
 
     def step(self, what: str, number: int) -> None:
         match what:
@@ -55,7 +55,7 @@ class World:
         gone = {id(it) for it in ended}
         self.open = [it for it in self.open if id(it) not in gone] + [session]
 
-    def change(self, what: str, session: Session) -> None:
+    def change(self, what: str, session: McpSession) -> None:
         if what == "rest" and session.in_flight:
             self.table.end_request(session)
         elif what == "use":

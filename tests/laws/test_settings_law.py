@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pecia.kernel.settings.origin import Layer, Origin
+from pecia.kernel.settings.layers.origin import SettingLayer, SettingOrigin
 from tests.unit.kernel.settings.sample import Sample, read
 
 # The strongest first. Two names of the environment and two keys of a file are places of their own.
@@ -24,14 +24,14 @@ PLACES = (
     "user alias",
 )
 LAYER_OF = {
-    "flag": Layer.FLAG,
-    "our variable": Layer.ENVIRONMENT,
-    "first alias": Layer.ENVIRONMENT,
-    "second alias": Layer.ENVIRONMENT,
-    "project key": Layer.PROJECT,
-    "project alias": Layer.PROJECT,
-    "user key": Layer.USER,
-    "user alias": Layer.USER,
+    "flag": SettingLayer.FLAG,
+    "our variable": SettingLayer.ENVIRONMENT,
+    "first alias": SettingLayer.ENVIRONMENT,
+    "second alias": SettingLayer.ENVIRONMENT,
+    "project key": SettingLayer.PROJECT,
+    "project alias": SettingLayer.PROJECT,
+    "user key": SettingLayer.USER,
+    "user alias": SettingLayer.USER,
 }
 
 # Few values over eight places, so that places agree as often as they differ.
@@ -48,7 +48,7 @@ def test_the_winner_is_the_highest_place_that_speaks(
     for said in every_set_led_by(strongest):
         found, origin = settle(said, alias_first=alias_first)
         assert found == (said[strongest] if strongest else 60)
-        assert origin.layer is (LAYER_OF[strongest] if strongest else Layer.DEFAULT)
+        assert origin.layer is (LAYER_OF[strongest] if strongest else SettingLayer.DEFAULT)
 
 
 @settings(max_examples=50, deadline=None)
@@ -74,7 +74,7 @@ def every_set_led_by(strongest: str | None) -> Iterator[dict[str, int]]:
             yield {place: 4 + PLACES.index(place) for place in (strongest, *others)}
 
 
-def settle(said: dict[str, int], *, alias_first: bool) -> tuple[float, Origin]:
+def settle(said: dict[str, int], *, alias_first: bool) -> tuple[float, SettingOrigin]:
     """The setting `wait_s` when exactly these places speak of it."""
     variables = {
         "PECIA_SAMPLE_WAIT_S": said.get("our variable"),

@@ -8,8 +8,8 @@ from types import FrameType
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from pecia.adapters.globs import compiled
-from pecia.kernel.corpus.index.globs import well_formed
+from pecia.adapters.connectors.filesystem.glob import compile_globs
+from pecia.kernel.corpus.keyword.query.globs import validate_glob
 from pecia.kernel.errors import InvalidFormat
 from tests.laws.test_keyword_index import glob_fits
 from tests.soak import SOAK
@@ -68,7 +68,7 @@ def within(cpu_seconds: int) -> Generator[None]:
 @given(st.lists(globs, max_size=4), paths)
 def test_a_path_fits_when_one_of_the_globs_fits_it(patterns: list[str], path: str) -> None:
     wanted = any(glob_fits(it, path) for it in patterns)
-    assert bool(compiled(patterns, field="include").fullmatch(path)) is wanted
+    assert bool(compile_globs(patterns, field="include").fullmatch(path)) is wanted
 
 
 @tries
@@ -78,8 +78,8 @@ def test_a_path_fits_when_one_of_the_globs_fits_it(patterns: list[str], path: st
 @given(st.lists(hostile_globs(), min_size=1, max_size=8), hostile_paths())
 def test_no_glob_takes_long_however_many_stars_it_has(patterns: list[str], path: str) -> None:
     try:
-        accepted = [it for it in patterns if well_formed(it, field="include")]
-        fits = compiled(accepted, field="include").fullmatch
+        accepted = [it for it in patterns if validate_glob(it, field="include")]
+        fits = compile_globs(accepted, field="include").fullmatch
     except InvalidFormat:
         return
     with within(CPU_SECONDS):

@@ -17,18 +17,18 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pecia.app.places import connecting, place_check
-from pecia.app.reach import Wanted
+from pecia.app.composition.lake import build_connector_factory, build_origin_check
+from pecia.app.operator.allowlist import AllowlistChange
 from pecia.app.settings import SETTINGS
-from pecia.kernel.corpus.connector import Seen
+from pecia.features.lake.allowlist import SQL
+from pecia.features.lake.credentials import SourceCredentials
+from pecia.features.lake.model import FolderOrigin, SourceConfig
+from pecia.kernel.corpus.connector import ListedFile
 from pecia.kernel.errors import PeciaError
 from pecia.kernel.secrets.keyring import Keyring
-from pecia.kernel.settings.load import Settings, load
-from pecia.kernel.store.cluster import Logins
+from pecia.kernel.settings.load import Settings, load_settings
+from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.store.store import Store
-from pecia.rooms.lake.credential import Credentials
-from pecia.rooms.lake.origin import FolderOrigin, SourceConfig
-from pecia.rooms.lake.reach import SQL
 from tests.conftest import house_flags
 from tests.soak import SOAK
 
@@ -84,7 +84,9 @@ class Server:
 
     def admits(self, tenant: str, config: SourceConfig) -> bool:
         try:
-            self.portal.call(place_check(self.settings, self.store), self.ids[tenant], config)
+            self.portal.call(
+                build_origin_check(self.settings, self.store), self.ids[tenant], config
+            )
         except PeciaError:
             return False
         return True
@@ -94,20 +96,22 @@ class Server:
 
     async def _give(self, rows: Sequence[tuple[str, str, str]]) -> None:
         async with self.store.system() as tx:
-            await tx.run("DELETE FROM lake.reach")
+            await tx.execute("DELETE FROM lake.reach")
             for tenant, kind, value in rows:
                 given = {"tenant_id": self.ids[tenant], "kind": kind, "value": value}
-                await tx.run(SQL["allow"], **given)
+                await tx.execute(SQL["allow"], **given)
 
     async def _bytes(self, tenant_id: UUID, config: SourceConfig) -> set[bytes]:
         """All that a crawl would read, and what it reads at once besides."""
-        connect = connecting(self.settings, self.store, Credentials(self.store, Keyring.fresh()))
+        connect = build_connector_factory(
+            self.settings, self.store, SourceCredentials(self.store, Keyring.fresh())
+        )
         read: set[bytes] = set()
         keys: list[str] = []
         try:
             async with connect(tenant_id, "s", config) as place:
                 async for it in place.listing():
-                    keys += [it.key] if isinstance(it, Seen) else []
+                    keys += [it.key] if isinstance(it, ListedFile) else []
                 # A file may have been listed before: who knows its name asks for it by that.
                 for key in {*keys, *(f"{one}/f" for one in NAMES), "f"}:
                     try:
@@ -121,9 +125,9 @@ class Server:
 
 
 @pytest.fixture
-def server(database: Logins, tmp_path: Path) -> Iterator[Server]:
+def server(database: DatabaseLogins, tmp_path: Path) -> Iterator[Server]:
     flags = {**house_flags(database, tmp_path / "home"), "mode": "server"}
-    settled = load(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
+    settled = load_settings(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
     with start_blocking_portal() as portal:
         store = Store(database)
         portal.call(store.open)
@@ -136,7 +140,7 @@ def server(database: Logins, tmp_path: Path) -> Iterator[Server]:
 async def _enrol(server: Server) -> None:
     async with server.store.system() as tx:
         for name in TENANTS:
-            server.ids[name] = await tx.value("SELECT kernel.create_tenant(%(n)s)", n=name)
+            server.ids[name] = await tx.fetch_value("SELECT kernel.create_tenant(%(n)s)", n=name)
 
 
 def build(base: Path, world: World) -> None:
@@ -195,7 +199,7 @@ def test_no_tenant_reads_a_byte_that_does_not_lie_below_what_it_was_given(
         rows = [
             (tenant, kind, value)
             for tenant, path in world.given
-            for kind, value in Wanted(folders=[str(base / path)]).rows()
+            for kind, value in AllowlistChange(folders=[str(base / path)]).rows()
         ]
         server.give(rows)
         asked = [(who, path, config_of(base, path, how)) for who, path, how in world.asked]

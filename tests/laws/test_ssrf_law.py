@@ -8,9 +8,9 @@ import anyio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pecia.adapters.http.address import Address, forbidden_by
-from pecia.adapters.http.guard import Guard
-from pecia.adapters.http.rules import Rules
+from pecia.adapters.http.address import Address, find_forbidding_rule
+from pecia.adapters.http.egress_rules import EgressRules
+from pecia.adapters.http.guard import EgressGuard
 from pecia.kernel.errors import Forbidden, InvalidFormat, UpstreamError
 
 EVERY_PORT = frozenset(range(65_536))
@@ -103,7 +103,7 @@ def reached(url: str, answer: Address) -> Sequence[Address]:
     async def lenient(host: str, port: int) -> Sequence[Address]:
         return [answer]
 
-    guard = Guard(Rules(ports=EVERY_PORT), lenient)
+    guard = EgressGuard(EgressRules(ports=EVERY_PORT), lenient)
 
     async def go() -> Sequence[Address]:
         target = guard.rules.check(url)
@@ -128,7 +128,7 @@ def test_every_spelling_of_a_forbidden_address_is_refused(
 @settings(max_examples=50, deadline=None)
 def test_the_spellings_of_this_law_are_ones_the_system_reads_as_forbidden(host: str) -> None:
     read = IPv4Address(socket.inet_aton(host))
-    assert forbidden_by(read) is not None
+    assert find_forbidding_rule(read) is not None
 
 
 @given(within(INSIDE_V4 + INSIDE_V6), st.lists(within(["8.0.0.0/9", "2600::/12"]), max_size=3))
@@ -141,7 +141,7 @@ def test_a_name_with_one_forbidden_address_is_refused(
 
     async def go() -> bool:
         try:
-            await Guard(Rules(), mixed).addresses("name.test", 80)
+            await EgressGuard(EgressRules(), mixed).addresses("name.test", 80)
         except Forbidden:
             return True
         return False

@@ -7,17 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pecia.kernel.text.canonical import (
-    JOINT,
+    UNIT_SEPARATOR,
     CanonicalText,
     RawUnit,
     UnitKind,
-    canonical_text,
+    build_canonical_text,
     normalize,
 )
-from pecia.kernel.text.chunk import Chunk, ChunkSource, Markup, chunk_text
-from pecia.kernel.text.pack import ChunkSize
+from pecia.kernel.text.chunks.chunk import Chunk, ChunkSource, TextMarkup, chunk_text
+from pecia.kernel.text.chunks.pack import ChunkSize
+from pecia.kernel.text.chunks.window import WindowSize, build_window
 from pecia.kernel.text.span import Span
-from pecia.kernel.text.window import WindowSize, window_around
 
 PARTS = (
     *(
@@ -56,15 +56,15 @@ texts = st.lists(st.sampled_from(PARTS), max_size=40).map("".join)
 raw_units = st.builds(
     RawUnit, st.integers(1, 9), st.sampled_from(UnitKind), texts | st.just(""), st.just("label")
 )
-canonical_texts = st.lists(raw_units, max_size=5).map(canonical_text)
-markups = st.sampled_from(Markup)
+canonical_texts = st.lists(raw_units, max_size=5).map(build_canonical_text)
+markups = st.sampled_from(TextMarkup)
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.builds(RawUnit, st.just(1), st.just(UnitKind.PAGE), st.text()), max_size=4))
 def test_a_canonical_text_is_its_units_between_joints(units: list[RawUnit]) -> None:
-    made = canonical_text(units)
-    assert JOINT.join(it.span.of(made.text) for it in made.units) == made.text
+    made = build_canonical_text(units)
+    assert UNIT_SEPARATOR.join(it.span.of(made.text) for it in made.units) == made.text
     assert unicodedata.is_normalized("NFC", made.text)
     assert "\r" not in made.text
     assert made.text.count("\f") == max(0, len(units) - 1)
@@ -77,7 +77,7 @@ def test_a_canonical_text_is_its_units_between_joints(units: list[RawUnit]) -> N
 
 @settings(max_examples=100, deadline=None)
 @given(canonical_texts, markups)
-def test_chunks_joined_are_the_text(made: CanonicalText, markup: Markup) -> None:
+def test_chunks_joined_are_the_text(made: CanonicalText, markup: TextMarkup) -> None:
     chunks = cut(made, markup)
     assert "".join(it.text for it in chunks) == made.text
     assert [it.text for it in chunks] == [made.text[it.start : it.end] for it in chunks]
@@ -87,7 +87,7 @@ def test_chunks_joined_are_the_text(made: CanonicalText, markup: Markup) -> None
 
 @settings(max_examples=100, deadline=None)
 @given(canonical_texts, markups)
-def test_no_chunk_holds_words_of_two_pages(made: CanonicalText, markup: Markup) -> None:
+def test_no_chunk_holds_words_of_two_pages(made: CanonicalText, markup: TextMarkup) -> None:
     for chunk in cut(made, markup):
         words = [it for it in made.units if common(chunk, it.span, made.text).strip()]
         assert len(words) <= 1 or {it.kind for it in words} == {UnitKind.SECTION}
@@ -98,7 +98,7 @@ def test_no_chunk_holds_words_of_two_pages(made: CanonicalText, markup: Markup) 
 @settings(max_examples=100, deadline=None)
 @given(canonical_texts)
 def test_what_stands_above_a_page_is_a_line_of_that_page(made: CanonicalText) -> None:
-    for chunk in cut(made, Markup.PLAIN):
+    for chunk in cut(made, TextMarkup.PLAIN):
         is_page = chunk.unit is not None and chunk.unit.kind is UnitKind.PAGE
         lines = chunk.unit.span.of(made.text).split("\n") if chunk.unit and is_page else []
         assert {*chunk.heading_path} <= {" ".join(it.split()) for it in lines}
@@ -106,7 +106,7 @@ def test_what_stands_above_a_page_is_a_line_of_that_page(made: CanonicalText) ->
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.sampled_from(PARTS), min_size=20, max_size=60).map("".join), markups)
-def test_chunks_are_bounded(text: str, markup: Markup) -> None:
+def test_chunks_are_bounded(text: str, markup: TextMarkup) -> None:
     longest = SMALL.high + SMALL.table + SMALL.small
     chunks = chunk_text(ChunkSource(text, markup=markup), SMALL)
     assert all(it.end - it.start <= longest for it in chunks)
@@ -115,14 +115,14 @@ def test_chunks_are_bounded(text: str, markup: Markup) -> None:
 @settings(max_examples=100, deadline=None)
 @given(canonical_texts, markups, st.data())
 def test_a_window_is_a_bounded_slice_that_holds_its_hit(
-    made: CanonicalText, markup: Markup, data: st.DataObject
+    made: CanonicalText, markup: TextMarkup, data: st.DataObject
 ) -> None:
     chunks = cut(made, markup)
     if not chunks:
         return
     hit = data.draw(st.sampled_from(chunks))
     limit = data.draw(st.sampled_from([50, 200, 400]))
-    window = window_around(chunks, hit.seq, WindowSize(limit))
+    window = build_window(chunks, hit.seq, WindowSize(limit))
     assert window.text == window.span.of(made.text)
     assert len(window.text) <= limit
     assert window.first_seq <= hit.seq <= window.last_seq
@@ -136,13 +136,13 @@ def test_a_window_is_a_bounded_slice_that_holds_its_hit(
 
 @settings(max_examples=50, deadline=None)
 @given(texts, markups)
-def test_one_window_after_another_shows_every_character(text: str, markup: Markup) -> None:
+def test_one_window_after_another_shows_every_character(text: str, markup: TextMarkup) -> None:
     chunks = chunk_text(ChunkSource(normalize(text), markup=markup), SMALL)
-    shown = [window_around(chunks, it.seq, WindowSize(10_000, reach=0)) for it in chunks]
+    shown = [build_window(chunks, it.seq, WindowSize(10_000, reach=0)) for it in chunks]
     assert "".join(it.text for it in shown) == normalize(text)
 
 
-def cut(made: CanonicalText, markup: Markup) -> list[Chunk]:
+def cut(made: CanonicalText, markup: TextMarkup) -> list[Chunk]:
     return chunk_text(ChunkSource(made.text, made.units, markup), SMALL)
 
 

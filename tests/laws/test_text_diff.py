@@ -5,9 +5,9 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pecia.kernel.text.align import align
-from pecia.kernel.text.diff import (
-    Change,
+from pecia.kernel.text.diff.align import align
+from pecia.kernel.text.diff.diff import (
+    DiffKind,
     DiffPiece,
     UnifiedStyle,
     diff_edits,
@@ -16,7 +16,7 @@ from pecia.kernel.text.diff import (
     diff_words,
     unified_diff,
 )
-from pecia.kernel.text.merge import Agreed, Clash, Merged, merge_texts
+from pecia.kernel.text.diff.merge import MergeConflict, MergedText, MergeResult, merge_texts
 from pecia.kernel.text.span import apply_edits
 
 ROWS = ("one\n", "two words\n", "three, four\n", "\n", "end", "a b c\r\n", "\t\n")
@@ -49,8 +49,8 @@ def test_one_item_more_leaves_all_others_aligned(old: list[int], at: int, item: 
 def test_pieces_hold_both_texts(old: str, new: str) -> None:
     lines = diff_lines(old, new)
     for pieces in (list(lines.lines), diff_words(old, new)):
-        assert without(Change.ADDED, pieces) == old
-        assert without(Change.REMOVED, pieces) == new
+        assert without(DiffKind.ADDED, pieces) == old
+        assert without(DiffKind.REMOVED, pieces) == new
     assert lines.additions - lines.deletions == len(diff_rows(new)) - len(diff_rows(old))
 
 
@@ -78,7 +78,7 @@ def test_a_change_by_one_side_is_taken(base: str, changed: str) -> None:
 @given(texts, texts, texts)
 def test_a_merge_looks_the_same_from_the_other_side(base: str, ours: str, theirs: str) -> None:
     mirrored = [
-        Clash(it.base, it.theirs, it.ours) if isinstance(it, Clash) else it
+        MergeConflict(it.base, it.theirs, it.ours) if isinstance(it, MergeConflict) else it
         for it in merge_texts(base, theirs, ours).pieces
     ]
     assert list(merge_texts(base, ours, theirs).pieces) == mirrored
@@ -108,12 +108,12 @@ def words(text: str) -> set[str]:
     return set(re.findall(r"\S+", text))
 
 
-def without(change: Change, pieces: list[DiffPiece]) -> str:
+def without(change: DiffKind, pieces: list[DiffPiece]) -> str:
     return "".join(it.text for it in pieces if it.change is not change)
 
 
-def whole(text: str) -> Merged:
-    return Merged((Agreed(text),) if text else ())
+def whole(text: str) -> MergeResult:
+    return MergeResult((MergedText(text),) if text else ())
 
 
 def applied(old: str, patch: str) -> str:

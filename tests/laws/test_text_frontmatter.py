@@ -4,11 +4,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pecia.kernel.errors import Json
-from pecia.kernel.text.frontmatter import patch_frontmatter, read_frontmatter, split_document
-from pecia.kernel.text.yaml import compose_yaml, load_yaml
-from pecia.kernel.text.yaml_edit import merge_patch, patch_yaml
-from pecia.kernel.text.yaml_plain import read_plain
-from pecia.kernel.text.yaml_write import dump_yaml
+from pecia.kernel.text.markdown.frontmatter import (
+    patch_frontmatter,
+    read_frontmatter,
+    split_document,
+)
+from pecia.kernel.text.yaml.fast_reader import read_plain_yaml
+from pecia.kernel.text.yaml.patch import merge_patch, patch_yaml
+from pecia.kernel.text.yaml.reader import compose_yaml, load_yaml
+from pecia.kernel.text.yaml.writer import dump_yaml
 
 ODD = "abz09 -_:#'\"\\,[]{}\n\té€😀\u2028.&*!|>%@`?~="
 words = st.text("ab :#", max_size=4) | st.text(ODD, max_size=12)
@@ -73,7 +77,7 @@ def test_what_is_dumped_is_what_is_loaded(mapping: dict[str, Json]) -> None:
 @settings(max_examples=100, deadline=None)
 @given(yaml_texts)
 def test_the_quick_reader_never_disagrees_with_the_full_one(text: str) -> None:
-    quick = read_plain(text)
+    quick = read_plain_yaml(text)
     if quick is not None:
         node = compose_yaml(text)
         assert node is not None

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from pecia.kernel.text.link import LinkKind
-from pecia.kernel.text.links import find_links
+from pecia.kernel.text.links.extract import find_links
+from pecia.kernel.text.links.link import LinkKind
 
 # Half a destination, half a reference and comments are left out: there markdown-it-py differs from
 # the specification on odd input.

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from pecia.kernel.text.markdown import Block, BlockKind, scan_blocks
+from pecia.kernel.text.markdown.blocks import BlockKind, MarkdownBlock, scan_blocks
 from pecia.kernel.text.span import split_lines
 
 # Deeper indents are left out: markdown-it-py takes them for code even where a paragraph goes on.
@@ -84,7 +84,7 @@ def ours(text: str) -> list[str]:
     return words
 
 
-def word(block: Block) -> str:
+def word(block: MarkdownBlock) -> str:
     match block.kind:
         case BlockKind.HEADING:
             return f"h{block.level}"

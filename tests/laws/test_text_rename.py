@@ -5,10 +5,16 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pecia.kernel.text.links import find_links
-from pecia.kernel.text.names import Names
-from pecia.kernel.text.rename import Moves, Rename, rewrite_links
-from pecia.kernel.text.resolve import CASCADE_RULES, WIKI_RULES, Found, LinkRules, resolve_link
+from pecia.kernel.text.links.extract import find_links
+from pecia.kernel.text.links.name_index import NameIndex
+from pecia.kernel.text.links.resolver import (
+    CASCADE_RULES,
+    WIKI_RULES,
+    LinkRules,
+    ResolvedLink,
+    resolve_link,
+)
+from pecia.kernel.text.links.rewrite import DocumentMoves, DocumentRename, rewrite_links
 from pecia.kernel.text.span import Edit, apply_edits
 
 NAMES = (
@@ -56,11 +62,11 @@ DEFINITION = "\n\n[r]: d/b.md 'title'\n"
 @dataclass(frozen=True, slots=True)
 class Space:
     texts: dict[str, str]
-    moves: Moves
+    moves: DocumentMoves
     rules: LinkRules
 
-    def names(self) -> Names:
-        return Names.of(self.texts, {"b": ["Ttl"], "d/a": ["a"]})
+    def names(self) -> NameIndex:
+        return NameIndex.of(self.texts, {"b": ["Ttl"], "d/a": ["a"]})
 
 
 @st.composite
@@ -72,13 +78,13 @@ def spaces(draw: st.DrawFn) -> Space:
     free = [it for it in NAMES if it not in names or it in moved]
     places = draw(st.permutations(free))
     rules = draw(st.sampled_from([WIKI_RULES, CASCADE_RULES]))
-    return Space(texts, Moves(dict(zip(moved, places, strict=False))), rules)
+    return Space(texts, DocumentMoves(dict(zip(moved, places, strict=False))), rules)
 
 
 @settings(max_examples=200, deadline=None)
 @given(spaces())
 def test_a_link_that_was_alive_leads_to_the_same_document(space: Space) -> None:
-    rename = Rename.of(space.moves, space.names(), space.rules)
+    rename = DocumentRename.of(space.moves, space.names(), space.rules)
     for source, text in space.texts.items():
         result = rewrite_links(text, source, rename)
         before, after = find_links(text), find_links(result.text)
@@ -86,8 +92,8 @@ def test_a_link_that_was_alive_leads_to_the_same_document(space: Space) -> None:
         for old, new in zip(before, after, strict=True):
             meant = resolve_link(old, source, rename.before, space.rules)
             means = resolve_link(new, space.moves.of(source), rename.after, space.rules)
-            if isinstance(meant, Found) and old not in result.stranded:
-                assert isinstance(means, Found)
+            if isinstance(meant, ResolvedLink) and old not in result.stranded:
+                assert isinstance(means, ResolvedLink)
                 assert means.name == space.moves.of(meant.name)
                 assert means.anchor == meant.anchor
 
@@ -95,7 +101,7 @@ def test_a_link_that_was_alive_leads_to_the_same_document(space: Space) -> None:
 @settings(max_examples=100, deadline=None)
 @given(spaces())
 def test_only_the_paths_inside_links_change(space: Space) -> None:
-    rename = Rename.of(space.moves, space.names(), space.rules)
+    rename = DocumentRename.of(space.moves, space.names(), space.rules)
     for source, text in space.texts.items():
         result = rewrite_links(text, source, rename)
         assert paths_blanked(result.text) == paths_blanked(text)
@@ -104,7 +110,7 @@ def test_only_the_paths_inside_links_change(space: Space) -> None:
 @settings(max_examples=100, deadline=None)
 @given(spaces())
 def test_a_link_to_what_stayed_from_what_stayed_is_left_alone(space: Space) -> None:
-    rename = Rename.of(Moves({}), space.names(), space.rules)
+    rename = DocumentRename.of(DocumentMoves({}), space.names(), space.rules)
     for source, text in space.texts.items():
         assert rewrite_links(text, source, rename).text == text
 

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pecia.kernel.text.sections import SectionRules, read_outline
+from pecia.kernel.text.markdown.sections import SectionRules, read_outline
 from pecia.kernel.text.slug import name_slug
 
 ROWS = (

@@ -12,9 +12,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from pecia.rooms.wiki.facts import read_facts
-from pecia.rooms.wiki.graph import names_of
-from pecia.rooms.wiki.move import Renaming, rename_below, rename_one, rewrites
+from pecia.features.wiki.core.graph import build_link_names
+from pecia.features.wiki.core.metadata import parse_metadata
+from pecia.features.wiki.core.rename import (
+    RenamePlan,
+    plan_document_rename,
+    plan_folder_rename,
+    plan_rewrites,
+)
 
 DOCUMENTS = (
     *("a", "b c", "d/a", "d/é", "d/m n/o", "e/100% sure", "e/p(q)", "d/x#1", "d/what?", "r&amp;s"),
@@ -83,7 +88,7 @@ class Line:
 class World:
     documents: dict[str, list[Line]]
     head: str
-    renaming: Renaming
+    renaming: RenamePlan
 
     def text(self, name: str) -> str:
         return self.head + "\n\n".join(it.text for it in self.documents[name])
@@ -124,13 +129,17 @@ def worlds(draw: st.DrawFn) -> World:
     if below and draw(st.booleans()):
         old = draw(st.sampled_from(below))
         new = draw(st.sampled_from([it for it in NEW_FOLDERS if not it.startswith(f"{old}/")]))
-        return World(documents, head, rename_below(old, new, names))
+        return World(documents, head, plan_folder_rename(old, new, names))
     old = draw(st.sampled_from(names))
-    return World(documents, head, rename_one(old, draw(st.sampled_from(NEW_NAMES)), names))
+    return World(
+        documents, head, plan_document_rename(old, draw(st.sampled_from(NEW_NAMES)), names)
+    )
 
 
 REPORTED = World(
-    {"a": [Line("[t](https://example.com/a%20b)")], "b": []}, "", rename_one("a", "q/r/s", "ab")
+    {"a": [Line("[t](https://example.com/a%20b)")], "b": []},
+    "",
+    plan_document_rename("a", "q/r/s", "ab"),
 )
 
 
@@ -165,8 +174,8 @@ def test_a_relative_link_leads_to_the_same_file_as_a_browser_reads_it(world: Wor
 def renamed(world: World) -> dict[str, str]:
     """The documents after the rename, by their names before."""
     texts = {it: world.text(it) for it in world.documents}
-    names = names_of({name: read_facts(text) for name, text in texts.items()})
-    done = rewrites(world.renaming, names, texts.items())
+    names = build_link_names({name: parse_metadata(text) for name, text in texts.items()})
+    done = plan_rewrites(world.renaming, names, texts.items())
     return {**texts, **{it.name: it.text for it in done}}
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pecia.rooms.wiki.live.ancestor import ancestor
+from pecia.features.wiki.live.core.merge_base import find_merge_base
 from tests.soak import SOAK
 
 MANY = 5000 if SOAK else 300
@@ -56,5 +56,5 @@ def cases(draw: st.DrawFn) -> Case:
 @settings(max_examples=MANY, deadline=None)
 @given(case=cases())
 def test_a_text_is_known_by_the_words_that_its_writer_saw(case: Case) -> None:
-    assert ancestor(case.from_old, case.current, [case.old]) == 0
-    assert ancestor(case.from_current, case.current, [case.old]) is None
+    assert find_merge_base(case.from_old, case.current, [case.old]) == 0
+    assert find_merge_base(case.from_current, case.current, [case.old]) is None

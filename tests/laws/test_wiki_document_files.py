@@ -19,11 +19,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pecia.app.app import SETTINGS, App, open_app
+from pecia.features.wiki import space_write
+from pecia.features.wiki.storage import disk, posix
 from pecia.kernel.errors import Conflict
 from pecia.kernel.identity.caller import Caller
-from pecia.kernel.settings.load import load
-from pecia.kernel.store.cluster import Logins
-from pecia.rooms.wiki import disk, posix, turn
+from pecia.kernel.settings.load import load_settings
+from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import VISIT, house_flags, no_fetch
 from tests.soak import SOAK
 
@@ -118,7 +119,7 @@ def interrupted(page: Page, between: Any) -> Generator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kind, point, _passing(getattr(kind, point), pass_by))
         # A program that is in the middle of writing is so until we are done.
-        patch.setattr(turn, "LOOK_S", 0)
+        patch.setattr(space_write, "POLL_INTERVAL_S", 0)
         yield
 
 
@@ -182,7 +183,7 @@ class Desk:
 
     @asynccontextmanager
     async def page(self) -> AsyncGenerator[Page]:
-        owner = await self.app.admit(None, VISIT)
+        owner = await self.app.authenticate(None, VISIT)
         assert isinstance(owner, Caller)
         folder = self.folder / f"space-{uuid4().hex[:8]}"
         folder.mkdir()
@@ -201,7 +202,7 @@ class Desk:
             assert sorted(WORD.findall(text)) == sorted(page.words), text
             assert f"[[{page.target}]]" in text
             assert (page.folder / f"{page.target}.md").exists()
-            assert not [*page.folder.rglob(f"*{disk.TEMPORARY}")]
+            assert not [*page.folder.rglob(f"*{disk.TEMPORARY_SUFFIX}")]
             shown = await page.app.call(
                 page.owner,
                 "wiki.read_document",
@@ -213,9 +214,11 @@ class Desk:
 
 
 @pytest.fixture(scope="module")
-def desk(module_database: Logins, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def desk(
+    module_database: DatabaseLogins, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Desk]:
     flags = house_flags(module_database, tmp_path_factory.mktemp("home"))
-    given = load(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
+    given = load_settings(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
     with start_blocking_portal() as portal:
         opening = open_app(given, fetch=no_fetch, report=lambda _: None)
         with portal.wrap_async_context_manager(opening) as app:

@@ -3,9 +3,9 @@
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from pecia.features.wiki.core.edit import Replacement, apply_replacement, apply_write
 from pecia.kernel.errors import PeciaError
-from pecia.kernel.text.frontmatter import body_start
-from pecia.rooms.wiki.edit import Find, edited, written
+from pecia.kernel.text.markdown.frontmatter import find_body_start
 
 PIECES = (
     "---\n",
@@ -26,13 +26,13 @@ WORDS = st.lists(st.sampled_from(PIECES), max_size=4).map("".join)
 
 
 @st.composite
-def finds(draw: st.DrawFn) -> tuple[str, Find]:
+def finds(draw: st.DrawFn) -> tuple[str, Replacement]:
     text = draw(TEXTS)
     assume(text)
     start = draw(st.integers(0, len(text) - 1))
     end = draw(st.integers(start + 1, min(len(text), start + 6)))
     which = draw(st.sampled_from(("first", "offset", "occurrence", "every")))
-    ask = Find(
+    ask = Replacement(
         text[start:end],
         draw(WORDS),
         offset=start if which == "offset" else None,
@@ -45,14 +45,14 @@ def finds(draw: st.DrawFn) -> tuple[str, Find]:
 @settings(max_examples=300, deadline=None)
 @given(finds())
 def test_what_is_outside_an_edit_stays_and_what_is_inside_is_replaced(
-    case: tuple[str, Find],
+    case: tuple[str, Replacement],
 ) -> None:
     text, ask = case
     try:
-        done = edited(text, ask)
+        done = apply_replacement(text, ask)
     except PeciaError:
         return
-    kept = body_start(text)
+    kept = find_body_start(text)
     assert done.text[:kept] == text[:kept]
     # Put back at each place, the old words give the old text.
     back, shift = done.text, 0
@@ -67,9 +67,9 @@ def test_what_is_outside_an_edit_stays_and_what_is_inside_is_replaced(
 @settings(max_examples=200, deadline=None)
 @given(TEXTS, WORDS.filter(bool))
 def test_what_is_added_leaves_every_character_that_was_there(old: str, given: str) -> None:
-    head, body = old[: body_start(old)], old[body_start(old) :]
-    new = given[body_start(given) :]
-    appended, prepended = written(old, given, "append"), written(old, given, "prepend")
+    head, body = old[: find_body_start(old)], old[find_body_start(old) :]
+    new = given[find_body_start(given) :]
+    appended, prepended = apply_write(old, given, "append"), apply_write(old, given, "prepend")
     assert appended.startswith(old if body.strip() else head)
     assert appended.endswith(new)
     assert prepended.startswith(head + new)
@@ -83,7 +83,7 @@ def test_what_is_added_leaves_every_character_that_was_there(old: str, given: st
 def test_a_replacement_is_the_given_text_under_the_frontmatter_that_counts(
     old: str, given: str
 ) -> None:
-    after = written(old, given, "replace")
-    own = body_start(given) > len("\ufeff")
-    assert after.endswith(given[body_start(given) :])
-    assert after == given if own or not old[: body_start(old)].strip("\ufeff") else True
+    after = apply_write(old, given, "replace")
+    own = find_body_start(given) > len("\ufeff")
+    assert after.endswith(given[find_body_start(given) :])
+    assert after == given if own or not old[: find_body_start(old)].strip("\ufeff") else True

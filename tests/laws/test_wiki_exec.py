@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pecia.rooms.wiki.shell.parse import COMMANDS, Refused, parse
-from pecia.rooms.wiki.shell.run import needs_a_leash, run
-from pecia.rooms.wiki.shell.tree import DiskReader, Entry, NeedsLeash, Tree
+from pecia.features.wiki.shell.parse import COMMANDS, CommandRefused, parse
+from pecia.features.wiki.shell.pipeline import needs_timeout, run_pipeline
+from pecia.features.wiki.shell.tree import DiskReader, FileTree, NeedsTimeout, TreeFile
 
 CANARY = "OUTSIDE-OF-THE-SPACE"
 FILES = {"a.md": "alpha\n", "d/b.md": "beta\n", "d/swapped.md": "gamma\n", ".h/c.md": "delta\n"}
@@ -122,11 +122,11 @@ def wild_lines(draw: st.DrawFn) -> str:
 @given(line=st.one_of(plain_lines(), wild_lines()))
 def test_nothing_outside_is_read_and_nothing_inside_is_changed(folder: Path, line: str) -> None:
     before = state(folder.parent)
-    tree = Tree({path: Entry(len(it), 0) for path, it in FILES.items()}, Watched(folder))
+    tree = FileTree({path: TreeFile(len(it), 0) for path, it in FILES.items()}, Watched(folder))
     try:
         stages = parse(line)
-        done = None if needs_a_leash(stages) else run(stages, tree)
-    except (Refused, NeedsLeash):
+        done = None if needs_timeout(stages) else run_pipeline(stages, tree)
+    except (CommandRefused, NeedsTimeout):
         done = None
     if done is not None:
         assert CANARY not in done.stdout
@@ -139,10 +139,10 @@ def test_nothing_outside_is_read_and_nothing_inside_is_changed(folder: Path, lin
 )
 @given(line=st.text(alphabet="cat ls.md/*|><&;$`'\"\\(){}#-ro\n~!", max_size=40))
 def test_no_text_at_all_breaks_the_reader(folder: Path, line: str) -> None:
-    tree = Tree({path: Entry(len(it), 0) for path, it in FILES.items()}, Watched(folder))
+    tree = FileTree({path: TreeFile(len(it), 0) for path, it in FILES.items()}, Watched(folder))
     try:
-        done = run(parse(line), tree)
-    except Refused:
+        done = run_pipeline(parse(line), tree)
+    except CommandRefused:
         return
     assert CANARY not in done.stdout
 

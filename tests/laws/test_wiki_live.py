@@ -9,12 +9,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from pecia.features.wiki.live.core.crdt import LiveText, new_server_client_id
+from pecia.features.wiki.live.core.frames import decode_frame
+from pecia.features.wiki.live.core.lib0 import encode_bytes, encode_varuint
+from pecia.features.wiki.live.core.update import parse_update
+from pecia.features.wiki.live.core.validate import UpdateValidator, UpdateVerdict
 from pecia.kernel.errors import PeciaError
-from pecia.rooms.wiki.live.encoding import number, prefixed
-from pecia.rooms.wiki.live.frames import read_frame
-from pecia.rooms.wiki.live.judging import Judge, Verdict
-from pecia.rooms.wiki.live.text import LiveText, new_house_id
-from pecia.rooms.wiki.live.update import read_update
 from tests.laws.live_world import Characters, Person, World
 from tests.soak import SOAK
 
@@ -124,8 +124,8 @@ def _within(text: str, at: int, size: int) -> tuple[int, int]:
 @settings(max_examples=MANY, deadline=None)
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_a_rewritten_text_is_the_text_and_says_so_to_others(old: str, new: str) -> None:
-    house_id = new_house_id()
-    text = LiveText.begun(old, house_id)
+    house_id = new_server_client_id()
+    text = LiveText.create(old, house_id)
     other = LiveText(text.state)
     change = text.rewrite(new)
     if change is not None:
@@ -147,7 +147,7 @@ def test_every_update_of_the_library_that_is_plain_text_is_read_whole(
         with doc.transaction():
             del source[start:end]
             source.insert(start, words)
-    update = read_update(doc.get_update())
+    update = parse_update(doc.get_update())
     clocks: dict[int, int] = {}
     for run in update.written:
         clocks[run.client] = max(clocks.get(run.client, 0), run.end)
@@ -155,7 +155,7 @@ def test_every_update_of_the_library_that_is_plain_text_is_read_whole(
     assert clocks == {
         state.read_var_uint(): state.read_var_uint() for _ in range(state.read_var_uint())
     }
-    assert update.is_grounded({})
+    assert update.is_causally_complete({})
 
 
 @dataclass(frozen=True)
@@ -180,13 +180,17 @@ class Crafted:
                 if wish is not None and known:
                     client, most = known[wish % len(known)]
                     flags |= bit
-                    rest += number(client) + number(wish % most)
+                    rest += encode_varuint(client) + encode_varuint(wish % most)
             if flags == 4:
-                rest = number(1) + prefixed(b"source")
-            body += bytes((flags,)) + rest + prefixed(words.encode())
+                rest = encode_varuint(1) + encode_bytes(b"source")
+            body += bytes((flags,)) + rest + encode_bytes(words.encode())
             clock += len(words.encode("utf-16-le")) // 2
         head = (1, len(self.runs), self.client, begin) if self.runs else (0,)
-        return b"".join(map(number, head)) + body + self._deletions({**clocks, self.client: clock})
+        return (
+            b"".join(map(encode_varuint, head))
+            + body
+            + self._deletions({**clocks, self.client: clock})
+        )
 
     def _deletions(self, clocks: dict[int, int]) -> bytes:
         known = [(it, most) for it, most in clocks.items() if most]
@@ -195,9 +199,9 @@ class Crafted:
             client, most = known[at % len(known)]
             start = at % most
             found.setdefault(client, []).append((start, min(size, most - start)))
-        parts = [number(len(found))]
+        parts = [encode_varuint(len(found))]
         for client, runs in found.items():
-            parts += map(number, (client, len(runs), *(it for run in runs for it in run)))
+            parts += map(encode_varuint, (client, len(runs), *(it for run in runs for it in run)))
         return b"".join(parts)
 
 
@@ -227,19 +231,19 @@ CRAFTED = st.builds(Crafted, st.integers(7, 9), st.lists(RUNS, min_size=1, max_s
 def test_a_change_that_is_written_by_hand_is_refused_or_the_same_to_everybody(
     begin: str, changes: list[Crafted]
 ) -> None:
-    text = LiveText.begun(begin, new_house_id())
+    text = LiveText.create(begin, new_server_client_id())
     other = LiveText(text.state)
     for it in changes:
-        judge = Judge(LiveText(text.state), {}, 1_000_000, 0)
-        data = it.update(text.clocks)
+        judge = UpdateValidator(LiveText(text.state), {}, 1_000_000, 0)
+        data = it.update(text.state_vector)
         try:
-            verdict = judge.judge(data, "principal-1", may_write=True)
+            verdict = judge.validate(data, "principal-1", may_write=True)
         except PeciaError:
             continue
-        assert verdict is Verdict.TAKEN
+        assert verdict is UpdateVerdict.TAKEN
         for row in (*judge.repairs, data):
             text.apply(row)
-        other.apply(text.lacking(other.clocks_sent))
+        other.apply(text.encode_diff(other.encoded_state_vector))
         assert str(text) == str(other) == str(LiveText(text.state)) == str(judge.text)
 
 
@@ -261,13 +265,13 @@ HOSTILE = st.builds(
 def test_whatever_was_sent_the_document_opens_with_every_character_and_can_be_edited(
     begin: str, changes: list[Crafted]
 ) -> None:
-    text = LiveText.begun(begin, new_house_id())
+    text = LiveText.create(begin, new_server_client_id())
     other = LiveText(text.state)
     for it in changes:
-        judge = Judge(LiveText(text.state), {}, 1_000_000, 0)
-        data = it.update(text.clocks)
+        judge = UpdateValidator(LiveText(text.state), {}, 1_000_000, 0)
+        data = it.update(text.state_vector)
         with suppress(PeciaError):
-            if judge.judge(data, "principal-1", may_write=True) is Verdict.TAKEN:
+            if judge.validate(data, "principal-1", may_write=True) is UpdateVerdict.TAKEN:
                 for row in (*judge.repairs, data):
                     text.apply(row)
                     other.apply(row)
@@ -284,13 +288,15 @@ def test_whatever_was_sent_the_document_opens_with_every_character_and_can_be_ed
 def test_a_cut_through_a_character_leaves_the_character_and_every_other(
     begin: str, at: int
 ) -> None:
-    house_id = new_house_id()
-    text = LiveText.begun(begin, house_id)
+    house_id = new_server_client_id()
+    text = LiveText.create(begin, house_id)
     clock = at % (len(begin.encode("utf-16-le")) // 2)
-    flags = bytes((0x84,)) + number(house_id) + number(clock)
-    data = b"".join(map(number, (1, 1, 7, 0))) + flags + prefixed(b"x") + number(0)
-    judge = Judge(LiveText(text.state), {}, 1_000_000, 0)
-    assert judge.judge(data, "principal-1", may_write=True) is Verdict.TAKEN
+    flags = bytes((0x84,)) + encode_varuint(house_id) + encode_varuint(clock)
+    data = (
+        b"".join(map(encode_varuint, (1, 1, 7, 0))) + flags + encode_bytes(b"x") + encode_varuint(0)
+    )
+    judge = UpdateValidator(LiveText(text.state), {}, 1_000_000, 0)
+    assert judge.validate(data, "principal-1", may_write=True) is UpdateVerdict.TAKEN
     for row in (*judge.repairs, data):
         text.apply(row)
     assert sorted(str(text)) == sorted(f"{begin}x")
@@ -300,7 +306,7 @@ def test_a_cut_through_a_character_leaves_the_character_and_every_other(
 @settings(max_examples=MANY, deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_message_or_an_error_of_ours(data: bytes) -> None:
-    for read in (read_frame, read_update):
+    for read in (decode_frame, parse_update):
         try:
             read(data)
         except PeciaError:

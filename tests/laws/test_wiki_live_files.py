@@ -21,19 +21,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg.types.json import Jsonb
 
-from pecia.adapters.git.model import Draft, Signature
-from pecia.adapters.git.repository import History
+from pecia.adapters.git.model import CommitDraft, GitSignature
+from pecia.adapters.git.repository import HistoryRepository
 from pecia.app.app import SETTINGS, App, open_app
+from pecia.features.wiki.history.port import bind_version_store
+from pecia.features.wiki.live import copies, file_swap
+from pecia.features.wiki.live.copies import DocumentFiles
+from pecia.features.wiki.live.core.crdt import LiveText
+from pecia.features.wiki.live.flush import LiveFlusher
+from pecia.features.wiki.live.store import SQL, SystemLiveRows
+from pecia.features.wiki.store import SpaceLocation
 from pecia.kernel.identity.caller import Caller
-from pecia.kernel.settings.load import load
-from pecia.kernel.store.cluster import Logins
-from pecia.rooms.wiki.history.port import versions_in
-from pecia.rooms.wiki.live import copies, exchange
-from pecia.rooms.wiki.live.copies import DocumentFiles
-from pecia.rooms.wiki.live.filing import Filing
-from pecia.rooms.wiki.live.rows import SQL, HouseRows
-from pecia.rooms.wiki.live.text import LiveText
-from pecia.rooms.wiki.space import Place
+from pecia.kernel.settings.load import load_settings
+from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import VISIT, house_flags, no_fetch
 from tests.soak import SOAK
 
@@ -67,8 +67,8 @@ class Paper:
 
     app: App
     owner: Caller
-    place: Place
-    filing: Filing
+    place: SpaceLocation
+    filing: LiveFlusher
     id: UUID
     typist: LiveText = field(default_factory=lambda: LiveText(house_id=77))
     words: set[str] = field(default_factory=set[str])
@@ -102,12 +102,12 @@ class Paper:
         assert change is not None
         asked = {"tenant_id": self.place.tenant_id, "id": self.id, "owners": Jsonb({})}
         async with self.app.store.system() as tx:
-            await tx.run(SQL["add_changes"], **asked, changes=[change], writers=["principal-1"])
+            await tx.execute(SQL["add_changes"], **asked, changes=[change], writers=["principal-1"])
 
     async def catch_up(self) -> None:
         asked = {"tenant_id": self.place.tenant_id, "id": self.id, "seq": -1}
         async with self.app.store.system() as tx:
-            row = await tx.maybe(SQL["live_since"], **asked)
+            row = await tx.fetch_optional(SQL["live_since"], **asked)
         assert row is not None, "the document is live as long as its file is there"
         for change in ([row["base"]] if row["base"] else []) + row["changes"]:
             self.typist.apply(change)
@@ -127,7 +127,7 @@ class Paper:
 
     async def bring_up_to_date(self, between: list[Any]) -> None:
         with suppress(Killed), interrupted(self, between):
-            await self.filing.file(self.place, "words.md")
+            await self.filing.flush(self.place, "words.md")
 
     async def settle(self) -> str:
         """Nobody writes any more: the text that is in the file and in the document."""
@@ -135,14 +135,14 @@ class Paper:
             self.go_on("append", 0)
         with anyio.fail_after(60):
             while True:
-                await self.filing.file(self.place, "words.md")
+                await self.filing.flush(self.place, "words.md")
                 await self.catch_up()
                 text = self.file.read_text(encoding="utf-8")
                 async with self.app.store.system() as tx:
-                    rows = HouseRows(tx, self.place)
+                    rows = SystemLiveRows(tx, self.place)
                     row = await rows.find("words.md")
                     assert row is not None
-                    if row.is_filed and str(self.typist) == text:
+                    if row.is_flushed and str(self.typist) == text:
                         return text
 
 
@@ -161,14 +161,14 @@ def interrupted(paper: Paper, between: list[Any]) -> Generator[None]:
     steps = {
         "look": (DocumentFiles, "look_twice"),
         "make": (DocumentFiles, "make"),
-        "intend": (HouseRows, "intend"),
+        "intend": (SystemLiveRows, "intend"),
         "swap": (DocumentFiles, "swap"),
-        "settle": (HouseRows, "settle"),
-        "add": (HouseRows, "add"),
+        "settle": (SystemLiveRows, "settle"),
+        "add": (SystemLiveRows, "add"),
     }
     with pytest.MonkeyPatch.context() as patch:
         # A program that is in the middle of writing is so until we are done.
-        patch.setattr(exchange, "PATIENCE_S", 0)
+        patch.setattr(file_swap, "SWAP_TIMEOUT_S", 0)
         for point, (kind, name) in steps.items():
             patch.setattr(kind, name, _passing(getattr(kind, name), point, pass_by))
         yield
@@ -244,15 +244,17 @@ class Desk:
 
     @asynccontextmanager
     async def paper(self) -> AsyncGenerator[Paper]:
-        owner = await self.app.admit(None, VISIT)
+        owner = await self.app.authenticate(None, VISIT)
         assert isinstance(owner, Caller)
         folder = self.folder / f"space-{uuid4().hex[:8]}"
         folder.mkdir()
         (folder / "words.md").write_text(BEGIN, encoding="utf-8")
         await self.app.call(owner, "add_space", {"folder": str(folder)}, VISIT)
-        place = Place(owner.tenant_id, f"wiki:{folder.name}", folder, "")
-        filing = Filing(self.app.store, versions_in(History.open, Draft, Signature))
-        id_ = await filing.begin(place, "words.md", 1_000_000)
+        place = SpaceLocation(owner.tenant_id, f"wiki:{folder.name}", folder, "")
+        filing = LiveFlusher(
+            self.app.store, bind_version_store(HistoryRepository.open, CommitDraft, GitSignature)
+        )
+        id_ = await filing.make_live(place, "words.md", 1_000_000)
         yield Paper(self.app, owner, place, filing, id_)
 
     async def live_through(self, steps: list[Any]) -> None:
@@ -265,13 +267,15 @@ class Desk:
 
 
 @pytest.fixture(scope="module")
-def desk(module_database: Logins, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def desk(
+    module_database: DatabaseLogins, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Desk]:
     flags = house_flags(module_database, tmp_path_factory.mktemp("home"))
-    given = load(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
+    given = load_settings(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
     with pytest.MonkeyPatch.context() as patch, start_blocking_portal() as portal:
         # A program that takes longer than this between its read and its write is not promised
         # anything. How long that is here must not hang on how busy the machine is.
-        patch.setattr(copies, "KEPT_S", 3600.0)
+        patch.setattr(copies, "COPY_TTL_S", 3600.0)
         opening = open_app(given, fetch=no_fetch, report=lambda _: None)
         with portal.wrap_async_context_manager(opening) as app:
             yield Desk(app, portal, tmp_path_factory.mktemp("spaces"))

@@ -9,10 +9,10 @@ import pycrdt
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pecia.rooms.wiki.live.encoding import number, prefixed
-from pecia.rooms.wiki.live.judging import Judge, Verdict
-from pecia.rooms.wiki.live.text import LiveText, new_house_id
-from pecia.rooms.wiki.live.update import Place, Run, Update, read_update
+from pecia.features.wiki.live.core.crdt import LiveText, new_server_client_id
+from pecia.features.wiki.live.core.lib0 import encode_bytes, encode_varuint
+from pecia.features.wiki.live.core.update import ItemRun, Place, YjsUpdate, parse_update
+from pecia.features.wiki.live.core.validate import UpdateValidator, UpdateVerdict
 from tests.soak import SOAK
 
 MANY = 20_000 if SOAK else 200
@@ -35,33 +35,35 @@ def put_together(signs: str) -> str:
     return re.sub("[\ud800-\udfff]", "\ufffd", units.decode("utf-16-le", "surrogatepass"))
 
 
-def rewritten(update: Update, words: Any) -> bytes:
+def rewritten(update: YjsUpdate, words: Any) -> bytes:
     """The same update with other words."""
     runs = zip(update.written, update.places, strict=True)
     sections = [list(it) for _, it in groupby(runs, lambda it: it[0].client)]
-    parts = [number(len(sections))]
+    parts = [encode_varuint(len(sections))]
     for section in sections:
         first = section[0][0]
-        parts += map(number, (len(section), first.client, first.start))
+        parts += map(encode_varuint, (len(section), first.client, first.start))
         parts += (_run(run, place, words) for run, place in section)
     return b"".join(parts) + _deletions(update.deleted)
 
 
-def _run(run: Run, place: Place, words: Any) -> bytes:
+def _run(run: ItemRun, place: Place, words: Any) -> bytes:
     left, right = place
     flags = (4 if run.words else 1) | (0x80 if left else 0) | (0x40 if right else 0)
-    spots = b"".join(map(number, (*(left or ()), *(right or ()))))
-    spots = spots or number(1) + prefixed(b"source")
-    length = number(run.end - run.start)
-    return bytes((flags,)) + spots + (prefixed(words(run.words).encode()) if run.words else length)
+    spots = b"".join(map(encode_varuint, (*(left or ()), *(right or ()))))
+    spots = spots or encode_varuint(1) + encode_bytes(b"source")
+    length = encode_varuint(run.end - run.start)
+    return (
+        bytes((flags,)) + spots + (encode_bytes(words(run.words).encode()) if run.words else length)
+    )
 
 
-def _deletions(runs: list[Run]) -> bytes:
+def _deletions(runs: list[ItemRun]) -> bytes:
     sections = [list(it) for _, it in groupby(runs, lambda it: it.client)]
-    parts = [number(len(sections))]
+    parts = [encode_varuint(len(sections))]
     for section in sections:
-        parts += map(number, (section[0].client, len(section)))
-        parts += (number(it.start) + number(it.end - it.start) for it in section)
+        parts += map(encode_varuint, (section[0].client, len(section)))
+        parts += (encode_varuint(it.start) + encode_varuint(it.end - it.start) for it in section)
     return b"".join(parts)
 
 
@@ -82,7 +84,7 @@ class Editor:
         return put_together(str(self.source))
 
     def hear(self, change: bytes) -> None:
-        self.doc.apply_update(rewritten(read_update(change), taken_apart))
+        self.doc.apply_update(rewritten(parse_update(change), taken_apart))
 
     def type(self, at: int, gone: int, words: str) -> None:
         """Replace places, be they whole characters or not."""
@@ -96,7 +98,7 @@ class Editor:
             if words:
                 self.source.insert(start, taken_apart(words))
         self.doc.unobserve(watching)
-        self.outbox += [rewritten(read_update(it), put_together) for it in made]
+        self.outbox += [rewritten(parse_update(it), put_together) for it in made]
 
 
 @dataclass
@@ -113,15 +115,15 @@ class Server:
 
     def take(self, sender: Editor) -> None:
         data = sender.outbox.pop(0)
-        judge = Judge(LiveText(self.text.state), {}, 1_000_000, 0)
+        judge = UpdateValidator(LiveText(self.text.state), {}, 1_000_000, 0)
         # Whatever is refused is raised.
-        verdict = judge.judge(data, f"principal-{sender.client}", may_write=True)
-        assert verdict in (Verdict.TAKEN, Verdict.KNOWN)
-        for row in (*judge.repairs, data) if verdict is Verdict.TAKEN else ():
+        verdict = judge.validate(data, f"principal-{sender.client}", may_write=True)
+        assert verdict in (UpdateVerdict.TAKEN, UpdateVerdict.KNOWN)
+        for row in (*judge.repairs, data) if verdict is UpdateVerdict.TAKEN else ():
             self.text.apply(row)
             for it in self.editors:
                 it.inbox += [row] if it is not sender or row is not data else []
-        self.other.apply(self.text.lacking(self.other.clocks_sent))
+        self.other.apply(self.text.encode_diff(self.other.encoded_state_vector))
         assert str(self.text) == str(self.other) == str(LiveText(self.text.state))
 
     def settle(self) -> None:
@@ -152,7 +154,7 @@ def test_editors_that_cut_characters_in_two_stay_and_have_the_same_in_the_end(
     begin: str, steps: list[Any]
 ) -> None:
     editors = [Editor(100 + it) for it in range(3)]
-    server = Server(LiveText.begun(begin, new_house_id()), editors)
+    server = Server(LiveText.create(begin, new_server_client_id()), editors)
     for step in steps:
         what, it, rest = step[0], editors[int(step[1])], step[2:]
         if what == "type":

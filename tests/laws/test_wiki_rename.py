@@ -5,9 +5,14 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pecia.rooms.wiki.facts import read_facts
-from pecia.rooms.wiki.graph import Graph, graph_of
-from pecia.rooms.wiki.move import Renaming, rename_below, rename_one, rewrites
+from pecia.features.wiki.core.graph import LinkGraph, build_link_graph
+from pecia.features.wiki.core.metadata import parse_metadata
+from pecia.features.wiki.core.rename import (
+    RenamePlan,
+    plan_document_rename,
+    plan_folder_rename,
+    plan_rewrites,
+)
 
 NAMES = ("a", "b", "d/a", "d/b", "d/e/a", "d/index", "g h", "f/f", "v1.2", "é", "z/d/a")
 NEW = ("n", "d/n", "q/r/s", "d/e/n", "b2", "f/a", "n m", "v2.0", "ü")
@@ -23,7 +28,7 @@ DEFINITION = "\n\n[r]: d/b.md 'title'\n"
 @dataclass(frozen=True, slots=True)
 class Case:
     texts: dict[str, str]
-    renaming: Renaming
+    renaming: RenamePlan
 
 
 @st.composite
@@ -35,8 +40,10 @@ def cases(draw: st.DrawFn) -> Case:
     if below and draw(st.booleans()):
         old = draw(st.sampled_from(below))
         places = [f"{it}/new" for it in FOLDERS if not f"{it}/".startswith(f"{old}/")]
-        return Case(texts, rename_below(old, draw(st.sampled_from(places)), names))
-    return Case(texts, rename_one(draw(st.sampled_from(names)), draw(st.sampled_from(NEW)), names))
+        return Case(texts, plan_folder_rename(old, draw(st.sampled_from(places)), names))
+    return Case(
+        texts, plan_document_rename(draw(st.sampled_from(names)), draw(st.sampled_from(NEW)), names)
+    )
 
 
 @settings(max_examples=150, deadline=None)
@@ -44,23 +51,23 @@ def cases(draw: st.DrawFn) -> Case:
 def test_no_link_that_led_somewhere_is_dead_after_a_rename(case: Case) -> None:
     before = graph(case.texts)
     moved = case.renaming.documents
-    done = rewrites(case.renaming, before.names, case.texts.items())
+    done = plan_rewrites(case.renaming, before.names, case.texts.items())
     texts = {**case.texts, **{it.name: it.text for it in done}}
     after = graph({moved.get(name, name): text for name, text in texts.items()})
-    stranded = {it.name for it in done if it.stranded}
+    stranded = {it.name for it in done if it.unresolved}
     assert not stranded
     for source, edges in before.outgoing.items():
-        alive = {it.target for it in after.outgoing[moved.get(source, source)] if it.alive}
-        assert {moved.get(it.target, it.target) for it in edges if it.alive} <= alive
+        alive = {it.target for it in after.outgoing[moved.get(source, source)] if it.is_alive}
+        assert {moved.get(it.target, it.target) for it in edges if it.is_alive} <= alive
 
 
 @settings(max_examples=100, deadline=None)
 @given(cases())
 def test_a_document_is_written_anew_only_where_a_link_of_it_changes(case: Case) -> None:
     before = graph(case.texts)
-    for it in rewrites(case.renaming, before.names, case.texts.items()):
+    for it in plan_rewrites(case.renaming, before.names, case.texts.items()):
         assert (it.text != case.texts[it.name]) == bool(it.count)
 
 
-def graph(texts: dict[str, str]) -> Graph:
-    return graph_of({name: read_facts(text) for name, text in texts.items()})
+def graph(texts: dict[str, str]) -> LinkGraph:
+    return build_link_graph({name: parse_metadata(text) for name, text in texts.items()})

@@ -7,8 +7,12 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pecia.kernel.corpus.index.names import name_words
-from pecia.kernel.corpus.index.words import cjk_grams, joined_parts, split_name
+from pecia.kernel.corpus.keyword.analysis.file_names import split_file_name
+from pecia.kernel.corpus.keyword.analysis.token_filters import (
+    cjk_bigrams,
+    split_compounds,
+    split_name,
+)
 from tests.soak import SOAK
 
 COUNT = 2_000 if SOAK else 100
@@ -40,13 +44,13 @@ BLANKS = (" ", "\n", "\t", "\u00a0", "\u2028", "\x1c", "\x85", "", ", ")
 @given(st.lists(st.one_of(st.sampled_from((*PIECES, *BLANKS)), st.text(max_size=4))))
 def test_words_with_a_seam_give_the_parts_that_all_words_looked_at_give(pieces: list[str]) -> None:
     text = "".join(pieces)
-    assert joined_parts(text) == plainly(text)
+    assert split_compounds(text) == plainly(text)
 
 
 @settings(max_examples=COUNT * 5, deadline=None)
 @given(st.text(alphabet="abXY01_- \u2019", max_size=100))
 def test_the_parts_of_plain_text_are_those_of_all_its_words(text: str) -> None:
-    assert joined_parts(text) == plainly(text)
+    assert split_compounds(text) == plainly(text)
 
 
 @settings(max_examples=COUNT * 2, deadline=None)
@@ -56,15 +60,15 @@ def test_a_name_of_one_piece_gives_the_words_that_its_parts_give(name: str) -> N
     for word in TOKEN.findall(name):
         whole, *parts = split_name(word).split()
         found += [whole, *parts, *(one + other for one, other in pairwise(parts))]
-    assert name_words(name) == list(dict.fromkeys(found))
+    assert split_file_name(name) == list(dict.fromkeys(found))
 
 
 def test_the_parts_of_our_own_guides_are_what_they_were() -> None:
     texts = [it.read_text("utf-8") for it in (Path(__file__).parents[2] / "docs").rglob("*.md")]
-    assert any(joined_parts(it) for it in texts)
-    assert all(joined_parts(it) == plainly(it) for it in texts)
+    assert any(split_compounds(it) for it in texts)
+    assert all(split_compounds(it) == plainly(it) for it in texts)
 
 
 def test_text_without_such_signs_has_no_grams_and_other_text_has() -> None:
-    assert cjk_grams("plain text 2018") == ""
-    assert cjk_grams("a 日本国 b") == "日 本 国 日本 本国"
+    assert cjk_bigrams("plain text 2018") == ""
+    assert cjk_bigrams("a 日本国 b") == "日 本 国 日本 本国"

@@ -8,22 +8,22 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from pecia.adapters.llm.model import Model
-from pecia.adapters.llm.providers import PROVIDERS
+from pecia.adapters.models.chat_model import ProviderChatModel
+from pecia.adapters.models.providers import PROVIDERS
 from pecia.app.app import App
-from pecia.app.models import ProviderModel, ProviderModels
-from pecia.doors.mcp.mount import mount_mcp
-from pecia.kernel.room import Room
-from pecia.kernel.store.cluster import Logins
+from pecia.app.composition.chat_models import ProviderModel, ProviderModels
+from pecia.features.ckf.feature import no_sources
+from pecia.features.ckf.llm.quota import StoredQuotaCounter
+from pecia.features.ckf.settings import CkfSettings
+from pecia.features.ckf.tools.compile import ReadSource
+from pecia.features.ckf.tools.compile_llm import LlmServices, compile_llm_tool, llm_compiler
+from pecia.interfaces.mcp.mount import mount_mcp
+from pecia.kernel.feature import Feature
+from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.store.store import Store
 from pecia.kernel.tool.model import AnyTool
-from pecia.kernel.tool.view import combined
-from pecia.rooms.ckf.compiling import ReadSource
-from pecia.rooms.ckf.llm.quota import StoredLedger
-from pecia.rooms.ckf.llm.tool import Asking, compile_llm_tool, llm_compiler
-from pecia.rooms.ckf.room import no_sources
-from pecia.rooms.ckf.settings import CkfSettings
-from tests.doors.served import Pecia, bearing, open_pecia, open_unserved
+from pecia.kernel.tool.view import combine_tools
+from tests.interfaces.served import Pecia, bearing, open_pecia, open_unserved
 from tests.provider import Calls, LoopbackProvider
 
 PATH = "/api/mcp"
@@ -119,7 +119,7 @@ class Llm:
 
 @asynccontextmanager
 async def serving_llm(
-    database: Logins,
+    database: DatabaseLogins,
     home: Path,
     provider: LoopbackProvider,
     read_source: ReadSource = no_sources,
@@ -140,23 +140,25 @@ async def serving_llm(
         yield Llm(pecia, tokens)
 
 
-def asking_of(provider: LoopbackProvider, settings: CkfSettings, store: Store) -> Asking:
+def asking_of(provider: LoopbackProvider, settings: CkfSettings, store: Store) -> LlmServices:
     there = {name: provider.as_provider(name) for name in PROVIDERS}
-    own = ProviderModel(Model(provider.as_provider(), guard=provider.guard))
+    own = ProviderModel(ProviderChatModel(provider.as_provider(), guard=provider.guard))
     operator = own if settings.operator_url else None
-    return Asking(ProviderModels(operator, there, provider.guard), settings, StoredLedger(store))
-
-
-def with_models(app: App, asking: Asking, read_source: ReadSource = no_sources) -> App:
-    """The same App, whose compiler asks other models."""
-    made = compile_llm_tool(llm_compiler(read_source, asking))
-    rooms = tuple(_asking(it, made) if it.name == "ckf" else it for it in app.rooms)
-    return replace(
-        app, rooms=rooms, everything=combined(tool for room in rooms for tool in room.tools)
+    return LlmServices(
+        ProviderModels(operator, there, provider.guard), settings, StoredQuotaCounter(store)
     )
 
 
-def _asking(room: Room, made: AnyTool) -> Room:
+def with_models(app: App, asking: LlmServices, read_source: ReadSource = no_sources) -> App:
+    """The same App, whose compiler asks other models."""
+    made = compile_llm_tool(llm_compiler(read_source, asking))
+    rooms = tuple(_asking(it, made) if it.name == "ckf" else it for it in app.features)
+    return replace(
+        app, features=rooms, full_view=combine_tools(tool for room in rooms for tool in room.tools)
+    )
+
+
+def _asking(room: Feature, made: AnyTool) -> Feature:
     tools = (
         replace(made, public=it.public) if it.name == "ckf.compile_llm" else it for it in room.tools
     )

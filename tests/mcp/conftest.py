@@ -11,14 +11,14 @@ import httpx
 import pytest
 
 from pecia.app.app import SETTINGS, App, open_app
-from pecia.app.corridor import NOBODY
-from pecia.doors.http.server import serving
-from pecia.doors.mcp.changes import Changes
-from pecia.doors.mcp.mount import mount_mcp
+from pecia.app.dispatch import ANONYMOUS_CALLER
+from pecia.interfaces.http.server import serve_http
+from pecia.interfaces.mcp.methods.subscriptions import Subscriptions
+from pecia.interfaces.mcp.mount import mount_mcp
 from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Caller
-from pecia.kernel.settings.load import load
-from pecia.kernel.store.cluster import Logins
+from pecia.kernel.settings.load import load_settings
+from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import EVERY_SCOPE, VISIT, house_flags, no_fetch
 from tests.mcp.talk import Talk
 
@@ -34,7 +34,7 @@ class Served:
     url: str
     talk: Talk
     owner: Caller
-    changes: Changes
+    changes: Subscriptions
 
     @property
     def port(self) -> int:
@@ -64,14 +64,14 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture
-def serve(database: Logins, tmp_path: Path) -> Serve:
+def serve(database: DatabaseLogins, tmp_path: Path) -> Serve:
     """Serves with the settings that the test names, beside those of every test."""
     return partial(_serving, database, tmp_path / "home")
 
 
 @pytest.fixture(scope="module")
 async def running(
-    module_database: Logins, tmp_path_factory: pytest.TempPathFactory
+    module_database: DatabaseLogins, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncGenerator[Served]:
     """One server for all tests of a file: most ask, and change nothing."""
     async with _serving(module_database, tmp_path_factory.mktemp("home")) as found:
@@ -86,21 +86,21 @@ def served(running: Served) -> Served:
 
 @asynccontextmanager
 async def _serving(
-    database: Logins, home: Path, environ: Mapping[str, str] | None = None, **flags: str
+    database: DatabaseLogins, home: Path, environ: Mapping[str, str] | None = None, **flags: str
 ) -> AsyncGenerator[Served]:
     named = {name.replace("__", "."): value for name, value in flags.items()}
-    settings = load(
+    settings = load_settings(
         SETTINGS,
         flags={**house_flags(database, home), "desk.conformance": "true"} | named,
         environ=environ or {},
         project_file=None,
         user_file=None,
     )
-    changes = Changes()
+    changes = Subscriptions()
     async with open_app(settings, fetch=no_fetch, report=lambda _: None) as app:
-        owner = await app.admit(None, VISIT) if settings.kernel.mode == "local" else None
+        owner = await app.authenticate(None, VISIT) if settings.kernel.mode == "local" else None
         async with (
-            serving(
+            serve_http(
                 app,
                 port=0,
                 annexes=[lambda app, keeper: mount_mcp(app, keeper, changes)],
@@ -109,4 +109,4 @@ async def _serving(
             httpx.AsyncClient(base_url=address.url, timeout=20) as http,
         ):
             assert owner is None or isinstance(owner, Caller)
-            yield Served(app, address.url, Talk(http), owner or NOBODY, changes)
+            yield Served(app, address.url, Talk(http), owner or ANONYMOUS_CALLER, changes)

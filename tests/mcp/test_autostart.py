@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pecia.doors.cli.lock import ServerLock, read_lock, write_folder_lock
-from pecia.doors.cli.seeking import SPAWN_LOG as LOG
+from pecia.interfaces.cli.server.lock import ServerLock, read_lock, write_folder_lock
+from pecia.interfaces.cli.stdio.project_server import SPAWN_LOG as LOG
 from tests.mcp.test_stdio import HELLO, LIST, READY, heard, pecia
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(180)]

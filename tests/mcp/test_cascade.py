@@ -12,8 +12,8 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+from tests.features.cascade_made import Layers, document, write_layers
 from tests.mcp.test_stdio import HELLO, LIST, READY, heard, pecia
-from tests.rooms.cascade_made import Layers, document, write_layers
 from tests.warm import start as warm
 
 pytestmark = [

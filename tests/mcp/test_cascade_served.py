@@ -15,17 +15,17 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from pecia import __version__
-from pecia.doors.cli.lock import ServerLock, claimed, home_lock, write_lock
-from pecia.doors.cli.main import run
-from pecia.doors.mcp.changes import ResourceUpdated, ToolsListChanged
+from pecia.features.cascade.core.render import render_markdown
+from pecia.interfaces.cli.main import run
+from pecia.interfaces.cli.server.lock import ServerLock, claim_home, home_lock_path, write_lock
+from pecia.interfaces.mcp.methods.subscriptions import ResourceUpdated, ToolsListChanged
 from pecia.kernel.errors import Json, PeciaError
-from pecia.rooms.cascade.render import markdown
 from tests.conftest import VISIT
+from tests.features.cascade_made import Asking, asking, caller, document, write_layers
 from tests.laws.cascade_worlds import QUESTIONS, World, made_world, settled
 from tests.mcp.conftest import INSTANCE, Serve, Served
 from tests.mcp.talk import Talk
 from tests.mcp.test_cascade import LAYERS, TOOLS
-from tests.rooms.cascade_made import Asking, asking, caller, document, write_layers
 
 pytestmark = [
     pytest.mark.anyio,
@@ -62,7 +62,7 @@ async def test_commands_reach_the_cascades_of_the_running_server(
     monkeypatch.setenv("PECIA_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     facts = (__version__, str(tmp_path / "home"), INSTANCE, "2026-01-01T00:00:00Z")
-    write_lock(home_lock(tmp_path / "home"), ServerLock(served.url, served.port, 1, *facts))
+    write_lock(home_lock_path(tmp_path / "home"), ServerLock(served.url, served.port, 1, *facts))
 
     async def said(*words: str) -> Any:
         done = await to_thread.run_sync(run, ["cascade", *words, "--json"])
@@ -70,7 +70,7 @@ async def test_commands_reach_the_cascades_of_the_running_server(
         return found if done == 0 else found["error"]["code"]
 
     kb = ("--cascade", "kb")
-    claim = claimed(tmp_path / "home")
+    claim = claim_home(tmp_path / "home")
     request.addfinalizer(lambda: claim.__exit__(None, None, None))
     assert claim.__enter__()
     assert [it["id"] for it in (await said("list", *kb))["concepts"]] == ["a"]
@@ -260,8 +260,8 @@ async def compare(talk: Talk, user: str, alone: Path | None, spool: Path) -> Non
     for tool, arguments in QUESTIONS:
         wanted = settled(await answered(expected, user, tool, arguments))
         assert await at_the_doors(talk, tool, arguments) == [wanted] * 3, (user, tool, arguments)
-    view = (await expected.cascades.seen(caller(user), None)).view
-    assert await resources(talk) == {it: markdown(view.effective(it)) for it in view.ids}
+    view = (await expected.cascades.find_visible(caller(user), None)).view
+    assert await resources(talk) == {it: render_markdown(view.effective(it)) for it in view.ids}
 
 
 def renamed(world: World, name: str, user: str) -> World:

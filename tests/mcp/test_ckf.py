@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from pecia.rooms.ckf.package.codec import Format, parse
-from pecia.rooms.ckf.viewer import unpacked
+from pecia.features.ckf.package.codec.codec import PackageFormat, parse_package
+from pecia.features.ckf.tools.viewer import unpack_fragment
 from tests.mcp.conftest import Served
-from tests.unit.rooms.ckf.ckf_sample import SOURCE, sample
+from tests.unit.features.ckf.ckf_sample import SOURCE, sample
 
 pytestmark = pytest.mark.anyio
 
@@ -121,7 +121,7 @@ async def test_every_tool_is_in_the_namespace(served: Served) -> None:
 async def test_a_text_becomes_a_valid_package(served: Served) -> None:
     found = await facts(served, "ckf.compile", text=TEXT)
     assert list(found["package"]) == list(sample())
-    assert parse(found["document"], Format.JSON).body == found["package"]
+    assert parse_package(found["document"], PackageFormat.JSON).body == found["package"]
     assert found["metrics"]["compiler"] == "heuristic"
     assert found["metrics"]["numeric_integrity"]["source_values_kept"] == 1
     checked = await facts(served, "ckf.validate", package=found["package"], source_text=TEXT)
@@ -129,12 +129,12 @@ async def test_a_text_becomes_a_valid_package(served: Served) -> None:
 
 
 @pytest.mark.requirement("ckf.compile.text_can_be_saved")
-@pytest.mark.parametrize("format", list(Format))
-async def test_the_text_block_is_the_document(served: Served, format: Format) -> None:
+@pytest.mark.parametrize("format", list(PackageFormat))
+async def test_the_text_block_is_the_document(served: Served, format: PackageFormat) -> None:
     result = await call(served, "ckf.compile", text=TEXT, format=format)
     (block,) = result["content"]
     assert block["text"] == result["structuredContent"]["document"]
-    assert parse(block["text"], format).body == result["structuredContent"]["package"]
+    assert parse_package(block["text"], format).body == result["structuredContent"]["package"]
 
 
 @pytest.mark.requirement("ckf.compile.text_minimum", "ckf.compile.text_maximum")
@@ -172,11 +172,15 @@ async def test_a_fourth_format_is_refused_with_the_three(served: Served) -> None
 )
 async def test_what_is_serialized_is_parsed_again(served: Served) -> None:
     packages: list[Any] = []
-    for format in Format:
+    for format in PackageFormat:
         made = await facts(served, "ckf.serialize", package=sample(), format=format)
         assert made["bytes"] == len(made["document"].encode())
         # The three names of the argument mean the same.
-        name = {Format.JSON: "document", Format.YAML: "text", Format.MARKDOWN: "content"}[format]
+        name = {
+            PackageFormat.JSON: "document",
+            PackageFormat.YAML: "text",
+            PackageFormat.MARKDOWN: "content",
+        }[format]
         read = await facts(served, "ckf.parse", **{name: made["document"]})
         assert read["format"] == format
         packages.append(read["package"])
@@ -313,7 +317,9 @@ async def test_a_link_carries_the_package_or_its_address(served: Served) -> None
     inline = await facts(served, "ckf.viewer_url", package=sample())
     address, _, fragment = inline["url"].partition("#ckf=")
     assert (address.endswith("/viewer"), inline["mode"]) == (True, "inline")
-    assert parse(json.dumps(unpacked(fragment))) == parse(json.dumps(sample()))
+    assert parse_package(json.dumps(unpack_fragment(fragment))) == parse_package(
+        json.dumps(sample())
+    )
     remote = await facts(served, "ckf.viewer_url", url="https://example.org/a b.ckf.md")
     assert remote["mode"] == "remote"
     assert remote["url"].endswith("/viewer?src=https%3A%2F%2Fexample.org%2Fa%20b.ckf.md")

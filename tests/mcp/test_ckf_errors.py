@@ -10,15 +10,15 @@ import httpx
 import pytest
 
 from pecia.app.app import SETTINGS, open_app
-from pecia.doors.http.server import serving
-from pecia.doors.mcp.changes import Changes
-from pecia.doors.mcp.mount import mount_mcp
+from pecia.features.ckf.feature import ckf_feature
+from pecia.features.ckf.model import SourceText
+from pecia.interfaces.http.server import serve_http
+from pecia.interfaces.mcp.methods.subscriptions import Subscriptions
+from pecia.interfaces.mcp.mount import mount_mcp
 from pecia.kernel.errors import UpstreamError
 from pecia.kernel.identity.caller import Caller
-from pecia.kernel.settings.load import load
-from pecia.kernel.store.cluster import Logins
-from pecia.rooms.ckf.options import SourceText
-from pecia.rooms.ckf.room import ckf
+from pecia.kernel.settings.load import load_settings
+from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import house_flags, no_fetch
 from tests.mcp.conftest import Serve, Served
 from tests.mcp.talk import BOTH, MODERN, Talk
@@ -202,9 +202,9 @@ Reader = Callable[[Caller, str], Awaitable[SourceText]]
 
 
 @asynccontextmanager
-async def lent(database: Logins, home: Path, read_source: Reader) -> AsyncGenerator[Talk]:
+async def lent(database: DatabaseLogins, home: Path, read_source: Reader) -> AsyncGenerator[Talk]:
     """A server whose ckf room reads the texts of other rooms in this way."""
-    settings = load(
+    settings = load_settings(
         SETTINGS,
         flags=house_flags(database, home),
         environ={},
@@ -213,14 +213,15 @@ async def lent(database: Logins, home: Path, read_source: Reader) -> AsyncGenera
     )
     async with open_app(settings, fetch=no_fetch, report=lambda _: None) as opened:
         rooms = [
-            ckf("http://pecia.test", read_source) if it.name == "ckf" else it for it in opened.rooms
+            ckf_feature("http://pecia.test", read_source) if it.name == "ckf" else it
+            for it in opened.features
         ]
-        app = replace(opened, rooms=tuple(rooms))
+        app = replace(opened, features=tuple(rooms))
         async with (
-            serving(
+            serve_http(
                 app,
                 port=0,
-                annexes=[lambda app, keeper: mount_mcp(app, keeper, Changes())],
+                annexes=[lambda app, keeper: mount_mcp(app, keeper, Subscriptions())],
                 instance="lent",
             ) as address,
             httpx.AsyncClient(base_url=address.url, timeout=20) as http,
@@ -240,7 +241,7 @@ async def broken(caller: Caller, uri: str) -> SourceText:
     ("read_source", "code"), [(no_answer, "UPSTREAM_ERROR"), (broken, "INTERNAL_ERROR")]
 )
 async def test_a_failure_that_is_not_the_callers_may_be_tried_again(
-    database: Logins, tmp_path: Path, read_source: Reader, code: str
+    database: DatabaseLogins, tmp_path: Path, read_source: Reader, code: str
 ) -> None:
     async with lent(database, tmp_path / "home", read_source) as talk:
         found = await in_both_eras(talk, "ckf.compile", {"uri": "lake://a/b"})
@@ -252,7 +253,7 @@ async def test_a_failure_that_is_not_the_callers_may_be_tried_again(
 
 
 async def test_a_text_of_another_room_is_compiled_by_its_address(
-    database: Logins, tmp_path: Path
+    database: DatabaseLogins, tmp_path: Path
 ) -> None:
     async def lend(caller: Caller, uri: str) -> SourceText:
         return SourceText(TEXT, "Refunds", uri, revision="7")

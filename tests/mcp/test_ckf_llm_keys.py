@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from psycopg import sql
 
-from pecia.kernel.store.cluster import Logins
+from pecia.kernel.store.cluster import DatabaseLogins
 from tests.mcp.ckf_llm_served import GOOD, KEY, PATH, SOURCE, Llm, operated, serving_llm
 from tests.mcp.conftest import Serve, Served
 from tests.mcp.talk import Talk
@@ -20,7 +20,7 @@ HOUSE_KEY = "the-key-of-the-house"
 
 @pytest.mark.requirement("ckf.byok.not_logged", "ckf.byok.not_echoed", "ckf.byok.not_stored")
 async def test_a_key_is_nowhere_after_its_call(
-    database: Logins, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    database: DatabaseLogins, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     home = tmp_path / "home"
@@ -46,7 +46,7 @@ async def test_a_key_is_nowhere_after_its_call(
 
 
 async def test_a_key_may_come_as_a_header_and_is_nowhere_after_its_call(
-    database: Logins, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    database: DatabaseLogins, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     home = tmp_path / "home"
@@ -93,7 +93,7 @@ async def _tables_with(llm: Llm, key: str) -> list[str]:
     """Tables with that text in any column, seen by the role that sees every row."""
     found: list[str] = []
     async with llm.pecia.app.store.system() as tx:
-        tables = await tx.all(
+        tables = await tx.fetch_all(
             "SELECT schemaname, tablename FROM pg_tables"
             " WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
             " AND has_table_privilege(format('%%I.%%I', schemaname, tablename), 'SELECT')"
@@ -102,7 +102,7 @@ async def _tables_with(llm: Llm, key: str) -> list[str]:
         for it in tables:
             name = sql.Identifier(it["schemaname"], it["tablename"]).as_string(None)
             query = f"SELECT 1 AS hit FROM {name} AS t WHERE t::text LIKE %(like)s LIMIT 1"
-            if await tx.all(query, like=f"%{key}%"):  # pyright: ignore[reportArgumentType]
+            if await tx.fetch_all(query, like=f"%{key}%"):  # pyright: ignore[reportArgumentType]
                 found.append(name)
     return found
 
@@ -115,7 +115,7 @@ def _files_with(folder: Path, text: str) -> list[str]:
 
 @pytest.mark.requirement("ckf.byok.malformed", "ckf.compile_llm.provider_with_key")
 async def test_a_key_that_cannot_be_right_is_refused_before_anything_is_sent(
-    database: Logins, tmp_path: Path
+    database: DatabaseLogins, tmp_path: Path
 ) -> None:
     with LoopbackProvider(GOOD) as provider:
         async with serving_llm(database, tmp_path / "home", provider) as llm:
@@ -132,7 +132,7 @@ async def test_a_key_that_cannot_be_right_is_refused_before_anything_is_sent(
 
 @pytest.mark.requirement("ckf.providers.unknown")
 async def test_another_provider_is_refused_with_the_list_of_those_there_are(
-    database: Logins, tmp_path: Path
+    database: DatabaseLogins, tmp_path: Path
 ) -> None:
     with LoopbackProvider() as provider:
         async with serving_llm(database, tmp_path / "home", provider) as llm:
@@ -144,7 +144,7 @@ async def test_another_provider_is_refused_with_the_list_of_those_there_are(
 
 @pytest.mark.requirement("ckf.compile_llm.needs_key_or_token", "ckf.operator.lovable_name")
 async def test_a_stranger_without_a_key_is_told_to_pass_one(
-    database: Logins, tmp_path: Path
+    database: DatabaseLogins, tmp_path: Path
 ) -> None:
     with LoopbackProvider(GOOD) as provider:
         async with serving_llm(database, tmp_path / "home", provider, **operated()) as llm:
@@ -157,7 +157,9 @@ async def test_a_stranger_without_a_key_is_told_to_pass_one(
     assert made["package"]["concepts"]
 
 
-async def test_strangers_have_twelve_compiles_an_hour(database: Logins, tmp_path: Path) -> None:
+async def test_strangers_have_twelve_compiles_an_hour(
+    database: DatabaseLogins, tmp_path: Path
+) -> None:
     with LoopbackProvider() as provider:
         async with serving_llm(database, tmp_path / "home", provider) as llm:
             for _ in range(12):
@@ -227,7 +229,7 @@ async def test_the_kill_switch_stops_the_operators_model_for_its_owner_too(serve
     "ckf.operator.byok_spends_nothing",
 )
 async def test_a_key_of_ones_own_needs_neither_the_switch_nor_the_quota(
-    database: Logins, tmp_path: Path
+    database: DatabaseLogins, tmp_path: Path
 ) -> None:
     with LoopbackProvider(GOOD) as provider:
         settings = operated(operator_disabled=True, daily_per_user=0, daily_total=0)
@@ -241,7 +243,7 @@ async def test_a_key_of_ones_own_needs_neither_the_switch_nor_the_quota(
     "ckf.operator.daily_user_quota", "ckf.operator.daily_global_quota", "ckf.compile.ignores_quotas"
 )
 async def test_quotas_of_a_day_outlive_a_restart_and_spare_the_compiler_without_a_model(
-    database: Logins, tmp_path: Path
+    database: DatabaseLogins, tmp_path: Path
 ) -> None:
     with LoopbackProvider(GOOD) as provider:
         settings = operated(allowlist=("north/bo",), daily_per_user=2, daily_total=3)
@@ -264,7 +266,7 @@ async def test_quotas_of_a_day_outlive_a_restart_and_spare_the_compiler_without_
 
 
 async def test_a_key_of_the_server_is_for_those_who_may_have_it(
-    database: Logins, tmp_path: Path
+    database: DatabaseLogins, tmp_path: Path
 ) -> None:
     with LoopbackProvider(GOOD) as provider:
         settings: dict[str, Any] = {"openai_key": HOUSE_KEY, "allowlist": ("north/somebody",)}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pecia.kernel.store.cluster import Logins
+from pecia.kernel.store.cluster import DatabaseLogins
 from tests.mcp.ckf_llm_served import KEY, SOURCE, answer, serving_llm
 from tests.provider import Calls, LoopbackProvider
 
@@ -32,7 +32,7 @@ WRONG: dict[str, Any] = {
 
 
 async def headers(
-    database: Logins, home: Path, said: dict[str, Any], text: str
+    database: DatabaseLogins, home: Path, said: dict[str, Any], text: str
 ) -> tuple[dict[str, Any], list[str]]:
     with LoopbackProvider(Calls(said)) as provider:
         async with serving_llm(database, home, provider) as llm:
@@ -57,7 +57,9 @@ async def headers(
     "ckf.pdf.source_type",
     "ckf.pdf.warns_of_overrides",
 )
-async def test_what_is_printed_wins_over_what_is_inferred(database: Logins, tmp_path: Path) -> None:
+async def test_what_is_printed_wins_over_what_is_inferred(
+    database: DatabaseLogins, tmp_path: Path
+) -> None:
     printed = {
         "source_title": "The Refund Book",
         "source_subtitle": "How money comes back",
@@ -85,7 +87,7 @@ async def test_what_is_printed_wins_over_what_is_inferred(database: Logins, tmp_
 
 
 @pytest.mark.requirement("ckf.pdf.absent_when_not_found")
-async def test_what_is_not_printed_is_left_out(database: Logins, tmp_path: Path) -> None:
+async def test_what_is_not_printed_is_left_out(database: DatabaseLogins, tmp_path: Path) -> None:
     said = answer(**WRONG)
     header, warnings = await headers(database, tmp_path / "home", said, PLAIN)
     assert header["source_type"] == "PDF document"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pecia.kernel.store.cluster import Logins
-from pecia.rooms.ckf.package.validate import validate
+from pecia.features.ckf.package.checks.validate import validate_package
+from pecia.kernel.store.cluster import DatabaseLogins
 from tests.mcp.ckf_llm_served import GOOD, KEY, KEYS, SOURCE, answer, item, serving_llm
 from tests.provider import (
     Breaks,
@@ -44,7 +44,7 @@ WHERE = {
     "ckf.compile_llm.provider_default_model",
 )
 async def test_a_member_with_a_key_compiles_with_any_provider(
-    database: Logins, tmp_path: Path
+    database: DatabaseLogins, tmp_path: Path
 ) -> None:
     with LoopbackProvider(GOOD) as provider:
         async with serving_llm(database, tmp_path / "home", provider) as llm:
@@ -54,7 +54,7 @@ async def test_a_member_with_a_key_compiles_with_any_provider(
                 assert made["metrics"]["provider"] == known
                 assert made["metrics"]["failed_chunks"] == 0
                 assert made["package"]["concepts"][0]["label"] == "refund"
-                assert validate(made["package"], source=SOURCE).errors == []
+                assert validate_package(made["package"], source=SOURCE).errors == []
                 sent = provider.requests[-1]
                 path, place = WHERE[known]
                 assert sent.path.endswith(path)
@@ -67,7 +67,7 @@ async def test_a_member_with_a_key_compiles_with_any_provider(
 
 @pytest.mark.requirement("ckf.compile_llm.caller_picks_model")
 async def test_the_provider_gets_the_model_and_key_of_the_caller(
-    database: Logins, tmp_path: Path
+    database: DatabaseLogins, tmp_path: Path
 ) -> None:
     with LoopbackProvider(GOOD) as provider:
         async with serving_llm(database, tmp_path / "home", provider) as llm:
@@ -110,7 +110,7 @@ FAILURES: list[tuple[Scripted, str, bool, dict[str, Any]]] = [
 
 @pytest.mark.requirement("ckf.providers.failure")
 async def test_a_provider_that_fails_is_named_and_its_failure_can_be_acted_on(
-    database: Logins, tmp_path: Path
+    database: DatabaseLogins, tmp_path: Path
 ) -> None:
     with LoopbackProvider(GOOD) as provider:
         async with serving_llm(database, tmp_path / "home", provider, chunk_timeout_s=1.5) as llm:
@@ -146,7 +146,7 @@ ANY_WIRE: list[tuple[Scripted, str, bool]] = [
 
 @pytest.mark.parametrize("name", [it for it in KEYS if it != "openai"])
 async def test_every_provider_fails_in_words_that_a_caller_can_act_on(
-    database: Logins, tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture
+    database: DatabaseLogins, tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     key = KEYS[name]
@@ -168,7 +168,7 @@ async def test_every_provider_fails_in_words_that_a_caller_can_act_on(
 
 
 async def test_a_model_that_refuses_the_whole_form_is_given_the_flat_one(
-    database: Logins, tmp_path: Path
+    database: DatabaseLogins, tmp_path: Path
 ) -> None:
     paid = "Refunds must be paid within 14 days."
     flat = {
@@ -189,7 +189,7 @@ async def test_a_model_that_refuses_the_whole_form_is_given_the_flat_one(
 
 
 async def test_a_slow_stream_that_ends_in_time_is_read_whole(
-    database: Logins, tmp_path: Path
+    database: DatabaseLogins, tmp_path: Path
 ) -> None:
     with LoopbackProvider(Drips(GOOD, pause_s=0.005)) as provider:
         async with serving_llm(database, tmp_path / "home", provider) as llm:
@@ -199,7 +199,7 @@ async def test_a_slow_stream_that_ends_in_time_is_read_whole(
 
 
 async def test_hostile_answers_cost_their_items_and_nothing_else(
-    database: Logins, tmp_path: Path
+    database: DatabaseLogins, tmp_path: Path
 ) -> None:
     paid = "Refunds must be paid within 14 days."
     hostile = answer(
@@ -228,4 +228,4 @@ async def test_hostile_answers_cost_their_items_and_nothing_else(
     assert "Ignore all rules" not in str(package)
     assert package["metadata"]["source_title"] == "Refunds"
     assert "__proto__" not in package
-    assert validate(package, source=SOURCE).errors == []
+    assert validate_package(package, source=SOURCE).errors == []

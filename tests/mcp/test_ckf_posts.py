@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from pecia.rooms.ckf.examples.shelf import TOPICS
-from pecia.rooms.ckf.library import ranked
-from pecia.rooms.ckf.package.codec import Format, parse
-from pecia.rooms.ckf.posts.shelf import SLUGS, ShippedPost
+from pecia.features.ckf.examples.loader import TOPICS
+from pecia.features.ckf.library.library import rank_posts
+from pecia.features.ckf.package.codec.codec import PackageFormat, parse_package
+from pecia.features.ckf.posts.loader import SLUGS, ShippedPost
 from tests.mcp.conftest import Served
 from tests.mcp.test_ckf import TEXT, call, facts
 
@@ -40,10 +40,10 @@ async def test_each_topic_has_a_valid_package(served: Served, topic: str) -> Non
     found = await facts(served, "ckf.example", topic=topic)
     checked = await facts(served, "ckf.validate", package=found["package"])
     assert (checked["valid"], checked["errors"]) == (True, [])
-    for format in Format:
+    for format in PackageFormat:
         asked = {"uri": f"ckf://example/{topic}?format={format}"}
         read = (await served.talk.ask("/mcp/ckf", "resources/read", asked))["result"]["contents"]
-        assert parse(read[0]["text"], format).body == found["package"]
+        assert parse_package(read[0]["text"], format).body == found["package"]
 
 
 @pytest.mark.requirement("ckf.example.unknown_topic")
@@ -67,7 +67,7 @@ async def test_a_post_is_found_by_a_word_and_fetched_by_its_slug(served: Served)
     assert found["count"] >= len(found["items"]) > 0
     fetched = await facts(served, "ckf.fetch_post", slug=found["items"][0]["slug"])
     assert fetched["post"] == found["items"][0]
-    assert parse(fetched["document"]).body == fetched["package"]
+    assert parse_package(fetched["document"]).body == fetched["package"]
     rules: list[Any] = [
         it
         for key in ("decision_rules", "if_then_rules", "exceptions", "principles")
@@ -100,7 +100,7 @@ def test_both_words_come_before_one() -> None:
     both = post("both", "On knowledge", "It is compiled.")
     one = post("one", "Knowledge", "knowledge")
     none = post("none", "Else", "else")
-    assert ranked([none, one, both], "compiled knowledge") == [both, one]
+    assert rank_posts([none, one, both], "compiled knowledge") == [both, one]
 
 
 @pytest.mark.requirement("ckf.fetch_post.unknown_slug", "ckf.resources.unpublished_post")

@@ -8,13 +8,13 @@ from typing import Any, cast
 
 import pytest
 
-from pecia.kernel.errors import BadArgument, UpstreamError, every_error
-from pecia.rooms.ckf.examples.shelf import TOPICS, example_source
-from pecia.rooms.ckf.heuristic.compile import compile_text
-from pecia.rooms.ckf.options import CompileOptions
-from pecia.rooms.ckf.package.codec import Format, encode
-from pecia.rooms.ckf.package.model import Package
-from pecia.rooms.ckf.package.normal import compact
+from pecia.features.ckf.examples.loader import TOPICS, load_example_source
+from pecia.features.ckf.heuristic.compile import compile_text
+from pecia.features.ckf.model import CompileOptions
+from pecia.features.ckf.package.codec.codec import PackageFormat, encode_package
+from pecia.features.ckf.package.model import Package
+from pecia.features.ckf.package.normalize import compact_package
+from pecia.kernel.errors import BadArgument, UpstreamError, iter_errors
 from tests.mcp.conftest import Serve, Served
 from tests.mcp.test_ckf import DOCUMENTED, TEXT, facts
 
@@ -79,13 +79,15 @@ async def test_with_every_model_out_of_reach_the_compiler_gives_the_same(serve: 
 @pytest.mark.requirement("ckf.trace.package_stands_alone")
 @pytest.mark.parametrize("topic", TOPICS)
 def test_a_claim_is_traced_by_what_the_package_itself_holds(topic: str) -> None:
-    made = compile_text(example_source(topic), CompileOptions())
-    package = Package(json.loads(encode(Package(compact(made)), Format.JSON)))
+    made = compile_text(load_example_source(topic), CompileOptions())
+    package = Package(
+        json.loads(encode_package(Package(compact_package(made)), PackageFormat.JSON))
+    )
     spans = {it["source_id"]: it for it in _list(package.metadata["source_manifest"])}
     rows: dict[str, list[dict[str, Any]]] = {}
     for row in package.trace:
         rows.setdefault(str(row["extracted_item_id"]), []).append(row)
-    for _, item in package.every_item():
+    for _, item in package.iter_items():
         for row in rows[str(item["id"])]:
             span = spans[row["source_location"].partition("#")[0]]
             start, end = row["source_char_start"], row["source_char_end"]
@@ -110,7 +112,7 @@ async def test_no_field_of_the_ten_tools_is_gone_or_of_another_type(served: Serv
 
 @pytest.mark.requirement("ckf.errors.says_what_to_mend")
 def test_every_error_that_may_not_be_tried_again_says_what_to_change() -> None:
-    for kind in every_error():
+    for kind in iter_errors():
         bare = kind("x", field="f") if issubclass(kind, BadArgument) else kind("x")
         told = bare.payload()
         assert told["retryable"] or told.get("field") or told.get("hint"), kind

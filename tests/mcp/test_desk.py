@@ -20,7 +20,7 @@ async def call(talk: Talk, tool: str, **arguments: Json) -> dict[str, Any]:
 
 
 async def audit(served: Served) -> list[dict[str, Any]]:
-    await served.app.ledger.drain()
+    await served.app.audit_log.drain()
     found: Any = (
         await served.app.call(served.owner, "list_audit", {"limit": 10}, VISIT)
     ).structured
@@ -53,7 +53,7 @@ async def test_find_tools_finds_only_what_the_caller_may_use(served: Served) -> 
     reader = served.other(await served.token("bo", ["pecia.search", "pecia.read"]))
     found = await call(reader, "find_tools", query="add a user", limit=20)
     names = {it["name"] for it in found["structuredContent"]["tools"]}
-    tools = served.app.everything.tools
+    tools = served.app.full_view.tools
     assert all(tools[name].scope in ("pecia.search", "pecia.read") for name in names)
 
 

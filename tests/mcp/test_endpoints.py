@@ -15,17 +15,17 @@ async def names(talk: Talk, path: str, **headers: str) -> set[str]:
 
 async def test_a_room_shows_its_own_tools_under_their_own_names(served: Served) -> None:
     assert await names(served.talk, "/mcp/lake") == {
-        it.name for it in served.app.tools if it.room == "lake"
+        it.name for it in served.app.tools if it.feature == "lake"
     }
 
 
 async def test_all_shows_everything_that_is_not_hidden(served: Served) -> None:
-    assert await names(served.talk, "/mcp/all") == set(served.app.everything.tools)
+    assert await names(served.talk, "/mcp/all") == set(served.app.full_view.tools)
 
 
 async def test_readonly_shows_and_calls_only_what_changes_nothing(served: Served) -> None:
     shown = await names(served.talk, "/mcp/all/readonly")
-    tools = served.app.everything.tools
+    tools = served.app.full_view.tools
     assert shown == {name for name, tool in tools.items() if tool.read_only}
     found = await served.talk.ask("/mcp/all/readonly", "tools/call", {"name": "add_user"})
     assert found["error"]["data"]["code"] == "TOOL_NOT_FOUND"
@@ -123,7 +123,7 @@ async def test_the_list_is_the_same_bytes_for_the_same_caller(served: Served) ->
 async def test_a_list_holds_only_what_the_scopes_of_the_token_reach(served: Served) -> None:
     reader = served.other(await served.token("bo", ["pecia.search", "pecia.read"]))
     shown = await names(reader, "/mcp/all")
-    tools = served.app.everything.tools
+    tools = served.app.full_view.tools
     assert shown == {
         name for name, tool in tools.items() if tool.scope in ("pecia.search", "pecia.read")
     }

@@ -14,14 +14,14 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from pecia.doors.mcp.changes import ResourceUpdated, ToolsListChanged
+from pecia.interfaces.mcp.methods.subscriptions import ResourceUpdated, ToolsListChanged
 from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Caller
 from tests.conftest import VISIT, House
+from tests.features.lake.conftest import Lake
+from tests.features.lake.test_meaning import embed
 from tests.mcp.conftest import Serve, Served
 from tests.mcp.talk import Talk
-from tests.rooms.lake.conftest import Lake
-from tests.rooms.lake.test_meaning import embed
 
 pytestmark = pytest.mark.anyio
 

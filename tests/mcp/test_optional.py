@@ -12,7 +12,11 @@ import pytest
 from mcp import Client, MCPError
 from mcp.client.sse import sse_client
 
-from pecia.doors.mcp.changes import PromptsListChanged, ResourceUpdated, ToolsListChanged
+from pecia.interfaces.mcp.methods.subscriptions import (
+    PromptsListChanged,
+    ResourceUpdated,
+    ToolsListChanged,
+)
 from tests.conftest import VISIT
 from tests.mcp.conftest import BIT, Served
 
@@ -194,7 +198,7 @@ async def test_reading_what_is_not_there_has_the_number_of_each_era(served: Serv
 
 async def test_a_read_resource_leaves_an_audit_row(served: Served) -> None:
     await served.talk.ask(BIT, "resources/read", {"uri": WATCHED})
-    await served.app.ledger.drain()
+    await served.app.audit_log.drain()
     rows = await served.app.call(served.owner, "list_audit", {"limit": 5}, VISIT)
     assert "conformance.resources/read" in str(rows.structured)
     assert WATCHED in str(rows.structured)
@@ -333,6 +337,6 @@ async def _until_heard(served: Served, person: Person, event: Any) -> None:
 
 
 async def _statuses(served: Served) -> list[str]:
-    await served.app.ledger.drain()
+    await served.app.audit_log.drain()
     rows: Any = (await served.app.call(served.owner, "list_audit", {"limit": 20}, VISIT)).structured
     return [it["status"] for it in rows["rows"] if it["tool"] == "conformance.slow_compute"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pecia.doors.cli.lock import claimed, home_lock, write_lock
+from pecia.interfaces.cli.server.lock import claim_home, home_lock_path, write_lock
 from pecia.kernel.identity import owner_token
 from tests.mcp.conftest import Serve, Served
 from tests.mcp.test_shim import lock_at
@@ -25,7 +25,7 @@ def projects(place: Path, served: Served) -> Generator[tuple[Path, ...]]:
     """Three projects, each with a document of its own, beside the home that the server holds."""
     home = place / "at"
     home.mkdir()
-    write_lock(home_lock(home), lock_at(served, home))
+    write_lock(home_lock_path(home), lock_at(served, home))
     # That a project becomes a space takes the owner's yes, and so the owner's token.
     shutil.copy(served.app.settings.kernel.home / owner_token.FILE, home)
     found = tuple(place / name for name in ("north", "south", "west"))
@@ -33,7 +33,7 @@ def projects(place: Path, served: Served) -> Generator[tuple[Path, ...]]:
         (it / ".pecia").mkdir(parents=True)
         (it / "deep" / "er").mkdir(parents=True)
         (it / f"of-{it.name}.md").write_text(f"# {it.name}\n", "utf-8")
-    with claimed(home):
+    with claim_home(home):
         yield found
 
 

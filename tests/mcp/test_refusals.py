@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from pecia.kernel.identity import pat
-from tests.doors.wire import request, tell
+from tests.interfaces.wire import request, tell
 from tests.mcp.conftest import BIT, Serve, Served
 from tests.mcp.talk import BOTH, MODERN, Talk
 

@@ -16,31 +16,31 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from pecia.doors.cli.cipher_words import OF_SESSION, UNUSED
-from pecia.doors.cli.init import TOOLSETS
-from pecia.doors.cli.lock import (
+from pecia.features.ckf.settings import CkfSettings
+from pecia.features.hub.settings import HubSettings
+from pecia.features.memory.settings import MemorySettings
+from pecia.features.wiki.settings import WikiSettings
+from pecia.interfaces.cli.cipher.environment import SESSION_SETTINGS, UNUSED_SETTINGS
+from pecia.interfaces.cli.commands.init import TOOLSETS
+from pecia.interfaces.cli.server.lock import (
     ServerLock,
-    claimed,
-    folder_lock,
-    home_lock,
+    claim_home,
+    folder_lock_path,
+    home_lock_path,
     read_lock,
     write_folder_lock,
     write_lock,
 )
-from pecia.doors.cli.seeking import project_of
-from pecia.doors.cli.session import FORWARDED, for_everybody
-from pecia.doors.mcp.endpoints import endpoints
+from pecia.interfaces.cli.stdio.project_server import find_project
+from pecia.interfaces.cli.stdio.session_headers import FORWARDED_VARIABLES, strip_session_variables
+from pecia.interfaces.mcp.views.endpoints import list_endpoints
 from pecia.kernel.identity import owner_token
-from pecia.kernel.settings.catalog import catalog
-from pecia.rooms.ckf.settings import CkfSettings
-from pecia.rooms.hub.settings import HubSettings
-from pecia.rooms.memory.settings import MemorySettings
-from pecia.rooms.wiki.settings import WikiSettings
+from pecia.kernel.settings.catalog import build_catalog
 from tests.conftest import VISIT
 from tests.mcp.conftest import INSTANCE, Serve, Served
 from tests.mcp.test_stdio import HELLO, LIST, READY, at, heard, pecia
-from tests.unit.rooms.hub.ground import listening_site
-from tests.unit.rooms.hub.upstream import Site
+from tests.unit.features.hub.ground import listening_site
+from tests.unit.features.hub.upstream import Site
 from tests.warm import start as warm
 
 pytestmark = [
@@ -71,9 +71,9 @@ def starting(served: Served, home: Path) -> Generator[ServerLock]:
     """A server that has claimed its home and has no port yet."""
     home.mkdir()
     lock = lock_at(served, home)
-    with claimed(home) as ours:
+    with claim_home(home) as ours:
         assert ours
-        write_lock(home_lock(home), replace(lock, url="http://127.0.0.1:0", port=0))
+        write_lock(home_lock_path(home), replace(lock, url="http://127.0.0.1:0", port=0))
         yield lock
 
 
@@ -96,15 +96,15 @@ async def test_a_lock_whose_process_is_gone_is_removed_when_it_is_read(project: 
     write_folder_lock(project, GONE)
     done = await pecia("mcp", frames=[HELLO], cwd=project, env=OFF)
     assert done.returncode == 1
-    assert not folder_lock(project).exists()
+    assert not folder_lock_path(project).exists()
 
 
 @pytest.mark.requirement("wiki.lock.corrupt_cleaned")
 async def test_a_lock_that_is_no_json_is_removed_when_it_is_read(project: Path) -> None:
-    folder_lock(project).write_text('{"url": ')
+    folder_lock_path(project).write_text('{"url": ')
     done = await pecia("mcp", frames=[HELLO], cwd=project, env=OFF)
     assert done.returncode == 1
-    assert not folder_lock(project).exists()
+    assert not folder_lock_path(project).exists()
 
 
 async def test_a_lock_of_another_machine_is_neither_used_nor_removed(
@@ -114,7 +114,7 @@ async def test_a_lock_of_another_machine_is_neither_used_nor_removed(
     write_folder_lock(project, theirs)
     done = await pecia("mcp", frames=[HELLO], cwd=project, env=OFF)
     assert done.returncode == 1
-    assert read_lock(folder_lock(project)) == theirs
+    assert read_lock(folder_lock_path(project)) == theirs
 
 
 @pytest.mark.requirement("wiki.endpoint.lock_port_zero")
@@ -139,7 +139,7 @@ async def test_a_server_without_a_port_yet_is_waited_for(served: Served, project
                 said = b""
                 while b"waiting for a server that is starting" not in said:
                     said += await process.stderr.receive()
-                write_lock(home_lock(project / "home"), lock)
+                write_lock(home_lock_path(project / "home"), lock)
                 out = b"".join([it async for it in process.stdout])
     first, second = (json.loads(it) for it in out.splitlines())
     assert first["result"]["serverInfo"]["name"] == "pecia"
@@ -164,14 +164,14 @@ async def test_a_project_beside_a_running_server_becomes_one_of_its_spaces(
 ) -> None:
     home = project.parent / "home"
     home.mkdir()
-    write_lock(home_lock(home), lock_at(served, home))
+    write_lock(home_lock_path(home), lock_at(served, home))
     # That a project becomes a space takes the owner's yes, and so the owner's token.
     shutil.copy(served.app.settings.kernel.home / owner_token.FILE, home)
     env = {"PECIA_HOME": str(home)}
-    with claimed(home):
+    with claim_home(home):
         done = await pecia("mcp", frames=[HELLO], cwd=project, env=env)
     assert heard(done)[0]["result"]
-    assert read_lock(folder_lock(project)) == lock_at(served, home)
+    assert read_lock(folder_lock_path(project)) == lock_at(served, home)
     listed = await served.app.call(served.owner, "office.list_spaces", {}, VISIT)
     assert str(project) in json.dumps(listed.structured)
 
@@ -179,9 +179,9 @@ async def test_a_project_beside_a_running_server_becomes_one_of_its_spaces(
 def test_what_lies_in_the_home_of_a_user_makes_it_no_project(tmp_path: Path) -> None:
     (tmp_path / ".pecia").mkdir()
     (tmp_path / "work" / "deep").mkdir(parents=True)
-    assert project_of(tmp_path / "work" / "deep", home=tmp_path) is None
+    assert find_project(tmp_path / "work" / "deep", home=tmp_path) is None
     (tmp_path / "work" / ".pecia").mkdir()
-    assert project_of(tmp_path / "work" / "deep", home=tmp_path) == tmp_path / "work"
+    assert find_project(tmp_path / "work" / "deep", home=tmp_path) == tmp_path / "work"
 
 
 @pytest.mark.requirement("wiki.shim.registers_no_tools")
@@ -214,14 +214,14 @@ async def test_two_shims_with_other_variables_each_keep_their_own(served: Served
 
 
 def test_every_toolset_that_an_entry_may_name_is_served(served: Served) -> None:
-    paths = {it.path for it in endpoints([it.name for it in served.app.rooms], "desk")}
+    paths = {it.path for it in list_endpoints([it.name for it in served.app.features], "desk")}
     assert {f"/mcp/{it}" for it in TOOLSETS} <= paths
 
 
 def test_every_variable_that_a_session_may_set_is_forwarded() -> None:
-    known = catalog([CkfSettings, HubSettings, MemorySettings]).by_name
-    theirs = {it for name in OF_SESSION - UNUSED for it in known[name].env}
-    assert {it for it in theirs if not it.startswith("PECIA_")} == FORWARDED
+    known = build_catalog([CkfSettings, HubSettings, MemorySettings]).by_name
+    theirs = {it for name in SESSION_SETTINGS - UNUSED_SETTINGS for it in known[name].env}
+    assert {it for it in theirs if not it.startswith("PECIA_")} == FORWARDED_VARIABLES
 
 
 def test_a_server_that_others_use_too_gets_no_setting_of_one_session() -> None:
@@ -231,4 +231,4 @@ def test_a_server_that_others_use_too_gets_no_setting_of_one_session() -> None:
         "PATH": "/bin",
         "PECIA_HOME": "/data",
     }
-    assert for_everybody(given) == {"PATH": "/bin", "PECIA_HOME": "/data"}
+    assert strip_session_variables(given) == {"PATH": "/bin", "PECIA_HOME": "/data"}

@@ -17,9 +17,15 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from pecia.doors.cli.lock import ServerLock, claimed, home_lock, write_folder_lock, write_lock
-from pecia.doors.cli.session import headers
-from pecia.doors.mcp.stdio import Relay, Upstream
+from pecia.interfaces.cli.server.lock import (
+    ServerLock,
+    claim_home,
+    home_lock_path,
+    write_folder_lock,
+    write_lock,
+)
+from pecia.interfaces.cli.stdio.session_headers import session_headers
+from pecia.interfaces.mcp.transport.stdio.relay import RelayTarget, StdioRelay
 from tests.mcp.conftest import INSTANCE, Serve, Served
 from tests.mcp.talk import META, MODERN
 from tests.warm import start as warm
@@ -77,9 +83,9 @@ def locked(served: Served, folder: Path) -> Generator[None]:
     folder.mkdir(exist_ok=True)
     port = urlsplit(served.url).port or 0
     lock = ServerLock(served.url, port, 1, "0", str(folder), INSTANCE, "2026-01-01")
-    write_lock(home_lock(folder), lock)
+    write_lock(home_lock_path(folder), lock)
     write_folder_lock(folder, lock)
-    with claimed(folder):
+    with claim_home(folder):
         yield
 
 
@@ -168,8 +174,8 @@ async def test_a_port_that_no_server_can_have_is_refused(tmp_path: Path) -> None
 
 def test_keys_stay_on_this_machine() -> None:
     env = {"OPENAI_API_KEY": "sk-secret"}
-    assert headers("http://127.0.0.1:7324", env, None)
-    assert headers("http://example.com:7324", env, None) == {}
+    assert session_headers("http://127.0.0.1:7324", env, None)
+    assert session_headers("http://example.com:7324", env, None) == {}
 
 
 @pytest.mark.parametrize("odd", ["peciapat_se\ncret", "peciapat_secret…"])
@@ -243,8 +249,8 @@ async def test_a_stream_that_never_ends_does_not_keep_the_shim_when_its_client_h
 
 def test_an_id_that_is_in_flight_is_refused() -> None:
     out = BytesIO()
-    relay = Relay(Upstream("http://127.0.0.1:9/mcp", {}), out)
-    relay.flying[2] = HTTPConnection("127.0.0.1", 9)
+    relay = StdioRelay(RelayTarget("http://127.0.0.1:9/mcp", {}), out)
+    relay.in_flight[2] = HTTPConnection("127.0.0.1", 9)
     relay.run([json.dumps(LIST).encode()])
     said = json.loads(out.getvalue())
     assert (said["id"], said["error"]["data"]["code"]) == (2, "INVALID_REQUEST")
@@ -316,11 +322,11 @@ async def test_mcp_audit_lists_the_calls_of_a_tool(served: Served, tmp_path: Pat
     home.mkdir()
     facts = ("0", str(home), INSTANCE, "2026-01-01")
     lock = ServerLock(served.url, urlsplit(served.url).port or 0, os.getpid(), *facts)
-    write_lock(home_lock(home), lock)
+    write_lock(home_lock_path(home), lock)
     env = {"PECIA_HOME": str(home)}
     words = ("mcp", "audit", "--tool", "list_users")
     # A lock counts while a process of its home holds the claim.
-    with claimed(home):
+    with claim_home(home):
         done = await pecia("--json", *words, cwd=tmp_path, env=env)
         shown = (await pecia(*words, cwd=tmp_path, env=env)).stdout.decode()
     assert done.returncode == 0, done.stderr

@@ -15,8 +15,8 @@ from tests.conftest import VISIT
 from tests.mcp.conftest import Serve, Served
 from tests.mcp.test_stdio import HELLO, at, heard, pecia
 from tests.mcp.tools import PROGRAMS, needs, shim
-from tests.unit.rooms.hub.ground import listening_site
-from tests.unit.rooms.hub.upstream import Site
+from tests.unit.features.hub.ground import listening_site
+from tests.unit.features.hub.upstream import Site
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(240)]
 

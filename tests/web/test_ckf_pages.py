@@ -11,10 +11,10 @@ import orjson
 import pytest
 from playwright.sync_api import Page, expect
 
+from pecia.features.ckf.examples.loader import load_example_source
+from pecia.features.ckf.tools.viewer import pack_fragment
 from pecia.kernel.errors import Json
-from pecia.rooms.ckf.examples.shelf import example_source
-from pecia.rooms.ckf.viewer import packed
-from tests.unit.rooms.ckf.ckf_sample import sample
+from tests.unit.features.ckf.ckf_sample import sample
 from tests.web.conftest import ROOT, Installed
 from tests.web.test_console import serve
 
@@ -66,7 +66,7 @@ def quiet(page: Page) -> Page:
 def test_a_package_in_the_link_is_read_without_leaving_the_browser(local: str, quiet: Page) -> None:
     asked: list[str] = []
     quiet.on("request", lambda it: asked.append(it.url))
-    quiet.goto(f"{local}/viewer#ckf={packed(sample())}")
+    quiet.goto(f"{local}/viewer#ckf={pack_fragment(sample())}")
     expect(quiet.get_by_role("heading", name="Refunds")).to_be_visible()
     expect(quiet.get_by_role("heading", name="decision rules")).to_be_visible()
     expect(quiet.get_by_text("pay in 14 days")).to_be_visible()
@@ -91,7 +91,7 @@ def test_a_hostile_package_in_the_link_is_text(local: str, quiet: Page) -> None:
 
 
 def test_a_picked_file_is_compiled_published_and_read(local: str, quiet: Page) -> None:
-    text = example_source("clinical").text
+    text = load_example_source("clinical").text
     quiet.goto(f"{local}/compiler")
     picked = {"name": "burns.md", "mimeType": "text/markdown", "buffer": text.encode()}
     quiet.locator("[data-file]").set_input_files(picked)  # type: ignore[arg-type]
@@ -147,7 +147,7 @@ def test_a_long_text_shows_how_far_it_is(local: str, quiet: Page) -> None:
 def test_a_signed_in_tab_compiles_on_a_server_and_other_tabs_are_told_to_sign_in(
     signed: Signed, quiet: Page
 ) -> None:
-    text = example_source("legal").text
+    text = load_example_source("legal").text
     quiet.goto(f"{signed.url}/compiler")
     quiet.locator("textarea[name=text]").fill(text)
     quiet.get_by_role("button", name="Compile", exact=True).click()

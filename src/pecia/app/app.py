@@ -10,53 +10,57 @@ import anyio
 import anyio.to_thread
 import psycopg
 
-from pecia.adapters.embed.choose import open_embedder
-from pecia.adapters.embed.settings import EmbedSettings
-from pecia.app.corridor import REMOTE, Corridor, Visit
+from pecia.adapters.embedding.factory import open_embedder
+from pecia.adapters.embedding.settings import EmbedSettings
+from pecia.app.authentication import Authenticator
+from pecia.app.default_caller import load_default_caller, require_local_tenant
+from pecia.app.dispatch import REMOTE_SLOT_LIMITS, Dispatcher, RequestContext
 from pecia.app.fair_queue import SlotLimits
-from pecia.app.gate import Gate
+from pecia.app.features import (
+    MIGRATIONS,
+    apply_public_access,
+    build_features,
+    build_original_fetcher,
+)
+from pecia.app.issuers import build_verifier
 from pecia.app.local_owner import LocalOwner
-from pecia.app.owner import require_local_tenant, without_token
-from pecia.app.public import published
-from pecia.app.rooms import MIGRATIONS, build_rooms, originals_of
 from pecia.app.scheduler import Scheduler
 from pecia.app.settings import SETTINGS
-from pecia.app.trust import verifier
+from pecia.features.lake.downloads.original import OriginalFetcher
 from pecia.kernel.compute.pool import compute_workers
-from pecia.kernel.corpus.embed_call import EmbedCaller
-from pecia.kernel.corpus.embed_job import embed_job, node_name
-from pecia.kernel.corpus.embedder import Embedder
-from pecia.kernel.corpus.house import trim
-from pecia.kernel.corpus.index.lag import IndexLag
+from pecia.kernel.corpus.catalog.retention import trim_revisions_job
+from pecia.kernel.corpus.keyword.lag import IndexLag
+from pecia.kernel.corpus.vectors.embed_job import embed_job, node_name
+from pecia.kernel.corpus.vectors.embed_trigger import EmbedTrigger
+from pecia.kernel.corpus.vectors.embedder import Embedder
 from pecia.kernel.errors import Conflict, Json, PeciaError
+from pecia.kernel.feature import Feature
 from pecia.kernel.identity import owner_token
 from pecia.kernel.identity.caller import Caller, Operator
-from pecia.kernel.identity.oidc import Fetch
+from pecia.kernel.identity.oidc import FetchJwks
 from pecia.kernel.jobs import Job
-from pecia.kernel.jobs.house import sweep
-from pecia.kernel.limits import Limit, RateLimiter
+from pecia.kernel.jobs.cleanup import cleanup_job
 from pecia.kernel.logs import Log
-from pecia.kernel.room import Room
+from pecia.kernel.rate_limit import RateLimit, RateLimiter
 from pecia.kernel.secrets import key_file
 from pecia.kernel.secrets.keyring import Keyring, Purpose
 from pecia.kernel.settings.account import account_name, make_home
 from pecia.kernel.settings.kernel import KernelSettings
 from pecia.kernel.settings.load import Settings
-from pecia.kernel.store.audit import Ledger
-from pecia.kernel.store.cluster import Logins, Options, open_cluster
-from pecia.kernel.store.migrate import KERNEL, Part, migrate
+from pecia.kernel.store.audit.log import AuditLog
+from pecia.kernel.store.cluster import ClusterOptions, DatabaseLogins, open_cluster
+from pecia.kernel.store.migrate import KERNEL_SCHEMA, SchemaPart, migrate
 from pecia.kernel.store.store import PoolSize, Store
 from pecia.kernel.tool.confirmation import Confirmations
-from pecia.kernel.tool.guests import NO_GUESTS, GuestList
-from pecia.kernel.tool.model import AnyTool, Result
-from pecia.kernel.tool.view import View, combined
-from pecia.rooms.lake.originals import Originals
+from pecia.kernel.tool.dynamic_tools import NO_DYNAMIC_TOOLS, DynamicToolList
+from pecia.kernel.tool.model import AnyTool, ToolResult
+from pecia.kernel.tool.view import ToolView, combine_tools
 
 log = Log(__name__)
 
-DRAIN_EVERY_S = 0.5
+AUDIT_DRAIN_INTERVAL_S = 0.5
 
-Revive: TypeAlias = Callable[[], Awaitable[None]]
+RestartDatabase: TypeAlias = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,50 +69,52 @@ class App:
 
     settings: Settings
     store: Store
-    ledger: Ledger
-    gate: Gate
-    corridor: Corridor
-    rooms: tuple[Room, ...]
+    audit_log: AuditLog
+    authenticator: Authenticator
+    dispatcher: Dispatcher
+    features: tuple[Feature, ...]
     keyring: Keyring
-    everything: View
+    full_view: ToolView
     confirmations: Confirmations
     """What waits for a person's yes. No tool gives it."""
-    originals: Originals
+    original_fetcher: OriginalFetcher
     """Fetches files from where they lie, for who has a link."""
-    revive: Revive
+    restart_database: RestartDatabase
     """Starts the database again, where it is ours to start."""
-    lag: IndexLag
+    index_lag: IndexLag
     """Tells which keyword indexes do not keep up."""
     embedder: Embedder | None = None
 
     @property
     def tools(self) -> tuple[AnyTool, ...]:
-        return tuple(tool for room in self.rooms for tool in room.tools)
+        return tuple(tool for room in self.features for tool in room.tools)
 
     @property
     def jobs(self) -> tuple[Job, ...]:
         """What workers run: the rooms' jobs and the house's own."""
         kernel = self.settings.kernel
-        tidy = sweep(jobs_days=kernel.retention_jobs_days, audit_days=kernel.retention_audit_days)
+        tidy = cleanup_job(
+            jobs_days=kernel.retention_jobs_days, audit_days=kernel.retention_audit_days
+        )
         embedding = (embed_job(self.embedder),) if self.embedder else ()
-        forget = trim(revisions_days=kernel.retention_revisions_days)
-        return (tidy, forget, *embedding, *(job for room in self.rooms for job in room.jobs))
+        forget = trim_revisions_job(revisions_days=kernel.retention_revisions_days)
+        return (tidy, forget, *embedding, *(job for room in self.features for job in room.jobs))
 
     @property
-    def tending(self) -> tuple[Callable[[], Coroutine[Any, Any, None]], ...]:
+    def background_tasks(self) -> tuple[Callable[[], Coroutine[Any, Any, None]], ...]:
         """What a worker does beside its jobs, until it is cancelled."""
-        rooms = tuple(it for room in self.rooms for it in room.tending)
+        rooms = tuple(it for room in self.features for it in room.background_tasks)
         if self.embedder is None:
             return rooms
-        caller = EmbedCaller(self.store, embed_job(self.embedder), node_name(self.embedder.name))
+        caller = EmbedTrigger(self.store, embed_job(self.embedder), node_name(self.embedder.name))
         return (*rooms, caller.run)
 
-    async def admit(self, bearer: str | None, visit: Visit) -> Caller | Operator:
+    async def authenticate(self, bearer: str | None, visit: RequestContext) -> Caller | Operator:
         """Who asks; a denial is written down."""
         try:
-            return await self.gate.admit(bearer)
+            return await self.authenticator.authenticate(bearer)
         except PeciaError as error:
-            self.corridor.denied(error, visit)
+            self.dispatcher.record_denial(error, visit)
             raise
 
     async def call(
@@ -116,25 +122,25 @@ class App:
         who: Caller | Operator,
         name: str,
         arguments: Mapping[str, Json],
-        visit: Visit,
-        view: View | None = None,
-    ) -> Result:
+        visit: RequestContext,
+        view: ToolView | None = None,
+    ) -> ToolResult:
         """The one way to run a tool, for every door."""
         if view is None:
-            view = self.everything if self.everything.has(name) else await self.view_for(who)
-        return await self.corridor.call(who, view, name, arguments, visit)
+            view = self.full_view if self.full_view.has(name) else await self.view_for(who)
+        return await self.dispatcher.call(who, view, name, arguments, visit)
 
-    async def guests_of(self, who: Caller | Operator) -> GuestList:
+    async def dynamic_tools_for(self, who: Caller | Operator) -> DynamicToolList:
         """Tools that are not ours and that this caller may use now."""
-        found = [room.guests for room in self.rooms if room.guests is not None]
-        return await found[0].of(who) if found and isinstance(who, Caller) else NO_GUESTS
+        found = [room.dynamic_tools for room in self.features if room.dynamic_tools is not None]
+        return await found[0].of(who) if found and isinstance(who, Caller) else NO_DYNAMIC_TOOLS
 
-    async def view_for(self, who: Caller | Operator) -> View:
+    async def view_for(self, who: Caller | Operator) -> ToolView:
         """Everything of ours, and the guests of this caller."""
-        return self.everything.joined((await self.guests_of(who)).tools)
+        return self.full_view.with_dynamic_tools((await self.dynamic_tools_for(who)).tools)
 
 
-def home_of(settings: KernelSettings) -> Path:
+def ensure_home(settings: KernelSettings) -> Path:
     """The folder of the data, made private at first sight."""
     make_home(settings.home)
     return settings.home
@@ -142,51 +148,51 @@ def home_of(settings: KernelSettings) -> Path:
 
 def index_root(settings: KernelSettings) -> Path:
     """The folder of this home's keyword indexes. They are made from the database, at will."""
-    return home_of(settings) / "index"
+    return ensure_home(settings) / "index"
 
 
 @dataclass(frozen=True, slots=True)
-class Database:
+class DatabaseHandle:
     """Where it is, and how to start it again if it went away."""
 
-    logins: Logins
-    revive: Revive
+    logins: DatabaseLogins
+    restart: RestartDatabase
 
 
 @asynccontextmanager
 async def open_database(
     settings: KernelSettings, report: Callable[[str], None]
-) -> AsyncGenerator[Database]:
+) -> AsyncGenerator[DatabaseHandle]:
     """The operator's PostgreSQL, or an embedded one that is started here."""
     if settings.database_url is not None:
         app = settings.database_url.get_secret_value()
         owner = settings.database_owner_url or settings.database_url
         system = settings.database_system_url or settings.database_url
-        yield Database(
-            Logins(owner.get_secret_value(), app, system.get_secret_value()), _nothing_to_revive
+        yield DatabaseHandle(
+            DatabaseLogins(owner.get_secret_value(), app, system.get_secret_value()), _no_restart
         )
         return
-    options = Options(grace_s=settings.keeper_grace_s)
-    async with await open_cluster(home_of(settings), report=report, options=options) as cluster:
-        yield Database(cluster.logins, cluster.revive)
+    options = ClusterOptions(grace_s=settings.keeper_grace_s)
+    async with await open_cluster(ensure_home(settings), report=report, options=options) as cluster:
+        yield DatabaseHandle(cluster.logins, cluster.restart_if_down)
 
 
 @asynccontextmanager
 async def open_logins(
     settings: KernelSettings, report: Callable[[str], None]
-) -> AsyncGenerator[Logins]:
+) -> AsyncGenerator[DatabaseLogins]:
     """The three logins alone, for what is over before a database can go away."""
     async with open_database(settings, report) as database:
         yield database.logins
 
 
-async def _nothing_to_revive() -> None:
+async def _no_restart() -> None:
     """The operator's PostgreSQL has keepers of its own."""
 
 
 @asynccontextmanager
 async def open_app(
-    settings: Settings, *, fetch: Fetch, report: Callable[[str], None], is_worker: bool = False
+    settings: Settings, *, fetch: FetchJwks, report: Callable[[str], None], is_worker: bool = False
 ) -> AsyncGenerator[App]:
     """An App that is up to date and running. Leaving it closes everything, in the other order.
 
@@ -195,7 +201,7 @@ async def open_app(
     kernel = settings.kernel
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(open_database(kernel, report))
-        await migrate(database.logins.owner, parts())
+        await migrate(database.logins.owner, migration_parts())
         least, wait_s = kernel.pool_min_size, kernel.pool_timeout_s
         store = Store(
             database.logins,
@@ -206,67 +212,67 @@ async def open_app(
         )
         await store.open()
         stack.push_async_callback(store.close)
-        ledger = Ledger(store, home_of(kernel) / "spool")
+        ledger = AuditLog(store, ensure_home(kernel) / "spool")
         stack.push_async_callback(ledger.close)
-        await ledger.adopt()
+        await ledger.recover_abandoned()
         embedder = await stack.enter_async_context(open_embedder(settings.part(EmbedSettings)))
         purposes = _purposes(kernel, is_worker=is_worker)
-        keys = home_of(kernel) / "keys.json"
+        keys = ensure_home(kernel) / "keys.json"
         keyring = await anyio.to_thread.run_sync(_keyring, keys, purposes)
         if is_worker:
             await require_local_tenant(store, kernel)
         app = await _compose(settings, store, ledger, fetch, keyring, embedder)
         await stack.enter_async_context(compute_workers())
-        for room in app.rooms:
-            if room.running is not None:
-                await stack.enter_async_context(room.running())
-        yield replace(app, revive=database.revive)
+        for room in app.features:
+            if room.lifespan is not None:
+                await stack.enter_async_context(room.lifespan())
+        yield replace(app, restart_database=database.restart)
 
 
-def parts() -> list[Part]:
+def migration_parts() -> list[SchemaPart]:
     """Every part of the schema: the kernel's, then the rooms'."""
-    return [KERNEL, *MIGRATIONS]
+    return [KERNEL_SCHEMA, *MIGRATIONS]
 
 
 async def _compose(
     settings: Settings,
     store: Store,
-    ledger: Ledger,
-    fetch: Fetch,
+    ledger: AuditLog,
+    fetch: FetchJwks,
     keyring: Keyring,
     embedder: Embedder | None,
 ) -> App:
     kernel = settings.kernel
     rate = max(1, round(kernel.principal_rate_per_s * 1000))
-    limit = Limit(rate, 1000, kernel.principal_burst)
-    owner = await without_token(store, kernel, account_name())
+    limit = RateLimit(rate, 1000, kernel.principal_burst)
+    owner = await load_default_caller(store, kernel, account_name())
     lag = IndexLag(store, index_root(kernel))
-    built = build_rooms(settings, store, ledger, keyring, embedder, lag)
-    rooms = published(built, kernel.public_rooms)
+    built = build_features(settings, store, ledger, keyring, embedder, lag)
+    rooms = apply_public_access(built, kernel.public_rooms)
     return App(
         settings=settings,
         store=store,
-        ledger=ledger,
-        gate=Gate(
+        audit_log=ledger,
+        authenticator=Authenticator(
             store,
-            verifier(kernel, rooms, fetch),
+            build_verifier(kernel, rooms, fetch),
             without_token=owner,
             owner=await _local_owner(kernel),
         ),
-        corridor=Corridor(
+        dispatcher=Dispatcher(
             ledger,
             RateLimiter(limit),
             kernel.request_timeout_s,
             Scheduler(_slots(kernel), wait_s=kernel.queue_timeout_s),
-            Scheduler(REMOTE, wait_s=kernel.queue_timeout_s),
+            Scheduler(REMOTE_SLOT_LIMITS, wait_s=kernel.queue_timeout_s),
         ),
-        rooms=rooms,
+        features=rooms,
         keyring=keyring,
-        everything=combined(tool for room in rooms for tool in room.tools),
+        full_view=combine_tools(tool for room in rooms for tool in room.tools),
         confirmations=Confirmations(store, keyring),
-        originals=originals_of(settings, store, keyring),
-        revive=_nothing_to_revive,
-        lag=lag,
+        original_fetcher=build_original_fetcher(settings, store, keyring),
+        restart_database=_no_restart,
+        index_lag=lag,
         embedder=embedder,
     )
 
@@ -274,7 +280,7 @@ async def _compose(
 async def _local_owner(kernel: KernelSettings) -> LocalOwner | None:
     if kernel.mode != "local":
         return None
-    return LocalOwner(await anyio.to_thread.run_sync(owner_token.ensured, home_of(kernel)))
+    return LocalOwner(await anyio.to_thread.run_sync(owner_token.ensure, ensure_home(kernel)))
 
 
 def _slots(kernel: KernelSettings) -> SlotLimits:
@@ -301,29 +307,29 @@ def _keyring(path: Path, purposes: tuple[Purpose, ...]) -> Keyring:
             key_file.create(path, Keyring.fresh(purposes))
     keyring = key_file.load(path)
     if not keyring.purposes >= set(purposes):
-        keyring = key_file.update(path, lambda it: it.completed(purposes))
-    return keyring.limited_to(purposes)
+        keyring = key_file.update(path, lambda it: it.with_missing_keys(purposes))
+    return keyring.restrict_to(purposes)
 
 
-async def keep_house(app: App) -> None:
+async def run_maintenance(app: App) -> None:
     """What a serving process does beside serving, until it is cancelled."""
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(lambda: app.ledger.keep_draining(every_s=DRAIN_EVERY_S))
-        tasks.start_soon(_listen, app)
-        tasks.start_soon(app.lag.run)
-        tasks.start_soon(_note_uses, app)
+        tasks.start_soon(lambda: app.audit_log.drain_forever(every_s=AUDIT_DRAIN_INTERVAL_S))
+        tasks.start_soon(_listen_identity_changes, app)
+        tasks.start_soon(app.index_lag.run)
+        tasks.start_soon(_flush_last_used, app)
 
 
-async def _note_uses(app: App) -> None:
+async def _flush_last_used(app: App) -> None:
     while True:
         await anyio.sleep(5)
         try:
-            await app.gate.note_uses()
+            await app.authenticator.flush_last_used()
         except PeciaError as error:
             log.failure("note_uses", error)
 
 
-async def _listen(app: App) -> None:
+async def _listen_identity_changes(app: App) -> None:
     """Clear what is remembered of credentials as soon as one of them changes, on any node."""
     while True:
         try:
@@ -332,19 +338,19 @@ async def _listen(app: App) -> None:
             )
             async with connection:
                 await connection.execute("LISTEN pecia_identity")
-                app.gate.forget()
+                app.authenticator.invalidate_cache()
                 async for _ in connection.notifies():
-                    app.gate.forget()
+                    app.authenticator.invalidate_cache()
         except psycopg.Error as error:
             # Until the line is back, memories live one second at most.
             log.failure("listen", error)
-            await _bring_back(app)
+            await _reconnect(app)
 
 
-async def _bring_back(app: App) -> None:
+async def _reconnect(app: App) -> None:
     """A line that broke is how we learn that the database went away."""
     try:
-        await app.revive()
+        await app.restart_database()
     except PeciaError as error:
         log.failure("revive", error)
     await anyio.sleep(1)
@@ -353,11 +359,11 @@ async def _bring_back(app: App) -> None:
 __all__ = [
     "SETTINGS",
     "App",
-    "home_of",
+    "ensure_home",
     "index_root",
-    "keep_house",
+    "migration_parts",
     "open_app",
     "open_database",
     "open_logins",
-    "parts",
+    "run_maintenance",
 ]

@@ -16,11 +16,11 @@ log = logging.getLogger(__name__)
 GRACE_S = 0.1
 """What was told to stop may tidy up for so long before the answer goes out without it."""
 
-_left: set[asyncio.Task[Any]] = set()
+_abandoned: set[asyncio.Task[Any]] = set()
 """The loop itself keeps no task alive."""
 
 
-async def answered_by(deadline: float, work: Callable[[], Awaitable[T]]) -> T:
+async def run_until_deadline(deadline: float, work: Callable[[], Awaitable[T]]) -> T:
     """What the work gives, or TimeoutError at the deadline. Who cancels waits for its end."""
     loop = asyncio.get_running_loop()
     scope = anyio.CancelScope(deadline=deadline)
@@ -51,13 +51,13 @@ async def answered_by(deadline: float, work: Callable[[], Awaitable[T]]) -> T:
         timer.cancel()
     if task.done():
         return task.result()
-    _left.add(task)
-    task.add_done_callback(_forget)
+    _abandoned.add(task)
+    task.add_done_callback(_discard_abandoned)
     raise TimeoutError
 
 
-def _forget(task: asyncio.Task[Any]) -> None:
-    _left.discard(task)
+def _discard_abandoned(task: asyncio.Task[Any]) -> None:
+    _abandoned.discard(task)
     error = _error_of(task)
     if error is not None and not isinstance(error, TimeoutError | PeciaError):
         log.warning("crashed after its deadline", extra={"action": "call"}, exc_info=error)

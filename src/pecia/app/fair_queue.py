@@ -12,7 +12,7 @@ W = TypeVar("W", bound=Hashable)
 K = TypeVar("K")
 
 
-class Principal(NamedTuple):
+class SlotOwner(NamedTuple):
     """Whose calls are counted together, and in which tenant."""
 
     tenant: Hashable
@@ -42,31 +42,31 @@ class FairQueue(Generic[W]):
         self.limits = limits
         self.running = 0
         self.waiting = 0
-        self._of_principal: dict[Principal, int] = {}
+        self._of_principal: dict[SlotOwner, int] = {}
         self._of_tenant: dict[Hashable, int] = {}
-        self._ring: OrderedDict[Principal, OrderedDict[W, None]] = OrderedDict()
+        self._ring: OrderedDict[SlotOwner, OrderedDict[W, None]] = OrderedDict()
 
-    def take(self, who: Principal) -> bool:
+    def try_acquire(self, who: SlotOwner) -> bool:
         """A slot at once; False where this principal has to wait."""
         if self.running >= self.limits.running or not self._may_run(who):
             return False
         self._grant(who)
         return True
 
-    def has_room(self) -> bool:
+    def has_capacity(self) -> bool:
         """Whether anybody at all may still wait."""
         return self.waiting < self.limits.waiting
 
-    def has_room_for(self, who: Principal) -> bool:
+    def has_capacity_for(self, who: SlotOwner) -> bool:
         """Whether one more call of this principal may wait."""
         return len(self._ring.get(who, ())) < self.limits.principal_waiting
 
-    def wait(self, who: Principal, waiter: W) -> None:
+    def enqueue(self, who: SlotOwner, waiter: W) -> None:
         """Queue up behind the principal's own calls."""
         self._ring.setdefault(who, OrderedDict())[waiter] = None
         self.waiting += 1
 
-    def leave(self, who: Principal, waiter: W) -> None:
+    def remove(self, who: SlotOwner, waiter: W) -> None:
         """Stop waiting. Whoever waits no longer may say so too."""
         queue = self._ring.get(who)
         if queue is None or waiter not in queue:
@@ -76,17 +76,17 @@ class FairQueue(Generic[W]):
         if not queue:
             del self._ring[who]
 
-    def release(self, who: Principal) -> tuple[Principal, W] | None:
+    def release(self, who: SlotOwner) -> tuple[SlotOwner, W] | None:
         """Give a slot back. Whoever gets it now, and which of their calls."""
         self.running -= 1
-        _count_down(self._of_principal, who)
-        _count_down(self._of_tenant, who.tenant)
+        _decrement(self._of_principal, who)
+        _decrement(self._of_tenant, who.tenant)
         if not self._ring or self.running >= self.limits.running:
             return None
         following = next((it for it in self._ring if self._may_run(it)), None)
         return None if following is None else (following, self._pop(following))
 
-    def ahead_of(self, who: Principal) -> int:
+    def count_waiting(self, who: SlotOwner) -> int:
         """How many calls of this principal wait."""
         return len(self._ring.get(who, ()))
 
@@ -96,7 +96,7 @@ class FairQueue(Generic[W]):
             not self._ring
         )
 
-    def _pop(self, who: Principal) -> W:
+    def _pop(self, who: SlotOwner) -> W:
         queue = self._ring[who]
         waiter, _ = queue.popitem(last=False)
         self.waiting -= 1
@@ -107,20 +107,20 @@ class FairQueue(Generic[W]):
         self._grant(who)
         return waiter
 
-    def _may_run(self, who: Principal) -> bool:
+    def _may_run(self, who: SlotOwner) -> bool:
         limits = self.limits
         return (
             self._of_principal.get(who, 0) < limits.principal_running
             and self._of_tenant.get(who.tenant, 0) < limits.tenant_running
         )
 
-    def _grant(self, who: Principal) -> None:
+    def _grant(self, who: SlotOwner) -> None:
         self.running += 1
         self._of_principal[who] = self._of_principal.get(who, 0) + 1
         self._of_tenant[who.tenant] = self._of_tenant.get(who.tenant, 0) + 1
 
 
-def _count_down(counts: dict[K, int], key: K) -> None:
+def _decrement(counts: dict[K, int], key: K) -> None:
     left = counts[key] - 1
     if left:
         counts[key] = left

@@ -13,14 +13,14 @@ from time import monotonic
 
 from pecia.kernel.errors import NotFound
 from pecia.kernel.identity import owner_token
-from pecia.kernel.identity.refusal import bad_token
+from pecia.kernel.identity.token_error import invalid_token
 
-LINK_S = 600.0
-SESSION_S = 12 * 3600.0
-MOST = 1_000
+LINK_TTL_S = 600.0
+SESSION_TTL_S = 12 * 3600.0
+MAX_ENTRIES = 1_000
 """Links and sessions that are remembered at a time; the oldest go first."""
 
-HOW_TO_GET_IN = (
+SIGN_IN_HELP = (
     "this server is its owner's alone: connect as the user who started it, or send the token in "
     f"the file {owner_token.FILE} of its home as `Authorization: Bearer …`; a browser signs in "
     "with the link of `pecia open`"
@@ -41,12 +41,12 @@ class LocalOwner:
         if hmac.compare_digest(bearer.encode(), self.token.encode()):
             return
         if self._sessions.get(_digest(bearer), 0.0) <= self.clock():
-            raise bad_token("this is no token of the owner here, or the sign-in is over")
+            raise invalid_token("this is no token of the owner here, or the sign-in is over")
 
     def make_link(self) -> str:
         """A code that signs a browser in, once."""
         code = secrets.token_urlsafe(24)
-        _keep(self._links, _digest(code), self.clock() + LINK_S)
+        _put_bounded(self._links, _digest(code), self.clock() + LINK_TTL_S)
         return code
 
     def sign_in(self, code: str) -> str:
@@ -57,7 +57,7 @@ class LocalOwner:
                 "this sign-in link was used already, or is too old", hint="pecia open makes another"
             )
         session = owner_token.mint()
-        _keep(self._sessions, _digest(session), self.clock() + SESSION_S)
+        _put_bounded(self._sessions, _digest(session), self.clock() + SESSION_TTL_S)
         return session
 
 
@@ -65,7 +65,7 @@ def _digest(text: str) -> bytes:
     return sha256(text.encode()).digest()
 
 
-def _keep(found: dict[bytes, float], key: bytes, ends: float) -> None:
+def _put_bounded(found: dict[bytes, float], key: bytes, ends: float) -> None:
     found[key] = ends
-    while len(found) > MOST:
+    while len(found) > MAX_ENTRIES:
         del found[next(iter(found))]

@@ -9,12 +9,12 @@ from typing import TypeAlias
 
 import anyio
 
-from pecia.app.fair_queue import FairQueue, Principal, SlotLimits
+from pecia.app.fair_queue import FairQueue, SlotLimits, SlotOwner
 from pecia.kernel.errors import RateLimited, Unavailable
 
 Waiter: TypeAlias = asyncio.Future[None]
 
-LONGEST_RETRY_S = 60
+MAX_RETRY_AFTER_S = 60
 SMOOTHING = 0.05
 
 
@@ -27,18 +27,18 @@ class Scheduler:
         self._mean_s = 0.05
         """How long a call holds a slot, as of late."""
 
-    def slot(self, who: Principal) -> "Slot":
+    def slot(self, who: SlotOwner) -> "Slot":
         """A slot to be taken."""
         return Slot(self, who)
 
-    async def acquire(self, who: Principal) -> None:
+    async def acquire(self, who: SlotOwner) -> None:
         """Wait for a slot; or RateLimited, Unavailable, each with the seconds to wait."""
         queue = self.queue
-        if queue.take(who):
+        if queue.try_acquire(who):
             return
-        self._require_room(who)
+        self._require_capacity(who)
         waiter: Waiter = asyncio.get_running_loop().create_future()
-        queue.wait(who, waiter)
+        queue.enqueue(who, waiter)
         with anyio.move_on_after(self._wait_s) as patience:
             try:
                 await waiter
@@ -47,12 +47,12 @@ class Scheduler:
                     # It was granted at the very moment at which it was no longer wanted.
                     self.release(who)
                 else:
-                    queue.leave(who, waiter)
+                    queue.remove(who, waiter)
                 raise
         if patience.cancelled_caught:
-            raise self.overloaded(who)
+            raise self.overload_error(who)
 
-    def release(self, who: Principal, held_s: float | None = None) -> None:
+    def release(self, who: SlotOwner, held_s: float | None = None) -> None:
         """Give a slot back, to whoever is next."""
         if held_s is not None:
             self._mean_s += SMOOTHING * (held_s - self._mean_s)
@@ -65,32 +65,32 @@ class Scheduler:
             # Cancelled, and not yet run to say so.
             following = self.queue.release(principal)
 
-    def overloaded(self, who: Principal) -> Unavailable:
+    def overload_error(self, who: SlotOwner) -> Unavailable:
         """The refusal of a call that never began to run."""
-        seconds = self._retry_s(who)
+        seconds = self._retry_after_s(who)
         return Unavailable(
             f"the server is busy and this call was not started; try again in {seconds} s",
             retry_after_seconds=seconds,
         )
 
-    def _require_room(self, who: Principal) -> None:
-        if not self.queue.has_room_for(who):
+    def _require_capacity(self, who: SlotOwner) -> None:
+        if not self.queue.has_capacity_for(who):
             most = self.queue.limits.principal_waiting
-            seconds = self._retry_s(who)
+            seconds = self._retry_after_s(who)
             raise RateLimited(
                 f"{most} of your calls wait already; try again in {seconds} s, with fewer at once",
                 retry_after_seconds=seconds,
                 max=most,
             )
-        if not self.queue.has_room():
-            raise self.overloaded(who)
+        if not self.queue.has_capacity():
+            raise self.overload_error(who)
 
-    def _retry_s(self, who: Principal) -> int:
+    def _retry_after_s(self, who: SlotOwner) -> int:
         """When the calls that wait now should have run, by how long calls took of late."""
         limits, queue = self.queue.limits, self.queue
-        own = queue.ahead_of(who) / limits.principal_running
+        own = queue.count_waiting(who) / limits.principal_running
         every = queue.waiting / limits.running
-        return max(1, min(LONGEST_RETRY_S, math.ceil(max(own, every) * self._mean_s)))
+        return max(1, min(MAX_RETRY_AFTER_S, math.ceil(max(own, every) * self._mean_s)))
 
 
 class Slot:
@@ -100,18 +100,18 @@ class Slot:
 
     __slots__ = ("_scheduler", "_since", "_who", "was_taken")
 
-    def __init__(self, scheduler: Scheduler, who: Principal) -> None:
+    def __init__(self, scheduler: Scheduler, who: SlotOwner) -> None:
         self._scheduler = scheduler
         self._who = who
         self._since: float | None = None
         self.was_taken = False
 
-    async def take(self) -> None:
+    async def acquire(self) -> None:
         await self._scheduler.acquire(self._who)
         self._since = time.monotonic()
         self.was_taken = True
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         """At the latest now. Again is harmless."""
         if self._since is not None:
             held_s, self._since = time.monotonic() - self._since, None
@@ -120,9 +120,9 @@ class Slot:
     @asynccontextmanager
     async def idle(self) -> AsyncGenerator[None]:
         """Others may run while this call waits, for a person or another server."""
-        self.give_back()
+        self.release()
         yield
-        await self.take()
+        await self.acquire()
 
-    def overloaded(self) -> Unavailable:
-        return self._scheduler.overloaded(self._who)
+    def overload_error(self) -> Unavailable:
+        return self._scheduler.overload_error(self._who)

@@ -1,19 +1,19 @@
 """Every part of the settings of this house. Imports no room: who only needs a port reads this."""
 
-from pecia.adapters.embed.settings import EmbedSettings
-from pecia.kernel.settings.model import Part
-from pecia.rooms.cascade.settings import CascadeSettings
-from pecia.rooms.ckf.settings import CkfSettings
-from pecia.rooms.desk.settings import DeskSettings
-from pecia.rooms.hub.settings import HubSettings
-from pecia.rooms.lake.settings import LakeSettings
-from pecia.rooms.memory.settings import MemorySettings
-from pecia.rooms.wiki.settings import WikiSettings
+from pecia.adapters.embedding.settings import EmbedSettings
+from pecia.features.cascade.settings import CascadeSettings
+from pecia.features.ckf.settings import CkfSettings
+from pecia.features.discovery.settings import DiscoverySettings
+from pecia.features.hub.settings import HubSettings
+from pecia.features.lake.settings import LakeSettings
+from pecia.features.memory.settings import MemorySettings
+from pecia.features.wiki.settings import WikiSettings
+from pecia.kernel.settings.model import SettingsSection
 
-SETTINGS: tuple[type[Part], ...] = (
+SETTINGS: tuple[type[SettingsSection], ...] = (
     CascadeSettings,
     CkfSettings,
-    DeskSettings,
+    DiscoverySettings,
     EmbedSettings,
     HubSettings,
     LakeSettings,

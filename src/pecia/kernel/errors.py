@@ -298,13 +298,13 @@ class InternalError(PeciaError):
     code = Code("INTERNAL_ERROR", rpc=-32603, http=500, retryable=True)
 
 
-def every_error() -> Iterator[type[PeciaError]]:
+def iter_errors() -> Iterator[type[PeciaError]]:
     """Every concrete class, in the order of the tree above."""
     waiting = list(PeciaError.__subclasses__())
     while waiting:
         found = waiting.pop(0)
-        # A refinement made elsewhere keeps the code of its kind, and hides nothing.
-        kinds = [it for it in found.__subclasses__() if it.__module__ == __name__]
+        # A refinement that keeps the code of its kind hides nothing.
+        kinds = [it for it in found.__subclasses__() if "code" in vars(it)]
         waiting = [*kinds, *waiting]
         if not kinds:
             yield found

@@ -22,19 +22,19 @@ from pathlib import Path
 from typing import Any, TextIO, cast
 
 from pecia.kernel.errors import Cancelled, InternalError, InvalidInput, Json, PeciaError
-from pecia.kernel.redaction import REDACTED, names_secret, redact
+from pecia.kernel.redaction import REDACTED, is_secret_name, redact
 from pecia.kernel.settings.kernel import KernelSettings
 
-LONGEST_FIELD = 1_000
-LONGEST_LOOKED_AT = 8_000
+MAX_FIELD_CHARS = 1_000
+MAX_SCANNED_CHARS = 8_000
 """Of a field: what is cut off must not leave half of a secret that no rule knows any more."""
-LONGEST_TRACEBACK = 20_000
+MAX_TRACEBACK_CHARS = 20_000
 
 _request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
 
 @contextmanager
-def installed(
+def configure_logging(
     settings: KernelSettings, *, stream: TextIO | None = None, process: str = ""
 ) -> Generator[None]:
     """Send every record of this process where the settings say, until the block ends.
@@ -67,22 +67,22 @@ class Log:
         self._logger = logging.getLogger(name)
 
     def debug(self, action: str, **fields: Json) -> None:
-        self.say(logging.DEBUG, action, fields)
+        self.emit(logging.DEBUG, action, fields)
 
     def info(self, action: str, **fields: Json) -> None:
-        self.say(logging.INFO, action, fields)
+        self.emit(logging.INFO, action, fields)
 
     def warning(self, action: str, **fields: Json) -> None:
-        self.say(logging.WARNING, action, fields)
+        self.emit(logging.WARNING, action, fields)
 
     def error(self, action: str, **fields: Json) -> None:
-        self.say(logging.ERROR, action, fields)
+        self.emit(logging.ERROR, action, fields)
 
     def failure(self, action: str, error: BaseException, **fields: Json) -> None:
         """An error with its traceback, where it is handled and nowhere else."""
-        self.say(logging.ERROR, action, fields, error)
+        self.emit(logging.ERROR, action, fields, error)
 
-    def say(
+    def emit(
         self,
         level: int,
         action: str,
@@ -95,7 +95,7 @@ class Log:
 
 
 @dataclass(slots=True)
-class RequestLine:
+class RequestRecord:
     """The record of a request that is still running."""
 
     action: str
@@ -114,12 +114,12 @@ class RequestLine:
 
 
 @contextmanager
-def request(action: str, *, request_id: str) -> Generator[RequestLine]:
+def log_request(action: str, *, request_id: str) -> Generator[RequestRecord]:
     """One request, one record: written when the block ends, however it ends.
 
     Every other record of the block carries the same request id.
     """
-    line = RequestLine(action)
+    line = RequestRecord(action)
     token = _request_id.set(request_id)
     started = time.perf_counter()
     try:
@@ -141,14 +141,14 @@ _BARE = re.compile(r"[\w./:@+\[\]-]+", re.ASCII)
 _log = Log("pecia.request")
 
 
-def _write(line: RequestLine, *, took_ms: float) -> None:
+def _write(line: RequestRecord, *, took_ms: float) -> None:
     failure = _as_pecia(line.error)
     # An expected failure is told by its code; only a surprise needs its traceback.
     surprise = line.error if isinstance(failure, InternalError) else None
     status = "ok" if failure is None else failure.code.name
     fields: dict[str, Json] = {**line.fields, "status": status, "took_ms": took_ms}
     quiet = line.is_routine and failure is None
-    _log.say(logging.DEBUG if quiet else _weight(failure), line.action, fields, surprise)
+    _log.emit(logging.DEBUG if quiet else _log_level(failure), line.action, fields, surprise)
 
 
 def _as_pecia(error: BaseException | None) -> PeciaError | None:
@@ -158,7 +158,7 @@ def _as_pecia(error: BaseException | None) -> PeciaError | None:
     return InternalError("") if isinstance(error, Exception) else Cancelled("")
 
 
-def _weight(failure: PeciaError | None) -> int:
+def _log_level(failure: PeciaError | None) -> int:
     if isinstance(failure, InternalError):
         return logging.ERROR
     return logging.WARNING if failure is not None and failure.code.http >= 500 else logging.INFO
@@ -184,7 +184,7 @@ def _record(record: logging.LogRecord) -> dict[str, Json]:
 
 
 def _clean_field(name: str, value: Any) -> Json:
-    return REDACTED if names_secret(name) else _clean(value)
+    return REDACTED if is_secret_name(name) else _clean(value)
 
 
 def _clean(value: Any) -> Json:
@@ -197,7 +197,7 @@ def _clean(value: Any) -> Json:
         return {redact(str(name)): _clean_field(str(name), it) for name, it in pairs}
     if isinstance(value, list | tuple):
         return [_clean(it) for it in cast(list[Any], value)]
-    return _shorten(redact(_shorten(str(value), LONGEST_LOOKED_AT)), LONGEST_FIELD)
+    return _shorten(redact(_shorten(str(value), MAX_SCANNED_CHARS)), MAX_FIELD_CHARS)
 
 
 def _shorten(text: str, longest: int) -> str:
@@ -208,7 +208,7 @@ class _Lines(logging.Formatter):
     def trace(self, record: logging.LogRecord) -> str:
         if not record.exc_info:
             return ""
-        return _shorten(redact(self.formatException(record.exc_info)), LONGEST_TRACEBACK)
+        return _shorten(redact(self.formatException(record.exc_info)), MAX_TRACEBACK_CHARS)
 
 
 class _JsonLines(_Lines):

@@ -18,8 +18,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from pecia.adapters.http.address import Address
-from pecia.adapters.http.guard import Guard
-from pecia.adapters.http.rules import Rules
+from pecia.adapters.http.egress_rules import EgressRules
+from pecia.adapters.http.guard import EgressGuard
 
 HOME = IPv4Address("127.0.0.1")
 
@@ -43,8 +43,8 @@ class Server:
     asked: list[Asked] = field(default_factory=list[Asked])
 
     @property
-    def trusting_loopback(self) -> Rules:
-        return Rules.trusting(["127.0.0.0/8", "::1/128"])
+    def trusting_loopback(self) -> EgressRules:
+        return EgressRules.from_trusted_hosts(["127.0.0.0/8", "::1/128"])
 
     def url(self, path: str = "/", *, host: str = "127.0.0.1", scheme: str = "http") -> str:
         return f"{scheme}://{host}:{self.port}{path}"
@@ -111,9 +111,9 @@ class Names:
         return [ip_address(address) for address in found]
 
 
-def guard(rules: Rules, **answers: list[list[str]]) -> Guard:
+def guard(rules: EgressRules, **answers: list[list[str]]) -> EgressGuard:
     """A guard whose names end in `.test`: `guard(rules, good=[["127.0.0.1"]])` knows good.test."""
-    return Guard(rules, Names({f"{name}.test": script for name, script in answers.items()}))
+    return EgressGuard(rules, Names({f"{name}.test": script for name, script in answers.items()}))
 
 
 @dataclass(frozen=True)

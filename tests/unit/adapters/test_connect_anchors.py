@@ -2,7 +2,7 @@
 
 import pytest
 
-from pecia.adapters.connect.anchors import anchors, locations
+from pecia.adapters.http.html_links import parse_links, parse_sitemap
 
 MANY = 100_000
 
@@ -11,8 +11,8 @@ def test_links_are_read_however_they_are_written() -> None:
     page = """<base href="/b/"><a href="x&amp;y">1</a><A class=q HREF='z'>2</A><a id=i href=bare/>3
     <a
     href = "two words">4</a><a name="anchor">none</a><abbr href="no">5</abbr>"""
-    assert anchors(page).base == "/b/"
-    assert anchors(page).found == ["x&y", "z", "bare/", "two words"]
+    assert parse_links(page).base == "/b/"
+    assert parse_links(page).hrefs == ["x&y", "z", "bare/", "two words"]
 
 
 def test_what_is_no_link_of_the_page_is_not_followed() -> None:
@@ -20,7 +20,7 @@ def test_what_is_no_link_of_the_page_is_not_followed() -> None:
     <style><a href="s"></style>
     <title><a href="title"></title><a rel="ugc nofollow" href="n">x</a><a href="yes">y</a>
     <!-- never closed <a href="lost">"""
-    assert anchors(page).found == ["yes"]
+    assert parse_links(page).hrefs == ["yes"]
 
 
 @pytest.mark.parametrize(
@@ -29,15 +29,15 @@ def test_what_is_no_link_of_the_page_is_not_followed() -> None:
 )
 def test_a_page_of_beginnings_without_an_end_is_read_through(piece: str) -> None:
     """A parser that looks for each end anew would take hours."""
-    found = anchors('<a href="/first">' + piece * MANY).found
+    found = parse_links('<a href="/first">' + piece * MANY).hrefs
     assert found[0] == "/first"
 
 
 def test_locations_of_a_sitemap_are_read_with_and_without_a_prefix_or_a_section() -> None:
     text = "<urlset><loc> /a?b&amp;c\n</loc><sm:loc><![CDATA[http://x/y]]></sm:loc><loc></loc>"
-    assert locations(text) == ["/a?b&c", "http://x/y"]
+    assert parse_sitemap(text) == ["/a?b&c", "http://x/y"]
 
 
 @pytest.mark.parametrize("piece", ["<loc>", "<loc> \n", "<loc><![CDATA[", "<x:loc"])
 def test_a_sitemap_of_beginnings_without_an_end_is_read_through(piece: str) -> None:
-    assert locations("<loc>/first</loc>" + piece * MANY)[0] == "/first"
+    assert parse_sitemap("<loc>/first</loc>" + piece * MANY)[0] == "/first"

@@ -9,13 +9,13 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from pecia.adapters.connect.bucket import Address, Bucket
-from pecia.adapters.connect.sign import Ask, Keys, signed
+from pecia.adapters.connectors.filesystem.scan import FileSelection
+from pecia.adapters.connectors.s3 import BucketAddress, S3Connector
+from pecia.adapters.http.egress_rules import EgressRules
 from pecia.adapters.http.fetch import Fetcher
-from pecia.adapters.http.guard import Guard
-from pecia.adapters.http.rules import Rules
-from pecia.adapters.scan import Selection
-from pecia.kernel.corpus.connector import Passed, Seen
+from pecia.adapters.http.guard import EgressGuard
+from pecia.adapters.http.sigv4 import AwsKeys, UnsignedRequest, sign_request
+from pecia.kernel.corpus.connector import ListedFile, SkippedFile
 from pecia.kernel.errors import Forbidden, NotFound, PayloadTooLarge, UpstreamError
 from tests.places import Answer, Handler, Store, served
 
@@ -34,44 +34,46 @@ OBJECTS = {
 
 def test_requests_are_signed_as_the_published_examples_are() -> None:
     """The examples of Amazon's own documentation of Signature Version 4 for S3."""
-    keys = Keys("AKIAIOSFODNN7EXAMPLE", SECRET)
+    keys = AwsKeys("AKIAIOSFODNN7EXAMPLE", SECRET)
     at = datetime(2013, 5, 24, tzinfo=UTC)
     host = "examplebucket.s3.amazonaws.com"
     for ask, signature in (
         (
-            Ask("GET", host, "/test.txt", headers={"Range": "bytes=0-9"}),
+            UnsignedRequest("GET", host, "/test.txt", headers={"Range": "bytes=0-9"}),
             "f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41",
         ),
         (
-            Ask("GET", host, "/", "lifecycle="),
+            UnsignedRequest("GET", host, "/", "lifecycle="),
             "fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543",
         ),
         (
-            Ask("GET", host, "/", "max-keys=2&prefix=J"),
+            UnsignedRequest("GET", host, "/", "max-keys=2&prefix=J"),
             "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7",
         ),
     ):
-        found = signed(ask, keys, "us-east-1", at)["authorization"]
+        found = sign_request(ask, keys, "us-east-1", at)["authorization"]
         assert found.endswith(f"Signature={signature}")
     assert SECRET not in repr(keys)
 
 
 @asynccontextmanager
-async def opened(handle: Handler, keys: Keys | None = None, **more: Any) -> AsyncGenerator[Bucket]:
+async def opened(
+    handle: Handler, keys: AwsKeys | None = None, **more: Any
+) -> AsyncGenerator[S3Connector]:
     with served(handle) as url:
-        rules = Rules.trusting([urlsplit(url).netloc])
-        async with Fetcher(Guard(rules)) as fetcher:
-            address = Address(url, "shelf", more.pop("prefix", "docs"), "eu-test-1")
-            yield Bucket(address, fetcher, Selection(), keys, **more)
+        rules = EgressRules.from_trusted_hosts([urlsplit(url).netloc])
+        async with Fetcher(EgressGuard(rules)) as fetcher:
+            address = BucketAddress(url, "shelf", more.pop("prefix", "docs"), "eu-test-1")
+            yield S3Connector(address, fetcher, FileSelection(), keys, **more)
 
 
 async def test_objects_below_the_prefix_are_listed_over_pages_and_opened() -> None:
     store = Store({**OBJECTS}, secret=SECRET)
-    async with opened(store, Keys(store.key_id, SECRET)) as bucket:
+    async with opened(store, AwsKeys(store.key_id, SECRET)) as bucket:
         listed = [it async for it in bucket.listing()]
-        seen = {it.key: it for it in listed if isinstance(it, Seen)}
+        seen = {it.key: it for it in listed if isinstance(it, ListedFile)}
         assert [*seen] == ["a.md", "b c+d.txt", "näh.md"]
-        assert {it.key for it in listed if isinstance(it, Passed)} == {"x/../y.md"}
+        assert {it.key for it in listed if isinstance(it, SkippedFile)} == {"x/../y.md"}
         a = seen["a.md"]
         assert (a.size_bytes, a.content_type, a.storage_class) == (4, "text/markdown", "STANDARD")
         for key in seen:
@@ -88,9 +90,9 @@ async def test_objects_below_the_prefix_are_listed_over_pages_and_opened() -> No
 async def test_a_changed_object_has_another_stamp_and_an_unchanged_one_the_same() -> None:
     store = Store({"docs/a.md": b"one", "docs/b.md": b"two"})
     async with opened(store) as bucket:
-        before = {it.key: it.stamp async for it in bucket.listing() if isinstance(it, Seen)}
+        before = {it.key: it.stamp async for it in bucket.listing() if isinstance(it, ListedFile)}
         store.objects["docs/a.md"] = b"six"
-        after = {it.key: it.stamp async for it in bucket.listing() if isinstance(it, Seen)}
+        after = {it.key: it.stamp async for it in bucket.listing() if isinstance(it, ListedFile)}
     assert before["a.md"] != after["a.md"]
     assert before["b.md"] == after["b.md"]
 
@@ -99,11 +101,11 @@ async def test_a_changed_object_has_another_stamp_and_an_unchanged_one_the_same(
     ("keys", "says"),
     [
         (None, "AccessDenied"),
-        (Keys("SOMEBODY", SECRET), "AccessDenied"),
-        (Keys("AKIDEXAMPLE", "another secret"), "SignatureDoesNotMatch"),
+        (AwsKeys("SOMEBODY", SECRET), "AccessDenied"),
+        (AwsKeys("AKIDEXAMPLE", "another secret"), "SignatureDoesNotMatch"),
     ],
 )
-async def test_who_shows_no_key_or_a_wrong_one_is_told_so(keys: Keys | None, says: str) -> None:
+async def test_who_shows_no_key_or_a_wrong_one_is_told_so(keys: AwsKeys | None, says: str) -> None:
     async with opened(Store({**OBJECTS}, secret=SECRET), keys) as bucket:
         with pytest.raises(UpstreamError, match=says) as refused:
             await anext(bucket.listing())
@@ -113,8 +115,8 @@ async def test_who_shows_no_key_or_a_wrong_one_is_told_so(keys: Keys | None, say
 async def test_a_server_in_the_own_network_is_not_asked_unless_it_is_trusted() -> None:
     store = Store({**OBJECTS})
     with served(store) as url:
-        async with Fetcher(Guard(Rules())) as fetcher:
-            bucket = Bucket(Address(url, "shelf"), fetcher, Selection())
+        async with Fetcher(EgressGuard(EgressRules())) as fetcher:
+            bucket = S3Connector(BucketAddress(url, "shelf"), fetcher, FileSelection())
             with pytest.raises(Forbidden):
                 await anext(bucket.listing())
     assert store.asked == []

@@ -6,10 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from pecia.adapters.connect.bounds import ANYWHERE, Bounds
-from pecia.adapters.connect.folder import Folder
-from pecia.adapters.scan import Links, Selection, Snapshot, Stamp
-from pecia.kernel.corpus.connector import Passed, Seen
+from pecia.adapters.connectors.filesystem.bounds import ANYWHERE, FolderBounds
+from pecia.adapters.connectors.filesystem.scan import (
+    FileSelection,
+    FolderSnapshot,
+    StatStamp,
+    SymlinkPolicy,
+)
+from pecia.adapters.connectors.folder import FolderConnector
+from pecia.kernel.corpus.connector import ListedFile, SkippedFile
 from pecia.kernel.errors import NotFound, Unavailable
 
 pytestmark = pytest.mark.anyio
@@ -21,13 +26,13 @@ async def test_a_handful_holds_the_small_files_and_leaves_out_the_rest(tmp_path:
     (tmp_path / "sub" / "b.md").write_bytes(b"")
     (tmp_path / "large.md").write_bytes(b"x" * 11)
     keys = ["a.md", "sub/b.md", "large.md", "gone.md", "sub"]
-    found = await Folder(tmp_path, Selection()).handful(keys, 10)
+    found = await FolderConnector(tmp_path, FileSelection()).read_many(keys, 10)
     assert found == {"a.md": b"a" * 10, "sub/b.md": b""}
 
 
-@pytest.mark.parametrize("links", Links)
+@pytest.mark.parametrize("links", SymlinkPolicy)
 async def test_a_handful_never_leaves_the_folder_nor_waits_for_a_pipe(
-    tmp_path: Path, links: Links
+    tmp_path: Path, links: SymlinkPolicy
 ) -> None:
     inside = tmp_path / "inside"
     inside.mkdir()
@@ -37,8 +42,8 @@ async def test_a_handful_never_leaves_the_folder_nor_waits_for_a_pipe(
     (inside / "in.md").symlink_to(inside / "a.md")
     os.mkfifo(inside / "pipe.md")
     keys = ["a.md", "out.md", "in.md", "pipe.md", "../secret.md"]
-    found = await Folder(inside, Selection(links=links)).handful(keys, 100)
-    followed = {"in.md": b"plain"} if links is Links.INSIDE else {}
+    found = await FolderConnector(inside, FileSelection(links=links)).read_many(keys, 100)
+    followed = {"in.md": b"plain"} if links is SymlinkPolicy.INSIDE else {}
     assert found == {"a.md": b"plain"} | followed
 
 
@@ -47,10 +52,10 @@ async def test_everything_is_listed_once_however_deep_it_lies(tmp_path: Path) ->
         (tmp_path / key).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / key).write_text(key)
     os.mkfifo(tmp_path / "a" / "pipe")
-    listed = [it async for it in Folder(tmp_path, Selection()).listing()]
-    seen = sorted(it.key for it in listed if isinstance(it, Seen))
+    listed = [it async for it in FolderConnector(tmp_path, FileSelection()).listing()]
+    seen = sorted(it.key for it in listed if isinstance(it, ListedFile))
     assert seen == ["a/b.md", "a/b/c.md", "a/b/d/e.md", "z.md"]
-    assert [it.key for it in listed if isinstance(it, Passed)] == ["a/pipe"]
+    assert [it.key for it in listed if isinstance(it, SkippedFile)] == ["a/pipe"]
 
 
 async def test_a_path_longer_than_can_be_kept_is_passed_over_and_costs_no_other(
@@ -62,18 +67,18 @@ async def test_a_path_longer_than_can_be_kept_is_passed_over_and_costs_no_other(
     (tmp_path / deep).mkdir(parents=True)
     (tmp_path / deep / "long.md").write_text("x")
     (tmp_path / "a.md").write_text("x")
-    listed = [it async for it in Folder(tmp_path, Selection()).listing()]
-    assert [it.key for it in listed if isinstance(it, Seen)] == ["a.md"]
-    [passed] = [it for it in listed if isinstance(it, Passed)]
+    listed = [it async for it in FolderConnector(tmp_path, FileSelection()).listing()]
+    assert [it.key for it in listed if isinstance(it, ListedFile)] == ["a.md"]
+    [passed] = [it for it in listed if isinstance(it, SkippedFile)]
     assert passed.key.startswith(folder)
     assert passed.reason == "the path is longer than 2000 bytes"
 
 
 async def test_a_file_from_beyond_all_calendars_is_listed_without_a_time(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("x")
-    beyond = Stamp(1, 2**60 * 1000, 1, settled=True)
-    found = Folder(tmp_path, Selection()).listed("a.md", beyond)
-    assert isinstance(found, Seen)
+    beyond = StatStamp(1, 2**60 * 1000, 1, settled=True)
+    found = FolderConnector(tmp_path, FileSelection()).describe("a.md", beyond)
+    assert isinstance(found, ListedFile)
     assert found.modified_at is None
 
 
@@ -88,20 +93,20 @@ async def test_a_file_that_may_not_be_opened_is_not_told_as_gone(
     def refuse(*_: object, **__: object) -> int:
         raise OSError(number, os.strerror(number))
 
-    folder = Folder(tmp_path, Selection())
-    monkeypatch.setattr("pecia.adapters.connect.folder.os.open", refuse)
+    folder = FolderConnector(tmp_path, FileSelection())
+    monkeypatch.setattr("pecia.adapters.connectors.folder.os.open", refuse)
     with pytest.raises(NotFound if is_gone else Unavailable, match="cannot be opened"):
-        folder.opened("a.md")
-    assert await folder.handful(["a.md"], 10) == {}
+        folder.open_file("a.md")
+    assert await folder.read_many(["a.md"], 10) == {}
 
 
 @pytest.mark.parametrize(("number", "is_sure"), [(errno.EACCES, True), (errno.ESTALE, False)])
 def test_a_folder_that_cannot_be_read_for_now_is_told_so(number: int, is_sure: bool) -> None:
     """What lies in it stays known until the folder can be read again."""
-    found = Snapshot()
-    found.failed("sub", OSError(number, os.strerror(number)))
-    assert (found.unsure == set()) is is_sure
-    assert found.refused["sub"] == os.strerror(number).lower()
+    found = FolderSnapshot()
+    found.record_failure("sub", OSError(number, os.strerror(number)))
+    assert (found.uncertain == set()) is is_sure
+    assert found.skipped["sub"] == os.strerror(number).lower()
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give files away")
@@ -116,20 +121,20 @@ async def test_a_hard_link_to_a_file_of_another_owner_is_not_read_for_a_tenant(
             os.chown(it, uid, uid)
     os.link(other / "plain.md", own / "taken.md")
     os.link(own / "plain.md", own / "again.md")
-    given = Folder(own, Selection(), Bounds((own,)))
+    given = FolderConnector(own, FileSelection(), FolderBounds((own,)))
     listed = [it async for it in given.listing()]
-    assert {it.key for it in listed if isinstance(it, Seen)} == {"plain.md", "again.md"}
-    [passed] = [it for it in listed if isinstance(it, Passed)]
+    assert {it.key for it in listed if isinstance(it, ListedFile)} == {"plain.md", "again.md"}
+    [passed] = [it for it in listed if isinstance(it, SkippedFile)]
     assert (passed.key, passed.reason) == ("taken.md", "a hard link to a file of another owner")
-    assert await given.glance(["taken.md"]) == [passed]
-    assert await given.handful(["taken.md", "again.md"], 100) == {"again.md": b"plain"}
+    assert await given.stat_many(["taken.md"]) == [passed]
+    assert await given.read_many(["taken.md", "again.md"], 100) == {"again.md": b"plain"}
     with pytest.raises(NotFound, match="hard link"):
-        given.opened("taken.md")
+        given.open_file("taken.md")
     # The owner of a machine may read all of it, and a folder of root alone is trusted.
-    assert await Folder(own, Selection(), ANYWHERE).handful(["taken.md"], 9) == {
+    assert await FolderConnector(own, FileSelection(), ANYWHERE).read_many(["taken.md"], 9) == {
         "taken.md": b"plain"
     }
     os.chown(own, 0, 0)
-    assert await given.handful(["taken.md"], 100) == {"taken.md": b"plain"}
+    assert await given.read_many(["taken.md"], 100) == {"taken.md": b"plain"}
     own.chmod(0o1777)
-    assert await given.handful(["taken.md"], 100) == {}
+    assert await given.read_many(["taken.md"], 100) == {}

@@ -3,12 +3,12 @@
 import pytest
 from anyio.abc import ByteStream
 
-from pecia.adapters.connect.site import Site, SiteLimits
+from pecia.adapters.connectors.filesystem.scan import FileSelection
+from pecia.adapters.connectors.web import CrawlLimits, WebConnector
+from pecia.adapters.http.egress_rules import EgressRules
 from pecia.adapters.http.fetch import Fetcher
-from pecia.adapters.http.guard import Guard
-from pecia.adapters.http.rules import Rules
-from pecia.adapters.scan import Selection
-from pecia.kernel.corpus.connector import Passed, Seen
+from pecia.adapters.http.guard import EgressGuard
+from pecia.kernel.corpus.connector import ListedFile, SkippedFile
 from pecia.kernel.errors import NotFound, PayloadTooLarge, UpstreamError
 from tests.unit.adapters.loopback import Asked, Server, serving
 
@@ -39,18 +39,20 @@ async def broken(asked: Asked, stream: ByteStream) -> None:
 def fetcher(server: Server) -> Fetcher:
     rules = server.trusting_loopback
     ports = rules.ports | {server.port}
-    return Fetcher(Guard(Rules(rules.schemes, ports, rules.hosts, rules.networks)))
+    return Fetcher(EgressGuard(EgressRules(rules.schemes, ports, rules.hosts, rules.networks)))
 
 
-def site(server: Server, fetching: Fetcher, **limits: int) -> Site:
-    return Site(server.url("/"), fetching, Selection(), SiteLimits(pause_s=0, **limits))
+def site(server: Server, fetching: Fetcher, **limits: int) -> WebConnector:
+    return WebConnector(
+        server.url("/"), fetching, FileSelection(), CrawlLimits(pause_s=0, **limits)
+    )
 
 
 async def test_every_page_of_the_site_is_met_once_and_the_rest_is_passed_with_a_reason() -> None:
     async with serving(answer) as server, fetcher(server) as fetching:
         listed = [it async for it in site(server, fetching).listing()]
-    assert sorted(it.key for it in listed if isinstance(it, Seen)) == ["/", "/a", "/mapped"]
-    passed = {it.key: it.reason for it in listed if isinstance(it, Passed)}
+    assert sorted(it.key for it in listed if isinstance(it, ListedFile)) == ["/", "/a", "/mapped"]
+    passed = {it.key: it.reason for it in listed if isinstance(it, SkippedFile)}
     assert passed == {
         "/private/x": "robots.txt forbids it",
         "/gone": "the server answers 404",
@@ -60,7 +62,7 @@ async def test_every_page_of_the_site_is_met_once_and_the_rest_is_passed_with_a_
 async def test_the_limit_of_pages_is_told() -> None:
     async with serving(answer) as server, fetcher(server) as fetching:
         listed = [it async for it in site(server, fetching, pages=1).listing()]
-    assert [type(it) for it in listed] == [Seen, Passed]
+    assert [type(it) for it in listed] == [ListedFile, SkippedFile]
 
 
 async def test_a_page_is_opened_and_one_that_went_or_is_too_large_says_so() -> None:
@@ -101,5 +103,5 @@ async def test_a_site_that_lies_about_times_and_addresses_is_crawled_all_the_sam
 
     async with serving(odd) as server, fetcher(server) as fetching:
         listed = [it async for it in site(server, fetching).listing()]
-    seen = {it.key: it.modified_at for it in listed if isinstance(it, Seen)}
+    seen = {it.key: it.modified_at for it in listed if isinstance(it, ListedFile)}
     assert seen == {"/": None, "/a": None}

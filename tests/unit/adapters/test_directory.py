@@ -2,7 +2,7 @@
 
 import pytest
 
-from pecia.adapters.directory import read_directory
+from pecia.features.admin.core.ldif import parse_directory
 from pecia.kernel.errors import InvalidFormat
 
 LDIF = """\
@@ -46,7 +46,7 @@ memberUid: ana
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
 def test_groups_of_ldif_are_read_with_the_people_of_groups_in_them(ends: str) -> None:
-    assert read_directory(LDIF.replace("\n", ends)) == {
+    assert parse_directory(LDIF.replace("\n", ends)) == {
         "staff": ("ana", "bo", "gone"),
         "all équipe": ("ana", "bo", "gone", "cy"),
         "unix": ("ana",),
@@ -61,7 +61,7 @@ def test_groups_of_ldif_are_read_with_the_people_of_groups_in_them(ends: str) ->
     ],
 )
 def test_groups_of_json_are_read_in_both_shapes(text: str) -> None:
-    assert read_directory(text) == {"staff": ("ana", "bo")}
+    assert parse_directory(text) == {"staff": ("ana", "bo")}
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_groups_of_json_are_read_in_both_shapes(text: str) -> None:
 )
 def test_a_file_that_names_no_groups_is_an_error_of_the_file(text: str) -> None:
     with pytest.raises(InvalidFormat) as caught:
-        read_directory(text)
+        parse_directory(text)
     assert caught.value.fields["field"] == "file"
 
 
@@ -98,9 +98,9 @@ def test_a_file_that_names_no_groups_is_an_error_of_the_file(text: str) -> None:
 )
 def test_a_group_that_is_named_twice_loses_nobody_silently(text: str) -> None:
     with pytest.raises(InvalidFormat, match="'staff' is named twice"):
-        read_directory(text)
+        parse_directory(text)
 
 
 def test_json_without_end_is_an_error_of_the_file() -> None:
     with pytest.raises(InvalidFormat, match="the file is no JSON"):
-        read_directory("[" * 100_000)
+        parse_directory("[" * 100_000)

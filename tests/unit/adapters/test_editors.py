@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from pecia.adapters.editors import files, jsonc
-from pecia.adapters.editors.editors import Machine, editors
-from pecia.adapters.editors.marker import was_asked
-from pecia.adapters.editors.plan import Wish, added, entry, removed
-from pecia.adapters.editors.program import cli_path, is_passing
-from pecia.adapters.editors.wiring import detected, wire
+from pecia.adapters.editors import config_file, jsonc
+from pecia.adapters.editors.catalog import Machine, known_editors
+from pecia.adapters.editors.command_path import find_command_path, is_temporary
+from pecia.adapters.editors.install import detect_editors, install_entries
+from pecia.adapters.editors.marker import has_marker
+from pecia.adapters.editors.plan import EntryRequest, build_entry, plan_add, plan_remove
 from pecia.kernel.errors import Conflict, Json, NotFound
 
 HOME = Path("/home/ana")
@@ -22,7 +22,7 @@ GUIDE = Path(__file__).parents[3] / "docs" / "connect.md"
 
 
 def paths(machine: Machine) -> dict[str, str]:
-    return {it.id: str(it.file) for it in editors(machine)}
+    return {it.id: str(it.file) for it in known_editors(machine)}
 
 
 @pytest.mark.requirement("memory.client.claude_desktop_macos")
@@ -66,23 +66,23 @@ def test_variables_move_the_files_of_the_editors_that_heed_them() -> None:
 @pytest.mark.parametrize("home", [HOME, Path("/Users/ana")])
 @pytest.mark.requirement("wiki.wiring.entry_shape")
 def test_an_entry_names_the_program_and_the_word_mcp(home: Path) -> None:
-    for it in editors(Machine(home, "linux", {})):
+    for it in known_editors(Machine(home, "linux", {})):
         typed = {"type": "stdio"} if it.id == "vscode" else {}
-        assert entry(it, COMMAND) == {**typed, "command": COMMAND, "args": ["mcp"]}
+        assert build_entry(it, COMMAND) == {**typed, "command": COMMAND, "args": ["mcp"]}
 
 
 def test_a_toolset_stands_in_the_words() -> None:
-    editor = editors(Machine(HOME, "linux", {}))[0]
-    assert entry(editor, COMMAND, "wiki")["args"] == ["mcp", "--toolset", "wiki"]
-    assert entry(editor, COMMAND, "desk")["args"] == ["mcp"]
+    editor = known_editors(Machine(HOME, "linux", {}))[0]
+    assert build_entry(editor, COMMAND, "wiki")["args"] == ["mcp", "--toolset", "wiki"]
+    assert build_entry(editor, COMMAND, "desk")["args"] == ["mcp"]
 
 
 def test_only_editors_that_are_there_are_found_and_none_is_made(tmp_path: Path) -> None:
     (tmp_path / ".cursor").mkdir()
     (tmp_path / ".claude.json").write_text("{}", encoding="utf-8")
     machine = Machine(tmp_path, "linux", {})
-    assert [it.id for it in detected(machine)] == ["claude", "cursor"]
-    outcomes = wire(editors(machine), Wish(COMMAND))
+    assert [it.id for it in detect_editors(machine)] == ["claude", "cursor"]
+    outcomes = install_entries(known_editors(machine), EntryRequest(COMMAND))
     missing = [it.editor.id for it in outcomes if it.status == "skipped-missing"]
     assert missing == ["claude-desktop", "vscode", "codex", "windsurf"]
     assert sorted(it.name for it in tmp_path.iterdir()) == [".claude.json", ".cursor"]
@@ -98,21 +98,21 @@ def test_only_editors_that_are_there_are_found_and_none_is_made(tmp_path: Path) 
     ],
 )
 def test_a_file_that_is_no_such_file_is_left_alone_with_the_reason(text: str, why: str) -> None:
-    cursor = editors(Machine(HOME, "linux", {}))[2]
-    for planned in (added(cursor, text, Wish(COMMAND)), removed(cursor, text)):
+    cursor = known_editors(Machine(HOME, "linux", {}))[2]
+    for planned in (plan_add(cursor, text, EntryRequest(COMMAND)), plan_remove(cursor, text)):
         assert (planned.status, planned.text) == ("failed", None)
         assert why in planned.why
 
 
 def test_a_comment_stays_beside_what_it_is_about() -> None:
-    code = next(it for it in editors(Machine(HOME, "linux", {})) if it.id == "vscode")
+    code = next(it for it in known_editors(Machine(HOME, "linux", {})) if it.id == "vscode")
     text = '{\n  "servers": {\n    "a": {} // about a\n  }\n}\n'
-    planned = added(code, text, Wish(COMMAND))
+    planned = plan_add(code, text, EntryRequest(COMMAND))
     assert planned.text == (
         '{\n  "servers": {\n    "a": {}, // about a\n    "pecia": {\n      "type": "stdio",\n'
         f'      "command": "{COMMAND}",\n      "args": ["mcp"]\n    }}\n  }}\n}}\n'
     )
-    assert removed(code, planned.text).text == text
+    assert plan_remove(code, planned.text).text == text
 
 
 @pytest.mark.parametrize(
@@ -123,25 +123,28 @@ def test_a_comment_stays_beside_what_it_is_about() -> None:
     ],
 )
 def test_a_file_is_to_the_byte_what_it_was_when_our_entry_is_taken_out(text: str) -> None:
-    cursor = editors(Machine(HOME, "linux", {}))[2]
-    planned = added(cursor, text, Wish(COMMAND))
-    assert removed(cursor, planned.text).text == text
+    cursor = known_editors(Machine(HOME, "linux", {}))[2]
+    planned = plan_add(cursor, text, EntryRequest(COMMAND))
+    assert plan_remove(cursor, planned.text).text == text
 
 
 def test_a_table_that_comes_and_goes_leaves_no_lines_behind() -> None:
-    codex = editors(Machine(HOME, "linux", {}))[4]
+    codex = known_editors(Machine(HOME, "linux", {}))[4]
     text: str | None = "[tui]\nx = 1\n\n"
     for _ in range(2):
-        text = removed(codex, added(codex, text, Wish(COMMAND)).text).text
+        text = plan_remove(codex, plan_add(codex, text, EntryRequest(COMMAND)).text).text
         assert text == "[tui]\nx = 1\n\n"
 
 
 def test_of_two_keys_of_one_name_the_one_that_counts_is_changed() -> None:
-    cursor = editors(Machine(HOME, "linux", {}))[2]
+    cursor = known_editors(Machine(HOME, "linux", {}))[2]
     text = '{"mcpServers": {"a": {}}, "mcpServers": {"b": {}}}'
-    planned = added(cursor, text, Wish(COMMAND))
+    planned = plan_add(cursor, text, EntryRequest(COMMAND))
     assert planned.text is not None
-    assert jsonc.read(planned.text)["mcpServers"] == {"b": {}, "pecia": entry(cursor, COMMAND)}
+    assert jsonc.read(planned.text)["mcpServers"] == {
+        "b": {},
+        "pecia": build_entry(cursor, COMMAND),
+    }
     assert '"mcpServers": {"a": {}},' in planned.text
 
 
@@ -161,7 +164,7 @@ def test_a_link_on_the_path_that_leads_to_us_is_what_editors_start(
 ) -> None:
     link = tmp_path / "links" / "pecia"
     link.symlink_to(installed)
-    assert cli_path(installed, [".", "/none", str(link.parent)]) == link
+    assert find_command_path(installed, [".", "/none", str(link.parent)]) == link
 
 
 @pytest.mark.requirement("wiki.wiring.absolute_path_else", "wiki.wiring.cli_origin_shape")
@@ -169,12 +172,14 @@ def test_a_link_of_another_installation_is_not_taken(installed: Path, tmp_path: 
     other = tmp_path / "other"
     other.touch()
     (tmp_path / "links" / "pecia").symlink_to(other)
-    assert cli_path(installed, [str(tmp_path / "links"), str(installed.parent)]) == installed
+    assert (
+        find_command_path(installed, [str(tmp_path / "links"), str(installed.parent)]) == installed
+    )
 
 
 def test_without_a_program_there_is_nothing_that_an_editor_could_start(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="no program"):
-        cli_path(tmp_path / "pecia", [])
+        find_command_path(tmp_path / "pecia", [])
 
 
 @pytest.mark.parametrize(
@@ -186,7 +191,7 @@ def test_without_a_program_there_is_nothing_that_an_editor_could_start(tmp_path:
     ],
 )
 def test_a_program_in_a_cache_is_one_that_may_be_gone_tomorrow(path: str, is_so: bool) -> None:
-    assert is_passing(Path(path)) is is_so
+    assert is_temporary(Path(path)) is is_so
 
 
 def test_a_file_keeps_its_mode_and_a_link_stays_a_link(tmp_path: Path) -> None:
@@ -196,7 +201,7 @@ def test_a_file_keeps_its_mode_and_a_link_stays_a_link(tmp_path: Path) -> None:
     target.chmod(0o640)
     link = tmp_path / "mcp.json"
     link.symlink_to(target)
-    files.replace(link, "new", was="old")
+    config_file.replace_text(link, "new", was="old")
     assert link.is_symlink()
     assert target.read_text(encoding="utf-8") == "new"
     assert stat.S_IMODE(target.stat().st_mode) == 0o640
@@ -207,13 +212,13 @@ def test_a_file_that_another_program_changed_meanwhile_is_not_overwritten(tmp_pa
     path = tmp_path / "mcp.json"
     path.write_text("theirs", encoding="utf-8")
     with pytest.raises(Conflict):
-        files.replace(path, "ours", was="what we read")
+        config_file.replace_text(path, "ours", was="what we read")
     assert [it.read_text(encoding="utf-8") for it in tmp_path.iterdir()] == ["theirs"]
 
 
 def test_what_an_editor_wrote_at_the_same_moment_is_kept_and_ours_added(tmp_path: Path) -> None:
     (tmp_path / ".cursor").mkdir()
-    cursor = detected(Machine(tmp_path, "linux", {}))[0]
+    cursor = detect_editors(Machine(tmp_path, "linux", {}))[0]
     theirs = ['{"a": 1}', '{"a": 2}']
 
     def read_and_meddle(text: str) -> dict[str, Json]:
@@ -223,14 +228,14 @@ def test_what_an_editor_wrote_at_the_same_moment_is_kept_and_ours_added(tmp_path
         return cursor.format.read(text)
 
     meddled = replace(cursor, format=replace(cursor.format, read=read_and_meddle))
-    assert [it.status for it in wire([meddled], Wish(COMMAND))] == ["written"]
+    assert [it.status for it in install_entries([meddled], EntryRequest(COMMAND))] == ["written"]
     found = jsonc.read(cursor.file.read_text(encoding="utf-8"))
-    assert found == {"a": 1, "mcpServers": {"pecia": entry(cursor, COMMAND)}}
+    assert found == {"a": 1, "mcpServers": {"pecia": build_entry(cursor, COMMAND)}}
 
 
 def test_a_file_that_never_rests_is_left_to_its_editor(tmp_path: Path) -> None:
     (tmp_path / ".cursor").mkdir()
-    cursor = detected(Machine(tmp_path, "linux", {}))[0]
+    cursor = detect_editors(Machine(tmp_path, "linux", {}))[0]
     count = iter(range(100))
 
     def read_and_meddle(text: str) -> dict[str, Json]:
@@ -238,25 +243,25 @@ def test_a_file_that_never_rests_is_left_to_its_editor(tmp_path: Path) -> None:
         return cursor.format.read(text)
 
     meddled = replace(cursor, format=replace(cursor.format, read=read_and_meddle))
-    outcome = wire([meddled], Wish(COMMAND))[0]
+    outcome = install_entries([meddled], EntryRequest(COMMAND))[0]
     assert outcome.status == "failed"
     assert outcome.why == "it was changed by another program at the same moment"
     assert "pecia" not in cursor.file.read_text(encoding="utf-8")
 
 
 def test_a_new_file_is_its_users_alone(tmp_path: Path) -> None:
-    files.replace(tmp_path / "mcp.json", "{}", was=None)
+    config_file.replace_text(tmp_path / "mcp.json", "{}", was=None)
     assert stat.S_IMODE((tmp_path / "mcp.json").stat().st_mode) == 0o600
 
 
 def test_a_home_that_cannot_be_looked_at_holds_no_answer() -> None:
-    assert not was_asked(Path(f"/{'x' * 300}"))
+    assert not has_marker(Path(f"/{'x' * 300}"))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root writes for somebody else")
 def test_a_new_file_belongs_to_whom_the_folder_of_the_editor_belongs(tmp_path: Path) -> None:
     os.chown(tmp_path, 12345, 12346)
-    files.replace(tmp_path / "mcp.json", "{}", was=None)
+    config_file.replace_text(tmp_path / "mcp.json", "{}", was=None)
     made = (tmp_path / "mcp.json").stat()
     assert (made.st_uid, made.st_gid) == (12345, 12346)
 
@@ -265,8 +270,11 @@ def test_a_folder_that_cannot_be_looked_at_hides_no_other_editor(tmp_path: Path)
     (tmp_path / ".cursor").mkdir()
     unseen = {"CLAUDE_CONFIG_DIR": f"/{'x' * 300}"}
     machine = Machine(tmp_path, "linux", unseen)
-    assert [it.id for it in detected(machine)] == ["cursor"]
-    assert wire(editors(machine), Wish(COMMAND))[0].status == "skipped-missing"
+    assert [it.id for it in detect_editors(machine)] == ["cursor"]
+    assert (
+        install_entries(known_editors(machine), EntryRequest(COMMAND))[0].status
+        == "skipped-missing"
+    )
 
 
 def test_what_cannot_be_read_fails_for_its_editor_and_for_no_other(tmp_path: Path) -> None:
@@ -275,7 +283,9 @@ def test_what_cannot_be_read_fails_for_its_editor_and_for_no_other(tmp_path: Pat
     (tmp_path / ".claude.json").mkdir()
     (tmp_path / ".codex").mkdir()
     (tmp_path / ".codex" / "config.toml").write_bytes(b"\xff\xfe")
-    outcomes = wire(detected(Machine(tmp_path, "linux", {})), Wish(COMMAND))
+    outcomes = install_entries(
+        detect_editors(Machine(tmp_path, "linux", {})), EntryRequest(COMMAND)
+    )
     found = {it.editor.id: (it.status, it.why) for it in outcomes}
     assert found["claude"] == ("failed", "it is not a file")
     assert found["codex"] == ("failed", "it is not UTF-8 text: invalid start byte")

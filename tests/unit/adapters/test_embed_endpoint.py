@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from pydantic import SecretStr
 
-from pecia.adapters.embed.choose import open_embedder
-from pecia.adapters.embed.endpoint import Asking, EndpointEmbedder
-from pecia.adapters.embed.settings import EmbedSettings
-from pecia.adapters.llm.providers import compatible
+from pecia.adapters.embedding.endpoint import EndpointEmbedder, EndpointOptions
+from pecia.adapters.embedding.factory import open_embedder
+from pecia.adapters.embedding.settings import EmbedSettings
+from pecia.adapters.models.providers import compatible_provider
 from pecia.kernel.errors import (
     Forbidden,
     InvalidFormat,
@@ -33,12 +33,16 @@ def vectors(*rows: Sequence[float], backwards: bool = False) -> Sends:
     return Sends(json.dumps({"data": data[::-1] if backwards else data}).encode())
 
 
-def embedder_of(provider: LoopbackProvider, asking: Asking | None = None) -> EndpointEmbedder:
-    quick = asking or Asking(timeout_s=5, retries=2, batch=2, first_wait_s=0)
-    return EndpointEmbedder(provider.as_provider(), key=KEY, asking=quick, guard=provider.guard)
+def embedder_of(
+    provider: LoopbackProvider, asking: EndpointOptions | None = None
+) -> EndpointEmbedder:
+    quick = asking or EndpointOptions(timeout_s=5, retries=2, batch=2, backoff_initial_s=0)
+    return EndpointEmbedder(provider.as_provider(), key=KEY, options=quick, guard=provider.guard)
 
 
-async def failure(*script: Scripted, asking: Asking | None = None) -> tuple[PeciaError, int]:
+async def failure(
+    *script: Scripted, asking: EndpointOptions | None = None
+) -> tuple[PeciaError, int]:
     with LoopbackProvider(*script) as provider:
         async with embedder_of(provider, asking) as embedder:
             with pytest.raises(PeciaError) as caught:
@@ -107,7 +111,7 @@ async def test_a_wait_that_is_too_long_is_left_to_the_caller() -> None:
 
 
 async def test_silence_is_a_timeout() -> None:
-    error, _ = await failure(Waits(), asking=Asking(timeout_s=0.2, retries=0))
+    error, _ = await failure(Waits(), asking=EndpointOptions(timeout_s=0.2, retries=0))
     assert isinstance(error, Timeout)
     assert error.fields["timeout_s"] == 0.2
 
@@ -156,7 +160,7 @@ async def test_the_key_is_in_one_header_and_in_no_log_error_or_representation(
 
 
 async def test_a_key_is_not_sent_in_the_clear_to_a_host_that_nobody_allowed() -> None:
-    provider = compatible("http://embeddings.example/v1", default_model="m")
+    provider = compatible_provider("http://embeddings.example/v1", default_model="m")
     async with EndpointEmbedder(provider, key=KEY) as embedder:
         with pytest.raises(Forbidden):
             await embedder.embed(["a"])

@@ -13,15 +13,14 @@ import pecia_minilm
 import pytest
 from numpy.typing import NDArray
 
-from pecia.adapters.embed.batches import batches
-from pecia.adapters.embed.choose import open_embedder
-from pecia.adapters.embed.files import own_files, shipped_files
-from pecia.adapters.embed.onnx import OnnxEmbedder
-from pecia.adapters.embed.settings import EmbedSettings
-from pecia.adapters.embed.vectors import mean_of_tokens
-from pecia.kernel.corpus.embedder import Embedder
+from pecia.adapters.embedding.factory import open_embedder
+from pecia.adapters.embedding.model_files import find_shipped_model, load_model_files
+from pecia.adapters.embedding.onnx import OnnxEmbedder, batch_by_length
+from pecia.adapters.embedding.settings import EmbedSettings
+from pecia.adapters.embedding.vector_math import mean_pool
+from pecia.kernel.corpus.vectors.embedder import Embedder
 from pecia.kernel.errors import InvalidInput, Unavailable
-from pecia.kernel.settings.load import load
+from pecia.kernel.settings.load import load_settings
 
 pytestmark = pytest.mark.anyio
 
@@ -30,7 +29,7 @@ PACKAGE = Path(__file__).parents[3] / "packages" / "pecia-minilm"
 
 @pytest.fixture(scope="module")
 def minilm() -> Embedder:
-    return OnnxEmbedder(shipped_files(), threads=1)
+    return OnnxEmbedder(find_shipped_model(), threads=1)
 
 
 def digest(path: Path) -> str:
@@ -87,7 +86,7 @@ async def test_a_text_that_is_not_unicode_is_embedded_all_the_same(minilm: Embed
 
 
 async def test_many_callers_at_once_load_the_model_once_and_get_their_own_vectors() -> None:
-    embedder = OnnxEmbedder(shipped_files(), threads=1)
+    embedder = OnnxEmbedder(find_shipped_model(), threads=1)
     texts = [f"text number {number}" for number in range(8)]
     found: dict[str, NDArray[np.float32]] = {}
 
@@ -118,14 +117,14 @@ def test_choosing_an_embedder_imports_no_runtime() -> None:
 
 def test_batches_hold_every_text_once_and_pad_little() -> None:
     lengths = [5, 300, 7, 4000, 6, 310]
-    made = [*batches(lengths, 700)]
+    made = [*batch_by_length(lengths, 700)]
     assert sorted(number for batch in made for number in batch) == [*range(6)]
     assert made == [[0, 4, 2], [1, 5], [3]]
 
 
 def test_the_mean_leaves_padding_out() -> None:
     tokens = np.array([[[1, 1], [3, 5], [9, 9]]], np.float32)
-    assert mean_of_tokens(tokens, np.array([[1, 1, 0]])).tolist() == [[2, 3]]
+    assert mean_pool(tokens, np.array([[1, 1, 0]])).tolist() == [[2, 3]]
 
 
 async def test_a_model_file_of_ones_own_is_named_by_its_content(tmp_path: Path) -> None:
@@ -139,15 +138,15 @@ async def test_a_model_file_of_ones_own_is_named_by_its_content(tmp_path: Path) 
         assert await embedder.dimension() == pecia_minilm.DIMENSION
         name = embedder.name
     assert name.startswith("mine-")
-    assert own_files(model, tokenizer, max_tokens=256, language="").name == name
-    assert own_files(model, tokenizer, max_tokens=128, language="").name != name
-    assert own_files(model, model, max_tokens=256, language="").name != name
+    assert load_model_files(model, tokenizer, max_tokens=256, language="").name == name
+    assert load_model_files(model, tokenizer, max_tokens=128, language="").name != name
+    assert load_model_files(model, model, max_tokens=256, language="").name != name
 
 
 async def test_a_file_that_is_no_model_is_an_error_without_its_path(tmp_path: Path) -> None:
     model = tmp_path / "bad.onnx"
     model.write_bytes(b"not a model")
-    files = own_files(model, pecia_minilm.tokenizer_path(), max_tokens=256, language="")
+    files = load_model_files(model, pecia_minilm.tokenizer_path(), max_tokens=256, language="")
     with pytest.raises(Unavailable, match=r"bad\.onnx") as caught:
         await OnnxEmbedder(files).embed(["hello"])
     assert str(tmp_path) not in caught.value.message
@@ -169,7 +168,7 @@ async def test_a_model_file_that_is_not_there_names_its_setting(tmp_path: Path) 
 )
 def test_a_kind_without_what_it_needs_is_refused_at_the_start(kind: str, field: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        load(
+        load_settings(
             [EmbedSettings],
             flags={"embed.kind": kind},
             environ={},

@@ -20,9 +20,9 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from pygit2.enums import FileMode
 
-from pecia.adapters.git.fetch import Credentials, Limits, Trust, fetch
+from pecia.adapters.git.fetch import GitCredentials, GitFetchLimits, GitFetchPolicy, fetch
 from pecia.adapters.git.repository import Repository
-from pecia.adapters.http.rules import Rules
+from pecia.adapters.http.egress_rules import EgressRules
 from pecia.kernel.errors import Forbidden, InvalidFormat, PayloadTooLarge, Timeout, UpstreamError
 from tests.unit.adapters.git_server import GitServer
 from tests.unit.adapters.loopback import Answer, Asked, Authority, Server, guard, serving
@@ -48,12 +48,14 @@ def commit(repository: pygit2.Repository, data: bytes, ref: str = "refs/heads/ma
 
 
 @asynccontextmanager
-async def over_tls(tmp_path: Path, answer: Answer) -> AsyncGenerator[tuple[Server, Trust]]:
+async def over_tls(tmp_path: Path, answer: Answer) -> AsyncGenerator[tuple[Server, GitFetchPolicy]]:
     authority = Authority.new()
     tls = authority.server(tmp_path, "git.test")
     async with serving(answer, tls=tls) as server:
-        names = guard(Rules.trusting(["127.0.0.1"]), git=[["127.0.0.1"]], evil=[["127.0.0.1"]])
-        yield server, Trust(names, authorities=authority.write(tmp_path / "ca.pem"))
+        names = guard(
+            EgressRules.from_trusted_hosts(["127.0.0.1"]), git=[["127.0.0.1"]], evil=[["127.0.0.1"]]
+        )
+        yield server, GitFetchPolicy(names, authorities=authority.write(tmp_path / "ca.pem"))
 
 
 def url_of(server: Server, host: str = "git.test") -> str:
@@ -91,8 +93,8 @@ async def test_a_host_at_a_forbidden_address_is_not_asked(
     tmp_path: Path, origin: pygit2.Repository
 ) -> None:
     async with over_tls(tmp_path, GitServer(origin)) as (server, trust):
-        rules = Rules(ports=frozenset({server.port}))
-        closed = Trust(guard(rules, git=[["127.0.0.1"]]), authorities=trust.authorities)
+        rules = EgressRules(ports=frozenset({server.port}))
+        closed = GitFetchPolicy(guard(rules, git=[["127.0.0.1"]]), authorities=trust.authorities)
         with pytest.raises(Forbidden) as caught:
             await fetch(url_of(server), tmp_path / "clone", closed)
     assert caught.value.fields["rule"] == "loopback"
@@ -103,8 +105,10 @@ async def test_a_name_that_changes_its_answer_gains_nothing(
     tmp_path: Path, origin: pygit2.Repository
 ) -> None:
     async with over_tls(tmp_path, GitServer(origin)) as (server, trust):
-        names = guard(Rules.trusting(["127.0.0.1"]), git=[["127.0.0.1"], ["10.0.0.1"]])
-        turncoat = Trust(names, authorities=trust.authorities)
+        names = guard(
+            EgressRules.from_trusted_hosts(["127.0.0.1"]), git=[["127.0.0.1"], ["10.0.0.1"]]
+        )
+        turncoat = GitFetchPolicy(names, authorities=trust.authorities)
         await fetch(url_of(server), tmp_path / "clone", turncoat)
         with pytest.raises(Forbidden):
             await fetch(url_of(server), tmp_path / "clone", turncoat)
@@ -128,7 +132,7 @@ async def test_a_server_that_shows_another_name_is_not_trusted(
     async with over_tls(tmp_path, GitServer(origin)) as (server, trust):
         with pytest.raises(UpstreamError):
             await fetch(url_of(server, "evil.test"), tmp_path / "clone", trust)
-        stranger = Trust(trust.guard)
+        stranger = GitFetchPolicy(trust.guard)
         with pytest.raises(UpstreamError):
             await fetch(url_of(server), tmp_path / "clone", stranger)
     assert not (tmp_path / "clone").exists()
@@ -139,7 +143,9 @@ async def test_more_than_the_limit_is_refused_and_leaves_nothing(
 ) -> None:
     async with over_tls(tmp_path, GitServer(origin, padding=5_000_000)) as (server, trust):
         with pytest.raises(PayloadTooLarge):
-            await fetch(url_of(server), tmp_path / "clone", trust, limits=Limits(max_bytes=100_000))
+            await fetch(
+                url_of(server), tmp_path / "clone", trust, limits=GitFetchLimits(max_bytes=100_000)
+            )
     assert copies(tmp_path) == []
 
 
@@ -149,7 +155,9 @@ async def test_a_server_that_falls_silent_ends_at_the_deadline(tmp_path: Path) -
 
     async with over_tls(tmp_path, silent) as (server, trust):
         with pytest.raises(Timeout):
-            await fetch(url_of(server), tmp_path / "clone", trust, limits=Limits(timeout_s=2))
+            await fetch(
+                url_of(server), tmp_path / "clone", trust, limits=GitFetchLimits(timeout_s=2)
+            )
     assert copies(tmp_path) == []
 
 
@@ -174,7 +182,7 @@ async def test_cancelling_ends_the_process_and_leaves_nothing(tmp_path: Path) ->
 async def test_a_process_without_memory_is_an_upstream_error(
     tmp_path: Path, origin: pygit2.Repository
 ) -> None:
-    tight, trust = Limits(memory_bytes=1_000_000), Trust(folders=(tmp_path,))
+    tight, trust = GitFetchLimits(memory_bytes=1_000_000), GitFetchPolicy(folders=(tmp_path,))
     with pytest.raises(UpstreamError):
         await fetch(f"file://{origin.path}", tmp_path / "clone", trust, limits=tight)
     assert copies(tmp_path) == []
@@ -184,11 +192,11 @@ async def test_credentials_are_shown_when_asked_for_and_nowhere_else(
     tmp_path: Path, origin: pygit2.Repository, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    known = Credentials("ana", "hunter-22")
+    known = GitCredentials("ana", "hunter-22")
     asking = GitServer(origin, secret="ana:hunter-22")
     async with over_tls(tmp_path, asking) as (server, trust):
         await fetch(url_of(server), tmp_path / "clone", trust, credentials=known)
-        for wrong in (None, Credentials("ana", "hunter-23")):
+        for wrong in (None, GitCredentials("ana", "hunter-23")):
             with pytest.raises(UpstreamError) as caught:
                 await fetch(url_of(server), tmp_path / "other", trust, credentials=wrong)
             assert caught.value.fields["reason"] == "credentials_refused"
@@ -216,7 +224,7 @@ async def test_credentials_are_shown_when_asked_for_and_nowhere_else(
 )
 async def test_a_url_is_refused_by_a_named_rule(tmp_path: Path, url: str, rule: str) -> None:
     with pytest.raises(Forbidden) as caught:
-        await fetch(url, tmp_path / "clone", Trust())
+        await fetch(url, tmp_path / "clone", GitFetchPolicy())
     assert caught.value.fields["rule"] == rule
 
 
@@ -226,14 +234,14 @@ def test_only_keys_that_the_ssh_library_survives_are_taken() -> None:
 
     good, bad = ed25519.Ed25519PrivateKey.generate(), rsa.generate_private_key(65537, 2048)
     for form in (PrivateFormat.OpenSSH, PrivateFormat.PKCS8):
-        assert "PRIVATE" not in repr(Credentials("git", written(good, form), is_key=True))
+        assert "PRIVATE" not in repr(GitCredentials("git", written(good, form), is_key=True))
         with pytest.raises(InvalidFormat) as caught:
-            Credentials("git", written(bad, form), is_key=True)
+            GitCredentials("git", written(bad, form), is_key=True)
         assert "PRIVATE" not in str(caught.value.payload())
     sealed = good.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"x"))
     for text in (sealed.decode(), "no key"):
         with pytest.raises(InvalidFormat):
-            Credentials("git", text, is_key=True)
+            GitCredentials("git", text, is_key=True)
 
 
 async def test_a_trusted_folder_is_copied_and_a_link_out_of_it_is_not(
@@ -243,9 +251,11 @@ async def test_a_trusted_folder_is_copied_and_a_link_out_of_it_is_not(
     trusted.mkdir()
     inside = trusted / "origin"
     shutil.move(origin.path, inside)
-    cloned = await fetch(f"file://{inside}", tmp_path / "clone", Trust(folders=(trusted,)))
+    cloned = await fetch(f"file://{inside}", tmp_path / "clone", GitFetchPolicy(folders=(trusted,)))
     assert set(cloned.references) == {"refs/heads/main"}
     outside = pygit2.init_repository(str(tmp_path / "outside"), bare=True)
     (trusted / "door").symlink_to(outside.path)
     with pytest.raises(Forbidden):
-        await fetch(f"file://{trusted}/door", tmp_path / "other", Trust(folders=(trusted,)))
+        await fetch(
+            f"file://{trusted}/door", tmp_path / "other", GitFetchPolicy(folders=(trusted,))
+        )

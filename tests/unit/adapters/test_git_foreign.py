@@ -6,7 +6,7 @@ import pygit2
 import pytest
 from pygit2.enums import FileMode, ObjectType
 
-from pecia.adapters.git.repository import Bounds, Repository
+from pecia.adapters.git.repository import GitReadLimits, Repository
 from pecia.kernel.errors import NotFound, PayloadTooLarge, Unprocessable
 
 pytestmark = pytest.mark.anyio
@@ -29,7 +29,7 @@ def commit_tree(repository: pygit2.Repository, tree: pygit2.Oid) -> Repository:
     raw = f"tree {tree}\nauthor a <a> 1 +0000\ncommitter a <a> 1 +0000\n\nm\n".encode()
     oid = repository.odb.write(ObjectType.COMMIT, raw)
     repository.references.create("refs/heads/main", oid)
-    return Repository(Path(repository.path), Bounds(entries=1000, file_bytes=1000))
+    return Repository(Path(repository.path), GitReadLimits(entries=1000, file_bytes=1000))
 
 
 async def test_links_submodules_and_odd_paths_are_refused_with_a_reason(
@@ -50,7 +50,7 @@ async def test_links_submodules_and_odd_paths_are_refused_with_a_reason(
     repository = commit_tree(foreign, tree)
     listing = await repository.tree("main")
     assert [(it.path, it.executable) for it in listing.files] == [("a.md", False), ("run.sh", True)]
-    assert {path: reason.split()[-1] for path, reason in listing.refused.items()} == {
+    assert {path: reason.split()[-1] for path, reason in listing.skipped.items()} == {
         "..": "..",
         ".GIT": ".git",
         "x?.md": "UTF-8",

@@ -8,34 +8,37 @@ from pathlib import Path
 import pygit2
 import pytest
 
-from pecia.adapters.git.model import Commit, Draft, Kind, Signature
-from pecia.adapters.git.opening import told
-from pecia.adapters.git.repository import Bounds, History
+from pecia.adapters.git.libgit2 import to_commit
+from pecia.adapters.git.model import Commit, CommitDraft, GitChangeKind, GitSignature
+from pecia.adapters.git.repository import GitReadLimits, HistoryRepository
 from pecia.kernel.errors import Conflict, InvalidFormat, InvalidInput, NotFound, PayloadTooLarge
 
 pytestmark = pytest.mark.anyio
 
 MAIN = "refs/heads/main"
 NOON = datetime(2026, 1, 2, 12, 0, tzinfo=timezone(timedelta(hours=2)))
-ANA = Signature("ana", "ana@example.com", NOON)
-BO = Signature("bo", "bo@example.com", NOON)
+ANA = GitSignature("ana", "ana@example.com", NOON)
+BO = GitSignature("bo", "bo@example.com", NOON)
 
 
 @pytest.fixture
-async def history(tmp_path: Path) -> History:
-    return await History.open(tmp_path / "history.git")
+async def history(tmp_path: Path) -> HistoryRepository:
+    return await HistoryRepository.open(tmp_path / "history.git")
 
 
 async def record(
-    history: History, changes: dict[str, bytes | None], message: str = "edit", ref: str = MAIN
+    history: HistoryRepository,
+    changes: dict[str, bytes | None],
+    message: str = "edit",
+    ref: str = MAIN,
 ) -> Commit:
-    commit = await history.record(Draft(ref, changes, ANA, message))
+    commit = await history.record(CommitDraft(ref, changes, ANA, message))
     assert commit is not None
     return commit
 
 
-async def test_what_is_recorded_is_read_back(history: History) -> None:
-    draft = Draft(
+async def test_what_is_recorded_is_read_back(history: HistoryRepository) -> None:
+    draft = CommitDraft(
         MAIN,
         {"a.md": b"one", "deep/er/b.md": b"two"},
         ANA,
@@ -54,7 +57,7 @@ async def test_what_is_recorded_is_read_back(history: History) -> None:
     assert {it.path: it.size_bytes for it in listing.files} == {"a.md": 3, "deep/er/b.md": 3}
 
 
-async def test_a_change_leaves_the_other_files_alone(history: History) -> None:
+async def test_a_change_leaves_the_other_files_alone(history: HistoryRepository) -> None:
     await record(history, {"a.md": b"1", "d/b.md": b"2", "d/c.md": b"3", "e/f/g.md": b"4"})
     await record(history, {"d/b.md": b"changed", "e/f/g.md": None, "nowhere/x.md": None})
     listing = await history.tree("main")
@@ -63,7 +66,7 @@ async def test_a_change_leaves_the_other_files_alone(history: History) -> None:
     assert await history.read("main", "d/c.md") == b"3"
 
 
-async def test_a_file_may_become_a_folder_and_back(history: History) -> None:
+async def test_a_file_may_become_a_folder_and_back(history: HistoryRepository) -> None:
     await record(history, {"a": b"file"})
     await record(history, {"a": None, "a/b": b"inside"})
     assert await history.read("main", "a/b") == b"inside"
@@ -72,28 +75,30 @@ async def test_a_file_may_become_a_folder_and_back(history: History) -> None:
 
 
 async def test_a_draft_that_changes_nothing_makes_no_commit_unless_it_is_kept(
-    history: History,
+    history: HistoryRepository,
 ) -> None:
     await record(history, {"a.md": b"1"})
-    assert await history.record(Draft(MAIN, {"a.md": b"1"}, ANA, "again")) is None
-    kept = await history.record(Draft(MAIN, {}, ANA, "a named version", kept=True))
+    assert await history.record(CommitDraft(MAIN, {"a.md": b"1"}, ANA, "again")) is None
+    kept = await history.record(CommitDraft(MAIN, {}, ANA, "a named version", kept=True))
     assert kept is not None
     assert (await history.commit("main")).oid == kept.oid
 
 
-async def test_a_draft_that_starts_from_an_old_commit_is_a_conflict(history: History) -> None:
+async def test_a_draft_that_starts_from_an_old_commit_is_a_conflict(
+    history: HistoryRepository,
+) -> None:
     first = await record(history, {"a.md": b"1"})
     await record(history, {"a.md": b"2"})
     with pytest.raises(Conflict):
-        await history.record(Draft(MAIN, {"a.md": b"3"}, ANA, "late", parents=(first.oid,)))
+        await history.record(CommitDraft(MAIN, {"a.md": b"3"}, ANA, "late", parents=(first.oid,)))
     assert await history.read("main", "a.md") == b"2"
 
 
-async def test_a_commit_may_join_several_chains(history: History) -> None:
+async def test_a_commit_may_join_several_chains(history: HistoryRepository) -> None:
     one = await record(history, {"a.md": b"1"}, ref="refs/wip/main/ana")
     two = await record(history, {"b.md": b"2"}, ref="refs/wip/main/bo")
     joined = await history.record(
-        Draft("refs/checkpoints/1", {"b.md": b"2"}, ANA, "both", parents=(one.oid, two.oid))
+        CommitDraft("refs/checkpoints/1", {"b.md": b"2"}, ANA, "both", parents=(one.oid, two.oid))
     )
     assert joined is not None
     assert joined.parents == (one.oid, two.oid)
@@ -106,58 +111,60 @@ async def test_a_commit_may_join_several_chains(history: History) -> None:
     ["../a", "/a", "a/../b", ".git/config", "a/.GIT/x", ".git. /x", ".g\u200cit/x", "a//b", ""],
 )
 async def test_a_path_that_leaves_the_tree_or_enters_git_is_refused(
-    history: History, path: str
+    history: HistoryRepository, path: str
 ) -> None:
     with pytest.raises(InvalidFormat):
-        await history.record(Draft(MAIN, {path: b"x"}, ANA, "no"))
+        await history.record(CommitDraft(MAIN, {path: b"x"}, ANA, "no"))
 
 
-async def test_a_path_cannot_be_a_file_and_a_folder(history: History) -> None:
+async def test_a_path_cannot_be_a_file_and_a_folder(history: HistoryRepository) -> None:
     with pytest.raises(InvalidInput):
-        await history.record(Draft(MAIN, {"a": b"x", "a/b": b"y"}, ANA, "no"))
+        await history.record(CommitDraft(MAIN, {"a": b"x", "a/b": b"y"}, ANA, "no"))
 
 
 @pytest.mark.parametrize(
     "draft",
     [
-        Draft(MAIN, {"a": b""}, Signature("a<b", "e@x"), "m"),
-        Draft(MAIN, {"a": b""}, Signature("a", "e\nx"), "m"),
-        Draft(MAIN, {"a": b""}, ANA, "m", trailers=(("Key", "two\nlines"),)),
-        Draft(MAIN, {"a": b""}, ANA, "m\0"),
-        Draft("heads/main", {"a": b""}, ANA, "m"),
-        Draft("refs/heads/a..b", {"a": b""}, ANA, "m"),
+        CommitDraft(MAIN, {"a": b""}, GitSignature("a<b", "e@x"), "m"),
+        CommitDraft(MAIN, {"a": b""}, GitSignature("a", "e\nx"), "m"),
+        CommitDraft(MAIN, {"a": b""}, ANA, "m", trailers=(("Key", "two\nlines"),)),
+        CommitDraft(MAIN, {"a": b""}, ANA, "m\0"),
+        CommitDraft("heads/main", {"a": b""}, ANA, "m"),
+        CommitDraft("refs/heads/a..b", {"a": b""}, ANA, "m"),
     ],
 )
-async def test_a_draft_that_git_would_garble_is_refused(history: History, draft: Draft) -> None:
+async def test_a_draft_that_git_would_garble_is_refused(
+    history: HistoryRepository, draft: CommitDraft
+) -> None:
     with pytest.raises(InvalidFormat):
         await history.record(draft)
 
 
 @pytest.mark.parametrize("ref", [":/edit", "main^{/edit}", "main~1", "a..b", "@{-1}", "--all", ""])
-async def test_only_names_and_ids_are_looked_up(history: History, ref: str) -> None:
+async def test_only_names_and_ids_are_looked_up(history: HistoryRepository, ref: str) -> None:
     await record(history, {"a.md": b"1"})
     with pytest.raises((InvalidFormat, NotFound)):
         await history.commit(ref)
 
 
-async def test_what_is_not_there_is_not_found(history: History, tmp_path: Path) -> None:
+async def test_what_is_not_there_is_not_found(history: HistoryRepository, tmp_path: Path) -> None:
     await record(history, {"d/a.md": b"1"})
     for ref, path in (("nobranch", "d/a.md"), ("main", "b.md"), ("main", "d")):
         with pytest.raises(NotFound):
             await history.read(ref, path)
     (tmp_path / "history.git/inner").mkdir()
     with pytest.raises(NotFound):
-        await History(tmp_path / "history.git/inner").commit("main")
+        await HistoryRepository(tmp_path / "history.git/inner").commit("main")
 
 
-async def test_a_file_larger_than_the_bound_is_not_read(history: History) -> None:
+async def test_a_file_larger_than_the_bound_is_not_read(history: HistoryRepository) -> None:
     await record(history, {"a.md": b"x" * 100})
-    small = History(history.place, Bounds(file_bytes=99))
+    small = HistoryRepository(history.place, GitReadLimits(file_bytes=99))
     with pytest.raises(PayloadTooLarge):
         await small.read("main", "a.md")
 
 
-async def test_the_life_of_a_file_is_followed_through_renames(history: History) -> None:
+async def test_the_life_of_a_file_is_followed_through_renames(history: HistoryRepository) -> None:
     text = b"".join(b"line %d\n" % number for number in range(50))
     await record(history, {"old.md": text, "other.md": b"x"}, "create")
     await record(history, {"other.md": b"y"}, "elsewhere")
@@ -166,36 +173,43 @@ async def test_the_life_of_a_file_is_followed_through_renames(history: History) 
     await record(history, {"new.md": None, "last.md": text + b"more and more\n"}, "move and change")
     page = await history.history(["main"], "last.md")
     assert [(it.commit.subject, it.kind, it.path, it.came_from) for it in page.steps] == [
-        ("move and change", Kind.RENAMED, "last.md", "new.md"),
-        ("change", Kind.CHANGED, "new.md", None),
-        ("move", Kind.RENAMED, "new.md", "old.md"),
-        ("create", Kind.ADDED, "old.md", None),
+        ("move and change", GitChangeKind.RENAMED, "last.md", "new.md"),
+        ("change", GitChangeKind.CHANGED, "new.md", None),
+        ("move", GitChangeKind.RENAMED, "new.md", "old.md"),
+        ("create", GitChangeKind.ADDED, "old.md", None),
     ]
     assert not page.has_more
 
 
-async def test_a_file_that_was_removed_still_has_a_history(history: History) -> None:
+async def test_a_file_that_was_removed_still_has_a_history(history: HistoryRepository) -> None:
     await record(history, {"a.md": b"1", "b.md": b"1"}, "create")
     await record(history, {"a.md": None}, "remove")
     await record(history, {"a.md": b"2"}, "again")
     await record(history, {"a.md": None}, "for good")
     page = await history.history(["main"], "a.md")
     assert [it.commit.subject for it in page.steps] == ["for good", "again", "remove", "create"]
-    assert [it.kind for it in page.steps] == [Kind.REMOVED, Kind.ADDED, Kind.REMOVED, Kind.ADDED]
+    assert [it.kind for it in page.steps] == [
+        GitChangeKind.REMOVED,
+        GitChangeKind.ADDED,
+        GitChangeKind.REMOVED,
+        GitChangeKind.ADDED,
+    ]
 
 
-async def test_both_sides_of_a_merge_are_part_of_the_history(history: History) -> None:
+async def test_both_sides_of_a_merge_are_part_of_the_history(history: HistoryRepository) -> None:
     base = await record(history, {"a.md": b"0"}, "base")
     await history.point("refs/heads/side", base.oid)
     side = await record(history, {"a.md": b"side"}, "side", ref="refs/heads/side")
     main = await record(history, {"a.md": b"main"}, "main")
     parents = (main.oid, side.oid)
-    await history.record(Draft(MAIN, {"a.md": b"main"}, ANA, "ours", parents=parents, kept=True))
+    await history.record(
+        CommitDraft(MAIN, {"a.md": b"main"}, ANA, "ours", parents=parents, kept=True)
+    )
     page = await history.history(["main"], "a.md")
     assert sorted(it.commit.subject for it in page.steps) == ["base", "main", "side"]
 
 
-async def test_a_history_comes_in_pages(history: History) -> None:
+async def test_a_history_comes_in_pages(history: HistoryRepository) -> None:
     for number in range(5):
         await record(history, {"a.md": b"%d" % number}, f"edit {number}")
     first = await history.history(["main"], "a.md", limit=2)
@@ -204,11 +218,11 @@ async def test_a_history_comes_in_pages(history: History) -> None:
     assert subjects == [f"edit {number}" for number in (4, 3, 2, 1, 0)]
     assert (first.has_more, rest.has_more) == (True, False)
     assert (await history.log(["main"], limit=2)).has_more
-    bounded = History(history.place, Bounds(commits=2))
+    bounded = HistoryRepository(history.place, GitReadLimits(commits=2))
     assert (await bounded.history(["main"], "a.md")).has_more
 
 
-async def test_every_file_knows_who_touched_it_last(history: History) -> None:
+async def test_every_file_knows_who_touched_it_last(history: HistoryRepository) -> None:
     await record(history, {"a.md": b"1", "b.md": b"1", "gone.md": b"1"}, "first")
     await record(history, {"a.md": b"2", "gone.md": None}, "second")
     touched = await history.last_touched("main")
@@ -216,7 +230,7 @@ async def test_every_file_knows_who_touched_it_last(history: History) -> None:
 
 
 async def test_at_the_edge_of_a_shallow_copy_nobody_knows_who_touched_a_file(
-    history: History,
+    history: HistoryRepository,
 ) -> None:
     edge = await record(history, {"a.md": b"1", "b.md": b"1"}, "edge")
     await record(history, {"a.md": b"2"}, "since")
@@ -225,7 +239,7 @@ async def test_at_the_edge_of_a_shallow_copy_nobody_knows_who_touched_a_file(
     assert {path: it.subject for path, it in touched.items()} == {"a.md": "since"}
 
 
-async def test_a_diff_tells_what_changed_line_by_line(history: History) -> None:
+async def test_a_diff_tells_what_changed_line_by_line(history: HistoryRepository) -> None:
     one = await record(
         history, {"a.md": b"one\ntwo\n", "b.md": b"same\n" * 20, "c": b"\0\1", "d.md": b"gone\n"}
     )
@@ -240,24 +254,24 @@ async def test_a_diff_tells_what_changed_line_by_line(history: History) -> None:
     found = {it.path: it for it in await history.diff(one.oid, two.oid)}
     assert (found["a.md"].added_lines, found["a.md"].removed_lines) == (1, 1)
     assert "-two\n+2\n" in (found["a.md"].patch or "")
-    assert (found["e.md"].kind, found["e.md"].came_from) == (Kind.RENAMED, "b.md")
+    assert (found["e.md"].kind, found["e.md"].came_from) == (GitChangeKind.RENAMED, "b.md")
     assert (found["c"].patch, found["c"].reason) == (None, "binary")
-    assert found["d.md"].kind is Kind.REMOVED
+    assert found["d.md"].kind is GitChangeKind.REMOVED
     alone = await history.diff(one.oid, two.oid, path="a.md")
     assert [it.path for it in alone] == ["a.md"]
     everything = await history.diff(None, one.oid)
-    assert {it.kind for it in everything} == {Kind.ADDED}
+    assert {it.kind for it in everything} == {GitChangeKind.ADDED}
 
 
-async def test_a_file_too_large_to_compare_says_so(history: History) -> None:
+async def test_a_file_too_large_to_compare_says_so(history: HistoryRepository) -> None:
     one = await record(history, {"a.md": b"x\n" * 10})
     two = await record(history, {"a.md": b"y\n" * 1000})
-    small = History(history.place, Bounds(diff_bytes=100))
+    small = HistoryRepository(history.place, GitReadLimits(diff_bytes=100))
     (found,) = await small.diff(one.oid, two.oid)
     assert (found.patch, found.reason) == (None, "too large")
 
 
-async def test_a_tag_names_one_commit_for_good(history: History) -> None:
+async def test_a_tag_names_one_commit_for_good(history: HistoryRepository) -> None:
     first = await record(history, {"a.md": b"1"})
     await history.tag("v1", "main")
     await history.tag("v1-signed", "main", message="the first", tagger=BO)
@@ -268,7 +282,7 @@ async def test_a_tag_names_one_commit_for_good(history: History) -> None:
         await history.tag("v1", "main")
 
 
-async def test_a_reference_is_moved_and_removed(history: History) -> None:
+async def test_a_reference_is_moved_and_removed(history: HistoryRepository) -> None:
     first = await record(history, {"a.md": b"1"})
     await history.point("refs/wip/main/ana", first.oid)
     assert await history.references("refs/wip/") == {"refs/wip/main/ana": first.oid}
@@ -278,14 +292,14 @@ async def test_a_reference_is_moved_and_removed(history: History) -> None:
         await history.point("refs/wip/main/ana", None)
 
 
-async def test_opening_a_history_again_keeps_it(history: History) -> None:
+async def test_opening_a_history_again_keeps_it(history: HistoryRepository) -> None:
     made = await record(history, {"a.md": b"1"})
-    again = await History.open(history.place)
+    again = await HistoryRepository.open(history.place)
     assert (await again.commit("main")).oid == made.oid
 
 
 async def test_the_settings_of_the_user_do_not_count(
-    history: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    history: HistoryRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / ".gitconfig").write_text("[user]\nname = nobody\n[core]\nautocrlf = true\n")
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -294,7 +308,7 @@ async def test_the_settings_of_the_user_do_not_count(
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="there is no git to read it with")
-async def test_people_can_read_it_with_git(history: History) -> None:
+async def test_people_can_read_it_with_git(history: HistoryRepository) -> None:
     await record(history, {"a.md": b"1\n"}, "first")
     await record(history, {"d/b.md": b"2\n"}, "second")
 
@@ -315,7 +329,7 @@ async def test_people_can_read_it_with_git(history: History) -> None:
     assert git("log", "--format=%s") == "second\nfirst\n"
 
 
-async def test_compacting_keeps_all_that_a_reference_leads_to(history: History) -> None:
+async def test_compacting_keeps_all_that_a_reference_leads_to(history: HistoryRepository) -> None:
     for number in range(10):
         await record(history, {f"{number}.md": b"%d" % number})
     await history.tag("v1", "main", message="m", tagger=BO)
@@ -336,6 +350,6 @@ def test_a_time_that_no_clock_has_is_brought_into_range(tmp_path: Path) -> None:
         "author a <a> 99999999999999 +9999\ncommitter a <a> -5 -9999\n\nm\n"
     )
     oid = repository.odb.write(pygit2.enums.ObjectType.COMMIT, raw.encode())
-    commit = told(repository[oid].peel(pygit2.Commit))
+    commit = to_commit(repository[oid].peel(pygit2.Commit))
     assert commit.author.when.tzinfo is not None
     assert commit.committer.when >= datetime(1970, 1, 1, tzinfo=UTC)

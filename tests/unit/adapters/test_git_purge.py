@@ -6,29 +6,29 @@ from pathlib import Path
 
 import pytest
 
-from pecia.adapters.git.model import Draft, Signature
-from pecia.adapters.git.repository import History
+from pecia.adapters.git.model import CommitDraft, GitSignature
+from pecia.adapters.git.repository import HistoryRepository
 from pecia.kernel.errors import InvalidFormat, NotFound
 
 pytestmark = pytest.mark.anyio
 
 MAIN = "refs/heads/main"
-ANA = Signature("ana", "ana@example.com")
+ANA = GitSignature("ana", "ana@example.com")
 SECRET = b"the combination of the safe is 17-4-23\n"
 
 
 @pytest.fixture
-async def history(tmp_path: Path) -> History:
-    return await History.open(tmp_path / "history.git")
+async def history(tmp_path: Path) -> HistoryRepository:
+    return await HistoryRepository.open(tmp_path / "history.git")
 
 
 async def record(
-    history: History,
+    history: HistoryRepository,
     message: str,
     changes: dict[str, bytes | None],
     parents: tuple[str, ...] | None = None,
 ) -> str:
-    draft = Draft(MAIN, changes, ANA, message, parents=parents, kept=not changes)
+    draft = CommitDraft(MAIN, changes, ANA, message, parents=parents, kept=not changes)
     commit = await history.record(draft)
     assert commit is not None
     return commit.oid
@@ -52,11 +52,11 @@ def _opened(raw: bytes) -> bytes:
         return b""
 
 
-async def subjects(history: History) -> list[str]:
+async def subjects(history: HistoryRepository) -> list[str]:
     return [it.subject for it in (await history.log(["main"])).commits]
 
 
-async def test_no_byte_of_a_purged_file_is_left(history: History) -> None:
+async def test_no_byte_of_a_purged_file_is_left(history: HistoryRepository) -> None:
     await record(history, "start", {"a.md": b"kept"})
     await record(history, "add the secret", {"d/secret.md": SECRET})
     await record(history, "both", {"a.md": b"kept too", "d/secret.md": SECRET + b"more"})
@@ -71,7 +71,7 @@ async def test_no_byte_of_a_purged_file_is_left(history: History) -> None:
     assert (await history.history(["main"], "d/secret.md")).steps == ()
 
 
-async def test_no_byte_is_left_in_packs_either(history: History) -> None:
+async def test_no_byte_is_left_in_packs_either(history: HistoryRepository) -> None:
     for number in range(20):
         text = b"".join(b"line %d\n" % line for line in range(200)) + b"%d" % number
         await record(history, f"{number}", {"a.md": text, "secret.md": text + SECRET})
@@ -83,14 +83,14 @@ async def test_no_byte_is_left_in_packs_either(history: History) -> None:
     assert len(await subjects(history)) == 20
 
 
-async def test_a_purged_folder_takes_all_it_holds_with_it(history: History) -> None:
+async def test_a_purged_folder_takes_all_it_holds_with_it(history: HistoryRepository) -> None:
     await record(history, "start", {"a.md": b"1", "d/one.md": SECRET, "d/e/two.md": SECRET})
     await history.purge(["d"])
     assert [it.path for it in (await history.tree("main")).files] == ["a.md"]
     assert hiding_places(history.place, SECRET) == []
 
 
-async def test_every_reference_and_tag_is_rewritten(history: History) -> None:
+async def test_every_reference_and_tag_is_rewritten(history: HistoryRepository) -> None:
     first = await record(history, "start", {"a.md": b"1", "secret.md": SECRET})
     await history.tag("light", first)
     await history.tag("heavy", first, message="with a record", tagger=ANA)
@@ -103,7 +103,7 @@ async def test_every_reference_and_tag_is_rewritten(history: History) -> None:
     assert hiding_places(history.place, SECRET) == []
 
 
-async def test_a_reference_that_held_nothing_else_is_removed(history: History) -> None:
+async def test_a_reference_that_held_nothing_else_is_removed(history: HistoryRepository) -> None:
     await record(history, "start", {"secret.md": SECRET})
     await history.tag("v1", "main")
     await history.purge(["secret.md"])
@@ -114,14 +114,16 @@ async def test_a_reference_that_held_nothing_else_is_removed(history: History) -
     await record(history, "anew", {"a.md": b"1"})
 
 
-async def test_the_same_words_under_another_name_stay_and_are_reported(history: History) -> None:
+async def test_the_same_words_under_another_name_stay_and_are_reported(
+    history: HistoryRepository,
+) -> None:
     await record(history, "start", {"secret.md": SECRET, "copy.md": SECRET})
     purged = await history.purge(["secret.md"])
     assert len(purged.still_held) == 1
     assert await history.read("main", "copy.md") == SECRET
 
 
-async def test_messages_can_be_reworded_on_the_way(history: History) -> None:
+async def test_messages_can_be_reworded_on_the_way(history: HistoryRepository) -> None:
     message = 'wip: 2 docs\n\nActor: {"docs":["secret.md"]}\n'
     await record(history, message, {"a.md": b"1", "secret.md": SECRET})
     await history.purge(["secret.md"], reword=lambda it: it.replace("secret.md", "(purged)"))
@@ -129,10 +131,10 @@ async def test_messages_can_be_reworded_on_the_way(history: History) -> None:
     assert hiding_places(history.place, b"secret.md") == []
 
 
-async def test_a_merge_survives_and_an_empty_version_too(history: History) -> None:
+async def test_a_merge_survives_and_an_empty_version_too(history: HistoryRepository) -> None:
     base = await record(history, "base", {"a.md": b"1"})
     await history.point("refs/heads/side", base)
-    side = await history.record(Draft("refs/heads/side", {"secret.md": SECRET}, ANA, "side"))
+    side = await history.record(CommitDraft("refs/heads/side", {"secret.md": SECRET}, ANA, "side"))
     assert side is not None
     main = await record(history, "main", {"a.md": b"2"})
     await record(history, "merge", {"secret.md": SECRET}, parents=(main, side.oid))
@@ -142,7 +144,7 @@ async def test_a_merge_survives_and_an_empty_version_too(history: History) -> No
     assert hiding_places(history.place, SECRET) == []
 
 
-async def test_a_purge_of_what_never_was_changes_nothing(history: History) -> None:
+async def test_a_purge_of_what_never_was_changes_nothing(history: HistoryRepository) -> None:
     before = await record(history, "start", {"a.md": b"1"})
     purged = await history.purge(["b.md", "a.md/inside"])
     assert (purged.rewritten, purged.dropped) == (0, 0)
@@ -152,7 +154,7 @@ async def test_a_purge_of_what_never_was_changes_nothing(history: History) -> No
 
 
 async def test_a_purge_that_was_interrupted_is_finished_by_the_next(
-    history: History, tmp_path: Path
+    history: HistoryRepository, tmp_path: Path
 ) -> None:
     await record(history, "start", {"a.md": b"1", "secret.md": SECRET})
     await record(history, "more", {"a.md": b"2"})

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pecia.adapters.globs import compiled
+from pecia.adapters.connectors.filesystem.glob import compile_globs
 from pecia.kernel.errors import InvalidFormat
 
 
@@ -31,15 +31,15 @@ from pecia.kernel.errors import InvalidFormat
     ],
 )
 def test_a_pattern_fits_these_paths_and_not_those(pattern: str, path: str, fits: bool) -> None:
-    assert bool(compiled([pattern], field="path").fullmatch(path)) is fits
+    assert bool(compile_globs([pattern], field="path").fullmatch(path)) is fits
 
 
 def test_no_pattern_fits_nothing() -> None:
-    assert not compiled([], field="path").fullmatch("")
+    assert not compile_globs([], field="path").fullmatch("")
 
 
 @pytest.mark.parametrize("pattern", ["", "/a", "a/", "a//b", "../a", "a/./b", "[z-a].md"])
 def test_a_pattern_that_means_no_path_names_the_field(pattern: str) -> None:
     with pytest.raises(InvalidFormat) as caught:
-        compiled([pattern], field="exclude")
+        compile_globs([pattern], field="exclude")
     assert caught.value.fields["field"] == "exclude"

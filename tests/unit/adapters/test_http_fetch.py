@@ -10,9 +10,9 @@ import anyio
 import pytest
 from anyio.abc import ByteStream
 
-from pecia.adapters.http.fetch import Fetcher, Limits
-from pecia.adapters.http.guard import Guard
-from pecia.adapters.http.rules import Rules
+from pecia.adapters.http.egress_rules import EgressRules
+from pecia.adapters.http.fetch import Fetcher, HttpFetchLimits
+from pecia.adapters.http.guard import EgressGuard
 from pecia.kernel.errors import Forbidden, PayloadTooLarge, Timeout, UpstreamError
 from tests.unit.adapters.loopback import (
     Answer,
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.anyio
 
 @asynccontextmanager
 async def fetching(answer: Answer) -> AsyncGenerator[tuple[Fetcher, Server]]:
-    async with serving(answer) as server, Fetcher(Guard(server.trusting_loopback)) as web:
+    async with serving(answer) as server, Fetcher(EgressGuard(server.trusting_loopback)) as web:
         yield web, server
 
 
@@ -51,7 +51,7 @@ async def test_an_error_status_is_an_answer() -> None:
 async def test_loopback_is_refused_before_anything_is_sent() -> None:
     async with (
         serving(page(b"secret")) as server,
-        Fetcher(Guard(Rules(ports=frozenset({server.port})))) as web,
+        Fetcher(EgressGuard(EgressRules(ports=frozenset({server.port})))) as web,
     ):
         with pytest.raises(Forbidden) as caught:
             await web.fetch(server.url())
@@ -61,7 +61,7 @@ async def test_loopback_is_refused_before_anything_is_sent() -> None:
 
 async def test_a_name_that_resolves_to_loopback_is_refused_before_anything_is_sent() -> None:
     async with serving(page(b"secret")) as server:
-        rules = Rules(ports=frozenset({server.port}))
+        rules = EgressRules(ports=frozenset({server.port}))
         async with Fetcher(guard(rules, evil=[["127.0.0.1"]])) as web:
             with pytest.raises(Forbidden) as caught:
                 await web.fetch(server.url(host="evil.test"))
@@ -73,7 +73,7 @@ async def test_the_address_that_was_checked_is_the_one_connected_to() -> None:
     names = Names({"turncoat.test": [["127.0.0.1"], ["10.0.0.1"]]})
     async with (
         serving(page(b"checked")) as server,
-        Fetcher(Guard(Rules.trusting(["127.0.0.1"]), names)) as web,
+        Fetcher(EgressGuard(EgressRules.from_trusted_hosts(["127.0.0.1"]), names)) as web,
     ):
         assert (await web.fetch(server.url(host="turncoat.test"))).body == b"checked"
         assert names.asked == ["turncoat.test"]
@@ -84,11 +84,11 @@ async def test_the_address_that_was_checked_is_the_one_connected_to() -> None:
 async def test_the_real_resolver_finds_localhost_and_the_rules_refuse_it() -> None:
     async with (
         serving(page(b"secret")) as server,
-        Fetcher(Guard(Rules(ports=frozenset({server.port})))) as web,
+        Fetcher(EgressGuard(EgressRules(ports=frozenset({server.port})))) as web,
     ):
         with pytest.raises(Forbidden):
             await web.fetch(server.url(host="localhost"))
-        async with Fetcher(Guard(server.trusting_loopback)) as web:
+        async with Fetcher(EgressGuard(server.trusting_loopback)) as web:
             assert (await web.fetch(server.url(host="localhost"))).body == b"secret"
 
 
@@ -100,14 +100,16 @@ async def test_the_second_address_is_tried_when_the_first_does_not_answer() -> N
 
 
 async def test_a_name_without_an_address_is_an_upstream_error() -> None:
-    async with Fetcher(guard(Rules())) as web:
+    async with Fetcher(guard(EgressRules())) as web:
         with pytest.raises(UpstreamError):
             await web.fetch("http://nowhere.test/")
 
 
 async def test_a_redirect_to_a_forbidden_address_is_refused() -> None:
     async with serving(page(b"secret")) as inside, serving(redirect(inside.url())) as outside:
-        names = guard(Rules.trusting([f"open.test:{outside.port}"]), open=[["127.0.0.1"]])
+        names = guard(
+            EgressRules.from_trusted_hosts([f"open.test:{outside.port}"]), open=[["127.0.0.1"]]
+        )
         async with Fetcher(names) as web:
             with pytest.raises(Forbidden):
                 await web.fetch(outside.url(host="open.test"))
@@ -120,7 +122,7 @@ async def test_redirects_are_followed_and_listed() -> None:
         step = redirect("/second") if asked.path == "/first" else page(b"arrived")
         await step(asked, stream)
 
-    async with serving(answer) as server, Fetcher(Guard(server.trusting_loopback)) as web:
+    async with serving(answer) as server, Fetcher(EgressGuard(server.trusting_loopback)) as web:
         found = await web.fetch(server.url("/first"))
     assert (found.url, found.body) == (server.url("/second"), b"arrived")
     assert found.hops == (server.url("/first"),)
@@ -129,7 +131,7 @@ async def test_redirects_are_followed_and_listed() -> None:
 async def test_a_redirect_without_end_ends() -> None:
     async with fetching(redirect("/again")) as (web, server):
         with pytest.raises(UpstreamError) as caught:
-            await web.fetch(server.url(), limits=Limits(hops=3))
+            await web.fetch(server.url(), limits=HttpFetchLimits(hops=3))
     assert caught.value.fields["rule"] == "redirects"
     assert len(server.asked) == 4
 
@@ -138,7 +140,7 @@ async def test_a_token_does_not_follow_a_redirect_to_another_origin() -> None:
     async with (
         serving(page(b"")) as other,
         serving(redirect(other.url())) as asked,
-        Fetcher(Guard(asked.trusting_loopback)) as web,
+        Fetcher(EgressGuard(asked.trusting_loopback)) as web,
     ):
         await web.fetch(asked.url(), headers={"Authorization": "Bearer mine"})
     assert asked.asked[0].headers["authorization"] == "Bearer mine"
@@ -162,8 +164,11 @@ async def test_a_proxy_of_the_environment_is_not_used(monkeypatch: pytest.Monkey
 async def test_an_answer_larger_than_the_limit_is_refused() -> None:
     async with fetching(page(b"x" * 1001)) as (web, server):
         with pytest.raises(PayloadTooLarge) as caught:
-            await web.fetch(server.url(), limits=Limits(max_bytes=1000))
-        assert len((await web.fetch(server.url(), limits=Limits(max_bytes=1001))).body) == 1001
+            await web.fetch(server.url(), limits=HttpFetchLimits(max_bytes=1000))
+        assert (
+            len((await web.fetch(server.url(), limits=HttpFetchLimits(max_bytes=1001))).body)
+            == 1001
+        )
     assert caught.value.fields["max"] == 1000
 
 
@@ -171,7 +176,7 @@ async def test_a_small_body_that_opens_to_a_large_one_is_refused() -> None:
     bomb = gzip.compress(bytes(50_000_000))
     async with fetching(page(bomb, "Content-Encoding: gzip")) as (web, server):
         with pytest.raises(PayloadTooLarge):
-            await web.fetch(server.url(), limits=Limits(max_bytes=1_000_000))
+            await web.fetch(server.url(), limits=HttpFetchLimits(max_bytes=1_000_000))
 
 
 async def test_a_body_that_never_ends_is_refused_at_the_limit() -> None:
@@ -181,9 +186,9 @@ async def test_a_body_that_never_ends_is_refused_at_the_limit() -> None:
         while True:
             await stream.send(gzip.compress(b"") * 1000)
 
-    async with serving(endless) as server, Fetcher(Guard(server.trusting_loopback)) as web:
+    async with serving(endless) as server, Fetcher(EgressGuard(server.trusting_loopback)) as web:
         with pytest.raises(PayloadTooLarge):
-            await web.fetch(server.url(), limits=Limits(max_bytes=500_000))
+            await web.fetch(server.url(), limits=HttpFetchLimits(max_bytes=500_000))
 
 
 @pytest.mark.parametrize(
@@ -221,9 +226,9 @@ async def test_a_slow_drip_ends_at_the_deadline() -> None:
             await stream.send(b"x")
             await anyio.sleep(0.02)
 
-    async with serving(drip) as server, Fetcher(Guard(server.trusting_loopback)) as web:
+    async with serving(drip) as server, Fetcher(EgressGuard(server.trusting_loopback)) as web:
         with pytest.raises(Timeout) as caught:
-            await web.fetch(server.url(), limits=Limits(timeout_s=0.3))
+            await web.fetch(server.url(), limits=HttpFetchLimits(timeout_s=0.3))
     assert caught.value.fields["timeout_s"] == 0.3
 
 
@@ -231,15 +236,15 @@ async def test_headers_that_never_end_stop_at_the_deadline() -> None:
     async def silent(asked: Asked, stream: ByteStream) -> None:
         await anyio.sleep_forever()
 
-    async with serving(silent) as server, Fetcher(Guard(server.trusting_loopback)) as web:
+    async with serving(silent) as server, Fetcher(EgressGuard(server.trusting_loopback)) as web:
         with pytest.raises(Timeout):
-            await web.fetch(server.url(), limits=Limits(timeout_s=0.2))
+            await web.fetch(server.url(), limits=HttpFetchLimits(timeout_s=0.2))
 
 
 async def test_who_reads_slowly_is_not_cut_off_by_the_deadline() -> None:
     async with (
         fetching(page(b"x" * 10)) as (web, server),
-        web.open(server.url(), limits=Limits(timeout_s=0.2)) as incoming,
+        web.open(server.url(), limits=HttpFetchLimits(timeout_s=0.2)) as incoming,
     ):
         chunks = [chunk async for chunk in incoming.chunks()]
         await anyio.sleep(0.3)
@@ -250,7 +255,7 @@ async def test_a_connection_cut_in_the_middle_is_an_upstream_error() -> None:
     async def cut(asked: Asked, stream: ByteStream) -> None:
         await stream.send(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
 
-    async with serving(cut) as server, Fetcher(Guard(server.trusting_loopback)) as web:
+    async with serving(cut) as server, Fetcher(EgressGuard(server.trusting_loopback)) as web:
         with pytest.raises(UpstreamError):
             await web.fetch(server.url())
 

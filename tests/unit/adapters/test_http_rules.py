@@ -4,8 +4,8 @@ from ipaddress import ip_address
 
 import pytest
 
-from pecia.adapters.http.address import forbidden_by
-from pecia.adapters.http.rules import Rules
+from pecia.adapters.http.address import find_forbidding_rule
+from pecia.adapters.http.egress_rules import EgressRules
 from pecia.kernel.errors import Forbidden, InvalidFormat
 
 
@@ -40,12 +40,12 @@ from pecia.kernel.errors import Forbidden, InvalidFormat
 def test_an_address_that_is_not_public_is_forbidden_by_a_named_rule(
     address: str, rule: str
 ) -> None:
-    assert forbidden_by(ip_address(address)) == rule
+    assert find_forbidding_rule(ip_address(address)) == rule
 
 
 @pytest.mark.parametrize("address", ["8.8.8.8", "100.128.0.1", "172.32.0.1", "2606:4700::1111"])
 def test_a_public_address_is_forbidden_by_nothing(address: str) -> None:
-    assert forbidden_by(ip_address(address)) is None
+    assert find_forbidding_rule(ip_address(address)) is None
 
 
 @pytest.mark.parametrize(
@@ -68,50 +68,52 @@ def test_a_public_address_is_forbidden_by_nothing(address: str) -> None:
 )
 def test_a_url_is_refused_by_a_named_rule(url: str, rule: str) -> None:
     with pytest.raises(Forbidden) as caught:
-        Rules().check(url)
+        EgressRules().check(url)
     assert caught.value.fields["rule"] == rule
 
 
 @pytest.mark.parametrize("url", ["", "example.com", "//a.test/", "http://", "file:///etc/hosts"])
 def test_what_is_not_a_url_names_the_field(url: str) -> None:
     with pytest.raises(InvalidFormat) as caught:
-        Rules().check(url, field="src")
+        EgressRules().check(url, field="src")
     assert caught.value.fields["field"] == "src"
 
 
 def test_a_name_in_another_script_is_looked_up_in_its_ascii_form() -> None:
-    assert Rules().check("https://exämple.com/").host == "xn--exmple-cua.com"
+    assert EgressRules().check("https://exämple.com/").host == "xn--exmple-cua.com"
 
 
 def test_one_forbidden_address_among_public_ones_is_enough_to_refuse() -> None:
     with pytest.raises(Forbidden):
-        Rules().admit("mixed.test", 80, [ip_address("8.8.8.8"), ip_address("10.0.0.1")])
+        EgressRules().require_allowed(
+            "mixed.test", 80, [ip_address("8.8.8.8"), ip_address("10.0.0.1")]
+        )
 
 
 def test_a_refusal_does_not_say_what_an_internal_name_resolves_to() -> None:
     with pytest.raises(Forbidden) as caught:
-        Rules().admit("intranet.test", 80, [ip_address("10.9.8.7")])
+        EgressRules().require_allowed("intranet.test", 80, [ip_address("10.9.8.7")])
     assert "10.9.8.7" not in str(caught.value.payload())
 
 
 def test_a_trusted_host_may_have_any_address_but_only_the_usual_ports() -> None:
-    rules = Rules.trusting(["Wiki.corp", "build.corp:8080"])
-    rules.admit("wiki.corp", 443, [ip_address("10.0.0.1")])
-    rules.admit("build.corp", 8080, [ip_address("10.0.0.2")])
+    rules = EgressRules.from_trusted_hosts(["Wiki.corp", "build.corp:8080"])
+    rules.require_allowed("wiki.corp", 443, [ip_address("10.0.0.1")])
+    rules.require_allowed("build.corp", 8080, [ip_address("10.0.0.2")])
     with pytest.raises(Forbidden):
-        rules.admit("wiki.corp", 8080, [ip_address("10.0.0.1")])
+        rules.require_allowed("wiki.corp", 8080, [ip_address("10.0.0.1")])
     with pytest.raises(Forbidden):
-        rules.admit("build.corp", 443, [ip_address("10.0.0.2")])
+        rules.require_allowed("build.corp", 443, [ip_address("10.0.0.2")])
 
 
 def test_a_trusted_network_opens_no_other() -> None:
-    rules = Rules.trusting(["10.0.0.0/8", "::1"])
-    rules.admit("a.corp", 9999, [ip_address("10.0.0.1"), ip_address("::1")])
+    rules = EgressRules.from_trusted_hosts(["10.0.0.0/8", "::1"])
+    rules.require_allowed("a.corp", 9999, [ip_address("10.0.0.1"), ip_address("::1")])
     with pytest.raises(Forbidden):
-        rules.admit("a.corp", 80, [ip_address("192.168.0.1")])
+        rules.require_allowed("a.corp", 80, [ip_address("192.168.0.1")])
 
 
 @pytest.mark.parametrize("name", ["*", "https://wiki.corp", "10.0.0.1/33", "wiki.corp:http", ""])
 def test_what_an_operator_misspells_is_refused_not_ignored(name: str) -> None:
     with pytest.raises(InvalidFormat):
-        Rules.trusting([name])
+        EgressRules.from_trusted_hosts([name])

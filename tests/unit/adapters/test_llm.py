@@ -8,13 +8,13 @@ import anyio
 import pytest
 from pydantic import BaseModel
 
-from pecia.adapters.http.guard import Guard
-from pecia.adapters.http.rules import Rules
-from pecia.adapters.llm.library import REQUIREMENT
-from pecia.adapters.llm.model import Model
-from pecia.adapters.llm.providers import PROVIDERS, compatible, provider_named
-from pecia.adapters.llm.shape import shape_by_schema, shape_of
-from pecia.adapters.llm.words import Message, Options, Usage
+from pecia.adapters.http.egress_rules import EgressRules
+from pecia.adapters.http.guard import EgressGuard
+from pecia.adapters.models.chat_model import ProviderChatModel
+from pecia.adapters.models.messages import ChatMessage, ChatOptions, TokenUsage
+from pecia.adapters.models.providers import PROVIDERS, compatible_provider, find_provider
+from pecia.adapters.models.pydantic_ai_client import REQUIREMENT
+from pecia.adapters.models.response_schema import schema_of_json, schema_of_model
 from pecia.kernel.errors import (
     Forbidden,
     InvalidEnum,
@@ -32,7 +32,7 @@ from tests.provider import Calls, Fails, LoopbackProvider, Says, Scripted, Sends
 pytestmark = pytest.mark.anyio
 
 KEY = "sk-borrowed-0123456789abcdef"
-HELLO = [Message("system", "Be brief."), Message("user", "Say hello.")]
+HELLO = [ChatMessage("system", "Be brief."), ChatMessage("user", "Say hello.")]
 EVERY = [*PROVIDERS, "compatible"]
 
 
@@ -43,15 +43,15 @@ class Talk(BaseModel):
     minutes: int
 
 
-def model_of(provider: LoopbackProvider, name: str = "compatible") -> Model:
-    return Model(provider.as_provider(name), guard=provider.guard)
+def model_of(provider: LoopbackProvider, name: str = "compatible") -> ProviderChatModel:
+    return ProviderChatModel(provider.as_provider(name), guard=provider.guard)
 
 
 async def failure(script: Scripted, name: str = "compatible") -> PeciaError:
     """How a call fails to which this is the answer."""
     with LoopbackProvider(script) as provider:
         with pytest.raises(PeciaError) as caught:
-            await model_of(provider, name).chat(HELLO, key=KEY, options=Options(timeout_s=5))
+            await model_of(provider, name).chat(HELLO, key=KEY, options=ChatOptions(timeout_s=5))
         assert len(provider.requests) == 1
     return caught.value
 
@@ -60,15 +60,15 @@ async def failure(script: Scripted, name: str = "compatible") -> PeciaError:
 async def test_every_provider_answers_in_words(name: str) -> None:
     with LoopbackProvider(Says("Hello there.", tokens=(21, 4))) as provider:
         reply = await model_of(provider, name).chat(HELLO, key=KEY)
-    assert (reply.text, reply.usage, reply.truncated) == ("Hello there.", Usage(21, 4), False)
+    assert (reply.text, reply.usage, reply.truncated) == ("Hello there.", TokenUsage(21, 4), False)
 
 
 @pytest.mark.parametrize("name", EVERY)
 async def test_every_provider_answers_in_a_shape(name: str) -> None:
     with LoopbackProvider(Calls({"title": "Rust", "minutes": 40})) as provider:
-        answer = await model_of(provider, name).structured(HELLO, shape_of(Talk), key=KEY)
+        answer = await model_of(provider, name).structured(HELLO, schema_of_model(Talk), key=KEY)
     assert answer.value == Talk(title="Rust", minutes=40)
-    assert (answer.usage, answer.attempts) == (Usage(10, 5), 1)
+    assert (answer.usage, answer.attempts) == (TokenUsage(10, 5), 1)
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -122,9 +122,9 @@ async def test_a_key_that_cannot_be_a_header_is_refused_without_showing_it(key: 
 
 
 async def test_what_is_said_reaches_the_model_in_order() -> None:
-    talk = [*HELLO, Message("assistant", "Hello."), Message("user", "Again.")]
+    talk = [*HELLO, ChatMessage("assistant", "Hello."), ChatMessage("user", "Again.")]
     with LoopbackProvider() as provider:
-        options = Options(temperature=0.2, max_tokens=99)
+        options = ChatOptions(temperature=0.2, max_tokens=99)
         await model_of(provider).chat(talk, key=KEY, options=options)
         body = provider.requests[0].body
     said = [(it["role"], it["content"]) for it in body["messages"]]
@@ -138,16 +138,16 @@ async def test_a_reply_that_hit_the_token_limit_says_so() -> None:
     with LoopbackProvider(Says("Hello th", truncated=True)) as provider:
         assert (await model_of(provider).chat(HELLO, key=KEY)).truncated
         with pytest.raises(UpstreamError) as caught:
-            await model_of(provider).structured(HELLO, shape_of(Talk), key=KEY)
+            await model_of(provider).structured(HELLO, schema_of_model(Talk), key=KEY)
     assert caught.value.fields["reason"] == "cut_off"
 
 
 async def test_an_answer_that_misses_the_shape_is_asked_for_again() -> None:
     script = (Calls({"title": "Rust"}), Calls({"title": "Rust", "minutes": 40}))
     with LoopbackProvider(*script) as provider:
-        answer = await model_of(provider).structured(HELLO, shape_of(Talk), key=KEY)
+        answer = await model_of(provider).structured(HELLO, schema_of_model(Talk), key=KEY)
         again = provider.requests[1].body["messages"]
-    assert (answer.value.minutes, answer.attempts, answer.usage) == (40, 2, Usage(20, 10))
+    assert (answer.value.minutes, answer.attempts, answer.usage) == (40, 2, TokenUsage(20, 10))
     assert "minutes: Field required" in again[-1]["content"]
 
 
@@ -155,7 +155,7 @@ async def test_an_answer_that_never_fits_is_an_upstream_error_with_the_reason() 
     with LoopbackProvider(Calls({"title": "Rust", "minutes": "many"})) as provider:
         with pytest.raises(UpstreamError) as caught:
             await model_of(provider).structured(
-                HELLO, shape_of(Talk), key=KEY, options=Options(attempts=3)
+                HELLO, schema_of_model(Talk), key=KEY, options=ChatOptions(attempts=3)
             )
         assert len(provider.requests) == 3
     assert caught.value.fields["reason"] == "bad_answer"
@@ -166,7 +166,7 @@ async def test_an_answer_that_never_fits_is_an_upstream_error_with_the_reason() 
 async def test_a_shape_in_words_is_read_too() -> None:
     words = 'Here you are:\n```json\n{"title": "Rust", "minutes": 40}\n```'
     with LoopbackProvider(Says("I cannot."), Says(words)) as provider:
-        answer = await model_of(provider).structured(HELLO, shape_of(Talk), key=KEY)
+        answer = await model_of(provider).structured(HELLO, schema_of_model(Talk), key=KEY)
     assert answer.value == Talk(title="Rust", minutes=40)
 
 
@@ -176,7 +176,7 @@ async def test_a_shape_may_be_a_plain_schema() -> None:
         "properties": {"claims": {"type": "array", "items": {"type": "string"}}},
         "required": ["claims"],
     }
-    shape = shape_by_schema("emit_claims", schema)
+    shape = schema_of_json("emit_claims", schema)
     with LoopbackProvider(Calls({"claims": [1]}), Calls({"claims": ["a"]})) as provider:
         answer = await model_of(provider).structured(HELLO, shape, key=KEY)
         first = provider.requests[0].body
@@ -239,7 +239,7 @@ async def test_a_key_of_any_form_is_taken_out_of_what_a_provider_says() -> None:
 @pytest.mark.parametrize("name", ["openai", "anthropic", "gemini"])
 async def test_a_silent_provider_ends_at_the_deadline(name: str) -> None:
     with LoopbackProvider(Waits()) as provider, pytest.raises(Timeout) as caught:
-        await model_of(provider, name).chat(HELLO, key=KEY, options=Options(timeout_s=0.5))
+        await model_of(provider, name).chat(HELLO, key=KEY, options=ChatOptions(timeout_s=0.5))
     assert caught.value.fields["timeout_s"] == 0.5
 
 
@@ -259,7 +259,7 @@ async def test_a_provider_that_is_not_there_is_an_upstream_error() -> None:
     with LoopbackProvider() as provider:
         gone, guard = provider.as_provider(), provider.guard
     with pytest.raises(UpstreamError):
-        await Model(gone, guard=guard).chat(HELLO, key=KEY)
+        await ProviderChatModel(gone, guard=guard).chat(HELLO, key=KEY)
 
 
 async def test_a_redirect_does_not_take_the_key_along() -> None:
@@ -273,26 +273,30 @@ async def test_a_redirect_does_not_take_the_key_along() -> None:
 async def test_a_private_base_url_is_refused_unless_the_operator_allowed_it() -> None:
     with LoopbackProvider() as provider:
         with pytest.raises(Forbidden):
-            await Model(provider.as_provider()).chat(HELLO, key=KEY)
+            await ProviderChatModel(provider.as_provider()).chat(HELLO, key=KEY)
         assert provider.requests == []
 
 
 async def test_a_key_does_not_travel_in_the_clear() -> None:
     with pytest.raises(Forbidden) as caught:
-        await Model(compatible("http://models.example.com/v1"), name="m").chat(HELLO, key=KEY)
+        await ProviderChatModel(compatible_provider("http://models.example.com/v1"), name="m").chat(
+            HELLO, key=KEY
+        )
     assert caught.value.fields["rule"] == "plaintext"
-    trusted = Guard(Rules.trusting(["models.example.com"]))
+    trusted = EgressGuard(EgressRules.from_trusted_hosts(["models.example.com"]))
     with pytest.raises(UpstreamError):
-        await Model(
-            compatible("http://models.example.com/v1"), name="m", guard=_knowing_nobody(trusted)
+        await ProviderChatModel(
+            compatible_provider("http://models.example.com/v1"),
+            name="m",
+            guard=_knowing_nobody(trusted),
         ).chat(HELLO, key=KEY)
 
 
-def _knowing_nobody(guard: Guard) -> Guard:
+def _knowing_nobody(guard: EgressGuard) -> EgressGuard:
     async def nobody(host: str, port: int) -> tuple[()]:
         return ()
 
-    return Guard(guard.rules, nobody)
+    return EgressGuard(guard.rules, nobody)
 
 
 async def test_cancelling_a_call_ends_it() -> None:
@@ -313,11 +317,11 @@ async def test_without_the_extra_the_error_says_how_to_get_it(
 
 def test_an_unknown_provider_is_refused_with_the_list() -> None:
     with pytest.raises(InvalidEnum) as caught:
-        provider_named("lovable")
+        find_provider("lovable")
     assert caught.value.fields["allowed"] == list(PROVIDERS)
-    assert provider_named("google") is PROVIDERS["gemini"]
+    assert find_provider("google") is PROVIDERS["gemini"]
 
 
 def test_a_model_without_a_name_is_refused() -> None:
     with pytest.raises(MissingField):
-        Model(compatible("https://models.example.com/v1"))
+        ProviderChatModel(compatible_provider("https://models.example.com/v1"))

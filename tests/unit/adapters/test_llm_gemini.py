@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from pecia.adapters.llm.gemini import MOST_NODES, convert, gemini_tools
-from pecia.adapters.llm.model import Model
-from pecia.adapters.llm.shape import shape_by_schema
-from pecia.adapters.llm.words import Message
+from pecia.adapters.models.chat_model import ProviderChatModel
+from pecia.adapters.models.gemini_schema import MAX_NODES, convert_schema, to_gemini_tools
+from pecia.adapters.models.messages import ChatMessage
+from pecia.adapters.models.response_schema import schema_of_json
 from tests.provider import Calls, LoopbackProvider
 
 META = ("$schema", "$id", "$ref", "$comment")
@@ -57,7 +57,7 @@ def inner(schema: dict[str, Any], levels: int) -> dict[str, Any]:
 
 @pytest.mark.requirement("memory.gemini.converts_draft_07")
 def test_a_tool_becomes_a_function_declaration() -> None:
-    [made] = gemini_tools([tool("list_files", DRAFT_07, "Lists files.")])
+    [made] = to_gemini_tools([tool("list_files", DRAFT_07, "Lists files.")])
     [declared] = made["functionDeclarations"]
     assert (declared["name"], declared["description"]) == ("list_files", "Lists files.")
     assert declared["parameters"] == {
@@ -73,12 +73,12 @@ def test_a_tool_becomes_a_function_declaration() -> None:
 @pytest.mark.requirement("memory.gemini.converts_draft_07")
 @pytest.mark.anyio
 async def test_gemini_is_sent_what_was_converted_and_others_what_came() -> None:
-    shape = shape_by_schema("found", DRAFT_07)
+    shape = schema_of_json("found", DRAFT_07)
     sent: dict[str, Any] = {}
     for name in ("gemini", "openai"):
         with LoopbackProvider(Calls({"path": "a"})) as provider:
-            model = Model(provider.as_provider(name), guard=provider.guard)
-            await model.structured([Message("user", "Hello.")], shape, key="sk-x")
+            model = ProviderChatModel(provider.as_provider(name), guard=provider.guard)
+            await model.structured([ChatMessage("user", "Hello.")], shape, key="sk-x")
             sent[name] = provider.requests[0].body
     [declared] = sent["gemini"]["tools"][0]["functionDeclarations"]
     said = str(declared)
@@ -101,7 +101,7 @@ def test_a_keyword_that_gemini_refuses_is_gone_at_the_root_and_inside(keyword: s
     value = VALUES.get(keyword, {"type": "string"})
     kept = {"type": "object", "description": "Kept."}
     schema = {**kept, keyword: value, "properties": {"a": {**kept, keyword: value}}}
-    assert convert(schema).schema == {**kept, "properties": {"a": kept}}
+    assert convert_schema(schema).schema == {**kept, "properties": {"a": kept}}
 
 
 @pytest.mark.requirement("memory.gemini.strips_keywords_only")
@@ -113,7 +113,7 @@ def test_a_property_may_be_called_like_a_keyword_and_words_of_others_stay() -> N
         "required": ["not", "const"],
         "examples": [words],
     }
-    assert convert(schema).schema == schema
+    assert convert_schema(schema).schema == schema
 
 
 @pytest.mark.requirement("memory.gemini.type_array")
@@ -122,13 +122,13 @@ def test_a_property_may_be_called_like_a_keyword_and_words_of_others_stay() -> N
     [(["string", "null"], "string"), (["null", "integer"], "integer"), (["null"], "string")],
 )
 def test_of_several_types_the_first_that_is_not_null_is_left(types: list[str], first: str) -> None:
-    assert convert({"type": types}).schema == {"type": first}
+    assert convert_schema({"type": types}).schema == {"type": first}
 
 
 @pytest.mark.requirement("memory.gemini.items_array")
 def test_of_several_schemas_for_items_the_first_is_left() -> None:
     several = {"type": "array", "items": [{"type": "string", "const": "a"}, {"type": "integer"}]}
-    assert convert(several).schema == {"type": "array", "items": {"type": "string"}}
+    assert convert_schema(several).schema == {"type": "array", "items": {"type": "string"}}
 
 
 @pytest.mark.requirement(
@@ -147,15 +147,15 @@ def test_of_several_schemas_for_items_the_first_is_left() -> None:
     ],
 )
 def test_what_else_an_object_may_hold_is_kept_converted_or_anything(given: Any, kept: Any) -> None:
-    assert convert({"additionalProperties": given}).schema == {"additionalProperties": kept}
+    assert convert_schema({"additionalProperties": given}).schema == {"additionalProperties": kept}
 
 
 @pytest.mark.requirement("memory.gemini.depth_ten")
 def test_ten_levels_are_converted_and_the_eleventh_is_a_bare_object() -> None:
     for levels in (9, 10):
-        made = convert(nested(levels))
+        made = convert_schema(nested(levels))
         assert (inner(made.schema, levels), made.cut) == ({"type": "string"}, ())
-    made = convert(nested(11))
+    made = convert_schema(nested(11))
     assert inner(made.schema, 11) == {"type": "object"}
     assert len(made.cut) == 1
 
@@ -164,7 +164,7 @@ def test_ten_levels_are_converted_and_the_eleventh_is_a_bare_object() -> None:
 @pytest.mark.parametrize("broken", [[], "x", {"properties": 1}, {"properties": {"a": "b"}}])
 def test_what_cannot_be_converted_goes_out_as_it_came_and_the_others_converted(broken: Any) -> None:
     tools = [tool("first", DRAFT_07), tool("broken", broken), tool("last", DRAFT_07)]
-    made = gemini_tools(tools)
+    made = to_gemini_tools(tools)
     assert made[1] == tools[1]
     assert [it["functionDeclarations"][0]["name"] for it in (made[0], made[2])] == ["first", "last"]
 
@@ -182,15 +182,15 @@ def test_a_flat_schema_comes_through_as_it_is() -> None:
         "required": ["query"],
         "additionalProperties": False,
     }
-    assert convert(flat).schema == flat
+    assert convert_schema(flat).schema == flat
 
 
 @pytest.mark.requirement("memory.gemini.warnings_logged")
 def test_whatever_is_lost_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        gemini_tools([tool("sound", DRAFT_07)])
+        to_gemini_tools([tool("sound", DRAFT_07)])
         assert caplog.records == []
-        gemini_tools([tool("broken", []), tool("deep", nested(11))])
+        to_gemini_tools([tool("broken", []), tool("deep", nested(11))])
     told = [(it.__dict__["action"], it.__dict__["fields"]["tool"]) for it in caplog.records]
     assert told == [("gemini.unconverted", "broken"), ("gemini.cut", "deep")]
 
@@ -204,21 +204,21 @@ def test_references_within_the_schema_are_put_in_place_and_the_only_choice_too()
         "$defs": {"Path": {"type": "string", "description": "Theirs."}},
         "definitions": {"a/b": {"type": "integer"}},
     }
-    assert convert(schema).schema == {
+    assert convert_schema(schema).schema == {
         "properties": {"a": {"type": "string", "description": "Mine."}, "b": {"type": "integer"}}
     }
 
 
 def test_a_schema_that_refers_to_itself_has_an_end() -> None:
     node = {"type": "object", "properties": {"next": {"$ref": "#"}, "name": {"type": "string"}}}
-    made = convert(node).schema
+    made = convert_schema(node).schema
     assert made["properties"]["next"]["properties"]["next"] == {}
     wide = {f"p{at}": {"$ref": f"#/$defs/d{at + 1}"} for at in range(12)}
     defs = {f"d{at}": {"properties": wide} for at in range(13)}
-    [fallen] = gemini_tools([tool("wide", {"$ref": "#/$defs/d0", "$defs": defs})])
-    assert "function" in fallen, f"unfolded it has more than {MOST_NODES} parts"
+    [fallen] = to_gemini_tools([tool("wide", {"$ref": "#/$defs/d0", "$defs": defs})])
+    assert "function" in fallen, f"unfolded it has more than {MAX_NODES} parts"
 
 
 def test_a_tool_without_a_name_is_left_out_and_one_without_words_says_so() -> None:
-    [made] = gemini_tools([tool("", {}), {"type": "function"}, 5, tool("quiet", {}, "")])
+    [made] = to_gemini_tools([tool("", {}), {"type": "function"}, 5, tool("quiet", {}, "")])
     assert made["functionDeclarations"][0]["description"] == "No description"

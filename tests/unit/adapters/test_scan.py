@@ -5,7 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from pecia.adapters.scan import Links, Selection, scan, scan_folders
+from pecia.adapters.connectors.filesystem.scan import (
+    FileSelection,
+    SymlinkPolicy,
+    scan,
+    scan_folders,
+)
 from pecia.kernel.errors import InvalidFormat
 
 
@@ -17,7 +22,7 @@ def plant(root: Path, *paths: str) -> None:
 
 def test_every_file_is_found_under_its_relative_path(tmp_path: Path) -> None:
     plant(tmp_path, "a.md", "deep/er/b.md", "ünïcode/c d.md")
-    found = scan(tmp_path, Selection())
+    found = scan(tmp_path, FileSelection())
     assert sorted(found.files) == ["a.md", "deep/er/b.md", "ünïcode/c d.md"]
     assert found.folders == {"", "deep", "deep/er", "ünïcode"}
     assert found.files["a.md"].size_bytes == 4
@@ -25,7 +30,7 @@ def test_every_file_is_found_under_its_relative_path(tmp_path: Path) -> None:
 
 def test_only_what_is_included_and_not_excluded_counts(tmp_path: Path) -> None:
     plant(tmp_path, "a.md", "a.txt", "draft/b.md", "node_modules/x/c.md", "build/d.md", "build2.md")
-    selection = Selection(
+    selection = FileSelection(
         include=("**/*.md",), exclude=("draft/b.md", "**/node_modules", "build/**")
     )
     found = scan(tmp_path, selection)
@@ -35,7 +40,7 @@ def test_only_what_is_included_and_not_excluded_counts(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", ["draft/b.md", "node_modules/x/c.md", "build/d.md", "build"])
 def test_one_path_is_judged_as_the_scan_judges_it(path: str) -> None:
-    selection = Selection(exclude=("draft/b.md", "**/node_modules", "build/**"))
+    selection = FileSelection(exclude=("draft/b.md", "**/node_modules", "build/**"))
     assert selection.admits(path) is (path == "build")
 
 
@@ -43,8 +48,8 @@ def test_links_are_passed_over_unless_they_are_asked_for(tmp_path: Path) -> None
     plant(tmp_path, "real/a.md")
     (tmp_path / "alias").symlink_to(tmp_path / "real")
     (tmp_path / "b.md").symlink_to(tmp_path / "real/a.md")
-    assert sorted(scan(tmp_path, Selection()).files) == ["real/a.md"]
-    followed = scan(tmp_path, Selection(links=Links.INSIDE))
+    assert sorted(scan(tmp_path, FileSelection()).files) == ["real/a.md"]
+    followed = scan(tmp_path, FileSelection(links=SymlinkPolicy.INSIDE))
     assert sorted(followed.files) == ["alias/a.md", "b.md", "real/a.md"]
     assert followed.folders == {"", "real"}
 
@@ -56,9 +61,9 @@ def test_a_link_out_of_the_folder_is_never_followed(tmp_path: Path) -> None:
     (root / "door").symlink_to(outside)
     (root / "window.md").symlink_to(outside / "secret.md")
     (root / "up").symlink_to("..")
-    found = scan(root, Selection(links=Links.INSIDE))
+    found = scan(root, FileSelection(links=SymlinkPolicy.INSIDE))
     assert sorted(found.files) == ["a.md"]
-    assert set(found.refused.values()) == {"the link leaves the folder"}
+    assert set(found.skipped.values()) == {"the link leaves the folder"}
 
 
 def test_links_that_lead_in_circles_end(tmp_path: Path) -> None:
@@ -67,32 +72,32 @@ def test_links_that_lead_in_circles_end(tmp_path: Path) -> None:
     (tmp_path / "a/to-b").symlink_to(tmp_path / "b")
     (tmp_path / "b/to-a").symlink_to(tmp_path / "a")
     (tmp_path / "broken").symlink_to("nowhere")
-    found = scan(tmp_path, Selection(links=Links.INSIDE))
+    found = scan(tmp_path, FileSelection(links=SymlinkPolicy.INSIDE))
     assert sorted(found.files) == ["a/to-b/y.md", "a/x.md", "b/to-a/x.md", "b/y.md"]
-    assert found.refused["a/self"] == "the link leads back to itself"
-    assert found.refused["b/to-a/to-b"] == "a link behind a link"
-    assert found.refused["broken"] == "no such file or directory"
+    assert found.skipped["a/self"] == "the link leads back to itself"
+    assert found.skipped["b/to-a/to-b"] == "a link behind a link"
+    assert found.skipped["broken"] == "no such file or directory"
 
 
 def test_what_cannot_be_a_file_of_ours_is_refused_with_a_reason(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / os.fsdecode(b"x\xe9.md")).touch()
-    found = scan(tmp_path, Selection())
+    found = scan(tmp_path, FileSelection())
     assert found.files == {}
-    assert found.refused == {
+    assert found.skipped == {
         "pipe": "not a plain file",
         r"'x\udce9.md'": "the name is not UTF-8",
     }
 
 
 def test_a_folder_that_is_not_there_is_empty_and_says_why(tmp_path: Path) -> None:
-    found = scan(tmp_path / "none", Selection())
-    assert (found.files, found.refused) == ({}, {".": "no such file or directory"})
+    found = scan(tmp_path / "none", FileSelection())
+    assert (found.files, found.skipped) == ({}, {".": "no such file or directory"})
 
 
 def test_a_bad_pattern_is_refused_at_once() -> None:
     with pytest.raises(InvalidFormat):
-        Selection(exclude=("/etc/**",))
+        FileSelection(exclude=("/etc/**",))
 
 
 @pytest.mark.parametrize("part", ["sub", "sub/deep"])
@@ -102,7 +107,7 @@ def test_a_folder_that_becomes_a_link_while_it_is_scanned_shows_no_name_behind_i
     root, outside = tmp_path / "root", tmp_path / "outside"
     plant(root, "sub/deep/a.md", "sub/b.md")
     plant(outside, "deep/secret.md", "secret.md")
-    steps = scan_folders(root, Selection())
+    steps = scan_folders(root, FileSelection())
     found = [next(steps)]
     if part != "sub":
         found.append(next(steps))
@@ -111,4 +116,4 @@ def test_a_folder_that_becomes_a_link_while_it_is_scanned_shows_no_name_behind_i
     (root / "sub").symlink_to(outside)
     found += steps
     assert not any("secret" in it for step in found for it in step.files)
-    assert any(part in step.refused and part in step.unsure | {"sub"} for step in found)
+    assert any(part in step.skipped and part in step.uncertain | {"sub"} for step in found)

@@ -8,46 +8,46 @@ from pathlib import Path
 import anyio
 import pytest
 
-from pecia.adapters.notices import Pace
-from pecia.adapters.scan import Links, Selection, Stamp
-from pecia.adapters.watch import (
-    Batch,
-    Change,
-    Event,
-    Kind,
+from pecia.adapters.connectors.filesystem.notify import WatchTiming
+from pecia.adapters.connectors.filesystem.scan import FileSelection, StatStamp, SymlinkPolicy
+from pecia.adapters.connectors.filesystem.watch import (
+    ChangedFile,
+    FileChangeKind,
+    FolderChangeBatch,
+    FolderGone,
     Rescan,
-    Vanished,
-    difference,
-    watch,
+    WatchEvent,
+    diff_stamps,
+    watch_folder,
 )
 
 pytestmark = pytest.mark.anyio
 
-QUICK = Pace(quiet_ms=10, most_ms=200, check_s=0.05)
-POLLING = Pace(poll_s=0.05, check_s=0.05)
+QUICK = WatchTiming(debounce_ms=10, max_delay_ms=200, check_interval_s=0.05)
+POLLING = WatchTiming(poll_interval_s=0.05, check_interval_s=0.05)
 
 
 @pytest.fixture(params=[QUICK, POLLING], ids=["notices", "polling"])
-def pace(request: pytest.FixtureRequest) -> Pace:
+def pace(request: pytest.FixtureRequest) -> WatchTiming:
     return request.param
 
 
 @asynccontextmanager
 async def watching(
-    root: Path, pace: Pace = QUICK, selection: Selection | None = None
-) -> AsyncGenerator[AsyncGenerator[Event]]:
+    root: Path, pace: WatchTiming = QUICK, selection: FileSelection | None = None
+) -> AsyncGenerator[AsyncGenerator[WatchEvent]]:
     """Events of a folder whose first one, the call for a scan, has been taken."""
     with anyio.fail_after(10):
-        async with aclosing(watch(root, selection, pace)) as events:
+        async with aclosing(watch_folder(root, selection, pace)) as events:
             assert await anext(events) == Rescan("started")
             yield events
 
 
-async def seen_until(events: AsyncGenerator[Event], path: str) -> dict[str, Kind]:
+async def seen_until(events: AsyncGenerator[WatchEvent], path: str) -> dict[str, FileChangeKind]:
     """The last change of every path, up to the batch that has this one."""
-    last: dict[str, Kind] = {}
+    last: dict[str, FileChangeKind] = {}
     async for event in events:
-        assert isinstance(event, Batch)
+        assert isinstance(event, FolderChangeBatch)
         last |= {change.path: change.kind for change in event.changes}
         if path in last:
             return last
@@ -55,29 +55,29 @@ async def seen_until(events: AsyncGenerator[Event], path: str) -> dict[str, Kind
 
 
 async def test_a_new_a_changed_and_a_removed_file_are_told_apart(
-    tmp_path: Path, pace: Pace
+    tmp_path: Path, pace: WatchTiming
 ) -> None:
     (tmp_path / "old.md").write_text("old")
     (tmp_path / "gone.md").write_text("gone")
     async with watching(tmp_path, pace) as events:
         (tmp_path / "new.md").write_text("new")
-        assert await seen_until(events, "new.md") == {"new.md": Kind.ADDED}
+        assert await seen_until(events, "new.md") == {"new.md": FileChangeKind.ADDED}
         (tmp_path / "old.md").write_text("older")
-        assert (await seen_until(events, "old.md"))["old.md"] is Kind.CHANGED
+        assert (await seen_until(events, "old.md"))["old.md"] is FileChangeKind.CHANGED
         (tmp_path / "gone.md").unlink()
-        assert (await seen_until(events, "gone.md"))["gone.md"] is Kind.REMOVED
+        assert (await seen_until(events, "gone.md"))["gone.md"] is FileChangeKind.REMOVED
 
 
-async def test_a_file_replaced_by_a_rename_is_changed(tmp_path: Path, pace: Pace) -> None:
+async def test_a_file_replaced_by_a_rename_is_changed(tmp_path: Path, pace: WatchTiming) -> None:
     (tmp_path / "a.md").write_text("one")
-    async with watching(tmp_path, pace, Selection(exclude=("*.tmp",))) as events:
+    async with watching(tmp_path, pace, FileSelection(exclude=("*.tmp",))) as events:
         (tmp_path / "a.tmp").write_text("two")
         (tmp_path / "a.tmp").replace(tmp_path / "a.md")
-        assert await seen_until(events, "a.md") == {"a.md": Kind.CHANGED}
+        assert await seen_until(events, "a.md") == {"a.md": FileChangeKind.CHANGED}
 
 
 async def test_files_of_a_folder_that_moves_in_are_added_and_out_removed(
-    tmp_path: Path, pace: Pace
+    tmp_path: Path, pace: WatchTiming
 ) -> None:
     root, outside = tmp_path / "root", tmp_path / "outside"
     root.mkdir()
@@ -85,27 +85,31 @@ async def test_files_of_a_folder_that_moves_in_are_added_and_out_removed(
     (outside / "deep/a.md").write_text("a")
     async with watching(root, pace) as events:
         outside.rename(root / "moved")
-        assert await seen_until(events, "moved/deep/a.md") == {"moved/deep/a.md": Kind.ADDED}
+        assert await seen_until(events, "moved/deep/a.md") == {
+            "moved/deep/a.md": FileChangeKind.ADDED
+        }
         (root / "moved/deep/b.md").write_text("b")
-        assert (await seen_until(events, "moved/deep/b.md"))["moved/deep/b.md"] is Kind.ADDED
+        assert (await seen_until(events, "moved/deep/b.md"))[
+            "moved/deep/b.md"
+        ] is FileChangeKind.ADDED
         (root / "moved").rename(outside)
         gone = await seen_until(events, "moved/deep/b.md")
-        assert gone["moved/deep/a.md"] is gone["moved/deep/b.md"] is Kind.REMOVED
+        assert gone["moved/deep/a.md"] is gone["moved/deep/b.md"] is FileChangeKind.REMOVED
 
 
-async def test_what_is_left_out_is_not_reported(tmp_path: Path, pace: Pace) -> None:
+async def test_what_is_left_out_is_not_reported(tmp_path: Path, pace: WatchTiming) -> None:
     (tmp_path / "cache").mkdir()
-    selection = Selection(include=("**/*.md",), exclude=("cache/**",))
+    selection = FileSelection(include=("**/*.md",), exclude=("cache/**",))
     async with watching(tmp_path, pace, selection) as events:
         (tmp_path / "cache/a.md").write_text("a")
         (tmp_path / "a.txt").write_text("a")
         (tmp_path / "a.md").write_text("a")
-        assert await seen_until(events, "a.md") == {"a.md": Kind.ADDED}
+        assert await seen_until(events, "a.md") == {"a.md": FileChangeKind.ADDED}
 
 
 async def test_a_change_made_while_the_scan_is_asked_for_is_not_missed(tmp_path: Path) -> None:
     with anyio.fail_after(10):
-        async with aclosing(watch(tmp_path, pace=QUICK)) as events:
+        async with aclosing(watch_folder(tmp_path, pace=QUICK)) as events:
             await anext(events)
             # Between the first event and the next the consumer scans; nobody waits for notices.
             for number in range(50):
@@ -113,7 +117,7 @@ async def test_a_change_made_while_the_scan_is_asked_for_is_not_missed(tmp_path:
             last = await seen_until(events, "49.md")
             while len(last) < 50:
                 event = await anext(events)
-                assert isinstance(event, Batch)
+                assert isinstance(event, FolderChangeBatch)
                 last |= {change.path: change.kind for change in event.changes}
 
 
@@ -122,16 +126,16 @@ async def test_a_folder_made_between_the_first_scan_and_the_arming_is_watched(
 ) -> None:
     (tmp_path / "a.md").write_text("a")
 
-    class Meddling(Selection):
+    class Meddling(FileSelection):
         """Makes a folder in the middle of the first scan, after its parent was listed."""
 
         def fits(self, path: str) -> bool:
             (tmp_path / "late").mkdir(exist_ok=True)
-            return super().fits(path)
+            return super().matches(path)
 
     async with watching(tmp_path, selection=Meddling()) as events:
         (tmp_path / "late/b.md").write_text("b")
-        assert await seen_until(events, "late/b.md") == {"late/b.md": Kind.ADDED}
+        assert await seen_until(events, "late/b.md") == {"late/b.md": FileChangeKind.ADDED}
 
 
 async def test_files_written_into_new_folders_at_once_are_all_found(tmp_path: Path) -> None:
@@ -143,12 +147,12 @@ async def test_files_written_into_new_folders_at_once_are_all_found(tmp_path: Pa
         found: set[str] = set()
         while found != wanted:
             event = await anext(events)
-            assert isinstance(event, Batch)
+            assert isinstance(event, FolderChangeBatch)
             found |= {change.path for change in event.changes}
 
 
 async def test_too_much_at_once_asks_for_a_rescan(tmp_path: Path) -> None:
-    async with watching(tmp_path, Pace(quiet_ms=50, overflow=20)) as events:
+    async with watching(tmp_path, WatchTiming(debounce_ms=50, overflow=20)) as events:
         for number in range(200):
             (tmp_path / f"{number}.md").write_text("x")
         async for event in events:
@@ -162,25 +166,29 @@ async def test_what_the_kernel_kept_to_itself_is_found_by_the_audit(tmp_path: Pa
     # A hard link is another name of the same file: writing to that one raises no notice here.
     other = tmp_path.parent / f"{tmp_path.name}-other-name"
     other.hardlink_to(tmp_path / "unwatched/a.md")
-    async with watching(tmp_path, Pace(quiet_ms=10, check_s=0.05, audit_s=0.2)) as events:
+    async with watching(
+        tmp_path, WatchTiming(debounce_ms=10, check_interval_s=0.05, rescan_interval_s=0.2)
+    ) as events:
         other.write_text("changed behind its back")
-        assert await seen_until(events, "unwatched/a.md") == {"unwatched/a.md": Kind.CHANGED}
+        assert await seen_until(events, "unwatched/a.md") == {
+            "unwatched/a.md": FileChangeKind.CHANGED
+        }
     other.unlink()
 
 
 async def test_a_folder_that_vanishes_and_returns_is_scanned_again(
-    tmp_path: Path, pace: Pace
+    tmp_path: Path, pace: WatchTiming
 ) -> None:
     root = tmp_path / "root"
     root.mkdir()
     (root / "a.md").write_text("a")
     async with watching(root, pace) as events:
         root.rename(tmp_path / "away")
-        assert await anext(events) == Vanished()
+        assert await anext(events) == FolderGone()
         (tmp_path / "away").rename(root)
         assert await anext(events) == Rescan("returned")
         (root / "b.md").write_text("b")
-        assert await seen_until(events, "b.md") == {"b.md": Kind.ADDED}
+        assert await seen_until(events, "b.md") == {"b.md": FileChangeKind.ADDED}
 
 
 async def test_files_of_a_vanished_folder_are_not_reported_as_removed(tmp_path: Path) -> None:
@@ -190,7 +198,7 @@ async def test_files_of_a_vanished_folder_are_not_reported_as_removed(tmp_path: 
         (root / f"{number}.md").write_text("x")
     async with watching(root) as events:
         root.rename(tmp_path / "unmounted")
-        assert await anext(events) == Vanished()
+        assert await anext(events) == FolderGone()
 
 
 async def test_another_folder_in_the_same_place_is_scanned_again(tmp_path: Path) -> None:
@@ -201,16 +209,18 @@ async def test_another_folder_in_the_same_place_is_scanned_again(tmp_path: Path)
         shutil.rmtree(root)
         other.rename(root)
         event = await anext(events)
-        if event == Vanished():
+        if event == FolderGone():
             event = await anext(events)
         assert event == Rescan("returned")
 
 
-async def test_a_folder_that_is_not_there_yet_is_waited_for(tmp_path: Path, pace: Pace) -> None:
+async def test_a_folder_that_is_not_there_yet_is_waited_for(
+    tmp_path: Path, pace: WatchTiming
+) -> None:
     root = tmp_path / "later"
     with anyio.fail_after(10):
-        async with aclosing(watch(root, pace=pace)) as events:
-            assert await anext(events) == Vanished()
+        async with aclosing(watch_folder(root, pace=pace)) as events:
+            assert await anext(events) == FolderGone()
             root.mkdir()
             assert await anext(events) == Rescan("returned")
 
@@ -219,7 +229,7 @@ async def test_a_name_that_is_not_utf8_does_not_blind_the_watcher(tmp_path: Path
     async with watching(tmp_path) as events:
         (tmp_path / b"x\xe9".decode(errors="surrogateescape")).touch()
         (tmp_path / "a.md").write_text("a")
-        assert await seen_until(events, "a.md") == {"a.md": Kind.ADDED}
+        assert await seen_until(events, "a.md") == {"a.md": FileChangeKind.ADDED}
         (tmp_path / "b.md").write_text("b")
         assert "b.md" in await seen_until(events, "b.md")
 
@@ -233,18 +243,18 @@ async def test_a_link_is_not_followed_out_of_the_folder(tmp_path: Path) -> None:
         (outside / "secret.md").write_text("s")
         (root / "late").symlink_to(outside)
         (root / "a.md").write_text("a")
-        assert await seen_until(events, "a.md") == {"a.md": Kind.ADDED}
+        assert await seen_until(events, "a.md") == {"a.md": FileChangeKind.ADDED}
 
 
 async def test_a_followed_link_changes_with_its_target(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "real/a.md").write_text("a")
     (tmp_path / "alias").symlink_to("real")
-    async with watching(tmp_path, selection=Selection(links=Links.INSIDE)) as events:
+    async with watching(tmp_path, selection=FileSelection(links=SymlinkPolicy.INSIDE)) as events:
         (tmp_path / "real/a.md").write_text("changed")
         assert await seen_until(events, "real/a.md") == {
-            "alias/a.md": Kind.CHANGED,
-            "real/a.md": Kind.CHANGED,
+            "alias/a.md": FileChangeKind.CHANGED,
+            "real/a.md": FileChangeKind.CHANGED,
         }
 
 
@@ -267,8 +277,8 @@ async def test_cancelling_ends_the_wait_at_once(tmp_path: Path) -> None:
 
 
 def test_a_young_file_that_was_doubted_counts_as_changed() -> None:
-    young, old = Stamp(1, 1, 1, settled=False), Stamp(1, 1, 1, settled=True)
-    changed = (Change(Kind.CHANGED, "a"),)
-    assert difference({"a": young}, {"a": young}, doubted={"a"}) == changed
-    assert difference({"a": young}, {"a": young}) == ()
-    assert difference({"a": old}, {"a": old}, doubted={"a"}) == ()
+    young, old = StatStamp(1, 1, 1, settled=False), StatStamp(1, 1, 1, settled=True)
+    changed = (ChangedFile(FileChangeKind.CHANGED, "a"),)
+    assert diff_stamps({"a": young}, {"a": young}, doubted={"a"}) == changed
+    assert diff_stamps({"a": young}, {"a": young}) == ()
+    assert diff_stamps({"a": old}, {"a": old}, doubted={"a"}) == ()

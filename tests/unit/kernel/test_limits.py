@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from pecia.kernel.errors import OutOfRange, RateLimited
-from pecia.kernel.limits import Limit, RateLimiter
+from pecia.kernel.rate_limit import RateLimit, RateLimiter
 
 
 @dataclass(slots=True)
@@ -21,7 +21,7 @@ class Clock:
 
 def limiter(clock: Clock, *, max_keys: int = 10) -> RateLimiter:
     """Three calls every ten seconds, two at once."""
-    return RateLimiter(Limit(calls=3, per_s=10, burst=2), max_keys=max_keys, clock_ns=clock)
+    return RateLimiter(RateLimit(calls=3, per_s=10, burst=2), max_keys=max_keys, clock_ns=clock)
 
 
 def passes(limits: RateLimiter, key: str) -> bool:
@@ -108,7 +108,7 @@ def test_a_cost_that_could_never_pass_is_an_error_and_not_a_wait(cost: int) -> N
 def test_a_limit_that_lets_nothing_through_is_refused() -> None:
     for wrong in ({"calls": 0}, {"per_s": 0}, {"burst": 0}):
         with pytest.raises(OutOfRange) as caught:
-            Limit(**{"calls": 1, "per_s": 1, "burst": 1, **wrong})
+            RateLimit(**{"calls": 1, "per_s": 1, "burst": 1, **wrong})
         assert caught.value.fields["field"] in wrong
     with pytest.raises(OutOfRange):
         limiter(Clock(), max_keys=0)

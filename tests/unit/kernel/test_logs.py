@@ -37,7 +37,7 @@ class Heard(io.StringIO):
 def hearing(**given: object) -> Generator[Heard]:
     heard = Heard()
     options = KernelSettings.model_validate({"log_format": "json", **given})
-    with logs.installed(options, stream=heard):
+    with logs.configure_logging(options, stream=heard):
         yield heard
 
 
@@ -71,7 +71,7 @@ def test_a_field_that_bears_a_name_of_ours_replaces_nothing() -> None:
 
 
 def test_a_request_is_one_line_with_what_the_inside_noted() -> None:
-    with hearing() as heard, logs.request("tools/call", request_id="r1") as line:
+    with hearing() as heard, logs.log_request("tools/call", request_id="r1") as line:
         line.note(principal="ana", tool="lake.search_content", rows=3)
     record = heard.only()
     assert record["took_ms"] >= 0
@@ -90,7 +90,7 @@ def test_a_request_is_one_line_with_what_the_inside_noted() -> None:
 
 def test_a_failure_that_was_raised_is_the_status_and_goes_on() -> None:
     with hearing() as heard:
-        with pytest.raises(NotFound), logs.request("tools/call", request_id="r1"):
+        with pytest.raises(NotFound), logs.log_request("tools/call", request_id="r1"):
             raise NotFound("no such file")
         record = heard.only()
     assert (record["status"], record["level"]) == ("NOT_FOUND", "info")
@@ -98,7 +98,7 @@ def test_a_failure_that_was_raised_is_the_status_and_goes_on() -> None:
 
 
 def test_a_failure_that_was_answered_is_the_status() -> None:
-    with hearing() as heard, logs.request("tools/call", request_id="r1") as line:
+    with hearing() as heard, logs.log_request("tools/call", request_id="r1") as line:
         line.fail(UpstreamError("they are down"))
     record = heard.only()
     assert (record["status"], record["level"]) == ("UPSTREAM_ERROR", "warning")
@@ -106,7 +106,7 @@ def test_a_failure_that_was_answered_is_the_status() -> None:
 
 def test_a_surprise_is_logged_with_its_traceback() -> None:
     with hearing() as heard:
-        with pytest.raises(ZeroDivisionError), logs.request("tools/call", request_id="r1"):
+        with pytest.raises(ZeroDivisionError), logs.log_request("tools/call", request_id="r1"):
             raise ZeroDivisionError
         record = heard.only()
     assert (record["status"], record["level"]) == ("INTERNAL_ERROR", "error")
@@ -116,7 +116,7 @@ def test_a_surprise_is_logged_with_its_traceback() -> None:
 @pytest.mark.anyio
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_caller_who_goes_away_is_a_cancelled_request() -> None:
-    line = logs.request("tools/call", request_id="r1")
+    line = logs.log_request("tools/call", request_id="r1")
     with hearing() as heard, anyio.CancelScope() as scope, line:
         scope.cancel()
         await anyio.sleep_forever()
@@ -129,7 +129,7 @@ async def test_each_of_two_requests_at_once_keeps_its_own_id_in_tasks_and_thread
     both_inside = [anyio.Event(), anyio.Event()]
 
     async def serve(me: int) -> None:
-        with logs.request("tools/call", request_id=f"r{me}"):
+        with logs.log_request("tools/call", request_id=f"r{me}"):
             both_inside[me].set()
             await both_inside[1 - me].wait()
             await anyio.to_thread.run_sync(lambda: LOG.info("in.thread", me=me))
@@ -143,7 +143,7 @@ async def test_each_of_two_requests_at_once_keeps_its_own_id_in_tasks_and_thread
 
 
 def test_outside_a_request_there_is_no_id() -> None:
-    with logs.request("a", request_id="r1"):
+    with logs.log_request("a", request_id="r1"):
         assert logs.current_request_id() == "r1"
     assert logs.current_request_id() is None
 
@@ -217,7 +217,7 @@ def test_no_part_of_a_record_carries_a_secret() -> None:
         )
         logging.getLogger("lib").error("could not use %s", secret)
         LOG.failure("a.b", ValueError(secret))
-        with logs.request("a.b", request_id=secret):
+        with logs.log_request("a.b", request_id=secret):
             pass
     assert len(heard.records()) == 5
     assert secret not in heard.getvalue()
@@ -232,8 +232,8 @@ def test_a_count_of_tokens_is_no_secret() -> None:
 
 def test_a_field_too_long_to_be_a_fact_says_how_much_is_missing() -> None:
     with hearing() as heard:
-        LOG.info("a.b", text="x" * (logs.LONGEST_FIELD + 7))
-    assert heard.only()["text"] == "x" * logs.LONGEST_FIELD + "… (+7)"
+        LOG.info("a.b", text="x" * (logs.MAX_FIELD_CHARS + 7))
+    assert heard.only()["text"] == "x" * logs.MAX_FIELD_CHARS + "… (+7)"
 
 
 anything = st.recursive(
@@ -263,12 +263,15 @@ def strictly(line: str) -> dict[str, Any]:
 
 def lines(log_format: str, action: str, fields: Mapping[str, Any]) -> list[str]:
     with hearing(log_format=log_format) as heard:
-        LOG.say(logging.INFO, action, fields)
+        LOG.emit(logging.INFO, action, fields)
     return heard.getvalue().removesuffix("\n").splitlines()
 
 
 def test_text_is_for_people() -> None:
-    with hearing(log_format="text") as heard, logs.request("tools/call", request_id="r1") as line:
+    with (
+        hearing(log_format="text") as heard,
+        logs.log_request("tools/call", request_id="r1") as line,
+    ):
         line.note(tool="search", query="two words", rows=3)
     time, rest = heard.getvalue().split(" ", 1)
     assert time.endswith("Z")
@@ -287,7 +290,7 @@ def test_a_forged_line_in_an_exception_does_not_pass_for_a_record() -> None:
 
 
 def test_records_go_to_stderr_and_never_to_stdout(capfd: pytest.CaptureFixture[str]) -> None:
-    with logs.installed(KernelSettings()):
+    with logs.configure_logging(KernelSettings()):
         LOG.warning("a.b")
     out, err = capfd.readouterr()
     assert out == ""
@@ -319,7 +322,7 @@ def test_only_the_owner_reads_the_log_file(tmp_path: Path) -> None:
 
 def test_a_second_process_has_a_file_of_its_own(tmp_path: Path) -> None:
     options = KernelSettings(log_file=tmp_path / "pecia.log")
-    with logs.installed(options, stream=Heard(), process="worker"):
+    with logs.configure_logging(options, stream=Heard(), process="worker"):
         LOG.info("a.b")
     assert [it.name for it in tmp_path.iterdir()] == ["pecia.worker.log"]
 
@@ -343,9 +346,9 @@ def test_after_the_block_logging_is_as_it_was() -> None:
 
 def test_a_routine_request_is_told_only_when_it_fails() -> None:
     with hearing() as heard:
-        with logs.request("http", request_id="1") as line:
+        with logs.log_request("http", request_id="1") as line:
             line.is_routine = True
-        with logs.request("http", request_id="2") as line:
+        with logs.log_request("http", request_id="2") as line:
             line.is_routine = True
             line.fail(UpstreamError("the database is not reachable"))
     assert heard.only()["status"] == "UPSTREAM_ERROR"

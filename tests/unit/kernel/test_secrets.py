@@ -53,7 +53,7 @@ def test_the_same_secret_is_never_sealed_the_same_way_twice() -> None:
 def test_a_process_without_a_purpose_can_neither_open_nor_seal_for_it() -> None:
     ring = Keyring.fresh()
     sealed = ring.seal(Purpose.SOURCE, b"source/7", SECRET)
-    api = ring.limited_to({"upstream"})
+    api = ring.restrict_to({"upstream"})
     assert api.purposes == {Purpose.UPSTREAM}
     with pytest.raises(Forbidden, match="source"):
         api.open(Purpose.SOURCE, b"source/7", sealed)
@@ -62,13 +62,13 @@ def test_a_process_without_a_purpose_can_neither_open_nor_seal_for_it() -> None:
     with pytest.raises(Forbidden):
         api.sign("link", b"message")
     with pytest.raises(Forbidden):
-        api.limited_to({"source"})
+        api.restrict_to({"source"})
     with pytest.raises(Unprocessable):
         api.open(Purpose.UPSTREAM, b"source/7", sealed)
 
 
 def test_an_unknown_purpose_is_refused_by_name() -> None:
-    for limited in (Keyring.fresh, Keyring.fresh().limited_to):
+    for limited in (Keyring.fresh, Keyring.fresh().restrict_to):
         with pytest.raises(InvalidEnum) as caught:
             limited({"sources"})
         assert caught.value.fields["allowed"] == ["source", "upstream", "signing"]
@@ -77,11 +77,11 @@ def test_an_unknown_purpose_is_refused_by_name() -> None:
 def test_rotating_keeps_old_secrets_readable_and_says_which_are_old() -> None:
     ring = Keyring.fresh()
     old = ring.seal(Purpose.SOURCE, b"source/7", SECRET)
-    rotated = ring.rotated(Purpose.SOURCE)
+    rotated = ring.rotate(Purpose.SOURCE)
     assert not ring.is_old(Purpose.SOURCE, old)
     assert rotated.is_old(Purpose.SOURCE, old)
     assert rotated.open(Purpose.SOURCE, b"source/7", old) == SECRET
-    new = rotated.resealed(Purpose.SOURCE, b"source/7", old)
+    new = rotated.reseal(Purpose.SOURCE, b"source/7", old)
     assert not rotated.is_old(Purpose.SOURCE, new)
     assert rotated.open(Purpose.SOURCE, b"source/7", new) == SECRET
     assert rotated.keys(Purpose.UPSTREAM) == ring.keys(Purpose.UPSTREAM)
@@ -90,31 +90,31 @@ def test_rotating_keeps_old_secrets_readable_and_says_which_are_old() -> None:
 def test_a_retired_key_opens_nothing_more() -> None:
     ring = Keyring.fresh()
     old = ring.seal(Purpose.SOURCE, b"source/7", SECRET)
-    retired = ring.rotated(Purpose.SOURCE).retired(Purpose.SOURCE, old.key_id)
+    retired = ring.rotate(Purpose.SOURCE).retire(Purpose.SOURCE, old.key_id)
     with pytest.raises(Unprocessable, match=old.key_id):
         retired.open(Purpose.SOURCE, b"source/7", old)
     with pytest.raises(NotFound):
-        retired.retired(Purpose.SOURCE, old.key_id)
+        retired.retire(Purpose.SOURCE, old.key_id)
     with pytest.raises(Conflict):
-        retired.retired(Purpose.SOURCE, retired.keys(Purpose.SOURCE).current_id)
+        retired.retire(Purpose.SOURCE, retired.keys(Purpose.SOURCE).current_id)
 
 
 def test_a_signature_holds_for_one_message_in_one_context() -> None:
     ring = Keyring.fresh()
     signature = ring.sign("link", b"message")
-    assert ring.is_ours("link", b"message", signature)
-    assert not ring.is_ours("link", b"massage", signature)
-    assert not ring.is_ours("cursor", b"message", signature)
-    assert not Keyring.fresh().is_ours("link", b"message", signature)
+    assert ring.is_valid_signature("link", b"message", signature)
+    assert not ring.is_valid_signature("link", b"massage", signature)
+    assert not ring.is_valid_signature("cursor", b"message", signature)
+    assert not Keyring.fresh().is_valid_signature("link", b"message", signature)
 
 
 def test_a_signature_outlives_rotation_but_not_retirement() -> None:
     ring = Keyring.fresh()
     signature = ring.sign("link", b"message")
-    rotated = ring.rotated(Purpose.SIGNING)
-    assert rotated.is_ours("link", b"message", signature)
-    retired = rotated.retired(Purpose.SIGNING, signature.key_id)
-    assert not retired.is_ours("link", b"message", signature)
+    rotated = ring.rotate(Purpose.SIGNING)
+    assert rotated.is_valid_signature("link", b"message", signature)
+    retired = rotated.retire(Purpose.SIGNING, signature.key_id)
+    assert not retired.is_valid_signature("link", b"message", signature)
 
 
 def test_nothing_shows_or_carries_away_a_secret() -> None:
@@ -130,7 +130,7 @@ def test_nothing_shows_or_carries_away_a_secret() -> None:
 
 
 def test_a_key_file_is_read_back_as_it_was_written(path: Path) -> None:
-    ring = Keyring.fresh().rotated(Purpose.SOURCE)
+    ring = Keyring.fresh().rotate(Purpose.SOURCE)
     key_file.create(path, ring)
     loaded = key_file.load(path)
     assert loaded.purposes == ring.purposes
@@ -139,7 +139,7 @@ def test_a_key_file_is_read_back_as_it_was_written(path: Path) -> None:
 
 def test_a_file_for_another_process_holds_only_its_purposes(path: Path) -> None:
     ring = Keyring.fresh()
-    key_file.create(path, ring.limited_to({"upstream", "signing"}))
+    key_file.create(path, ring.restrict_to({"upstream", "signing"}))
     assert key_file.load(path).purposes == {Purpose.UPSTREAM, Purpose.SIGNING}
     assert "source" not in path.read_text()
 
@@ -148,7 +148,7 @@ def test_a_key_file_is_private_whatever_the_umask(path: Path) -> None:
     before = os.umask(0)
     try:
         key_file.create(path, Keyring.fresh())
-        key_file.update(path, lambda ring: ring.rotated(Purpose.SOURCE))
+        key_file.update(path, lambda ring: ring.rotate(Purpose.SOURCE))
     finally:
         os.umask(before)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -182,7 +182,7 @@ def test_a_change_that_fails_leaves_the_file_as_it_was(path: Path) -> None:
     key_file.create(path, Keyring.fresh())
     before = path.read_bytes()
     with pytest.raises(NotFound):
-        key_file.update(path, lambda ring: ring.retired(Purpose.SOURCE, "none"))
+        key_file.update(path, lambda ring: ring.retire(Purpose.SOURCE, "none"))
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
 
@@ -194,7 +194,7 @@ def test_rotations_at_the_same_time_lose_no_key(path: Path) -> None:
     def rotate() -> None:
         ready.wait(30)
         for _ in range(5):
-            key_file.update(path, lambda ring: ring.rotated(Purpose.SOURCE))
+            key_file.update(path, lambda ring: ring.rotate(Purpose.SOURCE))
 
     threads = [threading.Thread(target=rotate) for _ in range(4)]
     for thread in threads:

@@ -45,15 +45,15 @@ def put(text: str, path: Sequence[str], value: Json) -> str:
     page = _page(text)
     if not page.plain.strip():
         new_line = "" if not text or text.endswith("\n") else page.new_line
-        laid = _laid(_nested(path, value), "", _USUAL_STEP, page.new_line)
+        laid = _format_value(_nested(path, value), "", _USUAL_STEP, page.new_line)
         return f"{text}{new_line}{laid}{page.new_line}"
     at = page.root
     for depth, key in enumerate(path):
         found = page.object_at(at).member(key)
         if found is None:
-            return _inserted(page, at, key, _nested(path[depth + 1 :], value))
+            return _insert_member(page, at, key, _nested(path[depth + 1 :], value))
         if depth == len(path) - 1:
-            return _replaced(page, at, found, value)
+            return _replace_value(page, at, found, value)
         at = _inside(page, found)
     raise AssertionError("a path has at least one key")
 
@@ -70,7 +70,7 @@ def drop(text: str, path: Sequence[str]) -> str:
         if found is None:
             return text
         if depth == len(path) - 1:
-            return _dropped(page, within, found)
+            return _drop_member(page, within, found)
         at = _inside(page, found)
     return text
 
@@ -107,7 +107,7 @@ class _Page:
 
     @property
     def root(self) -> int:
-        return _skipped(self.plain, 0)
+        return _skip_space(self.plain, 0)
 
     @property
     def new_line(self) -> str:
@@ -123,15 +123,15 @@ class _Page:
     def object_at(self, at: int) -> _Object:
         """What stands between two braces. The text is known to be JSON."""
         found: list[_Member] = []
-        at = _skipped(self.plain, at + 1)
+        at = _skip_space(self.plain, at + 1)
         while self.plain[at] != "}":
             key, after = _DECODER.raw_decode(self.plain, at)
-            value = _skipped(self.plain, _skipped(self.plain, after) + 1)
+            value = _skip_space(self.plain, _skip_space(self.plain, after) + 1)
             end = _DECODER.raw_decode(self.plain, value)[1]
             found.append(_Member(key, at, value, end))
-            at = _skipped(self.plain, end)
+            at = _skip_space(self.plain, end)
             if self.plain[at] == ",":
-                at = _skipped(self.plain, at + 1)
+                at = _skip_space(self.plain, at + 1)
         return _Object(tuple(found), at)
 
     def line_indent(self, at: int) -> str:
@@ -156,7 +156,7 @@ def _blank(found: re.Match[str]) -> str:
     return word if word.startswith('"') else re.sub(r"[^\r\n]", " ", word)
 
 
-def _skipped(text: str, at: int) -> int:
+def _skip_space(text: str, at: int) -> int:
     found = _SPACE.match(text, at)
     return found.end() if found else at
 
@@ -173,19 +173,19 @@ def _nested(path: Sequence[str], value: Json) -> Json:
     return value
 
 
-def _laid(value: Json, indent: str, step: str, new_line: str) -> str:
+def _format_value(value: Json, indent: str, step: str, new_line: str) -> str:
     """An object over several lines, of which all but the first begin with the indent."""
     if not isinstance(value, dict) or not value:
         return json.dumps(value, ensure_ascii=False)
     inner = indent + step
     rows = [
-        f"{inner}{json.dumps(key, ensure_ascii=False)}: {_laid(it, inner, step, new_line)}"
+        f"{inner}{json.dumps(key, ensure_ascii=False)}: {_format_value(it, inner, step, new_line)}"
         for key, it in value.items()
     ]
     return f"{{{new_line}{f',{new_line}'.join(rows)}{new_line}{indent}}}"
 
 
-def _inserted(page: _Page, at: int, key: str, value: Json) -> str:
+def _insert_member(page: _Page, at: int, key: str, value: Json) -> str:
     within, text = page.object_at(at), page.text
     # After everything in the object, so that each comment stays with what it is about.
     kept = len(text[: within.close].rstrip(" \t\r\n"))
@@ -201,7 +201,7 @@ def _inserted(page: _Page, at: int, key: str, value: Json) -> str:
     outer = page.line_indent(at)
     own = page.own_indent(within.members[0].start) if within.members else None
     indent = outer + page.step if own is None else own
-    laid = _laid(value, indent, page.step, page.new_line)
+    laid = _format_value(value, indent, page.step, page.new_line)
     piece = f"{page.new_line}{indent}{name}: {laid}{comma}"
     tail = text[kept : within.close]
     end = tail if "\n" in tail else page.new_line + outer
@@ -209,17 +209,17 @@ def _inserted(page: _Page, at: int, key: str, value: Json) -> str:
     return head + piece + end + text[within.close :]
 
 
-def _replaced(page: _Page, at: int, member: _Member, value: Json) -> str:
+def _replace_value(page: _Page, at: int, member: _Member, value: Json) -> str:
     is_inline = "\n" not in page.text[at : page.object_at(at).close]
     laid = (
         json.dumps(value, ensure_ascii=False)
         if is_inline
-        else _laid(value, page.line_indent(member.start), page.step, page.new_line)
+        else _format_value(value, page.line_indent(member.start), page.step, page.new_line)
     )
     return page.text[: member.value] + laid + page.text[member.end :]
 
 
-def _dropped(page: _Page, within: _Object, member: _Member) -> str:
+def _drop_member(page: _Page, within: _Object, member: _Member) -> str:
     number = within.members.index(member)
     text, end = page.text, member.end
     # Its own comma, or if it is the last and has none, that of the one before it.
@@ -241,11 +241,11 @@ def _whole_lines(page: _Page, start: int, end: int) -> tuple[int, int]:
     own = page.own_indent(start)
     line_end = _LINE_END.match(page.text, end)
     if own is None or line_end is None:
-        return start, _skipped_on_line(page.text, end)
+        return start, _skip_space_on_line(page.text, end)
     return start - len(own), line_end.end()
 
 
-def _skipped_on_line(text: str, at: int) -> int:
+def _skip_space_on_line(text: str, at: int) -> int:
     return len(text) - len(text[at:].lstrip(" \t"))
 
 

@@ -7,26 +7,26 @@ from datetime import datetime
 from pathlib import Path
 from typing import cast
 
-from pecia.adapters.editors import files
+from pecia.adapters.editors import config_file
 from pecia.kernel.errors import Json
 
 FILE = Path(".pecia") / "mcp-status.json"
 _TIMELESS: Mapping[str, Json] = {"configuredAt": None, "skippedAt": None}
 
 
-def marker_of(home: Path) -> Path:
+def marker_path(home: Path) -> Path:
     """Where the note of a user lies."""
     return home / FILE
 
 
-def was_asked(home: Path) -> bool:
+def has_marker(home: Path) -> bool:
     """Whether there is a note, whatever it says, and as far as one may look."""
     with suppress(OSError):
-        return marker_of(home).exists()
+        return marker_path(home).exists()
     return False
 
 
-def configured(now: datetime, editors: Sequence[str], command: str) -> dict[str, Json]:
+def configured_marker(now: datetime, editors: Sequence[str], command: str) -> dict[str, Json]:
     """The note after Add."""
     return {
         "configured": True,
@@ -36,18 +36,18 @@ def configured(now: datetime, editors: Sequence[str], command: str) -> dict[str,
     }
 
 
-def skipped(now: datetime) -> dict[str, Json]:
+def skipped_marker(now: datetime) -> dict[str, Json]:
     """The note after Skip."""
     return {"configured": False, "skippedAt": _moment(now)}
 
 
 def write_marker(home: Path, note: dict[str, Json]) -> None:
     """Leave the note. One that says the same, but for when, stays as it is."""
-    path = marker_of(home)
+    path = marker_path(home)
     path.parent.mkdir(exist_ok=True, mode=0o700)
-    before = files.read(path)
+    before = config_file.read_text(path)
     if before is None or _decision(before) != {**note, **_TIMELESS}:
-        files.replace(path, json.dumps(note, indent=2) + "\n", was=before)
+        config_file.replace_text(path, json.dumps(note, indent=2) + "\n", was=before)
 
 
 def _decision(text: str) -> Json:

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Literal, TypeAlias, cast
 
-from pecia.adapters.editors.editors import Editor
+from pecia.adapters.editors.catalog import CodeEditor
 from pecia.kernel.errors import Json, PeciaError, Unprocessable
 
 NAME = "pecia"
 """The name of our entry in every editor."""
 
-Status: TypeAlias = Literal[
+EntryStatus: TypeAlias = Literal[
     "written", "overwritten", "unchanged", "removed", "skipped-custom", "skipped-missing", "failed"
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class EntryRequest:
     """The entry that is wanted. Without a toolset one that is there already keeps its own."""
 
     command: str
@@ -30,64 +30,64 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class EntryPlan:
     """What would be done, and why. There is a text when the file changes."""
 
-    status: Status
+    status: EntryStatus
     text: str | None = None
     why: str = ""
 
 
-def added(editor: Editor, text: str | None, wish: Wish) -> Planned:
+def plan_add(editor: CodeEditor, text: str | None, wish: EntryRequest) -> EntryPlan:
     """The file with our entry in it."""
-    return _planned(lambda: _added(editor, text or "", wish))
+    return _catch_failure(lambda: _plan_add(editor, text or "", wish))
 
 
-def removed(editor: Editor, text: str | None, *, force: bool = False) -> Planned:
+def plan_remove(editor: CodeEditor, text: str | None, *, force: bool = False) -> EntryPlan:
     """The file without our entry. One that somebody made their own stays."""
-    return _planned(lambda: _removed(editor, text or "", force=force))
+    return _catch_failure(lambda: _plan_remove(editor, text or "", force=force))
 
 
-def entry(editor: Editor, command: str, toolset: str | None = None) -> dict[str, Json]:
+def build_entry(editor: CodeEditor, command: str, toolset: str | None = None) -> dict[str, Json]:
     """What an editor is told: which program to start, and with which words."""
     kind: dict[str, Json] = {"type": "stdio"} if editor.is_typed else {}
     words: list[Json] = ["mcp", *(["--toolset", toolset] if toolset not in (None, "desk") else [])]
     return {**kind, "command": command, "args": words}
 
 
-def is_ours(editor: Editor, found: Json) -> bool:
+def is_ours(editor: CodeEditor, found: Json) -> bool:
     """Whether an entry has a shape that we write, wherever the program was then."""
     if not isinstance(found, dict) or not isinstance(found.get("command"), str):
         return False
     command = str(found["command"])
-    shape = entry(editor, command, _toolset(found))
+    shape = build_entry(editor, command, _toolset(found))
     return PurePath(command).name == NAME and found == shape
 
 
-def _planned(make: Callable[[], Planned]) -> Planned:
+def _catch_failure(make: Callable[[], EntryPlan]) -> EntryPlan:
     try:
         return make()
     except PeciaError as error:
-        return Planned("failed", why=error.message)
+        return EntryPlan("failed", why=error.message)
 
 
-def _added(editor: Editor, text: str, wish: Wish) -> Planned:
+def _plan_add(editor: CodeEditor, text: str, wish: EntryRequest) -> EntryPlan:
     before = editor.format.read(text)
     found, is_there = _found(editor, before)
     if is_there and not is_ours(editor, found) and not wish.force:
-        return Planned("skipped-custom", why=_why_custom(found))
+        return EntryPlan("skipped-custom", why=_why_custom(found))
     old = found if isinstance(found, dict) and is_ours(editor, found) else {}
     toolset = wish.toolset or _toolset(old)
-    wanted = entry(editor, wish.command, toolset)
+    wanted = build_entry(editor, wish.command, toolset)
     if is_there and found == wanted:
-        return Planned("unchanged", why="it has this entry already")
+        return EntryPlan("unchanged", why="it has this entry already")
     after = _with_entry(editor, text, old, wanted)
     _require_same(editor, after, _expected(editor, before, wanted))
-    return Planned("overwritten" if is_there else "written", after)
+    return EntryPlan("overwritten" if is_there else "written", after)
 
 
 def _with_entry(
-    editor: Editor, text: str, old: Mapping[str, Json], wanted: Mapping[str, Json]
+    editor: CodeEditor, text: str, old: Mapping[str, Json], wanted: Mapping[str, Json]
 ) -> str:
     """An entry of ours changes only where it must: a remark in it stays."""
     where = (editor.key, NAME)
@@ -99,13 +99,13 @@ def _with_entry(
     return text
 
 
-def _removed(editor: Editor, text: str, *, force: bool) -> Planned:
+def _plan_remove(editor: CodeEditor, text: str, *, force: bool) -> EntryPlan:
     before = editor.format.read(text)
     found, is_there = _found(editor, before)
     if not is_there:
-        return Planned("unchanged", why="it has no entry of ours")
+        return EntryPlan("unchanged", why="it has no entry of ours")
     if not is_ours(editor, found) and not force:
-        return Planned("skipped-custom", why=_why_custom(found))
+        return EntryPlan("skipped-custom", why=_why_custom(found))
     after = editor.format.drop(text, (editor.key, NAME))
     servers = cast(dict[str, Json], before[editor.key])
     rest = {name: it for name, it in servers.items() if name != NAME}
@@ -113,10 +113,10 @@ def _removed(editor: Editor, text: str, *, force: bool) -> Planned:
     # A table of TOML is nothing but its entries: it goes with the last of them.
     is_gone = not rest and editor.key not in editor.format.read(after)
     _require_same(editor, after, others if is_gone else {**before, editor.key: rest})
-    return Planned("removed", after)
+    return EntryPlan("removed", after)
 
 
-def _found(editor: Editor, document: Mapping[str, Json]) -> tuple[Json, bool]:
+def _found(editor: CodeEditor, document: Mapping[str, Json]) -> tuple[Json, bool]:
     servers = document.get(editor.key, {})
     if not isinstance(servers, dict):
         raise Unprocessable(f"`{editor.key}` in it holds no servers by name")
@@ -124,13 +124,13 @@ def _found(editor: Editor, document: Mapping[str, Json]) -> tuple[Json, bool]:
 
 
 def _expected(
-    editor: Editor, before: Mapping[str, Json], wanted: dict[str, Json]
+    editor: CodeEditor, before: Mapping[str, Json], wanted: dict[str, Json]
 ) -> dict[str, Json]:
     servers = cast(dict[str, Json], before.get(editor.key, {}))
     return {**before, editor.key: {**servers, NAME: wanted}}
 
 
-def _require_same(editor: Editor, text: str, expected: Mapping[str, Json]) -> None:
+def _require_same(editor: CodeEditor, text: str, expected: Mapping[str, Json]) -> None:
     try:
         is_same = editor.format.read(text) == expected
     except PeciaError:

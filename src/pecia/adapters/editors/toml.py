@@ -36,7 +36,7 @@ def put(text: str, path: Sequence[str], value: Json) -> str:
     line = re.compile(rf"(?m)^([ \t]*{re.escape(key)}[ \t]*=[ \t]*){_VALUE}")
     for block in blocks:
         if found := line.search(text, block.start, block.end):
-            return text[: found.start(2)] + _said(value) + text[found.end(2) :]
+            return text[: found.start(2)] + _toml_value(value) + text[found.end(2) :]
     raise Unprocessable(f"`{key}` of [{_dotted(table_path)}] is not written in a line of its own")
 
 
@@ -108,7 +108,7 @@ def _path(header: str) -> tuple[str, ...] | None:
 
 def _with_table(text: str, path: Sequence[str], table: Mapping[str, Json]) -> str:
     new_line = "\r\n" if "\r\n" in text else "\n"
-    lines = [f"[{_dotted(path)}]", *(f"{key} = {_said(it)}" for key, it in table.items())]
+    lines = [f"[{_dotted(path)}]", *(f"{key} = {_toml_value(it)}" for key, it in table.items())]
     block = "".join(f"{line}{new_line}" for line in lines)
     if not text.strip():
         return text + block
@@ -121,6 +121,6 @@ def _dotted(path: Sequence[str]) -> str:
     return ".".join(path)
 
 
-def _said(value: Json) -> str:
+def _toml_value(value: Json) -> str:
     """As TOML writes it. Strings and lists of them are the same in JSON, but for one character."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

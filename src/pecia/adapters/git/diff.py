@@ -5,18 +5,18 @@ from collections.abc import Iterator
 import pygit2
 from pygit2.enums import DeltaStatus
 
-from pecia.adapters.git.model import FileDiff, Kind
+from pecia.adapters.git.model import FileDiff, GitChangeKind
 from pecia.adapters.git.tree import size_of
 
 _KINDS = {
-    DeltaStatus.ADDED: Kind.ADDED,
-    DeltaStatus.DELETED: Kind.REMOVED,
-    DeltaStatus.RENAMED: Kind.RENAMED,
+    DeltaStatus.ADDED: GitChangeKind.ADDED,
+    DeltaStatus.DELETED: GitChangeKind.REMOVED,
+    DeltaStatus.RENAMED: GitChangeKind.RENAMED,
 }
 _MAX_RENAMES = 200
 
 
-def differences(
+def diff_commits(
     repository: pygit2.Repository,
     old: pygit2.Commit | None,
     new: pygit2.Commit,
@@ -30,16 +30,16 @@ def differences(
         diff.find_similar(rename_limit=_MAX_RENAMES)
     for number, delta in enumerate(diff.deltas):
         if path is None or path in (delta.new_file.path, delta.old_file.path):
-            yield _told(repository, diff, number, max_bytes)
+            yield _to_file_diff(repository, diff, number, max_bytes)
 
 
-def _told(
+def _to_file_diff(
     repository: pygit2.Repository, diff: pygit2.Diff, number: int, max_bytes: int
 ) -> FileDiff:
     delta = list(diff.deltas)[number]
-    kind = _KINDS.get(delta.status, Kind.CHANGED)
-    path = delta.old_file.path if kind is Kind.REMOVED else delta.new_file.path
-    came_from = delta.old_file.path if kind is Kind.RENAMED else None
+    kind = _KINDS.get(delta.status, GitChangeKind.CHANGED)
+    path = delta.old_file.path if kind is GitChangeKind.REMOVED else delta.new_file.path
+    came_from = delta.old_file.path if kind is GitChangeKind.RENAMED else None
     if not _is_within(repository, delta, max_bytes):
         return FileDiff(path, kind, came_from, reason="too large")
     patch = diff[number]

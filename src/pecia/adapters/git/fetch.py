@@ -26,11 +26,11 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from pydantic import BaseModel, ValidationError
 
-from pecia.adapters.connect.bounds import Bounds
-from pecia.adapters.git.confined import copy_repository
-from pecia.adapters.http.guard import Guard
-from pecia.adapters.http.rules import HINT
-from pecia.adapters.http.tunnel import Tunnel, tunnel
+from pecia.adapters.connectors.filesystem.bounds import FolderBounds
+from pecia.adapters.git.local_clone import copy_repository
+from pecia.adapters.http.egress_rules import HINT
+from pecia.adapters.http.guard import EgressGuard
+from pecia.adapters.http.tunnel import Tunnel, open_tunnel
 from pecia.kernel.errors import (
     Forbidden,
     InvalidFormat,
@@ -40,11 +40,11 @@ from pecia.kernel.errors import (
     UpstreamError,
 )
 
-_CHILD = "pecia.adapters.git.child"
+_CHILD = "pecia.adapters.git.fetch_child"
 
 
 @dataclass(frozen=True, slots=True)
-class Credentials:
+class GitCredentials:
     """What to show when asked: a user and a password or token, or with `is_key` a key for ssh."""
 
     username: str
@@ -61,7 +61,7 @@ class Credentials:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class GitFetchLimits:
     """`max_bytes` holds for what comes over the wire and for each file it is written to."""
 
     max_bytes: int = 1_000_000_000
@@ -71,7 +71,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Trust:
+class GitFetchPolicy:
     """What an operator allows beyond public https.
 
     ssh goes only to hosts named in the guard's rules, and only where `ssh_home` has their keys
@@ -79,14 +79,14 @@ class Trust:
     URL must lie beneath one of `folders`, which are real paths; None is the whole machine.
     """
 
-    guard: Guard = field(default_factory=Guard)
+    guard: EgressGuard = field(default_factory=EgressGuard)
     folders: tuple[Path, ...] | None = ()
     ssh_home: Path | None = None
     authorities: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Cloned:
+class GitFetchResult:
     """What is here now: the default branch, where the server names one, and every reference."""
 
     head: str | None
@@ -96,17 +96,17 @@ class Cloned:
 async def fetch(
     url: str,
     into: Path,
-    trust: Trust,
+    trust: GitFetchPolicy,
     *,
-    credentials: Credentials | None = None,
-    limits: Limits | None = None,
-) -> Cloned:
+    credentials: GitCredentials | None = None,
+    limits: GitFetchLimits | None = None,
+) -> GitFetchResult:
     """Bring the bare repository at `into` up to date with the one at this URL, or make it.
 
     Branches and tags become the same as there. A first copy appears whole or not at all.
     """
-    bounds = limits or Limits()
-    async with _place(into) as place:
+    bounds = limits or GitFetchLimits()
+    async with _staging_folder(into) as place:
         order: dict[str, object] = {
             "into": str(place),
             "limits": asdict(bounds),
@@ -114,16 +114,18 @@ async def fetch(
             "ssh_home": str(trust.ssh_home or ""),
             "authorities": str(trust.authorities or ""),
         }
-        answer = await _copied(url, trust, order, bounds)
+        answer = await _run_fetch(url, trust, order, bounds)
         if answer.error:
             raise _failure(answer, bounds)
-    return Cloned(answer.head, answer.references)
+    return GitFetchResult(answer.head, answer.references)
 
 
-async def _copied(url: str, trust: Trust, order: dict[str, object], bounds: Limits) -> "_Answer":
-    async with _way_out(url, trust, bounds) as way:
+async def _run_fetch(
+    url: str, trust: GitFetchPolicy, order: dict[str, object], bounds: GitFetchLimits
+) -> "_Answer":
+    async with _open_route(url, trust, bounds) as way:
         order |= {"url": way.url, "proxy": way.tunnel.url if way.tunnel else None}
-        answer = await _run(order, bounds.timeout_s)
+        answer = await _run_child(order, bounds.timeout_s)
         overrun = way.tunnel is not None and way.tunnel.overrun
     return _Answer(error="limit") if overrun else answer
 
@@ -139,26 +141,28 @@ def _is_elliptic(key: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class _Route:
     url: str
     tunnel: Tunnel | None = None
 
 
 @asynccontextmanager
-async def _way_out(url: str, trust: Trust, bounds: Limits) -> AsyncGenerator[_Way]:
+async def _open_route(
+    url: str, trust: GitFetchPolicy, bounds: GitFetchLimits
+) -> AsyncGenerator[_Route]:
     scheme = urlsplit(url).scheme
     if scheme == "https":
         rules = replace(trust.guard.rules, schemes=frozenset({"https"}))
         target = rules.check(url)
         guard = replace(trust.guard, rules=rules)
-        async with tunnel(guard, target, max_bytes=bounds.max_bytes) as way:
-            yield _Way(url, way)
+        async with open_tunnel(guard, target, max_bytes=bounds.max_bytes) as way:
+            yield _Route(url, way)
     elif scheme == "ssh":
         _check_ssh_host(url, trust)
-        yield _Way(url)
+        yield _Route(url)
     elif scheme == "file":
-        async with _own_copy(_folder_of(url), trust.folders, bounds.max_bytes) as place:
-            yield _Way(str(place))
+        async with _local_source(_folder_of(url), trust.folders, bounds.max_bytes) as place:
+            yield _Route(str(place))
     else:
         raise Forbidden(
             "refused: a repository is fetched by https, ssh or file URLs",
@@ -167,7 +171,7 @@ async def _way_out(url: str, trust: Trust, bounds: Limits) -> AsyncGenerator[_Wa
         )
 
 
-def _check_ssh_host(url: str, trust: Trust) -> None:
+def _check_ssh_host(url: str, trust: GitFetchPolicy) -> None:
     parts = urlsplit(url)
     host, port = (parts.hostname or "").lower(), parts.port or 22
     if parts.password is not None:
@@ -189,7 +193,7 @@ def _folder_of(url: str) -> Path:
 
 
 @asynccontextmanager
-async def _own_copy(
+async def _local_source(
     place: Path, folders: tuple[Path, ...] | None, max_bytes: int
 ) -> AsyncGenerator[Path]:
     """The repository itself where the whole machine may be read, else what it holds by itself."""
@@ -198,7 +202,7 @@ async def _own_copy(
         return
     copy = Path(await run_sync(partial(tempfile.mkdtemp, prefix="pecia-repository-")))
     try:
-        await run_sync(copy_repository, place, copy, Bounds(folders), max_bytes)
+        await run_sync(copy_repository, place, copy, FolderBounds(folders), max_bytes)
         yield copy
     finally:
         with anyio.CancelScope(shield=True):
@@ -206,22 +210,22 @@ async def _own_copy(
 
 
 @asynccontextmanager
-async def _place(into: Path) -> AsyncGenerator[Path]:
+async def _staging_folder(into: Path) -> AsyncGenerator[Path]:
     """Where to copy to: the place itself, or beside it until the first copy is whole."""
     if await run_sync(into.exists):
         yield into
         return
     beside = into.with_name(f".{into.name}.part")
-    await run_sync(_cleared, beside)
+    await run_sync(_clear_folder, beside)
     try:
         yield beside
         await run_sync(beside.rename, into)
     finally:
         with anyio.CancelScope(shield=True):
-            await run_sync(_cleared, beside)
+            await run_sync(_clear_folder, beside)
 
 
-def _cleared(place: Path) -> None:
+def _clear_folder(place: Path) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(place, ignore_errors=True)
 
@@ -233,7 +237,7 @@ class _Answer(BaseModel):
     references: dict[str, str] = {}
 
 
-async def _run(order: Mapping[str, object], timeout_s: float) -> _Answer:
+async def _run_child(order: Mapping[str, object], timeout_s: float) -> _Answer:
     command = [sys.executable, "-I", "-m", _CHILD]
     with anyio.move_on_after(timeout_s):
         # Cancelling kills the process. What it must know comes by its input: a command line and
@@ -248,7 +252,7 @@ async def _run(order: Mapping[str, object], timeout_s: float) -> _Answer:
     return _Answer(error="time")
 
 
-def _failure(answer: _Answer, bounds: Limits) -> PeciaError:
+def _failure(answer: _Answer, bounds: GitFetchLimits) -> PeciaError:
     match answer.error:
         case "time":
             return Timeout("the repository was not copied in time", timeout_s=bounds.timeout_s)

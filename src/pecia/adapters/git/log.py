@@ -6,8 +6,8 @@ from pathlib import Path
 import pygit2
 from pygit2.enums import DeltaStatus, SortMode
 
-from pecia.adapters.git.model import Commit, Kind, Step, checked_path
-from pecia.adapters.git.opening import told
+from pecia.adapters.git.libgit2 import to_commit
+from pecia.adapters.git.model import Commit, FileHistoryEntry, GitChangeKind, require_valid_path
 from pecia.adapters.git.tree import Oid, entry_at, size_of
 
 # Comparing everything with everything is for small commits of small files.
@@ -15,7 +15,7 @@ _MAX_RENAMES = 200
 _MAX_COMPARED_BYTES = 1_000_000
 
 
-def commits(repository: pygit2.Repository, tips: Iterable[Oid]) -> Iterator[pygit2.Commit]:
+def walk_commits(repository: pygit2.Repository, tips: Iterable[Oid]) -> Iterator[pygit2.Commit]:
     """Every commit that a tip leads to, each before its parents."""
     walker: pygit2.Walker | None = None
     for tip in dict.fromkeys(tips):
@@ -27,15 +27,15 @@ def commits(repository: pygit2.Repository, tips: Iterable[Oid]) -> Iterator[pygi
         yield from walker
 
 
-def steps(
+def walk_file_history(
     repository: pygit2.Repository, tips: Iterable[Oid], path: str, max_commits: int
-) -> Iterator[Step | None]:
+) -> Iterator[FileHistoryEntry | None]:
     """The life of one file. None says that there are more commits than were looked at."""
     tips = list(tips)
-    trail = _Trail(repository)
+    trail = _RenameTracker(repository)
     for tip in tips:
-        trail.want(tip, checked_path(path))
-    for number, commit in enumerate(commits(repository, tips)):
+        trail.want(tip, require_valid_path(path))
+    for number, commit in enumerate(walk_commits(repository, tips)):
         if number == max_commits:
             yield None
             return
@@ -53,7 +53,7 @@ def last_touched(
     """
     found: dict[str, Commit] = {}
     edge = _shallow_edge(repository)
-    for number, commit in enumerate(commits(repository, [tip.id])):
+    for number, commit in enumerate(walk_commits(repository, [tip.id])):
         if number == max_commits:
             break
         # What a merge brings in was changed on one of its sides, not by the merge.
@@ -61,11 +61,11 @@ def last_touched(
             continue
         for path in _changed_paths(commit):
             if path not in found:
-                found[path] = told(commit)
+                found[path] = to_commit(commit)
     return {path: commit for path, commit in found.items() if entry_at(tip.tree, path) is not None}
 
 
-class _Trail:
+class _RenameTracker:
     """Which name of the file to look for in which commit, as the walk goes back."""
 
     def __init__(self, repository: pygit2.Repository) -> None:
@@ -79,7 +79,7 @@ class _Trail:
     def want(self, oid: Oid, path: str) -> None:
         self._wanted.setdefault(oid, set()).add(path)
 
-    def visit(self, commit: pygit2.Commit) -> Iterator[Step]:
+    def visit(self, commit: pygit2.Commit) -> Iterator[FileHistoryEntry]:
         for path in sorted(self._wanted.pop(commit.id, ())):
             step = self._step(commit, path)
             earlier = path if step is None or step.came_from is None else step.came_from
@@ -88,18 +88,20 @@ class _Trail:
             if step is not None:
                 yield step
 
-    def _step(self, commit: pygit2.Commit, path: str) -> Step | None:
+    def _step(self, commit: pygit2.Commit, path: str) -> FileHistoryEntry | None:
         mine = _state(commit, path)
         before = [_state(parent, path) for parent in commit.parents] or [None]
         # A merge that agrees with one side changed nothing itself.
         if mine in before:
             return None
         if mine is None:
-            return Step(told(commit), Kind.REMOVED, path)
+            return FileHistoryEntry(to_commit(commit), GitChangeKind.REMOVED, path)
         if any(it is not None for it in before):
-            return Step(told(commit), Kind.CHANGED, path)
+            return FileHistoryEntry(to_commit(commit), GitChangeKind.CHANGED, path)
         old = self._old_name(commit, path)
-        return Step(told(commit), Kind.RENAMED if old else Kind.ADDED, path, old)
+        return FileHistoryEntry(
+            to_commit(commit), GitChangeKind.RENAMED if old else GitChangeKind.ADDED, path, old
+        )
 
     def _old_name(self, commit: pygit2.Commit, path: str) -> str | None:
         if not commit.parents:

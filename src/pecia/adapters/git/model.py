@@ -16,7 +16,7 @@ _TRAILER = re.compile(r"([A-Za-z0-9][A-Za-z0-9-]*): (.*)")
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class GitSignature:
     """Who, and when, with the offset from UTC that their clock had."""
 
     name: str
@@ -28,8 +28,8 @@ class Signature:
 class Commit:
     oid: str
     parents: tuple[str, ...]
-    author: Signature
-    committer: Signature
+    author: GitSignature
+    committer: GitSignature
     message: str
 
     @property
@@ -45,7 +45,7 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class CommitDraft:
     """A commit to be. In `changes` bytes replace a file and None removes it; the rest stays.
 
     Without `parents` it follows the tip of `ref`. A draft that changes nothing makes no commit
@@ -54,9 +54,9 @@ class Draft:
 
     ref: str
     changes: Mapping[str, bytes | None]
-    author: Signature
+    author: GitSignature
     message: str
-    committer: Signature | None = None
+    committer: GitSignature | None = None
     trailers: tuple[tuple[str, str], ...] = ()
     parents: tuple[str, ...] | None = None
     kept: bool = False
@@ -74,7 +74,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class GitFile:
     path: str
     oid: str
     size_bytes: int
@@ -82,15 +82,15 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class GitTreeListing:
     """The files of one commit. `refused` says of each path that was passed over why it was."""
 
     commit: str
-    files: tuple[File, ...]
-    refused: Mapping[str, str]
+    files: tuple[GitFile, ...]
+    skipped: Mapping[str, str]
 
 
-class Kind(StrEnum):
+class GitChangeKind(StrEnum):
     ADDED = "added"
     CHANGED = "changed"
     REMOVED = "removed"
@@ -98,11 +98,11 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class FileHistoryEntry:
     """One commit in the life of a file, under the name the file had then."""
 
     commit: Commit
-    kind: Kind
+    kind: GitChangeKind
     path: str
     came_from: str | None = None
 
@@ -112,7 +112,7 @@ class FileDiff:
     """`patch` is None for a binary file and for one too large to compare, as `reason` says."""
 
     path: str
-    kind: Kind
+    kind: GitChangeKind
     came_from: str | None = None
     added_lines: int = 0
     removed_lines: int = 0
@@ -121,7 +121,7 @@ class FileDiff:
 
 
 @dataclass(frozen=True, slots=True)
-class Purged:
+class HistoryPurgeResult:
     """What a purge did. `still_held` are contents that another path holds as well, which stay."""
 
     rewritten: int
@@ -129,15 +129,15 @@ class Purged:
     still_held: tuple[str, ...]
 
 
-def checked_path(path: str, *, field: str = "path") -> str:
+def require_valid_path(path: str, *, field: str = "path") -> str:
     """The path, where it can be a file of a repository; an error that says why where it cannot."""
-    reason = why_not(path)
+    reason = find_path_problem(path)
     if reason:
         raise InvalidFormat(f"{path!r} {reason}", field=field)
     return path
 
 
-def why_not(path: str) -> str:
+def find_path_problem(path: str) -> str:
     """What is wrong with this path, or nothing."""
     segments = path.split("/")
     if len(path) > MAX_PATH_CHARS or len(segments) > MAX_DEPTH:

@@ -17,33 +17,33 @@ from typing import TypeAlias
 import pygit2
 from pygit2.enums import FileMode, ObjectType, ReferenceType, SortMode
 
-from pecia.adapters.git.model import Purged, checked_path
-from pecia.adapters.git.opening import opened
-from pecia.adapters.git.tree import Oid, entry_at, grafted
+from pecia.adapters.git.libgit2 import open_repository
+from pecia.adapters.git.model import HistoryPurgeResult, require_valid_path
+from pecia.adapters.git.tree import Oid, entry_at, write_tree
 from pecia.kernel.errors import InternalError
 
 Reword: TypeAlias = Callable[[str], str]
 
 
-def purge(place: Path, paths: Iterable[str], reword: Reword) -> Purged:
+def purge_paths(place: Path, paths: Iterable[str], reword: Reword) -> HistoryPurgeResult:
     """Take these files or folders out of every commit of every reference.
 
     A commit that then changes nothing is dropped with its message. The messages of the others go
     through `reword`, which may take out names and summaries.
     """
-    doomed = frozenset(checked_path(path, field="paths") for path in paths)
-    with opened(place) as repository:
+    doomed = frozenset(require_valid_path(path, field="paths") for path in paths)
+    with open_repository(place) as repository:
         rewrite = _Rewrite(repository, doomed, reword)
         rewrite.run()
-    compact(place)
-    with opened(place) as repository:
+    compact_repository(place)
+    with open_repository(place) as repository:
         held = tuple(sorted(str(oid) for oid in rewrite.removed if oid in repository))
-    return Purged(rewrite.rewritten, rewrite.dropped, held)
+    return HistoryPurgeResult(rewrite.rewritten, rewrite.dropped, held)
 
 
-def compact(place: Path) -> None:
+def compact_repository(place: Path) -> None:
     """Everything a reference leads to in one pack, everything else gone."""
-    with opened(place) as repository:
+    with open_repository(place) as repository:
         pack = _write_pack(repository, place / "objects")
     _remove_all_but(pack, place / "objects")
     shutil.rmtree(place / "logs", ignore_errors=True)
@@ -54,7 +54,7 @@ def compact(place: Path) -> None:
 @dataclass
 class _Rewrite:
     repository: pygit2.Repository
-    doomed: frozenset[str]
+    purged_paths: frozenset[str]
     reword: Reword
     removed: set[Oid] = field(default_factory=set[Oid])
     rewritten: int = 0
@@ -98,12 +98,12 @@ class _Rewrite:
         return len(parents) <= 1 and before != commit.tree.id and tree == now
 
     def _cleaned(self, tree: pygit2.Tree) -> Oid:
-        found = [entry_at(tree, path) for path in self.doomed]
+        found = [entry_at(tree, path) for path in self.purged_paths]
         doomed = [entry for entry in found if entry is not None]
         if not doomed:
             return tree.id
         self.removed.update(oid for entry in doomed for oid in _blobs(entry))
-        return grafted(self.repository, tree, dict.fromkeys(self.doomed))
+        return write_tree(self.repository, tree, dict.fromkeys(self.purged_paths))
 
     def _moved(self, oid: Oid) -> Oid | None:
         """What a reference to this object should name now."""

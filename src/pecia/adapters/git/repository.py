@@ -16,22 +16,22 @@ from anyio.to_thread import run_sync
 from pygit2.enums import ReferenceType
 
 from pecia.adapters.git import diff, log, purge, tree, write
+from pecia.adapters.git.libgit2 import open_repository, resolve_commit, to_commit
 from pecia.adapters.git.model import (
     Commit,
-    Draft,
+    CommitDraft,
     FileDiff,
-    Listing,
-    Purged,
-    Signature,
-    Step,
+    FileHistoryEntry,
+    GitSignature,
+    GitTreeListing,
+    HistoryPurgeResult,
 )
-from pecia.adapters.git.opening import found_commit, opened, told
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class GitReadLimits:
     """How much is read of a repository, which may have been made to hurt."""
 
     entries: int = 1_000_000
@@ -41,15 +41,15 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class FileHistoryPage:
     """Steps of a history, newest first."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[FileHistoryEntry, ...]
     has_more: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Log:
+class CommitLog:
     """Commits, newest first."""
 
     commits: tuple[Commit, ...]
@@ -59,24 +59,24 @@ class Log:
 class Repository:
     """A repository to read: ours, a clone, or a folder somebody works in."""
 
-    def __init__(self, place: Path, bounds: Bounds | None = None) -> None:
+    def __init__(self, place: Path, bounds: GitReadLimits | None = None) -> None:
         self.place = place
-        self.bounds = bounds or Bounds()
+        self.bounds = bounds or GitReadLimits()
 
     async def commit(self, ref: str) -> Commit:
         """The commit that a branch, tag, reference or id names."""
-        return await self._with(lambda repository: told(found_commit(repository, ref)))
+        return await self._with(lambda repository: to_commit(resolve_commit(repository, ref)))
 
     async def references(self, prefix: str = "refs/") -> Mapping[str, str]:
         """The references under a prefix, and the id that each names."""
         return await self._with(lambda repository: _references(repository, prefix))
 
-    async def tree(self, ref: str) -> Listing:
+    async def tree(self, ref: str) -> GitTreeListing:
         """Every file of a commit with its mode, id and size."""
 
-        def list_all(repository: pygit2.Repository) -> Listing:
-            commit = found_commit(repository, ref)
-            return tree.listing(repository, commit, self.bounds.entries)
+        def list_all(repository: pygit2.Repository) -> GitTreeListing:
+            commit = resolve_commit(repository, ref)
+            return tree.list_tree(repository, commit, self.bounds.entries)
 
         return await self._with(list_all)
 
@@ -84,32 +84,34 @@ class Repository:
         """One file as of a commit."""
 
         def read_one(repository: pygit2.Repository) -> bytes:
-            commit = found_commit(repository, ref)
-            return tree.read(repository, commit, path, self.bounds.file_bytes)
+            commit = resolve_commit(repository, ref)
+            return tree.read_file(repository, commit, path, self.bounds.file_bytes)
 
         return await self._with(read_one)
 
-    async def log(self, refs: Sequence[str], *, limit: int = 50, offset: int = 0) -> Log:
+    async def log(self, refs: Sequence[str], *, limit: int = 50, offset: int = 0) -> CommitLog:
         """What led to any of these references."""
 
-        def walk(repository: pygit2.Repository) -> Log:
-            tips = [found_commit(repository, ref).id for ref in refs]
-            found = list(islice(log.commits(repository, tips), offset, offset + limit + 1))
-            return Log(tuple(told(commit) for commit in found[:limit]), len(found) > limit)
+        def walk(repository: pygit2.Repository) -> CommitLog:
+            tips = [resolve_commit(repository, ref).id for ref in refs]
+            found = list(islice(log.walk_commits(repository, tips), offset, offset + limit + 1))
+            return CommitLog(
+                tuple(to_commit(commit) for commit in found[:limit]), len(found) > limit
+            )
 
         return await self._with(walk)
 
     async def history(
         self, refs: Sequence[str], path: str, *, limit: int = 50, offset: int = 0
-    ) -> Page:
+    ) -> FileHistoryPage:
         """The life of one file on these references, through renames."""
 
-        def walk(repository: pygit2.Repository) -> Page:
-            tips = [found_commit(repository, ref).id for ref in refs]
-            steps = log.steps(repository, tips, path, self.bounds.commits)
+        def walk(repository: pygit2.Repository) -> FileHistoryPage:
+            tips = [resolve_commit(repository, ref).id for ref in refs]
+            steps = log.walk_file_history(repository, tips, path, self.bounds.commits)
             found = list(islice(steps, offset, offset + limit + 1))
             shown = tuple(step for step in found[:limit] if step is not None)
-            return Page(shown, len(found) > limit or None in found)
+            return FileHistoryPage(shown, len(found) > limit or None in found)
 
         return await self._with(walk)
 
@@ -117,7 +119,7 @@ class Repository:
         """For each file of a commit who changed it last, where the history reaches that far."""
 
         def walk(repository: pygit2.Repository) -> Mapping[str, Commit]:
-            tip = found_commit(repository, ref)
+            tip = resolve_commit(repository, ref)
             return log.last_touched(repository, tip, self.bounds.commits)
 
         return await self._with(walk)
@@ -128,10 +130,10 @@ class Repository:
         """What the newer commit changed; without an older one, everything is new."""
 
         def compare(repository: pygit2.Repository) -> tuple[FileDiff, ...]:
-            before = None if old is None else found_commit(repository, old)
-            after = found_commit(repository, new)
+            before = None if old is None else resolve_commit(repository, old)
+            after = resolve_commit(repository, new)
             limit = self.bounds.diff_bytes
-            return tuple(diff.differences(repository, before, after, path=path, max_bytes=limit))
+            return tuple(diff.diff_commits(repository, before, after, path=path, max_bytes=limit))
 
         return await self._with(compare)
 
@@ -139,44 +141,46 @@ class Repository:
         return await run_sync(_in_repository, self.place, work)
 
 
-class History(Repository):
+class HistoryRepository(Repository):
     """A bare repository of ours beside the content. One writer at a time; one process owns it."""
 
-    def __init__(self, place: Path, bounds: Bounds | None = None) -> None:
+    def __init__(self, place: Path, bounds: GitReadLimits | None = None) -> None:
         super().__init__(place, bounds)
         self._writing = anyio.Lock()
 
     @classmethod
-    async def open(cls, place: Path, *, branch: str = "main") -> "History":
+    async def open(cls, place: Path, *, branch: str = "main") -> "HistoryRepository":
         """The history at this place, made when there is none."""
-        await run_sync(write.made, place, branch)
+        await run_sync(write.create_bare_repository, place, branch)
         return cls(place)
 
-    async def record(self, draft: Draft) -> Commit | None:
+    async def record(self, draft: CommitDraft) -> Commit | None:
         """Commit a draft. None says that it changed nothing."""
-        return await self._write(lambda repository: write.recorded(repository, draft))
+        return await self._write(lambda repository: write.write_commit(repository, draft))
 
     async def tag(
-        self, name: str, ref: str, *, message: str = "", tagger: Signature | None = None
+        self, name: str, ref: str, *, message: str = "", tagger: GitSignature | None = None
     ) -> None:
         """Name a commit for good; with a message and a tagger the tag is a record of its own."""
-        await self._write(lambda repository: write.tagged(repository, name, ref, message, tagger))
+        await self._write(
+            lambda repository: write.write_tag(repository, name, ref, message, tagger)
+        )
 
     async def point(self, reference: str, ref: str | None) -> None:
         """Make a reference name a commit, or remove it."""
-        await self._write(lambda repository: write.pointed(repository, reference, ref))
+        await self._write(lambda repository: write.set_reference(repository, reference, ref))
 
     async def purge(
         self, paths: Iterable[str], *, reword: Callable[[str], str] | None = None
-    ) -> Purged:
+    ) -> HistoryPurgeResult:
         """Take paths out of all history and leave no byte of them in the repository."""
         async with self._writing:
-            return await run_sync(purge.purge, self.place, list(paths), reword or _as_it_is)
+            return await run_sync(purge.purge_paths, self.place, list(paths), reword or _unchanged)
 
     async def compact(self) -> None:
         """Pack what counts and drop what nothing leads to."""
         async with self._writing:
-            await run_sync(purge.compact, self.place)
+            await run_sync(purge.compact_repository, self.place)
 
     async def _write(self, work: Callable[[pygit2.Repository], T]) -> T:
         async with self._writing:
@@ -184,7 +188,7 @@ class History(Repository):
 
 
 def _in_repository(place: Path, work: Callable[[pygit2.Repository], T]) -> T:
-    with opened(place) as repository:
+    with open_repository(place) as repository:
         return work(repository)
 
 
@@ -197,5 +201,5 @@ def _references(repository: pygit2.Repository, prefix: str) -> dict[str, str]:
     return found
 
 
-def _as_it_is(message: str) -> str:
+def _unchanged(message: str) -> str:
     return message

@@ -10,28 +10,32 @@ from typing import TypeAlias
 import pygit2
 from pygit2.enums import FileMode, ObjectType
 
-from pecia.adapters.git.model import File, Listing, checked_path, why_not
+from pecia.adapters.git.model import GitFile, GitTreeListing, find_path_problem, require_valid_path
 from pecia.kernel.errors import InvalidInput, NotFound, PayloadTooLarge, Unprocessable
 
 Oid: TypeAlias = pygit2.Oid
 
 
-def listing(repository: pygit2.Repository, commit: pygit2.Commit, max_entries: int) -> Listing:
+def list_tree(
+    repository: pygit2.Repository, commit: pygit2.Commit, max_entries: int
+) -> GitTreeListing:
     """Every file, however deep. More entries than the limit is an error, not a shorter list."""
     walk = _Walk(repository, max_entries)
     files = tuple(walk.files(commit.tree, ""))
-    return Listing(str(commit.id), files, walk.refused)
+    return GitTreeListing(str(commit.id), files, walk.refused)
 
 
-def read(repository: pygit2.Repository, commit: pygit2.Commit, path: str, max_bytes: int) -> bytes:
+def read_file(
+    repository: pygit2.Repository, commit: pygit2.Commit, path: str, max_bytes: int
+) -> bytes:
     """One file's content as of that commit."""
-    entry = entry_at(commit.tree, checked_path(path))
+    entry = entry_at(commit.tree, require_valid_path(path))
     if entry is None or not _is_file(entry):
         raise NotFound(f"there is no file {path!r} in {str(commit.id)[:10]}")
-    return content(repository, entry.id, max_bytes)
+    return read_blob(repository, entry.id, max_bytes)
 
 
-def content(repository: pygit2.Repository, oid: Oid, max_bytes: int) -> bytes:
+def read_blob(repository: pygit2.Repository, oid: Oid, max_bytes: int) -> bytes:
     size_bytes = size_of(repository, oid)
     if size_bytes > max_bytes:
         raise PayloadTooLarge(
@@ -55,13 +59,13 @@ def entry_at(tree: pygit2.Tree, path: str) -> pygit2.Object | None:
         return None
 
 
-def grafted(
+def write_tree(
     repository: pygit2.Repository, base: pygit2.Tree | None, changes: Mapping[str, bytes | None]
 ) -> Oid:
     """The tree that these changes make of the base."""
-    growth = _Growth()
+    growth = _TreeOverlay()
     for path, data in changes.items():
-        growth.plant(checked_path(path, field="changes").split("/"), data)
+        growth.add(require_valid_path(path, field="changes").split("/"), data)
     oid = growth.write(repository, base)
     return repository.TreeBuilder().write() if oid is None else oid
 
@@ -72,14 +76,14 @@ class _Walk:
     left: int
     refused: dict[str, str] = field(default_factory=dict[str, str])
 
-    def files(self, tree: pygit2.Tree, folder: str) -> Iterator[File]:
+    def files(self, tree: pygit2.Tree, folder: str) -> Iterator[GitFile]:
         for entry in tree:
             # Folders count too: a few small trees can name each other into billions of paths.
             self.left -= 1
             if self.left < 0:
                 raise Unprocessable("the repository has more entries than are read")
             path = f"{folder}{entry.name}"
-            refused = why_not(path) or _why_not_read(entry)
+            refused = find_path_problem(path) or _skip_reason(entry)
             if refused:
                 self.refused[path.encode(errors="replace").decode()] = refused
             elif isinstance(entry, pygit2.Tree):
@@ -87,31 +91,31 @@ class _Walk:
             else:
                 size = size_of(self.repository, entry.id)
                 executable = entry.filemode == FileMode.BLOB_EXECUTABLE
-                yield File(path, str(entry.id), size, executable)
+                yield GitFile(path, str(entry.id), size, executable)
 
 
 @dataclass
-class _Growth:
+class _TreeOverlay:
     """The changes as a tree of their own, to be laid over the old one folder by folder."""
 
     files: dict[str, bytes | None] = field(default_factory=dict[str, bytes | None])
-    folders: "dict[str, _Growth]" = field(default_factory=dict[str, "_Growth"])
+    folders: "dict[str, _TreeOverlay]" = field(default_factory=dict[str, "_TreeOverlay"])
 
-    def plant(self, segments: list[str], data: bytes | None) -> None:
+    def add(self, segments: list[str], data: bytes | None) -> None:
         name, *rest = segments
         if rest:
-            self.folders.setdefault(name, _Growth()).plant(rest, data)
+            self.folders.setdefault(name, _TreeOverlay()).add(rest, data)
         else:
             self.files[name] = data
 
-    def grows(self) -> bool:
+    def has_content(self) -> bool:
         return any(data is not None for data in self.files.values()) or any(
-            growth.grows() for growth in self.folders.values()
+            growth.has_content() for growth in self.folders.values()
         )
 
-    def give_way(self, name: str) -> None:
+    def replace_folder(self, name: str) -> None:
         """A file takes the place of this folder: fine, unless something is to be put into it."""
-        if self.grows():
+        if self.has_content():
             raise InvalidInput(f"{name!r} is a file and a folder at once", field="changes")
 
     def write(self, repository: pygit2.Repository, base: pygit2.Tree | None) -> Oid | None:
@@ -125,7 +129,7 @@ class _Growth:
                 builder.remove(name)
         for name, growth in self.folders.items():
             if self.files.get(name) is not None:
-                growth.give_way(name)
+                growth.replace_folder(name)
                 continue
             entry = None if base is None or name in self.files else entry_at(base, name)
             oid = growth.write(repository, entry if isinstance(entry, pygit2.Tree) else None)
@@ -145,7 +149,7 @@ def _is_file(entry: pygit2.Object) -> bool:
     return entry.type == ObjectType.BLOB and entry.filemode != FileMode.LINK
 
 
-def _why_not_read(entry: pygit2.Object) -> str:
+def _skip_reason(entry: pygit2.Object) -> str:
     if entry.filemode == FileMode.LINK:
         return "is a link"
     return "is a submodule" if entry.filemode == FileMode.COMMIT else ""

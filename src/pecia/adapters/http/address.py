@@ -15,11 +15,11 @@ Address: TypeAlias = IPv4Address | IPv6Address
 Network: TypeAlias = IPv4Network | IPv6Network
 
 
-class OddSpelling(ValueError):
+class AmbiguousAddress(ValueError):
     """A host that some resolvers read as an address, but is not written as one."""
 
 
-def forbidden_by(address: Address) -> str | None:
+def find_forbidding_rule(address: Address) -> str | None:
     """The rule that forbids this address, or None where it is a public one."""
     if isinstance(address, IPv4Address):
         return _first_rule(address, _NEVER_V4)
@@ -29,7 +29,7 @@ def forbidden_by(address: Address) -> str | None:
     return rule
 
 
-def spelled(host: str) -> Address | None:
+def parse_address(host: str) -> Address | None:
     """The address this host spells, or None where it is a name.
 
     Only the one canonical spelling of an address counts. `127.1`, `0x7f000001`, `2130706433` and
@@ -43,7 +43,7 @@ def spelled(host: str) -> Address | None:
     try:
         address = IPv4Address(host)
     except ValueError:
-        raise OddSpelling(host) from None
+        raise AmbiguousAddress(host) from None
     return address
 
 
@@ -51,10 +51,10 @@ def _spelled_v6(host: str) -> Address:
     try:
         address = ip_address(host)
     except ValueError:
-        raise OddSpelling(host) from None
+        raise AmbiguousAddress(host) from None
     # A zone names one of our own interfaces, which is not for a stranger to choose.
     if "%" in host or isinstance(address, IPv4Address):
-        raise OddSpelling(host)
+        raise AmbiguousAddress(host)
     return address
 
 

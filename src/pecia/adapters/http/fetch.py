@@ -13,7 +13,7 @@ from typing import Literal, Self
 import anyio
 import httpx2
 
-from pecia.adapters.http.guard import Guard
+from pecia.adapters.http.guard import EgressGuard
 from pecia.adapters.http.inflate import ACCEPTED
 from pecia.adapters.http.transport import GuardedTransport
 from pecia.kernel.errors import Timeout, UpstreamError
@@ -22,7 +22,7 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class HttpFetchLimits:
     """`timeout_s` covers the whole answer, hops and last byte included: a slow drip ends there."""
 
     max_bytes: int = 10_000_000
@@ -32,7 +32,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchResponse:
     """A whole answer. An error status is an answer too; what it means is the caller's to say."""
 
     url: str
@@ -43,7 +43,7 @@ class Fetched:
 
 
 @dataclass(frozen=True, slots=True)
-class Incoming:
+class StreamedResponse:
     """An answer whose body is still arriving."""
 
     url: str
@@ -51,7 +51,7 @@ class Incoming:
     headers: Mapping[str, str]
     hops: tuple[str, ...]
     _response: httpx2.Response = field(repr=False)
-    _clock: "_Clock" = field(repr=False)
+    _clock: "_Deadline" = field(repr=False)
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """The plain body, bounded in size and time."""
@@ -68,7 +68,7 @@ class Fetcher:
     """Fetches over one pool of connections. Use it as an async context manager."""
 
     def __init__(
-        self, guard: Guard, *, user_agent: str = "pecia", tls: ssl.SSLContext | None = None
+        self, guard: EgressGuard, *, user_agent: str = "pecia", tls: ssl.SSLContext | None = None
     ) -> None:
         self._guard = guard
         self._transport = GuardedTransport(guard, tls=tls)
@@ -91,12 +91,12 @@ class Fetcher:
         *,
         method: Literal["GET", "HEAD"] = "GET",
         headers: Mapping[str, str] | None = None,
-        limits: Limits | None = None,
-    ) -> Fetched:
+        limits: HttpFetchLimits | None = None,
+    ) -> FetchResponse:
         """The whole answer, in memory."""
         async with self.open(url, method=method, headers=headers, limits=limits) as incoming:
             body = b"".join([chunk async for chunk in incoming.chunks()])
-        return Fetched(incoming.url, incoming.status, incoming.headers, body, incoming.hops)
+        return FetchResponse(incoming.url, incoming.status, incoming.headers, body, incoming.hops)
 
     @asynccontextmanager
     async def open(
@@ -105,24 +105,28 @@ class Fetcher:
         *,
         method: Literal["GET", "HEAD"] = "GET",
         headers: Mapping[str, str] | None = None,
-        limits: Limits | None = None,
-    ) -> AsyncGenerator[Incoming]:
+        limits: HttpFetchLimits | None = None,
+    ) -> AsyncGenerator[StreamedResponse]:
         """The answer after all redirects, its body to be read in chunks.
 
         `headers` go only to the origin that was asked for, so that no token follows a redirect.
         """
-        bounds = limits or Limits()
-        clock = _Clock(bounds.timeout_s, anyio.current_time() + bounds.timeout_s)
-        ask = _Ask(method, self._own_headers | _lowered(headers or {}), bounds, clock)
+        bounds = limits or HttpFetchLimits()
+        clock = _Deadline(bounds.timeout_s, anyio.current_time() + bounds.timeout_s)
+        ask = _FetchRequest(method, self._own_headers | _lowered(headers or {}), bounds, clock)
         response, hops = await self._follow(url, ask)
         try:
             final = str(response.request.url)
-            yield Incoming(final, response.status_code, response.headers, hops, response, clock)
+            yield StreamedResponse(
+                final, response.status_code, response.headers, hops, response, clock
+            )
         finally:
             with anyio.CancelScope(shield=True):
                 await response.aclose()
 
-    async def _follow(self, url: str, ask: "_Ask") -> tuple[httpx2.Response, tuple[str, ...]]:
+    async def _follow(
+        self, url: str, ask: "_FetchRequest"
+    ) -> tuple[httpx2.Response, tuple[str, ...]]:
         hops: list[str] = []
         first = here = self._guard.rules.check(url).url
         while True:
@@ -140,7 +144,7 @@ class Fetcher:
             here = self._guard.rules.check(_joined(here, following)).url
 
     async def _send(
-        self, url: httpx2.URL, headers: Mapping[str, str], ask: "_Ask"
+        self, url: httpx2.URL, headers: Mapping[str, str], ask: "_FetchRequest"
     ) -> httpx2.Response:
         request = httpx2.Request(
             ask.method,
@@ -156,7 +160,7 @@ class Fetcher:
 
 
 @dataclass(frozen=True, slots=True)
-class _Clock:
+class _Deadline:
     """The one deadline. It bounds our waits, never the code that consumes the body."""
 
     timeout_s: float
@@ -176,11 +180,11 @@ class _Clock:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ask:
+class _FetchRequest:
     method: str
     headers: Mapping[str, str]
-    limits: Limits
-    clock: _Clock
+    limits: HttpFetchLimits
+    clock: _Deadline
 
 
 def _lowered(headers: Mapping[str, str]) -> dict[str, str]:

@@ -13,45 +13,45 @@ import anyio
 import httpcore2
 from httpcore2 import SOCKET_OPTION
 
-from pecia.adapters.http.address import Address, spelled
-from pecia.adapters.http.rules import Rules
+from pecia.adapters.http.address import Address, parse_address
+from pecia.adapters.http.egress_rules import EgressRules
 from pecia.kernel.errors import UpstreamError
 
 Resolve: TypeAlias = Callable[[str, int], Awaitable[Sequence[Address]]]
 
 
-async def look_up(host: str, port: int) -> Sequence[Address]:
+async def resolve_host(host: str, port: int) -> Sequence[Address]:
     """Every address the system's resolver gives for a name."""
     try:
         found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         return ()
-    addresses = (spelled(sockaddr[0].partition("%")[0]) for *_, sockaddr in found)
+    addresses = (parse_address(sockaddr[0].partition("%")[0]) for *_, sockaddr in found)
     # The system may list an address once per protocol.
     return tuple(dict.fromkeys(address for address in addresses if address is not None))
 
 
 @dataclass(frozen=True, slots=True)
-class Guard:
+class EgressGuard:
     """Rules, and the resolver whose answers are held against them."""
 
-    rules: Rules = field(default_factory=Rules)
-    resolve: Resolve = look_up
+    rules: EgressRules = field(default_factory=EgressRules)
+    resolve: Resolve = resolve_host
 
     async def addresses(self, host: str, port: int) -> Sequence[Address]:
         """Where this host may be reached: never empty, every one of them allowed."""
-        address = spelled(host)
+        address = parse_address(host)
         addresses = [address] if address is not None else await self.resolve(host, port)
         if not addresses:
             raise UpstreamError(f"no address is known for {host!r}", host=host)
-        self.rules.admit(host, port, addresses)
+        self.rules.require_allowed(host, port, addresses)
         return addresses
 
 
 class GuardedBackend(httpcore2.AsyncNetworkBackend):
     """What the connection pool opens sockets with. TLS still sees the host's own name."""
 
-    def __init__(self, guard: Guard) -> None:
+    def __init__(self, guard: EgressGuard) -> None:
         self._guard = guard
         # The class is declared twice, once for those without anyio, and pyright sees the wrong one.
         self._inner = cast(httpcore2.AsyncNetworkBackend, httpcore2.AnyIOBackend())

@@ -12,7 +12,7 @@ _GZIP = zlib.MAX_WBITS | 16
 _WINDOW_BITS = {"gzip": _GZIP, "x-gzip": _GZIP, "deflate": zlib.MAX_WBITS}
 
 
-class Body:
+class BoundedBody:
     """Counts what arrives and what it opens to: both must stay under the limit."""
 
     def __init__(self, encoding: str, max_bytes: int) -> None:

@@ -14,8 +14,8 @@ from typing import cast
 import httpcore2
 import httpx2
 
-from pecia.adapters.http.guard import Guard, GuardedBackend
-from pecia.adapters.http.inflate import Body
+from pecia.adapters.http.guard import EgressGuard, GuardedBackend
+from pecia.adapters.http.inflate import BoundedBody
 from pecia.kernel.errors import InvalidFormat
 
 MAX_BYTES = 32_000_000
@@ -28,12 +28,12 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
     """
 
     def __init__(
-        self, guard: Guard, *, tls: ssl.SSLContext | None = None, max_bytes: int = MAX_BYTES
+        self, guard: EgressGuard, *, tls: ssl.SSLContext | None = None, max_bytes: int = MAX_BYTES
     ) -> None:
         self._guard = guard
         self._max_bytes = max_bytes
         self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=tls or _system_trust(),
+            ssl_context=tls or _system_tls_context(),
             max_connections=100,
             max_keepalive_connections=20,
             keepalive_expiry=5,
@@ -42,25 +42,25 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         self._guard.rules.check(str(request.url))
-        with _translated(request):
+        with _translate_errors(request):
             answer = await self._pool.handle_async_request(_to_wire(request))
         headers = httpx2.Headers(answer.headers)
         limit = cast(int, request.extensions.get("max_bytes", self._max_bytes))
         try:
-            body = Body(headers.pop("content-encoding", ""), limit)
+            body = BoundedBody(headers.pop("content-encoding", ""), limit)
         except BaseException:
             await answer.aclose()
             raise
         # The length is that of the compressed body, which nobody above us will see.
         headers.pop("content-length", None)
-        stream = _Bounded(answer, body, request)
+        stream = _BoundedStream(answer, body, request)
         return httpx2.Response(answer.status, headers=headers, stream=stream, request=request)
 
     async def aclose(self) -> None:
         await self._pool.aclose()
 
 
-def trusting(authorities: Path) -> ssl.SSLContext:
+def build_tls_context(authorities: Path) -> ssl.SSLContext:
     """What the system trusts, and these authorities as well."""
     context = httpx2.create_ssl_context(trust_env=False)
     try:
@@ -73,19 +73,21 @@ def trusting(authorities: Path) -> ssl.SSLContext:
 
 
 @cache
-def _system_trust() -> ssl.SSLContext:
+def _system_tls_context() -> ssl.SSLContext:
     # Reading the system's certificates takes longer than many a request.
     return httpx2.create_ssl_context(trust_env=False)
 
 
-class _Bounded(httpx2.AsyncByteStream):
-    def __init__(self, answer: httpcore2.Response, body: Body, request: httpx2.Request) -> None:
+class _BoundedStream(httpx2.AsyncByteStream):
+    def __init__(
+        self, answer: httpcore2.Response, body: BoundedBody, request: httpx2.Request
+    ) -> None:
         self._answer = answer
         self._body = body
         self._request = request
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        with _translated(self._request):
+        with _translate_errors(self._request):
             async with aclosing(self._answer.aiter_stream()) as arriving:
                 async for data in arriving:
                     for piece in self._body.feed(data):
@@ -110,17 +112,17 @@ def _to_wire(request: httpx2.Request) -> httpcore2.Request:
 
 
 @contextmanager
-def _translated(request: httpx2.Request) -> Generator[None]:
+def _translate_errors(request: httpx2.Request) -> Generator[None]:
     """The pool's failures, as the failures an httpx2 client expects from a transport."""
     try:
         yield
-    except tuple(_TWINS) as error:
-        twin = next(twin for theirs, twin in _TWINS.items() if isinstance(error, theirs))
+    except tuple(_ERROR_TYPES) as error:
+        twin = next(twin for theirs, twin in _ERROR_TYPES.items() if isinstance(error, theirs))
         raise twin(str(error), request=request) from None
 
 
 # Narrow ones first: the first that fits is taken.
-_TWINS: dict[type[Exception], type[httpx2.TransportError]] = {
+_ERROR_TYPES: dict[type[Exception], type[httpx2.TransportError]] = {
     httpcore2.ConnectTimeout: httpx2.ConnectTimeout,
     httpcore2.ReadTimeout: httpx2.ReadTimeout,
     httpcore2.WriteTimeout: httpx2.WriteTimeout,

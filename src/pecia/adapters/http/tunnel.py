@@ -12,8 +12,8 @@ import anyio
 from anyio.abc import ByteStream, SocketAttribute
 
 from pecia.adapters.http.address import Address
-from pecia.adapters.http.guard import Guard
-from pecia.adapters.http.rules import Target
+from pecia.adapters.http.egress_rules import EgressTarget
+from pecia.adapters.http.guard import EgressGuard
 
 _HEAD_BYTES = 8_192
 _CONNECT_S = 10
@@ -28,32 +28,34 @@ class Tunnel:
 
 
 @asynccontextmanager
-async def tunnel(guard: Guard, target: Target, *, max_bytes: int) -> AsyncGenerator[Tunnel]:
+async def open_tunnel(
+    guard: EgressGuard, target: EgressTarget, *, max_bytes: int
+) -> AsyncGenerator[Tunnel]:
     """A proxy on loopback that leads to this host and port alone, closed with the block."""
     addresses = await guard.addresses(target.host, target.port)
     listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
     opened = Tunnel(f"http://127.0.0.1:{listener.extra(SocketAttribute.local_port)}")
-    line = _Line(opened, target, addresses, max_bytes)
+    line = _TunnelConnection(opened, target, addresses, max_bytes)
     async with listener, anyio.create_task_group() as group:
-        group.start_soon(listener.serve, line.carry)
+        group.start_soon(listener.serve, line.relay)
         yield opened
         group.cancel_scope.cancel()
 
 
 @dataclass
-class _Line:
+class _TunnelConnection:
     tunnel: Tunnel
-    target: Target
+    target: EgressTarget
     addresses: Sequence[Address]
     left_bytes: int
 
-    async def carry(self, client: ByteStream) -> None:
+    async def relay(self, client: ByteStream) -> None:
         async with client:
             try:
                 server = await self._connected(client)
                 async with server, anyio.create_task_group() as group:
-                    group.start_soon(self._pass_on, client, server)
-                    await self._pass_back(server, client)
+                    group.start_soon(self._relay_upstream, client, server)
+                    await self._relay_downstream(server, client)
                     group.cancel_scope.cancel()
             except (OSError, TimeoutError, anyio.BrokenResourceError, anyio.EndOfStream):
                 # Either side went away. The library on our side sees its connection end.
@@ -76,14 +78,14 @@ class _Line:
                 continue
         return await anyio.connect_tcp(str(self.addresses[-1]), self.target.port)
 
-    async def _pass_on(self, client: ByteStream, server: ByteStream) -> None:
+    async def _relay_upstream(self, client: ByteStream, server: ByteStream) -> None:
         try:
             async for data in client:
                 await server.send(data)
         except anyio.BrokenResourceError:
             return
 
-    async def _pass_back(self, server: ByteStream, client: ByteStream) -> None:
+    async def _relay_downstream(self, server: ByteStream, client: ByteStream) -> None:
         async for data in server:
             self.left_bytes -= len(data)
             if self.left_bytes < 0:

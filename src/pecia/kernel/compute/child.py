@@ -16,13 +16,13 @@ from typing import BinaryIO
 
 from pecia.kernel.compute.wire import (
     HEAD,
-    Answer,
-    Crashed,
-    Done,
-    Job,
-    OutOfMemory,
-    Progress,
-    Refused,
+    ComputeAnswer,
+    ComputeCrashed,
+    ComputeDone,
+    ComputeJob,
+    ComputeOutOfMemory,
+    ComputeProgress,
+    ComputeRefused,
     pack,
 )
 from pecia.kernel.errors import PeciaError
@@ -39,31 +39,31 @@ def main() -> None:
     os.dup2(2, 1)
     _limit(memory_bytes)
 
-    def tell(answer: Answer) -> None:
+    def tell(answer: ComputeAnswer) -> None:
         waiting = memoryview(pack(answer))
         while waiting:
             waiting = waiting[answers.write(waiting) or 0 :]
 
-    tell(Progress(0, 0))
+    tell(ComputeProgress(0, 0))
     while (body := _received(sys.stdin.buffer)) is not None:
         _allow_cpu(cpu_s)
         tell(_answer(body, tell))
 
 
-def _answer(body: bytes, tell: Callable[[Answer], None]) -> Answer:
+def _answer(body: bytes, tell: Callable[[ComputeAnswer], None]) -> ComputeAnswer:
     def report(done: int, total: int) -> None:
-        tell(Progress(done, total))
+        tell(ComputeProgress(done, total))
 
     try:
-        job: Job = pickle.loads(body)
+        job: ComputeJob = pickle.loads(body)
         named = {"report": report} if job.reports else {}
-        return Done(job.function(*job.arguments, **named))
+        return ComputeDone(job.function(*job.arguments, **named))
     except PeciaError as error:
-        return Refused(type(error), error.message, {**error.fields})
+        return ComputeRefused(type(error), error.message, {**error.fields})
     except MemoryError:
-        return OutOfMemory()
+        return ComputeOutOfMemory()
     except Exception:  # noqa: BLE001 - whatever it is, the server logs it and the worker ends
-        return Crashed(traceback.format_exc())
+        return ComputeCrashed(traceback.format_exc())
 
 
 def _received(source: BinaryIO) -> bytes | None:

@@ -12,8 +12,13 @@ from typing import Any, TypeVar
 import anyio
 from anyio.lowlevel import RunVar
 
-from pecia.kernel.compute.wire import Job
-from pecia.kernel.compute.worker import ComputeLimits, Report, Worker, start_worker
+from pecia.kernel.compute.wire import ComputeJob
+from pecia.kernel.compute.worker import (
+    ComputeLimits,
+    ComputeWorker,
+    ReportComputeProgress,
+    start_worker,
+)
 from pecia.kernel.errors import RateLimited
 
 T = TypeVar("T")
@@ -22,14 +27,17 @@ _RETRY_S = 5
 
 
 async def compute(
-    share: Hashable, function: Callable[..., T], *arguments: Any, report: Report | None = None
+    share: Hashable,
+    function: Callable[..., T],
+    *arguments: Any,
+    report: ReportComputeProgress | None = None,
 ) -> T:
     """What a function of a module gives for these arguments, computed in a worker.
 
     `share` names whose work it is. Cancelling ends the worker. With `report` the function is given
     a `report` of its own, called with what is done and what there is in all.
     """
-    return await _pool().run(share, Job(function, arguments, report is not None), report)
+    return await _pool().run(share, ComputeJob(function, arguments, report is not None), report)
 
 
 @asynccontextmanager
@@ -45,36 +53,38 @@ async def compute_workers() -> AsyncGenerator[None]:
 
 
 @dataclass(slots=True)
-class _Share:
+class _TenantSlots:
     slots: anyio.Semaphore
     jobs: int = 0
 
 
-class Pool:
+class ComputePool:
     def __init__(self, limits: ComputeLimits) -> None:
         self.limits = limits
         self.owners = 0
         self._slots = anyio.Semaphore(limits.workers)
-        self._shares: dict[Hashable, _Share] = {}
-        self._idle: list[Worker] = []
+        self._shares: dict[Hashable, _TenantSlots] = {}
+        self._idle: list[ComputeWorker] = []
 
-    async def run(self, share: Hashable, job: Job, report: Report | None) -> Any:
-        async with self._turn(share):
-            worker = await self._take()
+    async def run(
+        self, share: Hashable, job: ComputeJob, report: ReportComputeProgress | None
+    ) -> Any:
+        async with self._acquire_slot(share):
+            worker = await self._checkout()
             try:
                 return await worker.run(job, report)
             finally:
-                await self._give(worker)
+                await self._checkin(worker)
 
     async def trim(self) -> None:
         """End the workers that nobody keeps warm."""
         while self._idle and not self.owners:
-            await self._idle.pop().end()
+            await self._idle.pop().kill()
 
     @asynccontextmanager
-    async def _turn(self, share: Hashable) -> AsyncGenerator[None]:
+    async def _acquire_slot(self, share: Hashable) -> AsyncGenerator[None]:
         """A tenant waits for its own jobs first, so it takes one place among the others."""
-        mine = self._shares.setdefault(share, _Share(anyio.Semaphore(self.limits.share)))
+        mine = self._shares.setdefault(share, _TenantSlots(anyio.Semaphore(self.limits.share)))
         if mine.jobs >= self.limits.waiting:
             raise RateLimited(
                 f"{mine.jobs} documents of yours are being worked on or wait",
@@ -90,33 +100,33 @@ class Pool:
             if not mine.jobs:
                 del self._shares[share]
 
-    async def _take(self) -> Worker:
+    async def _checkout(self) -> ComputeWorker:
         while self._idle:
             worker = self._idle.pop()
-            if worker.reusable:
+            if worker.is_reusable:
                 return worker
-            await worker.end()
+            await worker.kill()
         # A start is short and bounded. Given up half way, the next caller would pay for it again.
-        started: Worker | None = None
+        started: ComputeWorker | None = None
         with anyio.CancelScope(shield=True):
             started = await start_worker(self.limits)
         assert started is not None
         return started
 
-    async def _give(self, worker: Worker) -> None:
-        if self.owners and worker.reusable:
+    async def _checkin(self, worker: ComputeWorker) -> None:
+        if self.owners and worker.is_reusable:
             self._idle.append(worker)
         else:
-            await worker.end()
+            await worker.kill()
 
 
-_POOL: RunVar[Pool] = RunVar("pecia_compute_pool")
+_POOL: RunVar[ComputePool] = RunVar("pecia_compute_pool")
 
 
-def _pool() -> Pool:
+def _pool() -> ComputePool:
     try:
         return _POOL.get()
     except LookupError:
-        pool = Pool(ComputeLimits())
+        pool = ComputePool(ComputeLimits())
         _POOL.set(pool)
         return pool

@@ -20,7 +20,7 @@ _HARMLESS = frozenset({("re", "_compile"), ("collections", "Counter")})
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ComputeJob:
     """A function of a module, called with its arguments; with `report` too where asked."""
 
     function: Callable[..., Any]
@@ -29,18 +29,18 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ComputeProgress:
     done: int
     total: int
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class ComputeDone:
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class ComputeRefused:
     """A failure that a caller may see: an exception does not survive the journey whole."""
 
     kind: type[PeciaError]
@@ -49,30 +49,32 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class OutOfMemory:
+class ComputeOutOfMemory:
     pass
 
 
 @dataclass(frozen=True, slots=True)
-class Crashed:
+class ComputeCrashed:
     """A fault of ours, with its traceback for the log."""
 
     trace: str
 
 
-Answer: TypeAlias = Progress | Done | Refused | OutOfMemory | Crashed
+ComputeAnswer: TypeAlias = (
+    ComputeProgress | ComputeDone | ComputeRefused | ComputeOutOfMemory | ComputeCrashed
+)
 
 
-def pack(message: Job | Answer) -> bytes:
+def pack(message: ComputeJob | ComputeAnswer) -> bytes:
     body = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
     return HEAD.pack(len(body)) + body
 
 
-def unpack_answer(body: bytes) -> Answer:
-    return _Answers(BytesIO(body)).load()
+def unpack_answer(body: bytes) -> ComputeAnswer:
+    return _AnswerUnpickler(BytesIO(body)).load()
 
 
-class _Answers(pickle.Unpickler):
+class _AnswerUnpickler(pickle.Unpickler):
     def find_class(self, module_name: str, global_name: str) -> Any:
         ours = module_name.startswith(_PACKAGE)
         if ours or (module_name, global_name) in _HARMLESS:

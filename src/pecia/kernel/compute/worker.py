@@ -16,19 +16,19 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 
 from pecia.kernel.compute.wire import (
     HEAD,
-    Answer,
-    Crashed,
-    Done,
-    Job,
-    OutOfMemory,
-    Progress,
-    Refused,
+    ComputeAnswer,
+    ComputeCrashed,
+    ComputeDone,
+    ComputeJob,
+    ComputeOutOfMemory,
+    ComputeProgress,
+    ComputeRefused,
     pack,
     unpack_answer,
 )
 from pecia.kernel.errors import PayloadTooLarge, Unavailable
 
-Report: TypeAlias = Callable[[int, int], Awaitable[None]]
+ReportComputeProgress: TypeAlias = Callable[[int, int], Awaitable[None]]
 
 MB = 1_000_000
 _MODULE = "pecia.kernel.compute.child"
@@ -54,7 +54,7 @@ class WorkerCrashed(Exception):
     """A fault of ours in a worker; its traceback is the message."""
 
 
-async def start_worker(limits: ComputeLimits) -> "Worker":
+async def start_worker(limits: ComputeLimits) -> "ComputeWorker":
     """A worker that has said it is ready; Unavailable when none can be had."""
     process = await anyio.open_process(
         [sys.executable, "-I", "-m", _MODULE, str(limits.memory_bytes), str(limits.cpu_s)],
@@ -65,19 +65,19 @@ async def start_worker(limits: ComputeLimits) -> "Worker":
         env=_ENVIRONMENT,
         start_new_session=True,
     )
-    worker = Worker(process, limits)
+    worker = ComputeWorker(process, limits)
     try:
         with anyio.fail_after(limits.start_s):
-            await worker.greet()
+            await worker.wait_until_ready()
     except BaseException as error:
-        await worker.end()
+        await worker.kill()
         if isinstance(error, TimeoutError):
             raise Unavailable("a compute worker did not start in time") from None
         raise
     return worker
 
 
-class Worker:
+class ComputeWorker:
     def __init__(self, process: Process, limits: ComputeLimits) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -93,7 +93,7 @@ class Worker:
         return self._process.pid
 
     @property
-    def reusable(self) -> bool:
+    def is_reusable(self) -> bool:
         """Whether the next job may go to this worker, or is safer in a new one."""
         return (
             self._sound
@@ -102,30 +102,30 @@ class Worker:
             and _resident_bytes(self.pid) < self._limits.grown_bytes
         )
 
-    async def greet(self) -> None:
+    async def wait_until_ready(self) -> None:
         await self._receive()
 
-    async def run(self, job: Job, report: Report | None) -> Any:
+    async def run(self, job: ComputeJob, report: ReportComputeProgress | None) -> Any:
         """The job's value or its error. Whoever stops waiting leaves a worker to be ended."""
         self._jobs += 1
         self._sound = False
         request = pack(job)
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             await self._input.send(request)
-        while isinstance(answer := await self._receive(), Progress):
+        while isinstance(answer := await self._receive(), ComputeProgress):
             if report:
                 await report(answer.done, answer.total)
-        self._sound = isinstance(answer, Done | Refused)
+        self._sound = isinstance(answer, ComputeDone | ComputeRefused)
         return _value(answer, self._limits)
 
-    async def end(self) -> None:
+    async def kill(self) -> None:
         """Kill it, and wait until it is gone."""
         with anyio.CancelScope(shield=True):
             with suppress(ProcessLookupError):
                 os.killpg(self.pid, signal.SIGKILL)
             await self._process.aclose()
 
-    async def _receive(self) -> Answer:
+    async def _receive(self) -> ComputeAnswer:
         try:
             (size,) = HEAD.unpack(await self._output.receive_exactly(HEAD.size))
             return unpack_answer(await self._output.receive_exactly(size))
@@ -138,13 +138,16 @@ class Worker:
             ) from None
 
 
-def _value(answer: Done | Refused | OutOfMemory | Crashed, limits: ComputeLimits) -> Any:
+def _value(
+    answer: ComputeDone | ComputeRefused | ComputeOutOfMemory | ComputeCrashed,
+    limits: ComputeLimits,
+) -> Any:
     match answer:
-        case Done(value):
+        case ComputeDone(value):
             return value
-        case Refused(kind, message, fields):
+        case ComputeRefused(kind, message, fields):
             raise kind(message, **fields)
-        case OutOfMemory():
+        case ComputeOutOfMemory():
             most = limits.memory_bytes // MB
             raise PayloadTooLarge(
                 f"this document needs more than {most:,} MB of memory to work on",
@@ -152,7 +155,7 @@ def _value(answer: Done | Refused | OutOfMemory | Crashed, limits: ComputeLimits
                 max=limits.memory_bytes,
                 hint="Give a smaller one.",
             )
-        case Crashed(trace):
+        case ComputeCrashed(trace):
             raise WorkerCrashed(trace)
 
 

@@ -7,12 +7,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-LONGEST_KEY_BYTES = 2000
+MAX_KEY_BYTES = 2000
 """Of a key in UTF-8: an index of the store holds no more of it beside the source's name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Posix:
+class PosixAccess:
     """Who may read a file where it lies, as far as mode bits tell.
 
     `above` are mode, owner and group of the folders on the way to it that not everybody may enter,
@@ -26,7 +26,7 @@ class Posix:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ListedFile:
     """A file as its place lists it. Equal stamps mean that there is no need to read it again."""
 
     key: str
@@ -36,11 +36,11 @@ class Seen:
     content_type: str | None = None
     storage_class: str | None = None
     owner: str | None = None
-    posix: Posix | None = None
+    posix: PosixAccess | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
+class SkippedFile:
     """Something that is there and was passed over, and why.
 
     Where the place could not say for now, it is `unsure`: what was known of it stays.
@@ -51,20 +51,20 @@ class Passed:
     unsure: bool = False
 
 
-Listed: TypeAlias = Seen | Passed
+ListingEntry: TypeAlias = ListedFile | SkippedFile
 
 
-def is_keepable(key: str) -> bool:
+def is_storable_key(key: str) -> bool:
     """Whether the store can hold a file by this key. One that it cannot would fail its batch."""
     try:
         size = len(key.encode())
     except UnicodeEncodeError:
         return False
-    return 0 < size <= LONGEST_KEY_BYTES and "\0" not in key
+    return 0 < size <= MAX_KEY_BYTES and "\0" not in key
 
 
 @dataclass(frozen=True, slots=True)
-class Original:
+class OriginalFile:
     """The bytes of a file, on this machine for as long as they are needed."""
 
     path: Path
@@ -74,21 +74,21 @@ class Original:
 class Connector(Protocol):
     """One place."""
 
-    def listing(self) -> AsyncGenerator[Listed]:
+    def listing(self) -> AsyncGenerator[ListingEntry]:
         """Everything there is, once each, in any order. A failure ends it with an error.
 
         Where something `unsure` was passed over, others may be missing that lie behind it.
         """
         ...
 
-    def opening(self, key: str, most_bytes: int) -> AbstractAsyncContextManager[Original]:
+    def opening(self, key: str, most_bytes: int) -> AbstractAsyncContextManager[OriginalFile]:
         """One file's bytes; NotFound when it is gone, PayloadTooLarge past `most_bytes`."""
         ...
 
 
-class Glancing(Protocol):
+class SupportsStatMany(Protocol):
     """A place that can look at a few files without listing all."""
 
-    async def glance(self, keys: Sequence[str]) -> list[Listed]:
+    async def stat_many(self, keys: Sequence[str]) -> list[ListingEntry]:
         """Those of the keys that are there and count; the others are gone."""
         ...

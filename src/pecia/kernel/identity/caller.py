@@ -58,7 +58,7 @@ class Operator:
     label: str
 
 
-def known_scopes(names: frozenset[str] | set[str] | list[str]) -> frozenset[Scope]:
+def filter_known_scopes(names: frozenset[str] | set[str] | list[str]) -> frozenset[Scope]:
     """The scopes of ours among `names`. A token may carry others', which mean nothing here."""
     by_name = {scope.value: scope for scope in Scope} | SCOPE_ALIASES
     return frozenset(by_name[name] for name in names if name in by_name)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from pecia.kernel.errors import BadArgument, Json
-from pecia.kernel.identity.principal import Kind, Principal
-from pecia.kernel.identity.refusal import bad_token
+from pecia.kernel.identity.principal import Principal, PrincipalKind
+from pecia.kernel.identity.token_error import invalid_token
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,32 +41,32 @@ class Claims:
     token_id: str
 
 
-def principals(claims: Claims) -> tuple[Principal, ...]:
+def list_principals(claims: Claims) -> tuple[Principal, ...]:
     """Every name under which files may have been granted to the bearer."""
     try:
         return tuple(dict.fromkeys(_principals(claims)))
     except BadArgument as error:
-        raise bad_token(f"the token names an impossible principal: {error}") from error
+        raise invalid_token(f"the token names an impossible principal: {error}") from error
 
 
-def text_claim(claims: Mapping[str, Json], name: str) -> str | None:
+def read_text_claim(claims: Mapping[str, Json], name: str) -> str | None:
     """One text. Absent and empty are the same; any other type is refused."""
     value = _lookup(claims, name)
     if value is None or value == "":
         return None
     if not isinstance(value, str):
-        raise bad_token(f"the token's {name!r} claim must be text")
+        raise invalid_token(f"the token's {name!r} claim must be text")
     return value
 
 
-def required_text_claim(claims: Mapping[str, Json], name: str) -> str:
-    value = text_claim(claims, name)
+def require_text_claim(claims: Mapping[str, Json], name: str) -> str:
+    value = read_text_claim(claims, name)
     if value is None:
-        raise bad_token(f"the token has no {name!r} claim")
+        raise invalid_token(f"the token has no {name!r} claim")
     return value
 
 
-def list_claim(claims: Mapping[str, Json], name: str) -> tuple[str, ...]:
+def read_list_claim(claims: Mapping[str, Json], name: str) -> tuple[str, ...]:
     """A list of texts; issuers write a list of one as the text itself."""
     value = _lookup(claims, name)
     if value is None or value == "":
@@ -75,28 +75,28 @@ def list_claim(claims: Mapping[str, Json], name: str) -> tuple[str, ...]:
         return (value,)
     texts = [it for it in value if isinstance(it, str)] if isinstance(value, list) else []
     if not isinstance(value, list) or len(texts) != len(value):
-        raise bad_token(f"the token's {name!r} claim must be a list of texts")
+        raise invalid_token(f"the token's {name!r} claim must be a list of texts")
     return tuple(texts)
 
 
-def scope_claims(claims: Mapping[str, Json], names: tuple[str, ...]) -> frozenset[str]:
+def read_scope_claims(claims: Mapping[str, Json], names: tuple[str, ...]) -> frozenset[str]:
     """Every scope of these claims: the words of a text, or the entries of a list as they are."""
     scopes: set[str] = set()
     for name in names:
         value = _lookup(claims, name)
         # A role may have spaces in its name, and its words are not roles.
-        scopes.update(value.split() if isinstance(value, str) else list_claim(claims, name))
+        scopes.update(value.split() if isinstance(value, str) else read_list_claim(claims, name))
     return frozenset(scopes)
 
 
-def expiry_claim(claims: Mapping[str, Json]) -> datetime:
+def read_expiry_claim(claims: Mapping[str, Json]) -> datetime:
     expires_at = claims.get("exp")
     if isinstance(expires_at, int | float):
         try:
             return datetime.fromtimestamp(expires_at, UTC)
         except (OverflowError, ValueError, OSError):
             pass
-    raise bad_token("the token's 'exp' claim is not a time we can count")
+    raise invalid_token("the token's 'exp' claim is not a time we can count")
 
 
 def has_more_groups(claims: Mapping[str, Json], name: str) -> bool:
@@ -106,13 +106,13 @@ def has_more_groups(claims: Mapping[str, Json], name: str) -> bool:
 
 
 def _principals(claims: Claims) -> Iterator[Principal]:
-    yield Principal(Kind.OID, claims.issuer, claims.subject, at="oid")
+    yield Principal(PrincipalKind.OID, claims.issuer, claims.subject, at="oid")
     if claims.email and claims.email_is_verified:
-        yield Principal(Kind.EMAIL, "", claims.email, at="email")
+        yield Principal(PrincipalKind.EMAIL, "", claims.email, at="email")
     if claims.upn:
-        yield Principal(Kind.UPN, "", claims.upn, at="upn")
+        yield Principal(PrincipalKind.UPN, "", claims.upn, at="upn")
     for group in claims.groups:
-        yield Principal(Kind.GROUP, claims.issuer, group, at="group")
+        yield Principal(PrincipalKind.GROUP, claims.issuer, group, at="group")
 
 
 def _lookup(claims: Mapping[str, Json], name: str) -> Json:

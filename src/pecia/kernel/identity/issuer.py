@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from pecia.kernel.errors import InvalidEnum, InvalidFormat, InvalidInput, MissingField, OutOfRange
 from pecia.kernel.identity.claims import ClaimNames
-from pecia.kernel.identity.published_keys import KEY_SHAPE_BY_ALGORITHM
+from pecia.kernel.identity.jwk import KEY_SHAPE_BY_ALGORITHM
 
 MAX_LEEWAY_S = 300
 

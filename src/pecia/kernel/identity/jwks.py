@@ -14,20 +14,20 @@ import anyio
 from joserfc.jwk import Key
 
 from pecia.kernel.errors import PeciaError, Unavailable
-from pecia.kernel.identity.published_keys import PublishedKey, choose, parse_key_set
-from pecia.kernel.identity.refusal import bad_token
+from pecia.kernel.identity.jwk import Jwk, choose_key, parse_key_set
+from pecia.kernel.identity.token_error import invalid_token
 
 _log = logging.getLogger(__name__)
 
 
-class Fetch(Protocol):
+class FetchJwks(Protocol):
     """Reads one URL, without following redirects. Raises a PeciaError or OSError if it cannot."""
 
     async def __call__(self, url: str, /) -> bytes: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Freshness:
+class JwksCachePolicy:
     """How long keys serve, and how often an issuer may be asked."""
 
     ttl_s: float = 600
@@ -37,10 +37,10 @@ class Freshness:
 
 
 # Reading a file costs nobody anything, so a change is seen within a second.
-FILE_FRESHNESS = Freshness(ttl_s=1, cool_down_s=1)
+FILE_CACHE_POLICY = JwksCachePolicy(ttl_s=1, cool_down_s=1)
 
 
-class Jwks:
+class JwksCache:
     """One issuer's keys, read by one caller at a time and at most once per cool-down.
 
     While the issuer cannot be read, known keys serve on until they are `max_stale_s` old.
@@ -50,7 +50,7 @@ class Jwks:
         self,
         where: str,
         read: Callable[[], Awaitable[bytes]],
-        freshness: Freshness,
+        freshness: JwksCachePolicy,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._where = where
@@ -58,7 +58,7 @@ class Jwks:
         self._freshness = freshness
         self._clock = clock
         self._lock = anyio.Lock()
-        self._keys: tuple[PublishedKey, ...] = ()
+        self._keys: tuple[Jwk, ...] = ()
         self._loaded_at = -math.inf
         self._tried_at = -math.inf
         self._is_readable = False
@@ -81,12 +81,12 @@ class Jwks:
             raise self._refusal()
         return found.key
 
-    def _known(self, kid: str | None, algorithm: str) -> PublishedKey | None:
+    def _known(self, kid: str | None, algorithm: str) -> Jwk | None:
         if self._clock() - self._loaded_at >= self._freshness.max_stale_s:
             return None
-        return choose(self._keys, kid, algorithm)
+        return choose_key(self._keys, kid, algorithm)
 
-    def _is_due(self, found: PublishedKey | None) -> bool:
+    def _is_due(self, found: Jwk | None) -> bool:
         now = self._clock()
         if now - self._tried_at < self._freshness.cool_down_s:
             return False
@@ -114,7 +114,7 @@ class Jwks:
 
     def _refusal(self) -> PeciaError:
         if self._is_readable:
-            return bad_token("the token is signed with a key that its issuer does not publish")
+            return invalid_token("the token is signed with a key that its issuer does not publish")
         wait_s = self._tried_at + self._freshness.cool_down_s - self._clock()
         return Unavailable(
             "the keys of the token's issuer cannot be read now",

@@ -21,7 +21,7 @@ def mint() -> str:
     return PREFIX + secrets.token_urlsafe(ENTROPY_BYTES)
 
 
-def is_one(bearer: str) -> bool:
+def is_owner_token(bearer: str) -> bool:
     """Whether this credential claims to be the owner's, rather than a user's token."""
     return bearer.startswith(PREFIX)
 
@@ -36,10 +36,10 @@ def read(home: Path) -> str | None:
         facts = os.fstat(handle)
         is_private = stat.S_ISREG(facts.st_mode) and not facts.st_mode & _OTHERS
         found = file.read(1000).strip() if is_private else ""
-    return found if is_one(found) and found.isascii() and found.isprintable() else None
+    return found if is_owner_token(found) and found.isascii() and found.isprintable() else None
 
 
-def ensured(home: Path) -> str:
+def ensure(home: Path) -> str:
     """The token of a home, made where there is none that can be relied on."""
     if (found := read(home)) is not None:
         return found

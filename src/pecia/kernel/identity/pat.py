@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import NewType
 from zlib import crc32
 
-from pecia.kernel.identity.refusal import bad_token
+from pecia.kernel.identity.token_error import invalid_token
 
 PatDigest = NewType("PatDigest", bytes)
 
@@ -46,12 +46,12 @@ def is_pat(bearer: str) -> bool:
 def check(text: str) -> PatDigest:
     """The digest under which a well-formed token is stored, or AuthRequired."""
     if len(text) != _LENGTH or not _SHAPE.fullmatch(text):
-        raise bad_token(
+        raise invalid_token(
             f"not an access token: expected {PREFIX} and {_LENGTH - len(PREFIX)} letters or digits"
         )
     body, checksum = text[:-_CHECKSUM_LENGTH], text[-_CHECKSUM_LENGTH:]
     if not hmac.compare_digest(_checksum(body), checksum):
-        raise bad_token("the access token is mistyped: its checksum does not fit")
+        raise invalid_token("the access token is mistyped: its checksum does not fit")
     # A plain hash is enough for 256 random bits, and looking it up leaks no prefix of the token.
     return PatDigest(sha256(text.encode("ascii")).digest())
 

@@ -15,7 +15,7 @@ from pecia.kernel.errors import InvalidEnum, InvalidFormat, MissingField, Payloa
 MAX_BYTES = 2048
 
 
-class Kind(StrEnum):
+class PrincipalKind(StrEnum):
     """What sort of name it is. The last three are ours, the others come from outside."""
 
     OID = "oid"
@@ -38,7 +38,7 @@ class Principal:
     `at` is where the name came from, and begins the `field` of every error.
     """
 
-    kind: Kind
+    kind: PrincipalKind
     scope: str
     value: str
     at: InitVar[str] = "principal"
@@ -127,21 +127,27 @@ def _upper(text: str) -> str:
 
 # Groups keep their case: two groups of one issuer may differ by nothing else.
 _RULES = {
-    Kind.OID: _Rule(_Scope.REQUIRED, _ANYTHING, "an identifier, after a scope with %3A for colons"),
-    Kind.EMAIL: _Rule(
+    PrincipalKind.OID: _Rule(
+        _Scope.REQUIRED, _ANYTHING, "an identifier, after a scope with %3A for colons"
+    ),
+    PrincipalKind.EMAIL: _Rule(
         _Scope.ABSENT, _ADDRESS, "an address such as ana@example.com", case=str.lower
     ),
-    Kind.UPN: _Rule(_Scope.ABSENT, _ADDRESS, "a name such as ana@example.com", case=str.lower),
-    Kind.SID: _Rule(
+    PrincipalKind.UPN: _Rule(
+        _Scope.ABSENT, _ADDRESS, "a name such as ana@example.com", case=str.lower
+    ),
+    PrincipalKind.SID: _Rule(
         _Scope.ABSENT, _SID, "a security identifier such as S-1-5-21-1-2-3-500", case=_upper
     ),
-    Kind.POSIXUID: _Rule(_Scope.REQUIRED, _NUMBER, "a user number without leading zeros"),
-    Kind.POSIXGID: _Rule(_Scope.REQUIRED, _NUMBER, "a group number without leading zeros"),
-    Kind.NAME: _Rule(_Scope.OPTIONAL, _ANYTHING, "an account name", case=str.lower),
-    Kind.GROUP: _Rule(_Scope.OPTIONAL, _ANYTHING, "a group, after a scope with %3A for colons"),
-    Kind.USER: _Rule(_Scope.OPTIONAL, _ANYTHING, "a user of ours"),
-    Kind.ROLE: _Rule(_Scope.OPTIONAL, _ANYTHING, "a role of ours"),
-    Kind.EVERYONE: _Rule(_Scope.OPTIONAL, _NOTHING, "empty"),
+    PrincipalKind.POSIXUID: _Rule(_Scope.REQUIRED, _NUMBER, "a user number without leading zeros"),
+    PrincipalKind.POSIXGID: _Rule(_Scope.REQUIRED, _NUMBER, "a group number without leading zeros"),
+    PrincipalKind.NAME: _Rule(_Scope.OPTIONAL, _ANYTHING, "an account name", case=str.lower),
+    PrincipalKind.GROUP: _Rule(
+        _Scope.OPTIONAL, _ANYTHING, "a group, after a scope with %3A for colons"
+    ),
+    PrincipalKind.USER: _Rule(_Scope.OPTIONAL, _ANYTHING, "a user of ours"),
+    PrincipalKind.ROLE: _Rule(_Scope.OPTIONAL, _ANYTHING, "a role of ours"),
+    PrincipalKind.EVERYONE: _Rule(_Scope.OPTIONAL, _NOTHING, "empty"),
 }
 
 # Neither has a place in a name: what cannot be printed on one line, or stored as UTF-8.
@@ -174,16 +180,16 @@ def _refuse_unprintable(text: str, field: str) -> None:
         )
 
 
-def _kind(text: str, at: str) -> Kind:
-    if text not in Kind.__members__.values():
-        allowed = [kind.value for kind in Kind]
+def _kind(text: str, at: str) -> PrincipalKind:
+    if text not in PrincipalKind.__members__.values():
+        allowed = [kind.value for kind in PrincipalKind]
         raise InvalidEnum(
             f"{at}.kind must be one of {', '.join(allowed)}, and {text!r} came",
             field=f"{at}.kind",
             allowed=list(allowed),
             got=text,
         )
-    return Kind(text)
+    return PrincipalKind(text)
 
 
 def _unescaped(scope: str, at: str) -> str:

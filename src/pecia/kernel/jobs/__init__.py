@@ -17,22 +17,22 @@ Importing this package does not import procrastinate; only a worker does.
 
 from pecia.kernel.jobs.call import JobCall
 from pecia.kernel.jobs.defer import defer, defer_as_system
-from pecia.kernel.jobs.job import Arguments, Job, NoArguments, Retry, by_name
-from pecia.kernel.jobs.visible import JobState, JobStatus, cancel_job, get_job, list_jobs, retry_job
+from pecia.kernel.jobs.job import Job, JobArguments, NoArguments, RetryPolicy, index_jobs
+from pecia.kernel.jobs.status import JobState, JobStatus, cancel_job, get_job, list_jobs, retry_job
 
 __all__ = [
-    "Arguments",
     "Job",
+    "JobArguments",
     "JobCall",
     "JobState",
     "JobStatus",
     "NoArguments",
-    "Retry",
-    "by_name",
+    "RetryPolicy",
     "cancel_job",
     "defer",
     "defer_as_system",
     "get_job",
+    "index_jobs",
     "list_jobs",
     "retry_job",
 ]

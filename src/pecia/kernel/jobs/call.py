@@ -9,21 +9,21 @@ from uuid import UUID
 import anyio
 
 from pecia.kernel.errors import Conflict, Json, Timeout
-from pecia.kernel.jobs.message import bounded
+from pecia.kernel.jobs.message import truncate_message
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
 from pecia.kernel.store.transaction import Transaction
 
 SQL = load_queries("pecia.kernel.jobs")
 
-TELL_EVERY_S = 0.5
+PROGRESS_INTERVAL_S = 0.5
 
 # A frozen process must not keep its job from everybody else by an open transaction.
-LONGEST_IDLE = "30s"
+MAX_IDLE_IN_TRANSACTION = "30s"
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class JobRun:
     """One run of one job. Worker and attempt together are its fence: they never come again."""
 
     job_id: int
@@ -38,12 +38,12 @@ class JobCall:
     """One run in flight. `attempt` counts from 1; `user_id` is who asked first, if somebody did."""
 
     store: Store
-    run: Run
+    run: JobRun
     attempt: int
     tenant_id: UUID | None
     user_id: UUID | None
     deadline: float
-    _told_at: float = field(default=-math.inf, init=False)
+    _reported_at: float = field(default=-math.inf, init=False)
 
     @asynccontextmanager
     async def tx(self) -> AsyncGenerator[Transaction]:
@@ -52,7 +52,9 @@ class JobCall:
         Conflict when the job was given to another worker; until the transaction ends, it cannot be.
         """
         async with self.store.system() as tx:
-            held = await tx.maybe(SQL["hold_run"], idle=LONGEST_IDLE, **fence(self.run))
+            held = await tx.fetch_optional(
+                SQL["hold_run"], idle=MAX_IDLE_IN_TRANSACTION, **fence_parameters(self.run)
+            )
             if held is None:
                 raise _lost(self.run)
             yield tx
@@ -61,12 +63,12 @@ class JobCall:
         self, done: float, total: float | None = None, message: str | None = None
     ) -> None:
         """Say how far the work is. Written at most twice a second, and when `done` is `total`."""
-        if done != total and anyio.current_time() - self._told_at < TELL_EVERY_S:
+        if done != total and anyio.current_time() - self._reported_at < PROGRESS_INTERVAL_S:
             return
-        self._told_at = anyio.current_time()
+        self._reported_at = anyio.current_time()
         async with self.store.system() as tx:
-            told = {"done": done, "total": total, "message": message and bounded(message)}
-            if not await tx.run(SQL["tell_progress"], **told, **fence(self.run)):
+            told = {"done": done, "total": total, "message": message and truncate_message(message)}
+            if not await tx.execute(SQL["tell_progress"], **told, **fence_parameters(self.run)):
                 raise _lost(self.run)
 
     def remaining_s(self) -> float:
@@ -77,10 +79,10 @@ class JobCall:
         return left
 
 
-def fence(run: Run) -> dict[str, int | None]:
+def fence_parameters(run: JobRun) -> dict[str, int | None]:
     """The parameters by which every statement of a run finds its own run and no other."""
     return {"id": run.job_id, "worker_id": run.worker_id, "attempt": run.attempt}
 
 
-def _lost(run: Run) -> Conflict:
+def _lost(run: JobRun) -> Conflict:
     return Conflict(f"job {run.job_id} was given to another worker", job=run.job_id)

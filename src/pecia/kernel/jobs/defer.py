@@ -12,7 +12,7 @@ from pecia.kernel.jobs.call import SQL
 from pecia.kernel.jobs.job import Job
 from pecia.kernel.store.transaction import Transaction
 
-LARGEST_ARGUMENTS = 16_000
+MAX_ARGUMENT_BYTES = 16_000
 
 
 async def defer(tx: Transaction, job: Job, arguments: BaseModel, *, after_s: float = 0) -> int:
@@ -21,7 +21,7 @@ async def defer(tx: Transaction, job: Job, arguments: BaseModel, *, after_s: flo
     The id of the job, or of the one that waits to do the same work. Best done last: until the
     transaction ends, others who defer the same work wait for it.
     """
-    return await tx.value(SQL["defer_job"], after_s=after_s, **queued(job, arguments))
+    return await tx.fetch_value(SQL["defer_job"], after_s=after_s, **encode_job(job, arguments))
 
 
 async def defer_as_system(
@@ -35,10 +35,12 @@ async def defer_as_system(
 ) -> int:
     """Queue a job in a system transaction. Without a tenant, it is the house's own."""
     whose = {"tenant_id": tenant_id, "user_id": user_id}
-    return await tx.value(SQL["put_job"], after_s=after_s, **whose, **queued(job, arguments))
+    return await tx.fetch_value(
+        SQL["put_job"], after_s=after_s, **whose, **encode_job(job, arguments)
+    )
 
 
-def queued(job: Job, arguments: BaseModel) -> dict[str, Any]:
+def encode_job(job: Job, arguments: BaseModel) -> dict[str, Any]:
     """A job with its arguments as the queue takes them."""
     if not isinstance(arguments, job.takes):
         raise InvalidInput(
@@ -48,11 +50,11 @@ def queued(job: Job, arguments: BaseModel) -> dict[str, Any]:
             got=type(arguments).__name__,
         )
     plain = arguments.model_dump(mode="json")
-    if len(orjson.dumps(plain)) > LARGEST_ARGUMENTS:
+    if len(orjson.dumps(plain)) > MAX_ARGUMENT_BYTES:
         raise PayloadTooLarge(
-            f"the arguments of a job are ids and keys, at most {LARGEST_ARGUMENTS} bytes of them",
+            f"the arguments of a job are ids and keys, at most {MAX_ARGUMENT_BYTES} bytes of them",
             field="arguments",
-            max=LARGEST_ARGUMENTS,
+            max=MAX_ARGUMENT_BYTES,
         )
     return {
         "name": job.full_name,

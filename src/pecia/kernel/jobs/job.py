@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pecia.kernel.errors import Json
 from pecia.kernel.jobs.call import JobCall
 
-LONGEST_NAME = 128
+MAX_NAME_CHARS = 128
 
 _WORD = re.compile(r"[a-z][a-z0-9_]*")
 _SECRET_NAME = re.compile(
@@ -18,27 +18,27 @@ _SECRET_NAME = re.compile(
 )
 
 
-class Arguments(BaseModel):
+class JobArguments(BaseModel):
     """What a job is about: ids and keys. They are stored, so nothing in them is secret."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
 
 
-class NoArguments(Arguments):
+class NoArguments(JobArguments):
     """For a job that needs to know nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Retry:
+class RetryPolicy:
     """How often a job is tried in all, and its rest after a failure: doubling, to a limit."""
 
     attempts: int = 5
     first_s: float = 2
-    longest_s: float = 600
+    max_s: float = 600
 
-    def rest_s(self, failures: int, jitter: float) -> float:
+    def backoff_s(self, failures: int, jitter: float) -> float:
         """The rest after so many failures. `jitter`, 0 to 1, spreads jobs that failed together."""
-        whole = min(self.longest_s, self.first_s * 2 ** min(failures - 1, 40))
+        whole = min(self.max_s, self.first_s * 2 ** min(failures - 1, 40))
         return whole * (1 + jitter) / 2
 
 
@@ -53,13 +53,13 @@ class Job:
     `schedule` is a cron line, in UTC; a tick that passed while no worker ran is made up for once.
     """
 
-    room: str
+    feature: str
     name: str
     run: Callable[[JobCall, Any], Awaitable[None]]
     takes: type[BaseModel]
     queue: str = "default"
     priority: int = 0
-    retry: Retry = Retry()
+    retry: RetryPolicy = RetryPolicy()
     key: Callable[[Any], str] | None = None
     schedule: str | None = None
     timeout_s: float = 600
@@ -70,10 +70,10 @@ class Job:
 
     @property
     def full_name(self) -> str:
-        return f"{self.room}.{self.name}"
+        return f"{self.feature}.{self.name}"
 
 
-def by_name(jobs: Iterable[Job]) -> dict[str, Job]:
+def index_jobs(jobs: Iterable[Job]) -> dict[str, Job]:
     """Every job under its full name, which no two may share."""
     found: dict[str, Job] = {}
     for job in jobs:
@@ -85,10 +85,10 @@ def by_name(jobs: Iterable[Job]) -> dict[str, Job]:
 
 def _faults(job: Job) -> Iterator[str]:
     """What is wrong with a definition; nothing, if all is well."""
-    if not all(_WORD.fullmatch(it) for it in (job.room, job.name, job.queue)):
+    if not all(_WORD.fullmatch(it) for it in (job.feature, job.name, job.queue)):
         yield "room, name and queue are lower-case words"
-    if len(job.full_name) > LONGEST_NAME:
-        yield f"its name is longer than {LONGEST_NAME} characters"
+    if len(job.full_name) > MAX_NAME_CHARS:
+        yield f"its name is longer than {MAX_NAME_CHARS} characters"
     if job.timeout_s <= 0 or job.retry.attempts < 1:
         yield "it needs time to run, and at least one attempt"
     if not job.takes.model_config.get("frozen") or job.takes.model_config.get("extra") != "forbid":

@@ -17,15 +17,15 @@ from psycopg import AsyncConnection
 from psycopg_pool import PoolTimeout
 
 from pecia.kernel.errors import Unavailable
-from pecia.kernel.jobs.call import SQL, Run
+from pecia.kernel.jobs.call import SQL, JobRun
 
-WITHIN_S = 10
+TIMEOUT_S = 10
 
-Heard: TypeAlias = Callable[[int | None], None]
+OnNotification: TypeAlias = Callable[[int | None], None]
 """Told of a job that is to be aborted; or, with None, that there may be something to do."""
 
 
-class Queue:
+class JobQueue:
     """Failures of the database come out as Unavailable."""
 
     def __init__(
@@ -36,34 +36,34 @@ class Queue:
         self._manager = JobManager(connector)
         self._queues = queues
 
-    async def register(self) -> int:
+    async def register_worker(self) -> int:
         """A new worker's id, which is never given again."""
-        with _ours():
+        with _raise_unavailable():
             return await self._manager.register_worker()
 
-    async def beat(self, worker_id: int) -> bool:
+    async def heartbeat(self, worker_id: int) -> bool:
         """Say that the worker lives. False when it was taken for dead, and is to stop all work."""
-        with _ours():
+        with _raise_unavailable():
             query = SQL["beat"]
             return bool(await self._connector.execute_query_all_async(query, worker_id=worker_id))
 
-    async def take(self, worker_id: int) -> Run | None:
+    async def fetch_job(self, worker_id: int) -> JobRun | None:
         """The next job, now this worker's; None when there is none to do."""
-        with _ours():
+        with _raise_unavailable():
             found = await self._manager.fetch_job(self._queues, worker_id)
         if found is None or found.id is None:
             return None
-        return Run(found.id, found.task_name, worker_id, found.attempts, found.task_kwargs)
+        return JobRun(found.id, found.task_name, worker_id, found.attempts, found.task_kwargs)
 
-    async def aborted(self) -> list[int]:
+    async def list_aborted(self) -> list[int]:
         """The running jobs that somebody wants stopped."""
-        with _ours():
+        with _raise_unavailable():
             return [*await self._manager.list_jobs_to_abort_async()]
 
-    async def listen(self, heard: Heard) -> None:
+    async def listen(self, heard: OnNotification) -> None:
         """Pass on what the database says, for as long as it can be heard; first, that it can."""
-        with _ours():
-            async with _connected(self._conninfo) as connection:
+        with _raise_unavailable():
+            async with _connect(self._conninfo) as connection:
                 await connection.execute(SQL["listen"])
                 heard(None)
                 async with aclosing(connection.notifies()) as told:
@@ -71,26 +71,26 @@ class Queue:
                         news = orjson.loads(it.payload)
                         heard(news["job_id"] if news["type"] == "abort_job_requested" else None)
 
-    async def unregister(self, worker_id: int) -> None:
+    async def unregister_worker(self, worker_id: int) -> None:
         """Leave. Whatever the worker has not ended is handed back."""
-        with _ours():
+        with _raise_unavailable():
             query = SQL["hand_back"]
             await self._connector.execute_query_all_async(query, worker_id=worker_id)
             await self._manager.unregister_worker(worker_id)
 
 
 @asynccontextmanager
-async def open_queue(conninfo: str, queues: Sequence[str] | None) -> AsyncGenerator[Queue]:
+async def open_queue(conninfo: str, queues: Sequence[str] | None) -> AsyncGenerator[JobQueue]:
     """The queue of a database, reached as the system."""
     connector = PsycopgConnector(
-        conninfo=conninfo, min_size=1, max_size=2, timeout=WITHIN_S, configure=_use_schema
+        conninfo=conninfo, min_size=1, max_size=2, timeout=TIMEOUT_S, configure=_use_schema
     )
     try:
-        with _ours():
+        with _raise_unavailable():
             await connector.open_async()
-        yield Queue(conninfo, connector, queues)
+        yield JobQueue(conninfo, connector, queues)
     finally:
-        with anyio.move_on_after(WITHIN_S, shield=True):
+        with anyio.move_on_after(TIMEOUT_S, shield=True):
             await connector.close_async()
 
 
@@ -100,17 +100,17 @@ async def _use_schema(connection: AsyncConnection[Any]) -> None:
 
 
 @asynccontextmanager
-async def _connected(conninfo: str) -> AsyncGenerator[AsyncConnection[Any]]:
+async def _connect(conninfo: str) -> AsyncGenerator[AsyncConnection[Any]]:
     # Left half-way, a connection stays open on the server until its patience ends.
     with anyio.CancelScope(shield=True) as scope:
-        opening = AsyncConnection.connect(conninfo, autocommit=True, connect_timeout=WITHIN_S)
+        opening = AsyncConnection.connect(conninfo, autocommit=True, connect_timeout=TIMEOUT_S)
         async with await opening as connection:
             scope.shield = False
             yield connection
 
 
 @contextmanager
-def _ours() -> Generator[None]:
+def _raise_unavailable() -> Generator[None]:
     try:
         yield
     except (ConnectorException, PoolTimeout, psycopg.Error) as error:

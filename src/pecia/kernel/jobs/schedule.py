@@ -7,16 +7,16 @@ from typing import TypeAlias
 from croniter import croniter
 
 from pecia.kernel.jobs.call import SQL
-from pecia.kernel.jobs.defer import queued
+from pecia.kernel.jobs.defer import encode_job
 from pecia.kernel.jobs.job import Job
 from pecia.kernel.store.store import Store
 
-LONGEST_WAIT_S = 60.0
+MAX_WAIT_S = 60.0
 
-Scheduled: TypeAlias = tuple[str, Job]
+ScheduledJob: TypeAlias = tuple[str, Job]
 
 
-def on_schedule(jobs: Iterable[Job]) -> list[Scheduled]:
+def list_scheduled(jobs: Iterable[Job]) -> list[ScheduledJob]:
     """The jobs that have a schedule, which must be a cron line."""
     found = [(it.schedule, it) for it in jobs if it.schedule is not None]
     for schedule, job in found:
@@ -32,16 +32,16 @@ def last_tick(schedule: str, now: datetime) -> int:
     return int(croniter(schedule, start).get_prev(float))
 
 
-def wait_s(jobs: Iterable[Scheduled], now: datetime) -> float:
+def seconds_until_due(jobs: Iterable[ScheduledJob], now: datetime) -> float:
     """Seconds until the next of them falls due, or a minute: clocks are set and machines sleep."""
     at = now.timestamp()
     waits = (croniter(schedule, at).get_next(float) - at for schedule, _ in jobs)
-    return min([LONGEST_WAIT_S, *waits])
+    return min([MAX_WAIT_S, *waits])
 
 
-async def defer_due(store: Store, jobs: Iterable[Scheduled], now: datetime) -> None:
+async def defer_due(store: Store, jobs: Iterable[ScheduledJob], now: datetime) -> None:
     """Queue what fell due last, unless that was done: of many missed ticks, only the last."""
     for schedule, job in jobs:
-        due = {"tick": last_tick(schedule, now), **queued(job, job.takes())}
+        due = {"tick": last_tick(schedule, now), **encode_job(job, job.takes())}
         async with store.system() as tx:
-            await tx.value(SQL["defer_tick"], **due)
+            await tx.fetch_value(SQL["defer_tick"], **due)

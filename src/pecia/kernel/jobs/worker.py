@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import anyio
 
 from pecia.kernel.errors import PeciaError
-from pecia.kernel.jobs.job import Job, by_name
+from pecia.kernel.jobs.job import Job, index_jobs
 from pecia.kernel.jobs.queue import open_queue
-from pecia.kernel.jobs.schedule import on_schedule
-from pecia.kernel.jobs.shift import Pace, Post, Shift
+from pecia.kernel.jobs.schedule import list_scheduled
+from pecia.kernel.jobs.worker_loop import WorkerContext, WorkerIntervals, WorkerLoop
 from pecia.kernel.logs import Log
 from pecia.kernel.store.store import Store
 
@@ -23,31 +23,31 @@ async def run_worker(
     stop: anyio.Event,
     concurrency: int = 2,
     queues: Sequence[str] | None = None,
-    pace: Pace | None = None,
+    pace: WorkerIntervals | None = None,
 ) -> None:
     """Run jobs until `stop`; then finish what runs, or hand it back when it takes too long.
 
     A worker works in shifts. A shift is one registration with the queue: it ends with `stop`, or
     when the worker was silent for so long that its jobs were given to others.
     """
-    on_schedule(jobs)
-    post = Post(store, by_name(jobs), concurrency, pace or Pace())
+    list_scheduled(jobs)
+    post = WorkerContext(store, index_jobs(jobs), concurrency, pace or WorkerIntervals())
     while not stop.is_set():
         try:
             async with open_queue(store.logins.system, queues) as queue:
                 while not stop.is_set():
-                    await Shift(post, queue).work(stop)
+                    await WorkerLoop(post, queue).run(stop)
         except PeciaError as error:
             _log.warning("jobs.queue_away", problem=error.message)
-            with anyio.move_on_after(post.pace.poll_s):
+            with anyio.move_on_after(post.intervals.poll_s):
                 await stop.wait()
 
 
 async def run_until_idle(store: Store, jobs: Sequence[Job]) -> None:
     """Run what is due and return when nothing is left to run now."""
-    post = Post(store, by_name(jobs), concurrency=1, pace=Pace())
+    post = WorkerContext(store, index_jobs(jobs), concurrency=1, intervals=WorkerIntervals())
     async with open_queue(store.logins.system, None) as queue:
-        await Shift(post, queue).work_off()
+        await WorkerLoop(post, queue).run_until_idle()
 
 
 async def stop_on_signal(stop: anyio.Event) -> None:

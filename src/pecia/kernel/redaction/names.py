@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-LONGEST_NAME = 200
+MAX_NAME_CHARS = 200
 
 WORDS = frozenset(
     (
@@ -20,7 +20,7 @@ ENDINGS = ("password", "passwd", "passphrase", "secret", "token", "apikey", "pwd
 PLURALS = frozenset(("passwords", "secrets", "tokens", "cookies", "apikeys"))
 """A number under one of these is a count, as in `max_tokens`; anything else is a secret."""
 
-KEYS = frozenset(
+KEY_QUALIFIERS = frozenset(
     (
         *("api", "access", "secret", "private", "signing", "encryption", "auth", "account"),
         *("shared", "master", "service", "license", "storage", "client", "ssh", "deploy"),
@@ -30,10 +30,10 @@ KEYS = frozenset(
 )
 """What stands before `key` where the key opens something."""
 
-WEAK = frozenset(("token", "auth", "cookie", "pass", "bearer", "pat", "otp", "jwt"))
+WEAK_WORDS = frozenset(("token", "auth", "cookie", "pass", "bearer", "pat", "otp", "jwt"))
 """Also words of plain text: before a colon they alone prove nothing."""
 
-QUERY = frozenset(("code", "sig", "signature", "key", "hmac", "sid", "session", "sessionid"))
+QUERY_NAMES = frozenset(("code", "sig", "signature", "key", "hmac", "sid", "session", "sessionid"))
 """Secrets only as the name of a query parameter."""
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -41,7 +41,7 @@ _SPLIT = re.compile(r"[^A-Za-z0-9]+")
 
 
 @lru_cache(maxsize=2048)
-def names_secret(name: str) -> bool:
+def is_secret_name(name: str) -> bool:
     """Whether whatever bears this name is a secret: `client-secret`, `GITHUB_TOKEN`, `apiKey`."""
     words = _words(name)
     if not words:
@@ -49,34 +49,36 @@ def names_secret(name: str) -> bool:
     last = words[-1]
     if last in WORDS or last.endswith(ENDINGS):
         return True
-    return last == "key" and len(words) > 1 and words[-2] in KEYS
+    return last == "key" and len(words) > 1 and words[-2] in KEY_QUALIFIERS
 
 
 @lru_cache(maxsize=2048)
-def names_secrets(name: str) -> bool:
+def is_plural_secret_name(name: str) -> bool:
     """Whether the name says that there are several: hidden unless the value is a number."""
     words = _words(name)
     if not words:
         return False
-    return words[-1] in PLURALS or (words[-1] == "keys" and len(words) > 1 and words[-2] in KEYS)
+    return words[-1] in PLURALS or (
+        words[-1] == "keys" and len(words) > 1 and words[-2] in KEY_QUALIFIERS
+    )
 
 
 @lru_cache(maxsize=2048)
 def is_weak(name: str) -> bool:
     """Whether it is one word that plain text uses too."""
     words = _words(name)
-    return len(words) == 1 and words[0] in WEAK
+    return len(words) == 1 and words[0] in WEAK_WORDS
 
 
 @lru_cache(maxsize=2048)
-def names_query_secret(name: str) -> bool:
+def is_secret_query_name(name: str) -> bool:
     """Whether a parameter of this name is a secret in a URL."""
     words = _words(name)
-    return bool(words) and (words[-1] in QUERY or names_secret(name))
+    return bool(words) and (words[-1] in QUERY_NAMES or is_secret_name(name))
 
 
 def _words(name: str) -> list[str]:
     """The words of a name, in lower case, without the number at its end."""
-    split = _CAMEL.sub(" ", name[-LONGEST_NAME:])
+    split = _CAMEL.sub(" ", name[-MAX_NAME_CHARS:])
     words = [it.lower().rstrip("0123456789") for it in _SPLIT.split(split) if it]
     return [it for it in words if it]

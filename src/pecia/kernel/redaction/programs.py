@@ -72,12 +72,12 @@ def redact_command(program: str, rest: str, hidden: str) -> str:
     """What follows the program's name, without the values of its secret flags."""
 
     def kept(found: re.Match[str]) -> str:
-        return f"{found[1]}{redact_value_of(found[1].strip()[1:2], found[2], hidden)}"
+        return f"{found[1]}{redact_flag_value(found[1].strip()[1:2], found[2], hidden)}"
 
     return _flags(PROGRAMS[program]).sub(kept, rest)
 
 
-def redact_value_of(flag: str, value: str, hidden: str) -> str:
+def redact_flag_value(flag: str, value: str, hidden: str) -> str:
     """The value of a short flag, hidden; the user's name before it stays."""
     if flag not in "uU":
         return hidden
@@ -95,7 +95,7 @@ def redact_any_command(line: str, hidden: str) -> str:
     def kept(found: re.Match[str]) -> str:
         value = found[3].strip("\"'")
         if found[1]:
-            redacted = redact_value_of("u", value, hidden)
+            redacted = redact_flag_value("u", value, hidden)
         elif _is_mixed(value) and not has_other_use(
             line[max(0, found.start() - COMMAND) : found.start()].split()
         ):
@@ -126,7 +126,7 @@ def _is_mixed(value: str) -> bool:
     return has_both and len(value) >= 6 and not is_port(value) and not {"/", "."} & {*value}
 
 
-def program_flags(words: list[str]) -> str:
+def find_secret_flags(words: list[str]) -> str:
     """The secret flags of the program that these words begin with."""
     if not words:
         return ""

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable
 from functools import cache, partial
 from typing import TypeAlias
 
-from pecia.kernel.redaction.names import is_weak, names_query_secret, names_secret
+from pecia.kernel.redaction.names import is_secret_name, is_secret_query_name, is_weak
 from pecia.kernel.redaction.programs import PROGRAMS, redact_any_command, redact_command
 
 REDACTED = "[redacted]"
 
-LONGEST = 9_000
+MAX_MATCH_CHARS = 9_000
 """Signs of one secret. Whoever redacts untrusted text hands in less than this."""
 
 Rule: TypeAlias = Callable[[str], str]
@@ -223,9 +223,9 @@ def _named(head: re.Pattern[str], value: re.Pattern[str], accept: Accept, text: 
     done = position = 0
     while found := head.search(text, position):
         position = found.end()
-        if not names_query_secret(found[1]):
+        if not is_secret_query_name(found[1]):
             continue
-        held = value.match(text, position, position + LONGEST)
+        held = value.match(text, position, position + MAX_MATCH_CHARS)
         if held is None or held.end() == position:
             continue
         group = 2 if held[2] is not None else 4
@@ -240,25 +240,25 @@ def _named(head: re.Pattern[str], value: re.Pattern[str], accept: Accept, text: 
 
 def _variable(found: re.Match[str]) -> str:
     lead, name, value = found.groups()
-    return f"{lead}{name}={REDACTED}" if value and names_secret(name) else found[0]
+    return f"{lead}{name}={REDACTED}" if value and is_secret_name(name) else found[0]
 
 
 def _is_parameter(name: str, between: str, value: str) -> bool:
     if name.lower() == "key":
         return looks_random(value)
     is_signature = name.lower().endswith(("sig", "signature", "hmac"))
-    return names_secret(name) or is_signature or (names_query_secret(name) and len(value) >= 6)
+    return is_secret_name(name) or is_signature or (is_secret_query_name(name) and len(value) >= 6)
 
 
 def _is_flag(name: str, between: str, value: str) -> bool:
     if name == "key":
         return looks_random(value)
-    return names_secret(name) and not name.startswith("no-")
+    return is_secret_name(name) and not name.startswith("no-")
 
 
 def _is_pair(name: str, between: str, value: str) -> bool:
     # What follows `Authorization` has a rule of its own: its first word may be the scheme.
-    if not names_secret(name) or name.lower().endswith("authorization"):
+    if not is_secret_name(name) or name.lower().endswith("authorization"):
         return False
     if value.lower() in _HARMLESS:
         return False

@@ -6,8 +6,13 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, TypeAlias, cast
 
-from pecia.kernel.redaction.names import names_secret, names_secrets
-from pecia.kernel.redaction.programs import has_other_use, is_port, program_flags, redact_value_of
+from pecia.kernel.redaction.names import is_plural_secret_name, is_secret_name
+from pecia.kernel.redaction.programs import (
+    find_secret_flags,
+    has_other_use,
+    is_port,
+    redact_flag_value,
+)
 from pecia.kernel.redaction.text import REDACTED, looks_random, redact
 
 Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | None"
@@ -17,7 +22,7 @@ _USER_FLAGS = frozenset(("-u", "--user", "--userpwd"))
 _ENVIRONMENTS = frozenset(("env", "environ", "environment"))
 _VARIABLE = re.compile(r"\A([A-Za-z_]\w*=).+\Z", re.DOTALL)
 _FLAG = re.compile(r"--?[A-Za-z][\w-]*")
-_LEAST, _MOST = -(2**63), 2**64 - 1
+_MIN_INT, _MAX_INT = -(2**63), 2**64 - 1
 
 
 def redact_value(value: Any) -> Value:
@@ -25,46 +30,48 @@ def redact_value(value: Any) -> Value:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return storable(redact(value))
+        return replace_unstorable(redact(value))
     if isinstance(value, int):
-        return value if _LEAST <= value <= _MOST else f"(an integer of {value.bit_length()} bits)"
+        return (
+            value if _MIN_INT <= value <= _MAX_INT else f"(an integer of {value.bit_length()} bits)"
+        )
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, dict):
         return _object(cast(dict[str, Any], value))
     if isinstance(value, list | tuple):
         return _array([*cast(list[Any], value)], [])
-    return storable(redact(str(value)))
+    return replace_unstorable(redact(str(value)))
 
 
 @lru_cache(maxsize=4096)
 def redact_name(name: str) -> str:
     """The name of a tool or a field. The same few come with every call."""
-    return storable(redact(name))
+    return replace_unstorable(redact(name))
 
 
-def depth_of(value: Any, most: int) -> int:
+def measure_depth(value: Any, most: int) -> int:
     """How deep containers stand in each other, counted up to `most` and one more."""
     level: list[Any] = [value]
     depth = 0
     while level and depth <= most:
         level = [
             it
-            for it in chain.from_iterable(_inside(holder) for holder in level)
+            for it in chain.from_iterable(_children(holder) for holder in level)
             if isinstance(it, dict | list)
         ]
         depth += 1
     return depth
 
 
-def storable(text: str) -> str:
+def replace_unstorable(text: str) -> str:
     """The text as PostgreSQL takes it: no lone surrogate, no NUL."""
     if text.isascii():
         return text.replace("\x00", "�") if "\x00" in text else text
     return text.encode("utf-8", "replace").decode().replace("\x00", "�")
 
 
-def _inside(holder: Any) -> Any:
+def _children(holder: Any) -> Any:
     if isinstance(holder, dict):
         return cast(dict[str, Any], holder).values()
     return cast(list[Any], holder) if isinstance(holder, list) else ()
@@ -73,7 +80,7 @@ def _inside(holder: Any) -> Any:
 def _object(found: dict[str, Any]) -> dict[str, Value]:
     """An object, each value by its name; `{"name": "Authorization", "value": …}` is a pair."""
     label = found.get("name", found.get("key"))
-    is_pair = isinstance(label, str) and names_secret(label)
+    is_pair = isinstance(label, str) and is_secret_name(label)
     program = found.get("command")
     named = program.split()[:3] if isinstance(program, str) else []
     return {
@@ -102,7 +109,9 @@ def _hides(name: str, value: Any) -> bool:
     """Whether a field of this name holds a secret. A yes or no never is one."""
     if value is None or isinstance(value, bool):
         return False
-    return names_secret(name) or (names_secrets(name) and not isinstance(value, int | float))
+    return is_secret_name(name) or (
+        is_plural_secret_name(name) and not isinstance(value, int | float)
+    )
 
 
 def _array(items: list[Any], program: list[str]) -> list[Value]:
@@ -111,7 +120,7 @@ def _array(items: list[Any], program: list[str]) -> list[Value]:
     `program` is what the list is given to; nothing: its own first words may say so.
     """
     words = [it for it in items[:3] if isinstance(it, str)]
-    letters = (program_flags(program) or program_flags(words)) if words else ""
+    letters = (find_secret_flags(program) or find_secret_flags(words)) if words else ""
     takes_password = not has_other_use([*program, *words[:2]])
     kept: list[Value] = []
     opened = "-" if len(items) == 2 and words and _names_pair(words[0]) else None
@@ -137,7 +146,7 @@ def _after(flag: str, value: str) -> Value:
         return value
     if flag == "--key" and not looks_random(value):
         return redact_value(value)
-    hidden = redact_value_of(flag, value, REDACTED)
+    hidden = redact_flag_value(flag, value, REDACTED)
     return hidden if hidden != value else redact_value(value)
 
 
@@ -156,7 +165,7 @@ def _opens(word: Any, letters: str) -> str | None:
         return "u"
     if word == "--key":
         return word
-    if _FLAG.fullmatch(word) and names_secret(word) and not word.startswith("--no-"):
+    if _FLAG.fullmatch(word) and is_secret_name(word) and not word.startswith("--no-"):
         return "-"
     return "-" if word.endswith(":") and word[:-1].lower() in _HEADERS else None
 
@@ -164,7 +173,7 @@ def _opens(word: Any, letters: str) -> str | None:
 def _word(it: Any, letters: str) -> Value:
     """One item; a short flag may carry its value itself, as in `-psecret`."""
     if isinstance(it, str) and len(it) > 2 and it[0] == "-" and it[1] in letters:
-        return f"{it[:2]}{redact_value_of(it[1], it[2:].lstrip('='), REDACTED)}"
+        return f"{it[:2]}{redact_flag_value(it[1], it[2:].lstrip('='), REDACTED)}"
     flag, equals, value = it.partition("=") if isinstance(it, str) else ("", "", "")
     if equals and flag in _USER_FLAGS:
         return f"{flag}={_after('u', value)}"
@@ -173,4 +182,4 @@ def _word(it: Any, letters: str) -> Value:
 
 def _names_pair(name: str) -> bool:
     """Whether the first of two names the second as a header or a variable does."""
-    return name.lower() in _HEADERS or (name.isupper() and "_" in name and names_secret(name))
+    return name.lower() in _HEADERS or (name.isupper() and "_" in name and is_secret_name(name))

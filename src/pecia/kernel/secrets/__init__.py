@@ -1,5 +1,11 @@
 """Sealed credentials and signatures of our own: the keyring, and the file it is kept in."""
 
-from pecia.kernel.secrets.keyring import Keyring, Purpose, Sealed, SealingKey, Signature
+from pecia.kernel.secrets.keyring import (
+    Keyring,
+    KeyringSignature,
+    Purpose,
+    SealedSecret,
+    SealingKey,
+)
 
-__all__ = ["Keyring", "Purpose", "Sealed", "SealingKey", "Signature"]
+__all__ = ["Keyring", "KeyringSignature", "Purpose", "SealedSecret", "SealingKey"]

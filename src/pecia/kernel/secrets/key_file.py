@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import cast
 
 from pecia.kernel.errors import Conflict, InvalidFormat, InvalidInput, Json, NotFound
-from pecia.kernel.secrets.keyring import KEY_BYTES, Keyring, Keys, Purpose
+from pecia.kernel.secrets.keyring import KEY_BYTES, Keyring, Purpose, PurposeKeys
 
 VERSION = 1
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -112,7 +112,7 @@ def _rendered(keyring: Keyring) -> bytes:
     return json.dumps({"version": VERSION, "purposes": purposes}, indent=2).encode()
 
 
-def _rendered_keys(keys: Keys) -> dict[str, object]:
+def _rendered_keys(keys: PurposeKeys) -> dict[str, object]:
     texts = {key_id: b64encode(key).decode() for key_id, key in keys.key_by_id.items()}
     return {"current": keys.current_id, "keys": texts}
 
@@ -133,7 +133,7 @@ def _parsed(content: bytes) -> Keyring | None:
     return Keyring(complete) if len(complete) == len(parsed) else None
 
 
-def _parsed_keys(entry: Json) -> Keys | None:
+def _parsed_keys(entry: Json) -> PurposeKeys | None:
     texts = entry.get("keys") if isinstance(entry, dict) else None
     current = entry.get("current") if isinstance(entry, dict) else None
     if not isinstance(texts, dict) or not isinstance(current, str) or current not in texts:
@@ -141,7 +141,7 @@ def _parsed_keys(entry: Json) -> Keys | None:
     key_by_id = {key_id: _parsed_key(text) for key_id, text in texts.items()}
     if any(len(key) != KEY_BYTES for key in key_by_id.values()):
         return None
-    return Keys(current, key_by_id)
+    return PurposeKeys(current, key_by_id)
 
 
 def _parsed_key(text: Json) -> bytes:

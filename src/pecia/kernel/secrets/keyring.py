@@ -15,7 +15,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from pecia.kernel.errors import Conflict, Forbidden, InvalidEnum, NotFound, Unprocessable
-from pecia.kernel.secrets.box import Box, close_box, open_box, public_half
+from pecia.kernel.secrets.sealed_box import SealedBox, derive_public_key, open_box, seal_box
 
 KEY_BYTES = 32
 NONCE_BYTES = 12
@@ -41,7 +41,7 @@ class Purpose(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Sealed:
+class SealedSecret:
     """A secret as it is stored."""
 
     key_id: str
@@ -56,14 +56,14 @@ class SealingKey:
     key_id: str
     public: bytes
 
-    def seal(self, purpose: Purpose, identity: bytes, plaintext: bytes) -> Sealed:
+    def seal(self, purpose: Purpose, identity: bytes, plaintext: bytes) -> SealedSecret:
         """Encrypt for the row that `identity` names, and for no other."""
-        box = close_box(self.public, _bound_to(purpose, self.key_id, identity), plaintext)
-        return Sealed(self.key_id, box.nonce, box.content)
+        box = seal_box(self.public, _bound_to(purpose, self.key_id, identity), plaintext)
+        return SealedSecret(self.key_id, box.nonce, box.content)
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class KeyringSignature:
     """Proof that we wrote a message. Whoever has it may use it, so it is not shown either."""
 
     key_id: str
@@ -71,7 +71,7 @@ class Signature:
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class PurposeKeys:
     """The keys of one purpose: the current one makes, the older ones still read."""
 
     current_id: str
@@ -81,9 +81,9 @@ class Keys:
     def current(self) -> bytes:
         return self.key_by_id[self.current_id]
 
-    def rotated(self) -> "Keys":
+    def rotate(self) -> "PurposeKeys":
         key_id = secrets.token_hex(8)
-        return Keys(key_id, {**self.key_by_id, key_id: secrets.token_bytes(KEY_BYTES)})
+        return PurposeKeys(key_id, {**self.key_by_id, key_id: secrets.token_bytes(KEY_BYTES)})
 
 
 class Keyring:
@@ -91,39 +91,39 @@ class Keyring:
 
     __slots__ = ("_keys_by_purpose",)
 
-    def __init__(self, keys_by_purpose: Mapping[Purpose, Keys]) -> None:
+    def __init__(self, keys_by_purpose: Mapping[Purpose, PurposeKeys]) -> None:
         self._keys_by_purpose = dict(keys_by_purpose)
 
     @classmethod
     def fresh(cls, purposes: Iterable[str] = tuple(Purpose)) -> "Keyring":
         """One new key for each purpose."""
-        return cls({Purpose.named(name): Keys("", {}).rotated() for name in purposes})
+        return cls({Purpose.named(name): PurposeKeys("", {}).rotate() for name in purposes})
 
     @property
     def purposes(self) -> frozenset[Purpose]:
         return frozenset(self._keys_by_purpose)
 
-    def keys(self, purpose: Purpose) -> Keys:
+    def keys(self, purpose: Purpose) -> PurposeKeys:
         """The keys of this purpose, or Forbidden when this process was not given them."""
         keys = self._keys_by_purpose.get(purpose)
         if keys is None:
             raise Forbidden(f"this process holds no {purpose} keys")
         return keys
 
-    def completed(self, purposes: Iterable[str]) -> "Keyring":
+    def with_missing_keys(self, purposes: Iterable[str]) -> "Keyring":
         """With a new key for each of these purposes that has none."""
         return Keyring({**Keyring.fresh(purposes)._keys_by_purpose, **self._keys_by_purpose})
 
-    def limited_to(self, purposes: Iterable[str]) -> "Keyring":
+    def restrict_to(self, purposes: Iterable[str]) -> "Keyring":
         """What another process may hold; the rest cannot be had from it."""
         wanted = [Purpose.named(name) for name in purposes]
         return Keyring({purpose: self.keys(purpose) for purpose in wanted})
 
-    def rotated(self, purpose: Purpose) -> "Keyring":
+    def rotate(self, purpose: Purpose) -> "Keyring":
         """A new current key. What the older ones made can still be read."""
-        return Keyring({**self._keys_by_purpose, purpose: self.keys(purpose).rotated()})
+        return Keyring({**self._keys_by_purpose, purpose: self.keys(purpose).rotate()})
 
-    def retired(self, purpose: Purpose, key_id: str) -> "Keyring":
+    def retire(self, purpose: Purpose, key_id: str) -> "Keyring":
         """Without an older key. What it sealed, and nobody sealed again, is lost for good."""
         keys = self.keys(purpose)
         if key_id not in keys.key_by_id:
@@ -131,59 +131,59 @@ class Keyring:
         if key_id == keys.current_id:
             raise Conflict(f"key {key_id} is the current {purpose} key; rotate first")
         kept = {name: key for name, key in keys.key_by_id.items() if name != key_id}
-        return Keyring({**self._keys_by_purpose, purpose: Keys(keys.current_id, kept)})
+        return Keyring({**self._keys_by_purpose, purpose: PurposeKeys(keys.current_id, kept)})
 
-    def seal(self, purpose: Purpose, identity: bytes, plaintext: bytes) -> Sealed:
+    def seal(self, purpose: Purpose, identity: bytes, plaintext: bytes) -> SealedSecret:
         """Encrypt for the row that `identity` names, and for no other."""
         keys = self.keys(purpose)
         nonce = secrets.token_bytes(NONCE_BYTES)
         bound_to = _bound_to(purpose, keys.current_id, identity)
         ciphertext = _cipher(keys.current).encrypt(nonce, plaintext, bound_to)
-        return Sealed(keys.current_id, nonce, ciphertext)
+        return SealedSecret(keys.current_id, nonce, ciphertext)
 
-    def open(self, purpose: Purpose, identity: bytes, sealed: Sealed) -> bytes:
+    def open(self, purpose: Purpose, identity: bytes, sealed: SealedSecret) -> bytes:
         """The plaintext, or Unprocessable when anything at all was changed."""
         key = self._key_of(purpose, sealed)
         bound_to = _bound_to(purpose, sealed.key_id, identity)
         try:
             return _cipher(key).decrypt(sealed.nonce, sealed.ciphertext, bound_to)
         except (InvalidTag, ValueError):
-            raise _spoiled(purpose, sealed) from None
+            raise _tampered_error(purpose, sealed) from None
 
     def sealing_key(self, purpose: Purpose) -> SealingKey:
         """What others need to seal for this purpose, and cannot open anything with."""
         keys = self.keys(purpose)
-        return SealingKey(keys.current_id, public_half(_derived(keys.current, b"box")))
+        return SealingKey(keys.current_id, derive_public_key(_derived(keys.current, b"box")))
 
-    def open_boxed(self, purpose: Purpose, identity: bytes, sealed: Sealed) -> bytes:
+    def open_sealed_box(self, purpose: Purpose, identity: bytes, sealed: SealedSecret) -> bytes:
         """What a sealing key sealed, or Unprocessable when anything at all was changed."""
         key = self._key_of(purpose, sealed)
         bound_to = _bound_to(purpose, sealed.key_id, identity)
-        box = Box(sealed.nonce, sealed.ciphertext)
+        box = SealedBox(sealed.nonce, sealed.ciphertext)
         plaintext = open_box(_derived(key, b"box"), bound_to, box)
         if plaintext is None:
-            raise _spoiled(purpose, sealed)
+            raise _tampered_error(purpose, sealed)
         return plaintext
 
-    def is_old(self, purpose: Purpose, sealed: Sealed) -> bool:
+    def is_old(self, purpose: Purpose, sealed: SealedSecret) -> bool:
         """Whether its key was rotated since, so that it should be sealed again."""
         return sealed.key_id != self.keys(purpose).current_id
 
-    def resealed(self, purpose: Purpose, identity: bytes, sealed: Sealed) -> Sealed:
+    def reseal(self, purpose: Purpose, identity: bytes, sealed: SealedSecret) -> SealedSecret:
         """The same secret under the current key."""
         return self.seal(purpose, identity, self.open(purpose, identity, sealed))
 
-    def sign(self, context: str, message: bytes) -> Signature:
+    def sign(self, context: str, message: bytes) -> KeyringSignature:
         """HMAC-SHA-256 under a key of this context, so that a cursor never passes for a link."""
         keys = self.keys(Purpose.SIGNING)
-        return Signature(keys.current_id, _mac(keys.current, context, message))
+        return KeyringSignature(keys.current_id, _mac(keys.current, context, message))
 
-    def is_ours(self, context: str, message: bytes, signature: Signature) -> bool:
+    def is_valid_signature(self, context: str, message: bytes, signature: KeyringSignature) -> bool:
         """Whether `sign` made this signature, with a key that is not retired."""
         key = self.keys(Purpose.SIGNING).key_by_id.get(signature.key_id)
         return key is not None and hmac.compare_digest(_mac(key, context, message), signature.mac)
 
-    def _key_of(self, purpose: Purpose, sealed: Sealed) -> bytes:
+    def _key_of(self, purpose: Purpose, sealed: SealedSecret) -> bytes:
         key = self.keys(purpose).key_by_id.get(sealed.key_id)
         if key is None:
             raise Unprocessable(
@@ -199,7 +199,7 @@ class Keyring:
         raise TypeError("a keyring does not leave its process")
 
 
-def _spoiled(purpose: Purpose, sealed: Sealed) -> Unprocessable:
+def _tampered_error(purpose: Purpose, sealed: SealedSecret) -> Unprocessable:
     return Unprocessable(
         f"a sealed {purpose} secret does not open: it was changed, or belongs elsewhere",
         key_id=sealed.key_id,

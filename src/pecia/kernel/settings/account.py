@@ -9,7 +9,7 @@ from pathlib import Path
 from platformdirs import user_config_path, user_data_path
 
 from pecia.kernel.errors import InvalidFormat, Unavailable
-from pecia.kernel.settings.environment import environment
+from pecia.kernel.settings.layers.environment import read_environment
 
 
 def account_name() -> str:
@@ -36,7 +36,7 @@ def account_home() -> Path:
     try:
         return Path(pwd.getpwuid(os.getuid()).pw_dir)
     except KeyError:
-        return Path(environment().get("HOME") or "/")
+        return Path(read_environment().get("HOME") or "/")
 
 
 def home_folder() -> Path:

@@ -8,16 +8,16 @@ from typing import Any, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from pecia.kernel.settings.model import Part, Setting, setting_of
+from pecia.kernel.settings.model import SettingInfo, SettingsSection, get_setting_info
 
 PREFIX = "PECIA_"
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownSetting:
     """One setting of one part."""
 
-    part: type[Part]
+    part: type[SettingsSection]
     field: str
     info: FieldInfo
 
@@ -27,8 +27,8 @@ class Known:
         return f"{self.part.section}.{self.field}".lstrip(".")
 
     @cached_property
-    def about(self) -> Setting:
-        return setting_of(self.info)
+    def about(self) -> SettingInfo:
+        return get_setting_info(self.info)
 
     @cached_property
     def env(self) -> tuple[str, ...]:
@@ -64,18 +64,18 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Catalog:
+class SettingsCatalog:
     """All settings of a program, found by any of their names."""
 
-    settings: tuple[Known, ...]
+    settings: tuple[KnownSetting, ...]
     live: frozenset[str]
 
     @cached_property
-    def by_name(self) -> Mapping[str, Known]:
+    def by_name(self) -> Mapping[str, KnownSetting]:
         return {it.name: it for it in self.settings}
 
     @cached_property
-    def by_key(self) -> Mapping[str, Known]:
+    def by_key(self) -> Mapping[str, KnownSetting]:
         return {key: it for it in self.settings for key in it.keys}
 
     @cached_property
@@ -102,20 +102,22 @@ class Catalog:
         )
 
 
-def catalog(parts: Sequence[type[Part]]) -> Catalog:
+def build_catalog(parts: Sequence[type[SettingsSection]]) -> SettingsCatalog:
     """Put the parts together. A name that two settings share is a mistake of the program."""
     settings = tuple(
-        Known(part, field, info) for part in parts for field, info in part.model_fields.items()
+        KnownSetting(part, field, info)
+        for part in parts
+        for field, info in part.model_fields.items()
     )
     _refuse_shared("key", settings, lambda it: it.keys)
     _refuse_shared("variable", settings, lambda it: it.env[:1])
-    made = Catalog(settings, frozenset[str]().union(*(part.live for part in parts)))
+    made = SettingsCatalog(settings, frozenset[str]().union(*(part.live for part in parts)))
     if blocked := made.by_key.keys() & (made.sections | made.live_sections):
         raise ValueError(f"a setting and a section are both called {sorted(blocked)[0]}")
     return made
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
+def find_nearest_name(word: str, known: Iterable[str]) -> str | None:
     """The known name that was probably meant."""
     names = sorted(known)
     close = get_close_matches(word, names, n=1)
@@ -134,7 +136,7 @@ def _shapes(annotation: Any) -> Iterator[object]:
 
 
 def _refuse_shared(
-    kind: str, settings: Iterable[Known], names: Callable[[Known], Iterable[str]]
+    kind: str, settings: Iterable[KnownSetting], names: Callable[[KnownSetting], Iterable[str]]
 ) -> None:
     owners: dict[str, str] = {}
     for known in settings:

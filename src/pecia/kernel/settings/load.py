@@ -12,24 +12,24 @@ from typing import TypeAlias, TypeVar, cast
 
 from pydantic import ValidationError
 
-from pecia.kernel.settings.catalog import Catalog, Known, catalog
-from pecia.kernel.settings.convert import Silent
+from pecia.kernel.settings.catalog import KnownSetting, SettingsCatalog, build_catalog
 from pecia.kernel.settings.kernel import KernelSettings
-from pecia.kernel.settings.layers import (
-    Flag,
-    Given,
-    Remark,
-    Said,
-    from_environment,
-    from_file,
-    from_flags,
-    strangers,
+from pecia.kernel.settings.layers.convert import NotApplicable
+from pecia.kernel.settings.layers.origin import SettingLayer, SettingOrigin
+from pecia.kernel.settings.layers.values import (
+    FlagValue,
+    LayerItem,
+    LayerValue,
+    SettingWarning,
+    read_file_layer,
+    read_flags,
+    read_variables,
+    warn_unknown_variables,
 )
-from pecia.kernel.settings.model import Part
-from pecia.kernel.settings.origin import Layer, Origin
-from pecia.kernel.settings.problem import Problem, refuse
+from pecia.kernel.settings.model import SettingsSection
+from pecia.kernel.settings.problem import SettingProblem, raise_problems
 
-P = TypeVar("P", bound=Part)
+P = TypeVar("P", bound=SettingsSection)
 
 _LEAD = re.compile(r"^\w+ should (be|have) ")
 
@@ -38,8 +38,8 @@ _LEAD = re.compile(r"^\w+ should (be|have) ")
 class Settings:
     """All settings of one process, fixed at its start."""
 
-    parts: Mapping[type[Part], Part]
-    provenance: Mapping[str, Origin]
+    parts: Mapping[type[SettingsSection], SettingsSection]
+    provenance: Mapping[str, SettingOrigin]
     warnings: tuple[str, ...] = ()
 
     @property
@@ -52,10 +52,10 @@ class Settings:
         return cast(P, self.parts[kind])
 
 
-def load(
-    parts: Sequence[type[Part]],
+def load_settings(
+    parts: Sequence[type[SettingsSection]],
     *,
-    flags: Mapping[str, Flag],
+    flags: Mapping[str, FlagValue],
     environ: Mapping[str, str],
     project_file: Path | None,
     user_file: Path | None,
@@ -66,20 +66,20 @@ def load(
     the user file: a project file is found, not chosen, and may set only what is marked `project`.
     """
     kinds = list(dict.fromkeys((KernelSettings, *parts)))
-    known = catalog(kinds)
+    known = build_catalog(kinds)
     said = [
-        *from_flags(flags, known),
-        *from_environment(environ, known),
-        *from_file(Layer.PROJECT, project_file, known),
-        *from_file(Layer.USER, user_file, known),
+        *read_flags(flags, known),
+        *read_variables(environ, known),
+        *read_file_layer(SettingLayer.PROJECT, project_file, known),
+        *read_file_layer(SettingLayer.USER, user_file, known),
     ]
-    settled = _settle_all(known, said)
+    settled = _resolve_all(known, said)
     origins = {name: it.origin for name, it in settled.items()}
     made = {kind: _build(kind, known, settled) for kind in kinds}
-    refuse(list(_clashes(made, origins)))
+    raise_problems(list(_clashes(made, origins)))
     warnings = (
-        *(it.message for it in said if isinstance(it, Remark)),
-        *strangers(environ, known),
+        *(it.message for it in said if isinstance(it, SettingWarning)),
+        *warn_unknown_variables(environ, known),
         *(it for one in settled.values() for it in one.warnings),
         *(it for part in made.values() for it in part.remarks()),
     )
@@ -87,27 +87,27 @@ def load(
 
 
 @dataclass(frozen=True, slots=True)
-class _Settled:
+class _Resolved:
     value: object
-    origin: Origin
+    origin: SettingOrigin
     warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Good:
-    given: Given
+    given: LayerValue
     value: object
 
 
 @dataclass(frozen=True, slots=True)
 class _Bad:
-    given: Given
+    given: LayerValue
     expected: str
 
-    def problem(self) -> Problem:
+    def problem(self) -> SettingProblem:
         got = "a secret" if self.given.shown is None else repr(self.given.shown)
         name = self.given.known.name
-        return Problem(
+        return SettingProblem(
             name,
             f"{name} from {self.given.source}: expected {self.expected}, got {got}",
             {"source": self.given.source, "expected": self.expected, "got": got},
@@ -117,38 +117,40 @@ class _Bad:
 _Reading: TypeAlias = _Good | _Bad
 
 
-def _settle_all(known: Catalog, said: Sequence[Said]) -> dict[str, _Settled]:
-    problems = [it for it in said if isinstance(it, Problem)]
-    settled: dict[str, _Settled] = {}
+def _resolve_all(known: SettingsCatalog, said: Sequence[LayerItem]) -> dict[str, _Resolved]:
+    problems = [it for it in said if isinstance(it, SettingProblem)]
+    settled: dict[str, _Resolved] = {}
     for one in known.settings:
-        outcome = _settle(one, [it for it in said if isinstance(it, Given) and it.known is one])
-        if isinstance(outcome, Problem):
+        outcome = _resolve(
+            one, [it for it in said if isinstance(it, LayerValue) and it.known is one]
+        )
+        if isinstance(outcome, SettingProblem):
             problems.append(outcome)
         else:
             settled[one.name] = outcome
-    refuse(problems)
+    raise_problems(problems)
     return settled
 
 
-def _settle(known: Known, givens: Sequence[Given]) -> _Settled | Problem:
+def _resolve(known: KnownSetting, givens: Sequence[LayerValue]) -> _Resolved | SettingProblem:
     """The first that speaks wins; the rest are remembered where they said something else."""
     warnings: list[str] = []
     readings = list(_read(givens))
     for place, reading in enumerate(readings):
         if isinstance(reading, _Good):
             origin = _origin(reading, readings[place + 1 :])
-            return _Settled(reading.value, origin, tuple(warnings))
+            return _Resolved(reading.value, origin, tuple(warnings))
         if not reading.given.lenient:
             return reading.problem()
         warnings.append(f"{reading.problem().message}; it is passed over")
-    return _Settled(known.default(), Origin(Layer.DEFAULT), tuple(warnings))
+    return _Resolved(known.default(), SettingOrigin(SettingLayer.DEFAULT), tuple(warnings))
 
 
-def _read(givens: Sequence[Given]) -> Iterator[_Reading]:
+def _read(givens: Sequence[LayerValue]) -> Iterator[_Reading]:
     for given in givens:
         try:
             yield _Good(given, given.value())
-        except Silent:
+        except NotApplicable:
             continue
         except ValidationError as error:
             yield _Bad(given, _expected(error))
@@ -156,14 +158,14 @@ def _read(givens: Sequence[Given]) -> Iterator[_Reading]:
             yield _Bad(given, str(error))
 
 
-def _origin(winner: _Good, rest: Sequence[_Reading]) -> Origin:
+def _origin(winner: _Good, rest: Sequence[_Reading]) -> SettingOrigin:
     given = winner.given
     overruled = tuple(
-        Origin(it.given.layer, it.given.where, it.given.shown)
+        SettingOrigin(it.given.layer, it.given.where, it.given.shown)
         for it in rest
         if isinstance(it, _Bad) or it.value != winner.value
     )
-    return Origin(given.layer, given.where, given.shown, overruled)
+    return SettingOrigin(given.layer, given.where, given.shown, overruled)
 
 
 def _expected(error: ValidationError) -> str:
@@ -172,18 +174,22 @@ def _expected(error: ValidationError) -> str:
     return " or ".join(dict.fromkeys(_LEAD.sub("", it).split(", unable")[0] for it in messages))
 
 
-def _build(kind: type[Part], known: Catalog, settled: Mapping[str, _Settled]) -> Part:
+def _build(
+    kind: type[SettingsSection], known: SettingsCatalog, settled: Mapping[str, _Resolved]
+) -> SettingsSection:
     return kind.model_validate(
         {it.field: settled[it.name].value for it in known.settings if it.part is kind}
     )
 
 
-def _clashes(parts: Mapping[type[Part], Part], origins: Mapping[str, Origin]) -> Iterator[Problem]:
+def _clashes(
+    parts: Mapping[type[SettingsSection], SettingsSection], origins: Mapping[str, SettingOrigin]
+) -> Iterator[SettingProblem]:
     for part in parts.values():
         for clash in part.clashes():
             name = f"{part.section}.{clash.field}".lstrip(".")
             source = str(origins[name])
-            yield Problem(
+            yield SettingProblem(
                 name,
                 f"{name} from {source}: expected {clash.expected}",
                 {"source": source, "expected": clash.expected},

@@ -10,12 +10,12 @@ from pydantic.fields import FieldInfo
 
 T = TypeVar("T")
 
-Convert: TypeAlias = Callable[[str], object]
+ConvertText: TypeAlias = Callable[[str], object]
 """Turns the text of a reference's variable into our value or unit; ValueError says it cannot."""
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class SettingInfo:
     """What the loader and the tables need to know of a field, beside its type and default."""
 
     env: tuple[str, ...] = ()
@@ -25,10 +25,10 @@ class Setting:
     secret: bool = False
     project: bool = False
     lenient: frozenset[str] = frozenset()
-    convert: Mapping[str, Convert] = field(default_factory=lambda: MappingProxyType({}))
+    convert: Mapping[str, ConvertText] = field(default_factory=lambda: MappingProxyType({}))
 
 
-class About(TypedDict, total=False):
+class SettingOptions(TypedDict, total=False):
     """The words of `setting`."""
 
     description: Required[str]
@@ -45,31 +45,31 @@ class About(TypedDict, total=False):
     the database, the log file or where texts are sent."""
     lenient: frozenset[str]
     """Variables whose bad value is a warning, because their reference falls back to its default."""
-    convert: Mapping[str, Convert]
+    convert: Mapping[str, ConvertText]
     """By variable: how its text becomes our value, where unit or words differ."""
 
 
-def setting(default: T, **about: Unpack[About]) -> T:
+def setting(default: T, **about: Unpack[SettingOptions]) -> T:
     """One field of a part. A default that depends on the machine is given by `setting_from`."""
-    return cast(T, _described(Field(default=default, description=about["description"]), about))
+    return cast(T, _attach_info(Field(default=default, description=about["description"]), about))
 
 
-def setting_from(factory: Callable[[], T], **about: Unpack[About]) -> T:
+def setting_from(factory: Callable[[], T], **about: Unpack[SettingOptions]) -> T:
     """One field whose default is worked out on the machine; say it in `shown_default`."""
     return cast(
-        T, _described(Field(default_factory=factory, description=about["description"]), about)
+        T, _attach_info(Field(default_factory=factory, description=about["description"]), about)
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Clash:
+class SettingConflict:
     """Two settings that are each right and cannot both hold. `field` is the one to change."""
 
     field: str
     expected: str
 
 
-class Part(BaseModel):
+class SettingsSection(BaseModel):
     """The settings that the kernel or one room contributes. An empty section is the kernel's."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
@@ -78,7 +78,7 @@ class Part(BaseModel):
     live: ClassVar[frozenset[str]] = frozenset()
     """Keys of a configuration file, as dotted paths, that the room reads by itself, at any time."""
 
-    def clashes(self) -> Iterator[Clash]:
+    def clashes(self) -> Iterator[SettingConflict]:
         """Rules over more than one field. Checked once, when every layer has been read."""
         yield from ()
 
@@ -93,31 +93,31 @@ class Part(BaseModel):
             _require_described(f"{cls.__name__}.{name}", info)
 
 
-def setting_of(info: FieldInfo) -> Setting:
+def get_setting_info(info: FieldInfo) -> SettingInfo:
     """What was said of a field by `setting`."""
-    return next(it for it in info.metadata if isinstance(it, Setting))
+    return next(it for it in info.metadata if isinstance(it, SettingInfo))
 
 
-def _described(info: Any, about: About) -> FieldInfo:
+def _attach_info(info: Any, about: SettingOptions) -> FieldInfo:
     # Pydantic types Field() as the default's type; at run time it is always a FieldInfo.
     described = cast(FieldInfo, info)
     known = {key: value for key, value in about.items() if key != "description"}
-    described.metadata.append(Setting(**cast(dict[str, Any], known)))
+    described.metadata.append(SettingInfo(**cast(dict[str, Any], known)))
     return described
 
 
 def _require_described(name: str, info: FieldInfo) -> None:
-    if not any(isinstance(it, Setting) for it in info.metadata):
+    if not any(isinstance(it, SettingInfo) for it in info.metadata):
         raise TypeError(f"{name} is not made by setting()")
     if not info.description:
         raise TypeError(f"{name} has no description")
     if info.is_required():
         raise TypeError(f"{name} has no default")
-    if info.default_factory is not None and not setting_of(info).shown_default:
+    if info.default_factory is not None and not get_setting_info(info).shown_default:
         raise TypeError(f"{name}: say in shown_default what the default is")
-    if setting_of(info).secret != _holds_secret(info.annotation):
+    if get_setting_info(info).secret != _holds_secret(info.annotation):
         raise TypeError(f"{name}: a secret is a SecretStr, and a SecretStr is a secret")
-    if setting_of(info).secret and setting_of(info).project:
+    if get_setting_info(info).secret and get_setting_info(info).project:
         raise TypeError(f"{name}: a project file is shared, so it holds no secret")
 
 

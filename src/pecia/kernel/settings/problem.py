@@ -7,7 +7,7 @@ from pecia.kernel.errors import InvalidInput, Json
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class SettingProblem:
     """One mistake: the setting or key, a sentence, and the facts of that sentence.
 
     `is_unknown` says that the key is none of ours, which a file of somebody else's may hold.
@@ -21,7 +21,7 @@ class Problem:
     """It stands in a section that others read too, and is kept there."""
 
 
-def refuse(problems: Sequence[Problem]) -> None:
+def raise_problems(problems: Sequence[SettingProblem]) -> None:
     """Raise one error for all of them, if there are any. It names the field of the first."""
     if not problems:
         return

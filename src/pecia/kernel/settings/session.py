@@ -8,14 +8,14 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from pecia.kernel.errors import InvalidFormat, Json
-from pecia.kernel.settings.catalog import Catalog, Known, catalog
-from pecia.kernel.settings.convert import Silent
-from pecia.kernel.settings.model import Part
+from pecia.kernel.settings.catalog import KnownSetting, SettingsCatalog, build_catalog
+from pecia.kernel.settings.layers.convert import NotApplicable
+from pecia.kernel.settings.model import SettingsSection
 
-P = TypeVar("P", bound=Part)
+P = TypeVar("P", bound=SettingsSection)
 
 
-def within_session(
+def apply_session(
     settings: P, session: Mapping[str, Json], fields: Collection[str] | None = None
 ) -> P:
     """The settings of this session, by our names or by the references' variables.
@@ -31,23 +31,23 @@ def within_session(
             continue
         try:
             given[known.field] = _value(known, names[0], session[names[0]])
-        except Silent:
+        except NotApplicable:
             continue
-    return _sound(settings.model_copy(update=given)) if given else settings
+    return _require_no_conflict(settings.model_copy(update=given)) if given else settings
 
 
 @lru_cache(32)
-def _catalog(part: type[Part]) -> Catalog:
-    return catalog([part])
+def _catalog(part: type[SettingsSection]) -> SettingsCatalog:
+    return build_catalog([part])
 
 
-def _value(known: Known, name: str, raw: Json) -> object:
+def _value(known: KnownSetting, name: str, raw: Json) -> object:
     convert = known.about.convert.get(name)
     try:
         return known.parse(convert(raw) if convert and isinstance(raw, str) else raw)
     except (ValidationError, ValueError):
         if name in known.about.lenient:
-            raise Silent from None
+            raise NotApplicable from None
         raise InvalidFormat(
             f"{name} of this session is not a value of {known.name}",
             field=name,
@@ -55,7 +55,7 @@ def _value(known: Known, name: str, raw: Json) -> object:
         ) from None
 
 
-def _sound(settings: P) -> P:
+def _require_no_conflict(settings: P) -> P:
     for clash in settings.clashes():
         name = f"{settings.section}.{clash.field}".lstrip(".")
         raise InvalidFormat(

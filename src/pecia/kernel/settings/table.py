@@ -7,22 +7,22 @@ from typing import Any, cast
 from pydantic import SecretStr
 
 from pecia.kernel.errors import Json
-from pecia.kernel.settings.catalog import Known, catalog
+from pecia.kernel.settings.catalog import KnownSetting, build_catalog
+from pecia.kernel.settings.layers.origin import SettingOrigin
 from pecia.kernel.settings.load import Settings
-from pecia.kernel.settings.model import Part
-from pecia.kernel.settings.origin import Origin
+from pecia.kernel.settings.model import SettingsSection
 
 HIDDEN = "••••"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SettingRow:
     """One setting as it stands."""
 
     name: str
     value: Json
     unit: str
-    origin: Origin
+    origin: SettingOrigin
     meaning: str
     default: Json
     env: tuple[str, ...]
@@ -40,10 +40,10 @@ class Row:
         }
 
 
-def rows(settings: Settings) -> Iterator[Row]:
+def list_setting_rows(settings: Settings) -> Iterator[SettingRow]:
     """Every setting with its value and where that came from."""
-    for known in catalog(list(settings.parts)).settings:
-        yield Row(
+    for known in build_catalog(list(settings.parts)).settings:
+        yield SettingRow(
             name=known.name,
             value=_shown(getattr(settings.part(known.part), known.field)),
             unit=known.about.unit,
@@ -54,10 +54,10 @@ def rows(settings: Settings) -> Iterator[Row]:
         )
 
 
-def settings_table(parts: Sequence[type[Part]]) -> str:
+def render_settings_table(parts: Sequence[type[SettingsSection]]) -> str:
     """The reference table of these parts, in Markdown. Says the same on every machine."""
     lines = ["| setting | default | variables | meaning |", "|---|---|---|---|"]
-    for known in catalog(list(parts)).settings:
+    for known in build_catalog(list(parts)).settings:
         cells = (f"`{known.name}`", _default_cell(known), _env_cell(known), _meaning_cell(known))
         lines.append(f"| {' | '.join(it.replace('|', chr(92) + '|') for it in cells)} |")
     return "\n".join(lines) + "\n"
@@ -73,11 +73,11 @@ def _shown(value: Any) -> Json:
     return str(value)
 
 
-def _shown_default(known: Known) -> Json:
+def _shown_default(known: KnownSetting) -> Json:
     return known.about.shown_default or _shown(known.default())
 
 
-def _default_cell(known: Known) -> str:
+def _default_cell(known: KnownSetting) -> str:
     if known.about.shown_default:
         return known.about.shown_default
     default = _shown(known.default())
@@ -93,11 +93,11 @@ def _plain(value: Json) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _env_cell(known: Known) -> str:
+def _env_cell(known: KnownSetting) -> str:
     return ", ".join(f"`{name}`" for name in known.env)
 
 
-def _meaning_cell(known: Known) -> str:
+def _meaning_cell(known: KnownSetting) -> str:
     notes = [known.meaning]
     if known.about.secret:
         notes.append("Secret.")

@@ -10,13 +10,13 @@ from pecia.kernel.store.transaction import Transaction
 SQL = load_queries("pecia.kernel.store", "grantee.sql")
 
 
-async def grantee(tx: Transaction, text: str, field: str, roles: Collection[str]) -> int:
+async def resolve_grantee(tx: Transaction, text: str, field: str, roles: Collection[str]) -> int:
     """Users and groups by their names here, some roles by their bare name, and everybody else by
     the name they have outside.
     """
     kind, _, name = text.partition(":")
     if kind in ("user", "group") and name and ":" not in name:
-        known: int | None = await tx.value(SQL[kind], name=name)
+        known: int | None = await tx.fetch_value(SQL[kind], name=name)
         if known is None:
             raise NotFound(
                 f"there is no {kind} {name!r} here",
@@ -27,4 +27,4 @@ async def grantee(tx: Transaction, text: str, field: str, roles: Collection[str]
             )
         return known
     it = Principal.parse(f"role::{text}" if text in roles else text, at=field)
-    return await tx.value(SQL["other"], kind=it.kind.value, scope=it.scope, value=it.value)
+    return await tx.fetch_value(SQL["other"], kind=it.kind.value, scope=it.scope, value=it.value)

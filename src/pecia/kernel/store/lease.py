@@ -17,7 +17,7 @@ from pecia.kernel.store.transaction import Transaction
 
 SQL = load_queries("pecia.kernel.store", "lease.sql")
 
-LASTS_S = 15.0
+LEASE_TTL_S = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +35,17 @@ class Lease:
 
         Until the transaction ends nobody can take the lease, so what is written in it is in time.
         """
-        if not await tx.value(SQL["check"], **self._row()):
+        if not await tx.fetch_value(SQL["check"], **self._row()):
             raise self._lost()
 
     async def renew(self, tx: Transaction) -> None:
         """Hold it for another while, from now; Conflict when it is lost."""
-        if not await tx.run(SQL["renew"], lasts_s=self.lasts_s, **self._row()):
+        if not await tx.execute(SQL["renew"], lasts_s=self.lasts_s, **self._row()):
             raise self._lost()
 
     async def release(self, tx: Transaction) -> None:
         """Give it back, for anybody to take at once. Nothing happens when it is lost."""
-        await tx.run(SQL["release"], **self._row())
+        await tx.execute(SQL["release"], **self._row())
 
     def _row(self) -> dict[str, Any]:
         return {"tenant_id": self.tenant_id, "name": self.name, "fence": self.fence}
@@ -55,18 +55,18 @@ class Lease:
 
 
 async def acquire(
-    tx: Transaction, tenant_id: UUID, name: str, *, holder: str, lasts_s: float = LASTS_S
+    tx: Transaction, tenant_id: UUID, name: str, *, holder: str, lasts_s: float = LEASE_TTL_S
 ) -> Lease:
     """Take a lease that is free. Unavailable, with its holder, while another has it."""
     where = {"tenant_id": tenant_id, "name": name}
-    fence = await tx.value(SQL["take"], holder=holder, lasts_s=lasts_s, **where)
+    fence = await tx.fetch_value(SQL["take"], holder=holder, lasts_s=lasts_s, **where)
     if fence is None:
-        other = await tx.value(SQL["holder"], **where)
+        other = await tx.fetch_value(SQL["holder"], **where)
         raise Unavailable(f"the lease {name!r} is held by {other}", lease=name, holder=other)
     return Lease(tenant_id, name, holder, fence, lasts_s)
 
 
-async def keep(store: Store, lease: Lease) -> NoReturn:
+async def renew_forever(store: Store, lease: Lease) -> NoReturn:
     """Renew a lease for ever, in a task of its holder. Conflict when it is lost.
 
     It counts as lost, too, when no renewal got through for as long as it lasts: another may have
@@ -76,12 +76,12 @@ async def keep(store: Store, lease: Lease) -> NoReturn:
     while True:
         await anyio.sleep(lease.lasts_s / 3)
         with anyio.CancelScope(deadline=renewed_at + lease.lasts_s) as limit:
-            renewed_at = await _renewed(store, lease)
+            renewed_at = await _renew_with_retry(store, lease)
         if limit.cancelled_caught:
             raise Conflict(f"the lease {lease.name!r} could not be renewed", lease=lease.name)
 
 
-async def _renewed(store: Store, lease: Lease) -> float:
+async def _renew_with_retry(store: Store, lease: Lease) -> float:
     """Renew once, asking until the database answers. When the successful asking began."""
     while True:
         began = anyio.current_time()

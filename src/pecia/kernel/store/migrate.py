@@ -20,14 +20,14 @@ SQL = load_queries("pecia.kernel.store", "migrate.sql")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SchemaPart:
     """A part of the schema with migrations of its own: the kernel, or a room."""
 
     name: str
     package: str
 
 
-KERNEL = Part("kernel", "pecia.kernel.store.schema")
+KERNEL_SCHEMA = SchemaPart("kernel", "pecia.kernel.store.schema")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,22 +43,22 @@ class Migration:
         return hashlib.sha256(self.sql.encode()).hexdigest()
 
 
-def migrations(parts: Sequence[Part]) -> list[Migration]:
+def list_migrations(parts: Sequence[SchemaPart]) -> list[Migration]:
     """Every file of every part: the kernel first, each part in the order of its numbers."""
-    return [it for part in parts for it in _of(part)]
+    return [it for part in parts for it in _load_migrations(part)]
 
 
-async def migrate(conninfo: str, parts: Sequence[Part]) -> list[Migration]:
+async def migrate(conninfo: str, parts: Sequence[SchemaPart]) -> list[Migration]:
     """Bring the database up to date, as its owner. What was applied; nothing when all was."""
     async with await AsyncConnection.connect(conninfo, autocommit=True) as connection:
         async with connection.transaction():
             await connection.execute(SQL["lock"])
-            missing = pending(migrations(parts), await _applied(connection))
-            await apply(connection, missing)
+            missing = find_pending(list_migrations(parts), await _applied(connection))
+            await apply_migrations(connection, missing)
         return missing
 
 
-async def apply(connection: AsyncConnection[Any], missing: Sequence[Migration]) -> None:
+async def apply_migrations(connection: AsyncConnection[Any], missing: Sequence[Migration]) -> None:
     """Run these and write them down, in the transaction of the connection."""
     for migration in missing:
         await connection.execute(migration.sql)
@@ -68,7 +68,9 @@ async def apply(connection: AsyncConnection[Any], missing: Sequence[Migration]) 
         )
 
 
-def pending(known: Sequence[Migration], applied: dict[tuple[str, str], str]) -> list[Migration]:
+def find_pending(
+    known: Sequence[Migration], applied: dict[tuple[str, str], str]
+) -> list[Migration]:
     """What is still to do; Conflict when program and database do not belong together."""
     names = {(it.part, it.name) for it in known}
     parts = {it.part for it in known}
@@ -95,7 +97,7 @@ async def _applied(connection: AsyncConnection[Any]) -> dict[tuple[str, str], st
     return {(part, name): sha256 for part, name, sha256 in rows}
 
 
-def _of(part: Part) -> list[Migration]:
+def _load_migrations(part: SchemaPart) -> list[Migration]:
     found = [it for it in files(part.package).iterdir() if it.name.endswith(".sql")]
     return [
         # Shipped in the wheel: as much ours as a literal in the code.

@@ -5,7 +5,7 @@ from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True)
-class Purge:
+class PurgeTarget:
     """A tenant; with `user_id` one user of it; with `source_id` and `key` one file."""
 
     tenant_id: UUID

@@ -16,12 +16,12 @@ _NAME = re.compile(r"^-- name: ([a-z][a-z0-9_]*)$", re.MULTILINE)
 class Queries:
     """The statements of one file, by name."""
 
-    place: str
+    path: str
     by_name: Mapping[str, LiteralString]
 
     def __getitem__(self, name: str) -> LiteralString:
         if name not in self.by_name:
-            raise InternalError(f"{self.place} has no query {name!r}")
+            raise InternalError(f"{self.path} has no query {name!r}")
         return self.by_name[name]
 
 
@@ -33,11 +33,11 @@ def load_queries(package: str, file: str = "queries.sql") -> Queries:
     named = dict(zip(parts[::2], parts[1::2], strict=True))
     # A file shipped in the wheel is as much ours as a literal in the code.
     statements: dict[str, LiteralString] = {
-        name: cast(LiteralString, _bare(sql)) for name, sql in named.items()
+        name: cast(LiteralString, _strip_comments(sql)) for name, sql in named.items()
     }
     return Queries(f"{package}/{file}", statements)
 
 
-def _bare(sql: str) -> str:
+def _strip_comments(sql: str) -> str:
     lines = (line for line in sql.splitlines() if not line.startswith("--"))
     return "\n".join(lines).strip().removesuffix(";")

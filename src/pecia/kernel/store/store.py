@@ -19,10 +19,10 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from pecia.kernel.errors import Unavailable
 from pecia.kernel.identity.caller import Caller
-from pecia.kernel.store.cluster.logins import Logins
-from pecia.kernel.store.failures import as_pecia_error
+from pecia.kernel.store.audit.record import AuditRecord, build_audit_row
+from pecia.kernel.store.cluster.logins import DatabaseLogins
+from pecia.kernel.store.pg_errors import as_pecia_error
 from pecia.kernel.store.queries import load_queries
-from pecia.kernel.store.trace import Trace, audit_row
 from pecia.kernel.store.transaction import Transaction
 
 SQL = load_queries("pecia.kernel.store")
@@ -31,28 +31,28 @@ set_json_dumps(orjson.dumps)
 set_json_loads(orjson.loads)
 
 # One moment for the whole of it: an answer made of several statements is not torn by a commit.
-READ_ONLY: LiteralString = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
-READ_WRITE: LiteralString = "BEGIN;"
+BEGIN_READ_ONLY: LiteralString = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
+BEGIN_READ_WRITE: LiteralString = "BEGIN;"
 
 
 @dataclass(frozen=True, slots=True)
 class PoolSize:
     """How many connections are kept and opened, and how long a call waits for a free one."""
 
-    least: int = 1
-    most: int = 10
-    wait_s: float = 10
+    min_size: int = 1
+    max_size: int = 10
+    timeout_s: float = 10
 
 
 class Store:
     """Two pools: one for callers, under row-level security, and one for the house itself."""
 
     def __init__(
-        self, logins: Logins, *, app: PoolSize | None = None, system: PoolSize | None = None
+        self, logins: DatabaseLogins, *, app: PoolSize | None = None, system: PoolSize | None = None
     ) -> None:
         self.logins = logins
         self._app = _pool(logins.app, app or PoolSize())
-        self._system = _pool(logins.system, system or PoolSize(most=4))
+        self._system = _pool(logins.system, system or PoolSize(max_size=4))
 
     async def open(self) -> None:
         # A pool warns of every connection that it finds closed, on the user's screen. As the
@@ -65,28 +65,28 @@ class Store:
         await self._app.close()
         await self._system.close()
 
-    def use(self) -> dict[str, dict[str, int]]:
+    def pool_stats(self) -> dict[str, dict[str, int]]:
         """How busy each pool is, in the words of the driver."""
         return {"app": self._app.get_stats(), "system": self._system.get_stats()}
 
     @asynccontextmanager
     async def reading(self, caller: Caller) -> AsyncGenerator[Transaction]:
         """What this caller may see. Nothing can be changed in it."""
-        async with _transaction(self._app, READ_ONLY, caller) as connection:
+        async with _transaction(self._app, BEGIN_READ_ONLY, caller) as connection:
             yield Transaction(connection)
 
     @asynccontextmanager
-    async def writing(self, caller: Caller, trace: Trace) -> AsyncGenerator[Transaction]:
+    async def writing(self, caller: Caller, trace: AuditRecord) -> AsyncGenerator[Transaction]:
         """What this caller may see and change. The audit row commits with it, or neither does."""
-        async with _transaction(self._app, READ_WRITE, caller) as connection:
+        async with _transaction(self._app, BEGIN_READ_WRITE, caller) as connection:
             yield Transaction(connection)
-            await connection.execute(SQL["add_audit"], audit_row(trace, "ok"))
-        trace.written = True
+            await connection.execute(SQL["add_audit"], build_audit_row(trace, "ok"))
+        trace.is_written = True
 
     @asynccontextmanager
     async def system(self) -> AsyncGenerator[Transaction]:
         """Everything, for nobody. Only for migrations, jobs, identity and the life cycle."""
-        async with _transaction(self._system, READ_WRITE) as connection:
+        async with _transaction(self._system, BEGIN_READ_WRITE) as connection:
             yield Transaction(connection)
 
 
@@ -140,10 +140,10 @@ async def _roll_back(connection: AsyncConnection[Any]) -> None:
 def _pool(conninfo: str, size: PoolSize) -> AsyncConnectionPool[AsyncConnection[Any]]:
     return AsyncConnectionPool(
         conninfo,
-        min_size=size.least,
-        max_size=size.most,
+        min_size=size.min_size,
+        max_size=size.max_size,
         open=False,
-        timeout=size.wait_s,
+        timeout=size.timeout_s,
         # We send BEGIN ourselves, so that it can say READ ONLY in the same breath.
         kwargs={"autocommit": True},
     )

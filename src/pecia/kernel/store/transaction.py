@@ -8,11 +8,11 @@ from psycopg.rows import class_row, dict_row, scalar_row
 
 from pecia.kernel.errors import NotFound
 
-Row: TypeAlias = dict[str, Any]
+DictRow: TypeAlias = dict[str, Any]
 T = TypeVar("T")
 
 
-def as_array(ids: Iterable[int]) -> str:
+def array_literal(ids: Iterable[int]) -> str:
     """Numbers as the database reads an array: the driver takes a microsecond for each."""
     return f"{{{','.join(map(str, ids))}}}"
 
@@ -25,18 +25,18 @@ class Transaction:
     def __init__(self, connection: AsyncConnection[Any]) -> None:
         self._connection = connection
 
-    async def all(self, sql: LiteralString, **values: Any) -> list[Row]:
+    async def fetch_all(self, sql: LiteralString, **values: Any) -> list[DictRow]:
         async with self._connection.cursor(row_factory=dict_row) as cursor:
             await cursor.execute(sql, values)
             return await cursor.fetchall()
 
-    async def all_as(self, kind: type[T], sql: LiteralString, **values: Any) -> list[T]:
+    async def fetch_all_as(self, kind: type[T], sql: LiteralString, **values: Any) -> list[T]:
         """Rows as instances of `kind`, whose fields are the columns."""
         async with self._connection.cursor(row_factory=class_row(kind)) as cursor:
             await cursor.execute(sql, values)
             return await cursor.fetchall()
 
-    async def made(
+    async def fetch_mapped(
         self, make: Callable[[Sequence[Any]], T], sql: LiteralString, **values: Any
     ) -> list[T]:
         """What is made of each row, by its place and not by name. Half the time of a dictionary:
@@ -46,31 +46,31 @@ class Transaction:
             await cursor.execute(sql, values)
             return await cursor.fetchall()
 
-    async def maybe(self, sql: LiteralString, **values: Any) -> Row | None:
+    async def fetch_optional(self, sql: LiteralString, **values: Any) -> DictRow | None:
         """The first row, or None."""
         async with self._connection.cursor(row_factory=dict_row) as cursor:
             await cursor.execute(sql, values)
             return await cursor.fetchone()
 
-    async def one(self, sql: LiteralString, missing: str, **values: Any) -> Row:
+    async def fetch_one(self, sql: LiteralString, missing: str, **values: Any) -> DictRow:
         """The first row, or NotFound with `missing` as its message."""
-        row = await self.maybe(sql, **values)
+        row = await self.fetch_optional(sql, **values)
         if row is None:
             raise NotFound(missing)
         return row
 
-    async def value(self, sql: LiteralString, **values: Any) -> Any:
+    async def fetch_value(self, sql: LiteralString, **values: Any) -> Any:
         """The first column of the first row, or None."""
         async with self._connection.cursor(row_factory=scalar_row) as cursor:
             await cursor.execute(sql, values)
             return await cursor.fetchone()
 
-    async def run(self, sql: LiteralString, **values: Any) -> int:
+    async def execute(self, sql: LiteralString, **values: Any) -> int:
         """How many rows the statement touched."""
         async with self._connection.cursor() as cursor:
             await cursor.execute(sql, values)
             return cursor.rowcount
 
-    async def run_many(self, sql: LiteralString, rows: Sequence[dict[str, Any]]) -> None:
+    async def execute_many(self, sql: LiteralString, rows: Sequence[dict[str, Any]]) -> None:
         async with self._connection.cursor() as cursor:
             await cursor.executemany(sql, rows)

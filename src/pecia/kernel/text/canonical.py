@@ -16,7 +16,7 @@ from enum import StrEnum
 
 from pecia.kernel.text.span import Span
 
-JOINT = "\n\f\n"
+UNIT_SEPARATOR = "\n\f\n"
 
 
 class UnitKind(StrEnum):
@@ -71,7 +71,7 @@ class CanonicalText:
         return unit_at(self.units, offset)
 
 
-def canonical_text(units: Iterable[RawUnit]) -> CanonicalText:
+def build_canonical_text(units: Iterable[RawUnit]) -> CanonicalText:
     """The units as one text. Given its own units again, it is the same text."""
     table: list[Unit] = []
     pieces: list[str] = []
@@ -81,9 +81,9 @@ def canonical_text(units: Iterable[RawUnit]) -> CanonicalText:
         span = Span(start, start + len(piece))
         table.append(Unit(raw.no, raw.kind, raw.label, span, raw.ts_start_ms, raw.ts_end_ms))
         pieces.append(piece)
-        start = span.end + len(JOINT)
-    text = JOINT.join(pieces)
-    return CanonicalText(text, tuple(table), text_sha256(text))
+        start = span.end + len(UNIT_SEPARATOR)
+    text = UNIT_SEPARATOR.join(pieces)
+    return CanonicalText(text, tuple(table), hash_text(text))
 
 
 def normalize(text: str) -> str:
@@ -93,7 +93,7 @@ def normalize(text: str) -> str:
     return clean if clean.isascii() else unicodedata.normalize("NFC", clean)
 
 
-def text_sha256(text: str) -> str:
+def hash_text(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 

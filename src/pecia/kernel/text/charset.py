@@ -26,12 +26,12 @@ _CONTROL = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
+class DecodedText:
     text: str
     encoding: str
 
 
-def decode(data: bytes, charset: str = "", *, is_whole: bool = True) -> Decoded | None:
+def decode(data: bytes, charset: str = "", *, is_whole: bool = True) -> DecodedText | None:
     """The text, or nothing when these bytes are none. A head may end amid a character.
 
     `charset` is what the file came with, if anything was said.
@@ -39,22 +39,22 @@ def decode(data: bytes, charset: str = "", *, is_whole: bool = True) -> Decoded 
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return _try(data, encoding, is_whole)
-    if encoding := _wide(data):
+    if encoding := _detect_utf16(data):
         return _try(data, encoding, is_whole)
     if len(_CONTROL.findall(data[:8192])) > len(data[:8192]) // 100:
         return None
-    for encoding in _said(data, charset):
+    for encoding in _candidate_encodings(data, charset):
         if found := _try(data, encoding, is_whole):
             return found
     return _guess(data)
 
 
-def decode_any(data: bytes, charset: str = "") -> Decoded:
+def decode_any(data: bytes, charset: str = "") -> DecodedText:
     """The text, whatever the bytes are."""
-    return decode(data, charset) or Decoded(data.decode("utf-8", "replace"), "utf-8")
+    return decode(data, charset) or DecodedText(data.decode("utf-8", "replace"), "utf-8")
 
 
-def _said(data: bytes, charset: str) -> Iterator[str]:
+def _candidate_encodings(data: bytes, charset: str) -> Iterator[str]:
     """What to try, in order. A server says one thing of all its pages, so UTF-8 goes before it."""
     meant = _MEANT.get(charset, charset)
     if meant and _ESCAPE in data:
@@ -66,7 +66,7 @@ def _said(data: bytes, charset: str) -> Iterator[str]:
         yield (declared[1] or declared[2]).decode("ascii")
 
 
-def _try(data: bytes, encoding: str, is_whole: bool) -> Decoded | None:
+def _try(data: bytes, encoding: str, is_whole: bool) -> DecodedText | None:
     try:
         # Fails for a codec that is none of text: a page may name one that unpacks.
         "".encode(encoding)
@@ -74,10 +74,10 @@ def _try(data: bytes, encoding: str, is_whole: bool) -> Decoded | None:
         text = codecs.getincrementaldecoder(encoding)().decode(data, final=is_whole)
     except (UnicodeError, LookupError):
         return None
-    return Decoded(text, encoding)
+    return DecodedText(text, encoding)
 
 
-def _wide(data: bytes) -> str:
+def _detect_utf16(data: bytes) -> str:
     """UTF-16 without a mark: every other byte of Western text is nothing."""
     sample = data[:2000]
     if len(sample) < 8 or (len(sample) % 2 and len(data) == len(sample)):
@@ -89,11 +89,11 @@ def _wide(data: bytes) -> str:
     return "utf-16-be" if even > 0.7 * half and odd < 0.1 * half else ""
 
 
-def _guess(data: bytes) -> Decoded | None:
+def _guess(data: bytes) -> DecodedText | None:
     # It is slow to import, and few files need it.
     from charset_normalizer import from_bytes
 
     best = from_bytes(data[:_GUESSED_BYTES]).best()
     encoding = best.encoding if best is not None else "cp1252"
     text = data.decode(encoding, "replace")
-    return None if text.count("\ufffd") > len(text) // 20 else Decoded(text, encoding)
+    return None if text.count("\ufffd") > len(text) // 20 else DecodedText(text, encoding)

@@ -32,7 +32,7 @@ _CODES = {
 UNDETERMINED = "und"
 
 
-def language_tag(written: str) -> str:
+def normalize_language_tag(written: str) -> str:
     """The tag as everybody here writes it (`eng` is `en`, `pt_br` is `pt-BR`), or nothing.
 
     What is no tag at all, and what says that the language is not known, is nothing.
@@ -49,7 +49,7 @@ def language_tag(written: str) -> str:
 
 def primary_language(written: str) -> str:
     """The language of a tag without region or script: `en` of `eng-US`."""
-    return language_tag(written).partition("-")[0]
+    return normalize_language_tag(written).partition("-")[0]
 
 
 def _subtag(part: str) -> str:

@@ -31,7 +31,7 @@ class SarifResult:
     logical: str = ""
 
 
-def sarif(
+def build_sarif(
     tool: str, version: str, rules: Iterable[SarifRule], results: Iterable[SarifResult]
 ) -> dict[str, Json]:
     """The log of one run."""

@@ -20,13 +20,13 @@ def name_slug(text: str) -> str:
     return _NOT_WORD.sub("-", text.lower()).strip("-")
 
 
-class Numbering:
+class SlugCounter:
     """Makes repeated names differ: the second `setup` is `setup-1`, the third `setup-2`."""
 
     def __init__(self) -> None:
         self._used: dict[str, int] = {}
 
-    def distinct(self, name: str) -> str:
+    def deduplicate(self, name: str) -> str:
         found, number = name, self._used.get(name, 0)
         while found in self._used:
             number += 1

@@ -57,7 +57,7 @@ def split_lines(text: str) -> list[str]:
     return _LINE.findall(text)
 
 
-def position(text: str, offset: int) -> Position:
+def find_position(text: str, offset: int) -> Position:
     """Where people would say that `offset` is."""
     line, column = 1, offset + 1
     for end in _LINE_END.finditer(text, 0, offset):

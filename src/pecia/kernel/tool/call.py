@@ -12,11 +12,11 @@ import orjson
 
 from pecia.kernel.errors import Json, Timeout
 from pecia.kernel.identity.caller import Caller
-from pecia.kernel.store.trace import Trace
+from pecia.kernel.store.audit.record import AuditRecord
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Elicitation:
     """Something only the person at the other end can answer: a form, as a JSON Schema."""
 
     message: str
@@ -26,7 +26,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Sampling:
+class SamplingRequest:
     """A few words from the model that the client lends."""
 
     messages: Sequence[Mapping[str, Json]]
@@ -34,15 +34,15 @@ class Sampling:
 
 
 @dataclass(frozen=True, slots=True)
-class Roots:
+class RootsRequest:
     """Which folders the client works in."""
 
 
-Inquiry: TypeAlias = Question | Sampling | Roots
+ClientInquiry: TypeAlias = Elicitation | SamplingRequest | RootsRequest
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ClientReply:
     """What came back. `action` is accept, decline or cancel; only accept has content."""
 
     action: str
@@ -52,7 +52,7 @@ class Reply:
 class InputRequired(Exception):
     """The handler waits for answers: the door asks, then runs the handler again with them."""
 
-    def __init__(self, inquiries: Mapping[str, Inquiry]) -> None:
+    def __init__(self, inquiries: Mapping[str, ClientInquiry]) -> None:
         super().__init__(f"answers are needed: {', '.join(inquiries)}")
         self.inquiries = inquiries
 
@@ -64,7 +64,7 @@ class Channel(Protocol):
 
     async def log(self, level: str, message: str, fields: Mapping[str, Json]) -> None: ...
 
-    async def inquire(self, inquiries: Mapping[str, Inquiry]) -> Mapping[str, Reply]:
+    async def inquire(self, inquiries: Mapping[str, ClientInquiry]) -> Mapping[str, ClientReply]:
         """Every answer, or InputRequired where the client must come back with them.
 
         Of several questions, those that this client cannot be asked come back as `cancel`.
@@ -86,7 +86,7 @@ class Call:
 
     caller: Caller
     channel: Channel
-    trace: Trace
+    trace: AuditRecord
     deadline: float
     session: Mapping[str, Json] = field(default_factory=dict[str, Json])
     model_key: str | None = field(default=None, repr=False)
@@ -115,27 +115,29 @@ class Call:
     async def log(self, level: str, message: str, **fields: Json) -> None:
         await self.channel.log(level, message, fields)
 
-    async def ask(self, key: str, message: str, schema: Mapping[str, Json]) -> Reply:
+    async def elicit(self, key: str, message: str, schema: Mapping[str, Json]) -> ClientReply:
         """The answer of a person to a form. The key names the question among those of this call."""
-        return (await self.inquire({key: Question(message, schema)}))[key]
+        return (await self.inquire({key: Elicitation(message, schema)}))[key]
 
-    async def ask_person(self, key: str, message: str, schema: Mapping[str, Json]) -> Reply:
+    async def elicit_confirmation(
+        self, key: str, message: str, schema: Mapping[str, Json]
+    ) -> ClientReply:
         """The same for a yes upon which something is done."""
-        return (await self.inquire({key: Question(message, schema, is_confirmation=True)}))[key]
+        return (await self.inquire({key: Elicitation(message, schema, is_confirmation=True)}))[key]
 
     async def sample(self, messages: Sequence[Mapping[str, Json]], max_tokens: int) -> str:
         """What the client's model says."""
         # Named by what is asked, so that the handler finds its answer when it is run again.
         key = f"sample-{hashlib.sha256(orjson.dumps(messages)).hexdigest()[:16]}"
-        reply = (await self.inquire({key: Sampling(messages, max_tokens)}))[key]
+        reply = (await self.inquire({key: SamplingRequest(messages, max_tokens)}))[key]
         return str(reply.content.get("text", ""))
 
     async def roots(self) -> Sequence[str]:
         """The URIs of the folders that the client works in."""
-        found = (await self.inquire({"roots": Roots()}))["roots"].content.get("roots")
+        found = (await self.inquire({"roots": RootsRequest()}))["roots"].content.get("roots")
         return [str(it) for it in found] if isinstance(found, list) else []
 
-    async def inquire(self, inquiries: Mapping[str, Inquiry]) -> Mapping[str, Reply]:
+    async def inquire(self, inquiries: Mapping[str, ClientInquiry]) -> Mapping[str, ClientReply]:
         """Several answers in one round."""
         async with self.idle():
             return await self.channel.inquire(inquiries)
@@ -147,6 +149,6 @@ class Call:
         """
         return await self.channel.detach()
 
-    def returned(self, source: str, keys: Sequence[str]) -> None:
+    def record_returned(self, source: str, keys: Sequence[str]) -> None:
         """Note for the audit which keys of which source this call gave out."""
-        self.trace.returned(source, keys)
+        self.trace.record_returned(source, keys)

@@ -18,33 +18,33 @@ from pecia.kernel.identity.caller import Caller
 from pecia.kernel.secrets.keyring import Keyring
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
-from pecia.kernel.tool.call import Call, Reply
+from pecia.kernel.tool.call import Call, ClientReply
 
 SQL = load_queries("pecia.kernel.tool", "confirmation.sql")
 
-LASTS_S = 900.0
-MOST = 100
+CONFIRMATION_TTL_S = 900.0
+MAX_PENDING = 100
 """Acts of one user that wait at a time; the oldest go first."""
 
-LONGEST = 20_000
+MAX_QUESTION_CHARS = 20_000
 CONTEXT = "confirmation"
 KEY = "confirm"
 FORM: Mapping[str, Json] = {"type": "object", "properties": {}}
 
-Kind: TypeAlias = Literal["folder", "program", "tools"]
+ConfirmationKind: TypeAlias = Literal["folder", "program", "tools"]
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class ConfirmableAction:
     """What would be done. `facts` are all that decides it; they are never shown nor stored."""
 
-    kind: Kind
+    kind: ConfirmationKind
     question: str
     facts: Mapping[str, Json]
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class PendingConfirmation:
     """An act that nobody has said yes to yet."""
 
     id: str
@@ -74,20 +74,20 @@ class Confirmations:
     store: Store
     keyring: Keyring
 
-    async def require(self, call: Call, act: Act) -> None:
+    async def require(self, call: Call, act: ConfirmableAction) -> None:
         """Nothing where a person said yes to exactly this; else it is asked for, and refused."""
         digest = self._digest(call, act)
         if digest in call.confirmed:
             return
-        if not await self._spent(call, digest):
-            await self._asked(call, act, digest)
+        if not await self._spend(call, digest):
+            await self._ask_person(call, act, digest)
         call.confirmed.add(digest)
 
-    async def pending(self, caller: Caller) -> list[Waiting]:
+    async def list_pending(self, caller: Caller) -> list[PendingConfirmation]:
         """What waits in the caller's tenant, the oldest first."""
         async with self.store.system() as tx:
-            rows = await tx.all(SQL["pending"], tenant_id=caller.tenant_id)
-        return [Waiting(**it) for it in rows]
+            rows = await tx.fetch_all(SQL["pending"], tenant_id=caller.tenant_id)
+        return [PendingConfirmation(**it) for it in rows]
 
     async def confirm(self, caller: Caller, confirmation_id: str) -> None:
         """The yes of this caller, who is a person: whoever calls this has made sure of that."""
@@ -98,7 +98,7 @@ class Confirmations:
 
     async def _answer(self, statement: LiteralString, caller: Caller, confirmation_id: str) -> None:
         async with self.store.system() as tx:
-            found = await tx.maybe(
+            found = await tx.fetch_optional(
                 statement,
                 tenant_id=caller.tenant_id,
                 id=confirmation_id,
@@ -110,36 +110,36 @@ class Confirmations:
                 hint="pecia confirm lists what waits",
             )
 
-    async def _spent(self, call: Call, digest: bytes) -> bool:
+    async def _spend(self, call: Call, digest: bytes) -> bool:
         caller = call.caller
         async with self.store.system() as tx:
-            row = await tx.maybe(
+            row = await tx.fetch_optional(
                 SQL["spend"], tenant_id=caller.tenant_id, user_id=caller.user_id, digest=digest
             )
         return row is not None
 
-    async def _asked(self, call: Call, act: Act, digest: bytes) -> None:
+    async def _ask_person(self, call: Call, act: ConfirmableAction, digest: bytes) -> None:
         reply = await _reply(call, act)
         if reply.action == "accept":
             return
         if reply.action == "decline":
             raise Forbidden("a person was asked and said no", question=act.question)
-        waits = await self._wait(call, act, digest)
+        waits = await self._add_pending(call, act, digest)
         raise ConfirmationRequired(
             f"a person must say yes to this first, elsewhere: `pecia confirm {waits}` in a "
             "terminal, or the console. Then make the same call again.",
             confirmation=waits,
             kind=act.kind,
             question=act.question,
-            expires_in_s=LASTS_S,
+            expires_in_s=CONFIRMATION_TTL_S,
         )
 
-    async def _wait(self, call: Call, act: Act, digest: bytes) -> str:
+    async def _add_pending(self, call: Call, act: ConfirmableAction, digest: bytes) -> str:
         caller = call.caller
         whose = {"tenant_id": caller.tenant_id, "user_id": caller.user_id}
         async with self.store.system() as tx:
-            await tx.run(SQL["forget"], **whose, most=MOST - 1)
-            row = await tx.one(
+            await tx.execute(SQL["forget"], **whose, most=MAX_PENDING - 1)
+            row = await tx.fetch_one(
                 SQL["ask"],
                 "no confirmation was made",
                 **whose,
@@ -148,30 +148,30 @@ class Confirmations:
                 kind=act.kind,
                 question=act.question,
                 digest=digest,
-                lasts_s=LASTS_S,
+                lasts_s=CONFIRMATION_TTL_S,
             )
         return str(row["id"])
 
-    def _digest(self, call: Call, act: Act) -> bytes:
+    def _digest(self, call: Call, act: ConfirmableAction) -> bytes:
         """Stands for the act as a whole. Under a key: there may be a password among the facts."""
         whole = [call.trace.tool, act.kind, act.question, dict(act.facts)]
         said = orjson.dumps(whole, option=orjson.OPT_SORT_KEYS)
         return sha256(self.keyring.sign(CONTEXT, said).mac).digest()
 
 
-def shown(text: str) -> str:
+def escape_unprintable(text: str) -> str:
     """Words of a stranger on one line, with every sign that a terminal would act upon spelled out:
     what a person says yes to must look like what it is."""
     return "".join(it if it.isprintable() else ascii(it)[1:-1] for it in text)
 
 
-async def _reply(call: Call, act: Act) -> Reply:
+async def _reply(call: Call, act: ConfirmableAction) -> ClientReply:
     """What the person at the client says; `cancel` where there is none."""
-    if len(act.question) > LONGEST:
+    if len(act.question) > MAX_QUESTION_CHARS:
         raise Unprocessable(
-            f"what a person is asked has at most {LONGEST} characters; ask for less"
+            f"what a person is asked has at most {MAX_QUESTION_CHARS} characters; ask for less"
         )
     try:
-        return await call.ask_person(KEY, act.question, FORM)
+        return await call.elicit_confirmation(KEY, act.question, FORM)
     except Unprocessable:
-        return Reply("cancel")
+        return ClientReply("cancel")

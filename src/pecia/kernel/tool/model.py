@@ -24,12 +24,12 @@ class Output(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextContent:
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ResourceLink:
     """A citation: a resource the client may open."""
 
     uri: str
@@ -40,7 +40,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Embedded:
+class EmbeddedResource:
     """A resource sent along, text or bytes."""
 
     uri: str
@@ -49,7 +49,7 @@ class Embedded:
 
 
 @dataclass(frozen=True, slots=True)
-class Media:
+class MediaContent:
     """An image or a sound."""
 
     body: bytes
@@ -63,11 +63,11 @@ class ForeignContent:
     block: Mapping[str, Json]
 
 
-Content: TypeAlias = Text | Link | Embedded | Media | ForeignContent
+Content: TypeAlias = TextContent | ResourceLink | EmbeddedResource | MediaContent | ForeignContent
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ToolResult:
     """A tool's answer. Without a Text in `content`, a door shows `structured` as JSON text.
 
     `is_foreign`: another server's whole answer, to which nothing is added. `failure`: of which kind
@@ -87,7 +87,7 @@ Out = TypeVar("Out", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(Generic[Out]):
+class CitedOutput(Generic[Out]):
     """An output together with citations or embedded resources."""
 
     output: Out
@@ -99,12 +99,12 @@ class Answer(Generic[Out]):
 class Tool(Generic[In, Out]):
     """One verb of one room. The docstring of `run` is its description: a model reads it."""
 
-    room: str
+    feature: str
     name: str
     scope: Scope
     takes: type[In]
     gives: type[Out]
-    run: Callable[[Call, In], Awaitable[Out | Answer[Out] | Result]]
+    run: Callable[[Call, In], Awaitable[Out | CitedOutput[Out] | ToolResult]]
     read_only: bool = True
     destructive: bool = False
     idempotent: bool = False
@@ -123,12 +123,12 @@ class Tool(Generic[In, Out]):
 class ForeignTool:
     """A tool whose schema is known only at run time: an upstream's. Its result goes out raw."""
 
-    room: str
+    feature: str
     name: str
     scope: Scope
     description: str
     input_schema: Mapping[str, Any]
-    run: Callable[[Call, Mapping[str, Json]], Awaitable[Result]]
+    run: Callable[[Call, Mapping[str, Json]], Awaitable[ToolResult]]
     output_schema: Mapping[str, Any] | None = None
     read_only: bool = False
     destructive: bool = True
@@ -138,11 +138,11 @@ class ForeignTool:
     hidden: bool = False
     title: str = ""
     timeout_s: float | None = None
-    also: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
     """Other names that reach it."""
     server: str = ""
     """Whose it is."""
-    name_there: str = ""
+    upstream_name: str = ""
 
 
 AnyTool: TypeAlias = Tool[Any, Any] | ForeignTool
@@ -161,7 +161,7 @@ class ResourceEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ResourcePage:
     """Some entries, and the cursor of the next ones, None at the end."""
 
     entries: tuple[ResourceEntry, ...]
@@ -169,7 +169,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class ResourceWatch:
     """How a door learns that resources changed which the store knows nothing of.
 
     `changed` says whether any did since it was last asked, `stamps` what tells a change of each
@@ -184,20 +184,20 @@ class Watch:
 class Resource:
     """A family of URIs under one scheme: listed by page, read by URI."""
 
-    room: str
+    feature: str
     scheme: str
     scope: Scope
-    listing: Callable[[Call, str | None], Awaitable[Page]]
-    read: Callable[[Call, str], Awaitable[tuple[Embedded, ...]]]
+    listing: Callable[[Call, str | None], Awaitable[ResourcePage]]
+    read: Callable[[Call, str], Awaitable[tuple[EmbeddedResource, ...]]]
     public: bool = False
-    watch: Watch | None = None
+    watch: ResourceWatch | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceTemplate:
     """A URI with holes. `complete` suggests values for a hole, given the others."""
 
-    room: str
+    feature: str
     uri_template: str
     name: str
     scope: Scope
@@ -223,7 +223,7 @@ class PromptMessage:
 class Prompt:
     """A prepared opening for a conversation."""
 
-    room: str
+    feature: str
     name: str
     scope: Scope
     description: str

@@ -9,7 +9,7 @@ from pecia.kernel.tool.validate import secret_fields
 HIDDEN = "•••"
 
 
-def audited(tool: AnyTool | None, arguments: Mapping[str, Json]) -> dict[str, Json]:
+def redact_arguments(tool: AnyTool | None, arguments: Mapping[str, Json]) -> dict[str, Json]:
     """Declared arguments as they came; of undeclared ones only the name.
 
     Somebody who puts a key in the wrong field must not find it in the audit. Secrets inside of

@@ -10,30 +10,30 @@ from jsonschema import Draft202012Validator
 from pydantic import BaseModel, ValidationError
 
 from pecia.kernel.errors import InvalidInput, Json
-from pecia.kernel.store.arguments import MAX_DEPTH, is_too_deep
-from pecia.kernel.tool.complaints import bad_argument, bad_by_schema, unwritable
+from pecia.kernel.store.audit.arguments import MAX_DEPTH, is_too_deep
+from pecia.kernel.tool.argument_errors import argument_error, schema_error, unserializable_error
+from pecia.kernel.tool.integers import coerce_integers
 from pecia.kernel.tool.model import AnyTool, ForeignTool
-from pecia.kernel.tool.whole import with_integers
 
 # Upstream tools come and go: what is compiled for them must not be kept for ever.
-KEPT = 4096
+SCHEMA_CACHE_SIZE = 4096
 
 _SECRET = re.compile(
     r"pass(word|phrase|wd)|secret|token|api[_-]?key|credential|private[_-]?key|authorization", re.I
 )
 
 
-def validated(tool: AnyTool, arguments: Mapping[str, Json]) -> Any:
+def validate_arguments(tool: AnyTool, arguments: Mapping[str, Json]) -> Any:
     """The input of that tool: a model, or for a foreign tool the arguments as they came."""
     _check_depth(arguments)
     if isinstance(tool, ForeignTool):
-        return _checked_by_schema(tool, arguments)
+        return _validate_by_schema(tool, arguments)
     try:
-        return _taken(tool.takes, arguments)
+        return _parse_model(tool.takes, arguments)
     except ValidationError as error:
-        raise bad_argument(error, tool.takes) from None
+        raise argument_error(error, tool.takes) from None
     except TypeError as error:
-        raise unwritable(tool.takes, arguments, error) from None
+        raise unserializable_error(tool.takes, arguments, error) from None
 
 
 def _check_depth(arguments: Mapping[str, Json]) -> None:
@@ -48,7 +48,7 @@ def _check_depth(arguments: Mapping[str, Json]) -> None:
             )
 
 
-@lru_cache(KEPT)
+@lru_cache(SCHEMA_CACHE_SIZE)
 def input_schema(tool: AnyTool) -> Mapping[str, Any]:
     """The JSON Schema a client is shown."""
     if isinstance(tool, ForeignTool):
@@ -56,14 +56,14 @@ def input_schema(tool: AnyTool) -> Mapping[str, Any]:
     return _plain(tool.takes.model_json_schema())
 
 
-@lru_cache(KEPT)
+@lru_cache(SCHEMA_CACHE_SIZE)
 def output_schema(tool: AnyTool) -> Mapping[str, Any] | None:
     if isinstance(tool, ForeignTool):
         return tool.output_schema
     return _plain(tool.gives.model_json_schema(mode="serialization"))
 
 
-@lru_cache(KEPT)
+@lru_cache(SCHEMA_CACHE_SIZE)
 def secret_fields(tool: AnyTool) -> frozenset[str]:
     """Arguments that no log and no audit may hold: declared with `secret`, or `unaudited`.
 
@@ -85,25 +85,25 @@ def _looks_secret(name: str, schema: object) -> bool:
     return told.get("format") == "password" or told.get("writeOnly") is True
 
 
-def _taken(takes: type[BaseModel], arguments: Mapping[str, Json]) -> BaseModel:
+def _parse_model(takes: type[BaseModel], arguments: Mapping[str, Json]) -> BaseModel:
     """The model. JSON in strict mode: "5" is not 5, yet an enum may be given by its value."""
     try:
         return takes.model_validate_json(orjson.dumps(arguments), strict=True)
     except ValidationError as error:
-        mended = with_integers(arguments, error)
+        mended = coerce_integers(arguments, error)
         if mended is None:
             raise
         return takes.model_validate_json(mended, strict=True)
 
 
-def _checked_by_schema(tool: ForeignTool, arguments: Mapping[str, Json]) -> Mapping[str, Json]:
+def _validate_by_schema(tool: ForeignTool, arguments: Mapping[str, Json]) -> Mapping[str, Json]:
     errors = sorted(_validator(tool).iter_errors(arguments), key=lambda it: [*map(str, it.path)])  # pyright: ignore[reportUnknownMemberType, reportUnknownLambdaType, reportUnknownArgumentType] - the library is untyped here
     if errors:
-        raise bad_by_schema(errors[0])
+        raise schema_error(errors[0])
     return arguments
 
 
-@lru_cache(KEPT)
+@lru_cache(SCHEMA_CACHE_SIZE)
 def _validator(tool: ForeignTool) -> Draft202012Validator:
     return Draft202012Validator(tool.input_schema)
 

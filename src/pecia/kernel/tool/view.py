@@ -10,13 +10,13 @@ from typing import Literal, TypeAlias
 from pecia.kernel.errors import Conflict, InvalidEnum, Json, ToolNotFound
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.tool.model import AnyTool, ForeignTool
-from pecia.kernel.tool.near import did_you_mean
+from pecia.kernel.tool.suggestion import suggest_name
 
-Naming: TypeAlias = Literal["prefix", "first-wins", "error"]
+NamingPolicy: TypeAlias = Literal["prefix", "first-wins", "error"]
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ToolView:
     """Exposed names and their tools, in order. `aliases` are accepted and never listed."""
 
     tools: Mapping[str, AnyTool]
@@ -33,43 +33,45 @@ class View:
             available: list[Json] = list(islice(self.tools, MAX_LISTED))
             # A name without its dots is taken, and not one to suggest.
             known = [it for it, tool in self.aliases.items() if it in _names(tool)]
-            near = did_you_mean(name, [*self.tools, *known])
+            near = suggest_name(name, [*self.tools, *known])
             raise ToolNotFound(f"Tool not found: {name}{near}", tool=name, available=available)
         return tool
 
     def has(self, name: str) -> bool:
         return name in self.tools or name in self.aliases
 
-    def joined(self, guests: Sequence[AnyTool]) -> "View":
+    def with_dynamic_tools(self, guests: Sequence[AnyTool]) -> "ToolView":
         """With these as well, under the names they have; no guest takes a name of ours."""
         more = {it.name: it for it in guests if not self.has(it.name)}
-        names = _always([*more.values()])
-        also = {name: it for it in more.values() if isinstance(it, ForeignTool) for name in it.also}
+        names = _stable_aliases([*more.values()])
+        also = {
+            name: it for it in more.values() if isinstance(it, ForeignTool) for name in it.aliases
+        }
         return _view({**self.tools, **more}, {**also, **names, **self.aliases})
 
-    def narrowed(
+    def narrow(
         self,
         *,
         rooms: Sequence[str] | None = None,
         tools: Sequence[str] | None = None,
         exclude: Sequence[str] = (),
         read_only: bool = False,
-    ) -> "View":
+    ) -> "ToolView":
         """A smaller view. It can only shrink, and a name it does not have is an error."""
-        known_rooms = {tool.room for tool in self.tools.values()}
+        known_rooms = {tool.feature for tool in self.tools.values()}
         _require_known("toolset", rooms or (), known_rooms)
         _require_known("tool", [*(tools or ()), *exclude], {*self.tools, *self.aliases})
         keep = {
             name: tool
             for name, tool in self.tools.items()
-            if (rooms is None or tool.room in rooms)
+            if (rooms is None or tool.feature in rooms)
             and (tools is None or name in tools or _is_one_of(tool, tools, self.aliases))
             and not (name in exclude or _is_one_of(tool, exclude, self.aliases))
             and (tool.read_only or not read_only)
         }
         return _view(keep, self.aliases)
 
-    def for_caller(self, caller: Caller) -> "View":
+    def for_caller(self, caller: Caller) -> "ToolView":
         """What this caller's scopes reach. Names stay the same whoever asks."""
         return _view(
             {name: tool for name, tool in self.tools.items() if may_call(caller, tool)},
@@ -87,46 +89,50 @@ def may_call(caller: Caller, tool: AnyTool) -> bool:
     return tool.scope in caller.scopes
 
 
-def combined(tools: Iterable[AnyTool], naming: Naming = "prefix") -> View:
+def combine_tools(tools: Iterable[AnyTool], naming: NamingPolicy = "prefix") -> ToolView:
     """One view over everything configured.
 
     A name held once stays bare. Decided on the full set, so that names never depend on who asks.
     """
-    listed = sorted((tool for tool in tools if not tool.hidden), key=lambda it: (it.room, it.name))
+    listed = sorted(
+        (tool for tool in tools if not tool.hidden), key=lambda it: (it.feature, it.name)
+    )
     holders = Counter(tool.name for tool in listed)
     exposed: dict[str, AnyTool] = {}
     for tool in listed:
         name = _exposed_name(tool, holders[tool.name], naming)
         if name not in exposed:
             exposed[name] = tool
-    return _view(exposed, _always(listed))
+    return _view(exposed, _stable_aliases(listed))
 
 
-def of_room(tools: Iterable[AnyTool], room: str) -> View:
+def feature_view(tools: Iterable[AnyTool], room: str) -> ToolView:
     """One room alone, under the exact names of its reference."""
-    mine = sorted((it for it in tools if it.room == room and not it.hidden), key=lambda it: it.name)
-    return _view({tool.name: tool for tool in mine}, _always(mine))
+    mine = sorted(
+        (it for it in tools if it.feature == room and not it.hidden), key=lambda it: it.name
+    )
+    return _view({tool.name: tool for tool in mine}, _stable_aliases(mine))
 
 
-def prefixed(tool: AnyTool) -> str:
+def prefixed_name(tool: AnyTool) -> str:
     """The form that always works: `room__name`."""
-    return f"{tool.room}__{tool.name}"
+    return f"{tool.feature}__{tool.name}"
 
 
 def full_name(tool: AnyTool) -> str:
     """How people and the audit name a tool: `lake.search_content`, `ckf.compile`."""
-    return tool.name if tool.name.startswith(f"{tool.room}.") else f"{tool.room}.{tool.name}"
+    return tool.name if tool.name.startswith(f"{tool.feature}.") else f"{tool.feature}.{tool.name}"
 
 
-def _exposed_name(tool: AnyTool, holders: int, naming: Naming) -> str:
+def _exposed_name(tool: AnyTool, holders: int, naming: NamingPolicy) -> str:
     if holders == 1 or naming == "first-wins":
         return tool.name
     if naming == "error":
         raise Conflict(f"Tool name conflict: {tool.name}", tool=tool.name)
-    return prefixed(tool)
+    return prefixed_name(tool)
 
 
-def _always(tools: Sequence[AnyTool]) -> dict[str, AnyTool]:
+def _stable_aliases(tools: Sequence[AnyTool]) -> dict[str, AnyTool]:
     """The names that reach a tool on any endpoint.
 
     Some clients refuse dots: `ckf_compile` is `ckf.compile`, unless it is somebody's own name.
@@ -137,13 +143,13 @@ def _always(tools: Sequence[AnyTool]) -> dict[str, AnyTool]:
 
 
 def _names(tool: AnyTool) -> tuple[str, str]:
-    return prefixed(tool), full_name(tool)
+    return prefixed_name(tool), full_name(tool)
 
 
-def _view(tools: Mapping[str, AnyTool], aliases: Mapping[str, AnyTool]) -> View:
+def _view(tools: Mapping[str, AnyTool], aliases: Mapping[str, AnyTool]) -> ToolView:
     held = {id(tool) for tool in tools.values()}
     kept = {name: tool for name, tool in aliases.items() if id(tool) in held}
-    return View(MappingProxyType(dict(tools)), MappingProxyType(kept))
+    return ToolView(MappingProxyType(dict(tools)), MappingProxyType(kept))
 
 
 def _is_one_of(tool: AnyTool, names: Sequence[str], aliases: Mapping[str, AnyTool]) -> bool:

@@ -4,13 +4,13 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from pecia.kernel.store.cluster import Logins
+from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.store.store import Store
 from tests.unit.kernel.corpus.ground import Ground, open_ground
 
 
 @pytest.fixture
-async def ground(database: Logins) -> AsyncGenerator[Ground]:
+async def ground(database: DatabaseLogins) -> AsyncGenerator[Ground]:
     store = Store(database)
     await store.open()
     try:

@@ -8,13 +8,13 @@ from uuid import UUID, uuid4
 
 from psycopg import AsyncConnection
 
-from pecia.kernel.corpus.catalog import FileFacts, add_source
-from pecia.kernel.corpus.texts import Stored, Text, put
+from pecia.kernel.corpus.catalog.catalog import FileMetadata, add_source
+from pecia.kernel.corpus.catalog.texts import ExtractedText, StoredFile, put
 from pecia.kernel.identity.caller import EVERY_SCOPE, Caller, CredentialKind
+from pecia.kernel.store.audit.record import AuditRecord
 from pecia.kernel.store.store import Store
-from pecia.kernel.store.trace import Trace
 from pecia.kernel.store.transaction import Transaction
-from pecia.kernel.text.canonical import RawUnit, UnitKind, canonical_text
+from pecia.kernel.text.canonical import RawUnit, UnitKind, build_canonical_text
 
 SOURCE = "s1"
 
@@ -34,14 +34,14 @@ class Ground:
 
     @asynccontextmanager
     async def writing(self, who: Caller) -> AsyncGenerator[Transaction]:
-        trace = Trace(uuid4(), "test", "test", who.tenant_id, who.user_id, who.credential_id)
+        trace = AuditRecord(uuid4(), "test", "test", who.tenant_id, who.user_id, who.credential_id)
         async with self.store.writing(who, trace) as tx:
             yield tx
 
-    async def put(self, key: str, *paragraphs: str, title: str = "") -> Stored:
+    async def put(self, key: str, *paragraphs: str, title: str = "") -> StoredFile:
         """A text of some paragraphs, put by ana."""
         async with self.writing(self.ana) as tx:
-            return await put(tx, FileFacts(SOURCE, key), plain(*paragraphs, title=title))
+            return await put(tx, FileMetadata(SOURCE, key), plain(*paragraphs, title=title))
 
     async def ask(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """One statement as the system, for what only the tables themselves can say."""
@@ -50,24 +50,26 @@ class Ground:
             return await found.fetchall() if found.description else []
 
 
-def plain(*paragraphs: str, title: str = "") -> Text:
+def plain(*paragraphs: str, title: str = "") -> ExtractedText:
     """Paragraphs long enough to be chunks of their own."""
     body = "\n\n".join(
         it if len(it) > 400 else f"{it} " * (700 // (len(it) + 1)) for it in paragraphs
     )
-    return Text(canonical_text([RawUnit(1, UnitKind.SECTION, body)]), title=title, language="en")
+    return ExtractedText(
+        build_canonical_text([RawUnit(1, UnitKind.SECTION, body)]), title=title, language="en"
+    )
 
 
-def pages(*texts: str) -> Text:
+def pages(*texts: str) -> ExtractedText:
     raw = [RawUnit(n, UnitKind.PAGE, it, label=f"p. {n}") for n, it in enumerate(texts, start=1)]
-    return Text(canonical_text(raw), title="Paged")
+    return ExtractedText(build_canonical_text(raw), title="Paged")
 
 
 @asynccontextmanager
 async def open_ground(store: Store) -> AsyncGenerator[Ground]:
     async with store.system() as tx:
-        home = await tx.value("SELECT kernel.create_tenant('home')")
-        away = await tx.value("SELECT kernel.create_tenant('away')")
+        home = await tx.fetch_value("SELECT kernel.create_tenant('home')")
+        away = await tx.fetch_value("SELECT kernel.create_tenant('away')")
         ground = Ground(
             store,
             ana=await _member(tx, home, "ana", "admin"),
@@ -81,14 +83,14 @@ async def open_ground(store: Store) -> AsyncGenerator[Ground]:
 
 
 async def _member(tx: Transaction, tenant: UUID, name: str, role: str) -> Caller:
-    user = await tx.value(
+    user = await tx.fetch_value(
         "INSERT INTO kernel.user_account (tenant_id, name, role)"
         " VALUES (%(tenant)s, %(name)s, %(role)s) RETURNING id",
         tenant=tenant,
         name=name,
         role=role,
     )
-    credential = await tx.value(
+    credential = await tx.fetch_value(
         "INSERT INTO kernel.credential (tenant_id, kind, user_id, scopes)"
         " VALUES (%(tenant)s, 'local', %(user)s, %(scopes)s) RETURNING id",
         tenant=tenant,

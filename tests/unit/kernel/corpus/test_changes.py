@@ -7,32 +7,32 @@ import anyio
 import psycopg
 import pytest
 
-from pecia.app.app import parts
-from pecia.kernel.corpus import changes
-from pecia.kernel.corpus.catalog import FileFacts, put_file, remove_source
-from pecia.kernel.corpus.changes import Batch
-from pecia.kernel.corpus.texts import move, put, put_many, read_text, remove
+from pecia.app.app import migration_parts
+from pecia.kernel.corpus import changelog
+from pecia.kernel.corpus.catalog.catalog import FileMetadata, put_file, remove_source
+from pecia.kernel.corpus.catalog.texts import move, put, put_many, read_text, remove
+from pecia.kernel.corpus.changelog import ChangeBatch
 from pecia.kernel.errors import NotFound
 from pecia.kernel.store.backup.dump import back_up
-from pecia.kernel.store.backup.load import restore
-from pecia.kernel.store.cluster import Logins
+from pecia.kernel.store.backup.restore import restore
+from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.store.store import Store
 from tests.unit.kernel.corpus.ground import SOURCE, Ground, plain
 
 pytestmark = pytest.mark.anyio
 
 
-async def log(ground: Ground, after: int = 0, limit: int = 1000) -> Batch:
+async def log(ground: Ground, after: int = 0, limit: int = 1000) -> ChangeBatch:
     async with ground.store.system() as tx:
-        return await changes.tail(tx, ground.tenant_id, after, limit)
+        return await changelog.tail(tx, ground.tenant_id, after, limit)
 
 
 async def test_every_change_of_a_file_is_logged_once_a_commit(ground: Ground) -> None:
     stored = await ground.put("a.md", "apples")
     await ground.put("a.md", "pears")
     async with ground.writing(ground.ana) as tx:
-        await put_file(tx, FileFacts(SOURCE, "b.md"))
-        await put_file(tx, FileFacts(SOURCE, "b.md", size_bytes=3))
+        await put_file(tx, FileMetadata(SOURCE, "b.md"))
+        await put_file(tx, FileMetadata(SOURCE, "b.md", size_bytes=3))
         await move(tx, SOURCE, "a.md", "c.md")
     async with ground.writing(ground.ana) as tx:
         await remove(tx, SOURCE, "c.md")
@@ -57,7 +57,7 @@ async def test_what_is_rolled_back_leaves_no_gap(ground: Ground) -> None:
 
 async def put_then_fail(ground: Ground) -> None:
     async with ground.writing(ground.ana) as tx:
-        await put(tx, FileFacts(SOURCE, "a.md"), plain("apples"))
+        await put(tx, FileMetadata(SOURCE, "a.md"), plain("apples"))
         await remove(tx, SOURCE, "missing")
 
 
@@ -71,7 +71,7 @@ async def test_half_a_transaction_rolled_back_is_not_logged(ground: Ground) -> N
                 )
     async with ground.store.system() as tx:
         ids = [it.file_id for it in (await log(ground)).entries]
-        found = await changes.file_documents(tx, ground.tenant_id, ids)
+        found = await changelog.load_file_documents(tx, ground.tenant_id, ids)
     assert [it.key for it in found] == ["a", "c"]
 
 
@@ -87,7 +87,7 @@ async def test_a_new_grant_on_a_part_of_a_folder_is_a_change_of_those_files(grou
     await ground.put("a/1.md", "apples")
     moved = await ground.put("b/1.md", "pears")
     async with ground.writing(ground.ana) as tx:
-        await tx.run(
+        await tx.execute(
             "INSERT INTO kernel.folder_grant SELECT tenant_id, 's1', 'b/', principal_id, 'reader'"
             " FROM kernel.user_account WHERE name = 'bo'"
         )
@@ -97,18 +97,18 @@ async def test_a_new_grant_on_a_part_of_a_folder_is_a_change_of_those_files(grou
 async def test_numbers_are_those_of_one_tenant(ground: Ground) -> None:
     await ground.put("a.md", "apples")
     async with ground.writing(ground.away) as tx:
-        await put(tx, FileFacts(SOURCE, "a.md"), plain("apples"))
+        await put(tx, FileMetadata(SOURCE, "a.md"), plain("apples"))
     async with ground.store.system() as tx:
-        assert {it.n for it in [await changes.clock_of(tx, ground.tenant_id)]} == {1}
-        assert await changes.clocks(tx) == {ground.tenant_id: 1, ground.away.tenant_id: 1}
+        assert {it.n for it in [await changelog.load_position(tx, ground.tenant_id)]} == {1}
+        assert await changelog.load_positions(tx) == {ground.tenant_id: 1, ground.away.tenant_id: 1}
     async with ground.store.reading(ground.away) as tx:
-        assert await changes.clock(tx) == 1
+        assert await changelog.current_position(tx) == 1
 
 
 async def test_a_commit_is_never_split(ground: Ground) -> None:
     for n in range(3):
         async with ground.writing(ground.ana) as tx:
-            await put_many(tx, [(FileFacts(SOURCE, f"{n}/{it}.md"), None) for it in range(4)])
+            await put_many(tx, [(FileMetadata(SOURCE, f"{n}/{it}.md"), None) for it in range(4)])
     first = await log(ground, limit=5)
     assert [it.n for it in first.entries] == [1] * 4 + [2] * 4
     assert [it.n for it in (await log(ground, first.upto, limit=1)).entries] == [3] * 4
@@ -130,8 +130,10 @@ async def test_writers_at_once_leave_no_gap_and_no_double(ground: Ground) -> Non
 async def test_documents_hold_what_an_index_needs(ground: Ground) -> None:
     stored = await ground.put("a.md", "apples", "pears", title="Fruit")
     async with ground.store.system() as tx:
-        (found,) = await changes.file_documents(tx, ground.tenant_id, [stored.file_id, 999])
-        assert await changes.file_documents(tx, ground.away.tenant_id, [stored.file_id]) == []
+        (found,) = await changelog.load_file_documents(tx, ground.tenant_id, [stored.file_id, 999])
+        assert (
+            await changelog.load_file_documents(tx, ground.away.tenant_id, [stored.file_id]) == []
+        )
     assert (found.key, found.title, found.language) == ("a.md", "Fruit", "en")
     assert [it.seq for it in found.chunks] == [0, 1]
     assert len({it.text_hash for it in found.chunks}) == 2
@@ -143,10 +145,10 @@ async def test_the_log_is_trimmed_below_the_slowest_node(ground: Ground) -> None
     for n in range(5):
         await ground.put(f"{n}.md", f"text {n}")
     async with ground.store.system() as tx:
-        await changes.applied(tx, ground.tenant_id, "node1", 4)
-        await changes.applied(tx, ground.tenant_id, "node2", 2)
-        assert await changes.lag(tx, ground.tenant_id) == 3
-        await changes.trim(tx)
+        await changelog.record_applied(tx, ground.tenant_id, "node1", 4)
+        await changelog.record_applied(tx, ground.tenant_id, "node2", 2)
+        assert await changelog.measure_lag(tx, ground.tenant_id) == 3
+        await changelog.trim(tx)
     assert (await log(ground, after=1)).trimmed
     left = await log(ground, after=2)
     assert ([it.n for it in left.entries], left.trimmed) == ([3, 4, 5], False)
@@ -160,10 +162,10 @@ async def test_an_index_ahead_of_its_log_is_told_to_begin_again(ground: Ground) 
 async def test_a_node_long_gone_no_longer_keeps_the_log(ground: Ground) -> None:
     await ground.put("a.md", "apples")
     async with ground.store.system() as tx:
-        await changes.applied(tx, ground.tenant_id, "old", 0)
-        await tx.run("UPDATE kernel.index_node SET seen_at = now() - interval '8 days'")
-        await changes.trim(tx)
-        assert await changes.nodes(tx, ground.tenant_id) == []
+        await changelog.record_applied(tx, ground.tenant_id, "old", 0)
+        await tx.execute("UPDATE kernel.index_node SET seen_at = now() - interval '8 days'")
+        await changelog.trim(tx)
+        assert await changelog.list_nodes(tx, ground.tenant_id) == []
     assert (await log(ground, after=0)).trimmed
 
 
@@ -177,22 +179,22 @@ async def test_a_tenant_that_goes_takes_its_log_along(ground: Ground) -> None:
 
 
 async def test_a_restored_copy_has_the_texts_and_a_log_of_its_own(
-    ground: Ground, empty_database: Logins, tmp_path: Path
+    ground: Ground, empty_database: DatabaseLogins, tmp_path: Path
 ) -> None:
     """An index of the original, with a number that fits, is not an index of the copy."""
     await ground.put("a.md", "apples")
     async with ground.store.system() as tx:
-        await changes.applied(tx, ground.tenant_id, "node1", 1)
-        original = await changes.clock_of(tx, ground.tenant_id)
+        await changelog.record_applied(tx, ground.tenant_id, "node1", 1)
+        original = await changelog.load_position(tx, ground.tenant_id)
     await back_up(ground.store.logins.system, tmp_path / "b.zip", quiet)
-    await restore(empty_database.owner, tmp_path / "b.zip", parts(), quiet)
+    await restore(empty_database.owner, tmp_path / "b.zip", migration_parts(), quiet)
     copy = Store(empty_database)
     await copy.open()
     async with copy.system() as tx:
-        copied = await changes.clock_of(tx, ground.tenant_id)
-        assert await changes.nodes(tx, ground.tenant_id) == []
+        copied = await changelog.load_position(tx, ground.tenant_id)
+        assert await changelog.list_nodes(tx, ground.tenant_id) == []
         read = await read_text(tx, SOURCE, "a.md", tenant_id=ground.tenant_id)
-        again = await put(tx, FileFacts(SOURCE, "b.md"), plain("x"), tenant_id=ground.tenant_id)
+        again = await put(tx, FileMetadata(SOURCE, "b.md"), plain("x"), tenant_id=ground.tenant_id)
     await copy.close()
     assert read.text.startswith("apples")
     assert again.file_id > read.file_id
@@ -207,7 +209,7 @@ def quiet(name: str, done: int, of: int) -> None:
 async def test_who_listens_hears_which_tenant_changed(ground: Ground) -> None:
     conninfo = ground.store.logins.system
     async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as connection:
-        await connection.execute(changes.SQL["listen"])
+        await connection.execute(changelog.SQL["listen"])
         await ground.put("a.md", "apples")
         heard = [it.payload async for it in connection.notifies(timeout=5, stop_after=1)]
     assert heard == [str(ground.tenant_id)]

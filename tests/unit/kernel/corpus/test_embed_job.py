@@ -9,22 +9,24 @@ import anyio
 import numpy as np
 import pytest
 
-from pecia.kernel.corpus import changes, embed_job, texts
-from pecia.kernel.corpus.embed_call import EmbedCaller
-from pecia.kernel.corpus.embed_job import Waiting, node_name
-from pecia.kernel.corpus.embed_speed import told_by
-from pecia.kernel.corpus.embedder import Vectors
-from pecia.kernel.corpus.vectors import nearest
+from pecia.kernel.corpus import changelog
+from pecia.kernel.corpus.catalog import texts
+from pecia.kernel.corpus.vectors import embed_job
+from pecia.kernel.corpus.vectors.embed_job import UnembeddedChunk, node_name
+from pecia.kernel.corpus.vectors.embed_trigger import EmbedTrigger
+from pecia.kernel.corpus.vectors.embedder import Vectors
+from pecia.kernel.corpus.vectors.knn import find_nearest
+from pecia.kernel.corpus.vectors.throughput import parse_messages
 from pecia.kernel.errors import NotFound, UpstreamError
-from pecia.kernel.jobs import Job, NoArguments, Retry, defer_as_system
-from pecia.kernel.jobs.shift import Pace
+from pecia.kernel.jobs import Job, NoArguments, RetryPolicy, defer_as_system
 from pecia.kernel.jobs.worker import run_worker
+from pecia.kernel.jobs.worker_loop import WorkerIntervals
 from pecia.kernel.store.transaction import Transaction
 from tests.unit.kernel.corpus.ground import SOURCE, Ground
 
 pytestmark = pytest.mark.anyio
 
-PACE = Pace(beat_s=0.05, stalled_s=30, poll_s=0.05, grace_s=5)
+PACE = WorkerIntervals(heartbeat_s=0.05, stalled_s=30, poll_s=0.05, grace_s=5)
 VECTORS = "SELECT count(*) FROM kernel.vector"
 
 
@@ -57,7 +59,7 @@ def letters(text: str) -> list[float]:
 
 async def embed(ground: Ground, embedder: Letters, tenant_id: UUID | None = None) -> None:
     job = embed_job.embed_job(embedder, schedule=None)
-    quick = Job("corpus", "embed", job.run, NoArguments, key=job.key, retry=Retry(3, 0, 0))
+    quick = Job("corpus", "embed", job.run, NoArguments, key=job.key, retry=RetryPolicy(3, 0, 0))
     async with ground.store.system() as tx:
         await defer_as_system(tx, quick, NoArguments(), tenant_id=tenant_id or ground.tenant_id)
     await work(ground, quick)
@@ -66,7 +68,7 @@ async def embed(ground: Ground, embedder: Letters, tenant_id: UUID | None = None
 async def test_new_text_is_embedded_without_waiting_for_the_schedule(ground: Ground) -> None:
     embedder = Letters()
     job = embed_job.embed_job(embedder, schedule=None)
-    caller = EmbedCaller(ground.store, job, node_name(embedder.name))
+    caller = EmbedTrigger(ground.store, job, node_name(embedder.name))
     stop = anyio.Event()
     with anyio.fail_after(20):
         async with anyio.create_task_group() as group:
@@ -111,7 +113,7 @@ async def test_every_chunk_gets_a_vector_and_is_found_by_it(ground: Ground) -> N
     await embed(ground, embedder)
     assert await ground.ask(VECTORS) == [(3,)]
     async with ground.store.reading(ground.ana) as tx:
-        ((best, _), *_) = await nearest(tx, letters("zebras"), "letters", 1)
+        ((best, _), *_) = await find_nearest(tx, letters("zebras"), "letters", 1)
     ((zebra,),) = await ground.ask("SELECT id FROM kernel.chunk WHERE text LIKE 'zebras%%'")
     assert best == zebra
 
@@ -137,7 +139,7 @@ async def test_a_run_tells_how_many_texts_it_embedded_and_in_how_long(ground: Gr
     await embed(ground, embedder)
     messages = [it for (it,) in await ground.ask("SELECT message FROM kernel.job ORDER BY id")]
     assert [it is None for it in messages] == [False, True]
-    assert told_by(messages, "letters").texts == len(embedder.asked) == 3
+    assert parse_messages(messages, "letters").texts == len(embedder.asked) == 3
 
 
 async def test_the_newest_come_first(ground: Ground) -> None:
@@ -158,7 +160,7 @@ async def test_a_new_model_begins_from_the_beginning(ground: Ground) -> None:
     await ground.put("a.md", "apples")
     await embed(ground, Letters())
     async with ground.store.system() as tx:
-        await changes.trim(tx)
+        await changelog.trim(tx)
     await embed(ground, Letters("other"))
     rows = await ground.ask("SELECT model FROM kernel.vector ORDER BY 1")
     assert rows == [("letters",), ("other",)]
@@ -167,19 +169,19 @@ async def test_a_new_model_begins_from_the_beginning(ground: Ground) -> None:
 async def test_it_waits_while_the_keyword_index_is_behind(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embed_job, "MOST_LAG", 1)
-    monkeypatch.setattr(embed_job, "REST_S", 0.01)
+    monkeypatch.setattr(embed_job, "MAX_INDEX_LAG", 1)
+    monkeypatch.setattr(embed_job, "POLL_INTERVAL_S", 0.01)
     embedder, waited = Letters(), anyio.Event()
-    ask_lag = changes.lag
+    ask_lag = changelog.measure_lag
 
     async def lag(tx: Transaction, tenant_id: UUID) -> int:
         found = await ask_lag(tx, tenant_id)
         waited.set()
         return found
 
-    monkeypatch.setattr(changes, "lag", lag)
+    monkeypatch.setattr(changelog, "measure_lag", lag)
     async with ground.store.system() as tx:
-        await changes.applied(tx, ground.tenant_id, "node1", 0)
+        await changelog.record_applied(tx, ground.tenant_id, "node1", 0)
     for n in range(3):
         await ground.put(f"{n}.md", f"text {n}")
     async with anyio.create_task_group() as group:
@@ -187,7 +189,7 @@ async def test_it_waits_while_the_keyword_index_is_behind(
         await waited.wait()
         assert embedder.asked == []
         async with ground.store.system() as tx:
-            await changes.applied(tx, ground.tenant_id, "node1", 3)
+            await changelog.record_applied(tx, ground.tenant_id, "node1", 3)
     assert len(embedder.asked) == 3
 
 
@@ -208,13 +210,13 @@ class Busy:
 async def test_it_waits_while_many_files_come_but_not_for_ever(
     ground: Ground, monkeypatch: pytest.MonkeyPatch, patience_s: float, looks: int
 ) -> None:
-    monkeypatch.setattr(embed_job, "FILES", 1)
-    monkeypatch.setattr(embed_job, "REST_S", 0.01)
-    monkeypatch.setattr(embed_job, "PATIENCE_S", patience_s)
+    monkeypatch.setattr(embed_job, "FILES_PER_PAGE", 1)
+    monkeypatch.setattr(embed_job, "POLL_INTERVAL_S", 0.01)
+    monkeypatch.setattr(embed_job, "MAX_YIELD_S", patience_s)
     for n in range(3):
         await ground.put(f"{n}.md", f"text {n}")
     busy = Busy(looks)
-    monkeypatch.setattr(embed_job, "came", busy.came)
+    monkeypatch.setattr(embed_job, "count_changed_files", busy.came)
     await embed(ground, embedder := Letters())
     assert len(embedder.asked) == 3
     assert patience_s == 0 or busy.looks > looks
@@ -222,19 +224,25 @@ async def test_it_waits_while_many_files_come_but_not_for_ever(
 
 async def test_what_came_is_counted_by_file_and_not_by_commit(ground: Ground) -> None:
     async with ground.store.system() as tx:
-        _, before = await embed_job.came(tx, ground.tenant_id, 0)
+        _, before = await embed_job.count_changed_files(tx, ground.tenant_id, 0)
     for n in range(3):
         await ground.put(f"{n}.md", f"text {n}")
     async with ground.store.system() as tx:
-        assert await embed_job.came(tx, ground.tenant_id, before) == (3, before + 3)
-        assert await embed_job.came(tx, ground.tenant_id, before + 2) == (1, before + 3)
-        assert await embed_job.came(tx, ground.tenant_id, before + 3) == (0, before + 3)
+        assert await embed_job.count_changed_files(tx, ground.tenant_id, before) == (3, before + 3)
+        assert await embed_job.count_changed_files(tx, ground.tenant_id, before + 2) == (
+            1,
+            before + 3,
+        )
+        assert await embed_job.count_changed_files(tx, ground.tenant_id, before + 3) == (
+            0,
+            before + 3,
+        )
 
 
 async def test_a_file_of_any_length_is_embedded_a_handful_of_chunks_at_a_time(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embed_job, "IN_HAND", 2)
+    monkeypatch.setattr(embed_job, "MAX_CHUNKS_IN_MEMORY", 2)
     await ground.put("long.md", *(f"part {n}" for n in range(5)))
     await embed(ground, embedder := Letters())
     assert (len(embedder.asked), await ground.ask(VECTORS)) == (5, [(5,)])
@@ -260,7 +268,7 @@ async def test_on_its_schedule_it_serves_every_tenant_that_is_behind(ground: Gro
     await work(ground, job)
     assert await ground.ask(VECTORS) == [(1,)]
     async with ground.store.system() as tx:
-        assert await changes.applied_by(tx, ground.tenant_id, node_name("letters")) == 1
+        assert await changelog.load_applied(tx, ground.tenant_id, node_name("letters")) == 1
 
 
 async def test_it_stands_in_no_writers_way(ground: Ground) -> None:
@@ -301,5 +309,8 @@ async def test_a_removal_that_was_taken_back_leaves_nothing_without_a_vector(
 
 
 def test_what_is_embedded_says_where_it_stands() -> None:
-    assert Waiting(1, "Fruit", ["Fruit", "Apples"], "", " red \n").words == "Fruit\nApples\nred"
-    assert Waiting(1, "", [], "", "red").words == "red"
+    assert (
+        UnembeddedChunk(1, "Fruit", ["Fruit", "Apples"], "", " red \n").embedding_text
+        == "Fruit\nApples\nred"
+    )
+    assert UnembeddedChunk(1, "", [], "", "red").embedding_text == "red"

@@ -5,8 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from pecia.adapters.beir import Document, read_collection
-from pecia.kernel.corpus.evaluate import figures, hit, ndcg, recall, reciprocal_rank
+from pecia.app.evaluation.beir import BeirDocument, read_collection
+from pecia.kernel.corpus.evaluation.metrics import (
+    compute_metrics,
+    hit_rate,
+    mean_reciprocal_rank,
+    ndcg,
+    recall,
+)
 from pecia.kernel.errors import InvalidFormat, NotFound
 
 JUDGED = {"q": {"a": 2, "b": 1, "c": 0}, "r": {"d": 1}}
@@ -24,7 +30,7 @@ def test_gains_are_discounted_by_place_and_weighed_by_judgement() -> None:
 
 def test_a_query_that_nobody_ran_found_nothing() -> None:
     run = {"q": ["a"]}
-    assert (hit(run, JUDGED, 1), recall(run, JUDGED, 1)) == (0.5, 0.25)
+    assert (hit_rate(run, JUDGED, 1), recall(run, JUDGED, 1)) == (0.5, 0.25)
 
 
 def test_a_document_listed_twice_counts_once() -> None:
@@ -33,17 +39,17 @@ def test_a_document_listed_twice_counts_once() -> None:
 
 
 def test_a_query_without_anything_to_find_is_not_counted() -> None:
-    assert hit({"r": ["d"]}, {"r": {"d": 1}, "s": {"x": 0}}, 1) == 1
+    assert hit_rate({"r": ["d"]}, {"r": {"d": 1}, "s": {"x": 0}}, 1) == 1
     assert ndcg({}, {}) == 0
 
 
 def test_the_reciprocal_rank_is_that_of_the_first_good_one() -> None:
-    assert reciprocal_rank({"q": ["c", "b", "a"]}, {"q": JUDGED["q"]}) == 0.5
-    assert reciprocal_rank({"q": ["c"]}, {"q": JUDGED["q"]}) == 0
+    assert mean_reciprocal_rank({"q": ["c", "b", "a"]}, {"q": JUDGED["q"]}) == 0.5
+    assert mean_reciprocal_rank({"q": ["c"]}, {"q": JUDGED["q"]}) == 0
 
 
 def test_figures_are_the_usual_ones() -> None:
-    assert figures({"q": ["a", "b"], "r": ["d"]}, JUDGED) == {
+    assert compute_metrics({"q": ["a", "b"], "r": ["d"]}, JUDGED) == {
         "ndcg@10": 1,
         "recall@5": 1,
         "recall@10": 1,
@@ -70,9 +76,9 @@ def test_a_collection_is_read_with_the_queries_that_were_judged(tmp_path: Path) 
     corpus = '{"_id": "a", "title": "T", "text": "one\u2028line"}\n\n{"_id": "b", "text": ""}\n'
     folder = written(tmp_path, corpus=corpus, queries=QUERIES, qrels=HEAD + "1\ta\t1\n1\tb\t0\n")
     found = read_collection(folder)
-    assert found.documents == (Document("a", "T", "one\u2028line"), Document("b", "", ""))
+    assert found.documents == (BeirDocument("a", "T", "one\u2028line"), BeirDocument("b", "", ""))
     assert found.queries == {"1": "who"}
-    assert found.judged == {"1": {"a": 1, "b": 0}}
+    assert found.qrels == {"1": {"a": 1, "b": 0}}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ import numpy as np
 import psycopg
 import pytest
 
-from pecia.kernel.corpus import vectors, windows
+from pecia.kernel.corpus.search import hydrate
+from pecia.kernel.corpus.vectors import knn
 from tests.laws.test_plans import Node, asked_for_each_row, nodes
 from tests.unit.kernel.corpus.ground import Ground
 
@@ -36,7 +37,7 @@ async def fill(ground: Ground, *, analysed: bool = True) -> list[int]:
     values = {"tenant": ground.tenant_id, "chunks": CHUNKS, "files": FILES}
     async with ground.store.system() as tx:
         for statement in FILL:
-            await tx.run(cast(Any, statement), **values, model=MODEL, dims=DIMS)
+            await tx.execute(cast(Any, statement), **values, model=MODEL, dims=DIMS)
     async with await psycopg.AsyncConnection.connect(
         ground.store.logins.owner, autocommit=True
     ) as owner:
@@ -47,13 +48,13 @@ async def fill(ground: Ground, *, analysed: bool = True) -> list[int]:
 async def explain(ground: Ground, statement: str, **values: Any) -> Node:
     async with ground.store.reading(ground.ana) as tx:
         asked = "EXPLAIN (ANALYZE, VERBOSE, FORMAT JSON, TIMING off) " + statement
-        return (await tx.value(cast(Any, asked), **values))[0]["Plan"]
+        return (await tx.fetch_value(cast(Any, asked), **values))[0]["Plan"]
 
 
 async def nearest_plan(ground: Ground, way: str) -> Node:
     ((statement,),) = await ground.ask(f"SELECT kernel.{way}({DIMS}, '{{}}')")
     ((classes,),) = await ground.ask("SELECT array_agg(id) FROM kernel.acl")
-    query = vectors.as_text(CHANCE.normal(size=DIMS).tolist())
+    query = knn.vector_literal(CHANCE.normal(size=DIMS).tolist())
     given = {"$1": "query", "$2": "tenant", "$3": "model", "$4": "most", "$5": "classes"}
     for place, name in given.items():
         statement = statement.replace(place, f"%({name})s")
@@ -109,7 +110,7 @@ async def test_chunks_are_read_by_their_ids_and_their_neighbours_by_their_places
     places = await ground.ask("SELECT id, file_id, seq FROM kernel.chunk ORDER BY id LIMIT 20")
     beside = dict(zip(("ids", "files", "seqs"), map(list, zip(*places, strict=True)), strict=True))
     for name, asked in (("hydrate", {"ids": ids}), ("neighbours", beside)):
-        plan = await explain(ground, windows.SQL[name], **asked)
+        plan = await explain(ground, hydrate.SQL[name], **asked)
         scans = {it["Node Type"] for it in nodes(plan) if it.get("Relation Name") == "chunk"}
         assert scans <= {"Index Scan", "Bitmap Heap Scan"}, name
         assert listed_beforehand(plan) == [], name

@@ -5,7 +5,14 @@ from typing import Any
 
 import pytest
 
-from pecia.kernel.corpus.questions import Outcome, Place, Question, outcome, read_questions, shares
+from pecia.kernel.corpus.evaluation.questions import (
+    EvaluationQuestion,
+    EvidencePage,
+    QuestionOutcome,
+    compute_hit_rates,
+    read_questions,
+    score_question,
+)
 from pecia.kernel.errors import InvalidFormat
 
 LINE = {
@@ -15,7 +22,7 @@ LINE = {
     "answer": "Three days.",
     "evidence": [{"evidence_page_num": 0}, {"evidence_page_num": 4, "doc_name": "ANNEX"}],
 }
-QUESTION = Question(
+QUESTION = EvaluationQuestion(
     "q1",
     "How long may a bike be lent?",
     "RULES_2024",
@@ -67,23 +74,27 @@ def test_a_file_without_questions_is_refused(text: str) -> None:
     ],
 )
 def test_a_document_is_known_by_the_name_of_its_file(key: str, is_it: bool) -> None:
-    assert QUESTION.is_of_document(Place(key, 3)) is is_it
+    assert QUESTION.is_of_document(EvidencePage(key, 3)) is is_it
 
 
 def test_the_page_counts_only_in_its_own_document() -> None:
-    found = [Place("ANNEX.pdf", 1), Place("RULES_2024.pdf", 5), Place("ANNEX.pdf", 5)]
-    assert outcome(QUESTION, found) == Outcome("q1", 2, 3)
-    assert outcome(QUESTION, []) == Outcome("q1", None, None)
+    found = [
+        EvidencePage("ANNEX.pdf", 1),
+        EvidencePage("RULES_2024.pdf", 5),
+        EvidencePage("ANNEX.pdf", 5),
+    ]
+    assert score_question(QUESTION, found) == QuestionOutcome("q1", 2, 3)
+    assert score_question(QUESTION, []) == QuestionOutcome("q1", None, None)
 
 
 def test_shares_are_of_all_questions() -> None:
     found = [
-        Outcome("a", 1, 1),
-        Outcome("b", 1, 11),
-        Outcome("c", 10, None),
-        Outcome("d", None, None),
+        QuestionOutcome("a", 1, 1),
+        QuestionOutcome("b", 1, 11),
+        QuestionOutcome("c", 10, None),
+        QuestionOutcome("d", None, None),
     ]
-    assert shares(found) == {
+    assert compute_hit_rates(found) == {
         "document@1": 0.5,
         "document@10": 0.75,
         "page@1": 0.25,

@@ -7,15 +7,15 @@ from pathlib import Path
 import anyio
 import pytest
 
-from pecia.kernel.corpus import texts
-from pecia.kernel.corpus.catalog import FileFacts
-from pecia.kernel.corpus.index.follow import Follower, Pace
-from pecia.kernel.corpus.index.shelf import Shelf
-from pecia.kernel.corpus.question import Ask, Mode
-from pecia.kernel.corpus.search import Corpus
-from pecia.kernel.corpus.windows import Passage, Window, read_window
+from pecia.kernel.corpus.catalog import texts
+from pecia.kernel.corpus.catalog.catalog import FileMetadata
+from pecia.kernel.corpus.keyword.follower import FollowerIntervals, IndexFollower
+from pecia.kernel.corpus.keyword.reader_cache import ReaderCache
+from pecia.kernel.corpus.search.hydrate import ChunkWindow, HydratedChunk, read_window
+from pecia.kernel.corpus.search.plan import SearchMode, SearchRequest
+from pecia.kernel.corpus.search.search import Corpus
 from pecia.kernel.identity.caller import Caller
-from pecia.kernel.text.canonical import RawUnit, UnitKind, canonical_text
+from pecia.kernel.text.canonical import RawUnit, UnitKind, build_canonical_text
 from tests.contract.sources import Kit, SourceContract
 from tests.unit.kernel.corpus.ground import SOURCE, Ground
 
@@ -36,9 +36,9 @@ class KernelKit:
         return self.ground.bo
 
     async def put(self, key: str, text: str) -> None:
-        read = texts.Text(canonical_text([RawUnit(1, UnitKind.SECTION, text)]))
+        read = texts.ExtractedText(build_canonical_text([RawUnit(1, UnitKind.SECTION, text)]))
         async with self.ground.writing(self.ana) as tx:
-            await texts.put(tx, FileFacts(SOURCE, key), read)
+            await texts.put(tx, FileMetadata(SOURCE, key), read)
 
     async def move(self, key: str, to: str) -> None:
         async with self.ground.writing(self.ana) as tx:
@@ -62,14 +62,14 @@ class KernelKit:
     async def revoke(self, folder: str) -> None:
         await self.ground.ask("DELETE FROM kernel.folder_grant WHERE prefix = %s", folder)
 
-    async def search(self, who: Caller, words: str) -> list[Passage]:
+    async def search(self, who: Caller, words: str) -> list[HydratedChunk]:
         async with self.ground.store.reading(self.ana) as tx:
-            n = await tx.value("SELECT kernel.clock()")
-        assert await self.corpus.shelf.wait_for(who.tenant_id, n, 10)
-        answer = await self.corpus.search(who, Ask(words, mode=Mode.LEXICAL))
+            n = await tx.fetch_value("SELECT kernel.clock()")
+        assert await self.corpus.reader_cache.wait_for_commit(who.tenant_id, n, 10)
+        answer = await self.corpus.search(who, SearchRequest(words, mode=SearchMode.LEXICAL))
         return [it.passage for it in answer.hits]
 
-    async def window(self, who: Caller, key: str, start: int, size: int) -> Window:
+    async def window(self, who: Caller, key: str, start: int, size: int) -> ChunkWindow:
         async with self.ground.store.reading(who) as tx:
             return await read_window(tx, SOURCE, key, start, size)
 
@@ -88,6 +88,8 @@ class TestKernelSource(SourceContract):
     @pytest.fixture
     async def kit(self, ground: Ground, tmp_path: Path) -> AsyncGenerator[Kit]:
         async with anyio.create_task_group() as group:
-            group.start_soon(Follower(ground.store, tmp_path / "index", Pace(poll_s=0.05)).run)
-            yield KernelKit(ground, Corpus(ground.store, Shelf(tmp_path / "index")))
+            group.start_soon(
+                IndexFollower(ground.store, tmp_path / "index", FollowerIntervals(poll_s=0.05)).run
+            )
+            yield KernelKit(ground, Corpus(ground.store, ReaderCache(tmp_path / "index")))
             group.cancel_scope.cancel()

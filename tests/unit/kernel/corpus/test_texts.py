@@ -8,22 +8,22 @@ import anyio
 import pytest
 from anyio.to_thread import run_sync
 
-from pecia.kernel.corpus import texts
-from pecia.kernel.corpus.catalog import FileFacts
-from pecia.kernel.corpus.texts import (
-    Stored,
-    Text,
-    cut,
+from pecia.kernel.corpus.catalog import texts
+from pecia.kernel.corpus.catalog.catalog import FileMetadata
+from pecia.kernel.corpus.catalog.texts import (
+    ExtractedText,
+    StoredFile,
     move,
     purge,
     put,
     put_many,
     read_text,
     remove,
+    with_chunks,
 )
 from pecia.kernel.errors import Forbidden, InvalidInput, NotFound, PeciaError
-from pecia.kernel.text.canonical import canonical_text
-from pecia.kernel.text.chunk import Chunk, chunk_text
+from pecia.kernel.text.canonical import build_canonical_text
+from pecia.kernel.text.chunks.chunk import Chunk, chunk_text
 from tests.unit.kernel.corpus.ground import SOURCE, Ground, pages, plain
 
 pytestmark = pytest.mark.anyio
@@ -34,7 +34,7 @@ CHUNKS = "SELECT id, seq, text FROM kernel.chunk ORDER BY file_id, seq"
 async def test_a_text_is_read_back_as_it_was_put(ground: Ground) -> None:
     text = pages("first page", "second page")
     async with ground.writing(ground.ana) as tx:
-        stored = await put(tx, FileFacts(SOURCE, "a.pdf", content_type="application/pdf"), text)
+        stored = await put(tx, FileMetadata(SOURCE, "a.pdf", content_type="application/pdf"), text)
     async with ground.store.reading(ground.ana) as tx:
         read = await read_text(tx, SOURCE, "a.pdf")
     assert (read.text, read.units) == (text.canonical.text, text.canonical.units)
@@ -47,7 +47,7 @@ async def test_a_text_is_read_back_as_it_was_put(ground: Ground) -> None:
 async def test_chunks_are_slices_of_the_text(ground: Ground) -> None:
     text = pages("first page", "second page")
     async with ground.writing(ground.ana) as tx:
-        await put(tx, FileFacts(SOURCE, "a.pdf"), text)
+        await put(tx, FileMetadata(SOURCE, "a.pdf"), text)
     rows = await ground.ask(
         "SELECT char_start, char_end, text, page_no, unit_label FROM kernel.chunk ORDER BY seq"
     )
@@ -58,7 +58,9 @@ async def test_chunks_are_slices_of_the_text(ground: Ground) -> None:
 async def test_a_text_that_was_cut_before_is_stored_like_any_other(ground: Ground) -> None:
     text = pages("first page", "second page")
     async with ground.writing(ground.ana) as tx:
-        await put_many(tx, [(FileFacts(SOURCE, "a"), text), (FileFacts(SOURCE, "b"), cut(text))])
+        await put_many(
+            tx, [(FileMetadata(SOURCE, "a"), text), (FileMetadata(SOURCE, "b"), with_chunks(text))]
+        )
     rows = await ground.ask(
         "SELECT f.key, c.seq, c.char_start, c.char_end, c.text, c.page_no, c.text_hash"
         "  FROM kernel.chunk c JOIN kernel.file f ON f.id = c.file_id ORDER BY f.key, c.seq"
@@ -123,7 +125,7 @@ async def test_an_earlier_revision_can_still_be_read(ground: Ground) -> None:
 async def test_facts_alone_leave_the_text_as_it_was(ground: Ground) -> None:
     first = await ground.put("a.md", "apples", title="Fruit")
     async with ground.writing(ground.ana) as tx:
-        again = await put(tx, FileFacts(SOURCE, "a.md", size_bytes=7), None)
+        again = await put(tx, FileMetadata(SOURCE, "a.md", size_bytes=7), None)
         read = await read_text(tx, SOURCE, "a.md")
     assert _ids(again) == _ids(first)
     assert not again.changed
@@ -133,9 +135,11 @@ async def test_facts_alone_leave_the_text_as_it_was(ground: Ground) -> None:
 
 async def test_a_file_that_can_no_longer_be_read_loses_its_text(ground: Ground) -> None:
     await ground.put("a.pdf", "apples")
-    locked = Text(canonical_text([]), status="encrypted", reason="it asks for a password")
+    locked = ExtractedText(
+        build_canonical_text([]), status="encrypted", reason="it asks for a password"
+    )
     async with ground.writing(ground.ana) as tx:
-        stored = await put(tx, FileFacts(SOURCE, "a.pdf"), locked)
+        stored = await put(tx, FileMetadata(SOURCE, "a.pdf"), locked)
         read = await read_text(tx, SOURCE, "a.pdf")
     assert stored.changed
     assert stored.revision_id is None
@@ -166,7 +170,7 @@ async def test_classes_and_tenants_count_chunks(ground: Ground) -> None:
 
 
 async def test_many_files_are_put_in_the_order_given(ground: Ground) -> None:
-    files = [(FileFacts(SOURCE, f"{n}.md"), plain(f"text {n}")) for n in (3, 1, 2)]
+    files = [(FileMetadata(SOURCE, f"{n}.md"), plain(f"text {n}")) for n in (3, 1, 2)]
     async with ground.writing(ground.ana) as tx:
         stored = await put_many(tx, files)
         read = [await read_text(tx, SOURCE, facts.key) for facts, _ in files]
@@ -181,7 +185,7 @@ async def test_who_may_not_write_puts_nothing_wherever_it_is(ground: Ground) -> 
     for source in (SOURCE, "missing"):
         with pytest.raises(Forbidden) as caught:
             async with ground.writing(ground.bo) as tx:
-                await put(tx, FileFacts(source, "a.md"), plain("words"))
+                await put(tx, FileMetadata(source, "a.md"), plain("words"))
         said.add(str(caught.value))
     assert len(said) == 1
     assert await ground.ask("SELECT count(*) FROM kernel.file") == [(0,)]
@@ -190,12 +194,12 @@ async def test_who_may_not_write_puts_nothing_wherever_it_is(ground: Ground) -> 
 async def test_a_source_that_is_not_there_is_not_found(ground: Ground) -> None:
     with pytest.raises(NotFound):
         async with ground.writing(ground.ana) as tx:
-            await put(tx, FileFacts("missing", "a.md"), plain("words"))
+            await put(tx, FileMetadata("missing", "a.md"), plain("words"))
 
 
 async def test_the_system_puts_for_the_tenant_it_names(ground: Ground) -> None:
     async with ground.store.system() as tx:
-        await put(tx, FileFacts(SOURCE, "a.md"), plain("words"), tenant_id=ground.tenant_id)
+        await put(tx, FileMetadata(SOURCE, "a.md"), plain("words"), tenant_id=ground.tenant_id)
     async with ground.store.reading(ground.ana) as tx:
         assert (await read_text(tx, SOURCE, "a.md")).text.startswith("words")
     async with ground.store.reading(ground.away) as tx:
@@ -207,10 +211,10 @@ async def test_a_caller_puts_into_no_other_tenant(ground: Ground) -> None:
     there = ground.away.tenant_id
     with pytest.raises(Forbidden):
         async with ground.writing(ground.ana) as tx:
-            await put(tx, FileFacts(SOURCE, "a.md"), plain("words"), tenant_id=there)
+            await put(tx, FileMetadata(SOURCE, "a.md"), plain("words"), tenant_id=there)
     with pytest.raises(PeciaError):
         async with ground.store.system() as tx:
-            await put(tx, FileFacts(SOURCE, "a.md"), plain("words"))
+            await put(tx, FileMetadata(SOURCE, "a.md"), plain("words"))
 
 
 async def test_what_is_hidden_reads_like_what_is_not_there(ground: Ground) -> None:
@@ -250,7 +254,7 @@ async def test_a_purge_takes_whoever_governs_the_source(ground: Ground) -> None:
     assert await ground.ask("SELECT count(*) FROM kernel.file") == [(1,)]
 
 
-def _ids(stored: Stored) -> tuple[int, int | None]:
+def _ids(stored: StoredFile) -> tuple[int, int | None]:
     return stored.file_id, stored.revision_id
 
 

@@ -7,10 +7,16 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from pecia.kernel.corpus.catalog import FileFacts
-from pecia.kernel.corpus.index.query import NO_FILTER, Filter
-from pecia.kernel.corpus.texts import move, put_many, remove
-from pecia.kernel.corpus.vectors import Share, chosen_reach, cosines, nearest, path_pattern
+from pecia.kernel.corpus.catalog.catalog import FileMetadata
+from pecia.kernel.corpus.catalog.texts import move, put_many, remove
+from pecia.kernel.corpus.keyword.query.parser import NO_FILTER, Filter
+from pecia.kernel.corpus.vectors.knn import (
+    VisibleSet,
+    choose_ef_search,
+    find_nearest,
+    glob_to_postgres_regex,
+    load_cosines,
+)
 from pecia.kernel.errors import OutOfRange
 from tests.unit.kernel.corpus.ground import SOURCE, Ground, plain
 
@@ -24,7 +30,7 @@ QUERY = CHANCE.normal(size=DIMS).astype(np.float32)
 
 async def fill(ground: Ground) -> dict[int, float]:
     """Some files with vectors. The cosine of each chunk with the query."""
-    facts = FileFacts(SOURCE, "", content_type="text/plain")
+    facts = FileMetadata(SOURCE, "", content_type="text/plain")
     files = [
         (
             replace(
@@ -62,9 +68,9 @@ def ids(found: Sequence[tuple[int, float]]) -> list[int]:
 async def test_the_nearest_are_those_of_plain_arithmetic(ground: Ground) -> None:
     found = await fill(ground)
     async with ground.store.reading(ground.ana) as tx:
-        near = await nearest(tx, QUERY, MODEL, 10)
-        far = await nearest(tx, [*map(float, -QUERY)], MODEL, 10)
-        exact = await cosines(tx, [*found, 999_999], QUERY, MODEL)
+        near = await find_nearest(tx, QUERY, MODEL, 10)
+        far = await find_nearest(tx, [*map(float, -QUERY)], MODEL, 10)
+        exact = await load_cosines(tx, [*found, 999_999], QUERY, MODEL)
     assert ids(near) == best(found, 10)
     assert ids(far) == best({k: -it for k, it in found.items()}, 10)
     assert [it for _, it in near] == pytest.approx([found[it] for it, _ in near], abs=1e-3)
@@ -75,10 +81,10 @@ async def test_the_index_gives_what_looking_at_all_gives(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = await fill(ground)
-    monkeypatch.setattr("pecia.kernel.corpus.vectors.EXACT_US", 1e9)
+    monkeypatch.setattr("pecia.kernel.corpus.vectors.knn.EXACT_SCAN_US", 1e9)
     async with ground.store.reading(ground.ana) as tx:
-        assert ids(await nearest(tx, QUERY, MODEL, 10)) == best(found, 10)
-        assert await tx.value("SELECT current_setting('hnsw.ef_search')") == "200"
+        assert ids(await find_nearest(tx, QUERY, MODEL, 10)) == best(found, 10)
+        assert await tx.fetch_value("SELECT current_setting('hnsw.ef_search')") == "200"
 
 
 async def test_who_sees_little_gets_all_of_it(
@@ -87,7 +93,7 @@ async def test_who_sees_little_gets_all_of_it(
     """Also where the index comes back short: it starves quietly, and the exact way answers."""
     found = await fill(ground)
     async with ground.writing(ground.ana) as tx:
-        await tx.run(
+        await tx.execute(
             "INSERT INTO kernel.folder_grant SELECT tenant_id, 's1', 'b/', principal_id, 'reader'"
             " FROM kernel.user_account WHERE name = 'bo'"
         )
@@ -97,20 +103,20 @@ async def test_who_sees_little_gets_all_of_it(
     wanted = best({id_: found[id_] for (id_,) in visible}, 100)
     assert len(wanted) == FILES // 2
     for exact_us in (4.0, 1e9):
-        monkeypatch.setattr("pecia.kernel.corpus.vectors.EXACT_US", exact_us)
+        monkeypatch.setattr("pecia.kernel.corpus.vectors.knn.EXACT_SCAN_US", exact_us)
         async with ground.store.reading(ground.bo) as tx:
-            await tx.value("SELECT set_config('hnsw.max_scan_tuples', '1', true)")
-            assert ids(await nearest(tx, QUERY, MODEL, 100)) == wanted
-            assert ids(await nearest(tx, QUERY, MODEL, 5)) == wanted[:5]
-            assert set(await cosines(tx, [*found], QUERY, MODEL)) == {*wanted}
+            await tx.fetch_value("SELECT set_config('hnsw.max_scan_tuples', '1', true)")
+            assert ids(await find_nearest(tx, QUERY, MODEL, 100)) == wanted
+            assert ids(await find_nearest(tx, QUERY, MODEL, 5)) == wanted[:5]
+            assert set(await load_cosines(tx, [*found], QUERY, MODEL)) == {*wanted}
 
 
 async def test_others_find_nothing(ground: Ground) -> None:
     found = await fill(ground)
     for who in (ground.bo, ground.away):
         async with ground.store.reading(who) as tx:
-            assert await nearest(tx, QUERY, MODEL, 10) == []
-            assert await cosines(tx, [*found], QUERY, MODEL) == {}
+            assert await find_nearest(tx, QUERY, MODEL, 10) == []
+            assert await load_cosines(tx, [*found], QUERY, MODEL) == {}
 
 
 @pytest.mark.parametrize(
@@ -139,18 +145,18 @@ async def test_filters_hold_by_either_way(
     )
     wanted = best({id_: found[id_] for (id_,) in rows}, 5)
     for exact_us in (4.0, 1e9):
-        monkeypatch.setattr("pecia.kernel.corpus.vectors.EXACT_US", exact_us)
+        monkeypatch.setattr("pecia.kernel.corpus.vectors.knn.EXACT_SCAN_US", exact_us)
         async with ground.store.reading(ground.ana) as tx:
-            assert ids(await nearest(tx, QUERY, MODEL, 5, narrowed)) == wanted
+            assert ids(await find_nearest(tx, QUERY, MODEL, 5, narrowed)) == wanted
 
 
 async def test_another_model_is_another_space(ground: Ground) -> None:
     await fill(ground)
     async with ground.store.reading(ground.ana) as tx:
-        assert await nearest(tx, QUERY, "other", 5) == []
-        assert await nearest(tx, [1.0, 2.0], MODEL, 5) == []
+        assert await find_nearest(tx, QUERY, "other", 5) == []
+        assert await find_nearest(tx, [1.0, 2.0], MODEL, 5) == []
         with pytest.raises(OutOfRange):
-            await nearest(tx, QUERY, MODEL, 0)
+            await find_nearest(tx, QUERY, MODEL, 0)
 
 
 async def test_a_vector_goes_with_its_words_and_stays_with_them(ground: Ground) -> None:
@@ -173,12 +179,12 @@ async def test_a_new_title_asks_for_new_vectors(ground: Ground) -> None:
 
 
 def test_broad_callers_take_the_index_and_narrow_ones_look_at_all() -> None:
-    assert chosen_reach(Share([1], 100_000, 100_000), 60) > 0
-    assert chosen_reach(Share([1], 50_000, 100_000), 60) > 0
-    assert chosen_reach(Share([1], 200, 100_000), 60) == 0
-    assert chosen_reach(Share([1], 1, 1_000_000), 60) == 0
+    assert choose_ef_search(VisibleSet([1], 100_000, 100_000), 60) > 0
+    assert choose_ef_search(VisibleSet([1], 50_000, 100_000), 60) > 0
+    assert choose_ef_search(VisibleSet([1], 200, 100_000), 60) == 0
+    assert choose_ef_search(VisibleSet([1], 1, 1_000_000), 60) == 0
 
 
 def test_signs_that_mean_something_to_the_database_mean_themselves() -> None:
     assert NO_FILTER.path_glob is None
-    assert path_pattern("a.b") == r"\A\U00000061\U0000002E\U00000062\Z"
+    assert glob_to_postgres_regex("a.b") == r"\A\U00000061\U0000002E\U00000062\Z"

@@ -2,11 +2,11 @@
 
 import pytest
 
-from pecia.kernel.corpus.catalog import FileFacts
-from pecia.kernel.corpus.texts import put, read_text, remove
-from pecia.kernel.corpus.windows import hydrate, neighbours, read_window
+from pecia.kernel.corpus.catalog.catalog import FileMetadata
+from pecia.kernel.corpus.catalog.texts import put, read_text, remove
+from pecia.kernel.corpus.search.hydrate import hydrate, load_neighbours, read_window
 from pecia.kernel.errors import NotFound, OutOfRange
-from pecia.kernel.text.window import window_around
+from pecia.kernel.text.chunks.window import build_window
 from tests.unit.kernel.corpus.ground import SOURCE, Ground, pages
 
 pytestmark = pytest.mark.anyio
@@ -60,7 +60,7 @@ async def test_hits_come_in_the_order_asked_for_without_those_that_are_gone(grou
 async def test_a_hit_says_where_it_is(ground: Ground) -> None:
     text = pages("first", "second")
     async with ground.writing(ground.ana) as tx:
-        stored = await put(tx, FileFacts(SOURCE, "a.pdf", content_type="application/pdf"), text)
+        stored = await put(tx, FileMetadata(SOURCE, "a.pdf", content_type="application/pdf"), text)
     ((id_,),) = await ground.ask("SELECT id FROM kernel.chunk WHERE seq = 1")
     async with ground.store.reading(ground.ana) as tx:
         (hit,) = await hydrate(tx, [id_])
@@ -79,7 +79,7 @@ async def test_nobody_reads_a_chunk_of_a_file_they_may_not_see(ground: Ground) -
         async with ground.store.reading(who) as tx:
             assert await hydrate(tx, ids) == []
             # Whoever knew the hits would still see nothing around them.
-            assert await neighbours(tx, hits) == {it.id: [it] for it in hits}
+            assert await load_neighbours(tx, hits) == {it.id: [it] for it in hits}
             with pytest.raises(NotFound):
                 await read_window(tx, SOURCE, "a.md", 0, 10)
 
@@ -88,10 +88,10 @@ async def test_neighbours_make_a_window_around_a_hit(ground: Ground) -> None:
     await ground.put("a.md", *WORDS)
     ids = [it for (it,) in await ground.ask("SELECT id FROM kernel.chunk ORDER BY seq")]
     async with ground.store.reading(ground.ana) as tx:
-        around = await neighbours(tx, await hydrate(tx, [ids[0], ids[4], ids[-1]]))
+        around = await load_neighbours(tx, await hydrate(tx, [ids[0], ids[4], ids[-1]]))
         whole = (await read_text(tx, SOURCE, "a.md")).text
     assert [it.seq for it in around[ids[0]]] == [0, 1]
     assert [it.seq for it in around[ids[4]]] == [3, 4, 5]
     assert [it.seq for it in around[ids[-1]]] == [len(ids) - 2, len(ids) - 1]
-    window = window_around(around[ids[4]], 4)
+    window = build_window(around[ids[4]], 4)
     assert window.text == whole[window.span.start : window.span.end]

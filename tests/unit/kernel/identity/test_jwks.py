@@ -12,14 +12,14 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from pecia.kernel.errors import AuthRequired, PeciaError, Unavailable, UpstreamError
 from pecia.kernel.identity.issuer import Issuer
-from pecia.kernel.identity.jwks import Fetch, Freshness
-from pecia.kernel.identity.oidc import Verifier
-from pecia.kernel.identity.published_keys import MAX_JWKS_BYTES, PublishedKey, choose, parse_key_set
+from pecia.kernel.identity.jwk import MAX_JWKS_BYTES, Jwk, choose_key, parse_key_set
+from pecia.kernel.identity.jwks import FetchJwks, JwksCachePolicy
+from pecia.kernel.identity.oidc import TokenVerifier
 from tests.issuer import AUDIENCE, LoopbackIssuer, SigningKey, fetch, serve
 
 pytestmark = pytest.mark.anyio
 
-FRESHNESS = Freshness(ttl_s=600, cool_down_s=30, max_stale_s=3600, timeout_s=5)
+FRESHNESS = JwksCachePolicy(ttl_s=600, cool_down_s=30, max_stale_s=3600, timeout_s=5)
 OLD = SigningKey.new("old", "ES256")
 NEW = SigningKey.new("new", "ES256")
 RSA = SigningKey.new("rsa", "RS256")
@@ -50,25 +50,25 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def verifier(issuer: LoopbackIssuer, clock: Clock) -> Verifier:
+def verifier(issuer: LoopbackIssuer, clock: Clock) -> TokenVerifier:
     return reading(issuer, clock)
 
 
-def reading(issuer: LoopbackIssuer, clock: Clock, fetch_keys: Fetch = fetch) -> Verifier:
+def reading(issuer: LoopbackIssuer, clock: Clock, fetch_keys: FetchJwks = fetch) -> TokenVerifier:
     described = Issuer(
         issuer=issuer.url, audiences=(AUDIENCE,), jwks_url=issuer.jwks_url, tenant="acme"
     )
-    return Verifier([described], fetch_keys, freshness=FRESHNESS, clock=clock)
+    return TokenVerifier([described], fetch_keys, freshness=FRESHNESS, clock=clock)
 
 
-async def refused(verifier: Verifier, token: str) -> PeciaError:
+async def refused(verifier: TokenVerifier, token: str) -> PeciaError:
     with pytest.raises(PeciaError) as caught:
         await verifier.verify(token)
     return caught.value
 
 
 async def test_keys_are_read_once_for_many_tokens(
-    issuer: LoopbackIssuer, verifier: Verifier
+    issuer: LoopbackIssuer, verifier: TokenVerifier
 ) -> None:
     for _ in range(5):
         await verifier.verify(issuer.token())
@@ -76,7 +76,7 @@ async def test_keys_are_read_once_for_many_tokens(
 
 
 async def test_callers_that_arrive_together_share_one_read(
-    issuer: LoopbackIssuer, verifier: Verifier
+    issuer: LoopbackIssuer, verifier: TokenVerifier
 ) -> None:
     subjects: list[str] = []
 
@@ -92,7 +92,7 @@ async def test_callers_that_arrive_together_share_one_read(
 
 
 async def test_a_rotated_key_is_picked_up(
-    issuer: LoopbackIssuer, verifier: Verifier, clock: Clock
+    issuer: LoopbackIssuer, verifier: TokenVerifier, clock: Clock
 ) -> None:
     await verifier.verify(issuer.token(OLD))
     issuer.keys = [NEW, OLD]
@@ -103,7 +103,7 @@ async def test_a_rotated_key_is_picked_up(
 
 
 async def test_a_withdrawn_key_is_refused_once_the_keys_are_read_again(
-    issuer: LoopbackIssuer, verifier: Verifier, clock: Clock
+    issuer: LoopbackIssuer, verifier: TokenVerifier, clock: Clock
 ) -> None:
     await verifier.verify(issuer.token(OLD))
     issuer.keys = [NEW]
@@ -113,7 +113,7 @@ async def test_a_withdrawn_key_is_refused_once_the_keys_are_read_again(
 
 
 async def test_unknown_keys_cannot_hammer_the_issuer(
-    issuer: LoopbackIssuer, verifier: Verifier, clock: Clock
+    issuer: LoopbackIssuer, verifier: TokenVerifier, clock: Clock
 ) -> None:
     await verifier.verify(issuer.token())
     for number in range(100):
@@ -127,7 +127,7 @@ async def test_unknown_keys_cannot_hammer_the_issuer(
 
 
 async def test_a_mismatched_algorithm_never_asks_the_issuer(
-    issuer: LoopbackIssuer, verifier: Verifier, clock: Clock
+    issuer: LoopbackIssuer, verifier: TokenVerifier, clock: Clock
 ) -> None:
     await verifier.verify(issuer.token())
     clock.seconds += FRESHNESS.cool_down_s
@@ -137,7 +137,7 @@ async def test_a_mismatched_algorithm_never_asks_the_issuer(
 
 
 async def test_a_dead_issuer_keeps_its_known_keys_until_they_are_too_old(
-    issuer: LoopbackIssuer, verifier: Verifier, clock: Clock
+    issuer: LoopbackIssuer, verifier: TokenVerifier, clock: Clock
 ) -> None:
     await verifier.verify(issuer.token())
     issuer.is_dead = True
@@ -153,7 +153,7 @@ async def test_a_dead_issuer_keeps_its_known_keys_until_they_are_too_old(
 
 
 async def test_an_unknown_key_of_a_dead_issuer_is_to_be_tried_again(
-    issuer: LoopbackIssuer, verifier: Verifier, clock: Clock
+    issuer: LoopbackIssuer, verifier: TokenVerifier, clock: Clock
 ) -> None:
     await verifier.verify(issuer.token(OLD))
     issuer.is_dead = True
@@ -168,7 +168,7 @@ async def test_an_unknown_key_of_a_dead_issuer_is_to_be_tried_again(
 
 
 async def test_an_issuer_that_was_never_read_is_unavailable(
-    issuer: LoopbackIssuer, verifier: Verifier
+    issuer: LoopbackIssuer, verifier: TokenVerifier
 ) -> None:
     issuer.is_dead = True
     assert isinstance(await refused(verifier, issuer.token()), Unavailable)
@@ -178,7 +178,7 @@ async def test_an_issuer_that_was_never_read_is_unavailable(
     "body", [b"", b"<html>", b"[]", b"{}", b'{"keys": {}}', b"[" * 100_000, b" " * 300_000]
 )
 async def test_an_answer_that_is_no_key_set_counts_as_no_answer(
-    issuer: LoopbackIssuer, verifier: Verifier, clock: Clock, body: bytes
+    issuer: LoopbackIssuer, verifier: TokenVerifier, clock: Clock, body: bytes
 ) -> None:
     await verifier.verify(issuer.token())
     issuer.body = body
@@ -188,7 +188,7 @@ async def test_an_answer_that_is_no_key_set_counts_as_no_answer(
 
 
 async def test_an_empty_key_set_withdraws_every_key(
-    issuer: LoopbackIssuer, verifier: Verifier, clock: Clock
+    issuer: LoopbackIssuer, verifier: TokenVerifier, clock: Clock
 ) -> None:
     await verifier.verify(issuer.token())
     issuer.body = b'{"keys": []}'
@@ -262,8 +262,8 @@ async def test_a_fetch_that_never_ends_is_cut_off(issuer: LoopbackIssuer, clock:
         raise AssertionError(url)
 
     described = Issuer(issuer=issuer.url, audiences=("a",), jwks_url=issuer.jwks_url, tenant="acme")
-    impatient = Freshness(timeout_s=0.01)
-    verifier = Verifier([described], hang, freshness=impatient, clock=clock)
+    impatient = JwksCachePolicy(timeout_s=0.01)
+    verifier = TokenVerifier([described], hang, freshness=impatient, clock=clock)
     with anyio.fail_after(10):
         assert isinstance(await refused(verifier, issuer.token()), Unavailable)
 
@@ -276,7 +276,7 @@ async def test_issuers_that_share_an_address_share_its_keys(
         Issuer(issuer=name, audiences=(AUDIENCE,), jwks_url=issuer.jwks_url, tenant="acme")
         for name in names
     ]
-    verifier = Verifier(described, fetch, freshness=FRESHNESS, clock=clock)
+    verifier = TokenVerifier(described, fetch, freshness=FRESHNESS, clock=clock)
     for name in names:
         assert (await verifier.verify(issuer.token(iss=name))).issuer == name
     assert issuer.hits == 1
@@ -288,7 +288,7 @@ async def test_a_changed_key_file_is_read_again(
     keys = tmp_path / "jwks.json"
     keys.write_bytes(issuer.jwks())
     described = Issuer(issuer=issuer.url, audiences=(AUDIENCE,), jwks_file=keys, tenant="acme")
-    verifier = Verifier([described], fetch, clock=clock)
+    verifier = TokenVerifier([described], fetch, clock=clock)
     await verifier.verify(issuer.token(OLD))
     issuer.keys = [NEW]
     keys.write_bytes(issuer.jwks())
@@ -301,7 +301,7 @@ async def test_a_changed_key_file_is_read_again(
 
 
 async def test_a_token_need_not_name_the_only_key_that_fits(
-    issuer: LoopbackIssuer, verifier: Verifier, clock: Clock
+    issuer: LoopbackIssuer, verifier: TokenVerifier, clock: Clock
 ) -> None:
     unnamed = issuer.forge({"kid": None}, issuer.claims())
     assert (await verifier.verify(unnamed)).subject == "ana"
@@ -332,29 +332,29 @@ def test_keys_that_must_not_verify_are_passed_over() -> None:
     assert not found[0].key.is_private
 
 
-def published(*entries: dict[str, Any]) -> tuple[PublishedKey, ...]:
+def published(*entries: dict[str, Any]) -> tuple[Jwk, ...]:
     return parse_key_set(json.dumps({"keys": entries}).encode())
 
 
 def test_a_key_published_without_an_algorithm_serves_every_algorithm_of_its_type() -> None:
     unnamed = {name: value for name, value in RSA.jwk().items() if name != "alg"}
     keys = published(unnamed)
-    assert choose(keys, RSA.kid, "RS256") == choose(keys, RSA.kid, "PS512") == keys[0]
+    assert choose_key(keys, RSA.kid, "RS256") == choose_key(keys, RSA.kid, "PS512") == keys[0]
     with pytest.raises(AuthRequired, match="algorithm"):
-        choose(keys, RSA.kid, "ES256")
+        choose_key(keys, RSA.kid, "ES256")
 
 
 def test_a_key_published_for_one_algorithm_serves_no_other() -> None:
     keys = published(RSA.jwk())
-    assert choose(keys, RSA.kid, "RS256") == keys[0]
+    assert choose_key(keys, RSA.kid, "RS256") == keys[0]
     with pytest.raises(AuthRequired, match="algorithm"):
-        choose(keys, RSA.kid, "PS256")
+        choose_key(keys, RSA.kid, "PS256")
 
 
 def test_the_newer_name_of_the_edwards_algorithm_fits_the_older() -> None:
     edwards = SigningKey.new("ed", "EdDSA")
     keys = published({**edwards.jwk(), "alg": "Ed25519"})
-    assert choose(keys, "ed", "EdDSA") == keys[0]
+    assert choose_key(keys, "ed", "EdDSA") == keys[0]
 
 
 def test_a_key_set_that_is_too_large_is_not_parsed() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pecia.kernel.errors import AuthRequired, Conflict
-from pecia.kernel.identity.oidc import ClaimNames, Claims, Issuer, Verifier, principals
+from pecia.kernel.identity.oidc import ClaimNames, Claims, Issuer, TokenVerifier, list_principals
 from tests.issuer import (
     AUDIENCE,
     LoopbackIssuer,
@@ -51,8 +51,8 @@ def described(issuer: LoopbackIssuer, **changed: Any) -> Issuer:
     return Issuer(**{**good, **changed})
 
 
-def verifier(issuer: LoopbackIssuer, **changed: Any) -> Verifier:
-    return Verifier([described(issuer, **changed)], fetch)
+def verifier(issuer: LoopbackIssuer, **changed: Any) -> TokenVerifier:
+    return TokenVerifier([described(issuer, **changed)], fetch)
 
 
 async def refusal(issuer: LoopbackIssuer, token: str, **changed: Any) -> str:
@@ -145,8 +145,10 @@ async def test_the_leeway_forgives_a_clock_that_is_a_little_off(issuer: Loopback
     now = 2_000_000_000
     token = issuer.token(iat=now + 25, nbf=now + 25, exp=now - 25)
 
-    def at(seconds: int, leeway_s: int) -> Verifier:
-        return Verifier([described(issuer, leeway_s=leeway_s)], fetch, now=lambda: now + seconds)
+    def at(seconds: int, leeway_s: int) -> TokenVerifier:
+        return TokenVerifier(
+            [described(issuer, leeway_s=leeway_s)], fetch, now=lambda: now + seconds
+        )
 
     assert (await at(0, 30).verify(token)).subject == "ana"
     for seconds, leeway_s in ((0, 10), (6, 30), (-6, 30)):
@@ -192,7 +194,7 @@ async def test_a_token_of_one_issuer_with_the_keys_of_another_is_refused(
     issuer: LoopbackIssuer,
 ) -> None:
     with serve(SigningKey.new("ec-2", "ES256")) as other:
-        both = Verifier([described(issuer), described(other, tenant="other")], fetch)
+        both = TokenVerifier([described(issuer), described(other, tenant="other")], fetch)
         assert (await both.verify(other.token())).tenant == "other"
         with pytest.raises(AuthRequired):
             await both.verify(other.token(iss=issuer.url))
@@ -299,7 +301,7 @@ async def test_an_oversized_token_is_refused_before_it_is_read(issuer: LoopbackI
 async def test_each_issuer_has_its_own_size(issuer: LoopbackIssuer) -> None:
     with serve(SigningKey.new("ec-2", "ES256")) as other:
         roomy = described(other, max_token_bytes=40_000)
-        both = Verifier([described(issuer), roomy], fetch)
+        both = TokenVerifier([described(issuer), roomy], fetch)
         assert (await both.verify(other.token(padding="x" * 20_000))).subject == "ana"
         with pytest.raises(AuthRequired, match="longer"):
             await both.verify(issuer.token(padding="x" * 20_000))
@@ -375,7 +377,7 @@ async def test_the_bearer_is_every_principal_the_token_proves(issuer: LoopbackIs
         email="Ana@Example.com", email_verified=True, upn="Ana@Corp", groups=["G1", "G1", "g1"]
     )
     scope = issuer.url.replace(":", "%3A")
-    found = principals(await verifier(issuer).verify(token))
+    found = list_principals(await verifier(issuer).verify(token))
     assert [str(it) for it in found] == [
         f"oid:{scope}:ana",
         "email::ana@example.com",
@@ -401,14 +403,14 @@ async def test_an_address_names_its_bearer_only_when_it_was_verified(
 ) -> None:
     token = issuer.token(email="ana@example.com", **said)
     claims = await verifier(issuer, trusts_email=trusts_email).verify(token)
-    assert ("email::ana@example.com" in map(str, principals(claims))) == is_believed
+    assert ("email::ana@example.com" in map(str, list_principals(claims))) == is_believed
 
 
 async def test_a_claim_that_is_no_possible_principal_is_refused(issuer: LoopbackIssuer) -> None:
     for wrong in ({"sub": "a\x00b"}, {"groups": ["\ud800"]}, {"upn": "ana"}):
         claims = await verifier(issuer).verify(issuer.token(**wrong))
         with pytest.raises(AuthRequired):
-            principals(claims)
+            list_principals(claims)
 
 
 async def test_keys_come_from_a_file_where_there_is_no_network(
@@ -424,9 +426,9 @@ async def test_keys_come_from_a_file_where_there_is_no_network(
 
 def test_two_issuers_with_one_name_are_refused(issuer: LoopbackIssuer) -> None:
     with pytest.raises(Conflict):
-        Verifier([described(issuer), described(issuer)], fetch)
+        TokenVerifier([described(issuer), described(issuer)], fetch)
 
 
 async def test_without_issuers_every_token_is_refused(issuer: LoopbackIssuer) -> None:
     with pytest.raises(AuthRequired):
-        await Verifier([], fetch).verify(issuer.token())
+        await TokenVerifier([], fetch).verify(issuer.token())

@@ -11,7 +11,7 @@ from pecia.kernel.errors import (
     MissingField,
     PayloadTooLarge,
 )
-from pecia.kernel.identity.principal import MAX_BYTES, Kind, Principal
+from pecia.kernel.identity.principal import MAX_BYTES, Principal, PrincipalKind
 
 
 @pytest.mark.parametrize(
@@ -44,13 +44,13 @@ def test_a_value_keeps_its_colons_and_a_scope_escapes_them() -> None:
 
 
 def test_emails_names_and_their_domains_are_lower_cased() -> None:
-    assert Principal(Kind.EMAIL, "", "Ana@Example.COM").value == "ana@example.com"
-    assert Principal(Kind.NAME, "CORP", "Ana").render() == "name:corp:ana"
-    assert Principal(Kind.UPN, "", "Ana@Corp").value == "ana@corp"
+    assert Principal(PrincipalKind.EMAIL, "", "Ana@Example.COM").value == "ana@example.com"
+    assert Principal(PrincipalKind.NAME, "CORP", "Ana").render() == "name:corp:ana"
+    assert Principal(PrincipalKind.UPN, "", "Ana@Corp").value == "ana@corp"
 
 
 def test_groups_and_subjects_that_differ_by_case_stay_apart() -> None:
-    for kind in (Kind.GROUP, Kind.OID):
+    for kind in (PrincipalKind.GROUP, PrincipalKind.OID):
         assert Principal(kind, "https://a", "Admins") != Principal(kind, "https://a", "admins")
 
 
@@ -60,7 +60,9 @@ def test_a_security_identifier_is_upper_cased() -> None:
 
 def test_names_that_are_canonically_equal_are_one_principal() -> None:
     composed, decomposed = "jos\u00e9", "jose\u0301"
-    assert Principal(Kind.NAME, "", composed) == Principal(Kind.NAME, "", decomposed)
+    assert Principal(PrincipalKind.NAME, "", composed) == Principal(
+        PrincipalKind.NAME, "", decomposed
+    )
 
 
 def test_no_sign_outside_ascii_can_become_ascii() -> None:
@@ -73,9 +75,9 @@ def test_no_sign_outside_ascii_can_become_ascii() -> None:
     assert disguised
     for sign in disguised:
         with pytest.raises(InvalidFormat):
-            Principal(Kind.EMAIL, "", f"mi{sign}e@example.com")
+            Principal(PrincipalKind.EMAIL, "", f"mi{sign}e@example.com")
     with pytest.raises(InvalidFormat):
-        Principal(Kind.SID, "", "\u017f-1-5-32-544")
+        Principal(PrincipalKind.SID, "", "\u017f-1-5-32-544")
 
 
 @pytest.mark.parametrize(
@@ -123,4 +125,4 @@ def test_the_place_of_a_principal_begins_the_field() -> None:
 
 def test_a_scope_that_grows_by_escaping_must_still_fit() -> None:
     with pytest.raises(PayloadTooLarge):
-        Principal(Kind.GROUP, ":" * 1000, "a")
+        Principal(PrincipalKind.GROUP, ":" * 1000, "a")

@@ -3,24 +3,24 @@
 import pytest
 
 from pecia.kernel.errors import Collision, NotFound, Unavailable
-from pecia.kernel.jobs import Retry
-from pecia.kernel.jobs.ending import Ending, after_failure
+from pecia.kernel.jobs import RetryPolicy
+from pecia.kernel.jobs.outcome import RunOutcome, decide_after_failure
 
-THREE = Retry(attempts=3, first_s=2)
+THREE = RetryPolicy(attempts=3, first_s=2)
 
 
-def ending(error: Exception, failures: int = 1) -> Ending:
-    return after_failure(error, THREE, failures=failures, jitter=1)
+def ending(error: Exception, failures: int = 1) -> RunOutcome:
+    return decide_after_failure(error, THREE, failures=failures, jitter=1)
 
 
 @pytest.mark.parametrize("error", [Unavailable("away"), Collision("met"), KeyError("x")])
 def test_what_may_pass_is_tried_again_until_the_attempts_are_spent(error: Exception) -> None:
     assert [ending(error, it).status for it in (1, 2, 3)] == ["todo", "todo", "failed"]
-    assert [ending(error, it).rest_s for it in (1, 2)] == [2, 4]
+    assert [ending(error, it).delay_s for it in (1, 2)] == [2, 4]
 
 
 def test_an_error_that_says_it_will_not_pass_ends_the_job() -> None:
-    assert ending(NotFound("no source 's1'")) == Ending(
+    assert ending(NotFound("no source 's1'")) == RunOutcome(
         "failed", {"code": "NOT_FOUND", "message": "no source 's1'"}
     )
 

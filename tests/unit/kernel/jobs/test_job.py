@@ -7,26 +7,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from pecia.kernel.jobs import Arguments, Job, JobCall, NoArguments, Retry, by_name
+from pecia.kernel.jobs import Job, JobArguments, JobCall, NoArguments, RetryPolicy, index_jobs
 
 
-class About(Arguments):
+class About(JobArguments):
     source_id: str
 
 
-class Named(Arguments):
+class Named(JobArguments):
     api_key: str
 
 
-class Typed(Arguments):
+class Typed(JobArguments):
     header: SecretStr
 
 
-class Marked(Arguments):
+class Marked(JobArguments):
     header: Annotated[str, Field(json_schema_extra={"secret": True})]
 
 
-class Nested(Arguments):
+class Nested(JobArguments):
     sources: dict[str, list[Typed | None]]
 
 
@@ -72,9 +72,9 @@ def test_a_job_on_a_schedule_takes_no_arguments() -> None:
 
 def test_two_jobs_cannot_share_a_name() -> None:
     job = Job("lake", "crawl", nothing, About)
-    assert by_name([job]) == {"lake.crawl": job}
+    assert index_jobs([job]) == {"lake.crawl": job}
     with pytest.raises(TypeError, match=r"lake\.crawl is defined twice"):
-        by_name([job, job])
+        index_jobs([job, job])
 
 
 @given(st.integers(1, 10_000), st.floats(0, 1))
@@ -82,6 +82,6 @@ def test_two_jobs_cannot_share_a_name() -> None:
 def test_a_rest_is_never_longer_than_the_longest_nor_shorter_than_half_the_first(
     failures: int, jitter: float
 ) -> None:
-    retry = Retry(first_s=2, longest_s=600)
-    assert 1 <= retry.rest_s(failures, jitter) <= 600
-    assert retry.rest_s(failures, jitter) <= retry.rest_s(failures + 1, jitter)
+    retry = RetryPolicy(first_s=2, max_s=600)
+    assert 1 <= retry.backoff_s(failures, jitter) <= 600
+    assert retry.backoff_s(failures, jitter) <= retry.backoff_s(failures + 1, jitter)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pecia.kernel.jobs import Job, JobCall, NoArguments
-from pecia.kernel.jobs.schedule import last_tick, on_schedule, wait_s
+from pecia.kernel.jobs.schedule import last_tick, list_scheduled, seconds_until_due
 
 HOURLY = "23 * * * *"
 
@@ -21,9 +21,9 @@ def on(schedule: str | None) -> Job:
 
 
 def test_a_schedule_is_a_cron_line() -> None:
-    assert on_schedule([on(None)]) == []
+    assert list_scheduled([on(None)]) == []
     with pytest.raises(TypeError, match="'daily' is not a cron line"):
-        on_schedule([on("daily")])
+        list_scheduled([on("daily")])
 
 
 def test_a_tick_counts_from_its_very_second() -> None:
@@ -37,4 +37,4 @@ def test_a_tick_counts_from_its_very_second() -> None:
 @settings(max_examples=50, deadline=None)
 def test_the_last_tick_is_past_and_the_wait_never_long(now: datetime) -> None:
     assert 0 <= now.timestamp() - last_tick(HOURLY, now) < 3600
-    assert 0 < wait_s([(HOURLY, on(HOURLY))], now) <= 60
+    assert 0 < seconds_until_due([(HOURLY, on(HOURLY))], now) <= 60

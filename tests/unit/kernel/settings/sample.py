@@ -6,14 +6,14 @@ from typing import Literal
 
 from pydantic import SecretStr
 
-from pecia.kernel.settings.convert import milliseconds
-from pecia.kernel.settings.layers import Flag
-from pecia.kernel.settings.load import Settings, load
-from pecia.kernel.settings.model import Clash, Part, setting
-from pecia.kernel.settings.shapes import Amount, Seconds
+from pecia.kernel.settings.layers.convert import parse_milliseconds
+from pecia.kernel.settings.layers.values import FlagValue
+from pecia.kernel.settings.load import Settings, load_settings
+from pecia.kernel.settings.model import SettingConflict, SettingsSection, setting
+from pecia.kernel.settings.types import NonNegativeInt, Seconds
 
 
-class Sample(Part):
+class Sample(SettingsSection):
     """One setting of every kind."""
 
     section = "sample"
@@ -25,10 +25,10 @@ class Sample(Part):
         unit="s",
         env=("OLD_WAIT", "OLDER_WAIT"),
         keys=("old.wait",),
-        convert={"OLD_WAIT": milliseconds},
+        convert={"OLD_WAIT": parse_milliseconds},
         project=True,
     )
-    size: Amount = setting(1, description="How many.", project=True)
+    size: NonNegativeInt = setting(1, description="How many.", project=True)
     colour: Literal["red", "blue"] = setting(
         "red", description="Which.", env=("OLD_COLOUR",), lenient=frozenset({"OLD_COLOUR"})
     )
@@ -36,20 +36,20 @@ class Sample(Part):
     nickname: str | None = setting("none yet", description="If any.", project=True)
     password: SecretStr | None = setting(None, description="Hidden.", secret=True)
 
-    def clashes(self) -> Iterator[Clash]:
+    def clashes(self) -> Iterator[SettingConflict]:
         if self.size > self.wait_s:
-            yield Clash("size", "at most wait_s")
+            yield SettingConflict("size", "at most wait_s")
 
 
 def read(
     *,
-    flags: Mapping[str, Flag] | None = None,
+    flags: Mapping[str, FlagValue] | None = None,
     environ: Mapping[str, str] | None = None,
     project_file: Path | None = None,
     user_file: Path | None = None,
 ) -> Settings:
     """Load the sample with nothing but what the test gives."""
-    return load(
+    return load_settings(
         [Sample],
         flags=flags or {},
         environ=environ or {},

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pecia.kernel.settings.discover import find_project_file, find_user_file
-from pecia.kernel.settings.environment import environment
+from pecia.kernel.settings.layers.environment import read_environment
+from pecia.kernel.settings.layers.paths import find_project_file, find_user_file
 
 
 def config_in(folder: Path) -> Path:
@@ -63,6 +63,6 @@ def test_the_user_file_lies_in_the_configuration_directory(
 
 def test_the_environment_is_a_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PECIA_PORT", "1")
-    taken = environment()
+    taken = read_environment()
     monkeypatch.setenv("PECIA_PORT", "2")
     assert taken["PECIA_PORT"] == "1"

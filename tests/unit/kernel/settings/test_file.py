@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pecia.kernel.errors import InvalidFormat, InvalidInput, NotFound, PayloadTooLarge
-from pecia.kernel.settings.file import LONGEST_FILE_BYTES
+from pecia.kernel.settings.layers.file import MAX_FILE_BYTES
 from pecia.kernel.settings.load import Settings
 from tests.unit.kernel.settings.sample import Sample, read
 
@@ -147,7 +147,7 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
 
 
 def test_a_file_too_long_to_be_settings_is_refused(path: Path) -> None:
-    path.write_bytes(b"#" * (LONGEST_FILE_BYTES + 1))
+    path.write_bytes(b"#" * (MAX_FILE_BYTES + 1))
     with pytest.raises(PayloadTooLarge, match="longer than"):
         read(user_file=path)
 

@@ -4,25 +4,30 @@ from pathlib import Path
 
 import pytest
 
+from pecia.features.hub.settings import HubSettings
+from pecia.features.memory.settings import MemorySettings
+from pecia.features.wiki.settings import WikiSettings
 from pecia.kernel.errors import InvalidInput
-from pecia.kernel.settings.catalog import catalog
+from pecia.kernel.settings.catalog import build_catalog
 from pecia.kernel.settings.kernel import KernelSettings, is_loopback
-from pecia.kernel.settings.load import load
-from pecia.kernel.settings.model import Part
-from pecia.rooms.hub.settings import HubSettings
-from pecia.rooms.memory.settings import MemorySettings
-from pecia.rooms.wiki.settings import WikiSettings
+from pecia.kernel.settings.load import load_settings
+from pecia.kernel.settings.model import SettingsSection
 
-EVERY_PART: tuple[type[Part], ...] = (KernelSettings, HubSettings, MemorySettings, WikiSettings)
+EVERY_PART: tuple[type[SettingsSection], ...] = (
+    KernelSettings,
+    HubSettings,
+    MemorySettings,
+    WikiSettings,
+)
 
 
 def kernel(**environ: str) -> KernelSettings:
-    return load([], flags={}, environ=environ, project_file=None, user_file=None).kernel
+    return load_settings([], flags={}, environ=environ, project_file=None, user_file=None).kernel
 
 
-@pytest.mark.parametrize("name", catalog(EVERY_PART).by_name)
+@pytest.mark.parametrize("name", build_catalog(EVERY_PART).by_name)
 def test_every_default_is_a_value_that_could_have_been_given(name: str) -> None:
-    known = catalog(EVERY_PART).by_name[name]
+    known = build_catalog(EVERY_PART).by_name[name]
     assert known.parse(known.default()) == known.default()
 
 

@@ -7,9 +7,9 @@ from pydantic import SecretStr, ValidationError
 
 from pecia.kernel.errors import InvalidInput
 from pecia.kernel.settings.kernel import KernelSettings
-from pecia.kernel.settings.load import load
-from pecia.kernel.settings.model import Part
-from pecia.kernel.settings.origin import Layer
+from pecia.kernel.settings.layers.origin import SettingLayer
+from pecia.kernel.settings.load import load_settings
+from pecia.kernel.settings.model import SettingsSection
 from tests.unit.kernel.settings.sample import Sample, read
 
 
@@ -26,7 +26,7 @@ def complaint(error: pytest.ExceptionInfo[InvalidInput]) -> str:
 def test_with_nothing_given_every_value_is_its_default() -> None:
     settings = read()
     assert settings.part(Sample) == Sample()
-    assert {it.layer for it in settings.provenance.values()} == {Layer.DEFAULT}
+    assert {it.layer for it in settings.provenance.values()} == {SettingLayer.DEFAULT}
     assert settings.warnings == ()
 
 
@@ -43,7 +43,7 @@ def test_a_room_reads_its_section_and_the_kernel_reads_bare_names() -> None:
 def test_provenance_names_the_variable_and_its_text() -> None:
     origin = read(environ={"PECIA_SAMPLE_SIZE": "07"}).provenance["sample.size"]
     assert (origin.layer, origin.where, origin.raw) == (
-        Layer.ENVIRONMENT,
+        SettingLayer.ENVIRONMENT,
         "PECIA_SAMPLE_SIZE",
         "07",
     )
@@ -52,7 +52,7 @@ def test_provenance_names_the_variable_and_its_text() -> None:
 def test_provenance_names_the_file_and_the_line(tmp_path: Path) -> None:
     path = file(tmp_path, "# a note\nsample:\n  wait_s: 5\n  size: 4\n")
     origin = read(project_file=path).provenance["sample.size"]
-    assert (origin.layer, origin.where, origin.raw) == (Layer.PROJECT, f"{path}:4", "4")
+    assert (origin.layer, origin.where, origin.raw) == (SettingLayer.PROJECT, f"{path}:4", "4")
 
 
 def test_a_name_of_a_reference_may_carry_another_unit() -> None:
@@ -150,7 +150,7 @@ def test_an_unknown_variable_of_ours_is_a_warning_with_the_nearest_name() -> Non
 
 
 def test_a_flag_that_was_not_given_says_nothing() -> None:
-    assert read(flags={"sample.size": None}).provenance["sample.size"].layer is Layer.DEFAULT
+    assert read(flags={"sample.size": None}).provenance["sample.size"].layer is SettingLayer.DEFAULT
 
 
 def test_a_flag_may_be_text_or_a_value() -> None:
@@ -205,13 +205,13 @@ def test_settings_cannot_be_changed() -> None:
 
 def test_naming_a_part_twice_is_harmless() -> None:
     twice = [KernelSettings, Sample, Sample, KernelSettings]
-    made = load(twice, flags={}, environ={}, project_file=None, user_file=None)
+    made = load_settings(twice, flags={}, environ={}, project_file=None, user_file=None)
     assert list(made.parts) == [KernelSettings, Sample]
 
 
 def test_a_part_may_have_no_setting_of_its_own() -> None:
-    class Bare(Part):
+    class Bare(SettingsSection):
         section = "bare"
 
-    made = load([Bare], flags={}, environ={}, project_file=None, user_file=None)
+    made = load_settings([Bare], flags={}, environ={}, project_file=None, user_file=None)
     assert made.part(Bare) == Bare()

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from pydantic import Field, SecretStr
 
-from pecia.kernel.settings.catalog import catalog
-from pecia.kernel.settings.model import Part, setting, setting_from
+from pecia.kernel.settings.catalog import build_catalog
+from pecia.kernel.settings.model import SettingsSection, setting, setting_from
 from tests.unit.kernel.settings.sample import Sample
 
 
-def part_with(annotation: Any, default: Any) -> type[Part]:
-    return type("Odd", (Part,), {"__annotations__": {"odd": annotation}, "odd": default})
+def part_with(annotation: Any, default: Any) -> type[SettingsSection]:
+    return type("Odd", (SettingsSection,), {"__annotations__": {"odd": annotation}, "odd": default})
 
 
 def test_a_field_is_made_by_setting() -> None:
@@ -44,25 +44,25 @@ def test_a_default_of_the_machine_is_said_in_words() -> None:
 
 
 def test_two_settings_may_not_share_a_name() -> None:
-    class Twin(Part):
+    class Twin(SettingsSection):
         section = "sample"
         size: int = setting(1, description="Words.")
 
     with pytest.raises(ValueError, match=r"sample\.size and sample\.size share the key"):
-        catalog([Sample, Twin])
+        build_catalog([Sample, Twin])
 
 
 def test_two_settings_may_not_share_a_variable() -> None:
-    class Kernel(Part):
+    class Kernel(SettingsSection):
         sample_size: int = setting(1, description="Words.")
 
     with pytest.raises(ValueError, match="share the variable PECIA_SAMPLE_SIZE"):
-        catalog([Sample, Kernel])
+        build_catalog([Sample, Kernel])
 
 
 def test_a_setting_may_not_be_called_like_a_section() -> None:
-    class Kernel(Part):
+    class Kernel(SettingsSection):
         sample: int = setting(1, description="Words.")
 
     with pytest.raises(ValueError, match="a setting and a section are both called sample"):
-        catalog([Sample, Kernel])
+        build_catalog([Sample, Kernel])

@@ -4,16 +4,18 @@ from pathlib import Path
 
 import pytest
 
+from pecia.features.hub.settings import HubSettings
+from pecia.features.memory.settings import MemorySettings
+from pecia.features.wiki.settings import WikiSettings
 from pecia.kernel.errors import InvalidInput
-from pecia.kernel.settings.load import Settings, load
-from pecia.rooms.hub.settings import HubSettings
-from pecia.rooms.memory.settings import MemorySettings
-from pecia.rooms.wiki.settings import WikiSettings
+from pecia.kernel.settings.load import Settings, load_settings
 
 
 def read(project_file: Path | None = None, **environ: str) -> Settings:
     parts = (HubSettings, MemorySettings, WikiSettings)
-    return load(parts, flags={}, environ=environ, project_file=project_file, user_file=None)
+    return load_settings(
+        parts, flags={}, environ=environ, project_file=project_file, user_file=None
+    )
 
 
 def test_the_aggregator_s_timeout_is_in_milliseconds() -> None:

@@ -3,12 +3,12 @@
 import json
 
 from pecia.kernel.settings.kernel import KernelSettings
-from pecia.kernel.settings.table import HIDDEN, Row, rows, settings_table
+from pecia.kernel.settings.table import HIDDEN, SettingRow, list_setting_rows, render_settings_table
 from tests.unit.kernel.settings.sample import Sample, read
 
 
-def row(name: str, **environ: str) -> Row:
-    return next(it for it in rows(read(environ=environ)) if it.name == name)
+def row(name: str, **environ: str) -> SettingRow:
+    return next(it for it in list_setting_rows(read(environ=environ)) if it.name == name)
 
 
 def test_a_row_says_value_unit_origin_meaning_default_and_names() -> None:
@@ -35,7 +35,7 @@ def test_every_row_is_json_and_holds_no_secret() -> None:
         "PECIA_SAMPLE_PASSWORD": "hunter22",
         "PECIA_DATABASE_URL": "postgresql://u:hunter22@h/",
     }
-    text = json.dumps([it.as_json() for it in rows(read(environ=environ))])
+    text = json.dumps([it.as_json() for it in list_setting_rows(read(environ=environ))])
     assert "hunter22" not in text
     assert {it["name"] for it in json.loads(text)} == read().provenance.keys()
 
@@ -53,7 +53,7 @@ def test_json_says_what_was_overruled() -> None:
 
 
 def test_the_reference_table_has_a_line_for_every_setting() -> None:
-    lines = settings_table([Sample]).splitlines()
+    lines = render_settings_table([Sample]).splitlines()
     assert lines == [
         "| setting | default | variables | meaning |",
         "|---|---|---|---|",
@@ -69,5 +69,5 @@ def test_the_reference_table_has_a_line_for_every_setting() -> None:
 
 
 def test_the_reference_table_names_no_folder_of_this_machine() -> None:
-    assert str(KernelSettings().home) not in settings_table([KernelSettings])
-    assert "| `home` | the user's data directory |" in settings_table([KernelSettings])
+    assert str(KernelSettings().home) not in render_settings_table([KernelSettings])
+    assert "| `home` | the user's data directory |" in render_settings_table([KernelSettings])

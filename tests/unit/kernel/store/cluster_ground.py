@@ -17,9 +17,15 @@ import psutil
 import psycopg
 import pytest
 
-from pecia.kernel.store.cluster import Cluster, ClusterStatus, Options, cluster_status, open_cluster
+from pecia.kernel.store.cluster import (
+    Cluster,
+    ClusterOptions,
+    ClusterStatus,
+    cluster_status,
+    open_cluster,
+)
 from pecia.kernel.store.cluster.os_user import OsUser
-from pecia.kernel.store.cluster.places import Places, find_places, make_places
+from pecia.kernel.store.cluster.paths import ClusterPaths, create_cluster_paths, find_cluster_paths
 from tests.database import scratch
 
 IS_ROOT = os.geteuid() == 0
@@ -50,12 +56,12 @@ class Ground:
     grace_s: float = 0.0
 
     @property
-    def options(self) -> Options:
-        return Options(grace_s=self.grace_s, system=self.system)
+    def options(self) -> ClusterOptions:
+        return ClusterOptions(grace_s=self.grace_s, system=self.system)
 
     @property
-    def places(self) -> Places:
-        found = find_places(self.home, self.system)
+    def places(self) -> ClusterPaths:
+        found = find_cluster_paths(self.home, self.system)
         assert found is not None
         return found
 
@@ -76,7 +82,7 @@ class Ground:
 
     def processes(self) -> list[psutil.Process]:
         """The keeper, postgres and all its children: they name the folder, or stand in it."""
-        found = find_places(self.home, self.system)
+        found = find_cluster_paths(self.home, self.system)
         if found is None:
             return []
         return [it for it in psutil.process_iter() if stands_in(found.root, it)]
@@ -157,7 +163,7 @@ def fresh(base: Path) -> Iterator[Ground]:
 @pytest.fixture
 def ground(fresh: Ground, mould: Path) -> Ground:
     """A home with a stopped cluster, in which the table `kept` has one row."""
-    places, _ = make_places(fresh.home, fresh.system, print)
+    places, _ = create_cluster_paths(fresh.home, fresh.system, print)
     subprocess.run(["cp", "-a", f"{mould}/.", str(places.root)], check=True)
     return fresh
 

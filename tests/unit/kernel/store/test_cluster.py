@@ -14,70 +14,75 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from pecia.kernel.errors import StorageFull, Unavailable, Unprocessable
-from pecia.kernel.store.cluster import Cluster, Logins, Options, cluster_status
-from pecia.kernel.store.cluster.conf import SETTINGS, server_conf, sync_method
-from pecia.kernel.store.cluster.create import read_passwords
-from pecia.kernel.store.cluster.failure import explain, explained
-from pecia.kernel.store.cluster.files import text_after, write_whole
-from pecia.kernel.store.cluster.format import FORMAT, current_format, read_format, write_format
-from pecia.kernel.store.cluster.locks import Lock, is_taken, opened
-from pecia.kernel.store.cluster.memory import machine_bytes, shared_mb
-from pecia.kernel.store.cluster.os_user import OsUser
-from pecia.kernel.store.cluster.places import (
-    Places,
-    find_places,
-    fits,
-    make_places,
-    make_socket_folder,
+from pecia.kernel.store.atomic_file import read_tail, write_atomic
+from pecia.kernel.store.cluster import Cluster, ClusterOptions, DatabaseLogins, cluster_status
+from pecia.kernel.store.cluster.conf import (
+    SETTINGS,
+    choose_shared_buffers_mb,
+    choose_sync_method,
+    read_memory_bytes,
+    render_server_conf,
 )
-from pecia.kernel.store.cluster.removal import note_temporary, sweep
-from pecia.kernel.store.cluster.server import understood
-from pecia.kernel.store.cluster.upgrade import finish_upgrade, major_of
+from pecia.kernel.store.cluster.data.format import FORMAT, current_format, read_format, write_format
+from pecia.kernel.store.cluster.data.initdb import read_passwords
+from pecia.kernel.store.cluster.data.removal import mark_temporary, remove_orphans
+from pecia.kernel.store.cluster.data.upgrade import finish_upgrade, read_major_version
+from pecia.kernel.store.cluster.failure import explain_failure, explain_failures
+from pecia.kernel.store.cluster.os_user import OsUser
+from pecia.kernel.store.cluster.paths import (
+    ClusterPaths,
+    create_cluster_paths,
+    create_socket_folder,
+    find_cluster_paths,
+    is_socket_path_valid,
+)
+from pecia.kernel.store.cluster.server import parse_refusal
+from pecia.kernel.store.file_lock import FileLock, is_locked, open_lock
 
 OURSELVES = OsUser(os.geteuid(), os.getegid())
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> Places:
-    return Places(tmp_path)
+def places(tmp_path: Path) -> ClusterPaths:
+    return ClusterPaths(tmp_path)
 
 
 def test_logins_never_show_their_passwords() -> None:
-    assert "secret" not in repr(Logins(owner="secret", app="secret", system="secret"))
+    assert "secret" not in repr(DatabaseLogins(owner="secret", app="secret", system="secret"))
 
 
 def test_a_lock_keeps_others_out_until_it_is_closed(tmp_path: Path) -> None:
     path = tmp_path / "lock"
-    first, second = Lock(path), Lock(path)
-    assert first.take()
-    assert not second.take()
-    assert is_taken(path)
+    first, second = FileLock(path), FileLock(path)
+    assert first.try_acquire()
+    assert not second.try_acquire()
+    assert is_locked(path)
     first.close()
-    assert second.take()
+    assert second.try_acquire()
     second.close()
-    assert not is_taken(path)
+    assert not is_locked(path)
 
 
 def test_a_shared_lock_lets_sharers_in_and_nobody_alone(tmp_path: Path) -> None:
     path = tmp_path / "lock"
-    first, second = Lock(path), Lock(path)
-    assert first.take(shared=True)
-    assert second.take(shared=True)
-    assert not second.take()
+    first, second = FileLock(path), FileLock(path)
+    assert first.try_acquire(shared=True)
+    assert second.try_acquire(shared=True)
+    assert not second.try_acquire()
     first.close()
-    assert second.take()
+    assert second.try_acquire()
     second.close()
 
 
 def test_looking_at_a_lock_makes_no_file(tmp_path: Path) -> None:
-    assert not is_taken(tmp_path / "lock")
+    assert not is_locked(tmp_path / "lock")
     assert not (tmp_path / "lock").exists()
 
 
 def test_a_file_is_replaced_whole_and_private(tmp_path: Path) -> None:
     path = tmp_path / "passwords.json"
-    write_whole(path, "old")
-    write_whole(path, "new")
+    write_atomic(path, "old")
+    write_atomic(path, "new")
     assert path.read_text() == "new"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert list(tmp_path.iterdir()) == [path]
@@ -85,15 +90,15 @@ def test_a_file_is_replaced_whole_and_private(tmp_path: Path) -> None:
 
 def test_a_log_that_was_moved_aside_is_read_from_its_beginning(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
-    assert text_after(log, 0) == ""
+    assert read_tail(log, 0) == ""
     log.write_text("before\nafter\n")
-    assert text_after(log, len("before\n")) == "after\n"
+    assert read_tail(log, len("before\n")) == "after\n"
     log.write_text("fresh\n")
-    assert text_after(log, 1000) == "fresh\n"
+    assert read_tail(log, 1000) == "fresh\n"
 
 
 def test_settings_are_quoted_for_postgresql() -> None:
-    conf = server_conf(Path("/a'b/c\"d"), "fsync")
+    conf = render_server_conf(Path("/a'b/c\"d"), "fsync")
     assert """unix_socket_directories = '"/a''b/c""d"'""" in conf
 
 
@@ -107,16 +112,16 @@ def test_nothing_is_ever_traded_for_durability_or_heard_from_a_network() -> None
     ("memory_gb", "shared"), [(0, 128), (0.5, 128), (8, 2048), (24, 6144), (512, 8192)]
 )
 def test_the_server_may_hold_a_quarter_of_the_memory(memory_gb: float, shared: int) -> None:
-    assert shared_mb(int(memory_gb * 2**30)) == shared
+    assert choose_shared_buffers_mb(int(memory_gb * 2**30)) == shared
 
 
 def test_a_container_has_no_more_memory_than_it_was_given(tmp_path: Path) -> None:
     limit = tmp_path / "memory.max"
-    whole = machine_bytes(limit)
+    whole = read_memory_bytes(limit)
     limit.write_text("max\n")
-    assert machine_bytes(limit) == whole > 2**20
+    assert read_memory_bytes(limit) == whole > 2**20
     limit.write_text("1048576\n")
-    assert machine_bytes(limit) == 2**20
+    assert read_memory_bytes(limit) == 2**20
 
 
 @pytest.mark.parametrize(
@@ -132,7 +137,7 @@ def test_a_container_has_no_more_memory_than_it_was_given(tmp_path: Path) -> Non
 def test_a_directory_is_synced_at_once_only_where_failures_are_told(
     system: str, release: str, method: str
 ) -> None:
-    assert sync_method(os.uname_result((system, "node", release, "", ""))) == method
+    assert choose_sync_method(os.uname_result((system, "node", release, "", ""))) == method
 
 
 @pytest.mark.parametrize(
@@ -149,13 +154,13 @@ def test_a_directory_is_synced_at_once_only_where_failures_are_told(
     ],
 )
 def test_a_failure_says_what_to_do(said: str, kind: type[Exception], advice: str) -> None:
-    error = explain("It did not start", said, Path("/x"))
+    error = explain_failure("It did not start", said, Path("/x"))
     assert isinstance(error, kind)
     assert advice in str(error)
 
 
 def test_a_refusal_of_the_os_becomes_one_of_ours(tmp_path: Path) -> None:
-    with pytest.raises(StorageFull), explained("It did not open", tmp_path):
+    with pytest.raises(StorageFull), explain_failures("It did not open", tmp_path):
         raise OSError(28, "No space left on device")
 
 
@@ -172,28 +177,28 @@ def test_a_refusal_of_the_os_becomes_one_of_ours(tmp_path: Path) -> None:
     ],
 )
 def test_a_refused_connection_says_whether_a_server_is_there(refusal: str, answer: str) -> None:
-    assert understood(refusal) == answer
+    assert parse_refusal(refusal) == answer
 
 
 def test_a_stranger_at_our_socket_is_an_error() -> None:
     with pytest.raises(Unavailable, match="not to our password"):
-        understood('FATAL:  password authentication failed for user "postgres"')
+        parse_refusal('FATAL:  password authentication failed for user "postgres"')
 
 
-def test_an_older_pecia_refuses_a_newer_format(places: Places) -> None:
+def test_an_older_pecia_refuses_a_newer_format(places: ClusterPaths) -> None:
     newer = {"format": FORMAT + 1, "pecia": "9.0", "wheel": "9"}
     places.format.write_text(json.dumps(newer))
     with pytest.raises(Unprocessable, match=r"by Pecia 9\.0, .* upgrade Pecia"):
         read_format(places)
 
 
-def test_a_newer_format_with_unknown_words_is_refused_for_its_number(places: Places) -> None:
+def test_a_newer_format_with_unknown_words_is_refused_for_its_number(places: ClusterPaths) -> None:
     places.format.write_text(json.dumps({"format": FORMAT + 1, "pecia": "9.0", "moon": 1}))
     with pytest.raises(Unprocessable, match="upgrade Pecia"):
         read_format(places)
 
 
-def test_a_format_reads_back_as_it_was_written(places: Places) -> None:
+def test_a_format_reads_back_as_it_was_written(places: ClusterPaths) -> None:
     assert read_format(places) is None
     write_format(places)
     assert read_format(places) == current_format()
@@ -203,55 +208,55 @@ def test_a_format_reads_back_as_it_was_written(places: Places) -> None:
 def test_a_major_version_we_cannot_run_is_refused(tmp_path: Path, major: int, way: str) -> None:
     (tmp_path / "PG_VERSION").write_text(f"{major}\n")
     with pytest.raises(Unprocessable, match=way):
-        major_of(tmp_path)
+        read_major_version(tmp_path)
 
 
 @pytest.mark.parametrize("old_moved_already", [False, True])
-def test_an_interrupted_upgrade_is_finished(places: Places, old_moved_already: bool) -> None:
+def test_an_interrupted_upgrade_is_finished(places: ClusterPaths, old_moved_already: bool) -> None:
     old = places.root / ("data-16" if old_moved_already else "data")
     for folder, major in ((old, 16), (places.root / "data-18", 18)):
         folder.mkdir()
         (folder / "PG_VERSION").write_text(f"{major}\n")
     finish_upgrade(places)
-    assert major_of(places.data) == 18
-    assert major_of(places.root / "data-16") == 16
+    assert read_major_version(places.data) == 18
+    assert read_major_version(places.root / "data-16") == 16
     finish_upgrade(places)
-    assert major_of(places.data) == 18
+    assert read_major_version(places.data) == 18
 
 
-def test_passwords_are_made_once_and_differ(places: Places) -> None:
+def test_passwords_are_made_once_and_differ(places: ClusterPaths) -> None:
     made = read_passwords(places)
     assert read_passwords(places) == made
     assert len(set(made.values())) == 4
     assert stat.S_IMODE(places.passwords.stat().st_mode) == 0o600
 
 
-def test_passwords_lost_beside_a_database_are_not_made_up_again(places: Places) -> None:
+def test_passwords_lost_beside_a_database_are_not_made_up_again(places: ClusterPaths) -> None:
     places.data.mkdir()
     with pytest.raises(Unavailable, match="restore it"):
         read_passwords(places)
 
 
 def test_a_long_socket_path_moves_to_a_short_private_folder(tmp_path: Path) -> None:
-    places = Places(tmp_path / ("x" * 60) / ("y" * 60))
+    places = ClusterPaths(tmp_path / ("x" * 60) / ("y" * 60))
     places.root.mkdir(parents=True)
-    assert not fits(places.sockets)
-    make_socket_folder(places, OURSELVES)
+    assert not is_socket_path_valid(places.sockets)
+    create_socket_folder(places, OURSELVES)
     folder = places.sockets
-    assert fits(folder)
+    assert is_socket_path_valid(folder)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    make_socket_folder(places, OURSELVES)
+    create_socket_folder(places, OURSELVES)
     assert places.sockets == folder
     folder.rmdir()
 
 
 def test_a_socket_folder_that_others_can_enter_is_not_used_again(tmp_path: Path) -> None:
-    places = Places(tmp_path / ("x" * 60) / ("y" * 60))
+    places = ClusterPaths(tmp_path / ("x" * 60) / ("y" * 60))
     places.root.mkdir(parents=True)
-    make_socket_folder(places, OURSELVES)
+    create_socket_folder(places, OURSELVES)
     swapped = places.sockets
     swapped.chmod(0o755)
-    make_socket_folder(places, OURSELVES)
+    create_socket_folder(places, OURSELVES)
     assert places.sockets != swapped
     swapped.rmdir()
     places.sockets.rmdir()
@@ -261,7 +266,9 @@ def test_looking_at_an_empty_home_finds_and_makes_nothing(tmp_path: Path) -> Non
     home = tmp_path / "home"
 
     async def look() -> str:
-        return (await cluster_status(home, options=Options(system=tmp_path / "system"))).state
+        return (
+            await cluster_status(home, options=ClusterOptions(system=tmp_path / "system"))
+        ).state
 
     assert anyio.run(look) == "absent"
     assert list(tmp_path.iterdir()) == []
@@ -269,25 +276,25 @@ def test_looking_at_an_empty_home_finds_and_makes_nothing(tmp_path: Path) -> Non
 
 def test_homes_of_one_name_have_clusters_of_their_own(tmp_path: Path) -> None:
     system = tmp_path / "system"
-    first, _ = make_places(tmp_path / "a" / "home", system, print)
-    second, _ = make_places(tmp_path / "b" / "home", system, print)
+    first, _ = create_cluster_paths(tmp_path / "a" / "home", system, print)
+    second, _ = create_cluster_paths(tmp_path / "b" / "home", system, print)
     assert first.root != second.root
-    assert find_places(tmp_path / "a" / "home", system) == first
+    assert find_cluster_paths(tmp_path / "a" / "home", system) == first
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root keeps clusters outside the home")
 def test_a_cluster_of_root_that_is_gone_is_not_quietly_replaced(tmp_path: Path) -> None:
     home, system = tmp_path / "home", tmp_path / "system"
-    places, _ = make_places(home, system, print)
+    places, _ = create_cluster_paths(home, system, print)
     places.root.rmdir()
     with pytest.raises(Unavailable, match="mount a volume"):
-        make_places(home, system, print)
+        create_cluster_paths(home, system, print)
 
 
 @pytest.mark.parametrize("content", [b"", b"\0\0\0", b"{", b"[]", b"{}", b"\xff"])
 @pytest.mark.parametrize("name", ["format.json", "passwords.json", "sockets.json"])
 def test_a_damaged_file_of_ours_is_named_with_what_to_do(
-    places: Places, name: str, content: bytes
+    places: ClusterPaths, name: str, content: bytes
 ) -> None:
     path = places.root / name
     path.write_bytes(content)
@@ -304,7 +311,7 @@ def test_a_damaged_file_of_ours_is_named_with_what_to_do(
 def test_a_damaged_pointer_to_the_cluster_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "postgres.json").write_bytes(content)
     with pytest.raises(Unavailable, match=re.escape(str(tmp_path / "postgres.json"))):
-        find_places(tmp_path, tmp_path / "system")
+        find_cluster_paths(tmp_path, tmp_path / "system")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root keeps clusters outside the home")
@@ -312,32 +319,32 @@ def test_the_cluster_of_a_temporary_home_that_is_gone_is_swept_away(tmp_path: Pa
     system = tmp_path / "system"
     for name in ("gone", "there", "elsewhere"):
         home = tmp_path / name
-        places, _ = make_places(home, system, print)
+        places, _ = create_cluster_paths(home, system, print)
         if name != "elsewhere":
-            note_temporary(places.root, home)
+            mark_temporary(places.root, home)
         if name != "there":
             shutil.rmtree(home)
-    assert [it.name.split("-")[0] for it in sweep(system)] == ["gone"]
+    assert [it.name.split("-")[0] for it in remove_orphans(system)] == ["gone"]
     assert sorted(it.name.split("-")[0] for it in system.iterdir()) == ["elsewhere", "there"]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root keeps clusters outside the home")
 def test_a_cluster_in_use_is_not_swept_away(tmp_path: Path) -> None:
     home, system = tmp_path / "home", tmp_path / "system"
-    places, _ = make_places(home, system, print)
-    note_temporary(places.root, home)
+    places, _ = create_cluster_paths(home, system, print)
+    mark_temporary(places.root, home)
     shutil.rmtree(home)
-    with opened(places.holders_lock) as lock:
-        lock.take(shared=True)
-        assert sweep(system) == []
-    assert sweep(system) == [places.root]
+    with open_lock(places.holders_lock) as lock:
+        lock.try_acquire(shared=True)
+        assert remove_orphans(system) == []
+    assert remove_orphans(system) == [places.root]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root could take over a user's cluster")
 def test_root_leaves_the_cluster_of_an_ordinary_user_alone(tmp_path: Path) -> None:
     (tmp_path / "home" / "postgres").mkdir(parents=True)
     with pytest.raises(Unavailable, match="ordinary user"):
-        make_places(tmp_path / "home", tmp_path / "system", print)
+        create_cluster_paths(tmp_path / "home", tmp_path / "system", print)
 
 
 def test_no_login_is_above_row_level_security(cluster: Cluster) -> None:
@@ -365,7 +372,7 @@ def test_sorting_is_the_same_on_every_machine_and_pages_are_checked(cluster: Clu
     assert row == ("b", "C.UTF-8", "UTF8", "on", "")
 
 
-def test_the_app_and_system_logins_cannot_make_tables(database: Logins) -> None:
+def test_the_app_and_system_logins_cannot_make_tables(database: DatabaseLogins) -> None:
     for login in (database.app, database.system):
         with (
             psycopg.connect(login) as connection,
@@ -374,7 +381,7 @@ def test_the_app_and_system_logins_cannot_make_tables(database: Logins) -> None:
             connection.execute("CREATE TABLE mine (id int)")
 
 
-def test_the_owner_can_hand_a_function_to_the_system(database: Logins) -> None:
+def test_the_owner_can_hand_a_function_to_the_system(database: DatabaseLogins) -> None:
     with psycopg.connect(database.owner) as connection:
         connection.execute("CREATE SCHEMA desk")
         connection.execute("GRANT USAGE, CREATE ON SCHEMA desk TO pecia_system")
@@ -386,20 +393,22 @@ def test_the_owner_can_hand_a_function_to_the_system(database: Logins) -> None:
     assert owner == ("pecia_system",)
 
 
-def test_vectors_work_in_a_fresh_database(database: Logins) -> None:
+def test_vectors_work_in_a_fresh_database(database: DatabaseLogins) -> None:
     with psycopg.connect(database.app) as connection:
         row = connection.execute("SELECT '[3,4]'::halfvec <-> '[0,0]'::halfvec").fetchone()
     assert row == (5.0,)
 
 
-def test_each_test_has_a_database_of_its_own(database: Logins, cluster: Cluster) -> None:
+def test_each_test_has_a_database_of_its_own(database: DatabaseLogins, cluster: Cluster) -> None:
     assert database.owner != cluster.logins.owner
     with psycopg.connect(database.owner) as connection:
         rows = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
         assert rows.fetchall() == []
 
 
-def test_no_password_and_no_statement_is_in_the_log(database: Logins, cluster: Cluster) -> None:
+def test_no_password_and_no_statement_is_in_the_log(
+    database: DatabaseLogins, cluster: Cluster
+) -> None:
     with (
         psycopg.connect(database.app) as connection,
         pytest.raises(psycopg.errors.InvalidTextRepresentation),

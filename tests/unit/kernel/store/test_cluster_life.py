@@ -15,13 +15,17 @@ import pytest
 
 from pecia.kernel.errors import Unavailable
 from pecia.kernel.store.cluster import open_cluster
-from pecia.kernel.store.cluster.create import read_passwords
+from pecia.kernel.store.cluster.data.initdb import read_passwords
 from pecia.kernel.store.cluster.keeper import LOG_LIMIT_BYTES
-from pecia.kernel.store.cluster.opening import conninfo
 from pecia.kernel.store.cluster.os_user import OsUser, server_user
-from pecia.kernel.store.cluster.places import Places, make_places, make_socket_folder
+from pecia.kernel.store.cluster.paths import (
+    ClusterPaths,
+    create_cluster_paths,
+    create_socket_folder,
+)
 from pecia.kernel.store.cluster.programs import find_programs
-from pecia.kernel.store.cluster.server import ask
+from pecia.kernel.store.cluster.server import probe_server
+from pecia.kernel.store.cluster.startup import build_conninfo
 from tests.unit.kernel.store import cluster_ground
 from tests.unit.kernel.store.cluster_ground import (
     IS_ROOT,
@@ -186,7 +190,7 @@ def test_a_missing_data_directory_is_not_quietly_replaced(ground: Ground) -> Non
 
 
 def test_a_database_of_the_previous_major_version_is_upgraded(fresh: Ground) -> None:
-    places, user = make_places(fresh.home, fresh.system, print)
+    places, user = create_cluster_paths(fresh.home, fresh.system, print)
     _make_old_cluster(fresh, places, user)
     cluster = fresh.open()
     with psycopg.connect(cluster.conninfo("superuser", "postgres")) as connection:
@@ -200,7 +204,7 @@ def test_a_database_of_the_previous_major_version_is_upgraded(fresh: Ground) -> 
     assert anyio.run(cluster.stop)
 
 
-def _make_old_cluster(ground: Ground, places: Places, user: OsUser) -> None:
+def _make_old_cluster(ground: Ground, places: ClusterPaths, user: OsUser) -> None:
     """A PostgreSQL 16 directory with a row in it, its server killed rather than stopped."""
     password = read_passwords(places)["superuser"]
     old = find_programs(16, user, ground.system)
@@ -214,11 +218,11 @@ def _make_old_cluster(ground: Ground, places: Places, user: OsUser) -> None:
         "initdb", ["-D", places.data, f"--pwfile={secret}", *words], cwd=places.data
     )
     assert done, said
-    make_socket_folder(places, user)
+    create_socket_folder(places, user)
     options = ["-D", str(places.data), "-k", str(places.sockets), "-h", ""]
     child = as_user([str(old.path("postgres")), *options], user)
-    login = conninfo(places, read_passwords(places), "superuser", "postgres")
-    eventually(lambda: ask(login) == "ready")
+    login = build_conninfo(places, read_passwords(places), "superuser", "postgres")
+    eventually(lambda: probe_server(login) == "ready")
     with psycopg.connect(login) as connection:
         connection.execute("CREATE EXTENSION vector")
         connection.execute("CREATE TABLE old AS SELECT '[1,2]'::vector AS v")

@@ -9,8 +9,8 @@ import pytest
 from psycopg import AsyncConnection
 
 from pecia.kernel.errors import InvalidInput, PeciaError, Unavailable
-from pecia.kernel.store.cluster import Cluster, Logins
-from pecia.kernel.store.failures import refuses_value
+from pecia.kernel.store.cluster import Cluster, DatabaseLogins
+from pecia.kernel.store.pg_errors import is_value_rejected
 from pecia.kernel.store.store import Store
 from tests.unit.kernel.store.cluster_ground import Ground, base, fresh
 
@@ -52,13 +52,13 @@ async def failure(store: Store, statement: LiteralString, times: int = 1) -> Pec
     try:
         for _ in range(times):
             async with store.system() as tx:
-                await tx.run(statement)
+                await tx.execute(statement)
     except PeciaError as error:
         return error
     raise AssertionError("nothing failed")
 
 
-async def hard_of_hearing(logins: Logins) -> AsyncConnection:
+async def hard_of_hearing(logins: DatabaseLogins) -> AsyncConnection:
     """Somebody who listens and is in the midst of something else."""
     listener = await AsyncConnection.connect(logins.system)
     await listener.execute("LISTEN news")
@@ -74,5 +74,5 @@ async def test_notices_that_nobody_hears_are_no_fault_of_what_was_written(store:
     large = await failure(store, WIDE)
     causes = [full.__cause__, large.__cause__]
     assert all(isinstance(it, psycopg.errors.ProgramLimitExceeded) for it in causes)
-    assert (type(full), refuses_value(full)) == (Unavailable, False)
-    assert (type(large), refuses_value(large)) == (InvalidInput, True)
+    assert (type(full), is_value_rejected(full)) == (Unavailable, False)
+    assert (type(large), is_value_rejected(large)) == (InvalidInput, True)

@@ -6,8 +6,14 @@ import psycopg
 import pytest
 from psycopg import AsyncConnection
 
-from pecia.kernel.store.cluster import Logins
-from pecia.kernel.store.migrate import KERNEL, Migration, apply, migrate, migrations
+from pecia.kernel.store.cluster import DatabaseLogins
+from pecia.kernel.store.migrate import (
+    KERNEL_SCHEMA,
+    Migration,
+    apply_migrations,
+    list_migrations,
+    migrate,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -29,7 +35,7 @@ SELECT f.key FROM kernel.file f JOIN kernel.acl a ON a.tenant_id = f.tenant_id A
 
 async def run(owner: str, files: Sequence[Migration]) -> None:
     async with await AsyncConnection.connect(owner) as connection:
-        await apply(connection, files)
+        await apply_migrations(connection, files)
 
 
 def shown(system: psycopg.Connection) -> list[str]:
@@ -37,9 +43,11 @@ def shown(system: psycopg.Connection) -> list[str]:
 
 
 async def test_a_grant_on_a_folder_of_a_site_from_before_the_upgrade_shows_its_page(
-    empty_database: Logins,
+    empty_database: DatabaseLogins,
 ) -> None:
-    await run(empty_database.owner, [it for it in migrations([KERNEL]) if it.name < BEFORE])
+    await run(
+        empty_database.owner, [it for it in list_migrations([KERNEL_SCHEMA]) if it.name < BEFORE]
+    )
     with psycopg.connect(empty_database.system, autocommit=True) as system:
         system.execute(FILL)
         for key in (*COVERED, *OTHERS):
@@ -49,7 +57,7 @@ async def test_a_grant_on_a_folder_of_a_site_from_before_the_upgrade_shows_its_p
                 [key],
             )
         assert shown(system) == ["/docs/a"]
-        await migrate(empty_database.owner, [KERNEL])
+        await migrate(empty_database.owner, [KERNEL_SCHEMA])
         assert shown(system) == COVERED
 
 
@@ -67,7 +75,7 @@ async def test_a_grant_on_a_folder_of_a_site_from_before_the_upgrade_shows_its_p
     ],
 )
 def test_a_folder_covers_what_is_below_it_and_of_a_site_the_page_itself(
-    module_database: Logins, prefix: str, key: str, *, covered: bool
+    module_database: DatabaseLogins, prefix: str, key: str, *, covered: bool
 ) -> None:
     with psycopg.connect(module_database.system) as system:
         found = system.execute("SELECT kernel.covers(%s, %s)", [prefix, key]).fetchone()

@@ -2,29 +2,29 @@
 
 import pytest
 
-from pecia.kernel.text.canonical import RawUnit, UnitKind, canonical_text
-from pecia.kernel.text.chunk import (
-    LONGEST_HEADING,
+from pecia.kernel.text.canonical import RawUnit, UnitKind, build_canonical_text
+from pecia.kernel.text.chunks.chunk import (
+    MAX_HEADING_CHARS,
     Chunk,
     ChunkSource,
-    Markup,
     OutlineEntry,
+    TextMarkup,
     chunk_text,
 )
+from pecia.kernel.text.chunks.tables import find_plain_tables, is_caption, is_row
+from pecia.kernel.text.chunks.window import WindowSize, build_window
 from pecia.kernel.text.span import Span
-from pecia.kernel.text.tables import is_caption, is_row, plain_tables
-from pecia.kernel.text.window import WindowSize, window_around
 
 SENTENCE = "The quick brown fox jumps over the lazy dog near the river. "
 
 
 def pages(*texts: str) -> ChunkSource:
-    made = canonical_text(RawUnit(i, UnitKind.PAGE, it) for i, it in enumerate(texts, 1))
-    return ChunkSource(made.text, made.units, Markup.PLAIN)
+    made = build_canonical_text(RawUnit(i, UnitKind.PAGE, it) for i, it in enumerate(texts, 1))
+    return ChunkSource(made.text, made.units, TextMarkup.PLAIN)
 
 
 def test_a_canonical_text_has_one_way_to_be_written() -> None:
-    made = canonical_text(
+    made = build_canonical_text(
         [
             RawUnit(1, UnitKind.PAGE, "e\u0301\r\nb\rc\fd\0\ud800"),
             RawUnit(2, UnitKind.CUE, "x", "0:01", 1000, 2500),
@@ -37,15 +37,15 @@ def test_a_canonical_text_has_one_way_to_be_written() -> None:
 
 
 def test_a_place_is_in_the_unit_that_holds_it() -> None:
-    made = canonical_text([RawUnit(1, UnitKind.PAGE, "ab"), RawUnit(2, UnitKind.PAGE, "c")])
+    made = build_canonical_text([RawUnit(1, UnitKind.PAGE, "ab"), RawUnit(2, UnitKind.PAGE, "c")])
     found = [made.unit_at(it) for it in (0, 1, 3, 5)]
     assert [it.no if it else None for it in found] == [1, 1, 1, 2]
-    assert canonical_text([]).unit_at(0) is None
+    assert build_canonical_text([]).unit_at(0) is None
 
 
 def test_an_empty_text_has_no_chunks() -> None:
     assert chunk_text(ChunkSource("")) == []
-    assert canonical_text([]).text == ""
+    assert build_canonical_text([]).text == ""
 
 
 def test_prose_is_cut_between_sentences_at_a_good_length() -> None:
@@ -84,7 +84,7 @@ def test_a_heading_without_end_is_not_repeated_whole_by_every_chunk() -> None:
     heading = "otter " * 20_000
     chunks = chunk_text(ChunkSource(f"# {heading}\n\nBody.\n"))
     assert "".join(it.text for it in chunks) == f"# {heading}\n\nBody.\n"
-    assert chunks[-1].heading_path == (f"{heading[:LONGEST_HEADING]}…",)
+    assert chunks[-1].heading_path == (f"{heading[:MAX_HEADING_CHARS]}…",)
 
 
 def test_the_header_of_a_table_is_never_left_at_the_end() -> None:
@@ -125,16 +125,16 @@ def test_columns_of_numbers_in_plain_text_are_a_table() -> None:
     head = "CONSOLIDATED STATEMENTS OF INCOME\n(In millions)\nYEAR ENDED MAY 31, 2022 2021\n"
     rows = "".join(f"Line item {i} $ {i * 37:,} ({i * 41:,})\n" for i in range(200))
     text = f"Some words before it end here.\n{head}{rows}Then there are words again."
-    (table,) = plain_tables(text, Span(0, len(text)))
+    (table,) = find_plain_tables(text, Span(0, len(text)))
     assert table.span.of(text) == head + rows
-    chunks = chunk_text(ChunkSource(text, markup=Markup.PLAIN))
+    chunks = chunk_text(ChunkSource(text, markup=TextMarkup.PLAIN))
     assert chunks[2].prefix.startswith("CONSOLIDATED STATEMENTS OF INCOME\n")
 
 
 def test_tables_that_follow_each_other_do_not_overlap() -> None:
     rows = "Sales 1 2\nCosts 3 4\nTotal 5 6\n"
     text = f"{rows}one\n\ntwo\n\nthree\n{rows}"
-    first, second = plain_tables(text, Span(0, len(text)))
+    first, second = find_plain_tables(text, Span(0, len(text)))
     assert (first.span.of(text), second.head.of(text)) == (rows, "one\n\ntwo\n\nthree\n")
     assert second.span == Span(first.span.end, len(text))
 
@@ -142,7 +142,7 @@ def test_tables_that_follow_each_other_do_not_overlap() -> None:
 def test_a_title_stays_with_its_table() -> None:
     title = "3M Company\nStatement of Income\nYears ended December 31\n\n"
     text = title + "".join(f"Line item {i} $ {i * 37:,} ({i * 41:,})\n" for i in range(50))
-    (chunk,) = chunk_text(ChunkSource(text, markup=Markup.PLAIN))
+    (chunk,) = chunk_text(ChunkSource(text, markup=TextMarkup.PLAIN))
     assert chunk.text == text
 
 
@@ -183,7 +183,7 @@ def test_white_space_alone_is_bounded_too(text: str) -> None:
 
 
 def test_sections_without_a_locator_may_share_a_chunk() -> None:
-    made = canonical_text(RawUnit(i, UnitKind.SECTION, f"Part {i}.") for i in (1, 2))
+    made = build_canonical_text(RawUnit(i, UnitKind.SECTION, f"Part {i}.") for i in (1, 2))
     (chunk,) = chunk_text(ChunkSource(made.text, made.units))
     assert chunk.text == "Part 1.\n\f\nPart 2."
 
@@ -192,7 +192,7 @@ def test_an_outline_gives_plain_text_its_headings() -> None:
     text = f"Item 1. Business\n{SENTENCE * 5}\nItem 2. Risks\n{SENTENCE * 5}"
     second = text.index("Item 2")
     outline = [OutlineEntry(0, 1, "Business"), OutlineEntry(second, 1, "Risks")]
-    chunks = chunk_text(ChunkSource(text, markup=Markup.PLAIN, outline=outline))
+    chunks = chunk_text(ChunkSource(text, markup=TextMarkup.PLAIN, outline=outline))
     assert [(it.start, it.heading_path) for it in chunks] == [
         (0, ("Business",)),
         (second, ("Risks",)),
@@ -200,7 +200,7 @@ def test_an_outline_gives_plain_text_its_headings() -> None:
 
 
 def test_a_slide_does_not_stand_under_the_heading_of_another() -> None:
-    made = canonical_text(
+    made = build_canonical_text(
         [RawUnit(1, UnitKind.SLIDE, "# One\n\ntext"), RawUnit(2, UnitKind.SLIDE, "text")]
     )
     assert [it.heading_path for it in chunk_text(ChunkSource(made.text, made.units))] == [
@@ -230,7 +230,7 @@ def short_chunks(count: int = 5, size: int = 700) -> list[Chunk]:
 
 def test_a_window_gives_both_neighbours_their_share() -> None:
     chunks = short_chunks()
-    window = window_around(chunks, 2)
+    window = build_window(chunks, 2)
     assert (window.first_seq, window.last_seq, window.truncated) == (1, 3, True)
     assert 1700 <= len(window.text) <= 1800
     assert chunks[2].text in window.text
@@ -239,20 +239,20 @@ def test_a_window_gives_both_neighbours_their_share() -> None:
 
 def test_a_window_at_the_edge_gives_the_other_side_more() -> None:
     chunks = short_chunks()
-    window = window_around(chunks, 0)
+    window = build_window(chunks, 0)
     assert (window.span.start, window.last_seq, window.truncated) == (0, 1, False)
 
 
 def test_a_window_that_holds_all_is_not_truncated() -> None:
     chunks = short_chunks(3, 300)
-    window = window_around(chunks, 1)
+    window = build_window(chunks, 1)
     assert (window.text, window.truncated) == ("".join(it.text for it in chunks), False)
     assert window.readable == "<0>" + window.text
 
 
 def test_a_hit_longer_than_the_window_is_shown_around_its_match() -> None:
     (chunk,) = short_chunks(1, 5000)
-    window = window_around([chunk], 0, WindowSize(1000), focus=Span(3000, 3005))
+    window = build_window([chunk], 0, WindowSize(1000), focus=Span(3000, 3005))
     assert window.truncated
     assert window.span.start < 3000
     assert window.span.end > 3005

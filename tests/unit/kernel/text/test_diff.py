@@ -2,9 +2,9 @@
 
 import pytest
 
-from pecia.kernel.text.align import align
-from pecia.kernel.text.diff import (
-    Change,
+from pecia.kernel.text.diff.align import align
+from pecia.kernel.text.diff.diff import (
+    DiffKind,
     DiffPiece,
     UnifiedStyle,
     diff_edits,
@@ -12,7 +12,7 @@ from pecia.kernel.text.diff import (
     diff_words,
     unified_diff,
 )
-from pecia.kernel.text.merge import Agreed, Clash, merge_texts
+from pecia.kernel.text.diff.merge import MergeConflict, MergedText, merge_texts
 from pecia.kernel.text.span import Edit, Span, apply_edits
 
 OLD = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n"
@@ -28,10 +28,10 @@ def test_lines_that_came_and_went_are_counted() -> None:
 
 def test_words_are_compared_inside_lines() -> None:
     assert diff_words("the quick fox", "the slow fox") == [
-        DiffPiece(Change.UNCHANGED, "the "),
-        DiffPiece(Change.REMOVED, "quick"),
-        DiffPiece(Change.ADDED, "slow"),
-        DiffPiece(Change.UNCHANGED, " fox"),
+        DiffPiece(DiffKind.UNCHANGED, "the "),
+        DiffPiece(DiffKind.REMOVED, "quick"),
+        DiffPiece(DiffKind.ADDED, "slow"),
+        DiffPiece(DiffKind.UNCHANGED, " fox"),
     ]
 
 
@@ -79,7 +79,7 @@ def test_changes_close_together_share_a_hunk() -> None:
 
 def test_changes_in_different_places_are_merged() -> None:
     merged = merge_texts(OLD, OLD.replace("two", "TWO"), OLD.replace("nine", "NINE"))
-    assert merged.pieces == (Agreed(OLD.replace("two", "TWO").replace("nine", "NINE")),)
+    assert merged.pieces == (MergedText(OLD.replace("two", "TWO").replace("nine", "NINE")),)
 
 
 def test_changes_in_one_line_are_merged_by_words() -> None:
@@ -88,21 +88,23 @@ def test_changes_in_one_line_are_merged_by_words() -> None:
 
 def test_a_clash_keeps_both_sides() -> None:
     merged = merge_texts(OLD, OLD.replace("two", "zwei"), OLD.replace("two", "deux"))
-    assert merged.clashes == (Clash("two\n", "zwei\n", "deux\n"),)
+    assert merged.clashes == (MergeConflict("two\n", "zwei\n", "deux\n"),)
     assert "<<<<<<< bo\nzwei\n=======\ndeux\n>>>>>>> disk\nthree\n" in merged.text("bo", "disk")
 
 
 def test_two_insertions_at_one_place_are_a_clash() -> None:
-    assert merge_texts("a\n", "a\nb\n", "a\nc\n").clashes == (Clash("", "b\n", "c\n"),)
+    assert merge_texts("a\n", "a\nb\n", "a\nc\n").clashes == (MergeConflict("", "b\n", "c\n"),)
 
 
 def test_a_change_in_what_the_other_side_removed_is_a_clash() -> None:
     merged = merge_texts("a\nb\nc\n", "a\nc\n", "a\nB\nc\n")
-    assert merged.clashes == (Clash("b\n", "", "B\n"),)
+    assert merged.clashes == (MergeConflict("b\n", "", "B\n"),)
 
 
 def test_a_last_line_without_an_end_is_not_glued_to_another() -> None:
-    assert merge_texts("one\n", "a", "one\ntwo\n").clashes == (Clash("one\n", "a", "one\ntwo\n"),)
+    assert merge_texts("one\n", "a", "one\ntwo\n").clashes == (
+        MergeConflict("one\n", "a", "one\ntwo\n"),
+    )
 
 
 @pytest.mark.parametrize(

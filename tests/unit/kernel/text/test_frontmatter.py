@@ -3,8 +3,8 @@
 import pytest
 
 from pecia.kernel.errors import InvalidFormat, PayloadTooLarge
-from pecia.kernel.text.frontmatter import (
-    body_start,
+from pecia.kernel.text.markdown.frontmatter import (
+    find_body_start,
     patch_frontmatter,
     read_frontmatter,
     split_document,
@@ -28,7 +28,7 @@ def test_a_block_is_cut_off(text: str, yaml: str, body: str) -> None:
     split = split_document(text)
     assert (split.has_block, split.yaml, split.body) == (True, yaml, body)
     assert split.block.of(text) + split.body == text
-    assert body_start(text) == len(text) - len(body)
+    assert find_body_start(text) == len(text) - len(body)
 
 
 @pytest.mark.parametrize(

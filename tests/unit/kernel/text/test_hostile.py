@@ -2,12 +2,12 @@
 
 import pytest
 
-from pecia.kernel.text.chunk import ChunkSource, Markup, chunk_text
-from pecia.kernel.text.frontmatter import split_document
-from pecia.kernel.text.inline import MAX_OPEN_BRACKETS
-from pecia.kernel.text.links import find_links
-from pecia.kernel.text.markdown import scan_blocks
-from pecia.kernel.text.sections import read_outline
+from pecia.kernel.text.chunks.chunk import ChunkSource, TextMarkup, chunk_text
+from pecia.kernel.text.links.extract import find_links
+from pecia.kernel.text.links.inline import MAX_OPEN_BRACKETS
+from pecia.kernel.text.markdown.blocks import scan_blocks
+from pecia.kernel.text.markdown.frontmatter import split_document
+from pecia.kernel.text.markdown.sections import read_outline
 
 SIZE = 400_000
 # Every line costs something, whatever is on it.
@@ -55,8 +55,8 @@ def test_repeated_markup_is_read_in_linear_time(pattern: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", CUT_PATTERNS)
-@pytest.mark.parametrize("markup", Markup)
-def test_repeated_markup_is_cut_in_linear_time(pattern: str, markup: Markup) -> None:
+@pytest.mark.parametrize("markup", TextMarkup)
+def test_repeated_markup_is_cut_in_linear_time(pattern: str, markup: TextMarkup) -> None:
     text = repeated(pattern)
     chunks = chunk_text(ChunkSource(text, markup=markup))
     assert "".join(it.text for it in chunks) == text

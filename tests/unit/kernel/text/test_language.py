@@ -2,7 +2,7 @@
 
 import pytest
 
-from pecia.kernel.text.language import language_tag, primary_language
+from pecia.kernel.text.language import normalize_language_tag, primary_language
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,6 @@ from pecia.kernel.text.language import language_tag, primary_language
     ],
 )
 def test_a_language_has_one_tag(written: str, tag: str) -> None:
-    assert language_tag(written) == tag
-    assert language_tag(tag) == tag
+    assert normalize_language_tag(written) == tag
+    assert normalize_language_tag(tag) == tag
     assert primary_language(written) == tag.partition("-")[0]

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pecia.kernel.text.escapes import decode_path, encode_path, path_length, unescape
-from pecia.kernel.text.link import Link, LinkKind
-from pecia.kernel.text.links import find_links
+from pecia.kernel.text.links.extract import find_links
+from pecia.kernel.text.links.link import Link, LinkKind
+from pecia.kernel.text.markdown.escapes import decode_path, encode_path, path_length, unescape
 
 
 def only(text: str) -> Link:

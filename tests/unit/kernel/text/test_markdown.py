@@ -2,7 +2,7 @@
 
 import pytest
 
-from pecia.kernel.text.markdown import MAX_DEPTH, BlockKind, scan_blocks
+from pecia.kernel.text.markdown.blocks import MAX_DEPTH, BlockKind, scan_blocks
 
 
 def kinds(text: str) -> list[tuple[str, str]]:

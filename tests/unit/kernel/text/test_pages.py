@@ -1,15 +1,15 @@
 """What stands above a page, and which lines are only the report's own."""
 
-from pecia.kernel.text.canonical import RawUnit, UnitKind, canonical_text
-from pecia.kernel.text.chunk import ChunkSource, Markup, OutlineEntry, chunk_text
-from pecia.kernel.text.pages import page_heads
+from pecia.kernel.text.canonical import RawUnit, UnitKind, build_canonical_text
+from pecia.kernel.text.chunks.chunk import ChunkSource, OutlineEntry, TextMarkup, chunk_text
+from pecia.kernel.text.chunks.page_titles import find_page_titles
 
 PROSE = "The harbour was rebuilt in stages, and each of them took longer than had been planned.\n"
 
 
 def heads(*pages: str) -> list[tuple[str, ...]]:
-    made = canonical_text(RawUnit(no, UnitKind.PAGE, it) for no, it in enumerate(pages, 1))
-    found = page_heads(made.text, made.units)
+    made = build_canonical_text(RawUnit(no, UnitKind.PAGE, it) for no, it in enumerate(pages, 1))
+    found = find_page_titles(made.text, made.units)
     return [found.get(it.span.start, ()) for it in made.units]
 
 
@@ -29,27 +29,27 @@ def test_lines_that_many_pages_have_are_left_out_whatever_their_number() -> None
 
 
 def test_every_chunk_of_a_page_stands_under_its_title() -> None:
-    made = canonical_text(
+    made = build_canonical_text(
         [
             RawUnit(1, UnitKind.PAGE, f"Balance Sheet\n\n{PROSE * 20}"),
             RawUnit(2, UnitKind.PAGE, PROSE),
         ]
     )
     outline = (OutlineEntry(0, 1, "Part II"),)
-    chunks = chunk_text(ChunkSource(made.text, made.units, Markup.PLAIN, outline))
+    chunks = chunk_text(ChunkSource(made.text, made.units, TextMarkup.PLAIN, outline))
     assert len(chunks) > 2
     assert {it.heading_path for it in chunks[:-1]} == {("Part II", "Balance Sheet")}
     assert chunks[-1].heading_path == ("Part II",)
 
 
 def test_a_title_that_the_outline_knows_is_not_said_twice() -> None:
-    made = canonical_text([RawUnit(1, UnitKind.PAGE, f"Balance Sheet\n\n{PROSE}")])
+    made = build_canonical_text([RawUnit(1, UnitKind.PAGE, f"Balance Sheet\n\n{PROSE}")])
     outline = (OutlineEntry(0, 1, "Balance Sheet"),)
-    [chunk] = chunk_text(ChunkSource(made.text, made.units, Markup.PLAIN, outline))
+    [chunk] = chunk_text(ChunkSource(made.text, made.units, TextMarkup.PLAIN, outline))
     assert chunk.heading_path == ("Balance Sheet",)
 
 
 def test_markup_says_itself_what_its_headings_are() -> None:
-    made = canonical_text([RawUnit(1, UnitKind.PAGE, f"Balance Sheet\n\n{PROSE}")])
-    [chunk] = chunk_text(ChunkSource(made.text, made.units, Markup.MARKDOWN))
+    made = build_canonical_text([RawUnit(1, UnitKind.PAGE, f"Balance Sheet\n\n{PROSE}")])
+    [chunk] = chunk_text(ChunkSource(made.text, made.units, TextMarkup.MARKDOWN))
     assert chunk.heading_path == ()

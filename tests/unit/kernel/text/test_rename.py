@@ -2,17 +2,22 @@
 
 import pytest
 
-from pecia.kernel.text.names import Names
-from pecia.kernel.text.rename import Moves, Rename, Rewritten, rewrite_links
-from pecia.kernel.text.resolve import WIKI_RULES
+from pecia.kernel.text.links.name_index import NameIndex
+from pecia.kernel.text.links.resolver import WIKI_RULES
+from pecia.kernel.text.links.rewrite import (
+    DocumentMoves,
+    DocumentRename,
+    RewrittenDocument,
+    rewrite_links,
+)
 
-NAMES = Names.of(
+NAMES = NameIndex.of(
     ["a", "d/a", "d/b", "e/c", "guide/index", "deep/er/note", "self"], {"e/c": ["Title"]}
 )
 
 
-def rewritten(text: str, source: str, moves: Moves) -> Rewritten:
-    return rewrite_links(text, source, Rename.of(moves, NAMES, WIKI_RULES))
+def rewritten(text: str, source: str, moves: DocumentMoves) -> RewrittenDocument:
+    return rewrite_links(text, source, DocumentRename.of(moves, NAMES, WIKI_RULES))
 
 
 @pytest.mark.parametrize(
@@ -32,7 +37,7 @@ def rewritten(text: str, source: str, moves: Moves) -> Rewritten:
     ],
 )
 def test_a_link_follows_its_document_in_its_own_manner(text: str, result: str) -> None:
-    assert rewritten(text, "d/a", Moves({"d/b": "e/new"})).text == result
+    assert rewritten(text, "d/a", DocumentMoves({"d/b": "e/new"})).text == result
 
 
 @pytest.mark.parametrize(
@@ -46,17 +51,19 @@ def test_a_link_follows_its_document_in_its_own_manner(text: str, result: str) -
     ],
 )
 def test_all_else_is_left_alone(text: str) -> None:
-    assert rewritten(text, "d/a", Moves({"d/b": "e/new"})) == Rewritten(text, (), ())
+    assert rewritten(text, "d/a", DocumentMoves({"d/b": "e/new"})) == RewrittenDocument(
+        text, (), ()
+    )
 
 
 def test_two_documents_can_change_places() -> None:
-    moves = Moves({"a": "d/a", "d/a": "a"})
+    moves = DocumentMoves({"a": "d/a", "d/a": "a"})
     assert rewritten("[[a]] [[d/a]] [x](d/a.md)", "self", moves).text == "[[d/a]] [[a]] [x](a.md)"
 
 
 def test_a_moved_document_keeps_its_own_links_and_images() -> None:
     text = "[[b]] [x](b.md) ![i](img/p.png) [dead](none.md#h) [t](../e/c.md) [[none]]"
-    result = rewritten(text, "d/a", Moves({"d/a": "z/y/a"}))
+    result = rewritten(text, "d/a", DocumentMoves({"d/a": "z/y/a"}))
     assert result.text == (
         "[[d/b]] [x](../../d/b.md) ![i](../../d/img/p.png) [dead](../../d/none.md#h)"
         " [t](../../e/c.md) [[none]]"
@@ -65,39 +72,39 @@ def test_a_moved_document_keeps_its_own_links_and_images() -> None:
 
 def test_in_a_folder_that_moved_as_a_whole_nothing_changes() -> None:
     text = "[x](b.md) ![i](p.png) [dead](none.md)"
-    moves = Moves({"d/a": "n/a", "d/b": "n/b"}, folders={"d": "n"})
+    moves = DocumentMoves({"d/a": "n/a", "d/b": "n/b"}, folders={"d": "n"})
     assert rewritten(text, "d/a", moves).text == text
 
 
 def test_a_link_by_base_name_or_title_stays_short() -> None:
-    moves = Moves({"deep/er/note": "other/memo", "e/c": "e/k"})
+    moves = DocumentMoves({"deep/er/note": "other/memo", "e/c": "e/k"})
     assert rewritten("[[note]] [[Title]]", "a", moves).text == "[[memo]] [[Title]]"
-    assert rewritten("[[note]]", "a", Moves({"deep/er/note": "x/note"})).text == "[[note]]"
+    assert rewritten("[[note]]", "a", DocumentMoves({"deep/er/note": "x/note"})).text == "[[note]]"
 
 
 def test_a_title_does_not_stand_in_for_the_name_that_was_written() -> None:
-    names = Names.of(["alpha", "self"], {"alpha": ["alpha"]})
-    rename = Rename.of(Moves({"alpha": "beta"}), names, WIKI_RULES)
+    names = NameIndex.of(["alpha", "self"], {"alpha": ["alpha"]})
+    rename = DocumentRename.of(DocumentMoves({"alpha": "beta"}), names, WIKI_RULES)
     assert rewrite_links("[[alpha]]", "self", rename).text == "[[beta]]"
 
 
 def test_a_newcomer_does_not_capture_the_links_of_others() -> None:
-    moves = Moves({"self": "d/c"})
+    moves = DocumentMoves({"self": "d/c"})
     assert rewritten("[[c]]", "a", moves).text == "[[e/c]]"
 
 
 def test_a_link_to_a_folder_stays_one() -> None:
-    moves = Moves({"guide/index": "manual/index"})
+    moves = DocumentMoves({"guide/index": "manual/index"})
     assert rewritten("[x](guide/) [[guide]]", "a", moves).text == "[x](manual/) [[manual]]"
 
 
 def test_names_that_are_hard_to_write_are_encoded() -> None:
-    moves = Moves({"a": "q#1 (z)%"})
+    moves = DocumentMoves({"a": "q#1 (z)%"})
     result = rewritten("[x](a.md) [y](<a.md>)", "self", moves)
     assert result.text == "[x](q%231%20%28z%29%25.md) [y](<q%231 (z)%25.md>)"
 
 
 def test_a_link_that_cannot_be_written_is_reported() -> None:
-    result = rewritten("[[a]]", "self", Moves({"a": "q#1"}))
+    result = rewritten("[[a]]", "self", DocumentMoves({"a": "q#1"}))
     assert result.text == "[[a]]"
     assert [it.target.path for it in result.stranded] == ["a"]

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pecia.kernel.text.heading import read_heading
-from pecia.kernel.text.sections import SectionRules, read_outline
-from pecia.kernel.text.slug import Numbering, github_slug, name_slug
+from pecia.kernel.text.markdown.heading import read_heading
+from pecia.kernel.text.markdown.sections import SectionRules, read_outline
+from pecia.kernel.text.slug import SlugCounter, github_slug, name_slug
 
 
 @pytest.mark.parametrize(
@@ -123,6 +123,6 @@ def test_slugs_come_in_two_kinds(heading: str, github: str, name: str) -> None:
 
 
 def test_numbering_never_gives_a_name_twice() -> None:
-    numbering = Numbering()
-    given = [numbering.distinct(it) for it in ["a", "a", "a-1", "a", "a-1", "b"]]
+    numbering = SlugCounter()
+    given = [numbering.deduplicate(it) for it in ["a", "a", "a-1", "a", "a-1", "b"]]
     assert given == ["a", "a-1", "a-1-1", "a-2", "a-1-2", "b"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pecia.kernel.text.span import Edit, Position, Span, apply_edits, position, split_lines
+from pecia.kernel.text.span import Edit, Position, Span, apply_edits, find_position, split_lines
 
 
 def test_edits_refer_to_the_text_before_any_of_them() -> None:
@@ -30,4 +30,4 @@ def test_lines_end_in_lf_crlf_or_cr_and_in_nothing_else() -> None:
     ("offset", "line", "column"), [(0, 1, 1), (2, 1, 3), (3, 1, 4), (4, 2, 1), (5, 3, 1), (7, 3, 3)]
 )
 def test_a_position_counts_as_people_do(offset: int, line: int, column: int) -> None:
-    assert position("ab\r\n\rcd", offset) == Position(line, column)
+    assert find_position("ab\r\n\rcd", offset) == Position(line, column)

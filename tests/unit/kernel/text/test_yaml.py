@@ -3,9 +3,9 @@
 import pytest
 
 from pecia.kernel.errors import InvalidFormat, Json, PayloadTooLarge, Unprocessable
-from pecia.kernel.text.yaml import RepeatedKey, YamlLimits, YamlSource, load_yaml
-from pecia.kernel.text.yaml_edit import merge_patch, patch_yaml
-from pecia.kernel.text.yaml_write import dump_yaml
+from pecia.kernel.text.yaml.patch import merge_patch, patch_yaml
+from pecia.kernel.text.yaml.reader import RepeatedKey, YamlLimits, YamlSource, load_yaml
+from pecia.kernel.text.yaml.writer import dump_yaml
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pecia.kernel.errors import BadArgument, Json, OutOfRange
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import Input, Output, Tool
-from pecia.kernel.tool.validate import validated
+from pecia.kernel.tool.validate import validate_arguments
 
 
 class Part(Input):
@@ -62,7 +62,7 @@ def test_a_refusal_names_field_expected_and_got(
     given: dict[str, Json], code: str, message: str
 ) -> None:
     with pytest.raises(BadArgument) as caught:
-        validated(TOOL, given)
+        validate_arguments(TOOL, given)
     payload = caught.value.payload()
     assert (payload["code"], payload["message"]) == (code, message)
     assert {"field", "expected", "got"} <= set(payload)
@@ -86,7 +86,7 @@ def test_an_integer_that_no_machine_word_holds_is_out_of_range(
     given: dict[str, Json], field: str, bounds: tuple[int, int]
 ) -> None:
     with pytest.raises(OutOfRange) as caught:
-        validated(TOOL, given)
+        validate_arguments(TOOL, given)
     payload = caught.value.payload()
     assert payload["field"] == field
     assert (payload["min"], payload["max"]) == bounds
@@ -96,7 +96,7 @@ def test_an_integer_that_no_machine_word_holds_is_out_of_range(
 
 def test_an_integer_that_large_where_none_is_asked_for_is_of_the_wrong_type() -> None:
     with pytest.raises(BadArgument) as caught:
-        validated(TOOL, {"names": 2**64})
+        validate_arguments(TOOL, {"names": 2**64})
     assert caught.value.message == 'Field "names" must be array; got integer'
 
 
@@ -109,7 +109,7 @@ def test_a_number_without_a_fraction_is_the_integer_it_says() -> None:
         "either": 4.0,
         "any": {"kept": 5.0},
     }
-    taken = validated(TOOL, asked)
+    taken = validate_arguments(TOOL, asked)
     assert (taken.limit, taken.pages, taken.part.at, taken.either) == (5, [1, 2], -3, 4)
     assert [type(it) for it in (taken.limit, taken.pages[1], taken.part.at)] == [int] * 3
     # What is not asked for as an integer stays what it was, and so do the arguments themselves.

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.tool.call import Call
-from pecia.kernel.tool.model import ForeignTool, Result
-from pecia.kernel.tool.redact import HIDDEN, audited
+from pecia.kernel.tool.model import ForeignTool, ToolResult
+from pecia.kernel.tool.redact import HIDDEN, redact_arguments
 
 
-async def run(call: Call, arguments: Mapping[str, Json]) -> Result:
-    return Result()
+async def run(call: Call, arguments: Mapping[str, Json]) -> ToolResult:
+    return ToolResult()
 
 
 def foreign(properties: Json) -> ForeignTool:
@@ -23,9 +23,9 @@ def test_what_a_tool_of_others_calls_a_password_or_like_one_is_not_audited() -> 
     told: dict[str, Json] = {name: {"type": "string"} for name in (*secrets, "user", "keyboard")}
     marked: dict[str, Json] = {"pin": {"format": "password"}, "code": {"writeOnly": True}}
     given: dict[str, Json] = dict.fromkeys({*told, *marked}, "s3cret")
-    kept = audited(foreign({**told, **marked}), given)
+    kept = redact_arguments(foreign({**told, **marked}), given)
     assert {name for name, it in kept.items() if it != HIDDEN} == {"user", "keyboard"}
 
 
 def test_a_schema_that_says_nothing_hides_everything() -> None:
-    assert audited(foreign(["no object"]), {"user": "ana"}) == {"user": HIDDEN}
+    assert redact_arguments(foreign(["no object"]), {"user": "ana"}) == {"user": HIDDEN}

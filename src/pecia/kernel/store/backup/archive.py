@@ -38,7 +38,7 @@ class MigrationEntry(BaseModel):
     sha256: str
 
 
-class Manifest(BaseModel):
+class BackupManifest(BaseModel):
     """What the archive holds."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -55,11 +55,11 @@ class Manifest(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Archive:
+class BackupArchive:
     """An archive opened for reading, its manifest checked."""
 
     file: zipfile.ZipFile
-    manifest: Manifest
+    manifest: BackupManifest
 
 
 @contextmanager
@@ -81,20 +81,20 @@ def new_archive(path: Path) -> Generator[zipfile.ZipFile]:
 
 
 @contextmanager
-def open_archive(path: Path) -> Generator[Archive]:
+def open_archive(path: Path) -> Generator[BackupArchive]:
     """An archive of ours, or Unprocessable with what is wrong with it."""
     if not path.is_file():
         raise NotFound(f"no backup at {path}")
     try:
         with zipfile.ZipFile(path) as file:
-            yield Archive(file, _manifest(file, path))
+            yield BackupArchive(file, _manifest(file, path))
     except zipfile.BadZipFile:
         raise Unprocessable(f"{path} is not a backup of Pecia, or it is damaged") from None
 
 
-def _manifest(file: zipfile.ZipFile, path: Path) -> Manifest:
+def _manifest(file: zipfile.ZipFile, path: Path) -> BackupManifest:
     try:
-        manifest = Manifest.model_validate_json(file.read(MANIFEST))
+        manifest = BackupManifest.model_validate_json(file.read(MANIFEST))
     except (KeyError, ValidationError):
         raise Unprocessable(f"{path} is not a backup of Pecia") from None
     if manifest.format > FORMAT:

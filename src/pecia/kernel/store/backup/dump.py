@@ -15,21 +15,21 @@ from pecia import __version__
 from pecia.kernel.store.backup.archive import (
     FORMAT,
     MANIFEST,
-    Manifest,
+    BackupManifest,
     MigrationEntry,
     TableEntry,
     new_archive,
 )
-from pecia.kernel.store.failures import as_pecia_error
+from pecia.kernel.store.pg_errors import as_pecia_error
 from pecia.kernel.store.queries import load_queries
 
 SQL = load_queries("pecia.kernel.store.backup")
 
-Report = Callable[[str, int, int], None]
+ReportTable = Callable[[str, int, int], None]
 """Told after each table: its name, how many are done, how many there are."""
 
 
-async def back_up(conninfo: str, path: Path, report: Report) -> Manifest:
+async def back_up(conninfo: str, path: Path, report: ReportTable) -> BackupManifest:
     """Everything in the database, as the system login sees it, at one moment."""
     try:
         async with await AsyncConnection.connect(conninfo) as connection:
@@ -42,8 +42,8 @@ async def back_up(conninfo: str, path: Path, report: Report) -> Manifest:
 
 
 async def _dump(
-    connection: AsyncConnection[Any], file: zipfile.ZipFile, report: Report
-) -> Manifest:
+    connection: AsyncConnection[Any], file: zipfile.ZipFile, report: ReportTable
+) -> BackupManifest:
     async with connection.cursor(row_factory=dict_row) as cursor:
         applied = await (await cursor.execute(SQL["applied"], {})).fetchall()
         found = await (await cursor.execute(SQL["tables"], {})).fetchall()
@@ -51,7 +51,7 @@ async def _dump(
     for done, row in enumerate(found, start=1):
         tables.append(await _dump_table(connection, file, row))
         report(row["name"], done, len(found))
-    manifest = Manifest(
+    manifest = BackupManifest(
         format=FORMAT,
         pecia=__version__,
         made_at=datetime.now(UTC).isoformat(),

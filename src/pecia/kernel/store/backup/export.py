@@ -9,11 +9,13 @@ from psycopg import AsyncConnection, IsolationLevel, sql
 
 from pecia.kernel.errors import NotFound
 from pecia.kernel.store.backup.archive import new_archive
-from pecia.kernel.store.backup.dump import SQL, Report
-from pecia.kernel.store.failures import as_pecia_error
+from pecia.kernel.store.backup.dump import SQL, ReportTable
+from pecia.kernel.store.pg_errors import as_pecia_error
 
 
-async def export(conninfo: str, tenant: str, path: Path, report: Report) -> dict[str, int]:
+async def export_tenant(
+    conninfo: str, tenant: str, path: Path, report: ReportTable
+) -> dict[str, int]:
     """How many rows of which table went into the zip at `path`, all of one moment."""
     try:
         async with await AsyncConnection.connect(conninfo) as connection:
@@ -29,7 +31,7 @@ async def export(conninfo: str, tenant: str, path: Path, report: Report) -> dict
 
 
 async def _export(
-    connection: AsyncConnection[Any], tenant_id: object, file: zipfile.ZipFile, report: Report
+    connection: AsyncConnection[Any], tenant_id: object, file: zipfile.ZipFile, report: ReportTable
 ) -> dict[str, int]:
     tables = await (await connection.execute(SQL["tenant_tables"], {})).fetchall()
     counts: dict[str, int] = {}

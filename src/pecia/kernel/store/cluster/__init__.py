@@ -29,20 +29,20 @@ Nothing here listens on TCP, and no folder that is not ours is ever chmodded or 
 
 from pecia.kernel.store.cluster.cluster import (
     Cluster,
+    ClusterOptions,
     ClusterStatus,
-    Options,
     cluster_status,
     open_cluster,
 )
-from pecia.kernel.store.cluster.logins import Logins, Role
-from pecia.kernel.store.cluster.removal import remove_cluster
+from pecia.kernel.store.cluster.data.removal import remove_cluster
+from pecia.kernel.store.cluster.logins import DatabaseLogins, LoginRole
 
 __all__ = [
     "Cluster",
+    "ClusterOptions",
     "ClusterStatus",
-    "Logins",
-    "Options",
-    "Role",
+    "DatabaseLogins",
+    "LoginRole",
     "cluster_status",
     "open_cluster",
     "remove_cluster",

@@ -27,7 +27,7 @@ ADVICE = {
 }
 
 
-def explain(what: str, said: str, where: Path) -> PeciaError:
+def explain_failure(what: str, said: str, where: Path) -> PeciaError:
     """An error that says what failed, what PostgreSQL said of it, and what to do."""
     shown = "\n".join(said.strip().splitlines()[-SHOWN_LINES:])
     if any(sign in said for sign in FULL_DISK):
@@ -42,9 +42,9 @@ def explain(what: str, said: str, where: Path) -> PeciaError:
 
 
 @contextmanager
-def explained(what: str, where: Path) -> Generator[None]:
+def explain_failures(what: str, where: Path) -> Generator[None]:
     """Turn refusals of the OS or the database in the block into errors that people can act on."""
     try:
         yield
     except (OSError, SubprocessError, psycopg.Error) as error:
-        raise explain(what, str(error), where) from error
+        raise explain_failure(what, str(error), where) from error

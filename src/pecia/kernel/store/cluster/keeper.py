@@ -41,15 +41,15 @@ def main(arguments: list[str]) -> None:
     if not crashes:
         _detach()
     try:
-        _tell(pipe, _run(arguments))
+        _report(pipe, _run(arguments))
     except OSError as error:
-        _tell(pipe, f"failed: {error}")
+        _report(pipe, f"failed: {error}")
 
 
 def _run(arguments: list[str]) -> str:
     """From the first lock to the last holder. Returns how it ended."""
     root, sockets, postgres, uid, gid, grace_s, _, crashes = arguments
-    _settle(root)
+    _enter_folder(root)
     if not _take(_open_lock("keeper.lock"), BUSY_AFTER_S):
         return "busy"
     server_lock = _open_lock("server.lock")
@@ -57,12 +57,12 @@ def _run(arguments: list[str]) -> str:
     _remove_leftovers(sockets)
     began = time.monotonic()
     child = _start(root, postgres, (int(uid), int(gid)), server_lock)
-    status = _keep(child, float(grace_s))
+    status = _supervise(child, float(grace_s))
     if status is None:
         return "stopped"
     if os.WIFSIGNALED(status) and int(crashes) < CRASH_LIMIT:
         steady = time.monotonic() - began > STEADY_AFTER_S
-        _begin_again(crashes=1 if steady else int(crashes) + 1)
+        _restart(crashes=1 if steady else int(crashes) + 1)
     return "failed"
 
 
@@ -73,11 +73,11 @@ def _detach() -> None:
     os.setsid()
 
 
-def _settle(root: str) -> None:
+def _enter_folder(root: str) -> None:
     """Move into the cluster's folder, and write to its log from now on."""
     os.chdir(root)
     os.umask(0o077)
-    _shorten_log()
+    _rotate_log()
     log = os.open("server.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(log, 1)
     os.dup2(log, 2)
@@ -161,7 +161,7 @@ def _start(root: str, postgres: str, owner: tuple[int, int], server_lock: int) -
     if child:
         return child
     try:
-        _become(*owner, keeper)
+        _drop_privileges(*owner, keeper)
         os.set_inheritable(server_lock, True)
         # Whoever started us in the background may have us ignore SIGINT, and it is inherited: until
         # postgres has its own handlers, the signal of our death must not be lost on it.
@@ -181,7 +181,7 @@ def _start(root: str, postgres: str, owner: tuple[int, int], server_lock: int) -
         os._exit(1)
 
 
-def _become(uid: int, gid: int, keeper: int) -> None:
+def _drop_privileges(uid: int, gid: int, keeper: int) -> None:
     """Drop root's privileges, and ask Linux for a fast shutdown when the keeper is killed.
 
     Elsewhere the next keeper finds the orphan by its lock and stops it.
@@ -204,7 +204,7 @@ def _become(uid: int, gid: int, keeper: int) -> None:
         os._exit(1)
 
 
-def _keep(child: int, grace_s: float) -> int | None:
+def _supervise(child: int, grace_s: float) -> int | None:
     """Wait for postgres to end, which is its status, or for a reason to stop it, which is None."""
     events, wake = os.pipe()
     os.set_blocking(wake, False)
@@ -218,7 +218,7 @@ def _keep(child: int, grace_s: float) -> int | None:
         if ended:
             return status
         if not select.select([events], [], [], LOG_CHECK_S)[0]:
-            _shorten_log()
+            _rotate_log()
         elif os.read(events, 1) != bytes([signal.SIGCHLD]):
             _stop(child)
             return None
@@ -258,7 +258,7 @@ def _stop(child: int) -> None:
     os.waitpid(child, 0)
 
 
-def _shorten_log() -> None:
+def _rotate_log() -> None:
     """Move a long log aside in place: postgres appends to the file that it has open."""
     try:
         if os.stat("server.log").st_size < LOG_LIMIT_BYTES:
@@ -271,7 +271,7 @@ def _shorten_log() -> None:
         os.write(2, f"WARNING:  could not shorten the log: {error}\n".encode())
 
 
-def _begin_again(*, crashes: int) -> None:
+def _restart(*, crashes: int) -> None:
     """Become a fresh keeper, so that a restart goes through everything a start goes through."""
     time.sleep(0.1 * crashes)
     *others, pipe, _ = sys.argv
@@ -279,7 +279,7 @@ def _begin_again(*, crashes: int) -> None:
     os.execv(sys.executable, [sys.executable, "-I", "-S", *others, pipe, str(crashes)])
 
 
-def _tell(pipe: int, word: str) -> None:
+def _report(pipe: int, word: str) -> None:
     try:
         os.write(pipe, word.encode())
     except BrokenPipeError:

@@ -3,12 +3,12 @@
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-Role: TypeAlias = Literal["owner", "app", "system", "superuser"]
+LoginRole: TypeAlias = Literal["owner", "app", "system", "superuser"]
 
 DATABASE = "pecia"
 
 # The superuser makes roles and databases, and nothing else ever logs in as it.
-NAME_BY_ROLE: dict[Role, str] = {
+NAME_BY_ROLE: dict[LoginRole, str] = {
     "owner": "pecia_owner",
     "app": "pecia_app",
     "system": "pecia_system",
@@ -17,7 +17,7 @@ NAME_BY_ROLE: dict[Role, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Logins:
+class DatabaseLogins:
     """The three logins of one database: who migrates it, who serves callers, who runs the house.
 
     The strings carry passwords, so they never show in a repr.

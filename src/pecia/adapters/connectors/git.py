@@ -1,0 +1,131 @@
+"""One ref of a git repository as a place that files come from."""
+
+import fcntl
+import os
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from mimetypes import guess_type
+from pathlib import Path
+
+import anyio
+from anyio.to_thread import run_sync
+
+from pecia.adapters.connectors.filesystem.scan import FileSelection
+from pecia.adapters.connectors.filesystem.temp_file import temp_file
+from pecia.adapters.git.fetch import GitCredentials, GitFetchLimits, GitFetchPolicy, fetch
+from pecia.adapters.git.repository import Repository
+from pecia.kernel.corpus.connector import (
+    MAX_KEY_BYTES,
+    ListedFile,
+    ListingEntry,
+    OriginalFile,
+    SkippedFile,
+    is_storable_key,
+)
+from pecia.kernel.errors import PayloadTooLarge
+
+LOCK_POLL_INTERVAL_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class GitCheckout:
+    """Where a repository is, which of its states counts, and where our copy of it lies."""
+
+    url: str
+    ref: str
+    subfolder: str
+    clone: Path
+
+
+@dataclass(frozen=True, slots=True)
+class GitConnector:
+    """The files of one commit. Keys are paths below the subfolder."""
+
+    repository: Repository
+    commit: str
+    prefix: str
+    selection: FileSelection
+
+    async def listing(self) -> AsyncGenerator[ListingEntry]:
+        tree = await self.repository.tree(self.commit)
+        touched = await self.repository.last_touched(self.commit)
+        for file in tree.files:
+            key = file.path.removeprefix(self.prefix)
+            if not file.path.startswith(self.prefix) or not self.selection.admits(key):
+                continue
+            if not is_storable_key(key):
+                yield SkippedFile(key[:200], f"the path is longer than {MAX_KEY_BYTES} bytes")
+                continue
+            commit = touched.get(file.path)
+            yield ListedFile(
+                key,
+                stamp=file.oid,
+                size_bytes=file.size_bytes,
+                modified_at=commit.author.when if commit else None,
+                content_type=guess_type(key)[0],
+                owner=commit.author.name if commit else None,
+            )
+        for path, reason in tree.skipped.items():
+            yield SkippedFile(path, reason)
+
+    @asynccontextmanager
+    async def opening(self, key: str, most_bytes: int) -> AsyncGenerator[OriginalFile]:
+        body = await self.repository.read(self.commit, self.prefix + key)
+        if len(body) > most_bytes:
+            raise PayloadTooLarge(
+                f"the file is larger than {most_bytes} bytes", field="key", max=most_bytes
+            )
+
+        def fill(path: Path) -> None:
+            path.write_bytes(body)
+
+        async with temp_file(fill) as path:
+            yield OriginalFile(path)
+
+
+@asynccontextmanager
+async def open_git(
+    checkout: GitCheckout,
+    selection: FileSelection,
+    trust: GitFetchPolicy,
+    *,
+    credentials: GitCredentials | None = None,
+    limits: GitFetchLimits | None = None,
+) -> AsyncGenerator[GitConnector]:
+    """The repository as it is now, fetched."""
+    async with _clone_lock(checkout.clone):
+        await fetch(checkout.url, checkout.clone, trust, credentials=credentials, limits=limits)
+    repository = Repository(checkout.clone)
+    commit = await repository.commit(checkout.ref)
+    prefix = f"{checkout.subfolder.strip('/')}/" if checkout.subfolder.strip("/") else ""
+    yield GitConnector(repository, commit.oid, prefix, selection)
+
+
+@asynccontextmanager
+async def _clone_lock(copy: Path) -> AsyncGenerator[None]:
+    """Several jobs read one copy; one at a time brings it up to date. Who dies lets go."""
+    handle = await run_sync(_open_lock_file, copy)
+    try:
+        while True:
+            if await run_sync(_try_lock, handle):
+                break
+            await anyio.sleep(LOCK_POLL_INTERVAL_S)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _open_lock_file(copy: Path) -> int:
+    copy.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return os.open(
+        copy.with_name(f"{copy.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
+    )
+
+
+def _try_lock(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,83 @@
+"""Our entry in the files of several editors: each for itself, so that none stops the others."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from pecia.adapters.editors import config_file
+from pecia.adapters.editors.catalog import CodeEditor, Machine, known_editors
+from pecia.adapters.editors.plan import EntryPlan, EntryRequest, EntryStatus, plan_add, plan_remove
+from pecia.kernel.errors import Conflict, Json, PeciaError
+
+MAX_ATTEMPTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class EditorOutcome:
+    """What became of one editor's file, and why."""
+
+    editor: CodeEditor
+    status: EntryStatus
+    why: str = ""
+
+    def as_json(self) -> dict[str, Json]:
+        return {
+            "editor": self.editor.id,
+            "title": self.editor.title,
+            "path": str(self.editor.file),
+            "status": self.status,
+            "why": self.why or None,
+        }
+
+
+def is_installed(editor: CodeEditor) -> bool:
+    """Whether somebody uses this editor: its folder or its file is there. None is ever made."""
+    # Where one may not look, there is nothing that one could change either.
+    with suppress(OSError):
+        return editor.probe.is_dir() or editor.file.is_file()
+    return False
+
+
+def detect_editors(machine: Machine) -> tuple[CodeEditor, ...]:
+    """The editors found on this machine."""
+    return tuple(it for it in known_editors(machine) if is_installed(it))
+
+
+def install_entries(
+    chosen: Sequence[CodeEditor], wish: EntryRequest, *, dry_run: bool = False
+) -> list[EditorOutcome]:
+    """Put our entry into each file. With `dry_run` nothing is written, and the same is told."""
+    return [_apply_plan(it, lambda text, it=it: plan_add(it, text, wish), dry_run) for it in chosen]
+
+
+def remove_entries(
+    chosen: Sequence[CodeEditor], *, force: bool = False, dry_run: bool = False
+) -> list[EditorOutcome]:
+    """Take our entry out of each file."""
+    return [
+        _apply_plan(it, lambda text, it=it: plan_remove(it, text, force=force), dry_run)
+        for it in chosen
+    ]
+
+
+def _apply_plan(
+    editor: CodeEditor, plan: Callable[[str | None], EntryPlan], dry_run: bool
+) -> EditorOutcome:
+    if not is_installed(editor):
+        return EditorOutcome(editor, "skipped-missing", f"there is no {editor.probe}")
+    for left in reversed(range(MAX_ATTEMPTS)):
+        try:
+            text = config_file.read_text(editor.file)
+            planned = plan(text)
+            if planned.text is not None and not dry_run:
+                config_file.replace_text(editor.file, planned.text, was=text)
+        except Conflict as error:
+            if not left:
+                return EditorOutcome(editor, "failed", error.message)
+        except PeciaError as error:
+            return EditorOutcome(editor, "failed", error.message)
+        except OSError as error:
+            return EditorOutcome(editor, "failed", error.strerror or str(error))
+        else:
+            return EditorOutcome(editor, planned.status, planned.why)
+    raise AssertionError("the last try returns")

@@ -1,0 +1,75 @@
+"""The embedder that the settings ask for. It loads no model: that waits for the first text."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from ipaddress import ip_address
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+from urllib.parse import urlsplit
+
+from anyio.to_thread import run_sync
+
+from pecia.adapters.embedding.model_files import ModelFiles, find_shipped_model, load_model_files
+from pecia.adapters.embedding.onnx import OnnxEmbedder
+from pecia.adapters.embedding.settings import EmbedSettings
+from pecia.adapters.embedding.static import StaticEmbedder
+from pecia.kernel.corpus.vectors.embedder import Embedder
+
+if TYPE_CHECKING:
+    from pecia.adapters.embedding.endpoint import EndpointEmbedder
+
+
+@asynccontextmanager
+async def open_embedder(settings: EmbedSettings) -> AsyncGenerator[Embedder | None]:
+    """One embedder for the life of a process; None where search is by words alone."""
+    match settings.kind:
+        case "none":
+            yield None
+        case "minilm":
+            yield OnnxEmbedder(find_shipped_model(), threads=settings.threads)
+        case "onnx":
+            yield OnnxEmbedder(await _own_files(settings), threads=settings.threads)
+        case "static":
+            yield StaticEmbedder(await _own_files(settings))
+        case "endpoint":
+            async with _endpoint(settings) as embedder:
+                yield embedder
+
+
+def _endpoint(settings: EmbedSettings) -> "EndpointEmbedder":
+    from pecia.adapters.embedding.endpoint import EndpointEmbedder, EndpointOptions
+    from pecia.adapters.http.egress_rules import EgressRules
+    from pecia.adapters.http.guard import EgressGuard
+    from pecia.adapters.models.providers import compatible_provider
+
+    url = cast(str, settings.url)
+    return EndpointEmbedder(
+        compatible_provider(url, default_model=settings.model),
+        language=settings.language,
+        key=settings.key.get_secret_value() if settings.key else "",
+        options=EndpointOptions(settings.timeout_s, settings.retries, settings.batch),
+        # What the operator names in a setting may be an internal host.
+        guard=EgressGuard(EgressRules.from_trusted_hosts([_trusted(url)])),
+    )
+
+
+async def _own_files(settings: EmbedSettings) -> ModelFiles:
+    def read() -> ModelFiles:
+        # The settings have checked that both are there.
+        return load_model_files(
+            cast(Path, settings.model_file),
+            cast(Path, settings.tokenizer_file),
+            max_tokens=settings.max_tokens,
+            language=settings.language,
+        )
+
+    return await run_sync(read)
+
+
+def _trusted(url: str) -> str:
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    try:
+        return str(ip_address(host))
+    except ValueError:
+        return f"{host}:{parts.port or (443 if parts.scheme == 'https' else 80)}"

@@ -1,0 +1,121 @@
+"""A sentence model in an ONNX file, run on the processor, in threads. It never opens a connection.
+
+Nothing of it is imported or read before the first text.
+"""
+
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from typing import Any
+
+import anyio
+from anyio.to_thread import run_sync
+
+from pecia.adapters.embedding.model_files import ModelFiles, unusable_file_error
+from pecia.adapters.embedding.tokenizer import ModelTokenizer
+from pecia.adapters.embedding.vector_math import mean_pool, normalize
+from pecia.kernel.corpus.vectors.embedder import Vectors
+
+BATCH_TOKENS = 2048
+
+
+def batch_by_length(lengths: Sequence[int], most: int = BATCH_TOKENS) -> Iterator[list[int]]:
+    """The numbers of all texts, in batches of like length that pad to `most` tokens or fewer.
+
+    A text that is longer alone is a batch alone.
+    """
+    batch: list[int] = []
+    for number in sorted(range(len(lengths)), key=lambda it: (lengths[it], it)):
+        # Sorted, the newest is the longest, to which all of the batch is padded.
+        if batch and (len(batch) + 1) * lengths[number] > most:
+            yield batch
+            batch = []
+        batch.append(number)
+    if batch:
+        yield batch
+
+
+class OnnxEmbedder:
+    """Embeds with one model. Vectors are means over tokens where the model gives tokens."""
+
+    def __init__(self, files: ModelFiles, *, threads: int = 2) -> None:
+        self.name = files.name
+        self.language = files.language
+        self._files = files
+        self._threads = threads
+        self._loading = anyio.Lock()
+        self._loaded: _Model | None = None
+
+    async def dimension(self) -> int:
+        return (await self.embed([""])).shape[1]
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        import numpy as np
+
+        if not texts:
+            return np.zeros((0, await self.dimension()), np.float32)
+        model = await self._model()
+        ids = await run_sync(model.tokens.encode, texts)
+        rows: list[Vectors] = [np.empty(0, np.float32)] * len(texts)
+        # A thread for each batch and not for all: one query waits for one batch at most, and
+        # whoever is cancelled stops there.
+        for batch in batch_by_length([len(it) for it in ids]):
+            vectors = await run_sync(model.vectors, [ids[it] for it in batch])
+            for number, vector in zip(batch, vectors, strict=True):
+                rows[number] = vector
+        return np.stack(rows)
+
+    async def _model(self) -> "_Model":
+        async with self._loading:
+            if self._loaded is None:
+                self._loaded = await run_sync(_Model, self._files, self._threads)
+            return self._loaded
+
+
+class _Model:
+    def __init__(self, files: ModelFiles, threads: int) -> None:
+        self.tokens = ModelTokenizer(files, special=True)
+        self.alone = files.alone
+        self.session = _session(files, threads)
+        self.inputs: set[str] = {it.name for it in self.session.get_inputs()}
+
+    def vectors(self, ids: Sequence[Sequence[int]]) -> Vectors:
+        import numpy as np
+
+        if self.alone:
+            return np.concatenate([self._run([it]) for it in ids])
+        return self._run(ids)
+
+    def _run(self, ids: Sequence[Sequence[int]]) -> Vectors:
+        import numpy as np
+
+        shape = (len(ids), max(1, *(len(it) for it in ids)))
+        padded, mask = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        for row, one in enumerate(ids):
+            padded[row, : len(one)] = one
+            mask[row, : len(one)] = 1
+        every = {
+            "input_ids": padded,
+            "attention_mask": mask,
+            "token_type_ids": np.zeros_like(padded),
+        }
+        fed = {name: value for name, value in every.items() if name in self.inputs}
+        found = np.asarray(self.session.run(None, fed)[0], np.float32)
+        return normalize(mean_pool(found, mask) if found.ndim == 3 else found)
+
+
+def _session(files: ModelFiles, threads: int) -> Any:
+    # The runtime has no types.
+    runtime: Any = import_module("onnxruntime")
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    # Spinning threads take the processor from everybody else between two batches.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = 3
+    try:
+        return runtime.InferenceSession(
+            str(files.model), options, providers=["CPUExecutionProvider"]
+        )
+    # It raises exceptions of its own, without a common root, for a bad file.
+    except Exception as error:
+        raise unusable_file_error(files.model, type(error).__name__) from error

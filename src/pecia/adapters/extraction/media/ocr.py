@@ -1,0 +1,37 @@
+"""The engine that reads letters in pictures, when the extra [ocr] is installed."""
+
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+WITHOUT_OCR = "Letters in pictures are read when the extra [ocr] is installed."
+
+
+class OcrEngine(Protocol):
+    name: str
+    library: str
+
+    def read(self, picture: bytes) -> str:
+        """The lines in the picture, top to bottom."""
+        ...
+
+
+@cache
+def find_ocr() -> OcrEngine | None:
+    """The engine, loaded once a child. Nothing is fetched: its weights are in its package."""
+    return _RapidOcr() if find_spec("rapidocr") is not None else None
+
+
+class _RapidOcr:
+    name = "rapidocr"
+    library = "rapidocr"
+
+    def __init__(self) -> None:
+        self._engine: Any = None
+
+    def read(self, picture: bytes) -> str:
+        if self._engine is None:
+            self._engine = import_module("rapidocr").RapidOCR()
+        found = self._engine(picture)
+        return "\n".join(found.txts or ())

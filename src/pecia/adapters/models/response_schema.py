@@ -1,0 +1,77 @@
+"""The form an answer must have: a schema for the model, and a check for what comes back. Pure."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast
+
+import orjson
+from jsonschema import Draft202012Validator
+from jsonschema import ValidationError as SchemaMisfit
+from pydantic import BaseModel, ValidationError
+
+from pecia.kernel.errors import Json
+
+T = TypeVar("T")
+M = TypeVar("M", bound=BaseModel)
+
+
+class SchemaMismatch(Exception):
+    """The answer does not have the form. The text says where and why, and repeats no answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseSchema(Generic[T]):
+    """`name` is what the model is told it calls; `check` makes a value of what it calls it with."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+    check: Callable[[Json], T]
+
+
+def schema_of_model(kind: type[M]) -> ResponseSchema[M]:
+    """The form of a pydantic model, told with its own docstring."""
+
+    def check(answer: Json) -> M:
+        try:
+            return kind.model_validate(answer)
+        except ValidationError as error:
+            problems = error.errors(include_input=False, include_url=False)
+            lines = (f"{'.'.join(map(str, it['loc']))}: {it['msg']}" for it in problems)
+            raise SchemaMismatch("; ".join(lines)) from None
+
+    description = (kind.__doc__ or "").strip()
+    return ResponseSchema(
+        f"emit_{kind.__name__.lower()}", description, kind.model_json_schema(), check
+    )
+
+
+def schema_of_json(
+    name: str, schema: Mapping[str, Any], *, description: str = ""
+) -> ResponseSchema[dict[str, Json]]:
+    """The form of a JSON schema for an object; the value is that object."""
+    validator = Draft202012Validator(schema)
+
+    def check(answer: Json) -> dict[str, Json]:
+        try:
+            # The stubs leave open the type of what is checked.
+            validator.validate(answer)  # pyright: ignore[reportUnknownMemberType]
+        except SchemaMisfit as problem:
+            raise SchemaMismatch(
+                f"{problem.json_path}: does not fit {problem.validator!r}"
+            ) from None
+        if not isinstance(answer, dict):
+            raise SchemaMismatch("$: is not an object")
+        return answer
+
+    return ResponseSchema(name, description, schema, check)
+
+
+def parse_json_object(text: str) -> Json:
+    """The JSON object in a text, for models that answer in words though asked to call."""
+    start, end = text.find("{"), text.rfind("}")
+    try:
+        # What orjson reads is JSON by construction.
+        return cast(Json, orjson.loads(text[start : end + 1]))
+    except orjson.JSONDecodeError:
+        raise SchemaMismatch("$: there is no JSON object in the answer") from None

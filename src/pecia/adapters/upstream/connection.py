@@ -1,0 +1,254 @@
+"""One conversation with one server of others. What it says is handed on, and never trusted."""
+
+import json
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias, cast
+
+import anyio
+import httpx2
+import mcp_types as types
+import orjson
+from mcp.client._transport import TransportStreams
+from mcp.client.client import Client
+from mcp.client.session import IncomingMessage, MessageHandlerFnT
+from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from pecia import __version__
+from pecia.adapters.upstream.stdio import StderrTail, StdioProgram, open_stdio
+from pecia.adapters.upstream.streamable_http import HttpTransportOptions, McpHttpEndpoint, open_http
+from pecia.kernel.errors import Json, PeciaError, UpstreamError
+from pecia.kernel.logs import Log
+
+OnListChanged: TypeAlias = Callable[[str], None]
+
+MAX_PAGES = 100
+MAX_MESSAGE_CHARS = 10_000
+MAX_ERROR_DATA_BYTES = 100_000
+CLIENT_INFO = types.Implementation(name="pecia", version=__version__)
+CLOSED_MESSAGE = "the connection is closed"
+EXPECTED_ERRORS = (OSError, MCPError, httpx2.HTTPError, ValidationError, ValueError)
+
+# How servers of the older era say that they were started anew since we shook hands.
+_NO_SESSION = re.compile(
+    r"session (is )?(not found|terminated|expired|unknown)|(no valid|invalid|unknown) session", re.I
+)
+
+_log = Log(__name__)
+
+
+class McpProgress(Protocol):
+    """Is told how far a call is."""
+
+    async def __call__(self, progress: float, total: float | None, message: str | None) -> None: ...
+
+
+class McpServerEndpoint(Protocol):
+    """Where a server is. Exactly one of `argv` and `url` says something."""
+
+    @property
+    def argv(self) -> tuple[str, ...]: ...
+    @property
+    def folder(self) -> str | None: ...
+    @property
+    def env(self) -> Mapping[str, str]: ...
+    @property
+    def url(self) -> str: ...
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+    @property
+    def is_sse(self) -> bool: ...
+
+
+class RawAnswer(BaseModel):
+    """An answer with every field that it came with."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class ConnectionLost(UpstreamError):
+    """The conversation is over. Whether the last question arrived is not known."""
+
+
+class RequestRefused(UpstreamError):
+    """The server answered, and the answer is no: it may still answer the next question."""
+
+
+@dataclass(frozen=True, slots=True)
+class McpConnectionFactory:
+    """Opens conversations."""
+
+    web: HttpTransportOptions
+    max_line_bytes: int = 10_000_000
+    max_items: int = 2_000
+    max_list_bytes: int = 20_000_000
+
+    @asynccontextmanager
+    async def open(
+        self, place: McpServerEndpoint, hear: OnListChanged
+    ) -> AsyncGenerator["McpConnection"]:
+        """A conversation, from handshake to goodbye. `hear` is told which list changed."""
+        words, over = StderrTail(), anyio.Event()
+        client = Client(
+            self._streams(place, words, over),
+            client_info=CLIENT_INFO,
+            cache=None,
+            message_handler=_handler(hear),
+        )
+        try:
+            async with client, anyio.create_task_group() as tasks:
+                tasks.start_soon(_subscribe, client, hear)
+                yield McpConnection(client, over, self.max_items, self.max_list_bytes)
+                tasks.cancel_scope.cancel()
+        except Exception as error:  # noqa: BLE001 - whatever a stranger breaks has one name here.
+            raise _translate_error(error, words) from None
+
+    def _streams(
+        self, place: McpServerEndpoint, words: StderrTail, over: anyio.Event
+    ) -> AbstractAsyncContextManager[TransportStreams]:
+        if place.argv:
+            program = StdioProgram(place.argv, place.folder, place.env)
+            return open_stdio(program, words, over, line_bytes=self.max_line_bytes)
+        return open_http(McpHttpEndpoint(place.url, place.headers, place.is_sse), self.web)
+
+
+@dataclass(frozen=True, slots=True)
+class McpConnection:
+    """An open conversation."""
+
+    client: Client
+    over: anyio.Event = field(repr=False)
+    """Set when the server has gone."""
+    max_items: int = 2_000
+    max_list_bytes: int = 20_000_000
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What the server says of itself: name, version, revision, what it can do."""
+        info = self.client.server_info
+        return {
+            "name": info.name if info else "",
+            "version": info.version if info else "",
+            "revision": self.client.protocol_version,
+            "can": _plain(self.client.server_capabilities),
+        }
+
+    async def tools(self) -> list[dict[str, Any]]:
+        """Every tool it lists, as many as are allowed."""
+        return await self._list_all("tools", self.client.list_tools)
+
+    async def call(
+        self, tool: str, arguments: Mapping[str, Any], progress: McpProgress | None = None
+    ) -> dict[str, Any]:
+        """What the tool gives. Cancelling it tells the server so."""
+        request = types.CallToolRequest(
+            params=types.CallToolRequestParams(name=tool, arguments=dict(arguments))
+        )
+        # Not by `call_tool`, which would run the server's own schema over its own answer; and not
+        # as a model of the SDK's, which drops the fields that it does not know.
+        return await self._request(
+            lambda: self.client.session.send_request(request, RawAnswer, progress_callback=progress)
+        )
+
+    async def _list_all(
+        self, what: str, listing: Callable[..., Awaitable[BaseModel]]
+    ) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        cursor: str | None = None
+        left = self.max_list_bytes
+        for _ in range(MAX_PAGES):
+            page = await self._request(lambda at=cursor: listing(cursor=at))
+            left -= len(orjson.dumps(page))
+            if left < 0:
+                raise RequestRefused(
+                    f"its list of {what} has more than {self.max_list_bytes} bytes"
+                )
+            found += page.get(what, [])
+            cursor = page.get("nextCursor")
+            if cursor is None or len(found) >= self.max_items:
+                break
+        return found[: self.max_items]
+
+    async def _request(self, ask: Callable[[], Awaitable[BaseModel]]) -> dict[str, Any]:
+        try:
+            told = await ask()
+            return dict(told.model_extra or {}) if isinstance(told, RawAnswer) else _plain(told)
+        except MCPError as error:
+            is_closed = error.code == types.CONNECTION_CLOSED or self.over.is_set()
+            if is_closed or _NO_SESSION.search(error.message):
+                raise self._lost() from None
+            raise RequestRefused(error.message[:500], upstream_error=_error_fields(error)) from None
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+            raise self._lost() from None
+        except (ValidationError, RuntimeError) as error:
+            what = type(error).__name__
+            raise RequestRefused(f"it answered with something that is no answer ({what})") from None
+
+    def _lost(self) -> ConnectionLost:
+        self.over.set()
+        return ConnectionLost(CLOSED_MESSAGE)
+
+
+def _error_fields(error: MCPError) -> dict[str, Json]:
+    """The error as the server sent it, unless its data is larger than an error should be."""
+    said: dict[str, Json] = {"code": error.code, "message": error.message[:MAX_MESSAGE_CHARS]}
+    data = cast(Json, error.data)
+    if data is None:
+        return said
+    size = len(json.dumps(data))
+    return {**said, "data": data} if size <= MAX_ERROR_DATA_BYTES else {**said, "data_bytes": size}
+
+
+def _handler(hear: OnListChanged) -> MessageHandlerFnT:
+    async def heard(message: IncomingMessage) -> None:
+        match message:
+            case types.ToolListChangedNotification():
+                hear("tools")
+            case types.PromptListChangedNotification():
+                hear("prompts")
+            case types.ResourceListChangedNotification():
+                hear("resources")
+            case _:
+                pass
+
+    return heard
+
+
+async def _subscribe(client: Client, hear: OnListChanged) -> None:
+    """Servers of the newer era tell only who asked to be told."""
+    tools = client.server_capabilities.tools
+    if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or not (
+        tools and tools.list_changed
+    ):
+        return
+    # One that will not tell is looked at when we connect to it, and no sooner.
+    with suppress(MCPError, ListenNotSupportedError, SubscriptionLost, TimeoutError):
+        async with client.listen(tools_list_changed=True) as events:
+            async for _ in events:
+                hear("tools")
+
+
+def _plain(model: BaseModel) -> dict[str, Any]:
+    return model.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _translate_error(error: BaseException, words: StderrTail) -> PeciaError:
+    cause = _first(error)
+    if isinstance(cause, PeciaError):
+        return cause
+    if not isinstance(cause, EXPECTED_ERRORS):
+        _log.failure("upstream.line", cause)
+    said = cause.message if isinstance(cause, MCPError) else str(cause) or type(cause).__name__
+    last = str(words)
+    return UpstreamError(f"{said[:500]}; it said last: {last[-500:]}" if last else said[:500])
+
+
+def _first(error: BaseException) -> BaseException:
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    return _first(cast(BaseExceptionGroup[BaseException], error).exceptions[0])

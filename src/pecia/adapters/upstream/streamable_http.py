@@ -1,0 +1,98 @@
+"""An MCP server somewhere on the network: streams of messages over HTTP, under the guard.
+
+It goes where the rules allow, follows no redirect to another origin, keeps no cookie, and sends a
+server what is its own and nothing of whoever asked.
+"""
+
+import ssl
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx2
+from mcp.client._transport import TransportStreams
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
+
+from pecia.adapters.http.guard import EgressGuard
+from pecia.adapters.http.transport import GuardedTransport
+
+CONNECT_TIMEOUT_S = 10.0
+# A stream of events stays open while nothing happens; who waits for an answer has an own clock.
+READ_TIMEOUT_S = 3_600.0
+MAX_STREAM_BYTES = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class HttpTransportOptions:
+    """Where hosts may be, and which authorities are believed beside the system's."""
+
+    guard: EgressGuard
+    tls: ssl.SSLContext | None = None
+    answer_bytes: int = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class McpHttpEndpoint:
+    """One endpoint, and the headers that let us in."""
+
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    is_sse: bool = False
+
+
+@asynccontextmanager
+async def open_http(
+    site: McpHttpEndpoint, web: HttpTransportOptions
+) -> AsyncGenerator[TransportStreams]:
+    """The endpoint as streams of messages."""
+    web.guard.rules.check(site.url)
+    if site.is_sse:
+        async with sse_client(
+            site.url, dict(site.headers), CONNECT_TIMEOUT_S, READ_TIMEOUT_S, _ClientFactory(web)
+        ) as streams:
+            yield streams
+        return
+    timeout = httpx2.Timeout(CONNECT_TIMEOUT_S, read=READ_TIMEOUT_S)
+    async with (
+        _ClientFactory(web)(dict(site.headers), timeout) as client,
+        streamable_http_client(
+            site.url, http_client=client, max_sse_event_size=web.answer_bytes
+        ) as streams,
+    ):
+        yield streams
+
+
+@dataclass(frozen=True, slots=True)
+class _ClientFactory:
+    """Makes the HTTP clients that the library asks for."""
+
+    web: HttpTransportOptions
+
+    def __call__(
+        self,
+        headers: dict[str, str] | None = None,
+        timeout: httpx2.Timeout | None = None,
+        auth: httpx2.Auth | None = None,
+    ) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(
+            headers=headers,
+            timeout=timeout or httpx2.Timeout(CONNECT_TIMEOUT_S, read=READ_TIMEOUT_S),
+            auth=auth,
+            transport=_BoundedTransport(self.web),
+            trust_env=False,
+        )
+
+
+class _BoundedTransport(GuardedTransport):
+    """An answer has its limit; a stream that is open for days has a wider one."""
+
+    def __init__(self, web: HttpTransportOptions) -> None:
+        super().__init__(web.guard, tls=web.tls, max_bytes=web.answer_bytes)
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if request.method == "GET":
+            extensions: dict[str, Any] = {**request.extensions, "max_bytes": MAX_STREAM_BYTES}
+            request.extensions = extensions
+        return await super().handle_async_request(request)

@@ -1,0 +1,104 @@
+"""The folder of a space: where it may lie, and as a place that files come from.
+
+What its ignore files leave out stays out: the wiki shows no document that they leave out, so search
+must not find its words.
+"""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import UUID
+
+from anyio.to_thread import run_sync
+
+from pecia.adapters.connectors.filesystem.bounds import ANYWHERE, require_folder
+from pecia.adapters.connectors.folder import FolderConnector
+from pecia.features.lake.allowlist import load_allowlist
+from pecia.features.wiki.core.ignore import IgnoreRules
+from pecia.features.wiki.storage.roots import SpaceRoots
+from pecia.features.wiki.storage.scan import load_ignore_rules
+from pecia.kernel.corpus.connector import ListedFile, ListingEntry, OriginalFile, SkippedFile
+from pecia.kernel.errors import NotFound
+from pecia.kernel.store.store import Store
+
+IGNORED_REASON = "an ignore file of the space leaves it out"
+
+
+def build_space_roots(store: Store) -> SpaceRoots:
+    """Where tenants may have spaces, as their operator says now."""
+
+    async def roots_of(tenant_id: UUID) -> Sequence[Path]:
+        return (await load_allowlist(store, tenant_id)).space_roots
+
+    return SpaceRoots(store, roots_of)
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceFolderCheck:
+    """Folders that shall become spaces."""
+
+    roots: SpaceRoots
+
+    async def admit(self, tenant_id: UUID, folder: str) -> str:
+        return await self.roots.admit(tenant_id, folder)
+
+    async def require(self, folder: str) -> None:
+        """Refuse what is not there, no folder, or closed to this server."""
+        await run_sync(require_folder, Path(folder), ANYWHERE, "folder")
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceConnector:
+    """One space."""
+
+    folder: FolderConnector
+
+    async def listing(self) -> AsyncGenerator[ListingEntry]:
+        left_out = _IgnoreRules(self.folder)
+        async for it in self.folder.listing():
+            is_out = isinstance(it, ListedFile) and await left_out.has(it.key)
+            yield SkippedFile(it.key, IGNORED_REASON) if is_out else it
+
+    async def stat_many(self, keys: Sequence[str]) -> list[ListingEntry]:
+        left_out = _IgnoreRules(self.folder)
+        return [it for it in await self.folder.stat_many(keys) if not await left_out.has(it.key)]
+
+    @asynccontextmanager
+    async def opening(self, key: str, most_bytes: int) -> AsyncGenerator[OriginalFile]:
+        if await _IgnoreRules(self.folder).has(key):
+            raise NotFound(IGNORED_REASON, key=key)
+        async with self.folder.opening(key, most_bytes) as original:
+            yield original
+
+    async def read_many(self, keys: Sequence[str], most_bytes: int) -> dict[str, bytes]:
+        left_out = _IgnoreRules(self.folder)
+        kept = [it for it in keys if not await left_out.has(it)]
+        return await self.folder.read_many(kept, most_bytes)
+
+
+@dataclass(slots=True)
+class _IgnoreRules:
+    """What the ignore files say now; those of each folder are read once."""
+
+    folder: FolderConnector
+    known: dict[str, IgnoreRules] = field(default_factory=dict[str, IgnoreRules])
+
+    async def has(self, key: str) -> bool:
+        above = key.rpartition("/")[0]
+        if above not in self.known:
+            self.known[above] = await run_sync(load_ignore_rules, self.folder.root, key)
+        return _is_ignored(self.known[above], key.split("/"))
+
+
+def _is_ignored(ignored: IgnoreRules, names: list[str]) -> bool:
+    """Whether a line leaves this file out, or a folder above it. Lines alone: the lake reads what
+    tools have built, unless somebody says otherwise."""
+    for depth in range(1, len(names) + 1):
+        is_folder = depth < len(names)
+        for line in reversed(ignored.lines):
+            if line.matches(names[:depth], is_folder=is_folder):
+                if not line.is_negated:
+                    return True
+                break
+    return False

@@ -1,0 +1,177 @@
+"""The rooms of this house, one line each. What a room needs from outside is handed in here."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pecia.adapters.extraction.extractor import open_extractor
+from pecia.adapters.extraction.model import ExtractionLimits
+from pecia.adapters.git.model import CommitDraft, GitSignature
+from pecia.adapters.git.repository import HistoryRepository
+from pecia.app.composition.cascade import build_cascades
+from pecia.app.composition.ckf import build_ckf
+from pecia.app.composition.hub import build_hub
+from pecia.app.composition.lake import (
+    build_connector_factory,
+    build_folder_watch,
+    build_origin_check,
+)
+from pecia.app.composition.memory import build_memory
+from pecia.app.composition.wiki import SpaceFolderCheck, build_space_roots
+from pecia.features.admin.feature import build_admin
+from pecia.features.cascade.feature import cascade_feature
+from pecia.features.lake.credentials import SourceCredentials
+from pecia.features.lake.downloads.delivery import DeliveryQueue, delivery_job
+from pecia.features.lake.downloads.link import PATH as DOWNLOAD
+from pecia.features.lake.downloads.link import DownloadLinks
+from pecia.features.lake.downloads.original import OriginalFetcher
+from pecia.features.lake.feature import LakeAdapters, LakeOptions, build_lake
+from pecia.features.lake.settings import LakeSettings
+from pecia.features.wiki.feature import wiki_feature
+from pecia.features.wiki.history.port import bind_version_store
+from pecia.features.wiki.settings import WikiSettings
+from pecia.kernel.corpus.keyword.lag import IndexLag
+from pecia.kernel.corpus.keyword.reader_cache import ReaderCache
+from pecia.kernel.corpus.search.search import Corpus
+from pecia.kernel.corpus.vectors.embedder import Embedder
+from pecia.kernel.errors import InvalidEnum, Json
+from pecia.kernel.feature import Feature
+from pecia.kernel.identity.caller import Scope
+from pecia.kernel.secrets.keyring import Keyring
+from pecia.kernel.settings.load import Settings
+from pecia.kernel.store.audit.log import AuditLog
+from pecia.kernel.store.migrate import SchemaPart
+from pecia.kernel.store.store import Store
+from pecia.kernel.tool.confirmation import Confirmations
+from pecia.kernel.tool.model import AnyTool
+
+
+def apply_public_access(rooms: tuple[Feature, ...], names: Sequence[str]) -> tuple[Feature, ...]:
+    """The rooms, closed to the public but for those named. A name that is no room is an error."""
+    known = sorted(room.name for room in rooms)
+    for name in names:
+        if name not in known:
+            raise InvalidEnum(
+                f"public_rooms names {name!r}, and there is no such room",
+                field="public_rooms",
+                got=name,
+                allowed=[*known],
+            )
+    return tuple(
+        _make_public(room) if room.name in names else _make_private(room) for room in rooms
+    )
+
+
+def _make_public(room: Feature) -> Feature:
+    """What reads is public, and what the room itself calls public though it does more."""
+    return replace(
+        room,
+        tools=tuple(replace(it, public=it.public or _only_reads(it)) for it in room.tools),
+        resources=tuple(replace(it, public=True) for it in room.resources),
+        prompts=tuple(replace(it, public=True) for it in room.prompts),
+    )
+
+
+def _make_private(room: Feature) -> Feature:
+    return replace(
+        room,
+        tools=tuple(replace(it, public=False) for it in room.tools),
+        resources=tuple(replace(it, public=False) for it in room.resources),
+        prompts=tuple(replace(it, public=False) for it in room.prompts),
+    )
+
+
+def _only_reads(tool: AnyTool) -> bool:
+    return tool.read_only and tool.scope in (Scope.SEARCH, Scope.READ)
+
+
+MIGRATIONS: tuple[SchemaPart, ...] = (
+    SchemaPart("ckf", "pecia.features.ckf.schema"),
+    SchemaPart("hub", "pecia.features.hub.schema"),
+    SchemaPart("lake", "pecia.features.lake.schema"),
+    SchemaPart("memory", "pecia.features.memory.schema"),
+    SchemaPart("wiki", "pecia.features.wiki.schema"),
+)
+
+
+def build_features(
+    settings: Settings,
+    store: Store,
+    ledger: AuditLog,
+    keyring: Keyring,
+    embedder: Embedder | None = None,
+    lag: IndexLag | None = None,
+) -> tuple[Feature, ...]:
+    """Every room, in the order of the design."""
+    corpus = Corpus(store, ReaderCache(settings.kernel.home / "index"), embedder, lag=lag)
+    roots = build_space_roots(store)
+    cascades = build_cascades(settings, store)
+    others = (
+        build_lake(
+            store,
+            corpus,
+            _lake_adapters(settings, store, keyring),
+            _lake_options(settings, keyring),
+        ),
+        build_ckf(settings, store, corpus, cascades),
+        cascade_feature(cascades),
+        wiki_feature(
+            corpus,
+            settings.part(WikiSettings),
+            bind_version_store(HistoryRepository.open, CommitDraft, GitSignature),
+            roots,
+        ),
+        build_memory(settings, corpus),
+    )
+    purgers = tuple(room.purge for room in others if room.purge)
+    rooms = (build_admin(store, ledger, keyring, purgers, SpaceFolderCheck(roots)), *others)
+    return (*rooms, build_hub(settings, store, keyring, rooms))
+
+
+def build_download_links(settings: Settings, keyring: Keyring) -> DownloadLinks | None:
+    """Links to originals, where all they need is set; a local install has it from its keys."""
+    kernel = settings.kernel
+    given = kernel.download_signing_secret
+    is_local = kernel.mode == "local"
+    if not is_local and not (given and kernel.public_url and kernel.internal_fetch_token):
+        return None
+
+    def secret() -> bytes:
+        # Asked when a link is made: rooms are also built without keys, to be described.
+        return given.get_secret_value().encode() if given else keyring.sign(DOWNLOAD, b"").mac
+
+    public_url = kernel.public_url or f"http://{kernel.host}:{kernel.port}"
+    return DownloadLinks(secret, public_url, kernel.download_link_ttl_s)
+
+
+def build_original_fetcher(settings: Settings, store: Store, keyring: Keyring) -> OriginalFetcher:
+    """How files are fetched for who has a link."""
+    credentials = SourceCredentials(store, keyring)
+    connect = build_connector_factory(settings, store, credentials)
+    deliveries = DeliveryQueue(store, delivery_job(connect))
+    links = build_download_links(settings, keyring)
+    return OriginalFetcher(store, connect, links, credentials, deliveries)
+
+
+def _lake_options(settings: Settings, keyring: Keyring) -> LakeOptions:
+    kernel = settings.kernel
+    limits: dict[str, Json] = {
+        "calls_per_s": kernel.principal_rate_per_s,
+        "calls_burst": kernel.principal_burst,
+        "request_timeout_s": kernel.request_timeout_s,
+        "request_bytes": kernel.body_limit_bytes,
+    }
+    return LakeOptions(kernel.home / "index", build_download_links(settings, keyring), limits)
+
+
+def _lake_adapters(settings: Settings, store: Store, keyring: Keyring) -> LakeAdapters:
+    given = settings.part(LakeSettings)
+    limits = ExtractionLimits(children=given.readers)
+    credentials = SourceCredentials(store, keyring)
+    return LakeAdapters(
+        build_connector_factory(settings, store, credentials),
+        lambda: open_extractor(limits),
+        build_folder_watch(settings, store),
+        credentials,
+        build_origin_check(settings, store),
+        Confirmations(store, keyring),
+    )

@@ -1,0 +1,143 @@
+"""How a database is doing: who works, what waits, and whether a write comes back. For operators."""
+
+from dataclasses import dataclass
+from uuid import UUID, uuid4
+
+from pecia.app.dispatch import Dispatcher, RequestContext
+from pecia.kernel.corpus import changelog
+from pecia.kernel.corpus.keyword.lag import STALL_TIMEOUT_S
+from pecia.kernel.errors import InternalError
+from pecia.kernel.identity.caller import EVERY_SCOPE, Caller, CredentialKind
+from pecia.kernel.rate_limit import RateLimit, RateLimiter
+from pecia.kernel.secrets.keyring import Keyring
+from pecia.kernel.store.audit.log import AuditLog
+from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.store import Store
+from pecia.kernel.tool.view import ToolView
+
+SQL = load_queries("pecia.app.operator", "health.sql")
+TENANTS = load_queries("pecia.app.operator", "tenants.sql")
+
+HEARTBEAT_TIMEOUT_S = 12.0
+"""A worker that has been silent for so long has lost its jobs to others."""
+CALL_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class QueueHealth:
+    """How many jobs wait, run and have failed, and how many workers are alive."""
+
+    waiting: int
+    running: int
+    failed: int
+    workers: int
+
+
+async def load_queue_health(store: Store) -> QueueHealth:
+    """The queue, over all tenants."""
+    async with store.system() as tx:
+        found = await tx.fetch_all_as(QueueHealth, SQL["queue"], silent_s=HEARTBEAT_TIMEOUT_S)
+    return found[0]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceProblem:
+    """A source whose last crawl failed, or with files that could not be read."""
+
+    tenant: str
+    source_id: str
+    failed: bool
+    problem: str
+    unread: int
+
+
+async def list_source_problems(store: Store) -> list[SourceProblem]:
+    """Those of all tenants, the failed ones first."""
+    async with store.system() as tx:
+        return await tx.fetch_all_as(SourceProblem, SQL["sources"])
+
+
+@dataclass(frozen=True, slots=True)
+class IndexTrouble:
+    """An index of a tenant that has commits to apply, and how long the oldest has waited."""
+
+    tenant: str
+    kind: str
+    commits: int
+    waits_s: float
+
+
+async def index_troubles(store: Store, node: str) -> list[IndexTrouble]:
+    """The indexes of this node, and embeddings, that have waited longer than a busy one does."""
+    async with store.system() as tx:
+        found = await tx.fetch_all_as(
+            IndexTrouble, SQL["index_lag"], node=node, embedding=changelog.EMBEDDING_NODE_PREFIX
+        )
+    return [it for it in found if it.waits_s >= STALL_TIMEOUT_S]
+
+
+@dataclass(frozen=True, slots=True)
+class LockedSecret:
+    """A secret or a source's credential, and the key that opens it."""
+
+    tenant: str
+    purpose: str
+    name: str
+    key_id: str
+    of_source: bool
+
+
+async def unopenable(store: Store, keyring: Keyring) -> list[LockedSecret]:
+    """What is sealed with a key that this keyring lacks, of the purposes that it has keys for."""
+    async with store.system() as tx:
+        found = await tx.fetch_all_as(LockedSecret, SQL["sealed"])
+    held = {it.value: keyring.keys(it).key_by_id for it in keyring.purposes}
+    return [it for it in found if it.purpose in held and it.key_id not in held[it.purpose]]
+
+
+async def check_round_trip(store: Store, ledger: AuditLog, tools: ToolView) -> str:
+    """Write, read and audit through the corridor in a tenant of its own, which then goes away."""
+    caller = await _temporary_caller(store)
+    corridor = Dispatcher(ledger, RateLimiter(RateLimit(1000, 1000, 100)), CALL_TIMEOUT_S)
+    try:
+        visit = RequestContext("cli")
+        await corridor.call(caller, tools, "office.add_group", {"name": "checked"}, visit)
+        found = await corridor.call(caller, tools, "office.list_groups", {}, visit)
+        if "checked" not in str(found.structured):
+            raise InternalError("a group was written and is not read back")
+        await ledger.drain()
+        await _require_audited(store, caller.tenant_id)
+        return "written, read back, audited"
+    finally:
+        async with store.system() as tx:
+            await tx.execute(SQL["forget_tenant"], tenant_id=caller.tenant_id)
+
+
+async def _temporary_caller(store: Store) -> Caller:
+    name = f"doctor-{uuid4().hex[:12]}"
+    async with store.system() as tx:
+        tenant_id = await tx.fetch_value(TENANTS["create_tenant"], name=name)
+        user_id = await tx.fetch_value(SQL["temporary_user"], tenant_id=tenant_id)
+        credential_id = await tx.fetch_value(
+            SQL["temporary_credential"],
+            tenant_id=tenant_id,
+            user_id=user_id,
+            scopes=sorted(it.value for it in EVERY_SCOPE),
+        )
+    return Caller(
+        credential_id=credential_id,
+        kind=CredentialKind.LOCAL,
+        tenant_id=tenant_id,
+        tenant=name,
+        user_id=user_id,
+        user="doctor",
+        scopes=EVERY_SCOPE,
+        is_admin=True,
+    )
+
+
+async def _require_audited(store: Store, tenant_id: UUID) -> None:
+    async with store.system() as tx:
+        rows = await tx.fetch_value(SQL["audited"], tenant_id=tenant_id, tool="office.add_group")
+    if rows != 1:
+        raise InternalError(f"one call left {rows} rows in the audit trail")

@@ -1,0 +1,38 @@
+"""The office: people, tokens, rights, secrets and the audit trail, as tools like any other."""
+
+from pecia.features.admin.tools.audit_log import audit_log_tools
+from pecia.features.admin.tools.directory_groups import directory_tools
+from pecia.features.admin.tools.grants import grant_tools
+from pecia.features.admin.tools.secrets import secret_tools
+from pecia.features.admin.tools.spaces import FolderPolicy, space_tools
+from pecia.features.admin.tools.tokens import token_tools
+from pecia.features.admin.tools.user_purge import Purger, purge_tools
+from pecia.features.admin.tools.users import user_tools
+from pecia.kernel.feature import Feature
+from pecia.kernel.secrets.keyring import Keyring
+from pecia.kernel.store.audit.log import AuditLog
+from pecia.kernel.store.store import Store
+from pecia.kernel.tool.confirmation import Confirmations
+
+
+def build_admin(
+    store: Store,
+    ledger: AuditLog,
+    keyring: Keyring,
+    purgers: tuple[Purger, ...],
+    folders: FolderPolicy,
+) -> Feature:
+    """The room, over one store. `purgers` are the other rooms' own."""
+    return Feature(
+        "office",
+        tools=(
+            *user_tools(store),
+            *directory_tools(store),
+            *purge_tools(store, ledger, purgers),
+            *grant_tools(store),
+            *secret_tools(store, keyring),
+            *space_tools(store, folders, Confirmations(store, keyring)),
+            *token_tools(store),
+            *audit_log_tools(store, ledger),
+        ),
+    )

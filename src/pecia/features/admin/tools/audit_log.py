@@ -1,0 +1,103 @@
+"""The audit trail, read. Everybody sees their own calls, administrators their tenant's."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from pecia.kernel.errors import InvalidFormat
+from pecia.kernel.identity.caller import Scope
+from pecia.kernel.store.audit.log import AuditLog
+from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.store import Store
+from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
+
+SQL = load_queries("pecia.features.admin.tools", "audit_log.sql")
+FEATURE = "office"
+
+
+class AuditEntryOut(Output):
+    id: UUID
+    at: datetime
+    user: str | None
+    tool: str
+    door: str
+    arguments: dict[str, Any]
+    sources: list[str]
+    keys: list[str]
+    row_count: int
+    status: str
+    code: str | None
+    client_ip: str | None
+    request_id: str | None
+    duration_us: int | None
+
+
+class AuditLogOut(Output):
+    rows: list[AuditEntryOut]
+    next_cursor: str | None = None
+
+
+class ListAudit(Input):
+    tool: str | None = Field(
+        default=None, max_length=200, description="`search_content` or `lake.search_content`."
+    )
+    user: str | None = Field(default=None, max_length=200)
+    status: Literal["ok", "error", "denied", "cancelled", "crashed", "interrupted"] | None = None
+    since: datetime | None = Field(default=None, description="Inclusive, RFC 3339.")
+    until: datetime | None = Field(default=None, description="Exclusive, RFC 3339.")
+    cursor: str | None = Field(default=None, max_length=100)
+    limit: int = Field(default=50, ge=1, le=1000)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditLogTools:
+    """The handler over the audit trail."""
+
+    store: Store
+    audit_log: AuditLog
+
+    async def list_audit(self, call: Call, ask: ListAudit) -> AuditLogOut:
+        """Who called what, when, with which outcome; the newest first."""
+        before_at, before_id = _decode_cursor(ask.cursor)
+        # What ended before this call began must be in the answer.
+        await self.audit_log.drain()
+        async with self.store.reading(call.caller) as tx:
+            found = await tx.fetch_all(
+                SQL["audit"],
+                tool=ask.tool,
+                user=ask.user,
+                status=ask.status,
+                since=ask.since,
+                until=ask.until,
+                before_at=before_at,
+                before_id=before_id,
+                limit=ask.limit + 1,
+            )
+        page = [AuditEntryOut(**it) for it in found[: ask.limit]]
+        more = len(found) > ask.limit
+        last = page[-1] if page else None
+        return AuditLogOut(
+            rows=page, next_cursor=f"{last.at.isoformat()}~{last.id}" if more and last else None
+        )
+
+
+def audit_log_tools(store: Store, ledger: AuditLog) -> tuple[AnyTool, ...]:
+    """The one tool over the audit trail."""
+    it = AuditLogTools(store, ledger)
+    return (Tool(FEATURE, "list_audit", Scope.READ, ListAudit, AuditLogOut, it.list_audit),)
+
+
+def _decode_cursor(cursor: str | None) -> tuple[datetime | None, UUID | None]:
+    if cursor is None:
+        return None, None
+    at, _, id_ = cursor.partition("~")
+    try:
+        return datetime.fromisoformat(at), UUID(id_)
+    except ValueError:
+        raise InvalidFormat(
+            'Field "cursor" is not one that this tool gave', field="cursor", got=cursor
+        ) from None

@@ -1,0 +1,71 @@
+"""Off-boarding: a user goes, and with them every byte of theirs that Pecia holds."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from pecia.kernel.errors import Conflict, NotFound
+from pecia.kernel.identity.caller import Scope
+from pecia.kernel.store.audit.log import AuditLog
+from pecia.kernel.store.purge import PurgeTarget
+from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.store import Store
+from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
+
+SQL = load_queries("pecia.features.admin.tools", "user_purge.sql")
+FEATURE = "office"
+
+Purger = Callable[[PurgeTarget], Awaitable[None]]
+
+
+class PurgeUser(Input):
+    # Not even the trail of the purge may keep the name.
+    user: str = Field(min_length=1, max_length=200, json_schema_extra={"unaudited": True})
+
+
+class PurgeUserOut(Output):
+    purged: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UserPurgeTools:
+    """The handler. `purgers` are the rooms' own, for what they keep outside the kernel's tables."""
+
+    store: Store
+    audit_log: AuditLog
+    purgers: tuple[Purger, ...]
+
+    async def purge_user(self, call: Call, ask: PurgeUser) -> PurgeUserOut:
+        """Remove a user for good: tokens, names, grants, memberships, and who they were in the
+        audit trail. Cannot be undone; backups made before still hold them.
+        """
+        if ask.user == call.caller.user:
+            raise Conflict("you cannot purge yourself; ask another administrator")
+        # What is still in the spool would bring them back.
+        await self.audit_log.drain()
+        async with self.store.writing(call.caller, call.trace) as tx:
+            user_id = await tx.fetch_value(SQL["purge_user"], user=ask.user)
+            if user_id is None:
+                raise NotFound("no such user")
+            for purge in self.purgers:
+                await purge(PurgeTarget(tenant_id=call.caller.tenant_id, user_id=user_id))
+        return PurgeUserOut(purged=True)
+
+
+def purge_tools(store: Store, ledger: AuditLog, purgers: tuple[Purger, ...]) -> tuple[AnyTool, ...]:
+    """The one tool that forgets."""
+    it = UserPurgeTools(store, ledger, purgers)
+    return (
+        Tool(
+            FEATURE,
+            "purge_user",
+            Scope.ADMIN,
+            PurgeUser,
+            PurgeUserOut,
+            it.purge_user,
+            read_only=False,
+            destructive=True,
+        ),
+    )

@@ -1,0 +1,48 @@
+"""The cascade: layers resolved into one effective graph, dissent kept. One function builds it."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pecia.features.cascade.ports import CascadePorts
+from pecia.features.cascade.registry import CascadeOrigin, CascadeRegistry
+from pecia.features.cascade.reports import report_route
+from pecia.features.cascade.resources import cascade_resource, cascade_template
+from pecia.features.cascade.search import ConceptSearcher
+from pecia.features.cascade.settings import CascadeSettings
+from pecia.features.cascade.store import StoreSources
+from pecia.features.cascade.tools.concepts import FEATURE, cascade_tools
+from pecia.features.cascade.trust import TrustFile
+from pecia.kernel.corpus.catalog import catalog
+from pecia.kernel.errors import NotFound
+from pecia.kernel.feature import Feature
+from pecia.kernel.identity.caller import Caller
+from pecia.kernel.store.store import Store
+
+
+def build_cascade_registry(
+    store: Store, places: Mapping[str, CascadeOrigin], ports: CascadePorts, trust: TrustFile
+) -> CascadeRegistry:
+    """The cascades of a server: rights to sources are the store's to tell."""
+
+    async def may_read(caller: Caller, source: str) -> bool:
+        async with store.reading(caller) as tx:
+            try:
+                await catalog.get_source(tx, source)
+            except NotFound:
+                return False
+        return True
+
+    own = replace(ports, sources=StoreSources(store))
+    return CascadeRegistry(places, own, trust, may_read)
+
+
+def cascade_feature(cascades: CascadeRegistry, searcher: ConceptSearcher | None = None) -> Feature:
+    """The room over cascades that somebody set up."""
+    return Feature(
+        FEATURE,
+        tools=cascade_tools(cascades, searcher or ConceptSearcher()),
+        resources=(cascade_resource(cascades),),
+        templates=(cascade_template(cascades),),
+        routes=(report_route(cascades),),
+        settings=(CascadeSettings,),
+    )

@@ -1,0 +1,55 @@
+"""The ckf room: text compiled into packages, and packages checked, compared, cut and shown."""
+
+from pecia.features.ckf.library.library import PostLibrary, ShippedLibrary
+from pecia.features.ckf.library.store import StoredLibrary
+from pecia.features.ckf.model import SourceText
+from pecia.features.ckf.pages.context import PageContext, PageServices
+from pecia.features.ckf.pages.routes import page_routes
+from pecia.features.ckf.prompts import build_prompts
+from pecia.features.ckf.resources import build_resource, build_templates
+from pecia.features.ckf.tools.compile import FEATURE, ReadSource, compile_tool
+from pecia.features.ckf.tools.compile_llm import LlmServices, compile_llm_tool, llm_compiler
+from pecia.features.ckf.tools.packages import package_tools
+from pecia.features.ckf.tools.posts import post_tools
+from pecia.features.ckf.tools.publication import publish_tool
+from pecia.features.ckf.tools.viewer import viewer_tool
+from pecia.kernel.errors import NotFound
+from pecia.kernel.feature import Feature
+from pecia.kernel.identity.caller import Caller
+
+
+async def no_sources(caller: Caller, uri: str) -> SourceText:
+    """Where no other room lends its texts, there is nothing behind a URI."""
+    raise NotFound(f"no text at {uri}", uri=uri, hint="Give the text itself.")
+
+
+def ckf_feature(
+    base_url: str,
+    read_source: ReadSource = no_sources,
+    library: PostLibrary | None = None,
+    outside: PageServices | None = None,
+    asking: LlmServices | None = None,
+) -> Feature:
+    """The room. `base_url` begins the links that people open."""
+    posts = library or ShippedLibrary()
+    publishing = (
+        (publish_tool(posts, read_source, base_url),) if isinstance(posts, StoredLibrary) else ()
+    )
+    llm = llm_compiler(read_source, asking) if asking else None
+    desk = PageContext(posts, read_source, base_url.rstrip("/"), outside or PageServices(), llm)
+    return Feature(
+        FEATURE,
+        tools=(
+            compile_tool(read_source),
+            *((compile_llm_tool(llm),) if llm else ()),
+            *package_tools(read_source),
+            *post_tools(posts, read_source, base_url),
+            viewer_tool(base_url),
+            *publishing,
+        ),
+        resources=(build_resource(posts),),
+        templates=build_templates(posts),
+        prompts=build_prompts(posts),
+        routes=page_routes(desk),
+        migrations="pecia.features.ckf.schema",
+    )

@@ -1,0 +1,127 @@
+"""Candidates made into items with ids, quotations and trace rows. Pure.
+
+Every quotation is the slice of the source that its row's offsets name.
+"""
+
+from collections.abc import Iterable
+from functools import cache
+
+from pecia.features.ckf.heuristic.candidate import ItemCandidate
+from pecia.features.ckf.heuristic.level import CompressionProfile
+from pecia.features.ckf.heuristic.parse.text import ParsedText, Sentence
+from pecia.features.ckf.package.fields import SECTION_BY_KEY
+from pecia.features.ckf.package.ids import IdAllocator
+from pecia.features.ckf.package.model import Item
+from pecia.features.ckf.package.verify import hash_span
+from pecia.kernel.errors import Json
+
+MAX_QUOTE_CHARS = 240
+SHORT_QUOTE_CHARS = 96
+MAX_CONTINUATION_CHARS = 400
+
+
+def add_items(
+    body: Item, candidates: Iterable[ItemCandidate], reading: ParsedText, level: CompressionProfile
+) -> None:
+    """Write every candidate into its section, then its row, then the links between them."""
+    writer = _ItemWriter(body, reading, level)
+    for it in candidates:
+        writer.add(it)
+    writer.link_items()
+
+
+class _ItemWriter:
+    def __init__(self, body: Item, reading: ParsedText, level: CompressionProfile) -> None:
+        self.body = body
+        self.reading = reading
+        self.level = level
+        self.longest = SHORT_QUOTE_CHARS if level.spare else MAX_QUOTE_CHARS
+        self.namer = IdAllocator()
+        self.rows = self._list("source_traceability")
+        self.id_of: dict[int, str] = {}
+        self.items: list[tuple[ItemCandidate, Item]] = []
+
+    def add(self, candidate: ItemCandidate) -> None:
+        item_id = self.namer.allocate(candidate.section, candidate.words)
+        self.id_of[id(candidate)] = item_id
+        item: Item = {"id": item_id, **candidate.fields}
+        item["source_basis"] = candidate.basis
+        item["confidence"] = candidate.confidence
+        lines = candidate.lines[-1:] if self.level.spare else candidate.lines
+        quotes = [self._row(item, it) for it in lines]
+        if not self.level.spare:
+            item["source_refs"] = _distinct([self._ref(it) for it in lines])
+            item["source_excerpts"] = _distinct(quotes)
+        self.items.append((candidate, item))
+
+    def link_items(self) -> None:
+        """Links can point forward, so they are written when every id is known."""
+        for candidate, item in self.items:
+            for name, others in candidate.links.items():
+                ids: list[Json] = [self.id_of[id(it)] for it in others if id(it) in self.id_of]
+                if ids:
+                    item[name] = ids
+            self._list(candidate.section).append(_in_order(candidate.section, item))
+
+    def _row(self, item: Item, line: Sentence) -> str:
+        """Write down where the item is said; gives the words of the source."""
+        start, end = self._quote(line)
+        words = self.reading.text[start:end]
+        self.rows.append(
+            {
+                "extracted_item_id": item["id"],
+                "source_location": self._location(line),
+                "source_excerpt": words,
+                "extraction_type": item["source_basis"],
+                "source_char_start": start,
+                "source_char_end": end,
+                **self._continuation(end, line),
+            }
+        )
+        return words
+
+    def _continuation(self, end: int, line: Sentence) -> Item:
+        """What makes the rest of a sentence verifiable that is longer than its quotation."""
+        if line.span.end <= end:
+            return {}
+        whole = line.span.of(self.reading.text)
+        found: Item = {
+            "source_span_end": line.span.end,
+            "source_span_sha256": hash_span(whole),
+        }
+        # A chunk goes on for pages, and says its words itself.
+        if not self.level.spare and line.span.end - end <= MAX_CONTINUATION_CHARS:
+            found["source_continuation"] = self.reading.text[end : line.span.end]
+        return found
+
+    def _location(self, line: Sentence) -> str:
+        return f"{self._ref(line)}#L{line.block.first_line}-L{line.block.last_line}"
+
+    def _quote(self, line: Sentence) -> tuple[int, int]:
+        """The sentence, or as much of its beginning as a quotation may be long."""
+        start, end = line.span.start, line.span.end
+        if end - start <= self.longest:
+            return start, end
+        cut = self.reading.text.rfind(" ", start + self.longest // 2, start + self.longest)
+        return start, cut if cut > 0 else start + self.longest
+
+    def _ref(self, line: Sentence) -> str:
+        return self.reading.parts[0 if self.level.spare else line.part].ref
+
+    def _list(self, section: str) -> list[Json]:
+        found = self.body[section]
+        assert isinstance(found, list), f"{section} is no list"
+        return found
+
+
+def _distinct(texts: list[str]) -> list[Json]:
+    return [*texts] if len(texts) == 1 else [*dict.fromkeys(texts)]
+
+
+def _in_order(section: str, item: Item) -> Item:
+    return {name: item[name] for name in _names(section) if name in item}
+
+
+@cache
+def _names(section: str) -> tuple[str, ...]:
+    return tuple(it.name for it in SECTION_BY_KEY[section].fields)

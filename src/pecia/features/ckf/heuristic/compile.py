@@ -1,0 +1,112 @@
+"""The compiler that needs no key: text in, package out. Pure, deterministic, and cannot fail.
+
+Linear in the length of the text; nothing here reads a clock, a file or the network.
+"""
+
+from pecia.features.ckf.heuristic.assemble import add_items
+from pecia.features.ckf.heuristic.candidate import ItemCandidate
+from pecia.features.ckf.heuristic.cues.grammar import load_grammar, lowercase_aligned
+from pecia.features.ckf.heuristic.cues.kind import CueKind
+from pecia.features.ckf.heuristic.extract.answers import extract_answers
+from pecia.features.ckf.heuristic.extract.exceptions import RuleHistory
+from pecia.features.ckf.heuristic.extract.passages import extract_chunks, extract_statements
+from pecia.features.ckf.heuristic.extract.procedures import extract_procedures
+from pecia.features.ckf.heuristic.extract.retrieval_aids import describe_chunks, extract_triggers
+from pecia.features.ckf.heuristic.extract.rules import DUTIES, extract_rules, is_exception
+from pecia.features.ckf.heuristic.extract.terms import extract_concepts, extract_entities
+from pecia.features.ckf.heuristic.header import (
+    build_agent_instructions,
+    build_core_intent,
+    build_domain_map,
+    build_knowledge_limits,
+    build_metadata,
+)
+from pecia.features.ckf.heuristic.level import PROFILE_BY_LEVEL, CompressionProfile
+from pecia.features.ckf.heuristic.parse.language import resolve_language
+from pecia.features.ckf.heuristic.parse.text import ParsedText, parse_text
+from pecia.features.ckf.heuristic.select import select_candidates
+from pecia.features.ckf.model import CompileOptions, SourceText
+from pecia.features.ckf.package.codec.codec import PackageFormat, encode_package
+from pecia.features.ckf.package.model import Item, Package, make_empty_body
+from pecia.features.ckf.package.normalize import compact_package, normalize
+from pecia.features.ckf.package.quality.quality import CompileContext, score_quality
+
+
+def compile_text(source: SourceText, options: CompileOptions) -> Package:
+    """The package of a text: the same bytes for the same text and options, on any day."""
+    lowered = lowercase_aligned(source.text)
+    language = resolve_language(source, lowered)
+    reading = parse_text(source.text, lowered, load_grammar(language))
+    level = PROFILE_BY_LEVEL[options.compression_level]
+    answers = extract_answers(reading)
+    body = make_empty_body()
+    header = build_metadata(source, options, reading, language, level)
+    body["metadata"] = header
+    body["core_intent"] = build_core_intent(reading, level)
+    body["domain_map"] = build_domain_map(reading, level, header["domain"])
+    asked = [str(it.fields["question"]) for it in answers]
+    body["agent_instructions"] = build_agent_instructions(reading, level, asked)
+    body["knowledge_limits"] = build_knowledge_limits(reading, level)
+    candidates = _candidates(reading, level, answers)
+    chosen = select_candidates(candidates, level, _spare_chars(body, source, level))
+    if level.with_retrieval_aids:
+        describe_chunks(reading, chosen)
+        chosen += extract_triggers(reading, chosen)
+    add_items(body, chosen, reading, level)
+    return add_scores(normalize(body), len(reading.parts))
+
+
+def _spare_chars(body: Item, source: SourceText, level: CompressionProfile) -> float:
+    """What the budget leaves for items when the frame is paid for."""
+    if level.budget is None:
+        return 0
+    frame = Package(compact_package(normalize(body)))
+    return level.budget * len(source.text) - max(
+        len(encode_package(frame, it)) for it in PackageFormat
+    )
+
+
+def add_scores(package: Package, parts: int) -> Package:
+    """The package with its two scores, which depend on everything in it."""
+    found = score_quality(package, CompileContext(chunks=parts))
+    for name in ("human_readability", "ai_utility_score"):
+        package.metadata[name] = found[name]
+    return package
+
+
+def _candidates(
+    reading: ParsedText, level: CompressionProfile, answers: list[ItemCandidate]
+) -> list[ItemCandidate]:
+    defined = extract_concepts(reading)
+    found = [
+        *extract_entities(reading),
+        *defined,
+        *_rules(reading, defined),
+        *extract_procedures(reading),
+        *answers,
+        *extract_chunks(reading, level.chunk_chars),
+    ]
+    if level.statements:
+        found += extract_statements(reading, every=level.every_statement)
+    return found
+
+
+def _rules(reading: ParsedText, defined: list[ItemCandidate]) -> list[ItemCandidate]:
+    """Rules and exceptions in the order of the text, each exception tied to what came before it."""
+    found: list[ItemCandidate] = []
+    rules = RuleHistory(reading.grammar, reading.parts)
+    concept_at = {it.lines[0].span.start: it for it in defined}
+    for line in reading.lines:
+        if not line.is_statement or not line.kinds:
+            continue
+        concept = concept_at.get(line.span.start)
+        made = extract_rules(line, reading.grammar) if not concept or line.has(*DUTIES) else []
+        if is_exception(line):
+            made.append(rules.make_exception(line))
+        if CueKind.OPINION in line.own:
+            for it in made:
+                it.basis = "author_opinion"
+        if made or concept:
+            rules.add(line, made[0] if made else concept_at[line.span.start])
+        found += made
+    return found

@@ -1,0 +1,103 @@
+"""Questions that the source itself answers, by labels or by titles that ask.
+
+Marks the sentences of labelled pairs as asked, so that no rule is read into a question.
+"""
+
+from dataclasses import dataclass
+
+from pecia.features.ckf.heuristic.candidate import ItemCandidate
+from pecia.features.ckf.heuristic.parse.text import ParsedText, Sentence
+from pecia.kernel.errors import Json
+from pecia.kernel.text.span import Span
+
+MAX_ANSWER_CHARS = 1500
+
+
+@dataclass(frozen=True, slots=True)
+class _Label:
+    """Where the words after a label begin."""
+
+    asks: bool
+    start: int
+
+
+def extract_answers(reading: ParsedText) -> list[ItemCandidate]:
+    """One pair per labelled question and per asking title, in the order of the text."""
+    found: list[ItemCandidate] = []
+    at = 0
+    while at < len(reading.lines):
+        line = reading.lines[at]
+        label = _label(reading, line)
+        if label and label.asks:
+            at = _extract_labelled(reading, at, label.start, found)
+        elif line.title and line.text.rstrip("*_# ").endswith(("?", "？", "؟")):
+            at = _extract_titled(reading, at, found)
+        else:
+            at += 1
+    return found
+
+
+def _extract_labelled(reading: ParsedText, at: int, start: int, found: list[ItemCandidate]) -> int:
+    """Read a pair that begins at line `at`; returns the line to go on with."""
+    lines = reading.lines
+    answer = at + 1
+    while answer < len(lines) and not lines[answer].title:
+        label = _label(reading, lines[answer])
+        if label and label.asks:
+            return answer
+        if label:
+            end = _end_of_answer(reading, answer)
+            question = Span(start, lines[answer - 1].span.end).of(reading.text)
+            told = Span(label.start, lines[end - 1].span.end).of(reading.text)
+            _add(question, told, (lines[at], lines[answer]), found)
+            for it in lines[at:end]:
+                it.asked = True
+            return end
+        answer += 1
+    return at + 1
+
+
+def _end_of_answer(reading: ParsedText, answer: int) -> int:
+    """An answer goes on to the end of its paragraph, or to the next label in it."""
+    lines = reading.lines
+    end = answer + 1
+    while end < len(lines) and lines[end].block is lines[answer].block:
+        if _label(reading, lines[end]):
+            break
+        end += 1
+    return end
+
+
+def _extract_titled(reading: ParsedText, at: int, found: list[ItemCandidate]) -> int:
+    lines = reading.lines
+    first = end = at + 1
+    while (
+        end < len(lines)
+        and not lines[end].title
+        and lines[end].span.end - lines[first].span.start <= MAX_ANSWER_CHARS
+    ):
+        end += 1
+    if end > first:
+        told = Span(lines[first].span.start, lines[end - 1].span.end).of(reading.text)
+        _add(lines[at].text.strip("*_# "), told, (lines[at], lines[first]), found)
+    return max(end, first)
+
+
+def _add(
+    question: str, answer: str, lines: tuple[Sentence, ...], found: list[ItemCandidate]
+) -> None:
+    question, answer = question.strip(), answer.strip()
+    if question and answer:
+        fields: dict[str, Json] = {"question": question, "ideal_answer": answer}
+        found.append(ItemCandidate("qa_pairs", f"{question} {answer}", fields, lines))
+
+
+def _label(reading: ParsedText, line: Sentence) -> _Label | None:
+    if not line.text.find(" ", 0, 24) > 1 and ":" not in line.text[:24]:
+        return None
+    grammar, start, end = reading.grammar, line.span.start, line.span.end
+    for asks, pattern in ((True, grammar.question), (False, grammar.answer)):
+        match = pattern.match(reading.lowered, start, end)
+        if match:
+            return _Label(asks, match.end())
+    return None

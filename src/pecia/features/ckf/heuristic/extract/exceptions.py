@@ -1,0 +1,130 @@
+"""Exceptions tied to the rules they change. Pure; looks back a fixed number of rules, so linear."""
+
+import re
+from collections import Counter, deque
+from dataclasses import dataclass
+
+from pecia.features.ckf.heuristic.candidate import (
+    JOINED_CONFIDENCE,
+    SPLIT_CONFIDENCE,
+    ItemCandidate,
+)
+from pecia.features.ckf.heuristic.cues.grammar import Grammar
+from pecia.features.ckf.heuristic.cues.kind import CueKind
+from pecia.features.ckf.heuristic.parse.clauses import split_exception, trim_clause
+from pecia.features.ckf.heuristic.parse.text import Sentence, TextSection
+from pecia.kernel.errors import Json
+
+LOOK_BACK = 20
+# A rule clause of fewer words than this says too little to stand for the rule.
+MIN_RULE_WORDS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRule:
+    """A rule seen before: its sentence, its content words, and the item to point at."""
+
+    line: Sentence
+    words: frozenset[str]
+    item: ItemCandidate
+
+
+class RuleHistory:
+    """The rules read so far, nearest last."""
+
+    def __init__(self, grammar: Grammar, parts: list[TextSection]) -> None:
+        self._grammar = grammar
+        self._recent: deque[KnownRule] = deque(maxlen=LOOK_BACK)
+        self._first_by_label: dict[str, KnownRule] = {}
+        self._seen: Counter[str] = Counter()
+        self._labels = {it.number: _label(it.title) for it in parts}
+
+    def add(self, line: Sentence, item: ItemCandidate) -> None:
+        rule = KnownRule(line, self._words(line), item)
+        self._seen.update(rule.words)
+        self._recent.append(rule)
+        label = self._labels.get(line.part)
+        if label:
+            self._first_by_label.setdefault(label, rule)
+
+    def make_exception(self, line: Sentence) -> ItemCandidate:
+        """The exception that a sentence is, with the rule it is taken from."""
+        target = self.find_changed_rule(line)
+        clauses = split_exception(line, self._grammar)
+        if clauses and " " in clauses.opened and len(clauses.main.split()) >= MIN_RULE_WORDS:
+            fields: dict[str, Json] = {
+                "general_rule": clauses.main,
+                "exception_case": clauses.opened,
+            }
+            made = ItemCandidate(
+                "exceptions", line.text, fields, (line,), confidence=SPLIT_CONFIDENCE
+            )
+        elif target:
+            fields = {"general_rule": _statement_text(target.line), "exception_case": line.text}
+            lines = (target.line, line)
+            made = ItemCandidate(
+                "exceptions", line.text, fields, lines, "inferred", JOINED_CONFIDENCE
+            )
+        else:
+            fields = {"general_rule": _statement_text(line), "exception_case": line.text}
+            made = ItemCandidate(
+                "exceptions", line.text, fields, (line,), confidence=SPLIT_CONFIDENCE
+            )
+        _complete(made, line)
+        if target:
+            made.link("overrides" if CueKind.OVERRIDE in line.own else "modifies", target.item)
+        return made
+
+    def find_changed_rule(self, line: Sentence) -> KnownRule | None:
+        """The rule named by its label, else the one with most rare words in common."""
+        for it in _REFERENCE.finditer(line.text):
+            named = self._first_by_label.get(_label(it[0]))
+            if named and named.line.part != line.part:
+                return named
+        words = self._words(line)
+        best = (0, False, 0)
+        found: KnownRule | None = None
+        for nearness, rule in enumerate(self._recent):
+            # A word that few rules share says more than the subject that all of them share.
+            common = sum(self._weight(it) for it in words & rule.words)
+            score = (common, rule.line.part == line.part, nearness)
+            if common and score > best:
+                best, found = score, rule
+        return found
+
+    def _weight(self, word: str) -> int:
+        # The same number in two sentences is hardly ever chance.
+        return (2 if word[0].isdecimal() else 1) * _WEIGHT // self._seen[word]
+
+    def _words(self, line: Sentence) -> frozenset[str]:
+        found = set(_CONTENT.findall(line.text.lower())) - self._grammar.function_words
+        # One ending for one and many is enough to match `quote` with `quotes`.
+        return frozenset(it.rstrip("s") or it for it in found)
+
+
+def _statement_text(line: Sentence) -> str:
+    """What the sentence says; of one that is all punctuation, that."""
+    return trim_clause(line.text) or line.text
+
+
+def _complete(made: ItemCandidate, line: Sentence) -> None:
+    cue = line.first(CueKind.OBLIGATION, CueKind.PROHIBITION, CueKind.PERMISSION)
+    if cue:
+        made.fields["modified_action"] = trim_clause(line.text[cue.start - line.span.start :])
+    if CueKind.OVERRIDE in line.own:
+        made.fields["priority"] = 1
+
+
+def _label(title: str) -> str:
+    found = _REFERENCE.match(title)
+    return found[0].lower().rstrip(".") if found else ""
+
+
+# Whole numbers add up to the same sum in any order.
+_WEIGHT = 10_000
+_CONTENT = re.compile(r"[^\W\d_]{4,}|\d[\d.,]*\d|\d")
+_REFERENCE = re.compile(
+    r"(?:section|article|chapter|clause|rule|part|appendix|art\.|§|seção|secção|artigo|cláusula"
+    r"|sección|artículo|chapitre|abschnitt|artikel|kapitel)\s{0,2}(?:\d+(?:\.\d+)*|[A-Z])(?!\w)",
+    re.IGNORECASE,
+)

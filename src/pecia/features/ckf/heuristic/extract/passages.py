@@ -1,0 +1,127 @@
+"""The text itself, cut into chunks that can be found and into single statements. Pure.
+
+Chunks are slices that leave nothing out but white space between them, so every sentence and every
+number of the source is in the package whole.
+"""
+
+from collections.abc import Iterator
+
+from pecia.features.ckf.heuristic.candidate import ItemCandidate
+from pecia.features.ckf.heuristic.cues.kind import CueKind
+from pecia.features.ckf.heuristic.extract.rules import make_short_name
+from pecia.features.ckf.heuristic.parse.blocks import BlockShape
+from pecia.features.ckf.heuristic.parse.text import ParsedText, Sentence
+from pecia.features.ckf.package.checks.source import extract_numbers
+from pecia.kernel.errors import Json
+from pecia.kernel.text.span import Span
+
+# Chunks of this size are made to be few, so they do not end at titles.
+LARGE_CHARS = 3000
+
+
+def extract_chunks(reading: ParsedText, size: int) -> list[ItemCandidate]:
+    """Runs of whole sentences of about `size` characters, cut at titles where they can be."""
+    found: list[ItemCandidate] = []
+    run: list[Sentence] = []
+    for line in reading.lines:
+        if run and _is_full(run, line, size):
+            found += _chunks_of(reading, run, size)
+            run = []
+        run.append(line)
+    if run:
+        found += _chunks_of(reading, run, size)
+    return found
+
+
+def extract_statements(reading: ParsedText, *, every: bool) -> Iterator[ItemCandidate]:
+    """Sentences that carry a cue or a number, or all of them, each as one unit."""
+    for line in reading.lines:
+        if not (line.is_statement or line.block.shape is BlockShape.ROW):
+            continue
+        if every or line.own or extract_numbers(line.text):
+            tags: list[Json] = [it.value for it in _TAGS if it in line.kinds]
+            fields: dict[str, Json] = {"statement": line.text, "type": _type(line)}
+            if tags:
+                fields["tags"] = tags
+            yield ItemCandidate("atomic_units", line.text, fields, (line,))
+
+
+def _is_full(run: list[Sentence], line: Sentence, size: int) -> bool:
+    used = line.span.start - run[0].span.start
+    if used + line.span.size > size:
+        return True
+    return line.title and used > size // 2 and size < LARGE_CHARS
+
+
+def _chunks_of(reading: ParsedText, run: list[Sentence], size: int) -> Iterator[ItemCandidate]:
+    first = run[0]
+    start = first.block.span.start if first.opens_block else first.span.start
+    part = reading.parts[first.part]
+    title = part.title or make_short_name(first.text) or first.text
+    for span in split_span(reading.text, Span(start, run[-1].span.end), 2 * size):
+        words = span.of(reading.text)
+        fields: dict[str, Json] = {"title": title, "compressed_knowledge": words}
+        if len(run) > 1 and part.path and part.path != title:
+            fields["standalone_context"] = part.path
+        whole = Sentence(words, span, first.block, False, False, first.part)
+        yield ItemCandidate("retrieval_chunks", f"{title} {words}", fields, (whole,))
+
+
+def split_span(text: str, span: Span, size: int) -> Iterator[Span]:
+    """The span itself, or, where it is far too long, pieces cut at white space.
+
+    A run of characters that could be one number is never cut, however long it is.
+    """
+    start = span.start
+    while span.end - start > size:
+        cut = text.rfind(" ", start + size // 2, start + size)
+        if cut < 0:
+            cut = start + size
+            while cut < span.end and is_numeric(text[cut - 1]) and is_numeric(text[cut]):
+                cut += 1
+        yield Span(start, cut)
+        start = cut
+        while start < span.end and text[start].isspace():
+            start += 1
+    if start < span.end:
+        yield Span(start, span.end)
+
+
+def is_numeric(char: str) -> bool:
+    return char.isdecimal() or char in _JOINERS
+
+
+def _type(line: Sentence) -> str:
+    for kinds, name in _TYPES:
+        if not line.own.isdisjoint(kinds):
+            return name
+    return "fact"
+
+
+_JOINERS = ".,:/-"
+_TYPES = (
+    ({CueKind.OPINION, CueKind.HEDGE}, "claim"),
+    (
+        {
+            CueKind.OBLIGATION,
+            CueKind.PROHIBITION,
+            CueKind.EXCEPTION,
+            CueKind.OVERRIDE,
+            CueKind.CONDITION,
+            CueKind.PRECONDITION,
+            CueKind.PERMISSION,
+        },
+        "rule",
+    ),
+    ({CueKind.ADVICE}, "heuristic"),
+    ({CueKind.DEFINITION}, "definition"),
+)
+_TAGS = (
+    CueKind.EXCEPTION,
+    CueKind.OVERRIDE,
+    CueKind.SCOPE,
+    CueKind.PRECONDITION,
+    CueKind.SEQUENCE,
+    CueKind.TEMPORAL,
+    CueKind.PROHIBITION,
+)

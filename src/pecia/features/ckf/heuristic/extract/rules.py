@@ -1,0 +1,236 @@
+"""Sentences as rules: what must, may and must not be, when, unless what, and why. Pure.
+
+A sentence may make several items, because one sentence can be a duty, its condition and its limit.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pecia.features.ckf.heuristic.candidate import ItemCandidate, verbatim_candidate
+from pecia.features.ckf.heuristic.cues.grammar import Grammar
+from pecia.features.ckf.heuristic.cues.kind import CueKind
+from pecia.features.ckf.heuristic.parse.clauses import (
+    Clauses,
+    cut_between_words,
+    extract_limit_phrase,
+    extract_opening_phrase,
+    split_cause,
+    split_condition,
+    trim_clause,
+)
+from pecia.features.ckf.heuristic.parse.text import Sentence
+from pecia.kernel.errors import Json
+
+
+@dataclass(frozen=True, slots=True)
+class ValidityPeriod:
+    start: str = ""
+    end: str = ""
+
+
+def extract_validity(lowered: str, grammar: Grammar) -> ValidityPeriod:
+    """From `effective 1 July 2025` and `until 30 June 2025`, in a sentence in lower case."""
+    start = end = ""
+    for place, day in _days(lowered, grammar):
+        before = lowered[max(0, place - 24) : place]
+        if not start and grammar.valid_from.search(before):
+            start = day
+        elif not end and grammar.valid_to.search(before):
+            end = day
+    return ValidityPeriod(start, end)
+
+
+def _days(lowered: str, grammar: Grammar) -> list[tuple[int, str]]:
+    found: list[tuple[int, str]] = []
+    for it in _DATE.finditer(lowered):
+        if it["iso"]:
+            found.append((it.start(), it["iso"]))
+            continue
+        name = it["month"] or it["month_first"]
+        if name in grammar.months:
+            month = grammar.months.index(name) + 1
+            day = int(it["day"] or it["day_after"])
+            year = it["year"] or it["year_after"]
+            found.append((it.start(), f"{year}-{month:02}-{day:02}"))
+    return found
+
+
+_DATE = re.compile(
+    r"(?<!\w)(?:(?P<iso>(?:19|20)\d\d-[01]\d-[0-3]\d)"
+    r"|(?P<day>\d{1,2})(?:st|nd|rd|th|er|º|\.)?\s(?:de\s)?(?P<month>[^\W\d_]{3,10})\s"
+    r"(?:de\s)?(?P<year>(?:19|20)\d\d)"
+    r"|(?P<month_first>[^\W\d_]{3,10})\s(?P<day_after>\d{1,2})(?:st|nd|rd|th)?,?\s"
+    r"(?P<year_after>(?:19|20)\d\d))(?!\w)"
+)
+
+
+MAX_NAME_CHARS = 80
+
+
+@dataclass(slots=True)
+class SplitSentence:
+    """A sentence, and its clauses as they were cut once for all rules that may come of it."""
+
+    line: Sentence
+    grammar: Grammar
+    phrase: Clauses | None
+    condition: Clauses | None
+    cause: Clauses | None
+
+
+def extract_rules(line: Sentence, grammar: Grammar) -> list[ItemCandidate]:
+    """Every rule that the sentence states by itself; exceptions are linked elsewhere."""
+    makers = [make for kinds, make in _MAKERS if not line.kinds.isdisjoint(kinds)]
+    if not makers:
+        return []
+    told = SplitSentence(
+        line,
+        grammar,
+        extract_opening_phrase(line, grammar),
+        split_condition(line, grammar),
+        split_cause(line, grammar) if line.own & _WHY else None,
+    )
+    made = [make(told) for make in makers]
+    return [it for it in made if it]
+
+
+def is_exception(line: Sentence) -> bool:
+    """Whether the sentence takes something from a rule, or sets one rule above another."""
+    return line.has(CueKind.EXCEPTION, CueKind.OVERRIDE)
+
+
+def make_short_name(words: str) -> str:
+    """The first words, cut between two of them."""
+    return cut_between_words(" ".join(trim_clause(words).split()), MAX_NAME_CHARS)
+
+
+def _if_then(told: SplitSentence) -> ItemCandidate | None:
+    found = told.condition
+    if not found:
+        return None
+    fields: dict[str, Json] = {"if": found.opened, "then": found.main}
+    if told.cause and CueKind.CAUSE in told.line.own:
+        fields["because"] = told.cause.opened
+    return verbatim_candidate("if_then_rules", told.line, fields)
+
+
+def _decision(told: SplitSentence) -> ItemCandidate | None:
+    """A rule that a limit, a day or a duty with its condition makes."""
+    line = told.line
+    limited = not line.kinds.isdisjoint(_LIMITS)
+    if not limited and not (line.has(CueKind.CONDITION) or told.phrase):
+        return None
+    found = told.condition or _around_limit(told)
+    if not found:
+        return None
+    fields: dict[str, Json] = {"condition": found.opened, "decision": found.main}
+    fields |= _limits(told)
+    return verbatim_candidate("decision_rules", line, fields)
+
+
+def _around_limit(told: SplitSentence) -> Clauses | None:
+    """With no condition of its own, a rule holds for what its limit names."""
+    line = told.line
+    cue = line.first(CueKind.TEMPORAL, CueKind.SCOPE, CueKind.PRECONDITION)
+    places = [it for it in (cue.start if cue else None, line.time) if it is not None]
+    return extract_limit_phrase(line, min(places, default=line.span.start), told.grammar)
+
+
+def _limits(told: SplitSentence) -> dict[str, Json]:
+    """Scope, days and tags: the fields that let rules be put together."""
+    line = told.line
+    found: dict[str, Json] = {}
+    if told.phrase:
+        found["scope"] = told.phrase.opened
+    elif cue := line.first(CueKind.SCOPE):
+        found["scope"] = trim_clause(line.text[cue.start - line.span.start :])
+    if line.time is not None:
+        days = extract_validity(line.text.lower(), told.grammar)
+        found |= {key: it for key, it in (("valid_from", days.start), ("valid_to", days.end)) if it}
+    tags: list[Json] = [it.value for it in _TAGS if it in line.kinds]
+    if tags:
+        found["tags"] = tags
+    return found
+
+
+def _principle(told: SplitSentence) -> ItemCandidate | None:
+    line = told.line
+    if CueKind.OBLIGATION not in line.own or line.has(*_CONDITIONAL) or told.phrase:
+        return None
+    return ItemCandidate("principles", line.text, {"statement": trim_clause(line.text)}, (line,))
+
+
+def _anti_pattern(told: SplitSentence) -> ItemCandidate:
+    line = told.line
+    fields: dict[str, Json] = {"name": make_short_name(line.text), "description": line.text}
+    if told.cause:
+        fields["why_it_fails"] = told.cause.opened if CueKind.CAUSE in line.own else told.cause.main
+    if cue := line.first(CueKind.CONTRAST):
+        fields["replacement_behavior"] = trim_clause(line.text[cue.start - line.span.start :])
+    return ItemCandidate("anti_patterns", line.text, fields, (line,))
+
+
+def _heuristic(told: SplitSentence) -> ItemCandidate:
+    found = told.condition or _after_colon(told.line)
+    trigger = found.opened if found else make_short_name(told.line.text)
+    action = found.main if found else trim_clause(told.line.text)
+    return verbatim_candidate(
+        "heuristics", told.line, {"trigger": trigger, "recommended_action": action}
+    )
+
+
+def _after_colon(line: Sentence) -> Clauses | None:
+    opened, _, main = (trim_clause(it) for it in line.text.partition(": "))
+    return Clauses(opened, main) if opened and main else None
+
+
+def _pattern(told: SplitSentence) -> ItemCandidate:
+    line = told.line
+    fields: dict[str, Json] = {"name": make_short_name(line.text), "signal": trim_clause(line.text)}
+    if told.condition and CueKind.CONDITION in line.own:
+        fields["observed_when"] = told.condition.opened
+    return ItemCandidate("patterns", line.text, fields, (line,))
+
+
+def _cause(told: SplitSentence) -> ItemCandidate | None:
+    found = told.cause
+    if not found:
+        return None
+    return verbatim_candidate(
+        "causal_chains", told.line, {"cause": found.opened, "effect": found.main}
+    )
+
+
+def _model(told: SplitSentence) -> ItemCandidate:
+    line = told.line
+    fields: dict[str, Json] = {"name": make_short_name(line.text), "description": line.text}
+    if told.condition and CueKind.CONDITION in line.own:
+        fields["use_when"] = told.condition.opened
+    return ItemCandidate("mental_models", line.text, fields, (line,))
+
+
+DUTIES = (CueKind.OBLIGATION, CueKind.PROHIBITION, CueKind.PERMISSION)
+_CONDITIONAL = (CueKind.CONDITION, CueKind.PRECONDITION, CueKind.SCOPE, CueKind.TEMPORAL)
+_TAGS = (
+    CueKind.TEMPORAL,
+    CueKind.SCOPE,
+    CueKind.PRECONDITION,
+    CueKind.SEQUENCE,
+    CueKind.PROHIBITION,
+    CueKind.EXCEPTION,
+    CueKind.OVERRIDE,
+)
+_WHY = frozenset({CueKind.CAUSE, CueKind.RESULT})
+_LIMITS = frozenset({CueKind.TEMPORAL, CueKind.PRECONDITION, CueKind.SCOPE})
+# What a sentence must do at least for each rule to be looked for.
+_MAKERS: tuple[tuple[frozenset[CueKind], Callable[[SplitSentence], ItemCandidate | None]], ...] = (
+    (frozenset({CueKind.CONDITION, CueKind.PRECONDITION, CueKind.SCOPE}), _if_then),
+    (_LIMITS.union(DUTIES), _decision),
+    (frozenset({CueKind.OBLIGATION}), _principle),
+    (frozenset({CueKind.PROHIBITION}), _anti_pattern),
+    (frozenset({CueKind.ADVICE}), _heuristic),
+    (frozenset({CueKind.TENDENCY}), _pattern),
+    (_WHY, _cause),
+    (frozenset({CueKind.MODEL}), _model),
+)

@@ -1,0 +1,134 @@
+"""Names that occur and words that the source defines. Pure; only words that it sees."""
+
+import re
+from dataclasses import dataclass, field
+
+from pecia.features.ckf.heuristic.candidate import ItemCandidate
+from pecia.features.ckf.heuristic.cues.grammar import build_trie
+from pecia.features.ckf.heuristic.cues.kind import CueKind
+from pecia.features.ckf.heuristic.parse.blocks import BlockShape
+from pecia.features.ckf.heuristic.parse.clauses import trim_clause
+from pecia.features.ckf.heuristic.parse.text import ParsedText, Sentence
+from pecia.kernel.errors import Json
+from pecia.kernel.text.span import Span
+
+MAX_LABEL_WORDS = 6
+MIN_NAMES = 8
+CHARS_PER_NAME = 600
+
+
+def extract_concepts(reading: ParsedText) -> list[ItemCandidate]:
+    """What the source defines: the label is always in the definition, as the source wrote it."""
+    found: list[ItemCandidate] = []
+    seen: set[str] = set()
+    for line in reading.lines:
+        label = _find_defined_term(line, reading)
+        if label and label.lower() not in seen:
+            seen.add(label.lower())
+            fields: dict[str, Json] = {"label": label, "definition": line.text}
+            found.append(ItemCandidate("concepts", label, fields, (line,)))
+    _link_dependencies(found)
+    return found
+
+
+def extract_entities(reading: ParsedText) -> list[ItemCandidate]:
+    """Names, most frequent first up to a share of the length, then in the order of the text."""
+    names: dict[str, _Name] = {}
+    for line in reading.lines:
+        if line.is_statement or line.block.shape is BlockShape.ROW:
+            _names_in(line, reading, names)
+    kept = [it for it in names.values() if it.count > it.at_start or it.sure]
+    most = max(MIN_NAMES, len(reading.text) // CHARS_PER_NAME)
+    kept.sort(key=lambda it: (-it.count, it.line.span.start, it.name))
+    chosen = sorted(kept[:most], key=lambda it: (it.line.span.start, it.name))
+    return [_entity(it) for it in chosen]
+
+
+@dataclass(slots=True)
+class _Name:
+    name: str
+    line: Sentence
+    start: int
+    sure: bool
+    count: int = 0
+    at_start: int = 0
+    aliases: list[Json] = field(default_factory=list[Json])
+
+
+def _names_in(line: Sentence, reading: ParsedText, names: dict[str, _Name]) -> None:
+    # German writes every noun with a capital, so there one capital word says nothing.
+    one_is_enough = reading.grammar.language != "de"
+    for it in _NAME.finditer(line.text):
+        words, start = it[1], line.span.start + it.start()
+        if it.start() == 0:
+            first, _, rest = words.partition(" ")
+            if first.lower() in reading.grammar.stopwords:
+                words, start = rest, start + len(first) + 1
+        several = " " in words or bool(_ACRONYM.fullmatch(words))
+        if len(words) < 2 or not (several or one_is_enough):
+            continue
+        if words.lower() in reading.grammar.kinds_by_cue or _is_numbered(line.text, it):
+            continue
+        name = names.setdefault(words, _Name(words, line, start, several and it.start() > 0))
+        name.count += 1
+        name.at_start += it.start() == 0 and words == it[1]
+        if it[2] and it[2] not in name.aliases:
+            name.aliases.append(it[2])
+
+
+def _is_numbered(text: str, match: re.Match[str]) -> bool:
+    """`Section 2` and `30 June` name a place in a count, not a thing."""
+    before, after = text[: match.start()].rstrip()[-1:], text[match.end() :].lstrip()[:1]
+    return " " not in match[1] and (before.isdecimal() or after.isdecimal())
+
+
+def _entity(name: _Name) -> ItemCandidate:
+    kind = "acronym" if _ACRONYM.fullmatch(name.name) else "name"
+    fields: dict[str, Json] = {"name": name.name, "type": kind, "description": name.line.text}
+    if name.aliases:
+        fields["aliases"] = name.aliases
+    place = Span(name.start, name.start + len(name.name))
+    named = Sentence(name.name, place, name.line.block, False, False, name.line.part)
+    return ItemCandidate("entities", name.name, fields, (named,))
+
+
+def _find_defined_term(line: Sentence, reading: ParsedText) -> str:
+    if line.block.shape is BlockShape.ITEM and line.opens_block and line.is_statement:
+        glossary = _GLOSSARY.match(line.text)
+        if glossary:
+            return trim_clause(glossary[1])
+    if not line.is_statement or CueKind.DEFINITION not in line.own:
+        return ""
+    cue = line.cues[0]
+    if CueKind.DEFINITION not in cue.kinds:
+        return ""
+    label = trim_clause(line.text[: cue.start - line.span.start])
+    words = label.split()
+    if not words or len(words) > MAX_LABEL_WORDS or "," in label:
+        return ""
+    if words[0].lower() in reading.grammar.stopwords:
+        if words[0].lower() in reading.grammar.anaphora or len(words) == 1:
+            return ""
+        label = label[len(words[0]) :]
+    return label.strip(" \"'“”‘’«»*_`")
+
+
+def _link_dependencies(found: list[ItemCandidate]) -> None:
+    """A definition that uses another label depends on it."""
+    by_label = {str(it.fields["label"]).lower(): it for it in found}
+    if len(by_label) < 2:
+        return
+    pattern = re.compile(rf"(?<!\w){build_trie(by_label)}(?!\w)")
+    for it in found:
+        for match in pattern.finditer(it.lines[0].text.lower()):
+            other = by_label.get(match[0])
+            if other:
+                it.link("depends_on", other)
+
+
+_NAME = re.compile(
+    r"(?<![\w.-])((?:[A-ZÀ-ÖØ-Þ][\w&'’-]*)(?:[ ](?:(?:of|the|for|de|da|do|del|la|des|du)[ ])?"
+    r"[A-ZÀ-ÖØ-Þ][\w&'’-]*){0,3})(?:\s\(([A-Z][A-Z0-9]{1,7})\))?"
+)
+_ACRONYM = re.compile(r"[A-Z][A-Z0-9-]{1,9}")
+_GLOSSARY = re.compile(r"[*_`]{0,2}([^:*_`\n]{2,48})[*_`]{0,2}:[*_`]{0,2}\s")

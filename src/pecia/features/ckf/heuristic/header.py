@@ -1,0 +1,180 @@
+"""The header and the four object sections: what the package is, and what it lacks. Pure."""
+
+import hashlib
+from collections.abc import Iterable
+from itertools import islice
+
+from pecia.features.ckf.heuristic.cues.advice import NO_CUES_NOTE, advice_for
+from pecia.features.ckf.heuristic.cues.domain import detect_domain
+from pecia.features.ckf.heuristic.cues.kind import CueKind
+from pecia.features.ckf.heuristic.level import CompressionProfile
+from pecia.features.ckf.heuristic.parse.clauses import trim_clause
+from pecia.features.ckf.heuristic.parse.text import ParsedText, Sentence, TextSection, clean_title
+from pecia.features.ckf.model import CompileOptions, SourceText
+from pecia.features.ckf.package.model import PROTOCOL, SPEC_VERSION, Item
+from pecia.kernel.errors import Json
+from pecia.kernel.text.slug import name_slug
+
+COMPILER_VERSION = "heuristic-1"
+MAX_NOTE_CHARS = 240
+MAX_SUBDOMAINS = 12
+PREVIEW_CHARS = 200
+SHORT_PREVIEW_CHARS = 40
+
+
+def build_metadata(
+    source: SourceText,
+    options: CompileOptions,
+    reading: ParsedText,
+    language: str,
+    level: CompressionProfile,
+) -> Item:
+    digest = hashlib.sha256(source.text.encode("utf-8", "replace")).hexdigest()
+    title = source.title.strip() or _title(reading)
+    header: Item = {
+        "package_id": f"{name_slug(title)[:60].strip('-') or 'source'}-{digest[:8]}",
+        "protocol_version": PROTOCOL,
+        "source_type": options.source_type or "article",
+        "source_title": title,
+        "source_author": source.author.strip() or "unknown",
+        "domain": detect_domain(reading.lowered),
+        "subdomains": [],
+        "language": language,
+        "created_at": options.created_at,
+        "compression_level": options.compression_level,
+        "human_readability": 0,
+        "ai_utility_score": 0,
+        "source_sha256": digest,
+        "compiler_version": COMPILER_VERSION,
+        "spec_version": SPEC_VERSION,
+    }
+    manifest = _manifest(source, reading, level)
+    if manifest:
+        header["source_manifest"] = manifest
+    return header
+
+
+def _manifest(source: SourceText, reading: ParsedText, level: CompressionProfile) -> list[Json]:
+    """What the refs stand for. A spare package has none, unless it must know its document."""
+    if not level.spare:
+        return [_entry(it, source, reading, whole=False) for it in reading.parts]
+    return [_entry(it, source, reading, whole=True) for it in reading.parts[: bool(source.uri)]]
+
+
+def build_core_intent(reading: ParsedText, level: CompressionProfile) -> Item:
+    """The source's own words where it says what it is for; empty where it does not."""
+    body = [it for it in reading.lines if it.is_statement]
+    purpose = next((it for it in body[:40] if CueKind.PURPOSE in it.own), None)
+    scope = next((it for it in body[:40] if CueKind.SCOPE in it.own), None)
+    first = purpose or (body[0] if body else None)
+    return {
+        "primary_purpose": _note(first) if first else "",
+        "intended_user": "",
+        "intended_agent_use": "",
+        "transformation_goal": _after_cue(purpose) if purpose and not level.spare else "",
+        "key_value": _note(scope) if scope and scope is not first and not level.spare else "",
+    }
+
+
+def build_domain_map(reading: ParsedText, level: CompressionProfile, domain: Json) -> Item:
+    """The titles are what the source itself divides its subject into."""
+    titles = dict.fromkeys(it.title for it in reading.parts if it.title)
+    most = 0 if level.spare else MAX_SUBDOMAINS
+    subdomains: list[Json] = [{"name": it} for it in list(titles)[:most]]
+    return {
+        "main_domain": domain,
+        "subdomains": subdomains,
+        "adjacent_domains": [],
+        "excluded_domains": [],
+    }
+
+
+def build_agent_instructions(
+    reading: ParsedText, level: CompressionProfile, questions: Iterable[str]
+) -> Item:
+    """How to use any package, in its language; nothing in it comes from the source's commands."""
+    if level.spare:
+        return {}
+    behaviour, reasoning, response = advice_for(reading.grammar.language)
+    asked: list[Json] = [*islice(dict.fromkeys(questions), 3)]
+    return {
+        "behavior_rules": behaviour,
+        "reasoning_rules": reasoning,
+        "response_rules": response,
+        "forbidden_behaviors": [],
+        "preferred_questions": asked,
+        "tool_usage_guidance": [],
+    }
+
+
+def build_knowledge_limits(reading: ParsedText, level: CompressionProfile) -> Item:
+    """Sentences in which the source admits a limit, sorted by what it admits."""
+    found: dict[str, list[Json]] = {name: [] for _, name in _LIMITS}
+    found["needs_human_review"] = []
+    if reading.grammar.cues is None:
+        found["missing_context"].append(NO_CUES_NOTE)
+    for line in reading.lines:
+        if not line.is_statement:
+            continue
+        for kind, name in _LIMITS:
+            if kind in line.own and len(found[name]) < level.max_notes:
+                found[name].append(_note(line))
+    return {**found}
+
+
+def _title(reading: ParsedText) -> str:
+    first = next((it.title for it in reading.parts if it.title), "")
+    if first:
+        return first
+    words = clean_title(reading.lines[0].text) if reading.lines else ""
+    return words or "Untitled"
+
+
+def _entry(part: TextSection, source: SourceText, reading: ParsedText, *, whole: bool) -> Item:
+    """What a ref stands for; `whole` lets the first part's ref stand for the whole text."""
+    start, end = part.place, (reading.parts[-1] if whole else part).place
+    text = reading.text[start.span.start : end.span.end]
+    entry: Item = {
+        "source_id": part.ref,
+        "source_type": "markdown_section" if part.title and not whole else "document",
+        "path": source.uri or source.filename or part.path or "text",
+        "text_preview": _preview(text, SHORT_PREVIEW_CHARS if whole else PREVIEW_CHARS),
+        "line_start": start.first_line,
+        "line_end": end.last_line,
+        "char_start": start.span.start,
+        "char_end": end.span.end,
+    }
+    if part.title and not whole:
+        entry["heading"] = part.path
+    for name, value in (("uri", source.uri), ("revision", source.revision)):
+        if value:
+            entry[name] = value
+    return entry
+
+
+def _preview(text: str, size: int) -> str:
+    return " ".join(text[: 2 * size].split())[:size].strip() or "-"
+
+
+def _note(line: Sentence) -> str:
+    words = line.text
+    if len(words) <= MAX_NOTE_CHARS:
+        return words
+    return words[
+        : words.rfind(" ", 0, MAX_NOTE_CHARS) if " " in words[:MAX_NOTE_CHARS] else MAX_NOTE_CHARS
+    ]
+
+
+def _after_cue(line: Sentence) -> str:
+    cue = line.first(CueKind.PURPOSE)
+    return trim_clause(line.text[cue.start - line.span.start :])[:MAX_NOTE_CHARS] if cue else ""
+
+
+_LIMITS = (
+    (CueKind.GAP, "missing_context"),
+    (CueKind.HEDGE, "weakly_supported_claims"),
+    (CueKind.OPINION, "weakly_supported_claims"),
+    (CueKind.ASSUMPTION, "assumptions_detected"),
+    (CueKind.DISPUTE, "possible_biases"),
+    (CueKind.OUTDATED, "outdated_sections"),
+)

@@ -1,0 +1,214 @@
+"""Lines gathered into blocks: headings, paragraphs, list items, table rows, code. Pure, one pass.
+
+Spans count code points of the text as it came; nothing is normalised, so a span is a quotation.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from pecia.kernel.text.markdown.frontmatter import find_body_start
+from pecia.kernel.text.span import Span, split_lines
+
+
+class BlockShape(Enum):
+    HEADING = "heading"
+    PARAGRAPH = "paragraph"
+    ITEM = "item"
+    ROW = "row"
+    CODE = "code"
+
+
+@dataclass(frozen=True, slots=True)
+class TextBlock:
+    """`span` has no outer white space; `body` starts after a marker such as `- ` or `## `."""
+
+    shape: BlockShape
+    span: Span
+    body: Span
+    first_line: int
+    last_line: int
+    level: int = 0
+    ordinal: bool = False
+
+
+def parse_blocks(text: str) -> list[TextBlock]:
+    """Every line that is not blank, in exactly one block, in order."""
+    return _BlockReader(text).read()
+
+
+@dataclass(slots=True)
+class _Line:
+    number: int
+    start: int
+    end: int
+    words: str
+
+
+class _BlockReader:
+    """Holds the open paragraph or fence while lines go by."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.found: list[TextBlock] = []
+        self.open: list[_Line] = []
+        self.fence = ""
+
+    def read(self) -> list[TextBlock]:
+        start = 0
+        for number, raw in enumerate(split_lines(self.text), start=1):
+            words = raw.strip()
+            if words:
+                indent = len(raw) - len(raw.lstrip())
+                at = start + indent
+                self._take(_Line(number, at, at + len(words), words), indent)
+            elif not self.fence:
+                self._close()
+            start += len(raw)
+        self._close()
+        return self.found
+
+    def _opens_frontmatter(self, line: _Line) -> bool:
+        """Facts about a document are kept as they stand, and are none of its sentences."""
+        return line.number == 1 and line.words == "---" and find_body_start(self.text) > 0
+
+    def _take(self, line: _Line, indent: int) -> None:
+        if self.fence:
+            self.open.append(line)
+            if line.words.startswith(self.fence):
+                self._close()
+            return
+        if line.words.startswith(("```", "~~~")) or self._opens_frontmatter(line):
+            self._close()
+            self.fence = line.words[:3]
+            self.open.append(line)
+            return
+        if line.words[0] in _MARKED and self._marked(line, indent):
+            return
+        self._plain(line)
+
+    def _marked(self, line: _Line, indent: int) -> bool:
+        """Take a line that says by its first characters what it is."""
+        if self.open and _UNDERLINE.fullmatch(line.words) and len(self.open) == 1:
+            title = self.open.pop()
+            self._add(
+                BlockShape.HEADING, title, title.start, level=1 if line.words[0] == "=" else 2
+            )
+            return True
+        heading = _HEADING.match(line.words)
+        if heading:
+            self._close()
+            level = len(heading[1])
+            self._add(BlockShape.HEADING, line, line.start + heading.end(), level=level)
+            return True
+        item = _ITEM.match(line.words)
+        if item:
+            self._close()
+            ordinal = item[1][0] not in "-*+•–·"
+            self._add(BlockShape.ITEM, line, line.start + item.end(), level=indent, ordinal=ordinal)
+            return True
+        if line.words[0] == "|":
+            self._close()
+            self._add(BlockShape.ROW, line, line.start)
+            return True
+        return bool(_RULE.fullmatch(line.words))
+
+    def _plain(self, line: _Line) -> None:
+        continues = self.found and not self.open and self._continues_item(line)
+        if continues:
+            self._extend(line)
+            return
+        if self.open and _LABEL.match(line.words):
+            self._close()
+        self.open.append(line)
+
+    def _continues_item(self, line: _Line) -> bool:
+        last = self.found[-1]
+        return last.shape is BlockShape.ITEM and last.last_line == line.number - 1
+
+    def _extend(self, line: _Line) -> None:
+        last = self.found[-1]
+        self.found[-1] = TextBlock(
+            last.shape,
+            Span(last.span.start, line.end),
+            Span(last.body.start, line.end),
+            last.first_line,
+            line.number,
+            last.level,
+            last.ordinal,
+        )
+
+    def _add(
+        self, shape: BlockShape, line: _Line, body: int, *, level: int = 0, ordinal: bool = False
+    ) -> None:
+        span = Span(line.start, line.end)
+        body_span = Span(min(body, line.end), line.end)
+        self.found.append(
+            TextBlock(shape, span, body_span, line.number, line.number, level, ordinal)
+        )
+
+    def _close(self) -> None:
+        """End the open paragraph, heading or fence."""
+        if not self.open:
+            return
+        first, last = self.open[0], self.open[-1]
+        span = Span(first.start, last.end)
+        shape, level = BlockShape.PARAGRAPH, 0
+        if self.fence:
+            shape = BlockShape.CODE
+        elif len(self.open) == 1 and _is_title(first.words):
+            shape, level = BlockShape.HEADING, _title_level(first.words)
+        self.found.append(TextBlock(shape, span, span, first.number, last.number, level))
+        self.open, self.fence = [], ""
+
+
+def is_section_label(words: str) -> bool:
+    """Whether the words open as `Section 4.2 —` or `Art. 5.` does."""
+    return _SECTION.match(words) is not None
+
+
+def measure_label(words: str) -> int:
+    """How many characters `Rule 5. ` has, where a whole sentence follows it; else 0.
+
+    A title may end in a full stop too, but is short and says nobody's duty.
+    """
+    label = _SECTION.match(words)
+    if not label or words[-1] not in ".!?":
+        return 0
+    size = len(words) - len(words[label.end() :].lstrip())
+    return size if len(words) > size else 0
+
+
+def _is_title(words: str) -> bool:
+    """Whether a line alone in its paragraph reads as a title."""
+    if len(words) > 90:
+        return False
+    label = _SECTION.match(words)
+    if label:
+        # `Section 1. Fees. Members pay.` is a title with its first sentence, not a title.
+        return _SENTENCE_END.search(words, label.end()) is None
+    if words[-1] in ".!?:;,。！？" or not words[0].isupper():
+        return False
+    return len(words.split(None, 13)) <= 12
+
+
+def _title_level(words: str) -> int:
+    return 2 if is_section_label(words) else 1
+
+
+_MARKED = frozenset("#-*+•–·|=_0123456789([abcdefivxABCDEFIVX")
+_HEADING = re.compile(r"(#{1,6})(?:[ \t]+|$)")
+_ITEM = re.compile(r"([-*+•–·]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4}|[IVX]{1,4})[.)])[ \t]+(?=\S)")
+_UNDERLINE = re.compile(r"={3,}|-{3,}")
+_RULE = re.compile(r"[-*_=]{3,}|(?:[-*_][ \t]){2,}[-*_]")
+_SECTION = re.compile(
+    r"(?:section|article|chapter|part|clause|rule|appendix|annex|schedule|art\.|sec\.|§+"
+    r"|se[cç][aã]o|artigo|cap[ií]tulo|cl[aá]usula|parte|anexo"
+    r"|secci[oó]n|art[ií]culo|chapitre|partie|annexe"
+    r"|abschnitt|artikel|kapitel|teil|anhang)"
+    r"\s{0,3}(?:\d[\w.]{0,10}|[a-z]|[ivxlc]{1,6})(?![\w])[ \t]{0,3}(?:[.:)—–-]|$)",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r"[.!?:]\s")
+# A line such as `Answer: ...` starts a thought of its own, even with no blank line before it.
+_LABEL = re.compile(r"[^\W\d_][\w&/ -]{0,24}:[ \t]")

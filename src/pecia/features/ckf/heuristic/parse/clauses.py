@@ -1,0 +1,198 @@
+"""A sentence cut at its cue: condition from consequence, cause from effect. Pure.
+
+Every clause is a slice of the sentence, trimmed of outer punctuation; nothing is rewritten.
+"""
+
+import re
+from dataclasses import dataclass
+
+from pecia.features.ckf.heuristic.cues.grammar import Cue, Grammar
+from pecia.features.ckf.heuristic.cues.kind import CueKind
+from pecia.features.ckf.heuristic.parse.text import Sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Clauses:
+    """The part that the cue opens, and the part that the sentence says of it."""
+
+    opened: str
+    main: str
+
+
+def split_condition(line: Sentence, grammar: Grammar) -> Clauses | None:
+    """What must hold, and what then follows; `None` where the sentence has no condition."""
+    cue = line.first(CueKind.CONDITION)
+    required = line.first(CueKind.PRECONDITION)
+    if required and _before_time(line, required):
+        required = None
+    if required and _leads(line, required) and not (cue and _leads(line, cue)):
+        return _split_leading(line, required, grammar) or _split_at(line, cue or required, grammar)
+    if cue and _leads(line, cue):
+        return _split_leading(line, cue, grammar) or _split_at(line, cue, grammar)
+    if cue:
+        return _split_at(line, cue, grammar)
+    phrase = extract_opening_phrase(line, grammar)
+    return phrase or (_split_at(line, required, grammar) if required else None)
+
+
+def extract_limit_phrase(line: Sentence, place: int, grammar: Grammar) -> Clauses | None:
+    """From a place in the text to the end of its clause, and the whole sentence."""
+    at = place - line.span.start
+    comma = _first_comma(line.text, at)
+    opened = trim_clause(line.text[at:comma])
+    if " " not in opened:
+        opened = line.text
+    return _clauses(opened, line.text[comma:] if comma and at <= 2 else line.text, grammar)
+
+
+def extract_opening_phrase(line: Sentence, grammar: Grammar) -> Clauses | None:
+    """A first phrase that says where the rest holds: `For amounts above 10, both must sign.`"""
+    word = _FIRST_WORD.match(line.text)
+    if not word or word[0].lower() not in grammar.openers:
+        return None
+    end = _clause_end(line, word.end(), grammar)
+    if end is None or end > MAX_PHRASE_CHARS:
+        return None
+    return _clauses(line.text[:end], line.text[end:], grammar)
+
+
+def split_cause(line: Sentence, grammar: Grammar) -> Clauses | None:
+    """Cause and effect: the cause is what is opened, the effect what follows from it."""
+    cue = line.first(CueKind.CAUSE, CueKind.RESULT)
+    if not cue:
+        return None
+    at, end = _offset(line, cue), cue.end - line.span.start
+    before, after = line.text[:at], line.text[end:]
+    if CueKind.CAUSE in cue.kinds:
+        if at <= MAX_LEADING_CHARS:
+            comma = _first_comma(line.text, end)
+            return _clauses(line.text[end:comma], line.text[comma:], grammar) if comma else None
+        return _clauses(after, before, grammar)
+    return _clauses(before, after, grammar)
+
+
+def split_exception(line: Sentence, grammar: Grammar) -> Clauses | None:
+    """The case, and the rule in the same sentence that it is taken from."""
+    cue = line.first(CueKind.EXCEPTION, CueKind.OVERRIDE)
+    if not cue or _offset(line, cue) <= MAX_LEADING_CHARS:
+        return None
+    at = _offset(line, cue)
+    return _clauses(line.text[at:], line.text[:at], grammar)
+
+
+def cut_between_words(words: str, size: int) -> str:
+    """At most so many characters, cut at white space where there is any."""
+    if len(words) <= size:
+        return words
+    cut = words.rfind(" ", size // 4, size)
+    return words[: cut if cut > 0 else size]
+
+
+def trim_clause(words: str) -> str:
+    """Without outer white space, closing punctuation and the comma before it."""
+    return words.lstrip(_BEFORE).rstrip(_AFTER)
+
+
+def _split_leading(line: Sentence, cue: Cue, grammar: Grammar) -> Clauses | None:
+    end = _clause_end(line, cue.end - line.span.start, grammar)
+    if end is None:
+        return None
+    start = _offset(line, cue) if _keeps_cue(cue, grammar) else cue.end - line.span.start
+    return _clauses(line.text[start:end], line.text[end:], grammar)
+
+
+def _split_at(line: Sentence, cue: Cue, grammar: Grammar) -> Clauses | None:
+    """What stands before the cue, back to the last semicolon, and what the cue opens."""
+    at = _offset(line, cue)
+    opened = line.text[at if _keeps_cue(cue, grammar) else cue.end - line.span.start :]
+    near = _clauses(opened, line.text[_clause_start(line, at) : at], grammar)
+    return near or _clauses(opened, line.text[:at], grammar)
+
+
+def _clause_start(line: Sentence, at: int) -> int:
+    """Where the clause around a place begins: after a semicolon, or a colon that introduces it."""
+    return max(line.text.rfind("; ", 0, at) + 1, line.text.rfind(": ", 0, at) + 1, 0)
+
+
+def _keeps_cue(cue: Cue, grammar: Grammar) -> bool:
+    """`unless`, `only if` and `before` change the sense of their clause, so they stay in it."""
+    return cue.words not in grammar.plain
+
+
+def _before_time(line: Sentence, cue: Cue) -> bool:
+    """`Before 1 July` is a date, not something to be done first."""
+    return CueKind.ORDER in cue.kinds and line.time is not None and 0 <= line.time - cue.end <= 6
+
+
+def _leads(line: Sentence, cue: Cue) -> bool:
+    at = _offset(line, cue)
+    return at - _clause_start(line, at) <= MAX_LEADING_CHARS
+
+
+def _offset(line: Sentence, cue: Cue) -> int:
+    return cue.start - line.span.start
+
+
+def _clause_end(line: Sentence, start: int, grammar: Grammar) -> int | None:
+    """The comma that ends a first clause: the last one before the verb of the rest.
+
+    A comma before `and` or `or` goes on with a list, so it never ends the clause.
+    """
+    commas = [it for it in _commas(line.text, start) if not _continues(line.text, it, grammar)]
+    if not commas:
+        return None
+    verbs = [it.start - line.span.start for it in line.cues if not it.kinds.isdisjoint(_VERBS)]
+    verb = next((it for it in verbs if it > commas[0]), None)
+    if verb is None:
+        return commas[0]
+    return max(it for it in commas if it < verb)
+
+
+def _commas(text: str, start: int) -> list[int]:
+    found: list[int] = []
+    depth = 0
+    for it in _MARK.finditer(text, start):
+        if it[0] == "(":
+            depth += 1
+        elif it[0] == ")":
+            depth = max(0, depth - 1)
+        elif depth == 0:
+            found.append(it.start())
+    return found
+
+
+def _first_comma(text: str, start: int) -> int | None:
+    return next(iter(_commas(text, start)), None)
+
+
+def _continues(text: str, comma: int, grammar: Grammar) -> bool:
+    word = _FIRST_WORD.match(text[comma + 1 : comma + 24].lstrip())
+    return word is not None and word[0].lower() in grammar.conjunctions
+
+
+def _clauses(opened: str, main: str, grammar: Grammar) -> Clauses | None:
+    opened, main = trim_clause(opened), _strip_connectives(trim_clause(main), grammar)
+    return Clauses(opened, main) if opened and main else None
+
+
+def _strip_connectives(main: str, grammar: Grammar) -> str:
+    """Without a `then` that opens it, or an `and` that is left at its end."""
+    first, last = _FIRST_WORD.match(main), _LAST_WORD.search(main[-12:])
+    if last and last[0].lower() in grammar.conjunctions:
+        main = trim_clause(main[: -len(last[0])])
+    if first and first[0].lower() in grammar.then:
+        return main[first.end() :].lstrip(" ,") or main
+    return main
+
+
+MAX_LEADING_CHARS = 8
+MAX_PHRASE_CHARS = 160
+_VERBS = frozenset(
+    {CueKind.OBLIGATION, CueKind.PROHIBITION, CueKind.PERMISSION, CueKind.DEFINITION}
+)
+# A minus sign or a decimal point may open a number, so neither is trimmed from the start.
+_BEFORE = " \t\r\n\f\v,;:—–)"
+_AFTER = " \t\r\n\f\v.,;:—–-!?("
+_MARK = re.compile(r"[()]|[,;](?=\s)")
+_LAST_WORD = re.compile(r"(?<=\s)[^\W\d_]+\Z")
+_FIRST_WORD = re.compile(r"[^\W\d_]+")

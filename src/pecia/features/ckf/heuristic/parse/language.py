@@ -1,0 +1,43 @@
+"""Which language a text is in, by its commonest words. Pure; says `und` rather than guess."""
+
+import re
+from collections import Counter
+
+from pecia.features.ckf.heuristic.cues.grammar import LANGUAGES, UNKNOWN_LANGUAGE, load_grammar
+from pecia.features.ckf.model import SourceText
+from pecia.kernel.text.language import normalize_language_tag
+
+SAMPLE_CHARS = 6000
+# Below this share of common words the text is in another language, or is no prose.
+MIN_STOPWORD_SHARE = 0.12
+
+
+def detect_language(lowered: str) -> str:
+    """`en`, `pt`, `es`, `fr` or `de` where their words are common enough, else `und`."""
+    counts = Counter(_WORD.findall(lowered, 0, SAMPLE_CHARS))
+    if not counts:
+        return UNKNOWN_LANGUAGE
+    language = max(sorted(LANGUAGES), key=lambda it: _common(counts, it).total())
+    found = _common(counts, language)
+    # One word alone may be a name or a variable.
+    enough = len(found) > 1 and found.total() >= MIN_STOPWORD_SHARE * counts.total()
+    return language if enough else UNKNOWN_LANGUAGE
+
+
+def resolve_language(source: SourceText, lowered: str) -> str:
+    """What the caller says; else what the words tell; else what the store has it for."""
+    if source.language:
+        return source.language
+    found = detect_language(lowered)
+    return (
+        normalize_language_tag(source.stored_language) or found
+        if found == UNKNOWN_LANGUAGE
+        else found
+    )
+
+
+def _common(counts: Counter[str], language: str) -> Counter[str]:
+    return Counter({it: counts[it] for it in load_grammar(language).stopwords & counts.keys()})
+
+
+_WORD = re.compile(r"[^\W\d_]+")

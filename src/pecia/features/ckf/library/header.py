@@ -1,0 +1,74 @@
+"""What a published package says of itself as a post: lines of its own header. Pure.
+
+The lines are read without the rest of the package, so that a list of posts stays cheap.
+"""
+
+from enum import StrEnum
+
+from pecia.features.ckf.package.codec.header import parse_header
+from pecia.features.ckf.package.model import Item, Package, text_of
+from pecia.features.ckf.posts.loader import ShippedPost
+from pecia.kernel.errors import Json
+
+SOURCE = "ckf"
+KEY_SUFFIX = ".ckf.md"
+HEADER_PREFIX = "post_"
+TEXT_FIELDS = ("slug", "title", "excerpt", "category", "date", "author", "language")
+
+
+class PostVisibility(StrEnum):
+    """Who reads it: you, every member of the tenant, or strangers too where the room is open."""
+
+    PRIVATE = "private"
+    TENANT = "tenant"
+    PUBLIC = "public"
+
+
+PUBLISHED = (PostVisibility.TENANT, PostVisibility.PUBLIC)
+
+
+def add_post_header(package: Package, post: ShippedPost) -> Package:
+    """The package with the facts of the post in its header."""
+    facts: Item = {f"{HEADER_PREFIX}{it}": collapse_lines(getattr(post, it)) for it in TEXT_FIELDS}
+    facts[f"{HEADER_PREFIX}tags"] = ", ".join(post.tags)
+    facts[f"{HEADER_PREFIX}version"] = post.version
+    return Package({**package.body, "metadata": {**remove_post_header(package).metadata, **facts}})
+
+
+def remove_post_header(package: Package) -> Package:
+    """The package as it was before it became a post."""
+    kept: dict[str, Json] = {
+        key: value for key, value in package.metadata.items() if not key.startswith(HEADER_PREFIX)
+    }
+    return Package({**package.body, "metadata": kept})
+
+
+def parse_post(key: str, document: str) -> ShippedPost | None:
+    """The post at that key, by its header alone; None where something else was put there."""
+    head = parse_header(document.partition("\n## ")[0].split("\n"))
+    facts = {it: text_of(head, f"{HEADER_PREFIX}{it}") for it in (*TEXT_FIELDS, "tags", "version")}
+    if not facts["slug"] or not facts["version"].isdecimal():
+        return None
+    tags = tuple(it for it in facts["tags"].split(", ") if it)
+    return ShippedPost(
+        *(facts[it] for it in TEXT_FIELDS),
+        tags=tags,
+        text=document,
+        version=int(facts["version"]),
+        visibility=key.partition("/")[0],
+    )
+
+
+def post_key(folder: str, slug: str) -> str:
+    """The key of a package in its folder."""
+    return f"{folder}{slug}{KEY_SUFFIX}"
+
+
+def published_keys(slug: str) -> list[str]:
+    """Where a post of that slug is, if there is one."""
+    return [post_key(f"{it}/{slug}/", slug) for it in PUBLISHED]
+
+
+def collapse_lines(text: str) -> str:
+    """A header line has no second line."""
+    return " ".join(text.split())

@@ -1,0 +1,51 @@
+"""How much each item has to do with a question. By words only: no model, no index. Pure."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+
+from pecia.features.ckf.package.field import FieldRole
+from pecia.features.ckf.package.fields import RULE_SECTIONS, SECTION_BY_KEY
+from pecia.features.ckf.package.model import Item
+from pecia.features.ckf.package.similarity import normalize_words
+from pecia.features.ckf.package.walk import item_texts
+
+SATURATION = 1.2
+# Words that share so many letters are one: reimburse, reimbursement.
+STEM_CHARS = 5
+# An answer is made of rules; atoms and chunks say the same again.
+WEIGHTS = {
+    **dict.fromkeys(RULE_SECTIONS, 1.3),
+    "procedures": 1.2,
+    "qa_pairs": 1.2,
+    "atomic_units": 0.8,
+}
+
+
+def score_relevance(items: Mapping[str, tuple[str, Item]], query: str) -> dict[str, float]:
+    """A score for each item that shares a word with the query; the rest are left out."""
+    wanted = set(_stems(query))
+    counts = {name: _count_stems(section, it) for name, (section, it) in items.items()}
+    holders = Counter(word for it in counts.values() for word in it)
+    rarity = {word: math.log(1 + len(items) / holders[word]) for word in wanted if holders[word]}
+    scores = {
+        name: WEIGHTS.get(items[name][0], 1.0)
+        * sum(rarity[word] * _saturate(found[word]) for word in rarity if word in found)
+        for name, found in counts.items()
+    }
+    return {name: it for name, it in scores.items() if it > 0}
+
+
+def _count_stems(section: str, item: Item) -> Counter[str]:
+    texts = item_texts(
+        SECTION_BY_KEY[section].fields, item, FieldRole.LABEL, FieldRole.CLAUSE, FieldRole.PROSE
+    )
+    return Counter(_stems(" ".join(texts)))
+
+
+def _stems(text: str) -> list[str]:
+    return [it[:STEM_CHARS] for it in normalize_words(text).split() if len(it) > 2 or it.isdigit()]
+
+
+def _saturate(count: int) -> float:
+    return count * (SATURATION + 1) / (count + SATURATION)

@@ -1,0 +1,95 @@
+"""`ckf.compile`: the compiler that needs no key, served. Computes in a worker."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from pecia.features.ckf.core.compile import compile_source
+from pecia.features.ckf.model import SourceText
+from pecia.features.ckf.tools.inputs import CompileInput
+from pecia.features.ckf.tools.outputs import CompileOut
+from pecia.kernel.compute.pool import compute
+from pecia.kernel.compute.worker import ReportComputeProgress
+from pecia.kernel.errors import MissingField
+from pecia.kernel.identity.caller import Caller, Scope
+from pecia.kernel.rate_limit import RateLimit, RateLimiter
+from pecia.kernel.text.language import normalize_language_tag
+from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.model import AnyTool, CitedOutput, TextContent, Tool
+
+FEATURE = "ckf"
+# By address, as the reference has it. Whoever has a token has the general limits.
+ANONYMOUS_COMPILE_LIMIT = RateLimit(calls=30, per_s=3600, burst=30)
+
+ReadSource: TypeAlias = Callable[[Caller, str], Awaitable[SourceText]]
+"""The text behind a URI, as this caller may read it, or NotFound."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompileTool:
+    """The handler."""
+
+    read_source: ReadSource
+    hourly: RateLimiter
+
+    async def compile(self, call: Call, ask: CompileInput) -> CitedOutput[CompileOut]:
+        """Compile a text into a CKF package: concepts, rules, exceptions and procedures, each with
+        the words of the source behind it. Instant, needs no key, always works."""
+        if call.caller.is_anonymous:
+            self.hourly.take(call.trace.client_ip or "")
+        source = await load_requested_source(call, ask, self.read_source)
+        made = await compute(
+            call.caller.tenant_id, compile_source, source, ask, report=progress_reporter(call)
+        )
+        return CitedOutput(made, (TextContent(made.document),))
+
+
+def compile_tool(read_source: ReadSource) -> AnyTool:
+    handler = CompileTool(read_source, RateLimiter(ANONYMOUS_COMPILE_LIMIT))
+    return Tool(
+        FEATURE,
+        "ckf.compile",
+        Scope.READ,
+        CompileInput,
+        CompileOut,
+        handler.compile,
+        idempotent=True,
+        title="Compile text into knowledge",
+    )
+
+
+async def load_requested_source(
+    call: Call, ask: CompileInput, read_source: ReadSource
+) -> SourceText:
+    """The text that was given, or the one at the uri, with what the caller says of it."""
+    if ask.text is None and ask.uri is None:
+        raise MissingField(
+            'Field "text" is required', field="text", hint="Give text, or the uri of one."
+        )
+    if ask.text is not None:
+        title, author = ask.source_title, ask.source_author
+        language = requested_language(ask)
+        return SourceText(ask.text, title, ask.uri or "", language, author, ask.filename)
+    found = await read_source(call.caller, ask.uri or "")
+    return replace(
+        found,
+        title=ask.source_title or found.title,
+        uri=ask.uri or "",
+        language=requested_language(ask),
+        author=ask.source_author or found.author,
+        filename=ask.filename or found.filename,
+    )
+
+
+def requested_language(ask: CompileInput) -> str | None:
+    """As everybody here writes it: `eng` is `en`."""
+    return normalize_language_tag(ask.language or "") or ask.language
+
+
+def progress_reporter(call: Call) -> ReportComputeProgress:
+    """Tells the caller how far a long text is."""
+
+    async def report(done: int, total: int) -> None:
+        await call.progress(done, total, f"{done:,} of {total:,} characters")
+
+    return report

@@ -1,0 +1,176 @@
+"""What the tools of the room take. Names, bounds and defaults are the reference's."""
+
+from enum import StrEnum
+from typing import Annotated, Any, TypeAlias, cast
+
+from pydantic import AliasChoices, BeforeValidator, Field, WithJsonSchema
+from pydantic_core import PydanticKnownError
+
+from pecia.features.ckf.package.codec.codec import PackageFormat
+from pecia.kernel.tool.model import Input
+
+MIN_TEXT_CHARS, MAX_TEXT_CHARS = 20, 200_000
+MAX_DOCUMENT_CHARS = 2_000_000
+LANGUAGE_PATTERN = r"^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$"
+
+
+class CompressionLevel(StrEnum):
+    LIGHT = "light"
+    STANDARD = "standard"
+    DENSE = "dense"
+    AGENTIC = "agentic"
+
+
+def _object_or_text(value: object) -> object:
+    if isinstance(value, str) and len(value) > MAX_DOCUMENT_CHARS:
+        raise PydanticKnownError("string_too_long", {"max_length": MAX_DOCUMENT_CHARS})
+    if not isinstance(value, (str, dict)):
+        raise PydanticKnownError("dict_type")
+    return cast(object, value)
+
+
+# A union would name its branches in an error, and a caller should read the argument's name.
+PackageArgument: TypeAlias = Annotated[
+    Any,
+    BeforeValidator(_object_or_text),
+    WithJsonSchema({"type": ["object", "string"]}),
+]
+
+ShortText: TypeAlias = Annotated[str, Field(max_length=300)]
+
+
+class CompileInput(Input):
+    text: str | None = Field(
+        default=None,
+        min_length=MIN_TEXT_CHARS,
+        max_length=MAX_TEXT_CHARS,
+        description="The source, 20 to 200,000 characters.",
+    )
+    uri: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=2000,
+        description="In place of text: a file or document, pecia://file/…, or a concept, okf://….",
+    )
+    format: PackageFormat = Field(
+        default=PackageFormat.JSON, description="Of the document you get."
+    )
+    language: str | None = Field(
+        default=None,
+        pattern=LANGUAGE_PATTERN,
+        max_length=35,
+        description="BCP 47; else it is detected.",
+    )
+    source_type: ShortText = Field(default="article", description="article, policy, transcript, …")
+    compression_level: CompressionLevel = Field(
+        default=CompressionLevel.STANDARD, description="How much to keep; dense is shortest."
+    )
+    source_title: ShortText = ""
+    source_author: ShortText = ""
+    filename: ShortText = ""
+
+
+class ParseInput(Input):
+    document: str = Field(
+        min_length=1,
+        max_length=MAX_DOCUMENT_CHARS,
+        validation_alias=AliasChoices("document", "text", "content"),
+        description="A package as JSON, YAML or Markdown.",
+    )
+    format: PackageFormat | None = Field(default=None, description="Else told by name and content.")
+    filename: ShortText = ""
+
+
+class SerializeInput(Input):
+    package: PackageArgument = Field(description="The package, as an object or as JSON text.")
+    format: PackageFormat = PackageFormat.JSON
+
+
+class ValidateInput(Input):
+    document: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=MAX_DOCUMENT_CHARS,
+        description="A package as JSON, YAML or Markdown.",
+    )
+    package: PackageArgument | None = Field(default=None, description="In place of document.")
+    format: PackageFormat | None = None
+    strict: bool = Field(default=True, description="Whether a missing trace is an error.")
+    source_text: str | None = Field(
+        default=None,
+        max_length=MAX_DOCUMENT_CHARS,
+        description="The source, to check quotations and numbers against.",
+    )
+
+
+class DiffInput(Input):
+    a: PackageArgument = Field(description="The older: an object, or a document in any format.")
+    b: PackageArgument = Field(description="The newer.")
+    ignore_volatile: bool = Field(
+        default=True, description="Pass over the package's id, its date and the order of traces."
+    )
+
+
+class SliceInput(Input):
+    package: PackageArgument = Field(description="An object, or a document in any format.")
+    query: str = Field(min_length=1, max_length=1000, description="What is to be answered.")
+    budget_tokens: int = Field(
+        default=1500, ge=50, le=100_000, description="Never exceeded; four characters a token."
+    )
+
+
+class VerifyInput(Input):
+    package: PackageArgument = Field(description="An object, or a document in any format.")
+    source_text: str | None = Field(
+        default=None,
+        max_length=MAX_DOCUMENT_CHARS,
+        description="The source as it is now; else the sources that the package names are read.",
+    )
+    uri: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=2000,
+        description="In place of source_text: where the source is, of anything you may read.",
+    )
+
+
+class ViewerUrlInput(Input):
+    package: PackageArgument | None = Field(default=None, description="Put into the link itself.")
+    url: str | None = Field(
+        default=None,
+        max_length=2000,
+        description="Of a .ckf, .ckf.json, .ckf.yaml, .ckf.md or .json file, http or https.",
+    )
+
+
+class ExampleTopic(StrEnum):
+    LEARNING = "learning"
+    BUSINESS = "business"
+    CLINICAL = "clinical"
+    LEGAL = "legal"
+    ENGINEERING = "engineering"
+    SCIENTIFIC = "scientific"
+
+
+class PostLanguage(StrEnum):
+    EN = "en"
+    PT = "pt"
+
+
+class ExampleInput(Input):
+    topic: ExampleTopic = ExampleTopic.LEARNING
+    format: PackageFormat = PackageFormat.JSON
+
+
+class SearchPosts(Input):
+    query: str = Field(min_length=1, max_length=200)
+    lang: PostLanguage = PostLanguage.EN
+    limit: int = Field(default=10, ge=1, le=100)
+
+
+class FetchPost(Input):
+    slug: str = Field(
+        pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=200, description="From ckf.search_posts."
+    )
+    format: PackageFormat = PackageFormat.JSON
+    version: int | None = Field(default=None, ge=1, description="Else the newest.")

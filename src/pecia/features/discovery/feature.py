@@ -1,0 +1,156 @@
+"""The front desk: a few tools that most work begins with, and two that reach all the others.
+
+It holds no tool of its own beside those two, and widens nobody's rights.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, cast
+
+from pydantic import Field, ValidationError
+
+from pecia.features.discovery.rank import ToolFinder, ToolRanker
+from pecia.kernel.corpus.vectors.embedder import Embedder
+from pecia.kernel.errors import InvalidEnum, Json, Unprocessable
+from pecia.kernel.identity.caller import Scope
+from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.model import AnyTool, Input, Output, Tool, ToolResult
+from pecia.kernel.tool.validate import input_schema
+from pecia.kernel.tool.view import ToolView, may_call
+
+FEATURE = "desk"
+FIND_TOOLS = "find_tools"
+CALL_TOOL = "call_tool"
+
+# What most work begins with. Those whose room is not there are left out.
+DEFAULT_TOOLS = (
+    "search_content",
+    "get_file_window",
+    "get_file_text",
+    "list_files",
+    "read_document",
+    "edit_document",
+    "write_document",
+    "cipher_memory_search",
+    "cipher_extract_and_operate_memory",
+    "ckf.compile",
+    "read_file",
+)
+
+
+class FindTools(Input):
+    query: str = Field(min_length=1, max_length=500, description="What you want to do.")
+    limit: int = Field(default=5, ge=1, le=20)
+
+
+class FoundToolOut(Output):
+    name: str
+    description: str
+    arguments: dict[str, Any] = Field(description="The JSON Schema of the arguments.")
+    read_only: bool
+
+
+class FindToolsOut(Output):
+    tools: list[FoundToolOut]
+    total: int
+
+
+class CallTool(Input):
+    name: str = Field(min_length=1, max_length=200, description="As find_tools gave it.")
+    arguments: dict[str, Any] = Field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallTarget:
+    """The tool that a call of `call_tool` stands for."""
+
+    name: str
+    arguments: Mapping[str, Json]
+
+
+def resolve_target(arguments: Mapping[str, Json]) -> ToolCallTarget | None:
+    """What is really called; None where the arguments are wrong, so that validation says how."""
+    try:
+        asked = CallTool.model_validate(arguments, strict=True)
+    except ValidationError:
+        return None
+    return ToolCallTarget(asked.name, asked.arguments)
+
+
+def build_discovery_view(
+    reach: ToolView, lean: Sequence[str] = (), embedder: Embedder | None = None
+) -> ToolView:
+    """The dozen and the two as one view; everything within reach can be called by its name."""
+    listed = {
+        name: reach.find(name) for name in (lean or DEFAULT_TOOLS) if lean or _has(reach, name)
+    }
+    tools: dict[str, AnyTool] = {
+        FIND_TOOLS: build_find_tools(reach, ToolFinder(reach, embedder)),
+        CALL_TOOL: build_call_tool(),
+    }
+    names = {**reach.tools, **reach.aliases}
+    return ToolView(MappingProxyType({**tools, **listed}), MappingProxyType(names))
+
+
+def require_known_tools(everything: ToolView, lean: Sequence[str]) -> None:
+    """Refuse a setting that names a tool which is not there."""
+    for name in lean:
+        if not _has(everything, name):
+            raise InvalidEnum(
+                f"the setting desk.tools names {name!r}, and there is no such tool",
+                field="desk.tools",
+                got=name,
+                allowed=[*everything.tools],
+            )
+
+
+def build_find_tools(reach: ToolView, finder: ToolRanker | None = None) -> AnyTool:
+    """The tool that searches the tools of a view."""
+    asked = finder or ToolFinder(reach)
+
+    async def run(call: Call, ask: FindTools) -> FindToolsOut:
+        """Find tools by what you want to do. Then use call_tool with a name and arguments."""
+        mine = [it for it in await asked.find(ask.query) if may_call(call.caller, it[1])]
+        found = [_format_tool(name, tool) for name, tool in mine[: ask.limit]]
+        return FindToolsOut(tools=found, total=len(mine))
+
+    return Tool(FEATURE, FIND_TOOLS, Scope.SEARCH, FindTools, FindToolsOut, run, public=True)
+
+
+def build_call_tool() -> AnyTool:
+    """The tool that stands for any other. The door puts the other in its place before the call."""
+
+    async def run(call: Call, ask: CallTool) -> ToolResult:
+        """Call any tool by its name, as find_tools gave it."""
+        raise Unprocessable(f"call {ask.name} by its own name here", tool=ask.name)
+
+    # It is as harmless as the tool it stands for, which the client is told by find_tools.
+    return cast(
+        AnyTool,
+        Tool(
+            FEATURE,
+            CALL_TOOL,
+            Scope.SEARCH,
+            CallTool,
+            Output,
+            run,
+            read_only=False,
+            destructive=True,
+            open_world=True,
+            public=True,
+        ),
+    )
+
+
+def _has(view: ToolView, name: str) -> bool:
+    return name in view.tools or name in view.aliases
+
+
+def _format_tool(name: str, tool: AnyTool) -> FoundToolOut:
+    return FoundToolOut(
+        name=name,
+        description=tool.description,
+        arguments=dict(input_schema(tool)),
+        read_only=tool.read_only,
+    )

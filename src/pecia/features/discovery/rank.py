@@ -1,0 +1,168 @@
+"""Which tools fit some words best, found and ranked by the same parts as texts are.
+
+Nothing is built or imported before the first question. Without an embedder, or while it fails,
+words decide alone.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import anyio
+from anyio.to_thread import run_sync
+
+from pecia.kernel.corpus.vectors.embedder import Embedder, Vectors
+from pecia.kernel.errors import PeciaError
+from pecia.kernel.tool.model import AnyTool
+from pecia.kernel.tool.validate import input_schema
+from pecia.kernel.tool.view import ToolView
+
+if TYPE_CHECKING:
+    from pecia.kernel.corpus.keyword.index import KeywordIndex
+    from pecia.kernel.corpus.keyword.query.parser import Query
+    from pecia.kernel.corpus.search.fuse import FusedHit
+
+# A tool is found by meaning among so many; more than a caller can ask for.
+MAX_SEMANTIC_HITS = 20
+# A name says much, in few words: it leans the vector of the description its way.
+NAME_WEIGHT = 0.5
+# A question waits so long for vectors of new tools. Those that wait for theirs lose no rank.
+EMBED_BUDGET_S = 1.5
+_EMBED_BATCH = 8
+
+
+class ToolRanker(Protocol):
+    """Whatever can tell which tools fit some words."""
+
+    async def find(self, words: str) -> Sequence[tuple[str, AnyTool]]:
+        """Names and tools, the best fit first; tools that do not fit are not among them."""
+        ...
+
+
+class ToolFinder:
+    """Ranks the tools of one view. Built at the first question, asked often."""
+
+    def __init__(self, view: ToolView, embedder: Embedder | None = None) -> None:
+        self._tools = [_ToolDocument(name, tool) for name, tool in view.tools.items()]
+        self._embedder = embedder
+        self._index: KeywordIndex | None = None
+        self._vectors: dict[int, Vectors] = {}
+        self._building = anyio.Lock()
+        self._embedding = anyio.Lock()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether every tool can be found by meaning, where there is an embedder."""
+        return self._embedder is None or len(self._vectors) == len(self._tools)
+
+    async def find(self, words: str) -> Sequence[tuple[str, AnyTool]]:
+        from pecia.kernel.corpus.keyword.query.parser import parse_query
+
+        index = await self._ensure_index()
+        cosines = await self._semantic_scores(words)
+        found = await run_sync(self._rank, index, parse_query(words), words, cosines)
+        return [(self._tools[it].name, self._tools[it].tool) for it in found]
+
+    def _rank(
+        self, index: "KeywordIndex", query: "Query", words: str, cosines: Mapping[int, float]
+    ) -> list[int]:
+        from pecia.kernel.corpus.search.fuse import choose_semantic_weight, fuse
+
+        hits = index.search(query, limit=max(1, len(self._tools)))
+        scores = {it.id: it.score for it in hits}
+        nearest = sorted(cosines, key=lambda it: (-cosines[it], it))[:MAX_SEMANTIC_HITS]
+        kept = {it: cosines[it] for it in {*nearest, *scores} if it in cosines}
+        language = self._embedder.language if self._embedder else ""
+        weight = choose_semantic_weight(words, language)
+        fused = fuse(scores, kept, weight=weight)
+        return self._rerank(fused, query, weight) if kept else [it.id for it in fused]
+
+    def _rerank(self, fused: "Sequence[FusedHit]", query: "Query", weight: float) -> list[int]:
+        from pecia.kernel.corpus.search.evidence import CandidateText
+        from pecia.kernel.corpus.search.rerank import rerank
+
+        readings = {
+            it.id: CandidateText(it.id, described.text, described.words, language="en")
+            for it in fused
+            for described in (self._tools[it.id],)
+        }
+        return [it.id for it in rerank(fused, readings, query, weight=weight)]
+
+    async def _ensure_index(self) -> "KeywordIndex":
+        async with self._building:
+            if self._index is None:
+                self._index = await run_sync(_build_index, self._tools)
+            return self._index
+
+    async def _semantic_scores(self, words: str) -> Mapping[int, float]:
+        """The cosine of every tool that has its vector; none while the embedder cannot be had."""
+        if self._embedder is None:
+            return {}
+        with suppress(PeciaError):
+            await self._embed_missing(self._embedder)
+            (asked,) = await self._embedder.embed([words])
+            return {it: float(vector @ asked) for it, vector in self._vectors.items()}
+        return {}
+
+    async def _embed_missing(self, embedder: Embedder) -> None:
+        """Some at a time, and some at every question, until all are done."""
+        from pecia.kernel.corpus.vectors.arithmetic import blend_vectors
+
+        async with self._embedding:
+            missing = [it for it in range(len(self._tools)) if it not in self._vectors]
+            until = anyio.current_time() + EMBED_BUDGET_S
+            for at in range(0, len(missing), _EMBED_BATCH):
+                some = [self._tools[it] for it in missing[at : at + _EMBED_BATCH]]
+                made = await embedder.embed([*(it.text for it in some), *(it.words for it in some)])
+                bent = blend_vectors(made[: len(some)], made[len(some) :], NAME_WEIGHT)
+                self._vectors |= dict(zip(missing[at:], bent, strict=False))
+                if anyio.current_time() > until:
+                    return
+
+
+@dataclass(frozen=True, slots=True)
+class _ToolDocument:
+    """A tool as it is read: the words of its name, and what it says it does."""
+
+    name: str
+    tool: AnyTool
+
+    @property
+    def words(self) -> str:
+        from pecia.kernel.corpus.keyword.analysis.token_filters import split_name
+
+        return split_name(self.tool.name)
+
+    @property
+    def text(self) -> str:
+        return self.tool.description or self.words
+
+    @property
+    def arguments(self) -> Iterator[str]:
+        properties: Mapping[str, Any] = input_schema(self.tool).get("properties", {})
+        for name, schema in properties.items():
+            yield f"{name} {schema.get('description', '')}".strip()
+
+
+def _build_index(tools: Sequence[_ToolDocument]) -> "KeywordIndex":
+    from pecia.kernel.corpus.keyword.index import IndexEntry, KeywordIndex
+
+    index = KeywordIndex.in_memory()
+    index.apply(
+        (),
+        (
+            IndexEntry(
+                number,
+                number,
+                key=f"{it.tool.feature}/{it.name}",
+                language="en",
+                title=it.tool.name,
+                headings=it.tool.title,
+                body="\n".join((it.text, *it.arguments)),
+            )
+            for number, it in enumerate(tools)
+        ),
+    )
+    index.close_writer()
+    return index

@@ -1,0 +1,50 @@
+"""How long one call of an upstream tool may take: in silence, and in all."""
+
+from collections.abc import Mapping
+
+import anyio
+
+from pecia.features.hub.core.catalog import strip_invisible
+from pecia.features.hub.model import ServerOptions
+from pecia.features.hub.ports import UpstreamConnection, UpstreamProgress
+from pecia.kernel.errors import Json, Timeout
+from pecia.kernel.tool.call import Call
+
+MAX_CALL_S = 3_600.0
+MAX_PROGRESS_EVENTS = 1_000
+MAX_MESSAGE_CHARS = 500
+
+
+class CallTimeout:
+    """How long one call may take: in silence, and in all."""
+
+    def __init__(self, call: Call, options: ServerOptions, timeout_s: float) -> None:
+        self._call = call
+        self._silence_s = options.timeout_s or timeout_s
+        self._resets = options.resets_on_progress
+        # Without progress that counts, silence is all there is.
+        most_s = options.most_s or MAX_CALL_S
+        self._most_s = most_s if self._resets else min(most_s, self._silence_s)
+        self._steps = 0
+
+    async def call(
+        self, line: UpstreamConnection, tool: str, arguments: Mapping[str, Json]
+    ) -> dict[str, object]:
+        begun = anyio.current_time()
+        end = begun + self._most_s
+        with anyio.CancelScope(deadline=min(end, begun + self._silence_s)) as scope:
+            return await line.call(tool, arguments, self._progress(scope, end))
+        took = self._most_s if anyio.current_time() >= end else self._silence_s
+        raise Timeout(f"Tool execution timed out after {took * 1000:.0f}ms", timeout_s=took)
+
+    def _progress(self, scope: anyio.CancelScope, end: float) -> UpstreamProgress:
+        async def told(progress: float, total: float | None, message: str | None) -> None:
+            if self._resets:
+                scope.deadline = min(end, anyio.current_time() + self._silence_s)
+            self._steps += 1
+            # A server that counts to a million is heard out, and nobody is told of it all.
+            if self._steps <= MAX_PROGRESS_EVENTS:
+                words = strip_invisible(message)[:MAX_MESSAGE_CHARS] if message else None
+                await self._call.progress(progress, total, words)
+
+        return told

@@ -1,0 +1,239 @@
+"""The open conversations of this process: one for each server, opened when it is first needed.
+
+A server that died is started again by whoever asks next; one that keeps dying is left alone for
+longer and longer. Outside of `running` nobody owns a conversation: each is opened for one question.
+"""
+
+import math
+import random
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Hashable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal, TypeAlias
+from uuid import UUID
+
+import anyio
+from anyio.abc import TaskGroup, TaskStatus
+
+from pecia.features.hub.model import ServerEndpoint
+from pecia.features.hub.ports import UpstreamConnection, UpstreamConnectionFactory
+from pecia.kernel.errors import PeciaError, Timeout, Unavailable, UpstreamError
+from pecia.kernel.logs import Log
+
+ServerKey: TypeAlias = tuple[UUID, str]
+ConnectionState: TypeAlias = Literal["up", "down", "idle"]
+
+BACKOFF_INITIAL_S = 0.5
+BACKOFF_MAX_S = 30.0
+MAX_BACKOFF_SLEEP_S = 1.0
+
+_log = Log(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionRequest:
+    """A server to talk to. `place` says where it is, asked only when a line must be opened."""
+
+    key: ServerKey
+    version: Hashable
+    """A conversation that was opened for another version of it is ended."""
+    load_endpoint: Callable[[], Awaitable[ServerEndpoint]]
+    on_connect: Callable[[UpstreamConnection], Awaitable[None]]
+    """What is done first in a new conversation, before anybody else may use it."""
+    on_list_changed: Callable[[str], None]
+
+    @property
+    def name(self) -> str:
+        return self.key[1]
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionStatus:
+    """How a server is, as far as this process knows."""
+
+    state: ConnectionState
+    since: datetime | None = None
+    reason: str = ""
+    software: str = ""
+    revision: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PooledConnection:
+    """A conversation, and whether it began with this question."""
+
+    connection: UpstreamConnection
+    is_fresh: bool
+
+
+@dataclass(slots=True)
+class _Slot:
+    """What is known of one server, in one version of it."""
+
+    version: Hashable
+    connection: UpstreamConnection | None = None
+    evicted: anyio.Event = field(default_factory=anyio.Event)
+    connect_lock: anyio.Lock = field(default_factory=anyio.Lock)
+    status: ConnectionStatus = ConnectionStatus("idle")
+    failures: int = 0
+    retry_at: float = -math.inf
+
+    def set_up(self, line: UpstreamConnection) -> None:
+        about = line.about
+        self.connection = line
+        software = f"{about['name']} {about['version']}".strip()[:200]
+        self.status = ConnectionStatus("up", datetime.now(UTC), "", software, about["revision"])
+
+    def set_down(self, error: PeciaError) -> None:
+        """The first death costs nothing; every one after it without an answer costs more."""
+        self.status = ConnectionStatus("down", datetime.now(UTC), error.message)
+        if self.failures:
+            wait_s = min(BACKOFF_MAX_S, BACKOFF_INITIAL_S * 2 ** (self.failures - 1))
+            self.retry_at = anyio.current_time() + wait_s * random.uniform(0.75, 1.25)
+        self.failures += 1
+
+
+class ConnectionPool:
+    """Connects whoever asks."""
+
+    def __init__(self, lines: UpstreamConnectionFactory, *, connect_s: float) -> None:
+        self._lines = lines
+        self._connect_s = connect_s
+        self._slots: dict[ServerKey, _Slot] = {}
+        self._tasks: TaskGroup | None = None
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """While it is entered, conversations stay open from one question to the next."""
+        async with anyio.create_task_group() as tasks:
+            self._tasks = tasks
+            try:
+                yield
+            finally:
+                self._tasks = None
+                tasks.cancel_scope.cancel()
+
+    def start_soon(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Do something beside all calls, if anybody is there to own it."""
+        if self._tasks is not None:
+            self._tasks.start_soon(work)
+
+    @asynccontextmanager
+    async def acquire(self, wanted: ConnectionRequest) -> AsyncGenerator[PooledConnection]:
+        """A conversation with the server, for as long as the block. It may end before."""
+        slot = self._slot(wanted)
+        if self._tasks is not None:
+            yield await self._get_or_connect(wanted, slot, self._tasks)
+            return
+        async with self._connect(wanted, slot) as line:
+            yield PooledConnection(line, is_fresh=True)
+
+    def status(self, key: ServerKey) -> ConnectionStatus:
+        slot = self._slots.get(key)
+        return slot.status if slot else ConnectionStatus("idle")
+
+    def reset_failures(self, key: ServerKey) -> None:
+        """It is well: its next death is its first again."""
+        if slot := self._slots.get(key):
+            slot.failures = 0
+
+    def evict(self, key: ServerKey) -> None:
+        """End the conversation with a server that is no longer wanted as it was."""
+        if slot := self._slots.pop(key, None):
+            slot.evicted.set()
+
+    def _slot(self, wanted: ConnectionRequest) -> _Slot:
+        slot = self._slots.get(wanted.key)
+        if slot is not None and slot.version != wanted.version:
+            self.evict(wanted.key)
+            slot = None
+        return slot or self._slots.setdefault(wanted.key, _Slot(wanted.version))
+
+    async def _get_or_connect(
+        self, wanted: ConnectionRequest, slot: _Slot, tasks: TaskGroup
+    ) -> PooledConnection:
+        async with slot.connect_lock:
+            if slot.connection is not None and not slot.connection.over.is_set():
+                return PooledConnection(slot.connection, is_fresh=False)
+            line: UpstreamConnection = await tasks.start(self._hold_open, wanted, slot)
+            return PooledConnection(line, is_fresh=True)
+
+    async def _hold_open(
+        self, wanted: ConnectionRequest, slot: _Slot, *, task_status: TaskStatus[UpstreamConnection]
+    ) -> None:
+        """Holds one conversation from its beginning to its end."""
+        has_begun = False
+        try:
+            async with self._connect(wanted, slot) as line:
+                has_begun = True
+                task_status.started(line)
+                await _wait_first(line.over, slot.evicted)
+                if not slot.evicted.is_set():
+                    raise UpstreamError("it ended by itself")
+        except PeciaError as error:
+            if not has_begun:
+                # Whoever waits for it is told; nobody else needs to be.
+                raise
+            _log.failure("hub.line", error)
+
+    @asynccontextmanager
+    async def _connect(
+        self, wanted: ConnectionRequest, slot: _Slot
+    ) -> AsyncGenerator[UpstreamConnection]:
+        """A new conversation, greeted in time. Where it ends by itself, that is noted."""
+        await _wait_backoff(wanted, slot)
+        line: UpstreamConnection | None = None
+        try:
+            with anyio.CancelScope(deadline=anyio.current_time() + self._connect_s) as clock:
+                async with self._lines.open(
+                    await wanted.load_endpoint(), wanted.on_list_changed
+                ) as line:
+                    await wanted.on_connect(line)
+                    clock.deadline = math.inf
+                    slot.set_up(line)
+                    yield line
+            if clock.cancelled_caught:
+                line = None
+                raise self._connect_timeout(wanted)
+        except PeciaError as error:
+            is_over = line is None or line.over.is_set()
+            # While this one came to its end, somebody may have opened the next.
+            if is_over and (slot.connection is None or slot.connection is line):
+                slot.set_down(error)
+            raise
+        finally:
+            if slot.connection is line:
+                slot.connection = None
+
+    def _connect_timeout(self, wanted: ConnectionRequest) -> Timeout:
+        limit_s = self._connect_s
+        return Timeout(
+            f"the server {wanted.name} did not answer in {limit_s:g} s",
+            server=wanted.name,
+            timeout_s=limit_s,
+        )
+
+
+async def _wait_backoff(wanted: ConnectionRequest, slot: _Slot) -> None:
+    """Leave a server that keeps failing alone for a while."""
+    left = slot.retry_at - anyio.current_time()
+    if left > MAX_BACKOFF_SLEEP_S:
+        raise Unavailable(
+            f"the server {wanted.name} is down: {slot.status.reason}",
+            server=wanted.name,
+            retry_after_s=round(left, 1),
+        )
+    if left > 0:
+        await anyio.sleep(left)
+
+
+async def _wait_first(*events: anyio.Event) -> None:
+    async with anyio.create_task_group() as tasks:
+
+        async def watch(event: anyio.Event) -> None:
+            await event.wait()
+            tasks.cancel_scope.cancel()
+
+        for it in events:
+            tasks.start_soon(watch, it)

@@ -1,0 +1,97 @@
+"""The tools of others as tools of ours, for one caller: what the doors list beside our own.
+
+Nothing is decided here. A list may be a second old; every call is checked against the store.
+"""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+from uuid import UUID
+
+import anyio
+
+from pecia.features.hub.model import StoredTool
+from pecia.features.hub.service import Hub, RunTool, to_foreign_tool
+from pecia.kernel.errors import Json
+from pecia.kernel.identity.caller import Caller
+from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.dynamic_tools import NO_DYNAMIC_TOOLS, DynamicToolList
+from pecia.kernel.tool.model import ForeignTool, ToolResult
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+CACHE_TTL_S = 1.0
+MAX_CACHED_CALLERS = 10_000
+MAX_CACHED_LISTS = 1_000
+MAX_CACHED_TOOLS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class _CacheEntry:
+    at: float
+    tools: DynamicToolList
+
+
+class UpstreamTools:
+    """What each caller may use now, asked of the store once a second at most."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._seen: OrderedDict[tuple[UUID, UUID], _CacheEntry] = OrderedDict()
+        self._lists: OrderedDict[tuple[int, ...], DynamicToolList] = OrderedDict()
+        self._tools: OrderedDict[tuple[UUID, str, str, str], ForeignTool] = OrderedDict()
+
+    async def of(self, caller: Caller) -> DynamicToolList:
+        """The tools that this caller may call."""
+        if caller.user_id is None:
+            return NO_DYNAMIC_TOOLS
+        key = (caller.tenant_id, caller.credential_id)
+        now = anyio.current_time()
+        seen = self._seen.get(key)
+        if seen is None or now - seen.at > CACHE_TTL_S:
+            await self._hub.sync_configured_servers(caller)
+            seen = _CacheEntry(
+                now, self._intern_list(caller, await self._hub.registry.list_tools(caller))
+            )
+            _lru_put(self._seen, key, seen, MAX_CACHED_CALLERS)
+        return seen.tools
+
+    def forget(self, tenant_id: UUID) -> None:
+        """Something changed in this tenant: ask anew."""
+        for key in [it for it in self._seen if it[0] == tenant_id]:
+            del self._seen[key]
+
+    def _intern_list(self, caller: Caller, kept: Sequence[StoredTool]) -> DynamicToolList:
+        tools = tuple(self.intern_tool(caller.tenant_id, it) for it in kept if _is_callable(it))
+        if not tools:
+            return NO_DYNAMIC_TOOLS
+        key = tuple(map(id, tools))
+        return _lru_put(
+            self._lists, key, self._lists.get(key) or DynamicToolList(tools), MAX_CACHED_LISTS
+        )
+
+    def intern_tool(self, tenant_id: UUID, kept: StoredTool) -> ForeignTool:
+        """One object for one tool: what is compiled for it is found by it."""
+        key = (tenant_id, kept.server, kept.name, kept.stamp)
+        made = self._tools.get(key) or to_foreign_tool(kept, self._runner(kept.server, kept.name))
+        return _lru_put(self._tools, key, made, MAX_CACHED_TOOLS)
+
+    def _runner(self, server: str, name: str) -> RunTool:
+        async def run(call: Call, arguments: Mapping[str, Json]) -> ToolResult:
+            return await self._hub.call(call, server, name, arguments)
+
+        return run
+
+
+def _is_callable(kept: StoredTool) -> bool:
+    return kept.is_enabled and kept.is_open and kept.state == "approved"
+
+
+def _lru_put(kept: OrderedDict[K, V], key: K, value: V, most: int) -> V:
+    kept[key] = value
+    kept.move_to_end(key)
+    while len(kept) > most:
+        kept.popitem(last=False)
+    return value

@@ -1,0 +1,62 @@
+"""The hub, put together."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from pecia.features.hub.configured_servers import ServersFile
+from pecia.features.hub.connection_pool import ConnectionPool
+from pecia.features.hub.core.tool_name import ToolNamePolicy
+from pecia.features.hub.dynamic_tools import UpstreamTools
+from pecia.features.hub.ports import UpstreamGateway
+from pecia.features.hub.registration import ServerConsent
+from pecia.features.hub.secrets import ServerVault
+from pecia.features.hub.service import FEATURE, Hub, HubLimits
+from pecia.features.hub.settings import HubSettings
+from pecia.features.hub.store import ServerRegistry
+from pecia.features.hub.tools.server_tools import server_user_tools
+from pecia.features.hub.tools.servers import ServerTools, server_admin_tools
+from pecia.kernel.feature import Feature
+from pecia.kernel.secrets.keyring import Keyring
+from pecia.kernel.store.store import Store
+from pecia.kernel.tool.confirmation import Confirmations
+
+
+@dataclass(frozen=True, slots=True)
+class HubContext:
+    """What the hub must know of the house: the names no server's tool may take, and whose it is."""
+
+    names: Collection[str]
+    is_own_machine: bool
+    confirmations: Confirmations
+
+
+def open_hub(
+    store: Store,
+    keyring: Keyring,
+    outside: UpstreamGateway,
+    settings: HubSettings,
+    ours: HubContext,
+) -> Hub:
+    """The verbs, over the store and the way out."""
+    naming = ToolNamePolicy(settings.on_conflict, settings.prefix_always, ours.names)
+    vault, path = ServerVault(keyring), settings.servers_file
+    return Hub(
+        ServerRegistry(store, vault, naming),
+        ConnectionPool(outside, connect_s=settings.connect_timeout_s),
+        outside,
+        HubLimits(settings.timeout_s, settings.answer_bytes),
+        ServersFile(store, vault, path, is_own_machine=ours.is_own_machine) if path else None,
+    )
+
+
+def build_hub_feature(hub: Hub, ours: HubContext) -> Feature:
+    """The room over them."""
+    consent, guests = ServerConsent(ours.is_own_machine, ours.confirmations), UpstreamTools(hub)
+    return Feature(
+        FEATURE,
+        tools=(*server_user_tools(hub, guests), *server_admin_tools(ServerTools(hub, consent))),
+        lifespan=hub.running,
+        dynamic_tools=guests,
+        settings=(HubSettings,),
+        migrations="pecia.features.hub.schema",
+    )

@@ -1,0 +1,157 @@
+"""Servers of others and what they offer, as data. Nothing here connects to anything."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any, Literal, TypeAlias
+
+from pecia.kernel.errors import Json
+
+Transport: TypeAlias = Literal["stdio", "http", "sse"]
+OPERATOR_ORIGIN = "file"
+ToolState: TypeAlias = Literal["approved", "new", "changed", "gone"]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAddress:
+    """Where a server is, without anything secret. Of environment and headers only the names."""
+
+    transport: Transport
+    argv: tuple[str, ...] = ()
+    folder: str | None = None
+    url: str = ""
+    secrets: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Json]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> "ServerAddress":
+        return cls(
+            stored["transport"],
+            tuple(stored["argv"]),
+            stored["folder"],
+            stored["url"],
+            tuple(stored["secrets"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ServerEndpoint:
+    """The same with what lets us in: enough to connect, and for nothing to be shown."""
+
+    address: ServerAddress
+    env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    hosts: tuple[str, ...] = ()
+    """Hosts inside the operator's network that it may be on."""
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        return self.address.argv
+
+    @property
+    def folder(self) -> str | None:
+        return self.address.folder
+
+    @property
+    def url(self) -> str:
+        return self.address.url
+
+    @property
+    def is_sse(self) -> bool:
+        return self.address.transport == "sse"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """How long a server is waited for, and how far its word is taken. None: as the settings say."""
+
+    timeout_s: float | None = None
+    resets_on_progress: bool = False
+    most_s: float | None = None
+    takes_changes: bool = False
+    """What the server changes about its tools holds at once, without anybody's approval."""
+    strict_capabilities: bool = False
+
+    def to_json(self) -> dict[str, Json]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> "ServerOptions":
+        return cls(**stored)
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamServer:
+    """A server that the caller may use. `where` and `readers` are told to administrators."""
+
+    name: str
+    origin: Literal["caller", "file", "session"]
+    address: ServerAddress | None
+    options: ServerOptions
+    enabled: bool
+    readers: tuple[str, ...] | None
+    version: int
+    created_at: datetime
+    changed_at: datetime
+
+    @property
+    def is_operator_managed(self) -> bool:
+        return self.origin == OPERATOR_ORIGIN
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedTool:
+    """A tool as its server describes it: checked, bounded, and still a stranger's word."""
+
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
+    title: str = ""
+    output_schema: Mapping[str, Any] | None = None
+    read_only: bool = False
+    destructive: bool = True
+    idempotent: bool = False
+    open_world: bool = True
+    notes: tuple[str, ...] = ()
+    """What was left out of what it said, and why."""
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> "OfferedTool":
+        given: dict[str, Any] = {**stored, "notes": tuple(stored["notes"])}
+        return cls(**given)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTool:
+    """A tool as the store has it."""
+
+    server: str
+    name: str
+    exposed: str | None
+    approved: OfferedTool | None
+    offered: OfferedTool | None
+    is_gone: bool = False
+    is_enabled: bool = True
+    is_open: bool = True
+    stamp: str = ""
+    """Another where what holds of it is another."""
+
+    @property
+    def state(self) -> ToolState:
+        if self.is_gone:
+            return "gone"
+        if self.approved is None:
+            return "new"
+        return "approved" if self.offered is None else "changed"
+
+    @property
+    def effective(self) -> OfferedTool:
+        """What there is to say about it: what holds, else what is offered."""
+        told = self.approved or self.offered
+        assert told is not None
+        return told

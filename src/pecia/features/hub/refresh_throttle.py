@@ -1,0 +1,36 @@
+"""Looks at servers that are asked for more often than they should be had."""
+
+from collections.abc import Awaitable, Callable
+
+import anyio
+
+from pecia.features.hub.connection_pool import ServerKey
+from pecia.features.hub.core.catalog import UpstreamCatalog
+from pecia.kernel.errors import PeciaError
+from pecia.kernel.logs import Log
+
+MIN_REFRESH_INTERVAL_S = 0.5
+
+_log = Log(__name__)
+
+
+class RefreshThrottle:
+    """Looks that servers asked for: one at a time for each, however often it asks."""
+
+    def __init__(self) -> None:
+        self._requests: dict[ServerKey, int] = {}
+
+    async def refresh(self, key: ServerKey, look: Callable[[], Awaitable[UpstreamCatalog]]) -> None:
+        """Look, and once more where it asked for that in the meantime."""
+        self._requests[key] = self._requests.get(key, 0) + 1
+        if self._requests[key] > 1:
+            return
+        while self._requests.get(key):
+            self._requests[key] = 1
+            try:
+                await look()
+            except PeciaError as error:
+                _log.failure("hub.look", error)
+            await anyio.sleep(MIN_REFRESH_INTERVAL_S)
+            if self._requests[key] == 1:
+                del self._requests[key]

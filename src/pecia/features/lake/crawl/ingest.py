@@ -1,0 +1,236 @@
+"""Taking files in: fetched, read in a child process, stored with their text and their rights."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, cast
+
+import anyio
+from anyio.to_thread import run_sync
+from psycopg.types.json import Jsonb
+
+from pecia.features.lake.crawl.crawler import (
+    SQL,
+    IngestArguments,
+    OpenConnector,
+    entry_to_json,
+    fail_crawl,
+    is_last_attempt,
+    load_config,
+    require_tenant,
+    store_posix_acl,
+)
+from pecia.features.lake.crawl.file_reader import (
+    FileReader,
+    OpenExtractor,
+    ReadFileResult,
+    mark_refused,
+)
+from pecia.features.lake.crawl.progress import IngestProgress
+from pecia.features.lake.model import SourceConfig
+from pecia.kernel.corpus.catalog import texts
+from pecia.kernel.corpus.catalog.catalog import FileMetadata
+from pecia.kernel.corpus.catalog.texts import ExtractedText
+from pecia.kernel.corpus.connector import ListedFile, PosixAccess
+from pecia.kernel.errors import PeciaError
+from pecia.kernel.jobs.call import JobCall
+from pecia.kernel.store.pg_errors import is_value_rejected
+from pecia.kernel.store.transaction import Transaction
+
+CONCURRENCY = 4
+EXTRACT_BATCH = 12
+QUEUE_BATCH = 64
+FLUSH_INTERVAL_S = 1.0
+PROGRESS_INTERVAL_S = 1.0
+MAX_BUFFERED_CHARS = 8_000_000
+LONG_TEXT_CHARS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Ingester:
+    """The job that reads the files of one shard, until none waits."""
+
+    connect: OpenConnector
+    extraction: OpenExtractor
+
+    async def ingest_shard(self, call: JobCall, ask: IngestArguments) -> None:
+        place: dict[str, Any] = {"tenant_id": require_tenant(call), "source_id": ask.source_id}
+        try:
+            await self._ingest_all(call, ask, place)
+        except Exception as error:
+            if is_last_attempt(call, cause := _cause(error)):
+                # Said, instead of reading for ever.
+                await fail_crawl(call, place, cause)
+            raise
+
+    async def _ingest_all(self, call: JobCall, ask: IngestArguments, place: dict[str, Any]) -> None:
+        async with call.tx() as tx:
+            config = await load_config(tx, place)
+            waiting = await _next_batch(tx, place, ask.shard, "")
+        if config is None or not waiting:
+            await _end(call, place)
+            return
+        async with (
+            self.connect(place["tenant_id"], ask.source_id, config) as connector,
+            self.extraction() as it,
+        ):
+            underway = IngestProgress(call, place)
+            files = FileReader(ask.source_id, config.most_bytes, connector, it, underway.update)
+            reading = _IngestRun(call, place, config, files, underway)
+            while waiting:
+                await reading.ingest_batch(waiting)
+                await _analyze(call)
+                async with call.tx() as tx:
+                    waiting = await _next_batch(tx, place, ask.shard, waiting[-1].key)
+        await _end(call, place)
+
+
+@dataclass(frozen=True, slots=True)
+class _IngestRun:
+    call: JobCall
+    place: dict[str, Any]
+    config: SourceConfig
+    files: FileReader
+    progress: IngestProgress
+    store_lock: anyio.Lock = field(default_factory=anyio.Lock)
+
+    async def ingest_batch(self, batch: Sequence[ListedFile]) -> None:
+        """Read these files, several at once. What is read is stored soon, others may take long."""
+        ready: dict[ListedFile, ReadFileResult] = {}
+        small = await self.files.fetch_small(batch)
+        others = iter([it for it in batch if it not in small])
+
+        async def read_next() -> None:
+            while small:
+                some = dict(small.popitem() for _ in range(min(EXTRACT_BATCH, len(small))))
+                ready.update(await self.files.read_many(some))
+            for seen in others:
+                ready[seen] = await self.files.read(seen)
+                if _count_chars(ready) > MAX_BUFFERED_CHARS:
+                    # Whoever brings more than may be held does not go on before it is stored.
+                    await self._flush(ready)
+
+        async with anyio.create_task_group() as beside:
+            beside.start_soon(self._report_loop)
+            beside.start_soon(self._flush_loop, ready)
+            async with anyio.create_task_group() as tasks:
+                for _ in range(CONCURRENCY):
+                    tasks.start_soon(read_next)
+            await self._flush(ready)
+            beside.cancel_scope.cancel()
+        await self.progress.report()
+        self.call.remaining_s()
+
+    async def _report_loop(self) -> None:
+        """Apart from storing, which takes a while where a file has ten thousand pages."""
+        while True:
+            await anyio.sleep(PROGRESS_INTERVAL_S)
+            await self.progress.report()
+
+    async def _flush_loop(self, ready: dict[ListedFile, ReadFileResult]) -> None:
+        while True:
+            await anyio.sleep(FLUSH_INTERVAL_S)
+            await self._flush(ready)
+
+    async def _flush(self, ready: dict[ListedFile, ReadFileResult]) -> None:
+        # To its end: what was stored and is not known to be would be counted twice.
+        with anyio.CancelScope(shield=True):
+            async with self.store_lock:
+                # In order of key, so that two writers never wait for each other in a circle.
+                if now := dict(sorted(ready.items(), key=lambda it: it[0].key)):
+                    await self._store(now)
+                    for seen in now:
+                        del ready[seen]
+                        self.progress.finish(seen.key)
+
+    async def _store(self, read: dict[ListedFile, ReadFileResult]) -> None:
+        """All of them at once; where the database refuses that, one by one, to find whose it is."""
+        try:
+            await self._put(read)
+        except PeciaError as error:
+            if not is_value_rejected(error):
+                raise
+            for seen, found in read.items():
+                await self._put_one(seen, found)
+
+    async def _put_one(self, seen: ListedFile, found: ReadFileResult) -> None:
+        """One file; else that it was refused, with all that is known of it or its name alone."""
+        bare = FileMetadata(self.files.source_id, seen.key)
+        for facts in (found and found[0], bare, None):
+            try:
+                await self._put({seen: found})
+                return
+            except PeciaError as error:
+                if facts is None or not is_value_rejected(error):
+                    raise
+                found = mark_refused(facts, error)
+
+    async def _put(self, read: dict[ListedFile, ReadFileResult]) -> None:
+        files = [await _chunk_long_text(*it) for it in read.values() if it is not None]
+        failed = sum(it.status not in ("ok", "empty") for _, it in files)
+        async with self.call.tx() as tx:
+            if await tx.fetch_value(SQL["is_stopped"], **self.place):
+                # Whoever stopped it may be about to remove the source. The next crawl reads these.
+                return
+            await texts.put_many(tx, files, tenant_id=self.place["tenant_id"])
+            if self.config.posix:
+                kept = [seen for seen, it in read.items() if it is not None]
+                await store_posix_acl(tx, self.place, kept)
+            keys, seen = [it.key for it in read], [Jsonb(entry_to_json(it)) for it in read]
+            await tx.execute(SQL["done_todo"], keys=keys, seen=seen, **self.place)
+            counts = {"read": len(read), "failed": failed}
+            await tx.execute(SQL["count_read"], **counts, **self.place)
+
+
+async def _chunk_long_text(
+    facts: FileMetadata, text: ExtractedText
+) -> tuple[FileMetadata, ExtractedText]:
+    if len(text.canonical.text) < LONG_TEXT_CHARS:
+        return facts, text
+    return facts, await run_sync(texts.with_chunks, text)
+
+
+def _cause(error: Exception) -> Exception:
+    """The first of several that were raised together."""
+    while isinstance(error, ExceptionGroup):
+        error = cast(ExceptionGroup[Exception], error).exceptions[0]
+    return error
+
+
+def _count_chars(ready: Mapping[ListedFile, ReadFileResult]) -> int:
+    return sum(len(it[1].canonical.text) for it in ready.values() if it)
+
+
+async def _next_batch(
+    tx: Transaction, place: dict[str, Any], shard: int, after: str
+) -> list[ListedFile]:
+    rows = await tx.fetch_all(
+        SQL["next_todo"], shard=shard, after=after, limit=QUEUE_BATCH, **place
+    )
+    return [_parse_entry(row["seen"]) for row in rows]
+
+
+def _parse_entry(plain: dict[str, Any]) -> ListedFile:
+    moment, posix = plain.pop("modified_at"), plain.pop("posix")
+    return ListedFile(
+        **plain,
+        modified_at=datetime.fromisoformat(moment) if moment else None,
+        posix=_parse_posix(**posix) if posix else None,
+    )
+
+
+def _parse_posix(
+    mode: int, uid: int, gid: int, above: Sequence[tuple[int, int, int]] = ()
+) -> PosixAccess:
+    return PosixAccess(mode, uid, gid, tuple((one, of, at) for one, of, at in above))
+
+
+async def _analyze(call: JobCall) -> None:
+    """What was just stored is planned for before the crawl is over: who searches next finds it."""
+    async with call.store.system() as tx:
+        await tx.fetch_value(SQL["take_stock"])
+
+
+async def _end(call: JobCall, place: dict[str, Any]) -> None:
+    async with call.tx() as tx:
+        await tx.execute(SQL["end_crawl"], **place)

@@ -1,0 +1,171 @@
+"""Watching: folders are followed as they change, everything else on its schedule.
+
+It only ever asks for work: what it misses, the next crawl finds. A few changed files are looked at
+by themselves; only where more is in doubt is the folder listed again.
+"""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+from uuid import UUID
+
+import anyio
+from anyio.abc import TaskGroup
+from croniter import croniter
+
+from pecia.features.lake.crawl.crawler import (
+    SQL,
+    CrawlArguments,
+    diff_files,
+    enqueue_files,
+    parse_config,
+    store_posix_acl,
+)
+from pecia.features.lake.model import FolderOrigin, SourceConfig
+from pecia.kernel.corpus.connector import ListedFile, SupportsStatMany
+from pecia.kernel.errors import Conflict, PeciaError
+from pecia.kernel.jobs.defer import defer_as_system
+from pecia.kernel.jobs.job import Job
+from pecia.kernel.logs import Log
+from pecia.kernel.store.store import Store
+
+_log = Log(__name__)
+
+POLL_INTERVAL_S = 5.0
+MAX_STAT_KEYS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class FolderChange:
+    """Something changed in a folder: at these keys, or anywhere where it cannot be said."""
+
+    keys: tuple[str, ...] | None
+    connector: SupportsStatMany
+
+
+WatchFolder: TypeAlias = Callable[[UUID, SourceConfig], AsyncGenerator[FolderChange]]
+"""Yields whenever something changed in a folder, and first when the watching has begun."""
+
+SourceKey: TypeAlias = tuple[UUID, str]
+
+
+@dataclass(slots=True)
+class SourceWatcher:
+    """Follows every source of every tenant, until cancelled."""
+
+    store: Store
+    crawl_job: Job
+    ingest_job: Job
+    watch: WatchFolder
+    watched: dict[SourceKey, tuple[SourceConfig, anyio.CancelScope]] = field(
+        default_factory=dict[SourceKey, tuple[SourceConfig, anyio.CancelScope]]
+    )
+    last_polled_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    async def run(self) -> None:
+        async with anyio.create_task_group() as tasks:
+            while True:
+                try:
+                    await self._poll(tasks)
+                except PeciaError as error:
+                    _log.failure("lake.watch", error)
+                await anyio.sleep(POLL_INTERVAL_S)
+
+    async def _poll(self, tasks: TaskGroup) -> None:
+        """Begin to watch what is new, leave what is gone, and crawl what is due."""
+        async with self.store.system() as tx:
+            rows = await tx.fetch_all(SQL["every_source"])
+        configs = {(row["tenant_id"], row["source_id"]): _config(row) for row in rows}
+        folders = {place: it for place, it in configs.items() if it and _is_watched(it)}
+        for place in [*self.watched]:
+            if folders.get(place) != self.watched[place][0]:
+                self.watched.pop(place)[1].cancel()
+        for place, config in folders.items():
+            if place not in self.watched:
+                self.watched[place] = (config, anyio.CancelScope())
+                tasks.start_soon(self._follow, place, config)
+        since, self.last_polled_at = self.last_polled_at, datetime.now(UTC)
+        for place, config in configs.items():
+            if config and config.schedule and _is_due(config.schedule, since, self.last_polled_at):
+                await self._enqueue_crawl(place)
+
+    async def _follow(self, place: SourceKey, config: SourceConfig) -> None:
+        with self.watched[place][1]:
+            try:
+                async with aclosing(self.watch(place[0], config)) as events:
+                    async for event in events:
+                        await self._on_change(place, config, event)
+            except (PeciaError, OSError) as error:
+                _log.failure("lake.watch", error)
+                await anyio.sleep(POLL_INTERVAL_S)
+        held = self.watched.get(place)
+        if held and held[0] == config:
+            # It ended by itself: look again with the next round.
+            del self.watched[place]
+
+    async def _on_change(self, place: SourceKey, config: SourceConfig, event: FolderChange) -> None:
+        keys = event.keys
+        try:
+            few = keys is not None and len(keys) <= MAX_STAT_KEYS
+            if not few or not await self._update_files(place, config, event):
+                await self._enqueue_crawl(place)
+        except PeciaError as error:
+            _log.failure("lake.watch", error)
+            # What was not noted must not be lost: the whole folder tells it again.
+            await self._enqueue_crawl(place)
+
+    async def _update_files(
+        self, place: SourceKey, config: SourceConfig, event: FolderChange
+    ) -> bool:
+        """Note these files alone. False while the folder is being listed, or was never."""
+        keys = event.keys or ()
+        where = {"tenant_id": place[0], "source_id": place[1]}
+        found = [it for it in await event.connector.stat_many(keys) if isinstance(it, ListedFile)]
+        missing = sorted({*keys} - {it.key for it in found})
+        async with self.store.system() as tx:
+            # Held to the end: nobody begins to list meanwhile, and who does later sees these too.
+            state = await tx.fetch_optional(SQL["crawl_state"], **where)
+            if state is None or state["state"] not in ("done", "reading"):
+                return False
+            news = await diff_files(tx, where, found)
+            if config.posix:
+                await store_posix_acl(tx, where, news.acl_changed)
+            gone = await tx.execute(SQL["remove_files"], keys=missing, **where)
+            await tx.execute(SQL["drop_todo_keys"], keys=missing, **where)
+            if not (news.added or news.changed or gone):
+                return True
+            counts = {"added": len(news.added), "changed": len(news.changed), "gone": gone}
+            if not await tx.execute(SQL["note_again"], **counts, **where):
+                raise Conflict("the folder was never listed to its end")
+            await enqueue_files(tx, where, news, self.ingest_job, 1)
+            await tx.execute(SQL["end_crawl"], **where)
+        return True
+
+    async def _enqueue_crawl(self, place: SourceKey) -> None:
+        tenant_id, source_id = place
+        try:
+            async with self.store.system() as tx:
+                if await tx.execute(SQL["begin_again"], tenant_id=tenant_id, source_id=source_id):
+                    ask = CrawlArguments(source_id=source_id)
+                    await defer_as_system(tx, self.crawl_job, ask, tenant_id=tenant_id)
+        except PeciaError as error:
+            _log.failure("lake.watch", error)
+
+
+def _config(row: dict[str, Any]) -> SourceConfig | None:
+    try:
+        return parse_config(row["config"]) if row["enabled"] else None
+    except PeciaError as error:
+        _log.failure("lake.config", error)
+        return None
+
+
+def _is_watched(config: SourceConfig) -> bool:
+    return isinstance(config.origin, FolderOrigin) and config.origin.watch
+
+
+def _is_due(schedule: str, since: datetime, now: datetime) -> bool:
+    """Whether a moment of the schedule lies after `since`, and not after now."""
+    return croniter(schedule, since).get_next(datetime) <= now

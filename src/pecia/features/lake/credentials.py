@@ -1,0 +1,209 @@
+"""What a source shows to the place it lies in: how it is written, and how it is kept. Never shown.
+
+It is sealed with a public key. A process that serves callers can keep one, and cannot open any; the
+private key is with the workers.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+import anyio
+
+from pecia.features.lake.model import GitOrigin, Origin, S3Origin, WebOrigin
+from pecia.kernel.errors import InvalidFormat, InvalidInput, PeciaError, Unavailable, Unprocessable
+from pecia.kernel.logs import Log
+from pecia.kernel.secrets.keyring import Keyring, Purpose, SealedSecret, SealingKey
+from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.store import Store
+from pecia.kernel.store.transaction import Transaction
+
+SQL = load_queries("pecia.features.lake", "credentials.sql")
+RESEAL_BATCH = 100
+RETRY_S = 1.0
+
+_log = Log(__name__)
+
+MISSING_KEY_HELP = (
+    "Copy keys.json from the home of the worker that has it into this worker's home and start it "
+    "again; if that file is lost, run `pecia secret rotate --purpose source` here and set the "
+    "credentials anew"
+)
+
+CREDENTIAL_FORMATS = {
+    "s3": "KEY_ID:SECRET, or KEY_ID:SECRET:SESSION_TOKEN",
+    "git": "TOKEN, or USER:TOKEN",
+    "web": "Bearer TOKEN, or Basic USER:PASSWORD",
+}
+"""How a credential is written, by the kind of source."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLogin:
+    """A name and what proves it. `session` goes with keys that are lent for a while."""
+
+    user: str
+    secret: str = field(repr=False)
+    session: str = field(default="", repr=False)
+
+
+def parse_login(origin: Origin, text: str) -> SourceLogin:
+    """The credential of a source of this kind, or InvalidFormat, which says nothing of the text."""
+    match origin:
+        case S3Origin():
+            parts = text.split(":")
+            login = SourceLogin(*parts) if len(parts) in (2, 3) else None
+        case GitOrigin():
+            user, colon, secret = text.partition(":")
+            login = SourceLogin(user, secret) if colon else SourceLogin("token", text)
+        case WebOrigin():
+            login = _authorization(text)
+        case _:
+            raise InvalidInput(
+                f"a source of kind {origin.kind!r} needs no credential", field="source_id"
+            )
+    if login is None or not login.user or not login.secret or not _is_plain(text):
+        shape = CREDENTIAL_FORMATS[origin.kind]
+        raise InvalidFormat(
+            f"the credential of a {origin.kind} source is written {shape}",
+            field="value",
+            expected=shape,
+        )
+    return login
+
+
+@dataclass(frozen=True, slots=True)
+class SourceCredentials:
+    """Keeps them; opens them where the key is."""
+
+    store: Store
+    keyring: Keyring
+
+    @property
+    def can_open(self) -> bool:
+        """Whether this process may use what is kept."""
+        return Purpose.SOURCE in self.keyring.purposes
+
+    async def seal(self, tx: Transaction, tenant_id: UUID, source_id: str, text: str) -> None:
+        """Seal it, in a transaction of whoever gave it."""
+        key = await self._sealing_key(tx)
+        sealed = key.seal(Purpose.SOURCE, _identity(tenant_id, source_id), text.encode())
+        await tx.fetch_value(SQL["set_credential"], source_id=source_id, **_columns(sealed))
+
+    async def exists(self, tenant_id: UUID, source_id: str) -> bool:
+        return await self._load_row(tenant_id, source_id) is not None
+
+    async def login(self, tenant_id: UUID, source_id: str, origin: Origin) -> SourceLogin | None:
+        """What to show; None where the place asks for nothing. Forbidden without the key."""
+        row = await self._load_row(tenant_id, source_id)
+        if row is None:
+            return None
+        if self.can_open and not self._has_key(row["key_id"]):
+            raise Unprocessable(
+                f"the credential of {source_id} was sealed with the key {row['key_id']}, which "
+                f"this worker does not have. {MISSING_KEY_HELP}",
+                key_id=row["key_id"],
+            )
+        text = self.keyring.open_sealed_box(
+            Purpose.SOURCE, _identity(tenant_id, source_id), _sealed(row)
+        )
+        return parse_login(origin, text.decode())
+
+    async def publish_with_retry(self) -> None:
+        """What a worker does when it starts: publish, as soon as the database is there."""
+        while True:
+            try:
+                await self.publish()
+                return
+            except PeciaError as error:
+                _log.failure("lake.sealing_key", error)
+                await anyio.sleep(RETRY_S)
+
+    async def publish(self, *, replaces: bool = False) -> bool:
+        """Let others seal for us. False where they seal for a worker whose key is not here: half
+        of the workers could not open what is sealed for the other half. `replaces` does it anyway.
+        """
+        if not self.can_open:
+            return False
+        key = self.keyring.sealing_key(Purpose.SOURCE)
+        async with self.store.system() as tx:
+            published = await tx.fetch_optional(SQL["sealing_key"])
+            if published is not None and not replaces and not self._has_key(published["key_id"]):
+                _log.error(
+                    "lake.foreign_sealing_key", key_id=published["key_id"], remedy=MISSING_KEY_HELP
+                )
+                return False
+            await tx.execute(SQL["publish_key"], key_id=key.key_id, public=key.public)
+            return True
+
+    def _has_key(self, key_id: str) -> bool:
+        return key_id in self.keyring.keys(Purpose.SOURCE).key_by_id
+
+    async def _sealing_key(self, tx: Transaction) -> SealingKey:
+        if self.can_open:
+            return self.keyring.sealing_key(Purpose.SOURCE)
+        row = await tx.fetch_optional(SQL["sealing_key"])
+        if row is None:
+            raise Unavailable(
+                "no worker has said yet with which key to seal a credential",
+                hint="start one: pecia worker",
+            )
+        return SealingKey(row["key_id"], row["public"])
+
+    async def _load_row(self, tenant_id: UUID, source_id: str) -> dict[str, Any] | None:
+        async with self.store.system() as tx:
+            return await tx.fetch_optional(
+                SQL["credential"], tenant_id=tenant_id, source_id=source_id
+            )
+
+
+async def has_stale_credentials(store: Store, keyring: Keyring) -> bool:
+    """Whether any credential still waits to be sealed under the current key."""
+    async with store.system() as tx:
+        return bool(await tx.fetch_all(SQL["old_credentials"], **_page(keyring, limit=1)))
+
+
+async def reseal_credentials(store: Store, keyring: Keyring) -> int:
+    """Seal every credential under the current key, in all tenants. How many it were."""
+    key, done = keyring.sealing_key(Purpose.SOURCE), 0
+    while True:
+        async with store.system() as tx:
+            old = await tx.fetch_all(SQL["old_credentials"], **_page(keyring, limit=RESEAL_BATCH))
+            for row in old:
+                identity = _identity(row["tenant_id"], row["source_id"])
+                text = keyring.open_sealed_box(Purpose.SOURCE, identity, _sealed(row))
+                place = {"tenant_id": row["tenant_id"], "source_id": row["source_id"]}
+                sealed = key.seal(Purpose.SOURCE, identity, text)
+                await tx.execute(SQL["reseal_credential"], **place, **_columns(sealed))
+        done += len(old)
+        if len(old) < RESEAL_BATCH:
+            return done
+
+
+def _authorization(text: str) -> SourceLogin | None:
+    scheme, _, rest = text.partition(" ")
+    if scheme == "Bearer" or (scheme == "Basic" and ":" in rest):
+        return SourceLogin(scheme, rest)
+    return None
+
+
+def _is_plain(text: str) -> bool:
+    # Whatever goes into a header holds no line end, and nothing that is no sign at all.
+    return text.isprintable() and text == text.strip()
+
+
+def _identity(tenant_id: UUID, source_id: str) -> bytes:
+    """What a credential is sealed for: the row it lies in, and no other."""
+    return f"{tenant_id}|lake|{source_id}".encode()
+
+
+def _sealed(row: dict[str, Any]) -> SealedSecret:
+    return SealedSecret(row["key_id"], row["nonce"], row["ciphertext"])
+
+
+def _columns(sealed: SealedSecret) -> dict[str, Any]:
+    return {"key_id": sealed.key_id, "nonce": sealed.nonce, "ciphertext": sealed.ciphertext}
+
+
+def _page(keyring: Keyring, *, limit: int) -> dict[str, Any]:
+    return {"current": keyring.keys(Purpose.SOURCE).current_id, "limit": limit}

@@ -1,0 +1,105 @@
+"""Short-lived links to originals: who may open which file, signed. It fetches and checks no right.
+
+A link is no right of its own: it says for whom it was made, and whoever opens it sees what that
+principal may see at that moment.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from urllib.parse import urlencode
+from uuid import UUID
+
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import OctKey
+
+from pecia.kernel.errors import Json, NotFound
+from pecia.kernel.identity.caller import Caller, CredentialKind, Scope
+
+PATH = "/files/download"
+TTL_S = 900.0
+ALGORITHM = "HS256"
+# What else this key may come to sign must never pass for a link.
+AUDIENCE = PATH
+MAX_TOKEN_CHARS = 8_000
+
+
+@dataclass(frozen=True, slots=True)
+class DownloadTicket:
+    """What a link says."""
+
+    tenant_id: UUID
+    credential_id: UUID
+    kind: CredentialKind
+    user_id: UUID | None
+    source_id: str
+    key: str
+    revision: int
+
+    @property
+    def caller(self) -> Caller:
+        """The principal, with no more scope than it takes to read."""
+        return Caller(
+            credential_id=self.credential_id,
+            kind=self.kind,
+            tenant_id=self.tenant_id,
+            tenant="",
+            user_id=self.user_id,
+            user="",
+            scopes=frozenset({Scope.READ}),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DownloadLinks:
+    """Makes links and opens them."""
+
+    secret: Callable[[], bytes] = field(repr=False)
+    public_url: str
+    ttl_s: float = TTL_S
+    now: Callable[[], float] = time.time
+
+    def url(self, caller: Caller, source_id: str, key: str, revision: int) -> str | None:
+        """A link to a file for this caller; None for who may search and not read."""
+        if Scope.READ not in caller.scopes:
+            return None
+        claims: dict[str, Json] = {
+            "aud": AUDIENCE,
+            "exp": int(self.now() + self.ttl_s),
+            "tenant": str(caller.tenant_id),
+            "credential": str(caller.credential_id),
+            "kind": caller.kind.value,
+            "user": str(caller.user_id) if caller.user_id else None,
+            "source": source_id,
+            "key": key,
+            "revision": revision,
+        }
+        token = jwt.encode({"alg": ALGORITHM}, claims, OctKey.import_key(self.secret()))
+        return f"{self.public_url.rstrip('/')}{PATH}?{urlencode({'token': token})}"
+
+    def open(self, token: str) -> DownloadTicket:
+        """What the link says. One that is not ours, or is over, leads nowhere."""
+        if len(token) > MAX_TOKEN_CHARS:
+            raise _invalid_link()
+        try:
+            signed = jwt.decode(token, OctKey.import_key(self.secret()), algorithms=[ALGORITHM])
+            claims = signed.claims
+            is_over = not isinstance(claims["exp"], int) or claims["exp"] <= self.now()
+            if claims["aud"] != AUDIENCE or is_over:
+                raise _invalid_link()
+            return DownloadTicket(
+                tenant_id=UUID(claims["tenant"]),
+                credential_id=UUID(claims["credential"]),
+                kind=CredentialKind(claims["kind"]),
+                user_id=UUID(claims["user"]) if claims["user"] else None,
+                source_id=claims["source"],
+                key=claims["key"],
+                revision=claims["revision"],
+            )
+        except (JoseError, KeyError, TypeError, ValueError, RecursionError):
+            raise _invalid_link() from None
+
+
+def _invalid_link() -> NotFound:
+    return NotFound("this link leads nowhere, or no longer", hint="search again for a fresh one")

@@ -1,0 +1,114 @@
+"""The lake: files found by search, read by window and cited; crawled from where they lie."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pecia.features.lake.capacity import CapacityPage, SearchMetrics, capacity_route
+from pecia.features.lake.crawl.crawler import (
+    CrawlArguments,
+    Crawler,
+    IngestArguments,
+    OpenConnector,
+)
+from pecia.features.lake.crawl.file_reader import OpenExtractor
+from pecia.features.lake.crawl.ingest import Ingester
+from pecia.features.lake.crawl.shared_extractor import SharedExtractor
+from pecia.features.lake.crawl.watcher import SourceWatcher, WatchFolder
+from pecia.features.lake.credentials import SourceCredentials
+from pecia.features.lake.downloads.delivery import delivery_job
+from pecia.features.lake.downloads.link import DownloadLinks
+from pecia.features.lake.prompt import answer_from_sources
+from pecia.features.lake.resources import file_resources, file_template
+from pecia.features.lake.tools.catalog import catalog_tools
+from pecia.features.lake.tools.file_text import file_text_tools
+from pecia.features.lake.tools.search import search_tools
+from pecia.features.lake.tools.source_stats import source_stats_tools
+from pecia.features.lake.tools.sources import RequireOrigin, SourceTools, source_tools
+from pecia.features.lake.tools.uploads import upload_tools
+from pecia.kernel.corpus.search.search import Corpus
+from pecia.kernel.errors import Json
+from pecia.kernel.feature import Feature
+from pecia.kernel.jobs.job import Job
+from pecia.kernel.store.store import Store
+from pecia.kernel.tool.confirmation import Confirmations
+
+CRAWL_TIMEOUT_S = 6 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class LakeAdapters:
+    """How the lake reaches outside: places that files lie in, and children that read them."""
+
+    connect: OpenConnector
+    extraction: OpenExtractor
+    watch: WatchFolder
+    credentials: SourceCredentials
+    require_origin: RequireOrigin
+    confirmations: Confirmations
+
+
+@dataclass(frozen=True, slots=True)
+class LakeOptions:
+    """What the installation sets: links to originals if they are on, and limits to be told."""
+
+    index_root: Path
+    links: DownloadLinks | None = None
+    limits: Mapping[str, Json] = field(default_factory=dict[str, Json])
+
+
+def build_lake(store: Store, corpus: Corpus, ways: LakeAdapters, given: LakeOptions) -> Feature:
+    """The room, over one store."""
+    figures = SearchMetrics()
+    capacity = CapacityPage(corpus, figures, given.index_root, given.limits)
+    readers = SharedExtractor(ways.extraction)
+    crawling, reading = build_lake_jobs(ways, readers)
+    return Feature(
+        "lake",
+        tools=(
+            *search_tools(corpus, given.links, figures),
+            *file_text_tools(store),
+            *catalog_tools(store),
+            *source_tools(
+                SourceTools(
+                    store, crawling, ways.credentials, ways.require_origin, ways.confirmations
+                )
+            ),
+            *source_stats_tools(store),
+            *upload_tools(store, crawling),
+        ),
+        resources=file_resources(store),
+        templates=(file_template(store),),
+        routes=(capacity_route(capacity),),
+        prompts=(answer_from_sources(),),
+        jobs=(crawling, reading, delivery_job(ways.connect)),
+        background_tasks=(
+            readers.keep_warm,
+            ways.credentials.publish_with_retry,
+            SourceWatcher(store, crawling, reading, ways.watch).run,
+        ),
+        migrations="pecia.features.lake.schema",
+    )
+
+
+def build_lake_jobs(ways: LakeAdapters, readers: SharedExtractor) -> tuple[Job, Job]:
+    """The job that lists a source, and the one that reads what was found new in a shard of it."""
+    intake = Ingester(ways.connect, readers.acquire)
+    reading = Job(
+        "lake",
+        "read",
+        intake.ingest_shard,
+        IngestArguments,
+        key=lambda it: f"{it.source_id}\n{it.shard}",
+        timeout_s=CRAWL_TIMEOUT_S,
+    )
+    crawler = Crawler(ways.connect, reading)
+    crawling = Job(
+        "lake",
+        "crawl",
+        crawler.crawl,
+        CrawlArguments,
+        key=lambda it: it.source_id,
+        timeout_s=CRAWL_TIMEOUT_S,
+    )
+    return crawling, reading

@@ -1,0 +1,95 @@
+"""Where a source's files come from and which of them count, as its owner configured it."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.functional_validators import AfterValidator
+
+
+def _without_nul(name: str) -> str:
+    # The store refuses it too, and does not say in which of the arguments it was.
+    if "\0" in name:
+        raise ValueError("no name holds the sign NUL")
+    return name
+
+
+SourceId = Annotated[str, AfterValidator(_without_nul), Field(min_length=1, max_length=500)]
+Key = Annotated[str, AfterValidator(_without_nul), Field(min_length=1, max_length=2000)]
+
+
+MEGABYTE = 1_000_000
+
+
+class _ConfigModel(BaseModel):
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
+
+
+class FolderOrigin(_ConfigModel):
+    """A folder of the machine that the workers run on, or one mounted there."""
+
+    kind: Literal["folder"] = "folder"
+    folder: str
+    follow_links: bool = False
+    watch: bool = True
+    is_space: bool = False
+    """Whether it is a wiki too, whose ignore files leave files out."""
+    confined: bool = False
+    """Whether somebody else than the owner of the machine named it: then only folders that were
+    given to the tenant are read, in a local install as well."""
+
+
+class GitOrigin(_ConfigModel):
+    """One ref of a repository."""
+
+    kind: Literal["git"] = "git"
+    url: str
+    ref: str = "HEAD"
+    subfolder: str = ""
+    confined: bool = False
+    """As for a folder, where the URL is that of a file."""
+
+
+class S3Origin(_ConfigModel):
+    """The objects of a bucket below a prefix, at any server that speaks S3."""
+
+    kind: Literal["s3"] = "s3"
+    bucket: str
+    prefix: str = ""
+    endpoint: str
+    region: str = "us-east-1"
+    path_style: bool = True
+    """Whether the bucket stands in the path of an address, or in its host."""
+
+
+class WebOrigin(_ConfigModel):
+    """Pages of one site."""
+
+    kind: Literal["web"] = "web"
+    url: str
+    most_pages: int = Field(default=10_000, ge=1, le=1_000_000)
+    depth: int = Field(default=20, ge=0, le=1000)
+
+
+class UploadOrigin(_ConfigModel):
+    """Files that people send here. The only ones whose bytes are kept."""
+
+    kind: Literal["upload"] = "upload"
+    source_id: str
+
+
+Origin = Annotated[
+    FolderOrigin | GitOrigin | S3Origin | WebOrigin | UploadOrigin, Field(discriminator="kind")
+]
+
+
+class SourceConfig(_ConfigModel):
+    """What `kernel.source.config` holds for a source that the lake keeps."""
+
+    origin: Origin
+    include: tuple[str, ...] = ("**",)
+    exclude: tuple[str, ...] = ()
+    most_bytes: int = Field(default=200 * MEGABYTE, ge=1, le=10_000 * MEGABYTE)
+    schedule: str | None = None
+    hybrid: bool = True
+    posix: bool = False
+    """Whether mode, owner and group decide who may see a file."""

@@ -1,0 +1,181 @@
+"""Browsing the catalogue: sources, files and facts of a file, as the caller may see them."""
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+from pydantic import Field
+
+from pecia.features.lake.core.cursor import MAX_CURSOR_CHARS, decode_name_cursor, encode_name_cursor
+from pecia.features.lake.model import Key, SourceId
+from pecia.features.lake.source_status import (
+    STATUS_DESCRIPTION,
+    load_source_statuses,
+    worker_warning,
+)
+from pecia.kernel.corpus.catalog import catalog
+from pecia.kernel.errors import Json
+from pecia.kernel.identity.caller import Scope
+from pecia.kernel.store.store import Store
+from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
+
+FEATURE = "lake"
+
+
+class ListSources(Input):
+    cursor: str | None = Field(
+        default=None, max_length=MAX_CURSOR_CHARS, description="From `next_cursor`."
+    )
+    limit: int = Field(default=50, ge=1, le=200)
+
+
+class SourceEntryOut(Output):
+    source_id: str
+    protocol: str
+    enabled: bool
+    last_indexed_at: datetime | None
+    condition: str | None = Field(default=None, description=f"{STATUS_DESCRIPTION} For its owners.")
+    unread: int | None = Field(
+        default=None, description="Files that could not be read; `list_unread` names them."
+    )
+
+
+class SourcesOut(Output):
+    sources: list[SourceEntryOut]
+    next_cursor: str | None = None
+    degraded: list[str] = Field(
+        default_factory=list[str], description="Why `condition` may not hold any more. For owners."
+    )
+
+
+class ListFiles(Input):
+    source_id: SourceId
+    cursor: str | None = Field(
+        default=None, max_length=MAX_CURSOR_CHARS, description="From `next_cursor`."
+    )
+    limit: int = Field(default=50, ge=1, le=200)
+
+
+class FileOut(Output):
+    key: str
+    size: int | None
+    mtime: datetime | None
+    etag: str | None
+    content_type: str | None
+
+
+class FilesOut(Output):
+    files: list[FileOut]
+    next_cursor: str | None = None
+
+
+class GetFileMetadata(Input):
+    source_id: SourceId
+    key: Key
+
+
+class FileMetadataOut(Output):
+    source_id: str
+    key: str
+    size: int | None
+    mtime: datetime | None
+    etag: str | None
+    storage_class: str | None
+    owner: str | None
+    content_type: str | None
+    mode: int | None
+    uid: int | None
+    gid: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogTools:
+    """The handlers."""
+
+    store: Store
+
+    async def list_sources(self, call: Call, ask: ListSources) -> SourcesOut:
+        """Sources you can access, by id. Page on with next_cursor."""
+        asked = _cursor_scope("list_sources")
+        after = decode_name_cursor(ask.cursor, asked)
+        async with self.store.reading(call.caller) as tx:
+            found = await catalog.list_sources(tx, after=after, limit=ask.limit + 1)
+            page = found[: ask.limit]
+            known = await load_source_statuses(tx, [it.source_id for it in page])
+            warning = await worker_warning(tx) if known else None
+        for source in page:
+            call.record_returned(source.source_id, [])
+        sources = [
+            SourceEntryOut(
+                source_id=it.source_id,
+                protocol=it.protocol,
+                enabled=it.enabled,
+                last_indexed_at=it.last_indexed_at,
+                condition=how.condition if (how := known.get(it.source_id)) else None,
+                unread=how.unread if how else None,
+            )
+            for it in page
+        ]
+        more = len(found) > ask.limit
+        cursor = encode_name_cursor(page[-1].source_id, asked) if more else None
+        degraded = [warning] if warning else []
+        return SourcesOut(sources=sources, next_cursor=cursor, degraded=degraded)
+
+    async def list_files(self, call: Call, ask: ListFiles) -> FilesOut:
+        """Files within a source, by key. Page on with next_cursor."""
+        asked = _cursor_scope("list_files", ask.source_id)
+        after = decode_name_cursor(ask.cursor, asked)
+        async with self.store.reading(call.caller) as tx:
+            found = await catalog.list_files(tx, ask.source_id, after=after, limit=ask.limit + 1)
+        page = found[: ask.limit]
+        call.record_returned(ask.source_id, [it.key for it in page])
+        files = [
+            FileOut(
+                key=it.key,
+                size=it.size_bytes,
+                mtime=it.modified_at,
+                etag=it.etag,
+                content_type=it.content_type,
+            )
+            for it in page
+        ]
+        more = len(found) > ask.limit
+        return FilesOut(
+            files=files, next_cursor=encode_name_cursor(page[-1].key, asked) if more else None
+        )
+
+    async def get_file_metadata(self, call: Call, ask: GetFileMetadata) -> FileMetadataOut:
+        """Facts of one file: size, mtime, etag, storage class, owner, content type, POSIX mode."""
+        async with self.store.reading(call.caller) as tx:
+            facts = asdict(await catalog.get_file(tx, ask.source_id, ask.key))
+        call.record_returned(ask.source_id, [ask.key])
+        return FileMetadataOut(
+            size=facts.pop("size_bytes"),
+            mtime=facts.pop("modified_at"),
+            mode=facts.pop("posix_mode"),
+            uid=facts.pop("posix_uid"),
+            gid=facts.pop("posix_gid"),
+            **facts,
+        )
+
+
+def catalog_tools(store: Store) -> tuple[AnyTool, ...]:
+    """The three tools of the catalogue."""
+    it = CatalogTools(store)
+    return (
+        Tool(FEATURE, "list_sources", Scope.READ, ListSources, SourcesOut, it.list_sources),
+        Tool(FEATURE, "list_files", Scope.READ, ListFiles, FilesOut, it.list_files),
+        Tool(
+            FEATURE,
+            "get_file_metadata",
+            Scope.READ,
+            GetFileMetadata,
+            FileMetadataOut,
+            it.get_file_metadata,
+        ),
+    )
+
+
+def _cursor_scope(tool: str, source_id: str | None = None) -> Json:
+    """What must be the same on every page of one listing."""
+    return [tool, source_id]

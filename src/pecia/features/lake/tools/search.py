@@ -1,0 +1,285 @@
+"""Finding: one tool that searches by words and meaning, and says where each hit stands."""
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, time
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import Field, ValidationInfo, field_validator
+from pydantic.functional_validators import BeforeValidator
+
+from pecia.features.lake.capacity import SearchMetrics, SearchUser
+from pecia.features.lake.core.cursor import (
+    MAX_OFFSET,
+    SearchCursor,
+    advance_cursor,
+    decode_search_cursor,
+    encode_search_cursor,
+)
+from pecia.features.lake.core.file_uri import file_uri
+from pecia.features.lake.downloads.link import DownloadLinks
+from pecia.features.lake.model import SourceId
+from pecia.kernel.corpus.search.search import Corpus, SearchHit, SearchMode, SearchRequest
+from pecia.kernel.corpus.search.search import SearchResult as Found
+from pecia.kernel.errors import Json
+from pecia.kernel.identity.caller import Caller, Scope
+from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.model import AnyTool, CitedOutput, Input, Output, ResourceLink, Tool
+
+SQL = load_queries("pecia.features.lake.tools", "search.sql")
+FEATURE = "lake"
+# So many sources are named where more could be.
+MAX_NAMED_SOURCES = 5
+MAX_CACHED_SOURCES = 10_000
+SEMANTIC_OFF = "search by meaning is off"
+PAGES_END = f"pages end after {MAX_OFFSET} hits: narrow the question to see the others"
+
+
+def _instant(value: object) -> object:
+    """A bare date is its first moment in UTC; a time without a zone is in UTC."""
+    if not isinstance(value, str):
+        return value
+    try:
+        if len(value) == len("2026-01-31"):
+            return datetime.combine(date.fromisoformat(value), time(), UTC)
+        read = datetime.fromisoformat(value)
+    except ValueError:
+        return value
+    return read if read.tzinfo else read.replace(tzinfo=UTC)
+
+
+Instant = Annotated[datetime, BeforeValidator(_instant)]
+
+
+class SearchContent(Input):
+    query: str = Field(min_length=1, max_length=10_000, description="Most distinctive terms first.")
+    source_id: SourceId | None = Field(default=None, description="Only this source.")
+    limit: int = Field(default=20, ge=1, le=100)
+    mode: Literal["hybrid", "lexical"] = Field(
+        default="hybrid", description="lexical: keywords only."
+    )
+    path: str | None = Field(
+        default=None, min_length=1, max_length=2000, description="Glob on the key: `reports/**`."
+    )
+    content_type: str | None = Field(
+        default=None,
+        max_length=200,
+        pattern=r"^[A-Za-z0-9!#$&^_.+-]+/(\*|[A-Za-z0-9!#$&^_.+-]+)$",
+        description="`text/html` or `text/*`.",
+    )
+    modified_after: Instant | None = Field(default=None, description="RFC 3339 or date; inclusive.")
+    modified_before: Instant | None = Field(default=None, description="Exclusive.")
+    cursor: str | None = Field(default=None, max_length=2000, description="From `next_cursor`.")
+    rerank: bool = Field(default=True, description="False skips the rerank of hybrid.")
+    explain: bool = Field(default=False, description="Say why each hit ranks where it does.")
+
+    @field_validator("query")
+    @classmethod
+    def _asks_something(cls, query: str) -> str:
+        if not query.strip():
+            raise ValueError("it is blank")
+        return query
+
+    @field_validator("modified_before")
+    @classmethod
+    def _ends_after_it_begins(cls, end: datetime | None, given: ValidationInfo) -> datetime | None:
+        begin = given.data.get("modified_after")
+        if end is not None and begin is not None and end <= begin:
+            raise ValueError("it must lie after modified_after: nothing is between them")
+        return end
+
+
+class HitOut(Output):
+    source_id: str
+    key: str
+    seq: int
+    title: str
+    text: str
+    truncated: bool
+    snippet: str
+    page_no: int | None
+    char_start: int
+    char_end: int
+    ts_start_ms: int | None
+    ts_end_ms: int | None
+    revision: int
+    url: str | None = Field(description="Opens the original, for some minutes.")
+    rank: float
+    explain: dict[str, Any] | None = None
+
+
+class SearchContentOut(Output):
+    hits: list[HitOut]
+    has_more: bool
+    next_cursor: str | None = None
+    degraded: list[str] = Field(
+        default_factory=list[str], description="What this answer had to do without, and why."
+    )
+
+
+class OpenableSources:
+    """Which sources have originals to open. What a source is, it stays: each is asked for once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[UUID, str], bool] = {}
+
+    def has(self, caller: Caller, source_id: str) -> bool:
+        return self._known.get((caller.tenant_id, source_id), False)
+
+    async def load(self, tx: Transaction, caller: Caller, found: Found) -> None:
+        sources = {it.passage.source_id for it in found.hits}
+        unknown = sorted(it for it in sources if (caller.tenant_id, it) not in self._known)
+        if not unknown:
+            return
+        if len(self._known) > MAX_CACHED_SOURCES:
+            self._known.clear()
+            unknown = sorted(sources)
+        rows = await tx.fetch_all(SQL["with_originals"], sources=unknown)
+        having = {row["id"] for row in rows}
+        self._known |= {(caller.tenant_id, it): it in having for it in unknown}
+
+
+@dataclass(frozen=True, slots=True)
+class SearchTools:
+    """The handler."""
+
+    corpus: Corpus
+    links: DownloadLinks | None
+    metrics: SearchMetrics
+    openable: OpenableSources = field(default_factory=OpenableSources)
+
+    async def search_content(self, call: Call, ask: SearchContent) -> CitedOutput[SearchContentOut]:
+        """Search everything you may see; start here. Locate: lead with the most distinctive terms
+        and, if no hit answers, search again in the documents' own wording. Read: each hit's text
+        holds its neighbours; when truncated, go on with get_file_window around its seq. Answer
+        only from what you read and cite the file; if nothing answers, say so."""
+        place = (
+            decode_search_cursor(ask.cursor, _cursor_scope(ask))
+            if ask.cursor is not None
+            else SearchCursor()
+        )
+        question = _search_request(ask, place)
+        with self.metrics.measure(SearchUser.of(call.caller), question.mode):
+            ahead = self.corpus.prefetch(call.caller, question)
+            async with self.corpus.store.reading(call.caller) as tx:
+                question, told = await _apply_mode_policy(tx, question)
+                found = await self.corpus.search_in(tx, call.caller, question, ahead)
+                if self.links is not None:
+                    await self.openable.load(tx, call.caller, found)
+        for hit in found.hits:
+            call.record_returned(hit.passage.source_id, [hit.passage.key])
+        hits = [_format_hit(it, self._url(call, it)) for it in found.hits]
+        found = replace(found, degraded=(*told, *found.degraded))
+        return CitedOutput(_format_answer(ask, place, found, hits), _citations(found))
+
+    def _url(self, call: Call, hit: SearchHit) -> str | None:
+        it = hit.passage
+        if self.links is None or not self.openable.has(call.caller, it.source_id):
+            return None
+        return self.links.url(call.caller, it.source_id, it.key, it.revision_id)
+
+
+def search_tools(
+    corpus: Corpus, links: DownloadLinks | None, figures: SearchMetrics
+) -> tuple[AnyTool, ...]:
+    it = SearchTools(corpus, links, figures)
+    return (
+        Tool(
+            FEATURE,
+            "search_content",
+            Scope.SEARCH,
+            SearchContent,
+            SearchContentOut,
+            it.search_content,
+        ),
+    )
+
+
+async def _apply_mode_policy(
+    tx: Transaction, question: SearchRequest
+) -> tuple[SearchRequest, list[str]]:
+    """The question, by words alone where meaning is switched off; and what to tell of that."""
+    if question.mode is SearchMode.LEXICAL:
+        return question, []
+    off = await tx.fetch_one(SQL["words_only"], "no tenant", source_id=question.source)
+    if off["everywhere"]:
+        return replace(question, mode=SearchMode.LEXICAL), [f"by words alone: {SEMANTIC_OFF} here"]
+    names: list[str] = off["sources"]
+    if not names:
+        return question, []
+    more = f" and {len(names) - MAX_NAMED_SOURCES} more" if len(names) > MAX_NAMED_SOURCES else ""
+    told = f"by words alone in {', '.join(names[:MAX_NAMED_SOURCES])}{more}: {SEMANTIC_OFF} there"
+    mode = SearchMode.LEXICAL if question.source in names else question.mode
+    return replace(question, mode=mode), [told]
+
+
+def _search_request(ask: SearchContent, place: SearchCursor) -> SearchRequest:
+    return SearchRequest(
+        query=ask.query,
+        limit=ask.limit,
+        offset=place.offset,
+        mode=SearchMode(ask.mode),
+        source=ask.source_id,
+        path=ask.path,
+        content_type=ask.content_type,
+        modified_after=ask.modified_after,
+        modified_before=ask.modified_before,
+        rerank=ask.rerank,
+        explain=ask.explain,
+    )
+
+
+def _cursor_scope(ask: SearchContent) -> Json:
+    """What must be the same on every page of one search."""
+    return ask.model_dump(mode="json", exclude={"cursor", "limit", "explain"})
+
+
+def _citations(found: Found) -> tuple[ResourceLink, ...]:
+    """One link a file, in the order of the hits."""
+    files = {(it.passage.source_id, it.passage.key): it.passage for it in found.hits}
+    return tuple(
+        ResourceLink(
+            file_uri(it.source_id, it.key),
+            name=it.key,
+            title=it.title or None,
+            mime_type=it.content_type,
+        )
+        for it in files.values()
+    )
+
+
+def _format_answer(
+    ask: SearchContent, place: SearchCursor, found: Found, hits: list[HitOut]
+) -> SearchContentOut:
+    after = advance_cursor(place, len(found.hits)) if found.has_more else None
+    is_cut = found.has_more and after is None
+    return SearchContentOut(
+        hits=hits,
+        has_more=found.has_more,
+        next_cursor=encode_search_cursor(after, _cursor_scope(ask)) if after else None,
+        degraded=[*found.degraded, *([PAGES_END] if is_cut else [])],
+    )
+
+
+def _format_hit(hit: SearchHit, url: str | None) -> HitOut:
+    it = hit.passage
+    return HitOut(
+        source_id=it.source_id,
+        key=it.key,
+        seq=it.seq,
+        title=it.title,
+        text=hit.window.readable,
+        truncated=hit.window.truncated,
+        snippet=hit.snippet,
+        page_no=it.page_no,
+        char_start=it.start,
+        char_end=it.end,
+        ts_start_ms=it.ts_start_ms,
+        ts_end_ms=it.ts_end_ms,
+        revision=it.revision_id,
+        url=url,
+        rank=round(hit.rank, 6),
+        explain=dict(hit.why) if hit.why is not None else None,
+    )

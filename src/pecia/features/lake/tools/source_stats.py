@@ -1,0 +1,147 @@
+"""What became of the files of a source: how many were read, which were not, and why."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import Field
+
+from pecia.features.lake.core.cursor import MAX_CURSOR_CHARS, decode_name_cursor, encode_name_cursor
+from pecia.features.lake.model import SourceId
+from pecia.features.lake.source_status import READ
+from pecia.kernel.corpus.catalog import catalog
+from pecia.kernel.errors import Forbidden, Json
+from pecia.kernel.identity.caller import Scope
+from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.store import Store
+from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
+
+SQL = load_queries("pecia.features.lake", "source_status.sql")
+SOURCES_SQL = load_queries("pecia.features.lake.tools", "sources.sql")
+FEATURE = "office"
+MAX_REASONS = 100
+
+UnreadStatus = Literal[
+    "empty", "encrypted", "corrupt", "too_large", "timeout", "crashed", "unsupported"
+]
+
+
+class SourceStats(Input):
+    source_id: SourceId
+
+
+class StatusCountOut(Output):
+    status: str
+    files: int
+    chunks: int
+    size: int
+
+
+class ReasonCountOut(Output):
+    status: str
+    reason: str
+    files: int
+
+
+class SourceStatsOut(Output):
+    source_id: str
+    files: int
+    chunks: int
+    size: int = Field(description="Of the originals, in bytes, as far as it is known.")
+    indexed: int = Field(description="Files whose text is there.")
+    unread_files: int = Field(description="Files that could not be read, as everywhere.")
+    by_status: list[StatusCountOut]
+    unread: list[ReasonCountOut] = Field(
+        description="Why files were not read, the commonest first."
+    )
+    has_more_reasons: bool = Field(description="`list_unread` names every file.")
+
+
+class ListUnread(Input):
+    source_id: SourceId
+    status: UnreadStatus | None = Field(default=None, description="Only these.")
+    cursor: str | None = Field(
+        default=None, max_length=MAX_CURSOR_CHARS, description="From `next_cursor`."
+    )
+    limit: int = Field(default=50, ge=1, le=200)
+
+
+class UnreadFileOut(Output):
+    key: str
+    status: str
+    reason: str
+    size: int | None
+
+
+class UnreadFilesOut(Output):
+    files: list[UnreadFileOut]
+    next_cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceStatsTools:
+    """The handlers."""
+
+    store: Store
+
+    async def source_stats(self, call: Call, ask: SourceStats) -> SourceStatsOut:
+        """How many files of a source were read and how many were not, and why; chunks and bytes.
+        For its owners."""
+        async with self.store.reading(call.caller) as tx:
+            await _require_owner(tx, ask.source_id)
+            counted = await tx.fetch_all_as(StatusCountOut, SQL["census"], source_id=ask.source_id)
+            reasons = await tx.fetch_all_as(
+                ReasonCountOut, SQL["reasons"], source_id=ask.source_id, most=MAX_REASONS + 1
+            )
+        return SourceStatsOut(
+            source_id=ask.source_id,
+            files=sum(it.files for it in counted),
+            chunks=sum(it.chunks for it in counted),
+            size=sum(it.size for it in counted),
+            indexed=sum(it.files for it in counted if it.status in READ),
+            unread_files=sum(it.files for it in counted if it.status not in (*READ, "waiting")),
+            by_status=counted,
+            unread=reasons[:MAX_REASONS],
+            has_more_reasons=len(reasons) > MAX_REASONS,
+        )
+
+    async def list_unread(self, call: Call, ask: ListUnread) -> UnreadFilesOut:
+        """Files of a source that could not be read, by key, each with the reason. For its owners.
+        Page on with next_cursor."""
+        asked: Json = ["list_unread", ask.source_id, ask.status]
+        after = decode_name_cursor(ask.cursor, asked)
+        async with self.store.reading(call.caller) as tx:
+            await _require_owner(tx, ask.source_id)
+            found = await tx.fetch_all_as(
+                UnreadFileOut,
+                SQL["unread"],
+                source_id=ask.source_id,
+                status=ask.status,
+                after=after,
+                most=ask.limit + 1,
+            )
+        page = found[: ask.limit]
+        call.record_returned(ask.source_id, [it.key for it in page])
+        more = len(found) > ask.limit
+        return UnreadFilesOut(
+            files=page, next_cursor=encode_name_cursor(page[-1].key, asked) if more else None
+        )
+
+
+def source_stats_tools(store: Store) -> tuple[AnyTool, ...]:
+    it = SourceStatsTools(store)
+    return (
+        Tool(FEATURE, "source_stats", Scope.READ, SourceStats, SourceStatsOut, it.source_stats),
+        Tool(FEATURE, "list_unread", Scope.READ, ListUnread, UnreadFilesOut, it.list_unread),
+    )
+
+
+async def _require_owner(tx: Transaction, source_id: str) -> None:
+    await catalog.get_source(tx, source_id)
+    if not await tx.fetch_value(SOURCES_SQL["owns"], source_id=source_id):
+        raise Forbidden(
+            f"what became of the files of source {source_id!r} is for its owners and"
+            " administrators",
+            source_id=source_id,
+        )

@@ -1,0 +1,207 @@
+"""Files that people send: the only ones whose bytes are kept, because nobody could give them again.
+
+The tools stand in the office beside those over sources; the place is crawled like any other.
+"""
+
+from base64 import b64decode
+from binascii import Error as NotBase64
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from mimetypes import guess_type
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Any
+from uuid import UUID
+
+from anyio.to_thread import run_sync
+from pydantic import Field
+
+from pecia.features.lake.crawl.crawler import CrawlArguments
+from pecia.features.lake.model import Key, SourceId
+from pecia.kernel.corpus.catalog import catalog
+from pecia.kernel.corpus.connector import (
+    MAX_KEY_BYTES,
+    ListedFile,
+    ListingEntry,
+    OriginalFile,
+    is_storable_key,
+)
+from pecia.kernel.errors import InvalidFormat, InvalidInput, NotFound, PayloadTooLarge
+from pecia.kernel.identity.caller import Scope
+from pecia.kernel.jobs.defer import defer
+from pecia.kernel.jobs.job import Job
+from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.store import Store
+from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
+
+SQL = load_queries("pecia.features.lake.tools", "uploads.sql")
+FEATURE = "office"
+PAGE_SIZE = 500
+MAX_BYTES = 100_000_000
+
+
+class UploadFile(Input):
+    source_id: SourceId
+    key: Key = Field(description="Its path in the source.")
+    content: str = Field(max_length=2 * MAX_BYTES, description="The bytes, as base64.")
+
+
+class RemoveUpload(Input):
+    source_id: SourceId
+    key: Key
+
+
+class UploadOut(Output):
+    source_id: str
+    key: str
+    size: int
+
+
+class RemoveUploadOut(Output):
+    source_id: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class UploadTools:
+    """The handlers."""
+
+    store: Store
+    crawl_job: Job
+
+    async def upload_file(self, call: Call, ask: UploadFile) -> UploadOut:
+        """Send a file to a source of uploads. One with the same key is replaced. It can be found
+        as soon as it has been read."""
+        key, body = _require_plain_key(ask.key), _decode_body(ask.content)
+        async with self.store.writing(call.caller, call.trace) as tx:
+            await _require_uploads(tx, ask.source_id)
+            await tx.fetch_value(SQL["keep_upload"], source_id=ask.source_id, key=key, body=body)
+            await defer(tx, self.crawl_job, CrawlArguments(source_id=ask.source_id))
+        return UploadOut(source_id=ask.source_id, key=key, size=len(body))
+
+    async def remove_upload(self, call: Call, ask: RemoveUpload) -> RemoveUploadOut:
+        """Remove a file that was sent to a source of uploads, for good."""
+        async with self.store.writing(call.caller, call.trace) as tx:
+            await _require_uploads(tx, ask.source_id)
+            asked = {"source_id": ask.source_id, "key": ask.key}
+            if not await tx.fetch_value(SQL["drop_upload"], **asked):
+                raise NotFound(f"no file {ask.key!r} in source {ask.source_id!r}", **asked)
+        return RemoveUploadOut(source_id=ask.source_id, key=ask.key)
+
+
+def upload_tools(store: Store, crawling: Job) -> tuple[AnyTool, ...]:
+    it = UploadTools(store, crawling)
+    return (
+        Tool(
+            FEATURE,
+            "upload_file",
+            Scope.WRITE,
+            UploadFile,
+            UploadOut,
+            it.upload_file,
+            read_only=False,
+            idempotent=True,
+        ),
+        Tool(
+            FEATURE,
+            "remove_upload",
+            Scope.WRITE,
+            RemoveUpload,
+            RemoveUploadOut,
+            it.remove_upload,
+            read_only=False,
+            destructive=True,
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class UploadConnector:
+    """What was sent to one source, as a place that files come from."""
+
+    store: Store
+    tenant_id: UUID
+    source_id: str
+    admits: Callable[[str], bool]
+
+    async def listing(self) -> AsyncGenerator[ListingEntry]:
+        after = ""
+        while True:
+            async with self.store.system() as tx:
+                rows = await tx.fetch_all(
+                    SQL["uploads_after"], after=after, limit=PAGE_SIZE, **self._source_key()
+                )
+            for row in rows:
+                if self.admits(row["key"]):
+                    yield _to_entry(row)
+            if len(rows) < PAGE_SIZE:
+                return
+            after = rows[-1]["key"]
+
+    @asynccontextmanager
+    async def opening(self, key: str, most_bytes: int) -> AsyncGenerator[OriginalFile]:
+        async with self.store.system() as tx:
+            row = await tx.fetch_optional(
+                SQL["upload"], key=key, most=most_bytes, **self._source_key()
+            )
+        if row is None:
+            raise NotFound("the file is gone", key=key)
+        if row["body"] is None:
+            raise PayloadTooLarge(
+                f"the file is larger than {most_bytes} bytes", field="key", max=most_bytes
+            )
+        with TemporaryDirectory(prefix="pecia-original-") as scratch:
+            copy = Path(scratch) / "original"
+            await run_sync(copy.write_bytes, row["body"])
+            yield OriginalFile(copy)
+
+    def _source_key(self) -> dict[str, Any]:
+        return {"tenant_id": self.tenant_id, "source_id": self.source_id}
+
+
+def _to_entry(row: dict[str, Any]) -> ListedFile:
+    return ListedFile(
+        row["key"],
+        stamp=row["sha256"],
+        size_bytes=row["size_bytes"],
+        modified_at=row["at"],
+        content_type=guess_type(row["key"])[0],
+    )
+
+
+def _require_plain_key(text: str) -> str:
+    path = PurePosixPath(text)
+    is_plain = not path.is_absolute() and ".." not in path.parts and str(path) == text
+    if not is_plain or not is_storable_key(text):
+        raise InvalidFormat(
+            f'Field "key" must be a plain relative path of at most {MAX_KEY_BYTES} bytes',
+            field="key",
+            got=text[:500],
+        )
+    return text
+
+
+def _decode_body(content: str) -> bytes:
+    try:
+        body = b64decode(content, validate=True)
+    except (NotBase64, ValueError):
+        raise InvalidFormat('Field "content" must be base64', field="content") from None
+    if len(body) > MAX_BYTES:
+        raise PayloadTooLarge(
+            f"a file has at most {MAX_BYTES} bytes", field="content", max=MAX_BYTES
+        )
+    return body
+
+
+async def _require_uploads(tx: Transaction, source_id: str) -> None:
+    source = await catalog.get_enabled_source(tx, source_id)
+    if source.protocol != "upload":
+        raise InvalidInput(
+            f"source {source_id!r} is of kind {source.protocol!r}: files are sent to uploads only",
+            field="source_id",
+            expected="upload",
+            got=source.protocol,
+        )

@@ -1,0 +1,42 @@
+"""Vectors of texts, for one call. Where no embedder answers there are none, and it says why."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import anyio
+
+from pecia.kernel.corpus.vectors.embedder import Embedder, Vectors
+from pecia.kernel.errors import PeciaError
+
+EMBED_TIMEOUT_S = 20.0
+# Texts a call of the model. More of them are left to the job that embeds.
+MAX_EMBEDDED_TEXTS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class TextEmbeddings:
+    """Rows by text. `missing` says why there are none."""
+
+    model: str = ""
+    vectors: Mapping[str, Vectors] = field(default_factory=dict[str, Vectors])
+    missing: str = ""
+
+    def vector_of(self, text: str) -> "Vectors | None":
+        return self.vectors.get(text.strip())
+
+
+async def embed_texts(embedder: Embedder | None, texts: Sequence[str]) -> TextEmbeddings:
+    """The vectors of these texts, made at once."""
+    if embedder is None:
+        return TextEmbeddings(missing="no embedder is configured")
+    if not texts:
+        return TextEmbeddings(embedder.name)
+    plain = list(dict.fromkeys(it.strip() for it in texts))[:MAX_EMBEDDED_TEXTS]
+    try:
+        with anyio.fail_after(EMBED_TIMEOUT_S):
+            rows = await embedder.embed(plain)
+    except TimeoutError:
+        return TextEmbeddings(missing=f"the embedder took longer than {EMBED_TIMEOUT_S:g} s")
+    except PeciaError as error:
+        return TextEmbeddings(missing=str(error))
+    return TextEmbeddings(embedder.name, dict(zip(plain, rows, strict=True)))

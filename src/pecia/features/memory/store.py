@@ -1,0 +1,168 @@
+"""Memories written and read, in the corpus and under its rights. It decides nothing about them."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from pecia.features.memory.core.keys import SOURCE, KeyRange, MemoryFolder
+from pecia.features.memory.embeddings import TextEmbeddings
+from pecia.features.memory.model import Memory, MemoryDraft, MemoryRevision
+from pecia.kernel.corpus.catalog import texts
+from pecia.kernel.corpus.catalog.catalog import FileMetadata, prefix_upper_bound
+from pecia.kernel.corpus.catalog.texts import ExtractedText
+from pecia.kernel.corpus.vectors.embed_job import UnembeddedChunk
+from pecia.kernel.corpus.vectors.knn import glob_to_postgres_regex, vector_literal
+from pecia.kernel.errors import Json, NotFound
+from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.text.canonical import RawUnit, UnitKind, build_canonical_text
+
+SQL = load_queries("pecia.features.memory")
+EXTRACTOR = "memory"
+
+
+async def insert_memories(
+    tx: Transaction,
+    drafts: Mapping[UUID, tuple[MemoryFolder, MemoryDraft]],
+    meaning: TextEmbeddings,
+) -> None:
+    """Write these memories, new ones at their place; `meaning` holds vectors of their words."""
+    for folder in sorted({place.folder for place, _ in drafts.values()}):
+        await tx.execute(SQL["claim"], folder=folder)
+    keys = {id_: place.key(id_) for id_, (place, _) in drafts.items()}
+    await _write(tx, {keys[id_]: (id_, draft) for id_, (_, draft) in drafts.items()}, meaning)
+
+
+async def lock_user_memories(tx: Transaction) -> None:
+    """Be the only one who writes for this user until the transaction ends."""
+    await tx.execute(SQL["hold"])
+
+
+async def find_recent_duplicates(tx: Transaction, place: MemoryFolder, text: str) -> list[Memory]:
+    """Memories with the very same words that were kept a moment ago, after one looked for them."""
+    prefix = place.prefix
+    rows = await tx.fetch_all(
+        SQL["latest"], prefix=prefix, before=prefix_upper_bound(prefix), text=text
+    )
+    return await get_memories_by_file(tx, [row["id"] for row in rows])
+
+
+async def update_memory(
+    tx: Transaction, memory: Memory, draft: MemoryDraft, meaning: TextEmbeddings
+) -> None:
+    """Give a memory other words and facts. What it said before stays among its revisions."""
+    await _write(tx, {memory.key: (memory.id, draft)}, meaning)
+
+
+async def annotate_memory(tx: Transaction, memory: Memory, facts: Mapping[str, Json]) -> None:
+    """Note more about a memory. Its words stay as they are."""
+    noted = Jsonb({**memory.facts, **facts})
+    await tx.execute(SQL["note"], key=memory.key, id=memory.id, facts=noted, created_at=None)
+
+
+async def load_revisions(tx: Transaction, memory: Memory) -> list[MemoryRevision]:
+    """What it said before, the oldest first."""
+    return await tx.fetch_all_as(MemoryRevision, SQL["history"], file=memory.file_id)
+
+
+async def delete_memory(tx: Transaction, memory: Memory) -> None:
+    """The memory goes, with every revision of it."""
+    await texts.remove(tx, SOURCE, memory.key)
+
+
+async def get_memory(tx: Transaction, id_: UUID) -> Memory:
+    """The memory, or NotFound: none, and none that the caller may see, are the same."""
+    found = await get_memories(tx, [id_])
+    if not found:
+        raise NotFound(f"no memory {id_}", id=str(id_))
+    return found[0]
+
+
+async def get_memories(tx: Transaction, ids: Sequence[UUID]) -> list[Memory]:
+    """Those of them that the caller may see, in the order asked for."""
+    if not ids:
+        return []
+    rows = await tx.fetch_all(SQL["files"], ids=[*ids])
+    found = await get_memories_by_file(tx, [row["id"] for row in rows])
+    places = {id_: place for place, id_ in enumerate(ids)}
+    return sorted(found, key=lambda it: places[it.id])
+
+
+async def get_memories_by_file(tx: Transaction, files: Sequence[int]) -> list[Memory]:
+    """The memories in these files, in the order asked for."""
+    rows = await tx.fetch_all_as(Memory, SQL["memories"], files=[*files])
+    places = {it: place for place, it in enumerate(files)}
+    return sorted(rows, key=lambda it: places[it.file_id])
+
+
+async def list_memories(tx: Transaction, area: KeyRange, after: str, most: int) -> list[Memory]:
+    """Memories of a part of the source, by key, from after a key on."""
+    rows = await tx.fetch_all(SQL["page"], after=after, most=most, **range_params(area))
+    return await get_memories_by_file(tx, [row["id"] for row in rows])
+
+
+def range_params(area: KeyRange) -> dict[str, Any]:
+    """The part as the statements take it. Ranges keep their index under row-level security."""
+    return {
+        "prefix": area.prefix,
+        "before": prefix_upper_bound(area.prefix),
+        "pattern": glob_to_postgres_regex(area.glob),
+    }
+
+
+def to_canonical_text(text: str) -> str:
+    """The words as the corpus keeps them."""
+    return build_canonical_text([_raw_unit(text)]).text
+
+
+async def _write(
+    tx: Transaction, drafts: Mapping[str, tuple[UUID, MemoryDraft]], meaning: TextEmbeddings
+) -> None:
+    if not drafts:
+        return
+    files = [(_file_facts(key, draft), _corpus_text(draft)) for key, (_, draft) in drafts.items()]
+    stored = await texts.put_many(tx, files)
+    for key, (id_, draft) in drafts.items():
+        facts = Jsonb(dict(draft.facts))
+        await tx.execute(SQL["note"], key=key, id=id_, facts=facts, created_at=draft.created_at)
+    await _write_vectors(tx, [it.file_id for it in stored if it.changed], meaning)
+
+
+async def _write_vectors(tx: Transaction, files: list[int], meaning: TextEmbeddings) -> None:
+    """Vectors of chunks whose words are known; those of long texts come from the job."""
+    if not files or not meaning.model:
+        return
+    chunks = await tx.fetch_all_as(UnembeddedChunk, SQL["chunks"], files=files)
+    known = [
+        (it, row) for it in chunks if (row := meaning.vector_of(it.embedding_text)) is not None
+    ]
+    if known:
+        await tx.execute(
+            SQL["add_vectors"],
+            model=meaning.model,
+            dims=len(known[0][1]),
+            ids=[it.id for it, _ in known],
+            hashes=[it.text_hash for it, _ in known],
+            vectors=[vector_literal(row) for _, row in known],
+        )
+
+
+def _file_facts(key: str, draft: MemoryDraft) -> FileMetadata:
+    return FileMetadata(
+        SOURCE,
+        key,
+        size_bytes=len(draft.text.encode()),
+        modified_at=datetime.now(UTC),
+        content_type="text/markdown",
+    )
+
+
+def _corpus_text(draft: MemoryDraft) -> ExtractedText:
+    return ExtractedText(build_canonical_text([_raw_unit(draft.text)]), extractor=EXTRACTOR)
+
+
+def _raw_unit(text: str) -> RawUnit:
+    return RawUnit(1, UnitKind.SECTION, text)

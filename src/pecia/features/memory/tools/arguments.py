@@ -1,0 +1,63 @@
+"""What the arguments of many tools of the room are made of, and where they end."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, cast
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from pecia.kernel.errors import Json, PayloadTooLarge
+from pecia.kernel.tool.model import Input
+
+
+def compact_schema(schema: dict[str, Any]) -> None:
+    """Make the schema of a model smaller, in place. What it allows stays the same but for nulls."""
+    for it in cast(dict[str, dict[str, Any]], schema.get("properties", {})).values():
+        choices = [one for one in it.get("anyOf", ()) if one != {"type": "null"}]
+        if len(choices) == 1 and len(it["anyOf"]) == 2:
+            del it["anyOf"]
+            it.update(choices[0])
+        if it.get("default", ...) is None:
+            del it["default"]
+
+
+MAX_TEXT_CHARS = 100_000
+MAX_TEXTS = 50
+MAX_FACTS_BYTES = 20_000
+# The words of a memory are in one place, so that they can be removed from it.
+UNAUDITED: dict[str, JsonValue] = {"unaudited": True}
+
+MemoryText = Annotated[str, Field(max_length=MAX_TEXT_CHARS)]
+ShortName = Annotated[str, Field(max_length=100)]
+
+
+class ClosedArguments(Input):
+    """A part of the arguments, all of whose fields are named."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(json_schema_extra=compact_schema)
+
+
+class OpenArguments(BaseModel):
+    """A part of the arguments that may hold more than is named here."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        extra="allow", frozen=True, json_schema_extra=compact_schema
+    )
+
+
+class CallContext(OpenArguments):
+    sessionId: ShortName | None = None
+    userId: ShortName | None = None
+    projectId: ShortName | None = None
+
+
+def require_bounded(field: str, value: Mapping[str, Any]) -> dict[str, Json]:
+    """Facts of the caller's own choosing, refused where they are larger than they should be."""
+    size = len(orjson.dumps(value))
+    if size > MAX_FACTS_BYTES:
+        raise PayloadTooLarge(
+            f'Field "{field}" has {size} bytes (max {MAX_FACTS_BYTES})',
+            field=field,
+            max=MAX_FACTS_BYTES,
+        )
+    return dict(value)

@@ -1,0 +1,287 @@
+"""Memories taken out and brought in. What is brought in becomes the caller's own."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID, uuid5
+
+from pydantic import Field
+
+from pecia.features.memory.core.format import format_now, format_time, truncate_preview
+from pecia.features.memory.core.keys import SOURCE, MemoryFolder, is_own, kind_of
+from pecia.features.memory.embeddings import embed_texts
+from pecia.features.memory.model import RETIRED_FIELD, Memory, MemoryDraft, MemoryKind, new_id
+from pecia.features.memory.scope import MemoryScope, resolve_scope
+from pecia.features.memory.settings import MemorySettings
+from pecia.features.memory.store import (
+    get_memories,
+    insert_memories,
+    to_canonical_text,
+    update_memory,
+)
+from pecia.features.memory.tools.arguments import (
+    MAX_TEXT_CHARS,
+    UNAUDITED,
+    OpenArguments,
+    ShortName,
+    require_bounded,
+)
+from pecia.features.memory.tools.extraction import extract_knowledge_facts
+from pecia.features.memory.tools.memories import load_page
+from pecia.features.memory.tools.search import FEATURE
+from pecia.kernel.corpus.vectors.embedder import Embedder
+from pecia.kernel.errors import InvalidFormat, Json
+from pecia.kernel.identity.caller import Scope
+from pecia.kernel.store.store import Store
+from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
+
+EXPORT_FORMAT = "pecia-memories"
+MAX_TRANSFER = 200
+TransferKind = Literal["knowledge", "reasoning", "workspace"]
+
+
+class ExportInput(Input):
+    kind: TransferKind = "knowledge"
+    limit: int = Field(default=MAX_TRANSFER, ge=1, le=MAX_TRANSFER)
+    cursor: str | None = Field(default=None, max_length=3000, description="From `next_cursor`.")
+
+
+class ImportedMemory(OpenArguments):
+    """A memory as it travels. Fields of other memory servers come along as its metadata."""
+
+    text: str = Field(min_length=1, max_length=MAX_TEXT_CHARS)
+    id: str | int | None = None
+    kind: TransferKind = "knowledge"
+    tags: list[ShortName] = Field(default_factory=list[ShortName], max_length=50)
+    confidence: Annotated[float, Field(ge=0, le=1)] | None = None
+    domain: ShortName | None = None
+    code_pattern: str | None = Field(default=None, max_length=4000)
+    projectId: ShortName | None = None
+    userId: ShortName | None = None
+    timestamp: str | None = Field(default=None, max_length=40)
+    metadata: dict[str, Any] = Field(default_factory=dict[str, Any])
+
+
+class ExportOut(Output):
+    success: bool
+    format: str = EXPORT_FORMAT
+    version: int = 1
+    exportedAt: str
+    memories: list[dict[str, Any]]
+    next_cursor: str | None = None
+
+
+class ImportInput(Input):
+    memories: list[ImportedMemory] = Field(
+        min_length=1, max_length=MAX_TRANSFER, json_schema_extra=UNAUDITED
+    )
+    on_conflict: Literal["skip", "replace"] = Field(
+        default="skip", description="What to do about a memory of yours that was brought in before."
+    )
+
+
+class SkippedImport(Output):
+    preview: str
+    reason: str
+
+
+class ImportOut(Output):
+    success: bool
+    imported: int
+    replaced: int
+    skipped: list[SkippedImport]
+    ids: list[str] = Field(description="Of each memory in turn; empty for one that was skipped.")
+
+
+@dataclass(frozen=True, slots=True)
+class TransferTools:
+    """The handlers."""
+
+    store: Store
+    settings: MemorySettings
+    embedder: Embedder | None
+
+    async def memory_export(self, call: Call, ask: ExportInput) -> ExportOut:
+        """Take out your own memories of a kind, of every project, page by page, in a form that
+        memory_import takes."""
+        here = resolve_scope(call, self.settings)
+        async with self.store.reading(call.caller) as tx:
+            found, cursor = await load_page(
+                tx, here.own_ranges(MemoryKind(ask.kind)), ask.cursor, ask.limit
+            )
+        call.record_returned(SOURCE, [it.key for it in found])
+        return ExportOut(
+            success=True,
+            exportedAt=format_now(),
+            memories=[_export_memory(it) for it in found],
+            next_cursor=cursor,
+        )
+
+    async def memory_import(self, call: Call, ask: ImportInput) -> ImportOut:
+        """Bring in memories that were exported here or elsewhere. They become yours. What was
+        brought in before is recognised by its id."""
+        here = resolve_scope(call, self.settings)
+        drafts = [_build_draft(here, it, n) for n, it in enumerate(ask.memories)]
+        meaning = await embed_texts(self.embedder, [it.text for it in drafts])
+        places = [_target_folder(here, it) for it in ask.memories]
+        async with self.store.writing(call.caller, call.trace) as tx:
+            ids = [_candidate_ids(here, it) for it in ask.memories]
+            known = await get_memories(tx, [id_ for pair in ids for id_ in pair])
+            mine = {it.id: it for it in known if is_own(it.key, here.owner)}
+            new, again, skipped = _classify_imports(ids, mine)
+            again, left = _plan_replacements(
+                again, places, drafts, wanted=ask.on_conflict == "replace"
+            )
+            skipped += left
+            await insert_memories(
+                tx, {id_: (places[n], drafts[n]) for n, id_ in new.items()}, meaning
+            )
+            for n, memory in again.items():
+                await update_memory(tx, memory, drafts[n], meaning)
+        taken = {
+            **{n: str(id_) for n, id_ in new.items()},
+            **{n: str(it.id) for n, it in again.items()},
+        }
+        call.record_returned(SOURCE, [places[n].key(id_) for n, id_ in new.items()])
+        return ImportOut(
+            success=True,
+            imported=len(new),
+            replaced=len(again),
+            skipped=[
+                SkippedImport(preview=truncate_preview(drafts[n].text, 100), reason=why)
+                for n, why in skipped
+            ],
+            ids=[taken.get(n, "") for n in range(len(drafts))],
+        )
+
+
+def transfer_tools(carrying: TransferTools) -> tuple[AnyTool, ...]:
+    return (
+        Tool(FEATURE, "memory_export", Scope.READ, ExportInput, ExportOut, carrying.memory_export),
+        Tool(
+            FEATURE,
+            "memory_import",
+            Scope.WRITE,
+            ImportInput,
+            ImportOut,
+            carrying.memory_import,
+            read_only=False,
+        ),
+    )
+
+
+def _export_memory(memory: Memory) -> dict[str, Any]:
+    return {
+        "id": str(memory.id),
+        "kind": str(kind_of(memory.key)),
+        "text": memory.text,
+        "timestamp": format_time(memory.created_at),
+        **memory.facts,
+    }
+
+
+def _build_draft(here: MemoryScope, it: ImportedMemory, number: int) -> MemoryDraft:
+    text = to_canonical_text(it.text).strip()
+    if not text:
+        field = f"memories.{number}.text"
+        raise InvalidFormat(f'Field "{field}" is blank', field=field, expected="words")
+    given = it.model_dump(
+        mode="json", exclude_none=True, exclude={"id", "kind", "text", "timestamp"}
+    )
+    told = {name: fact for name, fact in given.items() if fact and _is_valid_fact(name, fact)}
+    found: dict[str, Json] = extract_knowledge_facts(text) if it.kind == "knowledge" else {}
+    facts = require_bounded(
+        f"memories.{number}", {**found, **here.origin_facts(MemoryKind(it.kind)), **told}
+    )
+    return MemoryDraft(text, facts, _parse_time(it.timestamp, number))
+
+
+# Facts that answers show in a field of their own must have the type of that field.
+TEXT_FACTS = frozenset(
+    (
+        "reasoning",
+        "event",
+        "qualitySource",
+        "sourceSessionId",
+        "old_memory",
+        "supersedes",
+        "superseded_by",
+        "workspaceMode",
+        RETIRED_FIELD,
+    )
+)
+
+
+def _is_valid_fact(name: str, fact: Json) -> bool:
+    return name not in TEXT_FACTS or isinstance(fact, str)
+
+
+def _parse_time(text: str | None, number: int) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        field = f"memories.{number}.timestamp"
+        raise InvalidFormat(
+            f'Field "{field}" is no time', field=field, expected="RFC 3339", got=text
+        ) from None
+    # A time without a zone is in UTC.
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _target_folder(here: MemoryScope, it: ImportedMemory) -> MemoryFolder:
+    return replace(here.folder(MemoryKind(it.kind)), project=it.projectId or here.labels.project)
+
+
+def _candidate_ids(here: MemoryScope, it: ImportedMemory) -> tuple[UUID, ...]:
+    """The id it came with, and the one that it has here for this owner."""
+    if it.id is None:
+        return ()
+    own = uuid5(here.owner, str(it.id))
+    try:
+        return UUID(str(it.id)), own
+    except ValueError:
+        return (own,)
+
+
+def _classify_imports(
+    ids: list[tuple[UUID, ...]], mine: Mapping[UUID, Memory]
+) -> tuple[dict[int, UUID], dict[int, Memory], list[tuple[int, str]]]:
+    """What is new, what is one's own already, and what is left, with the reason."""
+    new: dict[int, UUID] = {}
+    again: dict[int, Memory] = {}
+    skipped: list[tuple[int, str]] = []
+    for n, named in enumerate(ids):
+        known = next((mine[it] for it in named if it in mine), None)
+        own = named[-1] if named else new_id()
+        if own in new.values() or (known and known in again.values()):
+            skipped.append((n, "its id is here twice"))
+        elif known is None:
+            new[n] = own
+        else:
+            again[n] = known
+    return new, again, skipped
+
+
+def _plan_replacements(
+    again: Mapping[int, Memory],
+    places: list[MemoryFolder],
+    drafts: list[MemoryDraft],
+    *,
+    wanted: bool,
+) -> tuple[dict[int, Memory], list[tuple[int, str]]]:
+    """What takes the place of one's own. What all may read is not replaced by what is private."""
+    replaced: dict[int, Memory] = {}
+    skipped: list[tuple[int, str]] = []
+    for n, known in again.items():
+        same = (known.text, {**known.facts}) == (drafts[n].text, {**drafts[n].facts})
+        if not wanted or same:
+            skipped.append((n, "it was brought in before"))
+        elif places[n].contains(known.key):
+            replaced[n] = known
+        else:
+            skipped.append((n, "it was brought in before, to another place"))
+    return replaced, skipped

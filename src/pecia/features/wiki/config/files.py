@@ -1,0 +1,104 @@
+"""The two files of a configuration, where they lie: read anew on every call, written whole."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from anyio.to_thread import run_sync
+
+from pecia.features.wiki.config.merge import ConfigPatch, ConfigTexts, EffectiveConfig, merge_config
+from pecia.features.wiki.config.problem import InvalidConfig
+from pecia.features.wiki.storage import disk
+from pecia.features.wiki.store import SQL, Space
+from pecia.kernel.errors import Collision, InvalidFormat, NotFound, Unavailable
+from pecia.kernel.identity.caller import Caller, CredentialKind
+from pecia.kernel.store.store import Store
+from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.tool.call import Call
+
+PROJECT_FILE = ".pecia/config.yml"
+IMPORTED_FILE = ".ok/config.yml"
+MAX_CONFIG_BYTES = 512 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFiles:
+    """`user_file` is the machine owner's own."""
+
+    store: Store
+    user_file: Path
+
+    async def read(self, tx: Transaction, caller: Caller, space: Space) -> ConfigTexts:
+        """Both files, in a transaction of the caller."""
+        project = await run_sync(read_project, space.folder)
+        if caller.kind is CredentialKind.LOCAL:
+            return ConfigTexts(project, await run_sync(_read_file, self.user_file))
+        # Whoever comes with a token has a record of their own.
+        return ConfigTexts(project, await tx.fetch_value(SQL["my_config"]) or "")
+
+    async def load_effective(self, call: Call, space: Space) -> EffectiveConfig:
+        """What counts now; an error that says where, if the project's file is wrong."""
+        async with self.store.reading(call.caller) as tx:
+            files = await self.read(tx, call.caller, space)
+        try:
+            return merge_config(files)
+        except InvalidConfig as error:
+            it = error.problem
+            raise InvalidFormat(
+                f"{PROJECT_FILE}: {it.message}", field="config", hint=it.hint, problem=it.to_json()
+            ) from None
+
+    async def write(
+        self, tx: Transaction, caller: Caller, space: Space, was: ConfigTexts, done: ConfigPatch
+    ) -> None:
+        """In a writing transaction of the caller. Collision where a file is not as it `was`."""
+        if done.scope == "project":
+            await run_sync(_write_project, space.folder, was.project, done.text)
+        elif caller.kind is CredentialKind.LOCAL:
+            await run_sync(_write_user, self.user_file, was.user, done.text)
+        else:
+            await tx.execute(SQL["set_my_config"], yaml=done.text)
+
+
+def read_project(folder: Path) -> str:
+    for name in (PROJECT_FILE, IMPORTED_FILE):
+        try:
+            return disk.read(folder, name, MAX_CONFIG_BYTES).decode(errors="replace")
+        except NotFound:
+            continue
+    return ""
+
+
+def _read_file(path: Path) -> str:
+    try:
+        # One more than may be: a file that is too long is refused, not cut.
+        return path.read_bytes()[: MAX_CONFIG_BYTES + 1].decode(errors="replace")
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+
+
+def _write_project(folder: Path, was: str, text: str) -> None:
+    known = _known(folder, PROJECT_FILE)
+    # Where the project has none of its own, the imported one was read.
+    if read_project(folder) != was:
+        raise Collision(f"{PROJECT_FILE} was changed meanwhile; read it again", path=PROJECT_FILE)
+    disk.replace(folder, PROJECT_FILE, text.encode(), known)
+
+
+def _write_user(path: Path, was: str, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise Unavailable(f"{path.parent}: {error.strerror}") from error
+    # The owner's own file: links on the way to it are the owner's.
+    folder = path.parent.resolve()
+    known = _known(folder, path.name)
+    if _read_file(path) != was:
+        raise Collision(f"{path} was changed meanwhile; read it again", path=path.name)
+    disk.replace(folder, path.name, text.encode(), known)
+
+
+def _known(folder: Path, name: str) -> bytes | None:
+    try:
+        return disk.read(folder, name)
+    except NotFound:
+        return None

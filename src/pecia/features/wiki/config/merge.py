@@ -1,0 +1,186 @@
+"""Two files made one configuration, and a patch put into the one that it belongs in. Pure."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from pydantic import ValidationError
+
+from pecia.features.wiki.config import problem
+from pecia.features.wiki.config.problem import InvalidConfig
+from pecia.features.wiki.config.schema import (
+    LEAVES,
+    REMOVED_KEYS,
+    ConfigPath,
+    ConfigScope,
+    SpaceConfig,
+)
+from pecia.kernel.errors import InvalidFormat, Json, PayloadTooLarge, Unprocessable
+from pecia.kernel.text.yaml.patch import merge_patch, patch_yaml
+from pecia.kernel.text.yaml.reader import YamlLimits, YamlSource, load_yaml
+
+YAML_LIMITS = YamlLimits(size_bytes=512 * 1024)
+HEADER = "# The settings of this space. docs/wiki.md says what each of them is for.\n"
+AGENT_PATHS = tuple(path for path, it in LEAVES.items() if it.is_agent_settable)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigTexts:
+    """The texts of both files; nothing where there is no file."""
+
+    project: str = ""
+    user: str = ""
+
+    def text_for(self, scope: ConfigScope) -> str:
+        return self.project if scope == "project" else self.user
+
+    def with_text(self, scope: ConfigScope, text: str) -> "ConfigTexts":
+        return replace(self, project=text) if scope == "project" else replace(self, user=text)
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveConfig:
+    """What counts. `warnings` name what was left out of the user's file."""
+
+    config: SpaceConfig
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigPatch:
+    scope: ConfigScope
+    applied: tuple[str, ...]
+    text: str
+    current: SpaceConfig
+
+
+def merge_config(files: ConfigTexts) -> EffectiveConfig:
+    """Defaults, the user's file over them, the project's over that.
+
+    The project's file must be right. A user's file that is not is left out, which is told.
+    """
+    project = _load_values(files.project, "project")
+    _require_known(project)
+    warnings: list[str] = []
+    try:
+        user = _in_scope(_load_values(files.user, "user"), "user")
+        _validate_config(user, "user")
+    except InvalidConfig as error:
+        user = {}
+        warnings.append(f"the user's configuration is left out: {error.problem.message}")
+    merged = merge_patch(user, _in_scope(project, "project"))
+    return EffectiveConfig(_validate_config(merged, "project"), tuple(warnings))
+
+
+def patch_config(files: ConfigTexts, patch: Mapping[str, Json]) -> ConfigPatch:
+    """The patch in the one file that it belongs in, and the configuration that comes of it."""
+    leaves = [*_leaves(patch)]
+    if not leaves:
+        raise InvalidConfig(problem.empty_patch())
+    for path in leaves:
+        if path not in AGENT_PATHS:
+            raise InvalidConfig(problem.not_settable(path, AGENT_PATHS))
+    scope = _single_scope(files, leaves)
+    return apply_patch(files, patch, scope, leaves)
+
+
+def apply_patch(
+    files: ConfigTexts, patch: Mapping[str, Json], scope: ConfigScope, leaves: list[ConfigPath]
+) -> ConfigPatch:
+    """The patch in that file."""
+    before = _load_values(files.text_for(scope), scope)
+    _require_known(before)
+    _require_scope(before, scope)
+    try:
+        text = patch_yaml(files.text_for(scope) or HEADER, patch, YamlSource(scope), YAML_LIMITS)
+    except (InvalidFormat, Unprocessable, PayloadTooLarge) as error:
+        raise InvalidConfig(problem.unknown(error.message)) from None
+    _validate_config(_load_values(text, scope), scope)
+    current = merge_config(files.with_text(scope, text)).config
+    return ConfigPatch(scope, tuple(".".join(it) for it in leaves), text, current)
+
+
+def value_at(value: Json, path: tuple[str, ...]) -> tuple[Json, bool]:
+    """What stands at a path, and whether anything does."""
+    for key in path:
+        if not isinstance(value, dict) or key not in value:
+            return None, False
+        value = value[key]
+    return value, True
+
+
+def _single_scope(files: ConfigTexts, leaves: list[ConfigPath]) -> ConfigScope:
+    project, user = _load_values(files.project, "project"), _load_values(files.user, "user")
+    scopes: list[tuple[ConfigPath, ConfigScope]] = []
+    for path in leaves:
+        if value_at(project, path)[1]:
+            scopes.append((path, "project"))
+        elif value_at(user, path)[1]:
+            scopes.append((path, "user"))
+        else:
+            scopes.append((path, LEAVES[path].default_scope))
+    if len({scope for _, scope in scopes}) > 1:
+        raise InvalidConfig(problem.mixed_scope(scopes))
+    return scopes[0][1]
+
+
+def _load_values(text: str, scope: ConfigScope) -> dict[str, Json]:
+    try:
+        loaded = load_yaml(text, YamlSource(f"the {scope} file"), YAML_LIMITS).value
+    except (InvalidFormat, PayloadTooLarge) as error:
+        raise InvalidConfig(
+            problem.bad_yaml(f"The {scope} file", _to_format_error(error))
+        ) from None
+    if loaded is None:
+        return {}
+    if not isinstance(loaded, dict):
+        error = InvalidFormat("it must hold keys with values", field=scope)
+        raise InvalidConfig(problem.bad_yaml(f"The {scope} file", error))
+    return loaded
+
+
+def _to_format_error(error: InvalidFormat | PayloadTooLarge) -> InvalidFormat:
+    return error if isinstance(error, InvalidFormat) else InvalidFormat(error.message, field="file")
+
+
+def _validate_config(values: dict[str, Json], name: str) -> SpaceConfig:
+    try:
+        return SpaceConfig.model_validate(values)
+    except ValidationError as error:
+        raise InvalidConfig(problem.bad_shape(error, f"The {name} file")) from None
+
+
+def _require_known(values: dict[str, Json]) -> None:
+    for path, redirect in REMOVED_KEYS.items():
+        if value_at(values, path)[1]:
+            raise InvalidConfig(problem.removed_key(path, redirect))
+
+
+def _require_scope(values: dict[str, Json], scope: ConfigScope) -> None:
+    for path, leaf in LEAVES.items():
+        if leaf.scope not in (None, scope) and value_at(values, path)[1]:
+            raise InvalidConfig(problem.wrong_scope(path, str(leaf.scope), scope))
+
+
+def _in_scope(values: dict[str, Json], scope: ConfigScope) -> dict[str, Json]:
+    """Without what does not count where it stands."""
+    for path, leaf in LEAVES.items():
+        if leaf.scope not in (None, scope) and value_at(values, path)[1]:
+            values = merge_patch(values, _nested(path))
+    return values
+
+
+def _nested(path: ConfigPath) -> dict[str, Json]:
+    patch: Json = None
+    for key in reversed(path):
+        patch = {key: patch}
+    assert isinstance(patch, dict)
+    return patch
+
+
+def _leaves(patch: Mapping[str, Json], above: ConfigPath = ()) -> Iterator[ConfigPath]:
+    for key, value in patch.items():
+        path = (*above, key)
+        if isinstance(value, dict) and value and path not in LEAVES:
+            yield from _leaves(value, path)
+        else:
+            yield path

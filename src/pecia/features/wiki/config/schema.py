@@ -1,0 +1,143 @@
+"""The settings of a space: what they may hold, and who may set them where. Pure."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+ConfigScope: TypeAlias = Literal["project", "user"]
+ConfigPath: TypeAlias = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigLeaf:
+    """`scope` is where it may stand, None for either; `lands` where it goes when it is nowhere."""
+
+    scope: ConfigScope | None
+    default_scope: ConfigScope
+    is_agent_settable: bool = False
+
+
+LEAVES: dict[ConfigPath, ConfigLeaf] = {
+    ("content", "dir"): ConfigLeaf("project", "project"),
+    ("github", "oauthAppClientId"): ConfigLeaf(None, "user"),
+    ("server", "host"): ConfigLeaf(None, "user"),
+    ("server", "openOnAgentEdit"): ConfigLeaf(None, "user"),
+    ("preview", "baseUrl"): ConfigLeaf("project", "project"),
+    ("folders",): ConfigLeaf(None, "project", is_agent_settable=True),
+    ("git", "autoInit"): ConfigLeaf("project", "project"),
+    ("mcp", "autoStart"): ConfigLeaf(None, "user"),
+    ("mcp", "tools", "read_document", "historyDepth"): ConfigLeaf(
+        None, "user", is_agent_settable=True
+    ),
+    ("mcp", "tools", "search", "maxResults"): ConfigLeaf(None, "user", is_agent_settable=True),
+    ("appearance", "theme"): ConfigLeaf("user", "user"),
+    ("appearance", "editorModeDefault"): ConfigLeaf("user", "user"),
+    ("autoSync", "enabled"): ConfigLeaf("project", "project"),
+}
+REMOVED_KEYS: dict[ConfigPath, str] = {
+    ("content", "include"): "What is a document is said in `.okignore`: remove this key.",
+    ("content", "exclude"): "Put these patterns in `.okignore`, and remove this key.",
+}
+
+
+class LenientModel(BaseModel):
+    """Keys that nobody knows are kept: the file may serve others too."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow", frozen=True, strict=True)
+
+
+def _require_inside(text: str) -> str:
+    parts = text.split("/")
+    if text.startswith("/") or ".." in parts or "\\" in text or "\0" in text:
+        raise ValueError("must be a folder inside the project")
+    if any(it.startswith(".") and it != "." for it in parts):
+        raise ValueError("must not be hidden")
+    return text
+
+
+def _require_web_url(text: str) -> str:
+    found = urlsplit(text)
+    if found.scheme not in ("http", "https") or not found.netloc:
+        raise ValueError("must be a URL that begins with http:// or https://")
+    return text
+
+
+class ContentConfig(LenientModel):
+    dir: Annotated[str, AfterValidator(_require_inside)] = "."
+
+
+class GithubConfig(LenientModel):
+    oauthAppClientId: str | None = None
+
+
+class SpaceServerConfig(LenientModel):
+    host: str = Field(default="localhost", min_length=1, pattern=r"^[A-Za-z0-9.:\[\]_-]+$")
+    openOnAgentEdit: bool = False
+
+
+class PreviewConfig(LenientModel):
+    baseUrl: Annotated[str, AfterValidator(_require_web_url)] | None = None
+
+
+class RuleFrontmatter(LenientModel):
+    """What a rule says of every document that it fits."""
+
+    title: str | None = None
+    description: str | None = None
+    tags: list[str] | None = None
+
+
+class FolderRule(LenientModel):
+    match: str = Field(min_length=1)
+    frontmatter: RuleFrontmatter
+
+
+class SpaceGitConfig(LenientModel):
+    autoInit: bool = False
+
+
+class ReadDocumentConfig(LenientModel):
+    historyDepth: int = Field(default=5, ge=0)
+
+
+class SpaceSearchConfig(LenientModel):
+    maxResults: int = Field(default=50, ge=1)
+
+
+class SpaceToolsConfig(LenientModel):
+    read_document: ReadDocumentConfig = ReadDocumentConfig()
+    search: SpaceSearchConfig = SpaceSearchConfig()
+
+
+class SpaceMcpConfig(LenientModel):
+    autoStart: bool = True
+    tools: SpaceToolsConfig = SpaceToolsConfig()
+
+
+class AppearanceConfig(LenientModel):
+    theme: Literal["light", "dark", "system"] | None = None
+    editorModeDefault: Literal["wysiwyg", "source"] | None = None
+
+
+class AutoSyncConfig(LenientModel):
+    enabled: bool | None = None
+
+
+class SpaceConfig(LenientModel):
+    """The whole, as merged."""
+
+    content: ContentConfig = ContentConfig()
+    github: GithubConfig = GithubConfig()
+    server: SpaceServerConfig = SpaceServerConfig()
+    preview: PreviewConfig = PreviewConfig()
+    folders: list[FolderRule] = []
+    git: SpaceGitConfig = SpaceGitConfig()
+    mcp: SpaceMcpConfig = SpaceMcpConfig()
+    appearance: AppearanceConfig = AppearanceConfig()
+    autoSync: AutoSyncConfig = AutoSyncConfig()
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON, without what has no value."""
+        return self.model_dump(mode="json", exclude_none=True)

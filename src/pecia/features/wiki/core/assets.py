@@ -1,0 +1,56 @@
+"""Files that documents show or link to, and which documents do. Pure."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+
+from pecia.features.wiki.core.metadata import DocumentMetadata
+from pecia.kernel.text.links.link import LinkKind
+from pecia.kernel.text.links.name_index import NameIndex
+from pecia.kernel.text.links.resolver import WIKI_RULES, AssetLink, resolve_link
+
+IMAGES = frozenset((".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".avif", ".bmp", ".ico"))
+VIDEOS = frozenset((".mp4", ".webm", ".mov", ".m4v", ".ogv"))
+
+
+def find_referenced_assets(
+    facts: Mapping[str, DocumentMetadata], names: NameIndex, files: Collection[str]
+) -> dict[str, list[str]]:
+    """Of these files those that a document refers to, with the documents, in order."""
+    by_leaf: dict[str, list[str]] = defaultdict(list)
+    for it in sorted(files):
+        by_leaf[it.rpartition("/")[2].casefold()].append(it)
+    known = {*files}
+    found: dict[str, set[str]] = defaultdict(set)
+    for name, it in facts.items():
+        for link in (*(mention.link for mention in it.links), *it.embeds):
+            meant = resolve_link(link, name, names, WIKI_RULES)
+            if not isinstance(meant, AssetLink):
+                continue
+            path = meant.path if meant.path in known else None
+            if path is None and link.kind is LinkKind.WIKI:
+                path = _nearest(by_leaf.get(meant.path.rpartition("/")[2].casefold(), []), name)
+            if path is not None:
+                found[path].add(name)
+    return {path: sorted(found[path]) for path in sorted(found)}
+
+
+def media_kind(path: str) -> str | None:
+    dot = path.rfind(".")
+    extension = path[dot:].lower() if dot >= 0 else ""
+    if extension in IMAGES:
+        return "image"
+    return "video" if extension in VIDEOS else None
+
+
+def _nearest(paths: list[str], source: str) -> str | None:
+    """Below the source's folder the shallowest; else the one with the fewest steps between."""
+    folder = source.split("/")[:-1]
+
+    def steps(path: str) -> tuple[bool, int, str]:
+        parts = path.split("/")[:-1]
+        same = 0
+        while same < min(len(parts), len(folder)) and parts[same] == folder[same]:
+            same += 1
+        return same < len(folder), len(parts) + len(folder) - 2 * same, path
+
+    return min(paths, key=steps, default=None)

@@ -1,0 +1,70 @@
+"""A document as the corpus keeps it. Pure."""
+
+from datetime import UTC, datetime
+
+from pecia.features.wiki.core.metadata import parse_metadata
+from pecia.features.wiki.core.names import split_extension
+from pecia.features.wiki.storage.disk import FileStamp
+from pecia.kernel.corpus.catalog.catalog import FileMetadata
+from pecia.kernel.corpus.catalog.texts import ExtractedText
+from pecia.kernel.text.canonical import CanonicalText, RawUnit, UnitKind, build_canonical_text
+from pecia.kernel.text.charset import decode
+
+CONTENT_TYPE = "text/markdown"
+EXTRACTOR = "wiki 1"
+
+
+def decode_utf8(body: bytes) -> str | None:
+    """The text of a document that can be written back byte for byte; None where it is not UTF-8."""
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def decode_any_charset(body: bytes) -> str | None:
+    """The text of a document in whichever charset, as the lake reads it; None where it is no text.
+
+    For reading alone: what is not in UTF-8 is not written back.
+    """
+    text = decode_utf8(body)
+    if text is not None:
+        return text
+    found = decode(body)
+    return found.text if found else None
+
+
+def canonicalize_text(text: str) -> CanonicalText:
+    """The text that citations refer to."""
+    return build_canonical_text([RawUnit(1, UnitKind.SECTION, text)] if text else ())
+
+
+def document_facts(source_id: str, key: str, stamp: FileStamp) -> FileMetadata:
+    """What the store is told of the file."""
+    return FileMetadata(
+        source_id,
+        key,
+        size_bytes=stamp.size_bytes,
+        modified_at=datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC),
+        etag=stamp.etag,
+        content_type=CONTENT_TYPE,
+        owner=str(stamp.uid),
+        posix_mode=stamp.mode,
+        posix_uid=stamp.uid,
+        posix_gid=stamp.gid,
+    )
+
+
+def document_of(key: str, body: bytes) -> ExtractedText:
+    """What the store is told of its text."""
+    text = decode_any_charset(body)
+    if text is None:
+        return ExtractedText(
+            build_canonical_text(()), status="corrupt", reason="The document is no text."
+        )
+    said = parse_metadata(text)
+    name = split_extension(key)[0]
+    canonical = canonicalize_text(text)
+    title = said.title or said.heading or name.rpartition("/")[2]
+    status = "ok" if text.strip() else "empty"
+    return ExtractedText(canonical, title=title, extractor=EXTRACTOR, status=status)

@@ -1,0 +1,127 @@
+"""The text of a document after it was written to or edited. Pure: every other character stays."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from pecia.kernel.errors import Conflict, InvalidInput, Json, NotFound
+from pecia.kernel.text.markdown.frontmatter import find_body_start, split_document
+from pecia.kernel.text.span import find_position
+
+Position: TypeAlias = Literal["append", "prepend", "replace"]
+MAX_LISTED_OCCURRENCES = 20
+
+
+def apply_write(old: str | None, given: str, where: Position) -> str:
+    """The whole text after a write.
+
+    `replace` without a frontmatter of its own keeps the old one. Text that is added is parted from
+    what is there by one blank line, and its frontmatter is left out.
+    """
+    if old is None:
+        return given
+    new = split_document(given)
+    was = split_document(old)
+    if where == "replace":
+        return given if new.has_block or not was.has_block else old[: was.block.end] + new.body
+    head = old[: was.block.end]
+    if not was.body.strip():
+        return head + new.body
+    first, second = (was.body, new.body) if where == "append" else (new.body, was.body)
+    return head + _join_blocks(first, second, "\r\n" if "\r\n" in old else "\n")
+
+
+def _join_blocks(first: str, second: str, line_end: str) -> str:
+    """Two texts with one blank line between them, no more and no less where we may choose."""
+    ends = first[len(first.rstrip("\r\n")) :].count("\n")
+    begins = second[: len(second) - len(second.lstrip("\r\n"))].count("\n")
+    return first + line_end * max(0, 2 - ends - begins) + second
+
+
+@dataclass(frozen=True, slots=True)
+class EditResult:
+    """The text after, and where the new words begin in it."""
+
+    text: str
+    offsets: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """One replacement: at an offset, of the n-th place, of all of them, or of the first."""
+
+    find: str
+    replace: str
+    offset: int | None = None
+    occurrence: int | None = None
+    every: bool = False
+
+
+def apply_replacement(text: str, ask: Replacement) -> EditResult:
+    """The text with what was found replaced."""
+    starts = _select_offsets(text, ask)
+    boundary = find_body_start(text)
+    for start in starts:
+        if start < boundary:
+            raise InvalidInput(
+                "the words to find lie in the frontmatter, or reach into it",
+                field="find",
+                hint="write_document replaces a document with its frontmatter; "
+                "edit_document is for the body.",
+            )
+    pieces: list[str] = []
+    offsets: list[int] = []
+    done = 0
+    for start in starts:
+        pieces.append(text[done:start])
+        offsets.append(sum(map(len, pieces)))
+        pieces.append(ask.replace)
+        done = start + len(ask.find)
+    return EditResult("".join([*pieces, text[done:]]), tuple(offsets))
+
+
+def _select_offsets(text: str, ask: Replacement) -> list[int]:
+    if ask.offset is not None:
+        if text[ask.offset : ask.offset + len(ask.find)] != ask.find:
+            raise Conflict(
+                "the document has other words at this offset by now", field="offset", got=ask.offset
+            )
+        return [ask.offset]
+    found = [*_find_offsets(text, ask.find)]
+    if not found:
+        raise NotFound(
+            "nothing in the document is exactly these words",
+            field="find",
+            hint="Read the document again; spaces and line ends count.",
+        )
+    if ask.every:
+        return found
+    if ask.occurrence is not None:
+        if ask.occurrence > len(found):
+            raise NotFound(
+                f"the words stand there {len(found)} times only", field="occurrence", max=len(found)
+            )
+        return [found[ask.occurrence - 1]]
+    return found[:1]
+
+
+def list_occurrences(text: str, find: str) -> list[Json]:
+    """Where the words stand, the first ones of many."""
+    shown: list[Json] = []
+    for number, start in enumerate(_find_offsets(text, find), start=1):
+        if number > MAX_LISTED_OCCURRENCES:
+            break
+        at = find_position(text, start)
+        shown.append({"occurrence": number, "offset": start, "line": at.line, "column": at.column})
+    return shown
+
+
+def count_occurrences(text: str, find: str) -> int:
+    return sum(1 for _ in _find_offsets(text, find))
+
+
+def _find_offsets(text: str, find: str) -> Iterator[int]:
+    at = text.find(find)
+    while at >= 0:
+        yield at
+        at = text.find(find, at + len(find))

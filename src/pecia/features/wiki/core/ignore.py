@@ -1,0 +1,93 @@
+"""What a space leaves out: the lines of `.gitignore` and `.okignore`, one engine for both. Pure.
+
+The last line that fits decides, whichever file it stands in; `!` takes back. What lies in a folder
+that is left out is left out with it.
+"""
+
+import re
+from dataclasses import dataclass, replace
+
+from pecia.features.wiki.core.globs import compile_name_pattern, match_parts
+
+IGNORE_FILES = (".gitignore", ".okignore")
+SKIPPED_FOLDERS = frozenset(
+    (
+        *("node_modules", ".venv", "venv", "env", "__pycache__", "vendor", "dist", "build", "out"),
+        *("output", ".next", ".nuxt", ".svelte-kit", ".astro", ".turbo", ".cache"),
+        *(".parcel-cache", "coverage"),
+    )
+)
+"""Folders at the top that hold no documents of ours."""
+RESERVED_FOLDERS = frozenset((".git", ".pecia", ".ok"))
+"""Never documents, wherever they lie."""
+
+
+@dataclass(frozen=True, slots=True)
+class IgnorePattern:
+    """One pattern, and the folder of the file that it stands in."""
+
+    base: tuple[str, ...]
+    parts: tuple[re.Pattern[str] | None, ...]
+    is_negated: bool
+    folders_only: bool
+
+    def matches(self, names: list[str], *, is_folder: bool) -> bool:
+        depth = len(self.base)
+        if (self.folders_only and not is_folder) or tuple(names[:depth]) != self.base:
+            return False
+        return len(names) > depth and match_parts(self.parts, names[depth:])
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreRules:
+    """All lines so far, the weakest first."""
+
+    lines: tuple[IgnorePattern, ...] = ()
+
+    def with_file(self, text: str, folder: str = "") -> "IgnoreRules":
+        """With the lines of a file in that folder."""
+        base = tuple(folder.split("/")) if folder else ()
+        found = [line for it in text.splitlines() if (line := parse_ignore_line(it, base))]
+        return replace(self, lines=(*self.lines, *found)) if found else self
+
+    def is_ignored(self, path: str, *, is_folder: bool) -> bool:
+        """Whether this entry is left out, given that the folder it lies in is not."""
+        names = path.split("/")
+        if is_folder and self._is_skipped_folder(names):
+            return True
+        for line in reversed(self.lines):
+            if line.matches(names, is_folder=is_folder):
+                return not line.is_negated
+        return False
+
+    def _is_skipped_folder(self, names: list[str]) -> bool:
+        is_of_tools = len(names) == 1 and names[0] in SKIPPED_FOLDERS
+        return is_of_tools or names[-1].startswith(".") or names[-1] == "node_modules"
+
+    def is_path_ignored(self, path: str) -> bool:
+        """Whether a file is left out, by itself or with a folder above it."""
+        names = path.split("/")
+        folders = ("/".join(names[:depth]) for depth in range(1, len(names)))
+        return any(self.is_ignored(it, is_folder=True) for it in folders) or self.is_ignored(
+            path, is_folder=False
+        )
+
+
+def parse_ignore_line(text: str, base: tuple[str, ...]) -> IgnorePattern | None:
+    """One line; None where it says nothing."""
+    pattern = _TRAILING.sub("", text)
+    if not pattern or pattern.startswith("#"):
+        return None
+    takes_back = pattern.startswith("!")
+    pattern = pattern[takes_back:]
+    folders_only = pattern.endswith("/")
+    pattern = pattern.rstrip("/")
+    if not pattern:
+        return None
+    anchored = "/" in pattern
+    names = pattern.lstrip("/").split("/") if anchored else ["**", pattern]
+    parts = tuple(None if it == "**" else compile_name_pattern(it) for it in names)
+    return IgnorePattern(base, parts, takes_back, folders_only)
+
+
+_TRAILING = re.compile(r"(?<!\\)[ \t]+$")

@@ -1,0 +1,69 @@
+"""What a document is called: a path from the content folder, without its extension. Pure."""
+
+import re
+import unicodedata
+
+from pecia.kernel.errors import InvalidFormat
+
+EXTENSIONS = (".mdx", ".md")
+"""The stronger one first: where both files lie there, it is the document."""
+MAX_NAME_CHARS = 1000
+MAX_PART_BYTES = 240
+RESERVED = frozenset(("__system__", "__config__/project", "__user__/config.yml"))
+
+
+def parse_document_name(text: str, field: str = "docName") -> str:
+    """The name that was meant, without an extension; an error where it cannot be one."""
+    if text.lower().endswith(".markdown"):
+        raise _invalid_name(text, field, "documents end in .md or .mdx, not in .markdown")
+    name = _EXTENSION.sub("", text)
+    if why := find_path_problem(name):
+        raise _invalid_name(text, field, why)
+    if name in RESERVED or text in RESERVED:
+        raise _invalid_name(text, field, "the name is reserved")
+    return name
+
+
+def parse_folder_name(text: str, field: str) -> str:
+    """A folder of documents, by its path."""
+    if why := find_path_problem(text):
+        raise _invalid_name(text, field, why)
+    return text
+
+
+def parse_file_path(text: str, field: str = "path") -> str:
+    """A path from the root of the project, with an extension."""
+    path = text.removeprefix("./")
+    if why := find_path_problem(path, may_be_ours=True):
+        raise _invalid_name(text, field, why)
+    return path
+
+
+def split_extension(path: str) -> tuple[str, str]:
+    """The name and the extension of a document's file; no extension where it is none."""
+    found = _EXTENSION.search(path)
+    return (path[: found.start()], found[0]) if found else (path, "")
+
+
+def find_path_problem(path: str, *, may_be_ours: bool = False) -> str:
+    """What is wrong with a relative path, or nothing."""
+    parts = path.split("/")
+    if not path or len(path) > MAX_NAME_CHARS:
+        return f"it must have 1 to {MAX_NAME_CHARS} characters"
+    if "\\" in path or any(unicodedata.category(it) in _REFUSED for it in path):
+        return "backslashes and control characters have no place in it"
+    if any(it in ("", ".", "..") for it in parts):
+        return "it must be relative, without `.`, `..` and empty parts"
+    if any(len(it.encode()) > MAX_PART_BYTES for it in parts):
+        return f"no part of it may be longer than {MAX_PART_BYTES} bytes"
+    if not may_be_ours and any(it.startswith(".") for it in parts):
+        return "hidden files and folders are not for documents"
+    return ""
+
+
+def _invalid_name(text: str, field: str, why: str) -> InvalidFormat:
+    return InvalidFormat(f"Invalid {field}: {why}", field=field, got=text[:200])
+
+
+_EXTENSION = re.compile(r"(?<=[^/])\.mdx?$", re.IGNORECASE)
+_REFUSED = ("Cc", "Cs")

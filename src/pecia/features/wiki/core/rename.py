@@ -1,0 +1,96 @@
+"""What a rename changes: which documents move, and which links are written anew. Pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pecia.kernel.errors import Conflict, InvalidInput, Json, NotFound
+from pecia.kernel.text.links.name_index import NameIndex
+from pecia.kernel.text.links.resolver import WIKI_RULES
+from pecia.kernel.text.links.rewrite import (
+    DocumentMoves,
+    DocumentRename,
+    RewrittenDocument,
+    rewrite_links,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RenamePlan:
+    """Old names to new ones. `folder` is what moves as a whole, if anything does."""
+
+    documents: Mapping[str, str]
+    folder: tuple[str, str] | None = None
+
+    @property
+    def moves(self) -> DocumentMoves:
+        return DocumentMoves(self.documents, dict([self.folder]) if self.folder else {})
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRewrite:
+    """One document, by its name before, with the text it had and its new one."""
+
+    name: str
+    old_text: str
+    text: str
+    count: int
+    unresolved: int
+
+
+def plan_document_rename(old: str, new: str, names: Iterable[str]) -> RenamePlan:
+    """One document under another name. Nothing where the name is the same."""
+    known = {*names}
+    if old not in known:
+        raise NotFound(f"no document {old!r}", field="docName", docName=old)
+    if old == new:
+        return RenamePlan({})
+    _require_other_than_case(old, new, "newDocName")
+    _require_free({old: new}, known)
+    return RenamePlan({old: new})
+
+
+def plan_folder_rename(old: str, new: str, names: Iterable[str]) -> RenamePlan:
+    """Every document below a folder. Nothing where there is none, or the folder stays."""
+    known = {*names}
+    if old == new:
+        return RenamePlan({})
+    _require_other_than_case(old, new, "toFolder")
+    if f"{new}/".startswith(f"{old}/"):
+        raise InvalidInput("a folder cannot move into itself", field="toFolder", got=new[:200])
+    moved = {it: new + it[len(old) :] for it in sorted(known) if it.startswith(f"{old}/")}
+    _require_free(moved, known)
+    return RenamePlan(moved, (old, new) if moved else None)
+
+
+def plan_rewrites(
+    renaming: RenamePlan, names: NameIndex, texts: Iterable[tuple[str, str]]
+) -> list[LinkRewrite]:
+    """The documents whose links must be written anew, to mean what they meant."""
+    rename = DocumentRename.of(renaming.moves, names, WIKI_RULES)
+    found: list[LinkRewrite] = []
+    for name, text in texts:
+        done: RewrittenDocument = rewrite_links(text, name, rename)
+        if done.edits or done.stranded:
+            found.append(LinkRewrite(name, text, done.text, len(done.edits), len(done.stranded)))
+    return found
+
+
+def _require_other_than_case(old: str, new: str, field: str) -> None:
+    if old.casefold() == new.casefold():
+        raise InvalidInput(
+            "names that differ in case alone are one name on many disks: go by a third one",
+            field=field,
+            got=new[:200],
+        )
+
+
+def _require_free(moved: Mapping[str, str], known: set[str]) -> None:
+    taken = known - moved.keys()
+    by_fold = {it.casefold(): it for it in taken}
+    colliding: list[Json] = [
+        {"existing": by_fold[new.casefold()], "incoming": old, "to": new}
+        for old, new in moved.items()
+        if new.casefold() in by_fold
+    ]
+    if colliding:
+        raise Conflict("there is a document of that name already", colliding=colliding)

@@ -1,0 +1,39 @@
+"""What a writer says of an edit, in a few words. Pure."""
+
+import re
+from dataclasses import dataclass
+
+from pecia.kernel.errors import Json
+
+MAX_SUMMARY_CHARS = 80
+MAX_SUMMARY_INPUT_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class EditSummary:
+    """`cut_from` is the length that came, where it was longer than is kept."""
+
+    value: str
+    cut_from: int | None = None
+
+    def to_json(self) -> dict[str, Json]:
+        told: dict[str, Json] = {"value": self.value}
+        if self.cut_from is not None:
+            told["truncatedFrom"] = self.cut_from
+            told["hint"] = (
+                f"Summaries keep {MAX_SUMMARY_CHARS} characters: say the outcome, in fewer words."
+            )
+        return told
+
+
+def parse_summary(text: str | None) -> EditSummary | None:
+    """The summary as it is kept; None where there is none. Line ends become spaces."""
+    words = _LINE_ENDS.sub(" ", text or "").strip()
+    if not words:
+        return None
+    if len(words) <= MAX_SUMMARY_CHARS:
+        return EditSummary(words)
+    return EditSummary(f"{words[: MAX_SUMMARY_CHARS - 1]}…", len(words))
+
+
+_LINE_ENDS = re.compile(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")

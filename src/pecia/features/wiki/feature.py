@@ -1,0 +1,71 @@
+"""The wiki: Markdown files of a folder, read, searched, linked and written by agents and people."""
+
+from pathlib import Path
+
+from pecia.features.wiki.config.files import ConfigFiles
+from pecia.features.wiki.core.catalog import page_path
+from pecia.features.wiki.history.port import OpenVersionStore
+from pecia.features.wiki.jobs import CatalogMaintenance
+from pecia.features.wiki.live.cleanup import LiveCleanup
+from pecia.features.wiki.live.limits import LiveLimits
+from pecia.features.wiki.live.server import LiveServer
+from pecia.features.wiki.preview import PreviewSettings
+from pecia.features.wiki.settings import WikiSettings
+from pecia.features.wiki.space import Wiki
+from pecia.features.wiki.storage.roots import SpaceRoots
+from pecia.features.wiki.tools.config import config_tools
+from pecia.features.wiki.tools.documents import FEATURE, document_tools
+from pecia.features.wiki.tools.edits import edit_tools
+from pecia.features.wiki.tools.links import link_tools
+from pecia.features.wiki.tools.renames import rename_tools
+from pecia.features.wiki.tools.search import search_tools
+from pecia.features.wiki.tools.shell import shell_tools
+from pecia.features.wiki.tools.versions import version_tools
+from pecia.features.wiki.tools.workflows import workflow_tools
+from pecia.kernel.corpus.search.search import Corpus
+from pecia.kernel.feature import Feature
+from pecia.kernel.settings.account import expanded
+
+INSTRUCTIONS = (
+    f"A wiki: a folder of Markdown documents. Begin at {page_path('')}, which read_document shows: "
+    "it lists the documents of the top folder and the catalogs of those below. Read with "
+    "read_document, list_documents, search and exec. Write with write_document and edit_document, "
+    "and not with file tools of your own: people may have the document open. Say in `summary` what "
+    "a change is for. Files that .gitignore and .okignore leave out are not part of it. Show the "
+    "person the preview link once, where an answer has one. If a call fails, say so before you go "
+    "on with other tools."
+)
+
+
+def wiki_feature(
+    corpus: Corpus, settings: WikiSettings, versions: OpenVersionStore, roots: SpaceRoots
+) -> Feature:
+    """The room, over the spaces that the store knows."""
+    store = roots.store
+    configs = ConfigFiles(store, expanded(Path(settings.user_file), "wiki.user_file"))
+    ways = PreviewSettings(settings.desktop_links, settings.preview_base_url)
+    it = Wiki(store, corpus, configs, versions, roots, ways)
+    live = LiveServer(it, LiveLimits.from_settings(settings))
+    return Feature(
+        FEATURE,
+        instructions=INSTRUCTIONS,
+        tools=(
+            *workflow_tools(it),
+            *document_tools(it),
+            *search_tools(it),
+            *shell_tools(it),
+            *link_tools(it),
+            *config_tools(it),
+            *edit_tools(it),
+            *rename_tools(it),
+            *version_tools(it),
+        ),
+        sockets=(live.socket(),),
+        lifespan=live.lifespan,
+        settings=(WikiSettings,),
+        background_tasks=(
+            CatalogMaintenance(store, it.sync, roots).run,
+            LiveCleanup(store, it.flusher).run,
+        ),
+        migrations="pecia.features.wiki.schema",
+    )

@@ -1,0 +1,107 @@
+"""What a version says of itself: its subject, and a line for machines on who did what. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import orjson
+
+from pecia.kernel.errors import Json
+from pecia.kernel.tool.call import Call
+
+AGENT_INTERFACES = ("mcp", "stdio")
+
+
+def writer_of(call: Call) -> str:
+    """An agent where the call came over MCP, else a person; the user that both act for."""
+    kind = "agent" if call.trace.door in AGENT_INTERFACES else "principal"
+    return f"{kind}-{call.caller.user_id}"
+
+
+ACTOR_PREFIX = "ok-actor: "
+MAX_SUBJECT_CHARS = 72
+CHECKPOINT, UPSTREAM, WIP = "checkpoint", "upstream", "wip"
+FILE_SYSTEM = "file-system"
+
+
+@dataclass(frozen=True, slots=True)
+class CommitNote:
+    """`writer` is an id and no name: who it was is asked of the store when it is shown."""
+
+    writer: str
+    subject: str
+    docs: tuple[str, ...] = ()
+    summary: str | None = None
+    client: str | None = None
+    others: tuple[str, ...] = ()
+    """Who wrote it together with the writer."""
+
+    def message(self) -> str:
+        """The whole message of a version."""
+        subject = self.subject if self.summary is None else f"{self.subject} — {self.summary}"
+        if len(subject) > MAX_SUBJECT_CHARS:
+            subject = f"{subject[: MAX_SUBJECT_CHARS - 1]}…"
+        actor: dict[str, Json] = {
+            "v": 1,
+            "writer_id": self.writer,
+            "client_name": self.client,
+            "docs": [*self.docs],
+        }
+        if self.summary is not None:
+            actor["summaries"] = [self.summary]
+        if self.others:
+            actor["co_writers"] = [*self.others]
+        return f"{subject}\n\n{ACTOR_PREFIX}{orjson.dumps(actor).decode()}\n"
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedNote:
+    """What is read back of a message. What cannot be understood is left out, and nothing else."""
+
+    subject: str
+    kind: str
+    writer: str
+    docs: tuple[str, ...] = ()
+    summaries: tuple[str, ...] = field(default=())
+    others: tuple[str, ...] = field(default=())
+
+
+def parse_note(message: str, author: str) -> ParsedNote:
+    """The note in a message, whoever wrote it."""
+    subject = message.partition("\n")[0]
+    actor: dict[str, Json] = {}
+    for line in message.splitlines():
+        if line.startswith(ACTOR_PREFIX):
+            actor = _object(line[len(ACTOR_PREFIX) :]) or actor
+    writer = actor.get("writer_id")
+    return ParsedNote(
+        subject,
+        _kind(subject),
+        writer if isinstance(writer, str) else author,
+        _texts(actor.get("docs")),
+        _texts(actor.get("summaries")),
+        _texts(actor.get("co_writers")),
+    )
+
+
+def _object(text: str) -> dict[str, Json]:
+    try:
+        found: Json = orjson.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def format_subject(docs: Sequence[str]) -> str:
+    if not docs:
+        return "wip: auto-save"
+    return f"wip: {docs[0]}" if len(docs) == 1 else f"wip: {len(docs)} docs"
+
+
+def _kind(subject: str) -> str:
+    if subject.startswith("checkpoint:"):
+        return CHECKPOINT
+    return UPSTREAM if subject.startswith("import:") else WIP
+
+
+def _texts(value: Json) -> tuple[str, ...]:
+    return tuple(it for it in value if isinstance(it, str)) if isinstance(value, list) else ()

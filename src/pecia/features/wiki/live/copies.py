@@ -1,0 +1,197 @@
+"""The files beside a live document's: the one that is to take its place, those that had it lately.
+
+They lie in a folder of ours, so that no program takes them for documents. A file is removed only
+after its row: one without a row is nobody's and is swept.
+"""
+
+import time
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import dataclass
+from secrets import token_hex
+from uuid import UUID
+
+import anyio
+from anyio.to_thread import run_sync
+
+from pecia.features.wiki.core.document import decode_utf8
+from pecia.features.wiki.live.core.crdt import LiveText
+from pecia.features.wiki.live.core.merge_base import find_merge_base
+from pecia.features.wiki.live.draft import LiveDraft, text_digest
+from pecia.features.wiki.live.store import FileCopy, LiveRow, LiveRows
+from pecia.features.wiki.storage import disk
+from pecia.features.wiki.storage.disk import FileSnapshot
+from pecia.features.wiki.storage.project_folder import ensure_project_folder
+from pecia.features.wiki.store import SpaceLocation
+from pecia.kernel.errors import NotFound, Unprocessable
+
+COPY_FOLDER = ".pecia/cache/live"
+COPY_TTL_S = 2.0
+"""How long a replaced file is kept at least: a program may be about to write it, or may have read
+it and be about to write the file that took its place."""
+COPY_TTL_WITHOUT_LEASE_S = 30.0
+"""The same where the system does not say whether anybody still has it open."""
+WRITE_QUIET_S = 0.1
+"""Where the system does not say that nobody writes it: untouched for so long, a file is whole."""
+MAX_READS, READ_INTERVAL_S = 20, 0.05
+"""How often a file is looked for that is away: programs that save may take it away first."""
+ORPHAN_TTL_S = 3600.0
+"""Files of documents that are not known are removed after so long."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentFiles:
+    """The file of one document, and those beside it."""
+
+    location: SpaceLocation
+    path: str
+
+    async def read(self) -> FileSnapshot | None:
+        """The file itself; None where there is none."""
+        return await run_sync(disk.read_snapshot, self.location.root, self.path)
+
+    async def read_with_retry(self) -> FileSnapshot | None:
+        """The same, after a moment where there is none: programs that save take it away first."""
+        for _ in range(MAX_READS):
+            if (found := await self.read()) is not None:
+                return found
+            await anyio.sleep(READ_INTERVAL_S)
+        return None
+
+    async def read_copy(self, copy: FileCopy) -> FileSnapshot | None:
+        return await run_sync(disk.read_snapshot, self.location.project, _copy_path(copy.name))
+
+    async def stage_file(self, row: LiveRow, text: str) -> tuple[str, str]:
+        """A file that is to take the document's place: its name and inode."""
+        name = f"{row.id}-{token_hex(8)}{disk.TEMPORARY_SUFFIX}"
+        return name, await run_sync(_stage, self.location, self.path, name, text.encode())
+
+    async def swap(self, intent: FileCopy) -> None:
+        """NotFound where there is no file to be replaced."""
+        kept = (self.location.project, _copy_path(intent.name))
+        await run_sync(disk.swap, kept, (self.location.root, self.path))
+
+    async def is_swapped(self, row: LiveRow, intent: FileCopy) -> bool:
+        """Whether the new file has taken the document's place already."""
+        kept = _copy_path(intent.name)
+        await run_sync(disk.finish_swap, self.location.project, kept)
+        inode = await run_sync(disk.inode_of, self.location.project, kept)
+        if inode is not None:
+            return inode != intent.inode
+        # Nobody but us has business there, but somebody has removed it: the file itself must tell.
+        found = await self.read()
+        return found is None or _is_ours(found, row, intent)
+
+    async def remove_orphans(self, row: LiveRow, copies: Collection[FileCopy]) -> None:
+        """Remove what has no row. To be called by whoever has the document to themselves."""
+        await run_sync(_remove_orphans, self.location, row.id, {it.name for it in copies})
+
+
+async def resolve_swap(
+    rows: LiveRows, row: LiveRow, files: DocumentFiles
+) -> tuple[LiveRow, list[FileCopy]]:
+    """The document without an intended swap: it happened, or it never will. And its copies."""
+    copies = await rows.copies(row)
+    intent = next((it for it in copies if it.swapped_at is None), None)
+    if intent is None:
+        return row, copies
+    if await files.is_swapped(row, intent):
+        await rows.complete_swap(row, intent, time.time())
+    else:
+        await rows.drop_copy(row, intent)
+    found = await rows.find(files.path)
+    assert found is not None
+    return found, await rows.copies(found)
+
+
+@dataclass(frozen=True, slots=True)
+class FileMerge:
+    """What the files of a document said. `text` is None where the file is half written."""
+
+    text: str | None
+    is_missing: bool
+    done: list[FileCopy]
+    """Copies that can say nothing more."""
+
+
+async def merge_files(files: DocumentFiles, mine: LiveDraft) -> FileMerge:
+    """Merge what programs wrote, the oldest file first: what it says may be in the next as well."""
+    done: list[FileCopy] = []
+    for copy in [*mine.copies]:
+        found = await files.read_copy(copy)
+        # What is not text cannot be merged as it is, and must not be lost either.
+        text = found.body.decode(errors="replace") if found else ""
+        is_news = found and is_fully_written(found, copy.base) and mine.merge_copy(copy, text)
+        if found is None or (not is_news and is_abandoned(found, copy)):
+            done.append(copy)
+    found = await files.read_with_retry()
+    if found is None:
+        return FileMerge(None, is_missing=True, done=done)
+    # Who is in the middle of writing it goes on in the old file, when that is replaced.
+    if not is_fully_written(found, mine.row.base):
+        return FileMerge(None, is_missing=False, done=done)
+    text = decode_utf8(found.body)
+    if text is None:
+        raise Unprocessable(f"{files.path!r} is not in UTF-8", path=files.path)
+    mine.merge_file(text)
+    return FileMerge(text, is_missing=False, done=done)
+
+
+def is_fully_written(found: FileSnapshot, known: bytes) -> bool:
+    """Whether nobody is in the middle of writing it. Who appends is never in the middle."""
+    if found.is_open is None:
+        return time.time() - found.changed_at > WRITE_QUIET_S
+    return not found.is_open or _is_appended(found, known)
+
+
+def is_abandoned(found: FileSnapshot, copy: FileCopy) -> bool:
+    """Whether nobody will write a file any more that was replaced."""
+    assert copy.swapped_at is not None
+    kept_s = COPY_TTL_WITHOUT_LEASE_S if found.is_open is None else COPY_TTL_S
+    return not found.is_open and time.time() - max(copy.swapped_at, found.changed_at) > kept_s
+
+
+async def remove_stranded(place: SpaceLocation, ids: Collection[str]) -> None:
+    """Remove what documents have left that are live no more."""
+    await run_sync(_remove_stranded, place, ids)
+
+
+def _is_appended(found: FileSnapshot, known: bytes) -> bool:
+    before = str(LiveText(known)).encode()
+    is_longer = len(found.body) > len(before) > 0 and found.body.startswith(before)
+    return found.body == before or (is_longer and decode_utf8(found.body) is not None)
+
+
+def _is_ours(found: FileSnapshot, row: LiveRow, intent: FileCopy) -> bool:
+    if found.inode == intent.inode:
+        return True
+    text = decode_utf8(found.body)
+    if text is None or text_digest(text) in (row.digest, intent.digest):
+        return text is None or text_digest(text) == intent.digest
+    return find_merge_base(text, str(LiveText(intent.base)), [str(LiveText(row.base))]) is None
+
+
+def _copy_path(name: str) -> str:
+    return f"{COPY_FOLDER}/{name}"
+
+
+def _stage(place: SpaceLocation, path: str, name: str, body: bytes) -> str:
+    ensure_project_folder(place.project)
+    mode = disk.mode_of(place.root, path)
+    return disk.create(place.project, _copy_path(name), body, mode)
+
+
+def _remove_orphans(place: SpaceLocation, id_: UUID, known: Collection[str]) -> None:
+    for name in disk.list_names(place.project, COPY_FOLDER):
+        if name.startswith(f"{id_}-") and name.removesuffix(disk.ASIDE_SUFFIX) not in known:
+            with suppress(NotFound):
+                disk.remove(place.project, _copy_path(name))
+
+
+def _remove_stranded(place: SpaceLocation, ids: Collection[str]) -> None:
+    for name in disk.list_names(place.project, COPY_FOLDER):
+        found = disk.read_snapshot(place.project, _copy_path(name))
+        is_old = found is not None and time.time() - found.changed_at > ORPHAN_TTL_S
+        if is_old and name[:36] not in ids:
+            with suppress(NotFound):
+                disk.remove(place.project, _copy_path(name))

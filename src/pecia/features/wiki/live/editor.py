@@ -1,0 +1,110 @@
+"""One socket on a live document: who is at it, what waits to be sent, and how it ends."""
+
+from collections import deque
+from collections.abc import Awaitable, Callable
+
+import anyio
+
+from pecia.features.wiki.live.core import frames
+from pecia.features.wiki.live.limits import CLOSE_TIMEOUT_S, MAX_QUEUE_BYTES
+from pecia.kernel.errors import PeciaError, RateLimited
+from pecia.kernel.feature import MessageStream
+from pecia.kernel.identity.caller import Caller
+
+
+class LiveEditor:
+    """Whoever changes the document, or looks on. `writer` is what changes are put down to."""
+
+    def __init__(self, caller: Caller, writer: str, *, is_told: bool) -> None:
+        self.caller = caller
+        self.writer = writer
+        self.may_write = False
+        self.checked_at = -1.0
+        self.received = 0
+        self.is_behind = False
+        """Something that it sent was not stored: what follows says nothing of all of it."""
+        self.failure: PeciaError | None = None
+        self.is_over = False
+        self._is_told = is_told
+        self._told = 0
+        self._waiting: deque[bytes] = deque()
+        self._waiting_bytes = 0
+        self._news = anyio.Event()
+        self._over = anyio.Event()
+        self._scope = anyio.CancelScope()
+
+    def send(self, message: bytes) -> None:
+        """To be sent when it is its turn. Who does not listen is let go."""
+        if self.is_over:
+            return
+        self._waiting.append(message)
+        self._waiting_bytes += len(message)
+        # One message may be as long as the document.
+        if self._waiting_bytes > MAX_QUEUE_BYTES and len(self._waiting) > 1:
+            self.close(RateLimited("too much waits to be sent to this socket"))
+            self._scope.cancel()
+        self._news.set()
+
+    def refuse(self, reason: str) -> None:
+        """A change was not made; the socket stays."""
+        self.is_behind = True
+        self.send(frames.encode_refusal(reason))
+
+    def acknowledge(self) -> None:
+        """All that it sent is in the store."""
+        if self._is_told and not self.is_behind and self._told < self.received:
+            self._told = self.received
+            self.send(frames.encode_stored(self._told))
+
+    def close(self, failure: PeciaError | None) -> None:
+        """No more, after what waits was sent and the reason was given."""
+        if self.is_over:
+            return
+        self.failure = failure
+        self.is_over = True
+        if failure is not None:
+            self._waiting.append(frames.encode_refusal(failure.message))
+        self._over.set()
+        self._news.set()
+
+    async def run(self, duplex: MessageStream, take: Callable[[bytes], Awaitable[None]]) -> None:
+        """Both ways, until one side ends it."""
+        async with anyio.create_task_group() as tasks:
+            self._scope = tasks.cancel_scope
+            tasks.start_soon(self._receive_loop, duplex, take)
+            tasks.start_soon(self._abort)
+            await self._send_loop(duplex)
+            tasks.cancel_scope.cancel()
+        if self.failure is not None:
+            raise self.failure
+
+    async def _abort(self) -> None:
+        """Who does not take the last words goes without them."""
+        await self._over.wait()
+        await anyio.sleep(CLOSE_TIMEOUT_S)
+        self._scope.cancel()
+
+    async def _receive_loop(
+        self, duplex: MessageStream, take: Callable[[bytes], Awaitable[None]]
+    ) -> None:
+        try:
+            while not self.is_over:
+                await take(await duplex.receive())
+        except anyio.EndOfStream:
+            self.close(None)
+            self._scope.cancel()
+        except PeciaError as error:
+            self.close(error)
+
+    async def _send_loop(self, duplex: MessageStream) -> None:
+        try:
+            while self._waiting or not self.is_over:
+                if not self._waiting:
+                    self._news = anyio.Event()
+                    await self._news.wait()
+                    continue
+                message = self._waiting.popleft()
+                self._waiting_bytes -= len(message)
+                await duplex.send(message)
+        except anyio.EndOfStream:
+            self.close(None)

@@ -1,0 +1,172 @@
+"""Brings one document's file up to date, in steps that are each a transaction.
+
+What programs wrote is put down before anything is written over it. What is to be written is put
+down before it is written. The new file and the old one then change places in one step, and the old
+one is looked at again until nobody can write it any more. Whoever is killed between two steps
+leaves what the next needs to go on, in any process.
+"""
+
+import time
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+
+from anyio.to_thread import run_sync
+
+from pecia.features.wiki.core.names import split_extension
+from pecia.features.wiki.history.history import SpaceHistory
+from pecia.features.wiki.history.message import FILE_SYSTEM, CommitNote
+from pecia.features.wiki.live.copies import DocumentFiles, FileMerge, merge_files
+from pecia.features.wiki.live.core.crdt import LiveText
+from pecia.features.wiki.live.draft import LiveDraft, build_draft
+from pecia.features.wiki.live.store import (
+    FileBase,
+    FileCopy,
+    LiveChange,
+    LiveRow,
+    LiveRows,
+    SystemLiveRows,
+)
+from pecia.features.wiki.parse import parse_document
+from pecia.features.wiki.storage import disk
+from pecia.kernel.corpus.catalog import texts
+from pecia.kernel.errors import NotFound
+
+SWAP_TIMEOUT_S = 2.0
+"""How long a file may be half written until that is what it is."""
+MAX_MISSES = 3
+"""How often in a row a file was away for a while when it is gone."""
+
+
+class SwapStep(Enum):
+    DONE = auto()
+    AGAIN = auto()
+    WAIT = auto()
+    """A program is in the middle of writing."""
+
+
+@dataclass(slots=True)
+class FileSwap:
+    """Of one document, by whoever has the space to themselves."""
+
+    files: DocumentFiles
+    history: SpaceHistory
+    _until: int | None = None
+    """The change that the file is to have. What comes later is left to whoever comes later."""
+    _begun: float = field(default_factory=time.monotonic)
+    _missed: int = 0
+
+    async def step(self, rows: SystemLiveRows) -> SwapStep:
+        """The next one."""
+        row = await rows.find(self.files.path)
+        if row is None:
+            return SwapStep.DONE
+        copies = await rows.copies(row)
+        await self.files.remove_orphans(row, copies)
+        written = await rows.changes(row)
+        intent = next((it for it in copies if it.swapped_at is None), None)
+        if intent is not None:
+            return await self._swap(rows, row, written, intent)
+        if self._until is not None and row.filed >= self._until:
+            return SwapStep.DONE
+        mine = build_draft(row, written, copies)
+        found = await merge_files(self.files, mine)
+        if found.is_missing:
+            return await self._handle_missing(rows, mine)
+        self._missed = 0
+        return await self._store_edits(rows, mine, found)
+
+    async def _store_edits(
+        self, rows: SystemLiveRows, mine: LiveDraft, found: FileMerge
+    ) -> SwapStep:
+        """What programs wrote, and then what is to be in the file."""
+        await store_edits(rows, mine)
+        for copy in found.done:
+            await rows.drop_copy(mine.row, copy)
+        head = mine.row.head + len(mine.added)
+        self._until = head if self._until is None else self._until
+        if head > mine.row.filed:
+            step = await self._stage_swap(rows, mine, head, found.text)
+        else:
+            is_patient = time.monotonic() - self._begun < SWAP_TIMEOUT_S
+            step = SwapStep.WAIT if found.text is None and is_patient else SwapStep.DONE
+        # Once more, to remove their files: nobody may come for this document for a long time.
+        return SwapStep.AGAIN if step is SwapStep.DONE and found.done else step
+
+    async def _handle_missing(self, rows: SystemLiveRows, mine: LiveDraft) -> SwapStep:
+        """It is gone when it stays away."""
+        self._missed += 1
+        if self._missed < MAX_MISSES:
+            return SwapStep.WAIT
+        await self._record_lost(mine)
+        await rows.end(self.files.path)
+        return SwapStep.DONE
+
+    async def _swap(
+        self, rows: SystemLiveRows, row: LiveRow, written: list[LiveChange], intent: FileCopy
+    ) -> SwapStep:
+        """What was put down as intended is done, unless it was before somebody was killed."""
+        if not await self.files.is_swapped(row, intent):
+            try:
+                await self.files.swap(intent)
+            except NotFound:
+                await rows.drop_copy(row, intent)
+                return SwapStep.WAIT
+        await rows.complete_swap(row, intent, time.time())
+        now = LiveText(intent.base)
+        mine = LiveDraft(
+            row, FileBase(row.base, row.digest), now, written[: intent.head - row.filed]
+        )
+        await self._update_corpus(rows, mine, intent)
+        await record_live_version(self.history, self.files.path, mine, mine.file_text.encode())
+        return SwapStep.AGAIN
+
+    async def _update_corpus(self, rows: SystemLiveRows, mine: LiveDraft, intent: FileCopy) -> None:
+        """Tell the corpus, unless the file is another one by now: then it will be told of that."""
+        place, path = self.files.location, self.files.path
+        stamp = await run_sync(disk.stat_file, place.root, path)
+        if stamp is not None and str(stamp.inode) == intent.inode:
+            body = mine.text.encode()
+            facts, words = await parse_document(place, path, body, stamp)
+            await texts.put(rows.tx, facts, words, tenant_id=place.tenant_id)
+
+    async def _stage_swap(
+        self, rows: SystemLiveRows, mine: LiveDraft, head: int, on_disk: str | None
+    ) -> SwapStep:
+        after, row = mine.build_file_base(), replace(mine.row, head=head)
+        if on_disk is not None and mine.text == on_disk:
+            await record_live_version(self.history, self.files.path, mine, on_disk.encode())
+            await rows.mark_flushed(row, after)
+            return SwapStep.DONE
+        name, inode = await self.files.stage_file(row, mine.text)
+        await rows.stage_copy(row, FileCopy(name, inode, after.base, after.digest, head))
+        return SwapStep.AGAIN
+
+    async def _record_lost(self, found: LiveDraft) -> None:
+        """The file went without us: what was written until then stays as a version."""
+        if found.writers:
+            path, name = self.files.path, split_extension(self.files.path)[0]
+            await record_live_version(self.history, path, found, found.file_text.encode())
+            gone = CommitNote(FILE_SYSTEM, f"delete: {name}", (name,))
+            await self.history.record({}, {path: None}, gone)
+
+
+async def store_edits(rows: LiveRows, mine: LiveDraft) -> None:
+    """What was added, and what the files are known to have with that."""
+    if mine.added:
+        await rows.add(mine.row, mine.added, mine.seen)
+    for copy in mine.read_copies:
+        await rows.update_copy(mine.row, copy)
+
+
+async def record_live_version(
+    history: SpaceHistory, path: str, found: LiveDraft, before: bytes | None
+) -> None:
+    """What people wrote together, as a version with all of their names."""
+    if not found.writers:
+        return
+    name = split_extension(path)[0]
+    first, *others = found.writers
+    note = CommitNote(first, f"wip: {name}", (name,), others=tuple(others))
+    # What a tool wrote is a version before its file is written: the file is no news then.
+    known = {} if await history.has_versions(path) else {path: before}
+    await history.record(known, {path: found.text.encode()}, note)

@@ -1,0 +1,120 @@
+"""Brings files up to what was written in live documents, and the other way round.
+
+Whoever finds a file behind may do it, in any process: it reads nothing but the store and the disk.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID
+
+import anyio
+from anyio.to_thread import run_sync
+
+from pecia.features.wiki.core.document import decode_utf8
+from pecia.features.wiki.history.history import SpaceHistory
+from pecia.features.wiki.history.port import OpenVersionStore
+from pecia.features.wiki.live.copies import DocumentFiles, remove_stranded
+from pecia.features.wiki.live.file_swap import FileSwap, SwapStep
+from pecia.features.wiki.live.limits import MAX_STATE_RATIO
+from pecia.features.wiki.live.store import SQL, LiveRow, SystemLiveRows
+from pecia.features.wiki.storage import disk
+from pecia.features.wiki.storage.roots import SpaceRoots
+from pecia.features.wiki.store import SQL as WIKI
+from pecia.features.wiki.store import SpaceLocation
+from pecia.kernel.errors import PayloadTooLarge, PeciaError, Unavailable, Unprocessable
+from pecia.kernel.logs import Log
+from pecia.kernel.store.store import Store
+
+_log = Log(__name__)
+
+MAX_RETRIES = 200
+"""A program that writes all the time is waited for, and each of its writes is a step."""
+RETRY_DELAY_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class LiveFlusher:
+    """For the house: it serves nobody, and asks for no right."""
+
+    store: Store
+    versions: OpenVersionStore
+    roots: SpaceRoots | None = None
+
+    async def require_open(self, tenant_id: UUID, source_id: str, project: Path) -> Path:
+        """The real path of a space's folder; refused where its tenant may not have it any more."""
+        roots = self.roots or SpaceRoots(self.store)
+        return await roots.resolve_source_folder(tenant_id, source_id, project)
+
+    async def make_live(self, place: SpaceLocation, path: str, most_bytes: int) -> UUID:
+        """Make a document live, unless it is; the id of its history.
+
+        A history that has grown too long ends here, between two who open the document.
+        """
+        await self.require_open(place.tenant_id, place.source_id, place.project)
+        async with self.store.system() as tx:
+            await tx.execute(WIKI["lock_space"], **place.sql_params())
+            rows = SystemLiveRows(tx, place)
+            row = await rows.find(path)
+            if row is not None and await _needs_reset(rows, row, most_bytes):
+                await rows.end(path)
+                row = None
+            if row is None:
+                text = _text(path, await run_sync(disk.read, place.root, path))
+                _require_size(text, most_bytes)
+                row = await rows.begin(path, text)
+            await remove_stranded(place, await rows.load_live_ids())
+            return row.id
+
+    async def flush(self, place: SpaceLocation, path: str) -> None:
+        """Bring one document's file up to date, unless it is."""
+        await self.require_open(place.tenant_id, place.source_id, place.project)
+        exchange = FileSwap(DocumentFiles(place, path), self._history(place))
+        for _ in range(MAX_RETRIES):
+            async with self.store.system() as tx:
+                await tx.execute(WIKI["lock_space"], **place.sql_params())
+                step = await exchange.step(SystemLiveRows(tx, place))
+            if step is SwapStep.DONE:
+                return
+            if step is SwapStep.WAIT:
+                await anyio.sleep(RETRY_DELAY_S)
+        raise Unavailable(f"{path!r} does not stop changing", path=path)
+
+    async def flush_many(self, place: SpaceLocation, paths: Sequence[str]) -> None:
+        """Several. One that cannot be holds up none of the others: its words are stored."""
+        for path in paths:
+            try:
+                await self.flush(place, path)
+            except PeciaError as error:
+                _log.failure("wiki.file", error)
+
+    async def flush_all(self, place: SpaceLocation) -> None:
+        """Every document of the place whose file is behind."""
+        async with self.store.system() as tx:
+            rows = await tx.fetch_all(SQL["unfiled"], **place.sql_params())
+        keys = [it["key"] for it in rows if it["key"].startswith(place.prefix)]
+        await self.flush_many(place, [it.removeprefix(place.prefix) for it in keys])
+
+    def _history(self, place: SpaceLocation) -> SpaceHistory:
+        return SpaceHistory(place.project, place.prefix, self.versions)
+
+
+async def _needs_reset(rows: SystemLiveRows, row: LiveRow, most_bytes: int) -> bool:
+    is_long = 2 * len(row.base) > MAX_STATE_RATIO * most_bytes
+    return is_long and row.is_flushed and not await rows.copies(row)
+
+
+def _text(path: str, body: bytes) -> str:
+    text = decode_utf8(body)
+    if text is None:
+        raise Unprocessable(f"{path!r} is not in UTF-8", path=path)
+    return text
+
+
+def _require_size(text: str, most_bytes: int) -> None:
+    if len(text.encode()) > most_bytes:
+        raise PayloadTooLarge(
+            f"a document that is edited together has at most {most_bytes} bytes",
+            field="doc",
+            max=most_bytes,
+        )

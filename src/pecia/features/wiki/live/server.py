@@ -1,0 +1,191 @@
+"""All documents that are open in this process, and the socket to each."""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TypeAlias
+from uuid import UUID
+
+import anyio
+import psycopg
+from anyio.abc import TaskGroup
+
+from pecia.features.wiki.history.message import writer_of
+from pecia.features.wiki.live.core.frames import Frame, SyncStep1, decode_frame
+from pecia.features.wiki.live.document import DocumentServices, OpenDocument
+from pecia.features.wiki.live.editor import LiveEditor
+from pecia.features.wiki.live.limits import LiveLimits
+from pecia.features.wiki.live.store import SQL
+from pecia.features.wiki.space import Wiki
+from pecia.features.wiki.store import SpaceLocation
+from pecia.kernel.errors import (
+    InternalError,
+    InvalidEnum,
+    InvalidInput,
+    PayloadTooLarge,
+    PeciaError,
+    Unavailable,
+)
+from pecia.kernel.feature import FeatureRequest, FeatureSocket, MessageStream
+from pecia.kernel.logs import Log
+from pecia.kernel.rate_limit import RateLimit, RateLimiter
+
+_log = Log(__name__)
+
+RECONNECT_DELAY_S = 1.0
+SHUTDOWN_TIMEOUT_S = 5.0
+"""How long the files of open documents may take when the server stops. The store has them."""
+
+LiveKey: TypeAlias = tuple[SpaceLocation, str]
+
+
+@dataclass(slots=True)
+class LiveServer:
+    """Where people and agents come together."""
+
+    wiki: Wiki
+    limits: LiveLimits
+    _documents: dict[LiveKey, OpenDocument] = field(default_factory=dict[LiveKey, OpenDocument])
+    _open_locks: dict[LiveKey, anyio.Lock] = field(default_factory=dict[LiveKey, anyio.Lock])
+    _tasks: TaskGroup | None = None
+    _is_listening: bool = False
+
+    def socket(self) -> FeatureSocket:
+        return FeatureSocket("/collab/{doc:path}", "wiki/collab", self.serve)
+
+    async def serve(self, ask: FeatureRequest, duplex: MessageStream) -> None:
+        """One editor, from its coming to its going."""
+        _require_known(ask.query)
+        place, path = await self._resolve_document(ask)
+        writer = writer_of(ask.call)
+        editor = LiveEditor(ask.caller, writer, is_told=ask.query.get("stored") == "1")
+        document = await self._join(place, path, editor)
+        per_s = self.limits.messages_per_s
+        limit = RateLimiter(RateLimit(per_s, 1, 2 * per_s))
+
+        async def take(message: bytes) -> None:
+            if len(message) > self.limits.message_bytes:
+                raise PayloadTooLarge(
+                    f"a message has at most {self.limits.message_bytes} bytes",
+                    field="message",
+                    max=self.limits.message_bytes,
+                )
+            frame = decode_frame(message)
+            limit.take("messages", self._cost(frame, len(message)))
+            await document.receive(editor, frame, len(message))
+
+        try:
+            await editor.run(duplex, take)
+        finally:
+            document.leave(editor)
+
+    @asynccontextmanager
+    async def lifespan(self) -> AsyncGenerator[None]:
+        """While it is entered, documents can be opened. What was stored is filed at the end."""
+        async with anyio.create_task_group() as tasks:
+            self._tasks = tasks
+            try:
+                yield
+            finally:
+                self._tasks = None
+                with anyio.move_on_after(SHUTDOWN_TIMEOUT_S, shield=True):
+                    await self._flush_all()
+                tasks.cancel_scope.cancel()
+
+    def _cost(self, frame: Frame, size_bytes: int) -> int:
+        """How many messages this one is worth: long ones, and what is answered with a document."""
+        per_s, most = self.limits.messages_per_s, self.limits.message_bytes
+        asking = per_s // 5 if isinstance(frame, SyncStep1) else 0
+        return 1 + asking + per_s * size_bytes // (2 * most)
+
+    async def _resolve_document(self, ask: FeatureRequest) -> LiveKey:
+        opened = await self.wiki.open(ask.call, None, ask.query.get("space"))
+        document = opened.find(ask.path["doc"], "doc")
+        opened.record_returned([document.path])
+        return opened.location, document.path
+
+    async def _join(self, place: SpaceLocation, path: str, editor: LiveEditor) -> OpenDocument:
+        while True:
+            document = await self._get_or_open(place, path)
+            await document.rights.require(editor)
+            if not document.is_closed:
+                document.join(editor)
+                return document
+
+    async def _get_or_open(self, place: SpaceLocation, path: str) -> OpenDocument:
+        """The one that is open, or that is now. A slow disk holds up nobody at another document."""
+        opening = self._open_locks.setdefault((place, path), anyio.Lock())
+        async with opening:
+            document = self._documents.get((place, path))
+            if document is None or document.is_closed:
+                document = await self._open(place, path)
+        if not opening.locked():
+            self._open_locks.pop((place, path), None)
+        return document
+
+    async def _open(self, place: SpaceLocation, path: str) -> OpenDocument:
+        if self._tasks is None:
+            raise Unavailable("the server is stopping")
+        if len(self._documents) >= self.limits.documents:
+            raise Unavailable("as many documents are open as may", max=self.limits.documents)
+        id_ = await self.wiki.flusher.make_live(place, path, self.limits.document_bytes)
+        await self.wiki.flusher.flush(place, path)
+        document = OpenDocument(
+            DocumentServices(self.wiki.store, self.wiki.flusher, self.limits), place, path, id_
+        )
+        await document.catch_up()
+        if not self._is_listening:
+            self._is_listening = True
+            self._tasks.start_soon(self._listen)
+        self._documents[place, path] = document
+        self._tasks.start_soon(self._run, document)
+        return document
+
+    async def _run(self, document: OpenDocument) -> None:
+        try:
+            await document.run()
+        except Exception as error:  # noqa: BLE001 - one that breaks must not take the others along.
+            _log.failure("wiki.live", error)
+            document.close_all(InternalError("something went wrong on our side; the log has it"))
+        finally:
+            key = (document.location, document.path)
+            if self._documents.get(key) is document:
+                del self._documents[key]
+
+    async def _flush_all(self) -> None:
+        for document in [*self._documents.values()]:
+            try:
+                await document.flush()
+            except PeciaError as error:
+                _log.failure("wiki.file", error)
+
+    async def _listen(self) -> None:
+        """Hear of what other processes store."""
+        while True:
+            try:
+                login = self.wiki.store.logins.system
+                connection = await psycopg.AsyncConnection.connect(login, autocommit=True)
+                async with connection:
+                    await connection.execute(SQL["listen"])
+                    self._wake(None)
+                    async for told in connection.notifies():
+                        self._wake(UUID(told.payload))
+            except psycopg.Error as error:
+                # Until the line is back, documents look by themselves every second.
+                _log.failure("wiki.listen", error)
+            await anyio.sleep(RECONNECT_DELAY_S)
+
+    def _wake(self, id_: UUID | None) -> None:
+        for document in self._documents.values():
+            if id_ is None or document.id == id_:
+                document.wake()
+
+
+def _require_known(query: Mapping[str, str]) -> None:
+    for name in query:
+        if name not in ("space", "stored"):
+            raise InvalidInput(
+                f'Field "{name}" is not known here', field=name, allowed=["space", "stored"]
+            )
+    if query.get("stored", "0") not in ("0", "1"):
+        raise InvalidEnum('Field "stored" is 0 or 1', field="stored", allowed=["0", "1"])

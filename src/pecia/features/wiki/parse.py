@@ -1,0 +1,68 @@
+"""Documents parsed where a hostile one can be ended: large ones in compute workers.
+
+YAML and Markdown of a stranger may take long for their size, and a thread that reads them cannot be
+stopped. What is small is read at once: it costs less than the way to a worker and back.
+"""
+
+from collections.abc import Mapping
+from uuid import UUID
+
+import anyio
+
+from pecia.features.wiki.core.document import decode_any_charset, document_facts, document_of
+from pecia.features.wiki.core.metadata import DocumentMetadata, parse_metadata
+from pecia.features.wiki.storage.disk import FileStamp
+from pecia.features.wiki.store import SpaceLocation
+from pecia.kernel.compute.pool import compute
+from pecia.kernel.corpus.catalog.catalog import FileMetadata
+from pecia.kernel.corpus.catalog.texts import ExtractedText, with_chunks
+from pecia.kernel.errors import PayloadTooLarge, Unavailable
+from pecia.kernel.text.canonical import build_canonical_text
+
+SMALL_BYTES = 8_000
+PARSE_S = 30.0
+"""For one document that nobody waits for. A call's own deadline may come before it."""
+
+
+async def parse_document(
+    place: SpaceLocation, path: str, body: bytes, stamp: FileStamp
+) -> tuple[FileMetadata, ExtractedText]:
+    """What the store is told of a document. One that takes too long is told as unread, and why."""
+    key = place.key(path)
+    facts = document_facts(place.source_id, key, stamp)
+    if len(body) <= SMALL_BYTES:
+        return facts, document_of(key, body)
+    try:
+        with anyio.fail_after(PARSE_S):
+            return facts, await compute(place.tenant_id, _cut_document, key, body)
+    except TimeoutError:
+        return facts, _unread("timeout", f"It was not parsed within {PARSE_S:g} seconds.")
+    except (PayloadTooLarge, Unavailable) as error:
+        return facts, _unread("crashed", error.message)
+
+
+async def parse_facts(tenant_id: UUID, bodies: Mapping[str, bytes]) -> dict[str, DocumentMetadata]:
+    """What large documents say of themselves, by path."""
+    found: dict[str, DocumentMetadata] = {}
+    for path, body in bodies.items():
+        try:
+            with anyio.fail_after(PARSE_S):
+                found[path] = await compute(tenant_id, facts_in, body)
+        except TimeoutError:
+            found[path] = DocumentMetadata(problem=f"it was not parsed within {PARSE_S:g} seconds")
+        except (PayloadTooLarge, Unavailable) as error:
+            found[path] = DocumentMetadata(problem=error.message)
+    return found
+
+
+def facts_in(body: bytes) -> DocumentMetadata:
+    text = decode_any_charset(body)
+    return parse_metadata(text) if text is not None else DocumentMetadata()
+
+
+def _cut_document(key: str, body: bytes) -> ExtractedText:
+    return with_chunks(document_of(key, body))
+
+
+def _unread(status: str, reason: str) -> ExtractedText:
+    return ExtractedText(build_canonical_text(()), status=status, reason=reason)

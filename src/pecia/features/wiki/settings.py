@@ -1,0 +1,67 @@
+"""The settings of the wiki that are read once. A space's own configuration is live: not here."""
+
+from pydantic import NonNegativeFloat, PositiveInt
+
+from pecia.features.wiki.config.schema import LEAVES, REMOVED_KEYS
+from pecia.kernel.settings.layers.convert import parse_milliseconds
+from pecia.kernel.settings.model import SettingsSection, setting
+
+
+class WikiSettings(SettingsSection):
+    """How an editor's shim finds or starts the server."""
+
+    section = "wiki"
+    live = frozenset(".".join(it) for it in (*LEAVES, *REMOVED_KEYS))
+
+    mcp_autostart: bool = setting(
+        True,
+        description="`pecia mcp` starts the server when none is running.",
+        env=("OK_MCP_AUTOSTART",),
+        keys=("mcp.autoStart",),
+        project=True,
+    )
+    mcp_spawn_timeout_s: float = setting(
+        5.0,
+        description="How long `pecia mcp` waits for the port of a server that it started.",
+        env=("OK_MCP_SPAWN_TIMEOUT_MS",),
+        convert={"OK_MCP_SPAWN_TIMEOUT_MS": parse_milliseconds},
+        unit="s",
+    )
+    home_space: str | None = setting(
+        None,
+        description="The folder that `pecia mcp` serves outside of every project, when no server "
+        "runs.",
+    )
+    user_file: str = setting(
+        "~/.pecia/config.yml",
+        description="The machine owner's own configuration of spaces.",
+    )
+    desktop_links: bool = setting(
+        False,
+        description="Links to documents open a desktop app that knows `openknowledge://`.",
+        env=("OK_ELECTRON_PROTOCOL_HOST",),
+    )
+    preview_base_url: str | None = setting(
+        None,
+        description="Where documents are shown to people, before any lock or project setting.",
+        env=("OPEN_KNOWLEDGE_PREVIEW_BASE_URL",),
+    )
+    live_editors: PositiveInt = setting(
+        64, description="How many may have one document open at one time."
+    )
+    live_documents: PositiveInt = setting(
+        500, description="How many documents may be open at one time, in one process."
+    )
+    live_message_bytes: PositiveInt = setting(
+        1_000_000, description="The longest message of an editor."
+    )
+    live_document_bytes: PositiveInt = setting(
+        2_000_000, description="The longest document that is edited together."
+    )
+    live_messages_per_s: PositiveInt = setting(
+        100, description="How many messages an editor may send in a second, for long."
+    )
+    live_rights_s: NonNegativeFloat = setting(
+        1.0,
+        description="For how long the rights of who only listens are believed, in seconds.",
+    )

@@ -1,0 +1,163 @@
+"""The files that a command may read, as a tree whose root is `/`. Nothing outside it has a name."""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from pecia.features.wiki.core.document import decode_any_charset
+from pecia.features.wiki.core.globs import compile_name_pattern, has_magic, match_parts
+from pecia.features.wiki.shell.parse import CommandRefused, ShellWord
+from pecia.features.wiki.storage import disk
+from pecia.kernel.errors import PeciaError
+
+MAX_READ_BYTES = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class TreeFile:
+    """A file: how large it is, and when it changed."""
+
+    size_bytes: int
+    mtime_ns: int
+
+
+class TreeReader(Protocol):
+    """Gives the bytes of one of the files."""
+
+    def __call__(self, path: str) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True)
+class DiskReader:
+    """Files below a folder, no link followed."""
+
+    root: Path
+    generated: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Files that are on no disk, with their texts."""
+
+    def __call__(self, path: str) -> bytes:
+        if path in self.generated:
+            return self.generated[path].encode()
+        return disk.read(self.root, path)
+
+
+class NeedsTimeout(Exception):
+    """What is about to be done could take long, and could not be ended here."""
+
+
+@dataclass(slots=True)
+class FileTree:
+    """`files` are all there are, by their paths from the root. Folders follow from them."""
+
+    files: Mapping[str, TreeFile]
+    read_bytes: TreeReader
+    home: str = ""
+    """What the root is called outside: a path that begins with it means the same file."""
+    paths: Sequence[str] = field(init=False)
+    folders: frozenset[str] = field(init=False)
+    bytes_left: int = MAX_READ_BYTES
+    has_timeout: bool = False
+    """Whether this runs where it can be ended, however long it takes."""
+
+    def __post_init__(self) -> None:
+        self.paths = sorted(self.files)
+        self.folders = frozenset(folder for it in self.files for folder in _parents(it))
+
+    def resolve(self, text: str) -> str:
+        """The path that an argument means; nothing for the root. Refused where it climbs out."""
+        if self.home and (text == self.home or text.startswith(f"{self.home}/")):
+            text = text[len(self.home) :]
+        parts: list[str] = []
+        for part in text.split("/"):
+            if part == "..":
+                if not parts:
+                    raise CommandRefused("path_traversal", f"{text[:200]!r} leads out of the space")
+                parts.pop()
+            elif part not in ("", "."):
+                parts.append(part)
+        return "/".join(parts)
+
+    def is_file(self, path: str) -> bool:
+        return path in self.files
+
+    def is_folder(self, path: str) -> bool:
+        return not path or path in self.folders
+
+    def read(self, path: str) -> str | None:
+        """The text of a file; None where it went, or cannot be read."""
+        if path not in self.files:
+            return None
+        self.bytes_left -= self.files[path].size_bytes
+        if self.bytes_left < 0:
+            raise CommandRefused(
+                "output_overflow", f"the command reads more than {MAX_READ_BYTES} bytes"
+            )
+        try:
+            body = self.read_bytes(path)
+        except PeciaError:
+            return None
+        text = decode_any_charset(body)
+        return body.decode(errors="replace") if text is None else text
+
+    def below(self, folder: str) -> Sequence[str]:
+        """All files below a folder, in order."""
+        if not folder:
+            return self.paths
+        start = bisect_left(self.paths, f"{folder}/")
+        return self.paths[start : bisect_left(self.paths, f"{folder}0")]
+
+    def children(self, folder: str) -> list[str]:
+        """The names in a folder, in order."""
+        lead = f"{folder}/" if folder else ""
+        names = {it[len(lead) :].partition("/")[0] for it in self.below(folder)}
+        return sorted(names)
+
+    def walk(self, folder: str) -> Iterator[str]:
+        """A folder and everything below it, each folder before what it holds."""
+        yield folder
+        for name in self.children(folder):
+            path = f"{folder}/{name}" if folder else name
+            if path in self.folders:
+                yield from self.walk(path)
+            else:
+                yield path
+
+    def expand(self, word: ShellWord) -> list[str]:
+        """The paths that a pattern fits; the word itself where it is none, or fits nothing."""
+        if not has_magic(_strip_escaped(word.pattern)):
+            return [word.text]
+        lead = "/" if word.pattern.startswith("/") else ""
+        wanted = [it for it in word.pattern.split("/") if it not in ("", ".")]
+        if ".." in wanted:
+            return [word.text]
+        parts = [None if it == "**" else compile_name_pattern(it) for it in wanted]
+        show_hidden = any(it.startswith(".") for it in wanted)
+        found = [
+            it
+            for it in sorted({*self.paths, *self.folders})
+            if match_parts(parts, it.split("/")) and (show_hidden or "/." not in f"/{it}")
+        ]
+        dotted = "./" if word.pattern.startswith("./") else ""
+        return [f"{lead}{dotted}{it}" for it in found] or [word.text]
+
+
+def _parents(path: str) -> Iterator[str]:
+    at = path.rfind("/")
+    while at > 0:
+        yield path[:at]
+        at = path.rfind("/", 0, at)
+
+
+def _strip_escaped(pattern: str) -> str:
+    """Only what was not quoted."""
+    kept: list[str] = []
+    at = 0
+    while at < len(pattern):
+        if pattern[at] == "\\":
+            at += 2
+            continue
+        kept.append(pattern[at])
+        at += 1
+    return "".join(kept)

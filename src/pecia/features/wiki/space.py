@@ -1,0 +1,310 @@
+"""A space, opened for one caller: what they may see of it, as it lies on the disk now."""
+
+import os
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeAlias
+
+from anyio.to_thread import run_sync
+
+from pecia.features.wiki.config.files import PROJECT_FILE, ConfigFiles
+from pecia.features.wiki.config.folder_rules import DocumentCard, build_card, match_folder_defaults
+from pecia.features.wiki.config.merge import EffectiveConfig
+from pecia.features.wiki.core.document import decode_any_charset
+from pecia.features.wiki.core.graph import LinkGraph, build_link_graph
+from pecia.features.wiki.core.metadata import DocumentMetadata
+from pecia.features.wiki.core.names import parse_document_name
+from pecia.features.wiki.history.history import SpaceHistory
+from pecia.features.wiki.history.port import OpenVersionStore
+from pecia.features.wiki.live.flush import LiveFlusher
+from pecia.features.wiki.preview import PreviewLinks, PreviewSettings, choose_preview, read_ui_lock
+from pecia.features.wiki.storage import disk, journal
+from pecia.features.wiki.storage.disk import FileStamp
+from pecia.features.wiki.storage.recovery import (
+    check_finished,
+    record_outcome,
+    report_outcome,
+    roll_back,
+)
+from pecia.features.wiki.storage.roots import SpaceRoots
+from pecia.features.wiki.store import (
+    SQL,
+    Space,
+    SpaceLocation,
+    SpaceSelector,
+    find_session_space,
+    find_space,
+)
+from pecia.features.wiki.sync import SpaceSync
+from pecia.kernel.corpus.search.search import Corpus
+from pecia.kernel.errors import InvalidFormat, NotFound, PeciaError, Unprocessable
+from pecia.kernel.logs import Log
+from pecia.kernel.store.store import Store
+from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.tool.call import Call
+
+_log = Log(__name__)
+MAX_CACHED_GRAPHS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class WikiDocument:
+    """A document of the content folder: its name, its path there and the state of its file."""
+
+    name: str
+    path: str
+    stamp: FileStamp
+
+    @property
+    def extension(self) -> str:
+        return self.path[len(self.name) :]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSpace:
+    """What one caller sees of a space. `root` is the folder of its documents."""
+
+    wiki: "Wiki"
+    call: Call
+    space: Space
+    settings: EffectiveConfig
+    root: Path
+    prefix: str
+    """From the project to the root, with a slash at its end; nothing where they are the same."""
+    documents: Mapping[str, WikiDocument]
+    hidden: Mapping[str, WikiDocument]
+    """For the house alone: documents that this caller may not see."""
+    other_files: Mapping[str, FileStamp]
+    """Files that are no documents: all for who sees the space whole, else those that the store
+    knows and shows."""
+    preview: PreviewLinks
+    version: int | None
+    """Of the documents; None where one of them was written since."""
+
+    @property
+    def history(self) -> SpaceHistory:
+        return SpaceHistory(self.space.folder, self.prefix, self.wiki.versions)
+
+    def find(self, name: str, field: str = "docName") -> WikiDocument:
+        """The document of that name; none, and none that the caller may see, are the same."""
+        wanted = parse_document_name(name, field)
+        found = self.documents.get(wanted)
+        if found is None:
+            raise NotFound(f"no document {wanted!r}", field=field, docName=wanted)
+        return found
+
+    async def restat(self, name: str, path: str) -> WikiDocument:
+        """A document as its file is now that it was written."""
+        stamp = await run_sync(disk.stat_file, self.root, path)
+        return WikiDocument(name, path, stamp or FileStamp(0, 0, 0))
+
+    async def text(self, document: WikiDocument) -> str:
+        """The document as it is now."""
+        body = await run_sync(disk.read, self.root, document.path)
+        text = decode_any_charset(body)
+        if text is None:
+            raise Unprocessable(f"{document.path!r} is no text", path=document.path)
+        return text
+
+    async def load_metadata(self) -> dict[str, DocumentMetadata]:
+        """What every document that the caller sees says of itself, by name."""
+        stamps = {it.path: it.stamp for it in self.documents.values()}
+        found = await self.wiki.sync.load_metadata(self.location, stamps)
+        return {it.name: found[it.path] for it in self.documents.values() if it.path in found}
+
+    async def load_metadata_of(
+        self, documents: Sequence[WikiDocument]
+    ) -> dict[str, DocumentMetadata]:
+        """The same, of a few."""
+        stamps = {it.path: it.stamp for it in documents}
+        found = await self.wiki.sync.load_metadata(self.location, stamps)
+        return {it.name: found[it.path] for it in documents if it.path in found}
+
+    async def graph(self) -> LinkGraph:
+        """The links among the documents that the caller sees."""
+        return await self.wiki.graph(self)
+
+    def card(self, document: WikiDocument, facts: DocumentMetadata) -> DocumentCard:
+        """Title, description and tags, with what the folder rules add."""
+        return build_card(
+            facts, match_folder_defaults(self.settings.config.folders, self.prefix + document.path)
+        )
+
+    def record_returned(self, documents: Sequence[str]) -> None:
+        """Note for the audit which files were given out."""
+        self.call.record_returned(self.space.source_id, [self.prefix + it for it in documents])
+
+    def with_document(self, document: WikiDocument) -> "OpenSpace":
+        """The same after this document was written."""
+        documents = {**self.documents, document.name: document}
+        return replace(self, documents=documents, version=None)
+
+    @property
+    def location(self) -> SpaceLocation:
+        caller, space = self.call.caller, self.space
+        return SpaceLocation(caller.tenant_id, space.source_id, space.folder, self.prefix)
+
+
+GraphKey: TypeAlias = tuple[SpaceLocation, tuple[str, ...]]
+"""A place, and which of its documents somebody may not see."""
+
+
+@dataclass(frozen=True, slots=True)
+class CachedGraph:
+    """A graph, and the version of the documents that it is of."""
+
+    version: int | None
+    graph: LinkGraph
+
+
+@dataclass(slots=True)
+class Wiki:
+    """All spaces of a server."""
+
+    store: Store
+    corpus: Corpus
+    configs: ConfigFiles
+    versions: OpenVersionStore
+    roots: SpaceRoots
+    preview_settings: PreviewSettings = field(default_factory=PreviewSettings)
+    sync: SpaceSync = field(init=False)
+    flusher: LiveFlusher = field(init=False)
+    _graphs: "OrderedDict[GraphKey, CachedGraph]" = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.sync = SpaceSync(self.store)
+        self.flusher = LiveFlusher(self.store, self.versions, self.roots)
+        self._graphs = OrderedDict()
+
+    async def open(self, call: Call, cwd: str | None, space: str | None) -> OpenSpace:
+        """The space that the caller means, looked at anew."""
+        found = await self.resolve_space(call, cwd, space)
+        settings = await self.configs.load_effective(call, found)
+        lead = await run_sync(content_prefix, found.folder, settings.config.content.dir)
+        root = found.folder / lead
+        place = SpaceLocation(call.caller.tenant_id, found.source_id, found.folder, lead)
+        await self.recover(place)
+        if found.is_behind:
+            # What somebody was told is stored, everybody is shown.
+            await self.flusher.flush_all(place)
+        looked = await self.sync.sync(place)
+        scan = looked.scan
+        async with self.store.reading(call.caller) as tx:
+            keys = await _load_visible_keys(tx, found)
+        every = {
+            name: WikiDocument(name, path, scan.stamps[path])
+            for name, path in sorted(scan.documents.items())
+        }
+        return OpenSpace(
+            wiki=self,
+            call=call,
+            space=found,
+            settings=settings,
+            root=root,
+            prefix=lead,
+            documents={name: it for name, it in every.items() if lead + it.path in keys},
+            hidden={name: it for name, it in every.items() if lead + it.path not in keys},
+            other_files={
+                it: scan.stamps[it]
+                for it in scan.other_files
+                if found.is_whole or lead + it in keys
+            },
+            preview=await self.preview(found, settings),
+            version=looked.version,
+        )
+
+    async def resolve_space(self, call: Call, cwd: str | None, name: str | None) -> Space:
+        """The space alone, nothing of it read, with the real path of its folder."""
+        async with self.store.reading(call.caller) as tx:
+            if cwd is None and name is None:
+                found = await find_session_space(tx, SpaceSelector.from_session(call.session))
+            else:
+                found = await find_space(tx, cwd, name)
+        folder = await self.roots.resolve_folder(
+            call.caller.tenant_id, found.folder, is_confined=found.is_confined
+        )
+        return replace(found, folder=folder)
+
+    async def load_writer_names(self, call: Call) -> dict[str, str]:
+        """Who the writers of versions are, as far as this caller may know."""
+        async with self.store.reading(call.caller) as tx:
+            rows = await tx.fetch_all(SQL["users"])
+        kinds = ("agent", "principal")
+        return {f"{kind}-{row['id']}": str(row["name"]) for row in rows for kind in kinds}
+
+    async def recover(self, place: SpaceLocation) -> None:
+        """Undo a rename that was cut off, unless the store has it; keep what people did since."""
+        if not await run_sync(disk.exists, place.project, journal.JOURNAL_PATH):
+            return
+        async with self.store.system() as tx:
+            # Whoever is at it right now holds the turn, and takes the journal away at the end.
+            await tx.execute(SQL["lock_space"], **place.sql_params())
+            kept = await run_sync(journal.read_journal, place.project, place.prefix)
+            if kept is None:
+                return
+            asked = kept.transaction
+            is_finished = asked is not None and bool(
+                await tx.fetch_value(SQL["was_committed"], transaction=asked)
+            )
+            settle = check_finished if is_finished else roll_back
+            outcome = await run_sync(settle, place.root, kept)
+            report_outcome(place.source_id, kept, outcome, is_finished=is_finished)
+            history = SpaceHistory(place.project, place.prefix, self.versions)
+            try:
+                await record_outcome(history, place.root, kept, outcome, is_finished=is_finished)
+            except PeciaError as error:
+                # The files are right. The journal stays, so that the versions are tried again.
+                _log.failure("wiki.rename_recovered", error, space=place.source_id)
+                return
+            await run_sync(journal.delete_journal, place.project)
+
+    async def preview(self, space: Space, settings: EffectiveConfig) -> PreviewLinks:
+        lock = await run_sync(read_ui_lock, space.folder)
+        return choose_preview(
+            space.folder, self.preview_settings, lock, settings.config.preview.baseUrl
+        )
+
+    async def graph(self, opened: OpenSpace) -> LinkGraph:
+        """The graph of exactly these documents; who sees the same shares it."""
+        seen = (opened.location, tuple(opened.hidden))
+        kept = self._graphs.get(seen)
+        if kept is not None and opened.version is not None and kept.version == opened.version:
+            self._graphs.move_to_end(seen)
+            return kept.graph
+        facts = await opened.load_metadata()
+        made = await run_sync(build_link_graph, facts, kept.graph if kept else None)
+        self._graphs[seen] = CachedGraph(opened.version, made)
+        self._graphs.move_to_end(seen)
+        while len(self._graphs) > MAX_CACHED_GRAPHS:
+            self._graphs.popitem(last=False)
+        return made
+
+
+def content_prefix(project: Path, folder: str) -> str:
+    """`content.dir` as the beginning of paths from the project, without links. Blocking.
+
+    `project` is a real path. Whoever clones a project did not write its settings: neither they nor
+    a link that came with it lead out of it.
+    """
+    parts = [it for it in folder.split("/") if it not in ("", ".")]
+    try:
+        real = Path(os.path.realpath(project.joinpath(*parts)))
+    except OSError:
+        # A link that may not be read leads out as well.
+        real = Path("/")
+    if ".." in parts or not real.is_relative_to(project):
+        raise InvalidFormat(
+            f"content.dir {folder!r} leaves the project",
+            field="content.dir",
+            got=folder,
+            expected="a folder of the project, and no link out of it",
+            hint=f"name another folder as content.dir in {PROJECT_FILE}",
+        )
+    return "".join(f"{it}/" for it in real.relative_to(project).parts)
+
+
+async def _load_visible_keys(tx: Transaction, space: Space) -> set[str]:
+    rows = await tx.fetch_all(SQL["visible_keys"], source_id=space.source_id)
+    return {row["key"] for row in rows}

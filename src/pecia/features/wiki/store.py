@@ -1,0 +1,142 @@
+"""Which space a call means. What a caller may not see is not there to be meant."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+from uuid import UUID
+
+from pecia.kernel.errors import Conflict, InvalidInput, Json, MissingField, NotFound
+from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.transaction import Transaction
+
+SQL = load_queries("pecia.features.wiki")
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """A folder that is served. `is_whole` says that the caller sees all that is in it, `is_behind`
+    that its files lack what was written in live documents, `is_confined` that it must lie below a
+    root of its tenant."""
+
+    source_id: str
+    name: str
+    folder: Path
+    is_whole: bool
+    is_behind: bool
+    is_confined: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceLocation:
+    """Where the documents of a space lie, and under which keys the store has them.
+
+    `lead` goes from the project to the content folder, with a slash at its end; nothing where they
+    are the same. Files have keys from the project, as the lake crawls them too.
+    """
+
+    tenant_id: UUID
+    source_id: str
+    project: Path
+    prefix: str
+
+    @property
+    def root(self) -> Path:
+        return self.project / self.prefix
+
+    def key(self, path: str) -> str:
+        return self.prefix + path
+
+    def sql_params(self) -> dict[str, Any]:
+        """As parameters of a statement."""
+        return {"tenant_id": self.tenant_id, "source_id": self.source_id}
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceSelector:
+    """The space that a session means where a call says nothing: by name, or by a folder in it."""
+
+    name: str | None
+    folder: str | None
+
+    @classmethod
+    def from_session(cls, session: Mapping[str, Json]) -> "SpaceSelector":
+        name, folder = session.get("wiki.space"), session.get("wiki.project")
+        return cls(
+            name if isinstance(name, str) else None, folder if isinstance(folder, str) else None
+        )
+
+
+async def find_session_space(tx: Transaction, meant: SpaceSelector) -> Space:
+    """The space of a session; never another, though it were the only one."""
+    if meant.name is not None:
+        return await find_space(tx, None, meant.name)
+    try:
+        return await find_space(tx, meant.folder, None)
+    except NotFound:
+        if meant.folder is None:
+            raise
+        raise NotFound(
+            f"the project {meant.folder} is no space of this server that you may see",
+            field="space",
+            hint=f"pecia start {meant.folder} serves it; or name another `space`",
+        ) from None
+
+
+async def find_space(tx: Transaction, cwd: str | None, name: str | None) -> Space:
+    """The space of a folder, or of a name, or the only one there is."""
+    rows = await tx.fetch_all(SQL["spaces"])
+    row = _select_row(rows, cwd, name)
+    if not row["enabled"]:
+        raise Conflict(
+            f"the space {row['name']!r} is switched off",
+            space=row["name"],
+            hint=f"an administrator switches it on: pecia space set {row['name']} --enabled true",
+        )
+    return Space(
+        row["source_id"],
+        row["name"],
+        Path(row["folder"]),
+        is_whole=row["is_whole"],
+        is_behind=row["is_behind"],
+        is_confined=row["is_confined"],
+    )
+
+
+def _select_row(
+    rows: Sequence[dict[str, Any]], cwd: str | None, name: str | None
+) -> dict[str, Any]:
+    found = list(rows)
+    if name is not None:
+        found = [it for it in found if it["name"] == name]
+        if not found:
+            raise NotFound(f"no space {name!r}", field="space")
+    if cwd is not None:
+        found = _enclosing_spaces(found, cwd)
+        if not found:
+            raise NotFound("no space of that folder", field="cwd", got=cwd[:200])
+    if name is None and cwd is None:
+        # One that is switched off is meant by its name alone, or where there is no other.
+        found = [it for it in found if it["enabled"]] or found
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise NotFound(
+            "there is no space that you may see",
+            hint="pecia start FOLDER serves one; on a server an administrator adds one: "
+            "pecia space add FOLDER",
+        )
+    names: list[Json] = [it["name"] for it in found]
+    raise MissingField(
+        'Field "space" is required: you may see several', field="space", allowed=names
+    )
+
+
+def _enclosing_spaces(rows: Sequence[dict[str, Any]], cwd: str) -> list[dict[str, Any]]:
+    """The space that holds the folder: the innermost, where one lies in another."""
+    place = PurePosixPath(cwd)
+    if not place.is_absolute() or ".." in place.parts:
+        raise InvalidInput('Field "cwd" must be an absolute path', field="cwd", got=cwd[:200])
+    around = [it for it in rows if place.is_relative_to(it["folder"])]
+    deepest = max((len(it["folder"]) for it in around), default=0)
+    return [it for it in around if len(it["folder"]) == deepest]

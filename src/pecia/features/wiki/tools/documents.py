@@ -1,0 +1,299 @@
+"""Reading: one document with what is known of it, and the list of all."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from anyio.to_thread import run_sync
+
+from pecia.features.wiki.catalog_builder import build_catalogs
+from pecia.features.wiki.config.folder_rules import DocumentCard
+from pecia.features.wiki.core.assets import find_referenced_assets, media_kind
+from pecia.features.wiki.core.catalog import canonical_catalog_path, is_catalog
+from pecia.features.wiki.core.graph import LinkGraph
+from pecia.features.wiki.core.names import parse_file_path, parse_folder_name, split_extension
+from pecia.features.wiki.space import OpenSpace, Wiki, WikiDocument
+from pecia.features.wiki.storage.disk import FileStamp
+from pecia.features.wiki.tools.pagination import TextPart, paginate_rows, slice_text, sort_rows
+from pecia.features.wiki.tools.schemas import (
+    DocumentsOut,
+    ListDocuments,
+    PreviewedOutput,
+    ReadDocument,
+)
+from pecia.kernel.errors import InvalidFormat, Json, NotFound
+from pecia.kernel.identity.caller import CredentialKind, Scope
+from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.model import AnyTool, TextContent, Tool, ToolResult
+
+FEATURE = "wiki"
+
+# Beside a document; the tools for links give all of them.
+MAX_LINKS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentTools:
+    """The handlers."""
+
+    wiki: Wiki
+
+    async def read_document(self, call: Call, ask: ReadDocument) -> ToolResult:
+        """Read a document with title, description, tags, links both ways and latest versions."""
+        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        if is_catalog(parse_file_path(ask.path)):
+            return await _read_catalog(
+                opened, canonical_catalog_path(parse_file_path(ask.path)), ask.offset
+            )
+        document = find_document(opened, ask.path)
+        text = await opened.text(document)
+        graph = await opened.graph()
+        facts = graph.facts[document.name]
+        card = opened.card(document, facts)
+        told = _document_fields(opened, document, card, graph)
+        part = slice_text(text, ask.offset)
+        told |= {"frontmatter": dict(facts.frontmatter), **_content(part)}
+        told["history"] = await list_recent_versions(opened, document)
+        if facts.problem:
+            told["frontmatterProblem"] = facts.problem
+        opened.record_returned([document.path])
+        return ToolResult(told, (TextContent(_format_document(told, _with_part_note(part))),))
+
+    async def list_documents(self, call: Call, ask: ListDocuments) -> ToolResult:
+        """List the documents of the space and the files that they show, all of them or those below
+        one folder, in pages: go on with `cursor` as `nextCursor` says."""
+        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        below = _folder(ask.dir)
+        found = [it for it in opened.documents.values() if it.name.startswith(below)]
+        rows = [_document_row(opened, it) for it in found]
+        rows += await _asset_rows(opened, below)
+        page = paginate_rows(sort_rows(rows), ask.cursor, ask.limit)
+        shown = {str(it["docName"]) for it in page.rows if it["kind"] == "document"}
+        opened.record_returned([it.path for it in found if it.name in shown])
+        ends: dict[str, Json] = {"total": len(rows), "nextCursor": page.next_cursor}
+        return ToolResult({"documents": [*page.rows], **ends, **listing_fields(opened)})
+
+
+def document_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
+    it = DocumentTools(wiki)
+    return (
+        Tool(FEATURE, "read_document", Scope.READ, ReadDocument, PreviewedOutput, it.read_document),
+        Tool(FEATURE, "list_documents", Scope.READ, ListDocuments, DocumentsOut, it.list_documents),
+    )
+
+
+def listing_fields(opened: OpenSpace) -> dict[str, Json]:
+    """What goes with every list."""
+    # Where the folder lies is for those who sit at the machine.
+    is_local = opened.call.caller.kind is CredentialKind.LOCAL
+    cwd = str(opened.space.folder) if is_local else opened.space.name
+    return {"ui": opened.preview.ui, "cwd": cwd, "space": opened.space.name}
+
+
+def find_document(opened: OpenSpace, path: str) -> WikiDocument:
+    """The document at a path from the project; its name alone will do as well."""
+    wanted = parse_file_path(path)
+    inside = wanted.removeprefix(opened.prefix)
+    if wanted.startswith(opened.prefix):
+        name, extension = split_extension(inside)
+        found = opened.documents.get(name)
+        if found is not None and (not extension or found.path == inside):
+            return found
+    raise NotFound(f"no document at {path!r}", path=path[:500])
+
+
+async def list_recent_versions(opened: OpenSpace, document: WikiDocument) -> list[Json]:
+    """The latest versions, as many as the settings say."""
+    depth = opened.settings.config.mcp.tools.read_document.historyDepth
+    found = await opened.history.list_recent(document.path, depth)
+    names = await opened.wiki.load_writer_names(opened.call) if found else {}
+    return [
+        {
+            "hash": it.sha,
+            "date": it.at,
+            "writerId": it.note.writer,
+            "writerName": names.get(it.note.writer, it.note.writer),
+            "isAgent": it.note.writer.startswith("agent-"),
+            "writerClassification": it.note.writer.partition("-")[0],
+            "message": it.note.subject,
+            "branch": "main",
+            "contributors": [it.note.writer],
+        }
+        for it in found
+    ]
+
+
+async def _read_catalog(opened: OpenSpace, path: str, offset: int) -> ToolResult:
+    pages = await build_catalogs(opened)
+    if path not in pages:
+        raise NotFound(f"no catalog at {path!r}", path=path[:500])
+    part = slice_text(pages[path], offset)
+    told: dict[str, Json] = {"previewUrl": None, "path": path, **_content(part)}
+    return ToolResult(told, (TextContent(_with_part_note(part)),))
+
+
+def _content(part: TextPart) -> dict[str, Json]:
+    """The text; and where it is a part, which one, and where the next begins."""
+    if part.start == 0 and part.next_offset is None:
+        return {"content": part.text}
+    return {
+        "content": part.text,
+        "contentStart": part.start,
+        "contentEnd": part.end,
+        "contentTotal": part.total,
+        "nextOffset": part.next_offset,
+    }
+
+
+def _with_part_note(part: TextPart) -> str:
+    """The text for whoever reads no fields."""
+    if part.next_offset is None:
+        return part.text
+    return (
+        f"{part.text}\n\n[Cut: characters {part.start} to {part.end} of {part.total}. "
+        f"Go on with read_document, offset {part.next_offset}.]"
+    )
+
+
+def list_backlinks(opened: OpenSpace, graph: LinkGraph, name: str) -> list[Json]:
+    return [
+        {
+            "source": it.source,
+            "anchor": it.anchor,
+            "title": graph.title(it.source),
+            "snippet": it.snippet,
+            **opened.preview.link(it.source),
+        }
+        for it in graph.backlinks(name)
+    ]
+
+
+def list_forward_links(opened: OpenSpace, graph: LinkGraph, name: str) -> list[Json]:
+    documents: list[Json] = [
+        {
+            "kind": "doc",
+            "docName": it.target,
+            "anchor": it.anchor,
+            "title": graph.title(it.target),
+            "snippet": it.snippet,
+            **({} if it.is_alive else {"dead": True}),
+            **opened.preview.link(it.target),
+        }
+        for it in graph.forward_links(name)
+    ]
+    addresses: list[Json] = [
+        {"kind": "external", "url": it.url, "title": it.title, "snippet": it.snippet}
+        for it in graph.addresses.get(name, ())
+    ]
+    return [*documents, *addresses]
+
+
+def _document_fields(
+    opened: OpenSpace, document: WikiDocument, card: DocumentCard, graph: LinkGraph
+) -> dict[str, Json]:
+    back = list_backlinks(opened, graph, document.name)
+    forward = list_forward_links(opened, graph, document.name)
+    return {
+        **opened.preview.link(document.name),
+        "docName": document.name,
+        "path": opened.prefix + document.path,
+        "title": card.title or document.name.rpartition("/")[2],
+        "description": card.description,
+        "tags": [*card.tags],
+        "backlinks": back[:MAX_LINKS],
+        "backlinkCount": len(back),
+        "forwardLinks": forward[:MAX_LINKS],
+        "forwardLinkCount": len(forward),
+    }
+
+
+def _format_document(told: dict[str, Json], text: str) -> str:
+    """The same for whoever reads text."""
+    lines = [f"## {told['title']}", ""]
+    if told["description"]:
+        lines.append(f"**Description:** {told['description']}")
+    if tags := told["tags"]:
+        assert isinstance(tags, list)
+        lines.append(f"**Tags:** {', '.join(map(str, tags))}")
+    lines.append(f"**Path:** {told['path']}")
+    rows = told["history"]
+    if isinstance(rows, list) and rows:
+        lines += ["", "### Recent activity", *map(_format_version, rows)]
+    lines += _format_links(told, "Backlinks", "backlink", "get_backlinks")
+    lines += _format_links(told, "Forward links", "forwardLink", "get_forward_links")
+    return "\n".join([*lines, "", "### Content", "", text])
+
+
+def _format_links(told: dict[str, Json], title: str, key: str, tool: str) -> list[str]:
+    rows, count = told[f"{key}s"], told[f"{key}Count"]
+    assert isinstance(rows, list)
+    assert isinstance(count, int)
+    if not rows:
+        return []
+    more = [f"- {count - len(rows)} more: {tool}"] if count > len(rows) else []
+    return ["", f"### {title} ({count})", *map(_format_link, rows), *more]
+
+
+def _format_link(row: Json) -> str:
+    assert isinstance(row, dict)
+    place = row.get("source") or row.get("docName") or row.get("url")
+    return f"- {row['title']} ({place})"
+
+
+def _format_version(row: Json) -> str:
+    assert isinstance(row, dict)
+    who = f"{row['writerClassification']}: {row['writerName']}"
+    return f"- {str(row['hash'])[:7]} {row['date']} [{who}] {row['message']}"
+
+
+def _document_row(opened: OpenSpace, document: WikiDocument) -> dict[str, Json]:
+    return {
+        "kind": "document",
+        "docName": document.name,
+        "docExt": document.extension,
+        "path": opened.prefix + document.path,
+        "size": document.stamp.size_bytes,
+        "modified": format_mtime(document.stamp),
+        "isSymlink": False,
+        "canonicalDocName": None,
+        "targetPath": None,
+        **opened.preview.link(document.name),
+    }
+
+
+async def _asset_rows(opened: OpenSpace, below: str) -> list[dict[str, Json]]:
+    if not opened.other_files:
+        return []
+    graph = await opened.graph()
+    found = await run_sync(find_referenced_assets, graph.facts, graph.names, opened.other_files)
+    return [
+        {
+            "kind": "asset",
+            "docName": path,
+            "docExt": "",
+            "path": opened.prefix + path,
+            "assetExt": path[path.rfind(".") :] if "." in path else "",
+            **({"mediaKind": kind} if (kind := media_kind(path)) else {}),
+            "referencedBy": [*sources],
+            "size": opened.other_files[path].size_bytes,
+            "modified": format_mtime(opened.other_files[path]),
+            "isSymlink": False,
+            "canonicalDocName": None,
+            "targetPath": None,
+            "previewUrl": None,
+        }
+        for path, sources in found.items()
+        if path.startswith(below)
+    ]
+
+
+def format_mtime(stamp: FileStamp) -> str:
+    at = datetime.fromtimestamp(stamp.mtime_ns / 1e9, UTC)
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _folder(text: str | None) -> str:
+    if text is None or text.strip("/") in ("", "."):
+        return ""
+    if text.startswith("/"):
+        raise InvalidFormat('Field "dir" must be relative', field="dir", got=text[:200])
+    return f"{parse_folder_name(text.removeprefix('./').rstrip('/'), 'dir')}/"

@@ -1,0 +1,253 @@
+"""Writing: a document made, replaced, edited in place or deleted."""
+
+from dataclasses import dataclass
+
+from pecia.features.wiki.core import edit
+from pecia.features.wiki.core.document import decode_utf8
+from pecia.features.wiki.core.edit import Replacement
+from pecia.features.wiki.core.names import parse_document_name
+from pecia.features.wiki.core.suggest import find_parent_candidates
+from pecia.features.wiki.core.summary import EditSummary, parse_summary
+from pecia.features.wiki.space import OpenSpace, Wiki, WikiDocument
+from pecia.features.wiki.space_write import SpaceWrite, begin_space_write
+from pecia.features.wiki.storage import disk
+from pecia.features.wiki.storage.scan import load_ignore_rules
+from pecia.features.wiki.tools.documents import FEATURE, list_backlinks
+from pecia.features.wiki.tools.schemas import (
+    DeletedOut,
+    DocumentInput,
+    EditDocument,
+    PreviewedOutput,
+    WriteDocument,
+)
+from pecia.kernel.errors import (
+    InvalidFormat,
+    InvalidInput,
+    Json,
+    NotFound,
+    PayloadTooLarge,
+    Unprocessable,
+)
+from pecia.kernel.identity.caller import Scope
+from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.model import AnyTool, TextContent, Tool, ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class EditTools:
+    """The handlers."""
+
+    wiki: Wiki
+
+    async def write_document(self, call: Call, ask: WriteDocument) -> ToolResult:
+        """Make a document, replace it whole (frontmatter included), or add to its body."""
+        name = parse_document_name(ask.docName)
+        summary = parse_summary(ask.summary)
+        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        async with begin_space_write(opened) as turn:
+            path = await _path(opened, turn, name)
+            old = await _text(turn, path)
+            await turn.write(path, _encode(edit.apply_write(old, ask.markdown, ask.position)))
+            await turn.record(f"wip: {name}", [name], summary)
+        document = await opened.restat(name, path)
+        told: dict[str, Json] = {
+            "docName": name,
+            "path": opened.prefix + path,
+            "created": old is None,
+        }
+        return await self._build_result(opened.with_document(document), document, told, summary)
+
+    async def edit_document(self, call: Call, ask: EditDocument) -> ToolResult:
+        """Replace exact words in a document's body: at the first place, an offset, the n-th
+        occurrence or all. Frontmatter: use write_document."""
+        name = parse_document_name(ask.docName)
+        summary = parse_summary(ask.summary)
+        find = _find(ask)
+        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        document = opened.find(name)
+        async with begin_space_write(opened) as turn:
+            old = await _text(turn, document.path)
+            if old is None:
+                raise NotFound(f"no document {name!r}", field="docName", docName=name)
+            done = edit.apply_replacement(old, find)
+            if done.text != old:
+                await turn.write(document.path, _encode(done.text))
+                await turn.record(f"wip: {name}", [name], summary)
+            else:
+                await turn.require_may_write(document.path)
+        document = await opened.restat(name, document.path)
+        told: dict[str, Json] = {
+            "docName": name,
+            "replacements": len(done.offsets),
+            "occurrences": edit.count_occurrences(old, ask.find),
+            "offset": done.offsets[0],
+        }
+        return await self._build_result(opened.with_document(document), document, told, summary)
+
+    async def delete_document(self, call: Call, ask: DocumentInput) -> ToolResult:
+        """Delete a document. Links to it stay as they are: the answer lists who has one."""
+        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        document = opened.find(ask.docName)
+        graph = await opened.graph()
+        links = list_backlinks(opened, graph, document.name)
+        async with begin_space_write(opened) as turn:
+            await turn.remove(document.path)
+            await turn.record(f"delete: {document.name}", [document.name], None)
+        told: dict[str, Json] = {
+            "ok": True,
+            "deletedDocNames": [document.name],
+            "previousPreviewUrl": opened.preview.url(document.name),
+            "backlinks": links,
+        }
+        opened.record_returned([document.path])
+        left = f" {len(links)} documents still link to it." if links else ""
+        return ToolResult(told, (TextContent(f"Deleted {document.name}.{left}"),))
+
+    async def _build_result(
+        self,
+        now: OpenSpace,
+        document: WikiDocument,
+        told: dict[str, Json],
+        summary: EditSummary | None,
+    ) -> ToolResult:
+        """What a writer is told: where to see it, which links lead nowhere, who could link here."""
+        name = document.name
+        graph = await now.graph()
+        dead: list[Json] = [it.target for it in graph.forward_links(name) if not it.is_alive]
+        told |= now.preview.link(name)
+        if dead:
+            told["deadLinks"] = dead
+        hints: list[Json] = [] if graph.backlinks(name) else [_orphan_hint(name, now)]
+        facts = (await now.load_metadata_of([document])).get(name)
+        if facts and facts.problem:
+            message = f"The document is saved, and its frontmatter is not read: {facts.problem}."
+            hints.append({"type": "frontmatter", "message": message})
+        if hints:
+            told["hints"] = hints
+        if summary is not None:
+            told["summary"] = summary.to_json()
+        now.record_returned([document.path])
+        return ToolResult(told, (TextContent(_format_text(name, told, dead)),))
+
+
+def edit_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
+    it = EditTools(wiki)
+    write = Scope.WRITE
+    return (
+        Tool(
+            FEATURE,
+            "write_document",
+            write,
+            WriteDocument,
+            PreviewedOutput,
+            it.write_document,
+            read_only=False,
+            destructive=True,
+        ),
+        Tool(
+            FEATURE,
+            "edit_document",
+            write,
+            EditDocument,
+            PreviewedOutput,
+            it.edit_document,
+            read_only=False,
+            destructive=True,
+        ),
+        Tool(
+            FEATURE,
+            "delete_document",
+            write,
+            DocumentInput,
+            DeletedOut,
+            it.delete_document,
+            read_only=False,
+            destructive=True,
+        ),
+    )
+
+
+def require_free_path(opened: OpenSpace, name: str, field: str) -> str:
+    """The path that a new document of that name gets, where documents may lie."""
+    path = f"{name}.md"
+    if load_ignore_rules(opened.root, path).is_path_ignored(path):
+        raise InvalidFormat(
+            f"{name!r} would be left out by the ignore rules", field=field, got=name[:200]
+        )
+    return path
+
+
+async def _path(opened: OpenSpace, turn: SpaceWrite, name: str) -> str:
+    if (known := opened.documents.get(name)) is not None:
+        return known.path
+    path = require_free_path(opened, name, "docName")
+    await turn.require_may_write(path)
+    # One that came meanwhile, or that this caller could not see before, is written to all the same.
+    other = f"{name}.mdx"
+    return other if disk.exists(opened.root, other) else path
+
+
+async def _text(turn: SpaceWrite, path: str) -> str | None:
+    body = await turn.read(path)
+    if body is None:
+        return None
+    text = decode_utf8(body)
+    if text is None:
+        raise Unprocessable(
+            f"{path!r} is not in UTF-8: it can be read, renamed and deleted, and not be written",
+            path=path,
+            hint="save it as UTF-8 first, then write",
+        )
+    return text
+
+
+def _encode(text: str) -> bytes:
+    try:
+        body = text.encode()
+    except UnicodeEncodeError:
+        raise InvalidFormat("half of a surrogate pair is no text", field="markdown") from None
+    if len(body) > disk.MAX_FILE_BYTES:
+        raise PayloadTooLarge(
+            f"a document has at most {disk.MAX_FILE_BYTES} bytes",
+            field="markdown",
+            max=disk.MAX_FILE_BYTES,
+        )
+    return body
+
+
+def _find(ask: EditDocument) -> Replacement:
+    given = [
+        name
+        for name, value in (
+            ("offset", ask.offset),
+            ("occurrence", ask.occurrence),
+            ("replace_all", ask.replace_all or None),
+        )
+        if value is not None
+    ]
+    if len(given) > 1:
+        raise InvalidInput(f"{' and '.join(given)} do not go together", field=given[1])
+    return Replacement(ask.find, ask.replace, ask.offset, ask.occurrence, ask.replace_all)
+
+
+def _orphan_hint(name: str, opened: OpenSpace) -> Json:
+    candidates = find_parent_candidates(name, opened.documents)
+    where = f" {', '.join(candidates)} could." if candidates else ""
+    return {
+        "type": "orphan",
+        "parentCandidates": [*candidates],
+        "message": f"Nothing links to {name}.{where}",
+    }
+
+
+def _format_text(name: str, told: dict[str, Json], dead: list[Json]) -> str:
+    lines = [f"Saved {name}."]
+    if told.get("previewUrl"):
+        lines.append(f"See it at {told['previewUrl']}")
+    if dead:
+        lines.append(f"Links that lead nowhere yet: {', '.join(map(str, dead))}.")
+    hints = told.get("hints")
+    for hint in hints if isinstance(hints, list) else ():
+        assert isinstance(hint, dict)
+        lines.append(str(hint["message"]))
+    return "\n".join(lines)

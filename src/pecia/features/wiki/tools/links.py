@@ -1,0 +1,181 @@
+"""The link graph: who links to whom, what leads nowhere, and where a link is missing."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from anyio.to_thread import run_sync
+
+from pecia.features.wiki.core.document import decode_any_charset
+from pecia.features.wiki.core.names import parse_document_name
+from pecia.features.wiki.core.suggest import SuggestionResult, suggest_links
+from pecia.features.wiki.space import OpenSpace, Wiki
+from pecia.features.wiki.storage import disk
+from pecia.features.wiki.tools.documents import (
+    FEATURE,
+    list_backlinks,
+    list_forward_links,
+    listing_fields,
+)
+from pecia.features.wiki.tools.schemas import (
+    BacklinksOut,
+    DeadLinksOut,
+    DocumentInput,
+    ForwardOut,
+    GetDeadLinks,
+    GetHubs,
+    GetOrphans,
+    HubsOut,
+    OrphansOut,
+    SuggestOut,
+)
+from pecia.kernel.errors import Json, PeciaError
+from pecia.kernel.identity.caller import Scope
+from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.model import AnyTool, Tool, ToolResult
+
+SUGGEST_BUDGET_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class LinkTools:
+    """The handlers."""
+
+    wiki: Wiki
+
+    async def get_backlinks(self, call: Call, ask: DocumentInput) -> ToolResult:
+        """The documents that link to one, each with the sentence of its first link."""
+        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        name = opened.find(ask.docName).name
+        rows = list_backlinks(opened, await opened.graph(), name)
+        _record_returned(opened, [_text(it, "source") for it in rows])
+        return ToolResult({"docName": name, "backlinks": rows, **listing_fields(opened)})
+
+    async def get_forward_links(self, call: Call, ask: DocumentInput) -> ToolResult:
+        """The documents and addresses that one links to. `dead` marks those that are not there."""
+        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        name = opened.find(ask.docName).name
+        rows = list_forward_links(opened, await opened.graph(), name)
+        _record_returned(opened, [name])
+        return ToolResult({"docName": name, "forwardLinks": rows, **listing_fields(opened)})
+
+    async def get_hubs(self, call: Call, ask: GetHubs) -> ToolResult:
+        """Documents by the number of others that link to them, the most first."""
+        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        graph = await opened.graph()
+        rows: list[Json] = [
+            {"docName": it, "title": graph.title(it), "count": count, **opened.preview.link(it)}
+            for it, count in graph.hubs(ask.limit)
+        ]
+        _record_returned(opened, [_text(it, "docName") for it in rows])
+        return ToolResult({"hubs": rows, **listing_fields(opened)})
+
+    async def get_orphans(self, call: Call, ask: GetOrphans) -> ToolResult:
+        """Documents that nothing links to, that link to nothing, or both (the default)."""
+        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        graph = await opened.graph()
+        names = graph.orphans(ask.mode)
+        rows: list[Json] = [
+            {"docName": it, "title": graph.title(it), **opened.preview.link(it)} for it in names
+        ]
+        _record_returned(opened, names)
+        return ToolResult({"orphans": rows, **listing_fields(opened)})
+
+    async def get_dead_links(self, call: Call, ask: GetDeadLinks) -> ToolResult:
+        """Link targets that no document answers, with who links there. `candidates` are named
+        where a link could mean several."""
+        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        wanted = ask.sourceDocNames
+        sources = (
+            None if wanted is None else {parse_document_name(it, "sourceDocNames") for it in wanted}
+        )
+        graph = await opened.graph()
+        rows: list[Json] = []
+        for dead in graph.dead_links(sources):
+            edges: list[Json] = [
+                {
+                    "source": it.source,
+                    "title": graph.title(it.source),
+                    "snippet": it.snippet,
+                    **({"candidates": [*it.candidates]} if it.candidates else {}),
+                    **opened.preview.link(it.source),
+                }
+                for it in dead.edges
+            ]
+            rows.append({"target": dead.target, "sources": edges})
+            _record_returned(opened, [it.source for it in dead.edges])
+        return ToolResult({"deadLinks": rows, **listing_fields(opened)})
+
+    async def suggest_links(self, call: Call, ask: DocumentInput) -> ToolResult:
+        """Places in other documents that name this one, by title or alias, without a link; each
+        with its offset for edit_document and the link to put there."""
+        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        document = opened.find(ask.docName)
+        facts = (await opened.graph()).facts[document.name]
+        title = facts.display_title(document.name)
+        labels = [title, *facts.aliases]
+        found = await run_sync(
+            _suggest, opened, document.name, labels, _deadline_check(SUGGEST_BUDGET_S)
+        )
+        rows: list[Json] = [
+            {
+                "source": it.source,
+                "excerpt": it.excerpt,
+                "offset": it.offset,
+                "line": it.line,
+                "column": it.column,
+                "text": it.text,
+                "replacement": it.replacement,
+                **opened.preview.link(it.source),
+            }
+            for it in found.mentions
+        ]
+        _record_returned(opened, [it.source for it in found.mentions])
+        target: Json = {"docName": document.name, "title": title, "aliases": [*facts.aliases]}
+        told: dict[str, Json] = {"target": target, "mentions": rows, "truncated": found.truncated}
+        return ToolResult({**told, **opened.preview.link(document.name), **listing_fields(opened)})
+
+
+def link_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
+    it = LinkTools(wiki)
+    read = Scope.READ
+    return (
+        Tool(FEATURE, "get_backlinks", read, DocumentInput, BacklinksOut, it.get_backlinks),
+        Tool(FEATURE, "get_forward_links", read, DocumentInput, ForwardOut, it.get_forward_links),
+        Tool(FEATURE, "get_hubs", read, GetHubs, HubsOut, it.get_hubs),
+        Tool(FEATURE, "get_orphans", read, GetOrphans, OrphansOut, it.get_orphans),
+        Tool(FEATURE, "get_dead_links", read, GetDeadLinks, DeadLinksOut, it.get_dead_links),
+        Tool(FEATURE, "suggest_links", read, DocumentInput, SuggestOut, it.suggest_links),
+    )
+
+
+def _deadline_check(budget_s: float) -> Callable[[], bool]:
+    end = time.monotonic() + budget_s
+    return lambda: time.monotonic() > end
+
+
+def _suggest(
+    opened: OpenSpace, name: str, labels: list[str], is_time_up: Callable[[], bool]
+) -> SuggestionResult:
+    return suggest_links(name, labels, _texts(opened, name), is_time_up)
+
+
+def _texts(opened: OpenSpace, but: str) -> Iterator[tuple[str, str]]:
+    for it in opened.documents.values():
+        if it.name == but:
+            continue
+        try:
+            text = decode_any_charset(disk.read(opened.root, it.path))
+        except PeciaError:
+            continue
+        if text is not None:
+            yield it.name, text
+
+
+def _record_returned(opened: OpenSpace, names: list[str]) -> None:
+    opened.record_returned([opened.documents[it].path for it in names if it in opened.documents])
+
+
+def _text(row: Json, key: str) -> str:
+    assert isinstance(row, dict)
+    return str(row[key])

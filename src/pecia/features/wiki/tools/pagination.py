@@ -1,0 +1,99 @@
+"""Long lists and long texts in parts, each small enough for one answer. Pure.
+
+An answer says everything twice, as structured content and as text, and clients take events of no
+more than a mebibyte: a part is a good quarter of that as JSON.
+"""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from pecia.kernel.errors import InvalidFormat, Json, OutOfRange
+
+MAX_ROWS = 1_000
+MAX_PART_BYTES = 280_000
+
+
+@dataclass(frozen=True, slots=True)
+class RowsPage:
+    """Some rows of a list, and the cursor of those after them."""
+
+    rows: list[dict[str, Json]]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    """Characters of a text, from `start` to `end` of `total`."""
+
+    text: str
+    start: int
+    end: int
+    total: int
+
+    @property
+    def next_offset(self) -> int | None:
+        return self.end if self.end < self.total else None
+
+
+def paginate_rows(rows: Sequence[dict[str, Json]], cursor: str | None, limit: int) -> RowsPage:
+    """The page after a cursor. The list is in the order of its names; a cursor names the last one
+    that was given, so that nothing is left out or given twice when others come and go."""
+    after = _decode_cursor(cursor) if cursor else None
+    left = [it for it in rows if after is None or _key(it) > after]
+    page: list[dict[str, Json]] = []
+    size = 0
+    for row in left[:limit]:
+        size += len(orjson.dumps(row))
+        if page and size > MAX_PART_BYTES:
+            break
+        page.append(row)
+    is_last = len(page) == len(left)
+    return RowsPage(page, None if is_last else _encode_cursor(page[-1]))
+
+
+def sort_rows(rows: list[dict[str, Json]]) -> list[dict[str, Json]]:
+    """The rows in the order that cursors go by."""
+    return sorted(rows, key=_key)
+
+
+def slice_text(text: str, offset: int) -> TextPart:
+    """As much of a text from there on as one answer holds."""
+    total = len(text)
+    if offset > total:
+        raise OutOfRange(
+            f'Field "offset" is at most {total}, the length of this document in characters',
+            field="offset",
+            min=0,
+            max=total,
+            got=offset,
+        )
+    piece = text[offset : offset + MAX_PART_BYTES]
+    while (size := len(orjson.dumps(piece))) > MAX_PART_BYTES:
+        piece = piece[: min(len(piece) - 1, len(piece) * MAX_PART_BYTES // size)]
+    return TextPart(piece, offset, offset + len(piece), total)
+
+
+def _key(row: dict[str, Json]) -> tuple[str, str]:
+    return str(row["docName"]), str(row["kind"])
+
+
+def _encode_cursor(row: dict[str, Json]) -> str:
+    return urlsafe_b64encode(orjson.dumps(_key(row))).decode()
+
+
+def _decode_cursor(cursor: str) -> tuple[str, str]:
+    try:
+        match orjson.loads(urlsafe_b64decode(cursor)):
+            case [str(name), str(kind)]:
+                return name, kind
+            case _:
+                raise ValueError
+    except ValueError:
+        raise InvalidFormat(
+            "this cursor is none of ours: take `nextCursor` of the page before",
+            field="cursor",
+            got=cursor[:100],
+        ) from None

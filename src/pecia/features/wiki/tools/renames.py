@@ -1,0 +1,261 @@
+"""Renaming: documents move, and every link to and from them goes on meaning the same."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from anyio.to_thread import run_sync
+
+from pecia.features.wiki.core.document import decode_any_charset, decode_utf8
+from pecia.features.wiki.core.graph import build_link_names
+from pecia.features.wiki.core.metadata import DocumentMetadata
+from pecia.features.wiki.core.names import parse_document_name, parse_folder_name
+from pecia.features.wiki.core.rename import (
+    LinkRewrite,
+    RenamePlan,
+    plan_document_rename,
+    plan_folder_rename,
+    plan_rewrites,
+)
+from pecia.features.wiki.core.summary import EditSummary, parse_summary
+from pecia.features.wiki.space import OpenSpace, Wiki, WikiDocument
+from pecia.features.wiki.space_write import SpaceWrite, begin_space_write
+from pecia.features.wiki.storage import disk
+from pecia.features.wiki.storage.scan import scan_space
+from pecia.features.wiki.tools.documents import FEATURE
+from pecia.features.wiki.tools.edits import require_free_path
+from pecia.features.wiki.tools.schemas import RenameDocument, RenamedOut, RenameFolder
+from pecia.kernel.errors import (
+    Collision,
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    Json,
+    NotFound,
+    PeciaError,
+)
+from pecia.kernel.identity.caller import Scope
+from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.model import AnyTool, TextContent, Tool, ToolResult
+
+
+@dataclass(frozen=True, slots=True)
+class RenameResult:
+    """What was done: names, and how many links were written anew in which documents."""
+
+    renaming: RenamePlan
+    rewritten: Sequence[LinkRewrite]
+    unwritable: Sequence[str] = ()
+    """Documents with links that should change, which are not in UTF-8 and so are left alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class RenameTools:
+    """The handlers."""
+
+    wiki: Wiki
+
+    async def rename_document(self, call: Call, ask: RenameDocument) -> ToolResult:
+        """Rename or move a document, and write every link to it, and its own, anew."""
+        old, new = (
+            parse_document_name(ask.docName),
+            parse_document_name(ask.newDocName, "newDocName"),
+        )
+        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        opened.find(old)
+        summary = parse_summary(ask.summary) or EditSummary(f"Renamed {old} → {new}")
+        async with begin_space_write(opened) as turn:
+            now = await _all_documents(turn)
+            renaming = plan_document_rename(old, new, now)
+            moved = await _rename(turn, now, renaming)
+            if renaming.documents:
+                await turn.record(f"rename: {old} -> {new}", [old, new], summary)
+        told = _rename_fields(opened, moved, summary if renaming.documents else None)
+        told |= {**opened.preview.link(new), "previousPreviewUrl": opened.preview.url(old)}
+        return ToolResult(told, (TextContent(_format_text(f"{old} is {new}", moved)),))
+
+    async def rename_folder(self, call: Call, ask: RenameFolder) -> ToolResult:
+        """Rename or move a folder with everything in it, and write all links anew, in one step."""
+        old, new = (
+            parse_folder_name(ask.fromFolder, "fromFolder"),
+            parse_folder_name(ask.toFolder, "toFolder"),
+        )
+        summary = parse_summary(ask.summary)
+        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        if not await run_sync(disk.is_folder, opened.root, old):
+            raise NotFound(f"no folder {old!r}", field="fromFolder")
+        async with begin_space_write(opened) as turn:
+            now = await _all_documents(turn)
+            moved = await _rename(turn, now, plan_folder_rename(old, new, now))
+            if names := moved.renaming.documents:
+                docs = [*names, *names.values()]
+                await turn.record(f"rename: {old} -> {new}", docs, summary)
+        told = _rename_fields(opened, moved, summary)
+        names = moved.renaming.documents.values()
+        told["previewUrls"] = {it: opened.preview.url(it) for it in names}
+        if opened.preview.source is not None:
+            told["previewUrlSource"] = opened.preview.source
+        return ToolResult(told, (TextContent(_format_text(f"{old}/ is {new}/", moved)),))
+
+
+def rename_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
+    it = RenameTools(wiki)
+    write = Scope.WRITE
+    return (
+        Tool(
+            FEATURE,
+            "rename_document",
+            write,
+            RenameDocument,
+            RenamedOut,
+            it.rename_document,
+            read_only=False,
+            destructive=True,
+        ),
+        Tool(
+            FEATURE,
+            "rename_folder",
+            write,
+            RenameFolder,
+            RenamedOut,
+            it.rename_folder,
+            read_only=False,
+            destructive=True,
+        ),
+    )
+
+
+async def _all_documents(turn: SpaceWrite) -> Mapping[str, WikiDocument]:
+    """All documents, seen by the caller or not: a link in a hidden one must not break either."""
+    opened = turn.opened
+    every = {**opened.documents, **opened.hidden}
+    now = await run_sync(scan_space, opened.root)
+    if {name: (it.path, it.stamp) for name, it in every.items()} != {
+        name: (path, now.stamps[path]) for name, path in now.documents.items()
+    }:
+        # Somebody wrote before it was our turn: look at everything again.
+        raise Collision("the space changed meanwhile; try again")
+    return every
+
+
+async def _rename(
+    turn: SpaceWrite, now: Mapping[str, WikiDocument], renaming: RenamePlan
+) -> RenameResult:
+    if not renaming.documents:
+        return RenameResult(renaming, ())
+    opened = turn.opened
+    paths = {old: new + now[old].extension for old, new in renaming.documents.items()}
+    await _require_open(turn, now, renaming, paths)
+    facts = await opened.load_metadata_of([*now.values()])
+    found, unwritable = await run_sync(_plan_link_rewrites, opened, now, facts, renaming)
+    await _require_may_rewrite(turn, now, found)
+    moves = [renaming.folder] if renaming.folder else [(now[it].path, paths[it]) for it in paths]
+    writes = {now[it.name].path: (it.old_text.encode(), it.text.encode()) for it in found}
+    await turn.plan(moves, writes)
+    keys = [(now[old].path, path) for old, path in paths.items()]
+    for old, new in moves:
+        await turn.move(old, new, keys)
+    for it in found:
+        if it.count:
+            await turn.write(paths.get(it.name, now[it.name].path), it.text.encode())
+    opened.record_returned([*paths.values()])
+    return RenameResult(renaming, found, unwritable)
+
+
+def _plan_link_rewrites(
+    opened: OpenSpace,
+    now: Mapping[str, WikiDocument],
+    facts: Mapping[str, DocumentMetadata],
+    renaming: RenamePlan,
+) -> tuple[list[LinkRewrite], list[str]]:
+    """What is to be written anew, and what should be and is not in UTF-8."""
+    foreign: set[str] = set()
+    every = plan_rewrites(renaming, build_link_names(facts), _texts(opened, now, foreign))
+    unwritable = sorted(it.name for it in every if it.name in foreign)
+    return [it for it in every if it.name not in foreign], unwritable
+
+
+def _texts(
+    opened: OpenSpace, now: Mapping[str, WikiDocument], foreign: set[str]
+) -> Iterator[tuple[str, str]]:
+    for it in now.values():
+        try:
+            body = disk.read(opened.root, it.path)
+        except PeciaError:
+            continue
+        text = decode_any_charset(body)
+        if text is not None:
+            if decode_utf8(body) is None:
+                foreign.add(it.name)
+            yield it.name, text
+
+
+async def _require_open(
+    turn: SpaceWrite,
+    now: Mapping[str, WikiDocument],
+    renaming: RenamePlan,
+    paths: Mapping[str, str],
+) -> None:
+    """The places to go to, where documents may lie and nothing does."""
+    opened = turn.opened
+    for old, path in paths.items():
+        await turn.require_may_write(now[old].path)
+        await turn.require_may_write(path)
+        require_free_path(opened, renaming.documents[old], "newDocName")
+        if not renaming.folder and await run_sync(disk.exists, opened.root, path):
+            raise Conflict(
+                "there is a file of that name already",
+                colliding=[{"existing": path, "incoming": now[old].path, "to": path}],
+            )
+    if renaming.folder:
+        old, new = renaming.folder
+        if await run_sync(disk.exists, opened.root, new):
+            raise Conflict(
+                f"there is something at {new!r} already",
+                colliding=[{"existing": new, "incoming": old, "to": new}],
+            )
+        await turn.require_may_write(f"{old}/")
+        await turn.require_may_write(f"{new}/")
+    if any(it not in opened.documents for it in paths):
+        raise InvalidInput("the folder holds what you may not move", field="fromFolder")
+
+
+async def _require_may_rewrite(
+    turn: SpaceWrite, now: Mapping[str, WikiDocument], found: Sequence[LinkRewrite]
+) -> None:
+    """Whoever may not mend the links may not break them."""
+    for it in found:
+        try:
+            await turn.require_may_write(now[it.name].path)
+        except Forbidden:
+            raise Forbidden("documents that you may not change link to this") from None
+
+
+def _rename_fields(
+    opened: OpenSpace, moved: RenameResult, summary: EditSummary | None
+) -> dict[str, Json]:
+    renamed: list[Json] = [
+        {"fromDocName": old, "toDocName": new} for old, new in moved.renaming.documents.items()
+    ]
+    rewritten: list[Json] = [
+        {"docName": moved.renaming.documents.get(it.name, it.name), "rewrites": it.count}
+        for it in moved.rewritten
+        if it.count
+    ]
+    told: dict[str, Json] = {"ok": True, "renamed": renamed, "rewrittenDocs": rewritten}
+    if moved.unwritable:
+        # By their names now. Those that the caller may not see are not named.
+        now = [moved.renaming.documents.get(it, it) for it in moved.unwritable]
+        told["notRewritten"] = [
+            it for it, was in zip(now, moved.unwritable, strict=True) if was in opened.documents
+        ]
+    if stranded := sum(it.unresolved for it in moved.rewritten):
+        told["strandedLinks"] = stranded
+    if summary is not None:
+        told["summary"] = summary.to_json()
+    return told
+
+
+def _format_text(what: str, moved: RenameResult) -> str:
+    links = sum(it.count for it in moved.rewritten)
+    count = len(moved.renaming.documents)
+    return f"{what} now: {count} documents moved, {links} links written anew."

@@ -1,0 +1,227 @@
+"""What the tools take and give, field by field as the reference has it."""
+
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+
+from pydantic import ConfigDict, Field
+
+from pecia.features.wiki.core.summary import MAX_SUMMARY_INPUT_CHARS
+from pecia.features.wiki.tools.pagination import MAX_ROWS
+from pecia.kernel.tool.model import Input, Output
+
+MAX_PATH_CHARS = 1100
+MAX_MARKDOWN_CHARS = 1_000_000
+
+OptionalText: TypeAlias = str | None
+
+DOC_NAME = Field(max_length=MAX_PATH_CHARS)
+SUMMARY_FIELD = Field(
+    default=None,
+    max_length=MAX_SUMMARY_INPUT_CHARS,
+    description="The outcome; kept for good: no secrets.",
+)
+
+
+class SpaceInput(Input):
+    """Which space is meant; nothing where there is only one."""
+
+    cwd: OptionalText = Field(default=None, max_length=4000)
+    space: OptionalText = Field(default=None, max_length=200)
+
+
+class ReadDocument(SpaceInput):
+    path: str = Field(max_length=MAX_PATH_CHARS, description="With its extension.")
+    since: OptionalText = Field(default=None, max_length=200, description="Reserved.")
+    offset: int = Field(
+        default=0, ge=0, description="Go on there: `nextOffset` of a document that was cut."
+    )
+
+
+class WikiSearch(SpaceInput):
+    query: str = Field(min_length=1, max_length=10_000)
+    case_sensitive: bool = False
+    mode: Literal["literal", "ranked"] = Field(
+        default="literal", description="literal: lines that hold the words; ranked: best first."
+    )
+
+
+class Exec(SpaceInput):
+    command: str = Field(max_length=10_000, description="Such as: grep -rn term . | head -20")
+
+
+class ListDocuments(SpaceInput):
+    dir: OptionalText = Field(
+        default=None, max_length=MAX_PATH_CHARS, description="Only below this."
+    )
+    limit: int = Field(default=MAX_ROWS, ge=1, le=MAX_ROWS)
+    cursor: OptionalText = Field(
+        default=None, max_length=4000, description="`nextCursor` of the page before."
+    )
+
+
+class DocumentInput(SpaceInput):
+    docName: str = DOC_NAME
+
+
+class GetHubs(SpaceInput):
+    limit: int = Field(default=20, ge=1)
+
+
+class GetOrphans(SpaceInput):
+    mode: Literal["incoming", "outgoing", "both"] = "both"
+
+
+class GetDeadLinks(SpaceInput):
+    sourceDocNames: list[str] | None = Field(
+        default=None, max_length=10_000, description="Only links of these documents."
+    )
+
+
+class WriteDocument(SpaceInput):
+    docName: str = DOC_NAME
+    markdown: str = Field(
+        min_length=1,
+        max_length=MAX_MARKDOWN_CHARS,
+        json_schema_extra={"unaudited": True},
+    )
+    position: Literal["append", "prepend", "replace"]
+    summary: OptionalText = SUMMARY_FIELD
+
+
+class EditDocument(SpaceInput):
+    docName: str = DOC_NAME
+    find: str = Field(
+        min_length=1,
+        max_length=MAX_MARKDOWN_CHARS,
+        json_schema_extra={"unaudited": True},
+    )
+    replace: str = Field(max_length=MAX_MARKDOWN_CHARS, json_schema_extra={"unaudited": True})
+    offset: Annotated[int, Field(ge=0)] | None = None
+    occurrence: Annotated[int, Field(ge=1)] | None = None
+    replace_all: bool = False
+    summary: OptionalText = SUMMARY_FIELD
+
+
+class RenameDocument(SpaceInput):
+    docName: str = DOC_NAME
+    newDocName: str = DOC_NAME
+    summary: OptionalText = SUMMARY_FIELD
+
+
+class RenameFolder(SpaceInput):
+    fromFolder: str = Field(min_length=1, max_length=MAX_PATH_CHARS)
+    toFolder: str = Field(min_length=1, max_length=MAX_PATH_CHARS)
+    summary: OptionalText = SUMMARY_FIELD
+
+
+class GetConfig(SpaceInput):
+    path: list[str] | None = Field(
+        default=None, max_length=20, description='Such as ["mcp", "tools"].'
+    )
+
+
+class SetConfig(SpaceInput):
+    patch: dict[str, Any] = Field(description="Only what changes. null clears; arrays replace.")
+
+
+class FrontmatterInput(Input):
+    title: str | None = Field(default=None, max_length=1000)
+    description: str | None = Field(default=None, max_length=10_000)
+    tags: list[str] | None = Field(default=None, max_length=1000)
+
+
+class FolderRuleInput(Input):
+    match: str = Field(min_length=1, max_length=MAX_PATH_CHARS, description="A glob: `specs/**`.")
+    frontmatter: FrontmatterInput
+    new_match: str | None = Field(default=None, min_length=1, max_length=MAX_PATH_CHARS)
+
+
+class SetFolderRule(SpaceInput):
+    rules: list[FolderRuleInput] = Field(min_length=1, max_length=1000)
+
+
+class WikiOutput(Output):
+    """An output with fields that are there only when they say something."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="allow")
+
+
+class PreviewedOutput(WikiOutput):
+    previewUrl: str | None = None
+
+
+class ListingOutput(WikiOutput):
+    ui: dict[str, Any]
+    cwd: str
+
+
+class WikiSearchOut(ListingOutput):
+    query: str
+    matchCount: int
+    fileCount: int
+    truncated: bool
+    results: list[dict[str, Any]]
+
+
+class DocumentsOut(ListingOutput):
+    documents: list[dict[str, Any]]
+    total: int = Field(description="Documents and files on all pages.")
+    nextCursor: str | None = Field(description="The `cursor` of the next page; null at the end.")
+
+
+class BacklinksOut(ListingOutput):
+    docName: str
+    backlinks: list[dict[str, Any]]
+
+
+class ForwardOut(ListingOutput):
+    docName: str
+    forwardLinks: list[dict[str, Any]]
+
+
+class HubsOut(ListingOutput):
+    hubs: list[dict[str, Any]]
+
+
+class OrphansOut(ListingOutput):
+    orphans: list[dict[str, Any]]
+
+
+class DeadLinksOut(ListingOutput):
+    deadLinks: list[dict[str, Any]]
+
+
+class SuggestOut(ListingOutput):
+    target: dict[str, Any]
+    mentions: list[dict[str, Any]]
+    truncated: bool
+
+
+class ExecOut(ListingOutput):
+    enrichedPaths: list[dict[str, Any]]
+    stdout: str
+    stdoutTruncated: bool
+
+
+class DeletedOut(WikiOutput):
+    ok: bool
+    deletedDocNames: list[str]
+
+
+class RenamedOut(WikiOutput):
+    ok: bool
+    renamed: list[dict[str, str]]
+    rewrittenDocs: list[dict[str, Any]]
+
+
+class ConfigOut(WikiOutput):
+    value: Any = None
+    exists: bool
+    path: list[str]
+
+
+class ConfigSetOut(WikiOutput):
+    result: dict[str, Any]
+
+
+class FlowOut(WikiOutput):
+    """The steps are in the text."""

@@ -1,0 +1,233 @@
+"""Versions: a document's timeline, a checkpoint of the whole space, and the way back."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from anyio.to_thread import run_sync
+from pydantic import Field
+
+from pecia.features.wiki.core.names import parse_document_name
+from pecia.features.wiki.core.summary import EditSummary, parse_summary
+from pecia.features.wiki.history.history import DocumentVersion, is_checkpoint
+from pecia.features.wiki.history.message import CommitNote, writer_of
+from pecia.features.wiki.space import OpenSpace, Wiki
+from pecia.features.wiki.space_write import begin_space_write
+from pecia.features.wiki.storage import disk
+from pecia.features.wiki.store import SQL
+from pecia.features.wiki.tools.documents import FEATURE
+from pecia.features.wiki.tools.schemas import (
+    DOC_NAME,
+    SUMMARY_FIELD,
+    OptionalText,
+    PreviewedOutput,
+    SpaceInput,
+    WikiOutput,
+)
+from pecia.kernel.errors import InvalidInput, Json, NotFound, PeciaError
+from pecia.kernel.identity.caller import Scope
+from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.model import AnyTool, TextContent, Tool, ToolResult
+
+# As documents may end, and as people write that.
+FORMER_EXTENSIONS = (".md", ".mdx", ".MD", ".MDX")
+
+
+class GetHistory(SpaceInput):
+    docName: str = DOC_NAME
+    branch: OptionalText = Field(default=None, max_length=200, description="There is one: main.")
+    limit: int = Field(default=50, ge=1, le=200)
+    offset: int = Field(default=0, ge=0)
+    type: OptionalText = Field(default=None, pattern="^(checkpoint|upstream|wip)$")
+    author: OptionalText = Field(default=None, max_length=500, description="Part of a name; a,b.")
+    excludeAuthor: OptionalText = Field(default=None, max_length=500)
+
+
+class SaveVersion(SpaceInput):
+    message: OptionalText = Field(
+        default=None, max_length=256, description="Kept for good: no secrets."
+    )
+
+
+class Rollback(SpaceInput):
+    docName: str = DOC_NAME
+    commitSha: str = Field(pattern="^[0-9a-f]{40}$", description="From get_history.")
+    summary: OptionalText = SUMMARY_FIELD
+
+
+class HistoryOut(PreviewedOutput):
+    entries: list[dict[str, object]]
+    total: int
+    hasMore: bool
+
+
+class SavedVersionOut(WikiOutput):
+    checkpointRef: str
+
+
+@dataclass(frozen=True, slots=True)
+class VersionTools:
+    """The handlers."""
+
+    wiki: Wiki
+
+    async def get_history(self, call: Call, ask: GetHistory) -> ToolResult:
+        """The versions of a document, newest first: who, when, why, and the id to go back to."""
+        if ask.branch not in (None, "main"):
+            raise InvalidInput(
+                'Field "branch" names no branch here: there is main',
+                field="branch",
+                allowed=["main"],
+                got=ask.branch,
+            )
+        name = parse_document_name(ask.docName)
+        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        path = await self._path(opened, name)
+        names = await self.wiki.load_writer_names(call)
+        rows = await opened.history.timeline(path)
+        found = [it for it in rows if _matches_filter(it, ask, names)]
+        page = found[ask.offset : ask.offset + ask.limit]
+        if not found and name not in opened.documents:
+            raise NotFound(f"no document {name!r}", field="docName", docName=name)
+        told: dict[str, Json] = {
+            "entries": [_version_row(opened, name, it, names) for it in page],
+            "total": len(found),
+            "hasMore": ask.offset + len(page) < len(found),
+            **opened.preview.link(name),
+        }
+        opened.record_returned([path])
+        return ToolResult(told)
+
+    async def save_version(self, call: Call, ask: SaveVersion) -> ToolResult:
+        """Keep the whole space as it is now, under a reference that stays."""
+        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        async with begin_space_write(opened) as turn:
+            await turn.require_may_write("")
+            bodies = await run_sync(_read_all_documents, opened)
+            words = parse_summary(ask.message)
+            subject = f"checkpoint: {words.value if words else 'saved'}"
+            note = CommitNote(writer_of(call), subject, tuple(sorted(opened.documents)))
+            reference = await opened.history.checkpoint(bodies, note)
+        told: dict[str, Json] = {"checkpointRef": reference, "previewUrl": None}
+        return ToolResult(told, (TextContent(f"Saved {len(bodies)} documents as {reference}."),))
+
+    async def rollback_to_version(self, call: Call, ask: Rollback) -> ToolResult:
+        """Give a document the text it had at a version. That is a new version: nothing is lost."""
+        name = parse_document_name(ask.docName)
+        opened = await self.wiki.open(call, ask.cwd, ask.space)
+        path = await self._path(opened, name, ask.commitSha)
+        body, commit = await opened.history.read(ask.commitSha, path)
+        short = ask.commitSha[:7]
+        summary = parse_summary(ask.summary) or EditSummary(f"Restored to {short}")
+        async with begin_space_write(opened) as turn:
+            await turn.write(path, body)
+            await turn.record(f"rollback: {name} to {short}", [name], summary)
+        who = (await self.wiki.load_writer_names(call)).get(commit.author.name, commit.author.name)
+        when = commit.author.when.isoformat(timespec="seconds")
+        told: dict[str, Json] = {
+            "docName": name,
+            **opened.preview.link(name),
+            "summary": summary.to_json(),
+        }
+        return ToolResult(
+            told, (TextContent(f"{name} is again as {who} left it on {when} ({short})."),)
+        )
+
+    async def _path(self, opened: OpenSpace, name: str, sha: str | None = None) -> str:
+        """Where the document lies or lay, at a version if one is given. Of one that is gone, only a
+        writer may know."""
+        if (known := opened.documents.get(name)) is not None:
+            return known.path
+        async with self.wiki.store.reading(opened.call.caller) as tx:
+            asked = {"source_id": opened.space.source_id, "key": opened.location.key(f"{name}.md")}
+            if name in opened.hidden or not await tx.fetch_value(SQL["may_write"], **asked):
+                raise NotFound(f"no document {name!r}", field="docName", docName=name)
+        return await _former_path(opened, name, sha)
+
+
+async def _former_path(opened: OpenSpace, name: str, sha: str | None) -> str:
+    """The file that a document was: its extension stands in the versions alone."""
+    latest: dict[str, str] = {}
+    for extension in FORMER_EXTENSIONS:
+        rows = await opened.history.timeline(f"{name}{extension}")
+        if any(it.sha == sha for it in rows):
+            return f"{name}{extension}"
+        if rows:
+            latest[f"{name}{extension}"] = rows[0].at
+    return max(latest, key=lambda it: latest[it], default=f"{name}.md")
+
+
+def version_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
+    it = VersionTools(wiki)
+    return (
+        Tool(FEATURE, "get_history", Scope.READ, GetHistory, HistoryOut, it.get_history),
+        Tool(
+            FEATURE,
+            "save_version",
+            Scope.WRITE,
+            SaveVersion,
+            SavedVersionOut,
+            it.save_version,
+            read_only=False,
+        ),
+        Tool(
+            FEATURE,
+            "rollback_to_version",
+            Scope.WRITE,
+            Rollback,
+            PreviewedOutput,
+            it.rollback_to_version,
+            read_only=False,
+            destructive=True,
+        ),
+    )
+
+
+def _version_row(
+    opened: OpenSpace, name: str, version: DocumentVersion, names: Mapping[str, str]
+) -> dict[str, Json]:
+    """One row of a timeline. Of the other documents of a version, those the caller may see."""
+    note = version.note
+    docs: list[Json] = [it for it in note.docs if it == name or it in opened.documents]
+    contributors: list[dict[str, Json]] = [
+        {"v": 1, "id": it, "name": names.get(it, it), "colorSeed": it, "docs": docs}
+        for it in (note.writer, *note.others)
+    ]
+    if note.summaries:
+        contributors[0]["summaries"] = [*note.summaries]
+    return {
+        "sha": version.sha,
+        "timestamp": version.at,
+        "author": names.get(note.writer, note.writer),
+        "authorEmail": f"{note.writer}@pecia.local",
+        "type": note.kind,
+        "message": note.subject,
+        "contributors": [*contributors],
+        "checkpoint": {"docs": docs} if is_checkpoint(version) else None,
+    }
+
+
+def _matches_filter(version: DocumentVersion, ask: GetHistory, names: Mapping[str, str]) -> bool:
+    note = version.note
+    writers = (note.writer, *note.others)
+    shown = " ".join(f"{names.get(it, it)} {it}@pecia.local" for it in writers).casefold()
+    if ask.type is not None and note.kind != ask.type:
+        return False
+    if ask.author is not None and not any(it in shown for it in _split_names(ask.author)):
+        return False
+    return ask.excludeAuthor is None or not any(
+        it in shown for it in _split_names(ask.excludeAuthor)
+    )
+
+
+def _split_names(text: str) -> Sequence[str]:
+    return [it.strip().casefold() for it in text.split(",") if it.strip()]
+
+
+def _read_all_documents(opened: OpenSpace) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    for it in opened.documents.values():
+        try:
+            found[it.path] = disk.read(opened.root, it.path)
+        except PeciaError:
+            continue
+    return found

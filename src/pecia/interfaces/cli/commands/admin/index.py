@@ -1,0 +1,120 @@
+"""`pecia index`: how the keyword indexes of this home stand, and making them good."""
+
+import sys
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from pecia.interfaces.cli.output.render import show_document
+from pecia.interfaces.cli.output.terminal import EXIT_FAILED, Terminal, terminal_of
+from pecia.interfaces.cli.server.home import require_home
+from pecia.interfaces.cli.settings import load_settings
+from pecia.kernel.errors import Json
+from pecia.kernel.settings.account import login_name
+
+if TYPE_CHECKING:
+    from pecia.kernel.corpus.keyword.maintenance import IndexMaintenance, IndexTenant
+
+TENANT = typer.Argument(None, help="The tenant's name. Unset: every tenant.")
+
+IndexProgress = Callable[[int, int], None]
+
+
+def add_to(app: typer.Typer) -> None:
+    verbs = typer.Typer(no_args_is_help=True, help="The keyword indexes of this home.")
+    for verb in (status, rebuild, verify, repair):
+        verbs.command()(verb)
+    app.add_typer(verbs, name="index")
+
+
+def status(ctx: typer.Context, tenant: str | None = TENANT) -> None:
+    """Show how far each index is, what it holds and what it takes."""
+
+    async def look(tending: "IndexMaintenance", of: "IndexTenant", _: IndexProgress) -> Any:
+        return await tending.status(of)
+
+    _run_maintenance(ctx, tenant, look)
+
+
+def rebuild(ctx: typer.Context, tenant: str | None = TENANT) -> None:
+    """Build indexes anew from the database. The old ones are searched meanwhile."""
+
+    async def build(tending: "IndexMaintenance", of: "IndexTenant", report: IndexProgress) -> Any:
+        return await tending.rebuild(of, report)
+
+    _run_maintenance(ctx, tenant, build)
+
+
+def verify(ctx: typer.Context, tenant: str | None = TENANT) -> None:
+    """Compare indexes with their checksums and with the database. Exits with 1 if they differ."""
+
+    async def compare(tending: "IndexMaintenance", of: "IndexTenant", report: IndexProgress) -> Any:
+        return await tending.verify(of, report)
+
+    found = _run_maintenance(ctx, tenant, compare)
+    if not all(it.is_equal for it in found):
+        raise typer.Exit(EXIT_FAILED)
+
+
+def repair(ctx: typer.Context, tenant: str | None = TENANT) -> None:
+    """The same, and mend what differs."""
+
+    async def mend(tending: "IndexMaintenance", of: "IndexTenant", report: IndexProgress) -> Any:
+        return await tending.repair(of, report)
+
+    _run_maintenance(ctx, tenant, mend)
+
+
+_MaintenanceAction = Callable[["IndexMaintenance", "IndexTenant", IndexProgress], Awaitable[Any]]
+
+
+def _run_maintenance(ctx: typer.Context, tenant: str | None, verb: _MaintenanceAction) -> list[Any]:
+    import anyio
+
+    terminal = terminal_of(ctx)
+    found = anyio.run(_maintain_tenants, terminal, tenant, verb)
+    document: Json = {"indexes": [asdict(it) for it in found]}
+    terminal.print_result(document, lambda it: show_document(it, document))
+    return found
+
+
+async def _maintain_tenants(
+    terminal: Terminal, name: str | None, verb: _MaintenanceAction
+) -> list[Any]:
+    from pecia.app.app import index_root
+    from pecia.app.operator.session import open_operator_session
+    from pecia.kernel.corpus.keyword.maintenance import IndexMaintenance
+
+    kernel = load_settings(terminal).kernel
+    require_home(kernel)
+    opened = open_operator_session(kernel, who=login_name(), report=terminal.info)
+    async with opened as operating:
+        tending = IndexMaintenance(operating.store, index_root(kernel))
+        return [
+            await _run_with_progress(terminal, tending, tenant, verb)
+            for tenant in await tending.list_tenants(name)
+        ]
+
+
+async def _run_with_progress(
+    terminal: Terminal, tending: "IndexMaintenance", tenant: "IndexTenant", verb: _MaintenanceAction
+) -> Any:
+    with _progress_bar(terminal, tenant.name) as report:
+        return await verb(tending, tenant, report)
+
+
+@contextmanager
+def _progress_bar(terminal: Terminal, name: str) -> Generator[IndexProgress]:
+    """A bar for whoever watches, nothing for a log."""
+    if terminal.as_json or not sys.stderr.isatty():
+        yield lambda done, of: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(name, total=None)
+        yield lambda done, of: progress.update(task, completed=done, total=of)

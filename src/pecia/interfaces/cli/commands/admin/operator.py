@@ -1,0 +1,254 @@
+"""`pecia tenant` and `pecia operator`: what a cluster's operator does, on the database itself."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, cast
+from uuid import UUID
+
+import typer
+
+from pecia.interfaces.cli.output.render import show_document
+from pecia.interfaces.cli.output.terminal import CommandUsageError, Terminal, terminal_of
+from pecia.interfaces.cli.server.home import require_home
+from pecia.interfaces.cli.settings import load_settings
+from pecia.kernel.errors import InvalidFormat, InvalidInput, Json
+from pecia.kernel.settings.account import login_name
+
+if TYPE_CHECKING:
+    from pecia.app.operator.session import OperatorSession
+    from pecia.app.operator.tenants import QuotaKind
+
+NO_LIMIT = "none"
+
+
+def add_to(app: typer.Typer) -> None:
+    tenants = typer.Typer(no_args_is_help=True, help="The tenants of this cluster.")
+    for verb in TENANT_COMMANDS:
+        tenants.command(verb.__name__.removeprefix("tenant_"))(verb)
+    app.add_typer(tenants, name="tenant")
+    operator = typer.Typer(no_args_is_help=True, help="The operators of this cluster.")
+    tokens = typer.Typer(no_args_is_help=True, help="Tokens of cluster administrators.")
+    for verb in (token_make, token_list, token_revoke):
+        tokens.command(verb.__name__.removeprefix("token_"))(verb)
+    operator.add_typer(tokens, name="token")
+    app.add_typer(operator, name="operator")
+
+
+def tenant_add(
+    ctx: typer.Context,
+    name: str = typer.Argument(help="Small letters, digits, dots, dashes, underscores."),
+    admin: str = typer.Option("admin", help="The user who begins, as an administrator."),
+) -> None:
+    """Make a tenant, its first administrator and a token for that one, which is shown this once."""
+    from pecia.app.operator.tenants import add_tenant, default_quotas
+
+    quotas = default_quotas(load_settings(terminal_of(ctx)).kernel)
+
+    async def work(operating: "OperatorSession") -> Json:
+        return _to_json(asdict(await add_tenant(operating, name, admin=admin, quotas=quotas)))
+
+    _run_as_operator(ctx, work, makes_home=True)
+
+
+def tenant_list(ctx: typer.Context) -> None:
+    """List the tenants."""
+    from pecia.app.operator.tenants import list_tenants
+
+    async def work(operating: "OperatorSession") -> Json:
+        return {"tenants": _to_json(await list_tenants(operating.store))}
+
+    _run_as_operator(ctx, work)
+
+
+def tenant_suspend(ctx: typer.Context, name: str) -> None:
+    """Let nobody of a tenant in any more. Nothing is lost."""
+    from pecia.app.operator.tenants import suspend_tenant
+
+    async def work(operating: "OperatorSession") -> Json:
+        await suspend_tenant(operating, name)
+        return {"tenant": name, "status": "suspended"}
+
+    _run_as_operator(ctx, work)
+
+
+def tenant_resume(ctx: typer.Context, name: str) -> None:
+    """Let a suspended tenant in again."""
+    from pecia.app.operator.tenants import resume_tenant
+
+    async def work(operating: "OperatorSession") -> Json:
+        await resume_tenant(operating, name)
+        return {"tenant": name, "status": "active"}
+
+    _run_as_operator(ctx, work)
+
+
+def tenant_quota(
+    ctx: typer.Context,
+    name: str,
+    changes: list[str] = typer.Option(
+        [], "--set", help="As files=1000, or files=none for no limit. May be repeated."
+    ),
+) -> None:
+    """Show or change what a tenant may hold."""
+    from pecia.app.operator.tenants import list_quotas, set_quotas
+
+    wanted = parse_quota_changes(changes)
+
+    async def work(operating: "OperatorSession") -> Json:
+        if wanted:
+            await set_quotas(operating, name, wanted)
+        return {"quotas": _to_json(await list_quotas(operating.store, name))}
+
+    _run_as_operator(ctx, work)
+
+
+def tenant_allow(
+    ctx: typer.Context,
+    name: str,
+    folder: list[str] = typer.Option(
+        [], help="A folder of the server's machine, with all below it. May be repeated."
+    ),
+    host: list[str] = typer.Option(
+        [], help="A host of your own network, as HOST, HOST:PORT or a network. May be repeated."
+    ),
+    space_root: list[str] = typer.Option(
+        [],
+        help="A folder below which its administrators may make wiki spaces, which are read and "
+        "written. It is this tenant's alone. May be repeated.",
+    ),
+    remove: bool = typer.Option(False, help="Take these away instead."),
+) -> None:
+    """Show or change what a tenant may use of this machine and its network: folders and hosts that
+    its sources and servers open beyond the public web, and roots of its spaces."""
+    from pecia.app.operator.allowlist import (
+        AllowlistChange,
+        allow,
+        disallow,
+        load_allowlist_by_name,
+    )
+
+    wanted = AllowlistChange(folder, host, space_root)
+
+    async def work(operating: "OperatorSession") -> Json:
+        if folder or host or space_root:
+            await (disallow if remove else allow)(operating, name, wanted)
+        found = await load_allowlist_by_name(operating.store, name)
+        return {
+            "tenant": name,
+            "folders": [str(it) for it in found.folders],
+            "hosts": [*found.hosts],
+            "space_roots": [str(it) for it in found.space_roots],
+        }
+
+    _run_as_operator(ctx, work)
+
+
+def token_make(
+    ctx: typer.Context,
+    label: str = typer.Argument(help="What it is for."),
+    expires_in_days: int | None = typer.Option(90, min=1, max=3650, help="How long it works."),
+) -> None:
+    """Make a token of a cluster administrator. It is shown this once."""
+    from pecia.app.operator.tenants import create_operator_token
+
+    async def work(operating: "OperatorSession") -> Json:
+        return _to_json(asdict(await create_operator_token(operating, label, days=expires_in_days)))
+
+    _run_as_operator(ctx, work)
+
+
+def token_list(ctx: typer.Context) -> None:
+    """List the tokens of cluster administrators."""
+    from pecia.app.operator.tenants import list_operator_tokens
+
+    async def work(operating: "OperatorSession") -> Json:
+        return {"tokens": _to_json(await list_operator_tokens(operating.store))}
+
+    _run_as_operator(ctx, work)
+
+
+def token_revoke(ctx: typer.Context, id_: str = typer.Argument(metavar="ID")) -> None:
+    """Revoke a token of a cluster administrator at once, for good."""
+    from pecia.app.operator.tenants import revoke_operator_token
+
+    id_uuid = _parse_token_id(id_)
+
+    async def work(operating: "OperatorSession") -> Json:
+        await revoke_operator_token(operating, id_uuid)
+        return {"id": id_, "revoked": True}
+
+    _run_as_operator(ctx, work)
+
+
+TENANT_COMMANDS = (
+    tenant_add,
+    tenant_list,
+    tenant_suspend,
+    tenant_resume,
+    tenant_quota,
+    tenant_allow,
+)
+
+
+def parse_quota_changes(words: Sequence[str]) -> "dict[QuotaKind, int | None]":
+    """`files=1000` and the like, as limits by kind."""
+    from pecia.app.operator.tenants import parse_quota_kind
+
+    changes: dict[QuotaKind, int | None] = {}
+    for word in words:
+        name, _, text = word.partition("=")
+        if text != NO_LIMIT and not text.isdecimal():
+            raise CommandUsageError(
+                InvalidInput(
+                    f"{word!r} is not KIND=NUMBER or KIND={NO_LIMIT}", field="set", got=word
+                )
+            )
+        changes[parse_quota_kind(name)] = None if text == NO_LIMIT else int(text)
+    return changes
+
+
+def _run_as_operator(
+    ctx: typer.Context,
+    work: "Callable[[OperatorSession], Awaitable[Json]]",
+    *,
+    makes_home: bool = False,
+) -> None:
+    import anyio
+
+    terminal = terminal_of(ctx)
+    if not makes_home:
+        require_home(load_settings(terminal).kernel, "pecia serve --config pecia.yml")
+    document = anyio.run(_open_and_run, terminal, work)
+    terminal.print_result(document, lambda it: show_document(it, document))
+
+
+async def _open_and_run(
+    terminal: Terminal, work: "Callable[[OperatorSession], Awaitable[Json]]"
+) -> Json:
+    from pecia.app.operator.session import open_operator_session
+
+    kernel, who = load_settings(terminal).kernel, login_name()
+    async with open_operator_session(kernel, who=who, report=terminal.info) as operating:
+        return await work(operating)
+
+
+def _to_json(value: Any) -> Json:
+    """What the database gives, as JSON."""
+    if isinstance(value, dict):
+        pairs = cast(dict[str, Any], value).items()
+        return {name: _to_json(it) for name, it in pairs}
+    if isinstance(value, list):
+        return [_to_json(it) for it in cast(list[Any], value)]
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value) if isinstance(value, UUID) else value
+
+
+def _parse_token_id(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise CommandUsageError(
+            InvalidFormat(f"{text!r} is not the id of a token", field="id", got=text)
+        ) from None

@@ -1,0 +1,239 @@
+"""`pecia ckf`: compile, check, compare, cut, verify and publish packages in files.
+
+Only publishing needs a store; the rest reads and writes files.
+"""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from pecia.interfaces.cli.output.terminal import (
+    EXIT_FAILED,
+    CommandUsageError,
+    Terminal,
+    terminal_of,
+)
+from pecia.kernel.errors import InvalidEnum, InvalidInput, Json, NotFound, OutOfRange, Unprocessable
+
+# Whoever asks for another command must not pay for importing these.
+if TYPE_CHECKING:
+    from pecia.features.ckf.package.checks.sarif import CheckedFile
+    from pecia.features.ckf.package.model import Package
+
+FILES = typer.Argument(help="Packages, by name or by pattern (quoted): 'docs/**/*.ckf.md'.")
+PACKAGE = typer.Argument(help="A package: .ckf, .ckf.json, .ckf.yaml or .ckf.md.")
+SOURCE = typer.Option(None, help="The text that was compiled, to hold quotations against.")
+
+
+def add_to(app: typer.Typer) -> None:
+    verbs = typer.Typer(no_args_is_help=True, help="Knowledge packages in files.")
+    for verb in (compile_file, validate, diff, slice_file, verify, publish):
+        verbs.command(verb.__name__.removesuffix("_file"))(verb)
+    app.add_typer(verbs, name="ckf")
+
+
+def compile_file(
+    ctx: typer.Context,
+    file: Path = typer.Argument(help="A text or Markdown file."),
+    format: str = typer.Option("markdown", help="json, yaml or markdown."),
+    level: str = typer.Option("standard", help="light, standard, dense or agentic."),
+    sidecar: bool = typer.Option(False, help="Write FILE.ckf.md beside the file."),
+) -> None:
+    """Compile a file into a package, without any model."""
+    from pecia.features.ckf.heuristic.long_text import compile_long_text
+    from pecia.features.ckf.model import CompileOptions, SourceText
+    from pecia.features.ckf.package.codec.codec import PackageFormat, encode_package
+    from pecia.features.ckf.package.fields import COMPRESSION_LEVELS
+    from pecia.features.ckf.package.model import Package
+    from pecia.features.ckf.package.normalize import compact_package
+
+    terminal = terminal_of(ctx)
+    _require_choice("level", level, COMPRESSION_LEVELS)
+    _require_choice("format", format, [it.value for it in PackageFormat])
+    source = SourceText(_read_long_text(file), filename=file.name)
+    options = CompileOptions(compression_level=level)
+
+    def report(done: int, total: int) -> None:
+        terminal.info(f"{done:,} of {total:,} characters")
+
+    package = compile_long_text(source, options, report)
+    if sidecar:
+        target = file.with_name(f"{file.name}.ckf.md")
+        target.write_text(
+            encode_package(Package(compact_package(package)), PackageFormat.MARKDOWN), "utf-8"
+        )
+        terminal.print_result({"file": str(target)}, lambda it: it.print_line(str(target)))
+        return
+    text = encode_package(Package(compact_package(package)), PackageFormat(format))
+    terminal.print_result(package.body, lambda it: it.print_line(text.rstrip("\n")))
+
+
+def validate(
+    ctx: typer.Context,
+    files: list[str] = FILES,
+    source: Path | None = SOURCE,
+    lenient: bool = typer.Option(False, help="A missing trace is a warning only."),
+    sarif: bool = typer.Option(False, help="Write SARIF 2.1.0, for code hosts."),
+) -> None:
+    """Check packages. Exits with 1 exactly when one of them has an error."""
+    from pecia.features.ckf.package.checks.sarif import build_files_sarif
+
+    terminal = terminal_of(ctx)
+    text = _read(source) if source else None
+    found = [_check_file(it, text, strict=not lenient) for it in _expand_patterns(files)]
+    if sarif:
+        terminal.print_line(json.dumps(build_files_sarif(found), ensure_ascii=False, indent=2))
+    else:
+        terminal.print_result([it.to_json() for it in found], lambda it: _show_findings(it, found))
+    if not all(it.valid for it in found):
+        raise typer.Exit(EXIT_FAILED)
+
+
+def diff(ctx: typer.Context, a: Path = PACKAGE, b: Path = PACKAGE) -> None:
+    """Compare two packages, item by item."""
+    from pecia.features.ckf.package.diff.diff import diff_bodies as compare
+
+    found = compare(_load_package(a), _load_package(b))
+    terminal_of(ctx).print_result(
+        found.to_json(), lambda it: it.print_line("\n".join(found.format_lines()))
+    )
+
+
+def slice_file(
+    ctx: typer.Context,
+    file: Path = PACKAGE,
+    query: str = typer.Argument(help="What is to be answered."),
+    budget: int = typer.Option(1500, min=1, help="Tokens, never exceeded."),
+) -> None:
+    """Print the part of a package that a question needs, within a budget of tokens."""
+    from pecia.features.ckf.package.slice.slice import slice_package
+
+    if not query.strip():
+        raise CommandUsageError(
+            InvalidInput("QUERY is empty", field="query", expected="a question", got=query)
+        )
+    found = slice_package(_load_package(file), query, budget)
+    report: dict[str, Json] = {
+        "document": found.document,
+        "tokens": found.tokens,
+        "included": [*found.included],
+        "left_out": [*found.omitted],
+    }
+    terminal_of(ctx).print_result(report, lambda it: it.print_line(found.document.rstrip("\n")))
+
+
+def verify(
+    ctx: typer.Context, file: Path = PACKAGE, source: Path = typer.Option(help="The text now.")
+) -> None:
+    """Re-read every quotation in the source. Exits with 1 if one does not hold."""
+    from pecia.features.ckf.package.verify import CurrentSource, QuotationState
+    from pecia.features.ckf.package.verify import verify_quotations as reread
+
+    found = reread(_load_package(file), {"": CurrentSource(_read(source))})
+    faults = [it for it in found.quotations if it.state is not QuotationState.HOLDS]
+    lines = [f"{it.state.value:8} {it.item_id}: {it.excerpt[:100]}" for it in faults]
+    terminal_of(ctx).print_result(
+        {"holds": found.holds, "counts": {**found.counts()}, "stale": bool(found.stale)},
+        lambda it: it.print_line("\n".join(lines) or f"{len(found.quotations)} quotations hold"),
+    )
+    if not found.holds:
+        raise typer.Exit(EXIT_FAILED)
+
+
+def publish(
+    ctx: typer.Context,
+    file: Path = PACKAGE,
+    slug: str | None = typer.Option(None, help="Else made of the title."),
+    title: str | None = typer.Option(None, help="Else that of the source."),
+    tag: list[str] | None = typer.Option(None, help="May be given several times."),
+    visibility: str = typer.Option("tenant", help="private, tenant or public."),
+) -> None:
+    """Publish a package as a post. Under your own slug again, it is a new version."""
+    from pecia.interfaces.cli.output.render import show_document
+    from pecia.interfaces.cli.settings import load_settings
+    from pecia.interfaces.cli.tools.backend import find_tool, open_backend
+
+    terminal = terminal_of(ctx)
+    # Looked at here first: a file that is no package should not open a database.
+    _load_package(file)
+    asked: dict[str, Json] = {"package": _read(file), "visibility": visibility}
+    asked["tags"] = [*(tag or ())]
+    asked |= {name: it for name, it in (("slug", slug), ("title", title)) if it is not None}
+    with open_backend(terminal, load_settings(terminal)) as tools:
+        answer = tools.call(find_tool(tools.list_tools(), "ckf.publish"), asked)
+    terminal.print_result(answer, lambda it: show_document(it, answer))
+
+
+def _check_file(file: str, source: str | None, *, strict: bool) -> "CheckedFile":
+    from pecia.features.ckf.package.checks.sarif import CheckedFile
+    from pecia.features.ckf.package.checks.validate import validate_package as check
+    from pecia.features.ckf.package.codec.codec import decode_document
+
+    try:
+        body = decode_document(_read(Path(file)), filename=file).body
+    except Unprocessable as error:
+        return CheckedFile(file, error=error)
+    return CheckedFile(file, check(body, strict=strict, source=source).findings)
+
+
+def _show_findings(terminal: Terminal, found: "Iterable[CheckedFile]") -> None:
+    for it in found:
+        terminal.print_line(f"{it.file}: {'valid' if it.valid else 'not valid'}")
+        if it.error:
+            terminal.print_line(f"  error UNPROCESSABLE {it.error.message}")
+        for one in it.findings:
+            terminal.print_line(f"  {one.severity.value} {one.code} {one.path}: {one.message}")
+
+
+def _expand_patterns(patterns: list[str]) -> list[str]:
+    found: dict[str, None] = {}
+    for pattern in patterns:
+        path = Path(pattern)
+        inside = str(path.relative_to(path.anchor))
+        matches = [] if path.exists() else sorted(Path(path.anchor).glob(inside))
+        # What matches nothing is read as a name, and so refused by name.
+        found.update(dict.fromkeys(map(str, matches or [path])))
+    return list(found)
+
+
+def _load_package(file: Path) -> "Package":
+    from pecia.features.ckf.package.codec.codec import parse_package
+
+    try:
+        return parse_package(_read(file), filename=file.name)
+    except Unprocessable as error:
+        facts = {**error.fields, "hint": f"to make a package of a text: pecia ckf compile {file}"}
+        raise Unprocessable(f"{file} is no package: {error.message}", **facts) from error
+
+
+def _read_long_text(file: Path) -> str:
+    from pecia.features.ckf.tools.inputs import MIN_TEXT_CHARS
+
+    text = _read(file)
+    if len(text) < MIN_TEXT_CHARS:
+        message = f"{file} is too short (min {MIN_TEXT_CHARS} chars, got {len(text)})"
+        raise OutOfRange(message, field="file", min=MIN_TEXT_CHARS, length=len(text))
+    return text
+
+
+def _read(file: Path) -> str:
+    if file.is_dir():
+        raise InvalidInput(f"{file} is a folder", field="file", expected="a file", got="a folder")
+    try:
+        return file.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise Unprocessable(
+            f"{file}: not UTF-8 text", section="document", line=1, hint="save it as UTF-8"
+        ) from error
+    except OSError as error:
+        raise NotFound(f"{file} cannot be read: {error.strerror}", file=str(file)) from error
+
+
+def _require_choice(field: str, value: str, allowed: Iterable[str]) -> None:
+    known = list(allowed)
+    if value not in known:
+        message = f"--{field} must be one of {', '.join(known)}"
+        raise CommandUsageError(InvalidEnum(message, field=field, allowed=[*known], got=value))

@@ -1,0 +1,196 @@
+"""`pecia init`: adds Pecia to the editors found on this machine, or takes it out again."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pecia.interfaces.cli.commands.start import require_servable_folder
+from pecia.interfaces.cli.editors import (
+    ask_editors,
+    can_ask,
+    detect_machine,
+    find_own_command,
+    save_choice,
+    show_outcomes,
+)
+from pecia.interfaces.cli.output.terminal import (
+    EXIT_FAILED,
+    CommandUsageError,
+    Terminal,
+    terminal_of,
+)
+from pecia.kernel.errors import InvalidInput, Json
+
+CONFIG_HEADER = "# The settings of Pecia for this user. docs/reference/settings.md lists them.\n"
+
+
+def save_home_space(terminal: Terminal, folder: Path) -> Path:
+    """Write it down, and leave everything else in the file as it is; the file."""
+    from pecia.adapters.editors import config_file
+    from pecia.kernel.text.yaml.patch import patch_yaml
+    from pecia.kernel.text.yaml.reader import YamlSource
+
+    path = terminal.config or _user_config_file()
+    before = config_file.read_text(path)
+    wanted: dict[str, Json] = {"wiki": {"home_space": str(folder)}}
+    after = patch_yaml(before or CONFIG_HEADER, wanted, YamlSource(str(path)))
+    if after != before:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        config_file.replace_text(path, after, was=before)
+    return path
+
+
+def _user_config_file() -> Path:
+    from pecia.kernel.settings.account import config_folder
+    from pecia.kernel.settings.layers.paths import FILE_NAME
+
+    return config_folder() / FILE_NAME
+
+
+if TYPE_CHECKING:
+    from pecia.adapters.editors.catalog import CodeEditor, Machine
+    from pecia.adapters.editors.install import EditorOutcome
+    from pecia.adapters.editors.plan import EntryRequest
+
+# What `--toolset` may say. The desk is what an entry gets that says nothing.
+TOOLSETS = ("desk", "all", "cascade", "cipher", "ckf", "hub", "lake", "memory", "wiki")
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command()(init)
+
+
+def init(
+    ctx: typer.Context,
+    editor: Annotated[
+        list[str] | None, typer.Option(help="Only this editor; may be given again. Asks nothing.")
+    ] = None,
+    toolset: Annotated[
+        str | None, typer.Option(help="What they see: `desk`, `all`, or the name of a room.")
+    ] = None,
+    space: Annotated[
+        Path | None, typer.Option(help="A folder for editors that start outside of every project.")
+    ] = None,
+    force: Annotated[bool, typer.Option(help="Replace entries of your own, too.")] = False,
+    undo: Annotated[bool, typer.Option(help="Take our entries out again.")] = False,
+    dry_run: Annotated[bool, typer.Option(help="Write nothing, and say what would be.")] = False,
+) -> None:
+    """Add Pecia to your editors. Everything else in their files stays as it is."""
+    from pecia.adapters.editors.plan import EntryRequest
+
+    if undo and (toolset or space):
+        raise CommandUsageError(
+            InvalidInput("--undo takes neither --toolset nor --space", field="undo", got="--undo")
+        )
+    terminal, machine = terminal_of(ctx), detect_machine()
+    wish = EntryRequest(find_own_command(terminal), _require_toolset(toolset), force)
+    named = _find_editors(machine, editor or [])
+    task = EditorSetup(
+        wish, require_servable_folder(space) if space else None, undo=undo, dry_run=dry_run
+    )
+    task.save_space(terminal)
+    chosen = named or _choose_editors(terminal, machine, may_ask=not (undo or dry_run))
+    if chosen is None:
+        return
+    outcomes = task.apply(terminal, machine, chosen)
+    terminal.print_result(
+        {**task.as_json(), "editors": [it.as_json() for it in outcomes]},
+        lambda it: show_outcomes(it, machine, outcomes, None if undo else wish, dry_run=dry_run),
+    )
+    bad = {"failed", "skipped-missing"} if named else {"failed"}
+    if any(it.status in bad for it in outcomes):
+        raise typer.Exit(EXIT_FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class EditorSetup:
+    """What is to be done with the files of the editors."""
+
+    wish: "EntryRequest"
+    space: Path | None
+    undo: bool
+    dry_run: bool
+
+    def save_space(self, terminal: Terminal) -> None:
+        """First, since a configuration that cannot be written should stop everything."""
+        if self.space is None:
+            return
+        if self.dry_run:
+            terminal.info(f"outside of every project editors would work in {self.space}")
+            return
+        file = save_home_space(terminal, self.space)
+        terminal.info(f"outside of every project editors work in {self.space}, says {file}")
+
+    def apply(
+        self, terminal: Terminal, machine: "Machine", chosen: Sequence["CodeEditor"]
+    ) -> "list[EditorOutcome]":
+        """Do it, and remember that it was decided."""
+        from pecia.adapters.editors.install import install_entries, remove_entries
+
+        if self.undo:
+            outcomes = remove_entries(chosen, force=self.wish.force, dry_run=self.dry_run)
+        else:
+            outcomes = install_entries(chosen, self.wish, dry_run=self.dry_run)
+        if not self.dry_run:
+            save_choice(terminal, machine, [] if self.undo else outcomes, self.wish)
+        return outcomes
+
+    def as_json(self) -> dict[str, Json]:
+        return {
+            "cliPath": self.wish.command,
+            "space": str(self.space) if self.space else None,
+            "undo": self.undo,
+            "dry_run": self.dry_run,
+        }
+
+
+def _require_toolset(given: str | None) -> str | None:
+    if given is None or given in TOOLSETS:
+        return given
+    raise CommandUsageError(
+        InvalidInput(
+            f"there is no toolset {given!r}: use one of {', '.join(TOOLSETS)}",
+            field="toolset",
+            got=given,
+        )
+    )
+
+
+def _find_editors(machine: "Machine", names: Sequence[str]) -> "list[CodeEditor]":
+    """The editors of those names, found here or not."""
+    from pecia.adapters.editors.catalog import known_editors
+
+    by_id = {it.id: it for it in known_editors(machine)}
+    for name in names:
+        if name not in by_id:
+            raise CommandUsageError(
+                InvalidInput(
+                    f"{name!r} is no editor that Pecia knows: use one of {', '.join(by_id)}",
+                    field="editor",
+                    got=name,
+                )
+            )
+    return [it for it in by_id.values() if it.id in names]
+
+
+def _choose_editors(
+    terminal: Terminal, machine: "Machine", *, may_ask: bool
+) -> Sequence["CodeEditor"] | None:
+    """Those found here, or what a person takes of them. None: there is nothing to do."""
+    from pecia.adapters.editors.catalog import known_editors
+    from pecia.adapters.editors.install import detect_editors
+
+    found = detect_editors(machine)
+    if found:
+        return ask_editors(terminal, machine, found) if may_ask and can_ask(terminal) else found
+    looked: list[Json] = [str(it.probe) for it in known_editors(machine)]
+    terminal.print_result(
+        {"editors": [], "looked_at": looked},
+        lambda it: it.print_line(
+            f"No editor was found here. Looked for: {', '.join(map(str, looked))}"
+        ),
+    )
+    return None

@@ -1,0 +1,39 @@
+"""`pecia source credential`: what a source shows to its place, from stdin or a variable."""
+
+import typer
+
+from pecia.interfaces.cli.commands.admin.secrets import read_secret_value
+from pecia.interfaces.cli.output.render import show_document
+from pecia.interfaces.cli.output.terminal import CommandUsageError, terminal_of
+from pecia.interfaces.cli.settings import load_settings
+from pecia.interfaces.cli.tools.backend import find_tool, open_backend, require_tools
+from pecia.kernel.errors import InvalidInput, Json
+
+
+def add_to(group: typer.Typer) -> None:
+    group.command()(credential)
+
+
+def credential(
+    ctx: typer.Context,
+    source_id: str,
+    from_env: str | None = typer.Option(None, help="The variable that holds the value."),
+    remove: bool = typer.Option(False, help="Forget it."),
+) -> None:
+    """Keep the credential of a source, from stdin or --from-env. Only workers can use it.
+
+    A bucket takes KEY_ID:SECRET, a repository TOKEN or USER:TOKEN, a site Bearer TOKEN or
+    Basic USER:PASSWORD.
+    """
+    if remove and from_env is not None:
+        raise CommandUsageError(InvalidInput("--remove takes no value", field="from_env"))
+    terminal = terminal_of(ctx)
+    settings = load_settings(terminal)
+    require_tools(settings)
+    arguments: dict[str, Json] = {"source_id": source_id}
+    if not remove:
+        arguments["value"] = read_secret_value(from_env)
+    with open_backend(terminal, settings) as tools:
+        name = "office.remove_credential" if remove else "office.set_credential"
+        answer = tools.call(find_tool(tools.list_tools(), name), arguments)
+    terminal.print_result(answer, lambda it: show_document(it, answer))

@@ -1,0 +1,183 @@
+"""`pecia start`: one server for this home; a folder becomes a space of it."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from pecia.interfaces.cli.editors import offer_setup_once
+from pecia.interfaces.cli.output.terminal import Terminal, terminal_of
+from pecia.interfaces.cli.output.welcome import print_welcome
+from pecia.interfaces.cli.server.client import API, ServerClient
+from pecia.interfaces.cli.server.credentials import read_owner_token
+from pecia.interfaces.cli.server.discover import (
+    RunningServer,
+    find_running_server,
+    warn_version_mismatch,
+)
+from pecia.interfaces.cli.server.lock import ServerLock, claim_home, write_folder_lock
+from pecia.interfaces.cli.settings import load_settings, print_warnings
+from pecia.interfaces.cli.tools.confirmation import call_as_owner
+from pecia.kernel.errors import InvalidInput, Json, NotFound, PeciaError, Unavailable
+from pecia.kernel.settings.account import expanded, home_folder, make_home
+
+DEFAULT_BRANCH = "main"
+
+
+def ensure_repository(terminal: Terminal, folder: Path) -> None:
+    """Make one where `git.autoInit` is on, and say so: nobody is to wonder where it came from."""
+    if not _wants_repository(terminal, folder):
+        return
+    from pecia.adapters.git.init import init_repository, is_in_repository
+
+    if not is_in_repository(folder):
+        init_repository(folder, branch=DEFAULT_BRANCH)
+        terminal.info(
+            f"made a git repository in {folder}, branch {DEFAULT_BRANCH}, since git.autoInit is on"
+        )
+
+
+def _wants_repository(terminal: Terminal, folder: Path) -> bool:
+    from pecia.features.wiki.config.files import read_project
+    from pecia.features.wiki.config.merge import ConfigTexts, merge_config
+    from pecia.features.wiki.config.problem import InvalidConfig
+
+    try:
+        return merge_config(ConfigTexts(read_project(folder))).config.git.autoInit
+    except InvalidConfig as error:
+        terminal.info(f"warning: git.autoInit is not known: {error.problem.message}")
+    except PeciaError as error:
+        terminal.info(f"warning: git.autoInit is not known: {error.message}")
+    return False
+
+
+if TYPE_CHECKING:
+    from pecia.kernel.settings.load import Settings
+
+ADD_SPACE = f"{API}/office/add_space"
+START_TIMEOUT_S = 60.0
+POLL_INTERVAL_S = 0.1
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command()(start)
+
+
+def start(
+    ctx: typer.Context,
+    folder: Path = typer.Argument(Path(), help="The folder to serve as a wiki."),
+    port: int | None = typer.Option(None, help="The port to listen on; 0 takes a free one."),
+    host: str | None = typer.Option(None, help="The loopback address to listen on."),
+    detach: bool = typer.Option(False, help="Return as soon as the server answers."),
+    ask: bool = typer.Option(True, help="Offer, the first time, to wire the editors found here."),
+) -> None:
+    """Serve a folder on this machine, or add it to the server that runs already."""
+    terminal = terminal_of(ctx)
+    place = require_servable_folder(folder)
+    settings = load_settings(terminal, {"mode": "local", "port": port, "host": host}, folder=place)
+    print_warnings(terminal, settings)
+    if ask:
+        offer_setup_once(terminal)
+    ensure_repository(terminal, place)
+    make_home(settings.kernel.home)
+    if detach:
+        start_detached(terminal, settings, place)
+    else:
+        start_in_foreground(terminal, settings, place)
+
+
+def start_in_foreground(terminal: Terminal, settings: "Settings", folder: Path) -> None:
+    """Serve in this process, unless another one serves the home already: then join it."""
+    home = settings.kernel.home
+    deadline = time.monotonic() + START_TIMEOUT_S
+    told = False
+    while time.monotonic() < deadline:
+        if found := find_running_server(home):
+            join_server(terminal, settings, found, folder)
+            return
+        with claim_home(home) as ours:
+            if ours:
+                _serve(terminal, settings, folder)
+                return
+        if not told:
+            terminal.info("another process is starting or stopping the server of this home…")
+            told = True
+        time.sleep(POLL_INTERVAL_S)
+    raise Unavailable(
+        f"another process has {home} and does not answer", hint="pecia stop, then pecia start"
+    )
+
+
+def start_detached(terminal: Terminal, settings: "Settings", folder: Path) -> None:
+    """Serve in a process of its own, and return when it answers."""
+    from pecia.interfaces.cli.server.spawn import LOG_NAME, spawn, wait_until_up
+
+    home = settings.kernel.home
+    found = find_running_server(home)
+    if found is None:
+        given = settings.provenance
+        flags = [
+            word
+            for name in ("port", "host")
+            if given[name].layer == "flag"
+            for word in (f"--{name}", str(given[name].raw))
+        ]
+        process = spawn(terminal, ["start", str(folder), *flags], home / LOG_NAME)
+        found = wait_until_up(terminal, home, process)
+    join_server(terminal, settings, found, folder)
+
+
+def join_server(
+    terminal: Terminal, settings: "Settings", found: RunningServer, folder: Path
+) -> None:
+    """Add the folder to a server that runs, and leave a lock there that points to it."""
+    warn_version_mismatch(terminal, found)
+    is_asked = settings.provenance["port"].layer == "flag"
+    if is_asked and settings.kernel.port not in (0, found.lock.port):
+        terminal.info(f"a server runs already at {found.lock.url}: --port has no effect")
+    server = ServerClient(found.lock.url, read_owner_token(settings.kernel.home))
+    space = call_as_owner(server, ADD_SPACE, {"folder": str(folder)})
+    write_folder_lock(folder, found.lock)
+    print_welcome(terminal, found.lock, space)
+
+
+def _serve(terminal: Terminal, settings: "Settings", folder: Path) -> None:
+    from pecia.interfaces.cli.server.announcement import announce
+    from pecia.interfaces.cli.server.port import find_port_holder, reserve_port
+
+    kernel = settings.kernel
+    exact = settings.provenance["port"].layer == "flag"
+    with announce(kernel.home, folder) as announcement:
+        reserved = reserve_port(kernel.host, kernel.port, exact=exact)
+        announcement.publish_port(reserved)
+        if kernel.port not in (0, reserved.port):
+            terminal.info(
+                f"port {kernel.port} is taken by {find_port_holder(kernel.port)}; "
+                f"using {reserved.port}"
+            )
+        # Only now what takes long to read: whoever waits for a server knows its port already.
+        from pecia.interfaces.cli.server.host import HostPlan, run_server
+
+        def ready(lock: ServerLock, space: Json) -> None:
+            print_welcome(terminal, lock, space)
+
+        plan = HostPlan(settings, reserved, ready, folder, announcement=announcement)
+        run_server(terminal, plan)
+
+
+def require_servable_folder(given: Path) -> Path:
+    """The folder whole, if it is one to serve."""
+    try:
+        folder = expanded(given, "folder").resolve()
+    except (OSError, RuntimeError) as error:
+        raise InvalidInput(f"{given} cannot be opened: {error}", field="folder") from None
+    if not folder.is_dir():
+        raise NotFound(f"there is no folder {folder}", field="folder")
+    if folder in (Path("/"), home_folder().resolve()):
+        raise InvalidInput(
+            f"{folder} is too much to serve as one space",
+            field="folder",
+            hint="pecia start FOLDER, for a folder below it",
+        )
+    return folder

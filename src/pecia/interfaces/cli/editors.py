@@ -1,0 +1,239 @@
+"""Editors and people: which editors are found here, which of them a person chose, what was done.
+
+What an editor's file becomes is decided by the adapter; here is what is asked and what is told.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pecia.interfaces.cli.output.terminal import Terminal
+from pecia.interfaces.cli.settings import environ
+from pecia.kernel.errors import InvalidInput, NotFound, PeciaError
+from pecia.kernel.settings.account import home_folder
+
+if TYPE_CHECKING:
+    from pecia.adapters.editors.catalog import CodeEditor, Machine
+    from pecia.adapters.editors.install import EditorOutcome
+    from pecia.adapters.editors.plan import EntryRequest
+
+SKIP_ANSWERS = frozenset({"s", "skip", "n", "no"})
+ALL_ANSWERS = frozenset({"", "y", "yes", "a", "all", "add"})
+
+
+@dataclass(frozen=True, slots=True)
+class StatusText:
+    """How a status reads to a person."""
+
+    done: str
+    would: str
+
+
+STATUS_TEXTS = {
+    "written": StatusText("added", "would be added"),
+    "overwritten": StatusText("updated", "would be updated"),
+    "unchanged": StatusText("unchanged", "unchanged"),
+    "removed": StatusText("removed", "would be removed"),
+    "skipped-custom": StatusText("kept", "kept"),
+    "skipped-missing": StatusText("not found", "not found"),
+    "failed": StatusText("failed", "failed"),
+}
+
+
+def detect_machine() -> "Machine":
+    """The machine and the user of this process."""
+    from pecia.adapters.editors.catalog import Machine
+
+    system = "darwin" if sys.platform == "darwin" else "linux"
+    return Machine(home_folder(), system, environ())
+
+
+def find_own_command(terminal: Terminal) -> str:
+    """The path under which editors start this installation."""
+    from pecia.adapters.editors.command_path import find_command_path, is_temporary
+
+    called = Path(sys.argv[0])
+    beside = Path(sys.executable).parent / "pecia"
+    script = called if called.name == "pecia" and called.is_file() else beside
+    command = find_command_path(script, environ().get("PATH", "").split(":"))
+    if is_temporary(command):
+        terminal.info(
+            f"warning: {command} may be gone tomorrow: install Pecia to stay, with "
+            "uv tool install pecia, then run pecia init again"
+        )
+    return str(command)
+
+
+def can_ask(terminal: Terminal) -> bool:
+    """Whether a person sits there, who sees a question and can answer it."""
+    is_there = not terminal.as_json and terminal.is_terminal and sys.stdin.isatty()
+    return is_there and _is_foreground()
+
+
+def offer_setup_once(terminal: Terminal) -> None:
+    """The question of the first start: once per user, and only where somebody can answer it."""
+    from pecia.adapters.editors.install import detect_editors, install_entries
+    from pecia.adapters.editors.marker import has_marker
+    from pecia.adapters.editors.plan import EntryRequest
+
+    machine = detect_machine()
+    if not can_ask(terminal) or has_marker(machine.home):
+        return
+    found = detect_editors(machine)
+    if not found:
+        return
+    try:
+        wish = EntryRequest(find_own_command(terminal))
+    except NotFound:
+        # Run from its source: there is no program that an editor could start.
+        return
+    chosen = ask_editors(terminal, machine, found)
+    if chosen is None:
+        return
+    outcomes = install_entries(chosen, wish)
+    save_choice(terminal, machine, outcomes, wish)
+    show_outcomes(terminal, machine, outcomes, wish)
+    terminal.print_line()
+
+
+def ask_editors(
+    terminal: Terminal, machine: "Machine", found: Sequence["CodeEditor"]
+) -> Sequence["CodeEditor"] | None:
+    """Those of the editors that the person wants; none of them is Skip. None: no answer at all."""
+    terminal.print_line("Pecia can be added to the editors found here:")
+    for number, it in enumerate(found, start=1):
+        terminal.print_line(f"  [x] {number}  {it.title:<15} {shorten_path(machine, it.file)}")
+    while True:
+        terminal.stdout.write("Add to all? Enter: yes; s: skip; or numbers of those you want: ")
+        terminal.stdout.flush()
+        answer = sys.stdin.readline()
+        if not answer:
+            terminal.print_line()
+            return None
+        try:
+            return parse_choice(found, answer)
+        except InvalidInput as error:
+            terminal.info(error.message)
+
+
+def parse_choice(found: Sequence["CodeEditor"], answer: str) -> Sequence["CodeEditor"]:
+    """What an answer means. Everything is preselected: an empty one takes all."""
+    words = answer.replace(",", " ").lower().split()
+    if " ".join(words) in ALL_ANSWERS:
+        return found
+    if " ".join(words) in SKIP_ANSWERS:
+        return ()
+    by_number = {str(number): it for number, it in enumerate(found, start=1)}
+    if unknown := [it for it in words if it not in by_number]:
+        raise InvalidInput(
+            f"{unknown[0]!r} is none of: Enter, s, or numbers from 1 to {len(found)}",
+            field="answer",
+        )
+    return [it for number, it in by_number.items() if number in words]
+
+
+def save_choice(
+    terminal: Terminal,
+    machine: "Machine",
+    outcomes: Sequence["EditorOutcome"],
+    wish: "EntryRequest",
+) -> None:
+    """Remember that this user decided, and how. Where every file failed nothing is settled yet."""
+    from pecia.adapters.editors.marker import configured_marker, skipped_marker, write_marker
+
+    settled = [it for it in outcomes if it.status not in ("failed", "skipped-missing")]
+    ours = [it.editor.id for it in settled if it.status != "skipped-custom"]
+    now = datetime.now(UTC)
+    if outcomes and not settled:
+        return
+    try:
+        told = configured_marker(now, ours, wish.command) if outcomes else skipped_marker(now)
+        write_marker(machine.home, told)
+    except (OSError, PeciaError) as error:
+        terminal.info(f"warning: the answer is not remembered, and will be asked again: {error}")
+
+
+def show_outcomes(
+    terminal: Terminal,
+    machine: "Machine",
+    outcomes: Sequence["EditorOutcome"],
+    wish: "EntryRequest | None",
+    *,
+    dry_run: bool = False,
+) -> None:
+    """What was written where, what was kept and why, and what to do next."""
+    words = [
+        STATUS_TEXTS[it.status].would if dry_run else STATUS_TEXTS[it.status].done
+        for it in outcomes
+    ]
+    width = max(map(len, words), default=0)
+    for it, word in zip(outcomes, words, strict=True):
+        where = shorten_path(machine, it.editor.file) + (f"  ({it.why})" if it.why else "")
+        terminal.print_line(f"{it.editor.title:<15} {word:<{width}}  {where}")
+    for line in next_steps(terminal, outcomes, wish, dry_run=dry_run):
+        terminal.print_line(line)
+    if not outcomes:
+        terminal.print_line("No editor's file was changed. `pecia init` adds Pecia later.")
+
+
+def next_steps(
+    terminal: Terminal,
+    outcomes: Sequence["EditorOutcome"],
+    wish: "EntryRequest | None",
+    *,
+    dry_run: bool = False,
+) -> list[str]:
+    """What a person does next."""
+    lines: list[str] = []
+    changed = _join_titles(outcomes, "written", "overwritten", "removed")
+    if changed and not dry_run:
+        lines.append(f"Restart {changed} or reload the MCP servers there, for this to take effect.")
+    if wish and _join_titles(outcomes, "written", "overwritten", "unchanged"):
+        toolset = f" --toolset {wish.toolset}" if wish.toolset else ""
+        lines.append(f"They start: {wish.command} mcp{toolset}")
+        if _lacks_home_space(terminal):
+            lines.append(
+                "One that starts it outside of a project, as Claude Desktop does, needs a server "
+                "that runs, or a folder: pecia init --space FOLDER"
+            )
+    if kept := _join_titles(outcomes, "skipped-custom"):
+        lines.append(f"To replace what is your own in {kept}: pecia init --force")
+    if failed := _join_titles(outcomes, "failed"):
+        lines.append(f"Left as it was: {failed}. Mend the file, then run pecia init again.")
+    return lines
+
+
+def _is_foreground() -> bool:
+    """Whether we may read: a job in the background is stopped when it tries."""
+    with suppress(OSError):
+        return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
+    return True
+
+
+def _lacks_home_space(terminal: Terminal) -> bool:
+    from pecia.features.wiki.settings import WikiSettings
+    from pecia.interfaces.cli.settings import load_settings
+
+    try:
+        return load_settings(terminal).part(WikiSettings).home_space is None
+    except PeciaError:
+        # Whatever is wrong with the settings is told by whoever needs them.
+        return False
+
+
+def shorten_path(machine: "Machine", path: Path) -> str:
+    """A path as people read it."""
+    inside = path.is_relative_to(machine.home)
+    return f"~/{path.relative_to(machine.home)}" if inside else str(path)
+
+
+def _join_titles(outcomes: Sequence["EditorOutcome"], *statuses: str) -> str:
+    titles = [it.editor.title for it in outcomes if it.status in statuses]
+    if len(titles) < 2:
+        return "".join(titles)
+    return f"{', '.join(titles[:-1])} and {titles[-1]}"

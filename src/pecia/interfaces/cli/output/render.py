@@ -1,0 +1,114 @@
+"""Documents as people read them: tables on a terminal, tabs in a pipe. Changes no value."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias, TypeGuard, cast
+
+from pecia.interfaces.cli.output.terminal import Terminal
+from pecia.kernel.errors import Json
+
+TableRow: TypeAlias = Mapping[str, Json]
+
+CURSOR_FIELD = "next_cursor"
+DEGRADED = "degraded"
+
+
+def show_document(terminal: Terminal, document: Json, *, columns: Sequence[str] = ()) -> None:
+    """A document in the shape that fits it: rows, facts, or JSON when it is neither."""
+    if isinstance(document, dict) and _is_warnings(warnings := document.get(DEGRADED)):
+        # To the person: what a pipe reads has the same columns with and without them.
+        document = {name: it for name, it in document.items() if name != DEGRADED}
+        for it in warnings:
+            terminal.info(f"warning: {it}")
+    if isinstance(document, str):
+        terminal.print_line(document)
+    elif isinstance(document, dict) and (listed := _split_rows(document)) is not None:
+        facts, rows = listed
+        show_facts(terminal, facts)
+        show_rows(terminal, rows, columns)
+        if cursor := document.get(CURSOR_FIELD):
+            terminal.info(f"there is more: --cursor {cursor}")
+    elif isinstance(document, dict) and all(_is_flat(it) for it in document.values()):
+        show_facts(terminal, document)
+    else:
+        terminal.print_line(json.dumps(document, ensure_ascii=False, indent=2))
+
+
+def show_rows(terminal: Terminal, rows: Sequence[TableRow], columns: Sequence[str] = ()) -> None:
+    """A table. An empty one says so, to the person only."""
+    if not rows:
+        terminal.info("nothing")
+        return
+    names = list(columns) or list(dict.fromkeys(name for row in rows for name in row))
+    cells = [[format_cell(row.get(name)) for name in names] for row in rows]
+    if terminal.is_terminal:
+        _print_table(terminal, names, cells)
+    else:
+        for line in (names, *cells):
+            terminal.print_line("\t".join(line))
+
+
+def show_facts(terminal: Terminal, facts: TableRow) -> None:
+    """One fact a line."""
+    width = max((len(name) for name in facts), default=0) if terminal.is_terminal else 0
+    for name, value in facts.items():
+        terminal.print_line(
+            f"{name:<{width}}  {format_cell(value)}" if width else f"{name}\t{format_cell(value)}"
+        )
+
+
+def format_cell(value: Json) -> str:
+    """A value on one line, without anything that could drive a terminal."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list) and all(_is_scalar(it) for it in value):
+        return ", ".join(format_cell(it) for it in value)
+    if isinstance(value, dict | list):
+        return escape_unprintable(json.dumps(value, ensure_ascii=False))
+    return escape_unprintable(str(value))
+
+
+def escape_unprintable(text: str) -> str:
+    """The text with every sign that is not printable written out."""
+    return "".join(it if it.isprintable() else f"\\u{ord(it):04x}" for it in text)
+
+
+def _split_rows(document: TableRow) -> tuple[TableRow, list[TableRow]] | None:
+    """The one list of objects that a document is about, and the facts beside it."""
+    beside = {name: it for name, it in document.items() if name != CURSOR_FIELD and it != []}
+    facts = {name: it for name, it in beside.items() if _is_flat(it)}
+    lists = [it for name, it in beside.items() if name not in facts]
+    if not lists:
+        # An empty list is taken for one of objects only where it is all there is.
+        return None if facts or [] not in document.values() else ({}, [])
+    [rows, *others] = lists
+    if others or not isinstance(rows, list) or any(not isinstance(it, dict) for it in rows):
+        return None
+    return facts, cast(list[TableRow], rows)
+
+
+def _is_warnings(value: Json) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and all(isinstance(it, str) for it in value)
+
+
+def _is_scalar(value: Json) -> bool:
+    return not isinstance(value, dict | list)
+
+
+def _is_flat(value: Json) -> bool:
+    return _is_scalar(value) or (isinstance(value, list) and all(_is_scalar(it) for it in value))
+
+
+def _print_table(terminal: Terminal, names: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in names:
+        table.add_column(name, overflow="fold")
+    for row in cells:
+        table.add_row(*(Text(it) for it in row))
+    Console(file=terminal.stdout).print(table)

@@ -1,0 +1,122 @@
+"""What the command line says: one document on stdout, everything else on stderr, never mixed."""
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TextIO, cast
+
+import typer
+
+from pecia.kernel.errors import InternalError, Json, PeciaError
+
+EXIT_OK, EXIT_FAILED, EXIT_MISUSED = 0, 1, 2
+"""Exit codes: done; refused or failed; not a command of ours."""
+
+# What helps, by the code of the error. A command that knows better says so itself, in `hint`.
+ADVICE: Mapping[str, str] = {
+    "AUTH_REQUIRED": "set PECIA_TOKEN to a token of this server; an administrator makes one with "
+    "`pecia token make`",
+    "FORBIDDEN": "ask an administrator of your tenant; where a scope is named, use a token with it",
+    "TOOL_NOT_FOUND": "list them with `pecia call --list`",
+    "RATE_LIMITED": "wait, then try again",
+    "QUOTA_EXCEEDED": "remove something, or ask the operator for more with `pecia tenant quota`",
+    "STORAGE_FULL": "free disk space, then try again",
+    "TIMEOUT": "try again; PECIA_REQUEST_TIMEOUT_S allows more time",
+    "UPSTREAM_ERROR": "look at it with `pecia doctor`",
+    "UNAVAILABLE": "look at it with `pecia doctor`",
+    "INTERNAL_ERROR": "run it again with --debug, and look at the log of the server",
+}
+
+# Facts that the message already says, or that only a program reads.
+_HIDDEN_FIELDS = frozenset({"code", "message", "retryable", "problems", "hint", "available"})
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """Where a command writes. Made once per run of the program."""
+
+    as_json: bool = False
+    debug: bool = False
+    config: Path | None = None
+
+    @property
+    def stdout(self) -> TextIO:
+        return sys.stdout
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether a person reads stdout."""
+        return self.stdout.isatty()
+
+    def info(self, text: str) -> None:
+        """A message for the person at the keyboard."""
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+
+    def print_result(self, document: Json, show: Callable[["Terminal"], None]) -> None:
+        """What was asked for: as JSON when that was asked for, else as `show` writes it."""
+        if self.as_json:
+            self.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+            self.stdout.flush()
+        else:
+            show(self)
+
+    def print_line(self, text: str = "") -> None:
+        """One line of the answer."""
+        self.stdout.write(f"{text}\n")
+
+    def print_error(self, error: PeciaError) -> int:
+        """Say what went wrong and what to do; the exit code."""
+        payload = error.payload()
+        if self.as_json:
+            self.print_result({"error": payload}, lambda _: None)
+        self.info(f"[{error.code.name}] {error.message}")
+        for line in _error_lines(error):
+            self.info(f"  {line}")
+        return EXIT_FAILED
+
+    def print_crash(self, error: Exception) -> int:
+        """A mistake of ours: no traceback unless it was asked for."""
+        if self.debug:
+            raise error
+        return self.print_error(InternalError(f"{type(error).__name__}: {error}"))
+
+
+class CommandUsageError(Exception):
+    """A command that was typed wrongly: nothing was tried. `error` says what."""
+
+    def __init__(self, error: PeciaError, hint: str | None = None) -> None:
+        super().__init__(error.message)
+        error.fields = {**error.fields, **({"hint": hint} if hint else {})}
+        self.error = error
+
+
+def with_config(terminal: Terminal, config: Path | None) -> Terminal:
+    """The same terminal, with a configuration file of its own unless it has one."""
+    return replace(terminal, config=config or terminal.config)
+
+
+def terminal_of(ctx: typer.Context) -> Terminal:
+    """The terminal of the run that a command is part of."""
+    return cast(Terminal, ctx.find_root().obj)
+
+
+def _error_lines(error: PeciaError) -> list[str]:
+    told = [
+        f"{name}: {_format_value(value)}"
+        for name, value in error.fields.items()
+        if name not in _HIDDEN_FIELDS and value is not None
+    ]
+    general = error.code.hint
+    hint = error.fields.get("hint")
+    # What is said to every client of a code is said here in the words of the shell.
+    advice = (hint if hint != general else None) or ADVICE.get(error.code.name, general)
+    return [*told, *([f"try: {advice}"] if advice else [])]
+
+
+def _format_value(value: Json) -> str:
+    if isinstance(value, list):
+        return ", ".join(_format_value(it) for it in value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,128 @@
+"""Asks a running server, over HTTP. It renders nothing and retries nothing."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Any, cast
+from urllib.parse import quote, urlsplit
+
+from pecia.kernel.errors import InternalError, Json, PeciaError, Unavailable, iter_errors
+
+API = "/api/v1"
+HEALTH_TIMEOUT_S = 2.0
+CALL_TIMEOUT_S = 330.0
+"""Longer than the longest deadline a server gives a call: the server's own refusal says more."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerResponse:
+    """What a server said, whatever it was."""
+
+    status: int
+    body: bytes
+
+    def json(self) -> Any:
+        try:
+            return json.loads(self.body)
+        except ValueError:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class ServerClient:
+    """A server at an address, perhaps."""
+
+    url: str
+    token: str | None = None
+
+    def health(self, *, limit_s: float = HEALTH_TIMEOUT_S) -> Mapping[str, Any] | None:
+        """What it says of itself; None when nobody answers there, or somebody else does."""
+        try:
+            answer = self.request("GET", "/healthz", limit_s=limit_s)
+        except PeciaError:
+            return None
+        found = answer.json()
+        return cast(Mapping[str, Any], found) if isinstance(found, dict) else None
+
+    def has_endpoint(self, path: str, *, limit_s: float) -> bool:
+        """Whether something protected is served there: each such endpoint publishes what it is."""
+        about = f"/.well-known/oauth-protected-resource{quote(path)}"
+        return self.request("GET", about, limit_s=limit_s).status == 200
+
+    def list_tools(self) -> list[Mapping[str, Any]]:
+        """Every tool that the caller may use, with its schema."""
+        found: list[Mapping[str, Any]] = []
+        cursor = ""
+        while True:
+            page = self._parse_response(
+                self.request("GET", f"{API}/tools?limit=500&cursor={quote(cursor)}")
+            )
+            found += page["tools"]
+            cursor = page["next_cursor"]
+            if not cursor:
+                return found
+
+    def call(self, path: str, arguments: Mapping[str, Json]) -> Json:
+        """Run the tool at that path. A refusal is raised here as it was raised there."""
+        return cast(Json, self._parse_response(self.request("POST", path, arguments)))
+
+    def answer_confirmation(self, confirmation: str, said: str) -> None:
+        """Say yes or no to what waits for a person."""
+        path = f"{API}/confirmations/{quote(confirmation, safe='')}"
+        self._parse_response(self.request("POST", path, {"answer": said}))
+
+    def get(self, path: str) -> Json:
+        """What a page of a room says, as data."""
+        return cast(Json, self._parse_response(self.request("GET", path)))
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Json] | None = None,
+        *,
+        limit_s: float = CALL_TIMEOUT_S,
+    ) -> ServerResponse:
+        """One request, one answer, within the limit."""
+        where = urlsplit(self.url)
+        kind = HTTPSConnection if where.scheme == "https" else HTTPConnection
+        connection = kind(where.hostname or "", where.port, timeout=limit_s)
+        data = None if body is None else json.dumps(body).encode()
+        try:
+            connection.request(method, path, data, self._headers())
+            answer = connection.getresponse()
+            return ServerResponse(answer.status, answer.read())
+        except (OSError, HTTPException) as error:
+            raise Unavailable(f"no answer from {self.url}: {error}", url=self.url) from error
+        finally:
+            connection.close()
+
+    def _headers(self) -> dict[str, str]:
+        headers = {"content-type": "application/json", "accept": "application/json"}
+        return headers | ({"authorization": f"Bearer {self.token}"} if self.token else {})
+
+    def _parse_response(self, answer: ServerResponse) -> Any:
+        found = answer.json()
+        if answer.status < 400:
+            return found
+        raise error_from_document(found) or InternalError(f"{self.url} answered {answer.status}")
+
+
+def error_from_document(document: Any) -> PeciaError | None:
+    """The error that a document of a server tells of, as the class it had there."""
+    told = cast(Any, document).get("error") if isinstance(document, dict) else None
+    if not isinstance(told, dict):
+        return None
+    facts = dict(cast(Mapping[str, Any], told))
+    kind = _error_class(str(facts.pop("code", "")))
+    message = str(facts.pop("message", "refused"))
+    facts.pop("retryable", None)
+    error = kind.__new__(kind)
+    # Not through its own constructor, which may want facts that this server did not send.
+    PeciaError.__init__(error, message, **facts)
+    return error
+
+
+def _error_class(code: str) -> type[PeciaError]:
+    return next((it for it in iter_errors() if it.code.name == code), InternalError)

@@ -1,0 +1,31 @@
+"""Whether there is a home to work on. Only starting a server makes one."""
+
+from typing import TYPE_CHECKING
+
+from pecia.kernel.errors import NotFound
+
+if TYPE_CHECKING:
+    from pecia.kernel.settings.kernel import KernelSettings
+
+
+START = "pecia start FOLDER"
+
+
+def has_home(settings: "KernelSettings") -> bool:
+    """Whether these settings have a database. Makes nothing."""
+    from pecia.kernel.store.cluster import ClusterOptions
+    from pecia.kernel.store.cluster.paths import find_cluster_paths
+
+    if settings.database_url is not None:
+        return True
+    return find_cluster_paths(settings.home, ClusterOptions().system) is not None
+
+
+def require_home(settings: "KernelSettings", hint: str = START) -> None:
+    """NotFound where these settings have no database yet. Makes nothing."""
+    if not has_home(settings):
+        raise NotFound(no_home(settings), home=str(settings.home), hint=hint)
+
+
+def no_home(settings: "KernelSettings") -> str:
+    return f"there is no Pecia in {settings.home} yet, and this command makes none"

@@ -1,0 +1,146 @@
+"""A server in this process, from its first lock file to its last: what `start` and `serve` run."""
+
+import signal
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+
+from pecia.app.app import App, open_app, run_maintenance
+from pecia.app.dispatch import RequestContext
+from pecia.interfaces.cli.output.terminal import Terminal
+from pecia.interfaces.cli.server.announcement import ServerAnnouncement, announce
+from pecia.interfaces.cli.server.lock import ServerLock
+from pecia.interfaces.cli.server.oidc import make_oidc_fetch
+from pecia.interfaces.cli.server.port import ReservedPort
+from pecia.interfaces.cli.settings import environ
+from pecia.interfaces.http.server import LOOP_OPTIONS, freeze_gc, serve_http
+from pecia.interfaces.mcp.mount import mount_mcp
+from pecia.interfaces.web.console import mount_console
+from pecia.kernel import logs
+from pecia.kernel.errors import Json
+from pecia.kernel.jobs.worker_process import supervise_worker, worker_command
+from pecia.kernel.settings.load import Settings
+from pecia.kernel.tool.call import ClientInquiry, ClientReply
+from pecia.kernel.tool.null_channel import NullChannel
+
+
+@dataclass(frozen=True, slots=True)
+class HostPlan:
+    """What is to be served, and where. `ready` is told the lock and the space, if there is one."""
+
+    settings: Settings
+    reserved: ReservedPort
+    on_ready: Callable[[ServerLock, Json], None]
+    folder: Path | None = None
+    check: Callable[[App], Awaitable[None]] | None = None
+    """Raises when this App must not be served as it is."""
+    with_worker: bool = True
+    announcement: ServerAnnouncement | None = None
+    """Where somebody else has told of this server, and takes that back in the end."""
+
+
+def run_server(terminal: Terminal, plan: HostPlan) -> None:
+    """Serve until SIGINT or SIGTERM. Call it as the one process that may serve the home."""
+    with logs.configure_logging(plan.settings.kernel):
+        anyio.run(_run_server, terminal, plan, backend_options=LOOP_OPTIONS)
+
+
+async def _run_server(terminal: Terminal, plan: HostPlan) -> None:
+    async with anyio.create_task_group() as tasks:
+        stop = _ShutdownSignal(terminal, anyio.Event(), tasks.cancel_scope)
+        tasks.start_soon(stop.on_signal)
+        with _announce_server(plan) as lock:
+            async with _open_and_serve(terminal, plan, lock) as app:
+                space = await _add_space(app, plan.folder) if plan.folder else None
+                stop.is_graceful = True
+                freeze_gc()
+                plan.on_ready(lock, space)
+                await _run_background_tasks(terminal, plan, app, stop.requested)
+        tasks.cancel_scope.cancel()
+
+
+@dataclass(slots=True)
+class _ShutdownSignal:
+    """How a signal ends us. Once we serve, nothing is cancelled: what is open closes in order."""
+
+    terminal: Terminal
+    requested: anyio.Event
+    scope: anyio.CancelScope
+    is_graceful: bool = False
+
+    async def on_signal(self) -> None:
+        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
+            async for _ in signals:
+                # While we start, or when asked again, there is nothing worth waiting for.
+                if self.requested.is_set() or not self.is_graceful:
+                    self.scope.cancel()
+                self.terminal.info("stopping…")
+                self.requested.set()
+
+
+@asynccontextmanager
+async def _open_and_serve(
+    terminal: Terminal, plan: HostPlan, lock: ServerLock
+) -> AsyncGenerator[App]:
+    kernel = plan.settings.kernel
+    terminal.info("starting the database…")
+    async with open_app(plan.settings, fetch=make_oidc_fetch(kernel), report=terminal.info) as app:
+        if plan.check is not None:
+            await plan.check(app)
+        async with serve_http(
+            app,
+            listener=plan.reserved.listener,
+            annexes=[mount_mcp, mount_console],
+            instance=lock.instance,
+        ):
+            yield app
+
+
+async def _run_background_tasks(
+    terminal: Terminal, plan: HostPlan, app: App, asked: anyio.Event
+) -> None:
+    """What a server does beside serving, until it is asked to stop."""
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(run_maintenance, app)
+        env = {**environ(), "PECIA_HOME": str(plan.settings.kernel.home)}
+        tasks.start_soon(supervise_worker, _worker_command(terminal, plan), env, terminal.info)
+        await asked.wait()
+        tasks.cancel_scope.cancel()
+
+
+def _worker_command(terminal: Terminal, plan: HostPlan) -> list[str]:
+    """The one worker of local mode; in server mode, who keeps the keyword indexes of this node."""
+    command = worker_command(sys.executable)
+    if plan.with_worker:
+        return command
+    config = ["--config", str(terminal.config)] if terminal.config else []
+    return [*command, "--indexer", *config]
+
+
+class AutoConfirmChannel(NullChannel):
+    """Whoever ran this command wants what it does."""
+
+    async def inquire(self, inquiries: Mapping[str, ClientInquiry]) -> Mapping[str, ClientReply]:
+        return {key: ClientReply("accept") for key in inquiries}
+
+
+async def _add_space(app: App, folder: Path) -> Json:
+    # The person who starts a server for a folder has named it.
+    visit = RequestContext("cli", channel=AutoConfirmChannel())
+    who = await app.authenticate(None, visit)
+    given = await app.call(who, "office.add_space", {"folder": str(folder)}, visit)
+    return given.structured
+
+
+@contextmanager
+def _announce_server(plan: HostPlan) -> Generator[ServerLock]:
+    """The locks, from before the database opens until after it is let go."""
+    if plan.announcement is not None:
+        yield plan.announcement.lock
+        return
+    with announce(plan.settings.kernel.home, plan.folder) as announcement:
+        yield announcement.publish_port(plan.reserved)

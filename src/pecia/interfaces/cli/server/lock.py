@@ -1,0 +1,162 @@
+"""The lock files that say where a server is: one in the home, one in every folder it serves.
+
+A lock is a note, not a proof. Whether the server lives is asked of the server, and who may serve a
+home is settled by the operating system, through a file that the serving process keeps locked.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import Field, asdict, dataclass, fields
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+from pecia.features.wiki.storage.project_folder import ensure_project_folder
+from pecia.kernel.errors import Conflict, Json
+
+LOCK_NAME = "server.lock"
+CLAIM_NAME = "serving.lock"
+PROJECT_FOLDER = ".pecia"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLock:
+    """Where a server is, and which one. Port 0: it is starting, and has no port yet."""
+
+    url: str
+    port: int
+    pid: int
+    version: str
+    home: str
+    instance: str
+    started_at: str
+    hostname: str = ""
+    """The machine that it runs on: a folder may be shared between several."""
+
+    def as_json(self) -> dict[str, Json]:
+        return asdict(self)
+
+
+def home_lock_path(home: Path) -> Path:
+    """Where the server of a home says that it is."""
+    return home / LOCK_NAME
+
+
+def folder_lock_path(folder: Path) -> Path:
+    """Where a folder says which server serves it."""
+    return folder / PROJECT_FOLDER / LOCK_NAME
+
+
+def read_lock(path: Path) -> ServerLock | None:
+    """What a lock says; None where there is none, or none that can be read."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    except (OSError, ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict):
+        return None
+    facts: dict[str, Any] = {"hostname": "", **cast(dict[str, Any], found)}
+    try:
+        lock = ServerLock(**{it.name: facts[it.name] for it in fields(ServerLock)})
+    except KeyError:
+        return None
+    if any(type(value) is not it.type for it, value in _field_values(lock)):
+        return None
+    # A folder may have been cloned, lock and all: it may point to this machine and no other.
+    is_of_folder = path.parent.name == PROJECT_FOLDER
+    return None if is_of_folder and not is_loopback_url(lock.url) else lock
+
+
+def is_loopback_url(url: str) -> bool:
+    """Whether an address is of this machine for sure."""
+    try:
+        where = urlsplit(url)
+        host, _ = where.hostname or "", where.port
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def write_lock(path: Path, lock: ServerLock) -> None:
+    """Write a lock whole, readable by its owner alone."""
+    # Here, because the package of the cluster brings the database driver along.
+    from pecia.kernel.store.atomic_file import write_atomic
+
+    write_atomic(path, json.dumps(lock.as_json(), indent=2) + "\n")
+
+
+def write_folder_lock(folder: Path, lock: ServerLock) -> Path:
+    """The lock of a folder, in its project folder."""
+    create_project_folder(folder)
+    write_lock(folder_lock_path(folder), lock)
+    return folder_lock_path(folder)
+
+
+def create_project_folder(folder: Path) -> Path:
+    """The project folder of a folder: made if need be, and git kept from what is not its own."""
+    project = folder / PROJECT_FOLDER
+    if project.is_symlink():
+        # In a folder that somebody cloned it may lead anywhere.
+        raise Conflict(f"{project} is a symbolic link, and nothing is written through one")
+    project.mkdir(exist_ok=True)
+    ensure_project_folder(folder)
+    return project
+
+
+def remove_lock(path: Path, *, instance: str | None = None) -> bool:
+    """Remove a lock, if it is there, and if it is that instance's. Says whether it was."""
+    if instance is not None:
+        found = read_lock(path)
+        if found is None or found.instance != instance:
+            return False
+    try:
+        path.unlink()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+@contextmanager
+def claim_home(home: Path) -> Generator[bool]:
+    """Whether this process is now the one that may serve the home, until the block ends."""
+    handle = os.open(home / CLAIM_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        yield _try_flock(handle)
+    finally:
+        os.close(handle)
+
+
+def is_claimed(home: Path) -> bool:
+    """Whether some process serves the home, or is about to. Leaves nothing behind."""
+    try:
+        handle = os.open(home / CLAIM_NAME, os.O_RDWR | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    try:
+        return not _try_flock(handle)
+    finally:
+        os.close(handle)
+
+
+def is_claimed_by_us(home: Path) -> bool:
+    """The same, of a process of this user for sure: nobody else can open the file."""
+    with suppress(OSError, ValueError):
+        found = (home / CLAIM_NAME).lstat()
+        return found.st_uid == os.geteuid() and not found.st_mode & 0o077 and is_claimed(home)
+    return False
+
+
+def _field_values(lock: ServerLock) -> Iterator[tuple["Field[Any]", object]]:
+    return ((it, getattr(lock, it.name)) for it in fields(ServerLock))
+
+
+def _try_flock(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

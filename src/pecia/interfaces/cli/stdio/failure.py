@@ -1,0 +1,40 @@
+"""How a stdio session ends that could not begin: explained on stderr, answered, and not with 0."""
+
+import sys
+
+import typer
+
+from pecia.interfaces.cli.output.terminal import EXIT_FAILED, Terminal
+from pecia.interfaces.mcp.transport.stdio.relay import refuse_requests
+from pecia.kernel.errors import InternalError, PeciaError
+
+
+def fail_session(terminal: Terminal, error: Exception) -> typer.Exit:
+    """The exit to raise, when stderr has the reason and the first request has its answer."""
+    known = error if isinstance(error, PeciaError) else _internal_error(error)
+    print_failure(terminal, known)
+    answer_first_request(known)
+    return typer.Exit(EXIT_FAILED)
+
+
+def print_failure(terminal: Terminal, error: PeciaError) -> None:
+    terminal.info(f"Failed to connect to Pecia MCP server: {error.message}")
+    if hint := error.fields.get("hint"):
+        terminal.info(f"  try: {hint}")
+
+
+def answer_first_request(error: PeciaError) -> None:
+    """An editor waits for its first answer, and few people find what it keeps of stderr."""
+    if not sys.stdin.isatty():
+        refuse_requests(sys.stdin.buffer, sys.stdout.buffer, error)
+
+
+def end_session(terminal: Terminal, refused: str | None) -> None:
+    """Explain on stderr, and exit with an error, where the server served nothing."""
+    if refused is not None:
+        terminal.info(f"Failed to connect to Pecia MCP server: {refused}")
+        raise typer.Exit(EXIT_FAILED)
+
+
+def _internal_error(error: Exception) -> PeciaError:
+    return InternalError(f"{type(error).__name__}: {error}", hint="pecia doctor")

@@ -1,0 +1,181 @@
+"""How an editor's shim comes to a server: by the lock of its folder, by that of the home, or by
+starting one."""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from stat import S_ISDIR
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from pecia.interfaces.cli.output.terminal import Terminal
+from pecia.interfaces.cli.server.client import API, ServerClient
+from pecia.interfaces.cli.server.credentials import read_owner_token, token_for_home
+from pecia.interfaces.cli.server.discover import find_folder_lock
+from pecia.interfaces.cli.server.lock import (
+    PROJECT_FOLDER,
+    create_project_folder,
+    write_folder_lock,
+)
+from pecia.interfaces.cli.stdio.session_headers import strip_session_variables
+from pecia.kernel.errors import PeciaError, Unavailable
+from pecia.kernel.settings.account import expanded, home_folder, make_home
+
+if TYPE_CHECKING:
+    from pecia.interfaces.cli.server.discover import RunningServer
+    from pecia.interfaces.cli.server.spawn import StartTimeouts
+    from pecia.kernel.settings.load import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectServer:
+    """A server, the token to show it, and the folder that a session means where a call names no
+    space.
+    """
+
+    url: str
+    token: str | None = field(repr=False)
+    folder: Path | None
+
+
+SPAWN_LOG = "last-spawn-error.log"
+
+
+def find_or_start_server(terminal: Terminal, folder: Path) -> ProjectServer:
+    """The server that an editor in this folder speaks to."""
+    project = find_project(folder, home=home_folder())
+    lock = find_folder_lock(project) if project else None
+    if lock is None:
+        return _find_home_server(terminal, project)
+    return ProjectServer(lock.url, token_for_home(Path(lock.home)), project)
+
+
+def find_served_project(folder: Path, url: str) -> Path | None:
+    """The project of a folder, if the server at that address says that it serves it."""
+    project = find_project(folder, home=home_folder())
+    lock = find_folder_lock(project) if project else None
+    return project if lock is not None and urlsplit(lock.url).port == urlsplit(url).port else None
+
+
+def find_project(folder: Path, *, home: Path) -> Path | None:
+    """The nearest folder that Pecia knows, upwards to the home: what lies there is the user's."""
+    folder, home = folder.resolve(), home.resolve()
+    for it in (folder, *folder.parents):
+        if it == home:
+            return None
+        if _is_project(it):
+            return it
+    return None
+
+
+def _is_project(folder: Path) -> bool:
+    """Whether this user, or whoever the folder belongs to, made it one: in `/tmp` anybody could."""
+    try:
+        made, around = (folder / PROJECT_FOLDER).stat(), folder.stat()
+    except OSError:
+        return False
+    return S_ISDIR(made.st_mode) and made.st_uid in (os.geteuid(), around.st_uid)
+
+
+def _find_home_server(terminal: Terminal, project: Path | None) -> ProjectServer:
+    # Here, because an editor that finds its lock should not wait for the settings.
+    from pecia.interfaces.cli.server.discover import find_running_server
+    from pecia.interfaces.cli.server.lock import is_claimed
+    from pecia.interfaces.cli.settings import load_settings, print_warnings
+
+    settings = load_settings(terminal, {"mode": "local"}, folder=project)
+    print_warnings(terminal, settings)
+    home = settings.kernel.home
+    found = find_running_server(home)
+    if found is None and is_claimed(home):
+        found = _wait_for_server(terminal, settings)
+    if found is None:
+        return _start_server(terminal, settings, project)
+    # Where neither is there, each call has to say which space it means.
+    space = project or (_home_space(settings) if _has_home_space(settings) else None)
+    if space is not None and _may_start(settings):
+        _add_space(terminal, found, space)
+    return ProjectServer(found.lock.url, token_for_home(home), space)
+
+
+def _may_start(settings: "Settings") -> bool:
+    from pecia.features.wiki.settings import WikiSettings
+
+    return settings.part(WikiSettings).mcp_autostart
+
+
+def _wait_for_server(terminal: Terminal, settings: "Settings") -> "RunningServer | None":
+    """The server that another process is starting; None when it ends instead."""
+    from pecia.interfaces.cli.server.spawn import wait_until_up
+
+    try:
+        return wait_until_up(terminal, settings.kernel.home, None, _start_timeouts(settings))
+    except Unavailable:
+        return None
+
+
+def _start_server(terminal: Terminal, settings: "Settings", project: Path | None) -> ProjectServer:
+    from pecia.interfaces.cli.server.spawn import spawn, wait_until_up
+    from pecia.interfaces.cli.settings import environ
+
+    if not _may_start(settings):
+        raise Unavailable(
+            "the server is not running, and auto-start is off",
+            hint="pecia start; or turn auto-start on: OK_MCP_AUTOSTART=1, mcp.autoStart: true",
+        )
+    folder = project or _home_space(settings)
+    home = settings.kernel.home
+    make_home(home)
+    try:
+        log = create_project_folder(folder) / SPAWN_LOG
+        process = spawn(terminal, ["start", str(folder)], log, strip_session_variables(environ()))
+    except OSError as error:
+        raise Unavailable(f"no server can be started for {folder}: {error}") from error
+    up = wait_until_up(terminal, home, process, _start_timeouts(settings), log)
+    return ProjectServer(up.lock.url, token_for_home(home), folder)
+
+
+def _start_timeouts(settings: "Settings") -> "StartTimeouts":
+    from pecia.features.wiki.settings import WikiSettings
+    from pecia.interfaces.cli.server.spawn import StartTimeouts
+
+    return StartTimeouts(port_s=settings.part(WikiSettings).mcp_spawn_timeout_s)
+
+
+def _has_home_space(settings: "Settings") -> bool:
+    from pecia.features.wiki.settings import WikiSettings
+
+    return settings.part(WikiSettings).home_space is not None
+
+
+def _home_space(settings: "Settings") -> Path:
+    """The folder for editors that start outside of every project."""
+    from pecia.features.wiki.settings import WikiSettings
+
+    named = settings.part(WikiSettings).home_space
+    if named is None:
+        raise Unavailable(
+            "this folder is no project, and no server runs",
+            hint="pecia start FOLDER; or name a folder for such editors: pecia init --space FOLDER",
+        )
+    folder = expanded(Path(named), "wiki.home_space").resolve()
+    if not folder.is_dir():
+        raise Unavailable(
+            f"there is no folder {folder}, which wiki.home_space names",
+            hint="pecia init --space FOLDER",
+        )
+    return folder
+
+
+def _add_space(terminal: Terminal, found: "RunningServer", project: Path) -> None:
+    """A project whose server runs already, for other folders, becomes one of its spaces."""
+    try:
+        # Here, because it reads more of the program, and most editors join nothing.
+        from pecia.interfaces.cli.tools.confirmation import call_as_owner
+
+        server = ServerClient(found.lock.url, read_owner_token(Path(found.lock.home)))
+        call_as_owner(server, f"{API}/office/add_space", {"folder": str(project)})
+        write_folder_lock(project, found.lock)
+    except (PeciaError, OSError) as error:
+        # The server is there all the same, and says what it thinks of each call.
+        terminal.info(f"{project} is not served: {error}")

@@ -1,0 +1,150 @@
+"""The HTTP door as one ASGI app, put together from an open App. It starts nothing."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from pecia.app.app import App
+from pecia.features.lake.downloads.link import PATH as DOWNLOAD
+from pecia.interfaces.http.auth.authenticator import HttpAuthenticator
+from pecia.interfaces.http.endpoint import Handler, HttpEndpoint, not_found
+from pecia.interfaces.http.middleware.body_limit import BodyLimits
+from pecia.interfaces.http.middleware.edge import EdgeMiddleware, EdgeRules
+from pecia.interfaces.http.middleware.trusted_hosts import TrustedHosts
+from pecia.interfaces.http.pages.overview import docs_page, home_page
+from pecia.interfaces.http.routes.confirmations import confirmation_paths, confirmation_routes
+from pecia.interfaces.http.routes.downloads import DownloadHandler
+from pecia.interfaces.http.routes.feature_pages import page_routes
+from pecia.interfaces.http.routes.feature_websockets import websocket_routes
+from pecia.interfaces.http.routes.health import Health
+from pecia.interfaces.http.routes.metrics import CallMetrics, MetricsHandler
+from pecia.interfaces.http.routes.openapi import build_document
+from pecia.interfaces.http.routes.resource_metadata import metadata_paths
+from pecia.interfaces.http.routes.tool_list import tool_list_handler
+from pecia.interfaces.http.routes.tools import API, dynamic_tool_endpoint, tool_paths
+from pecia.kernel.settings.kernel import KernelSettings
+
+BODY_IDLE_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class HttpMount:
+    """What another door hangs into this one: its routes, and what runs while they are served."""
+
+    routes: tuple[BaseRoute, ...] = ()
+    paths: Mapping[str, ASGIApp] = field(default_factory=dict[str, ASGIApp])
+    """Paths known to the letter, and who answers there."""
+    resources: tuple[str, ...] = ()
+    """Paths of it that are protected resources, each with metadata of its own."""
+    lifespan: Callable[[], AbstractAsyncContextManager[None]] | None = None
+    home: Handler | None = None
+    """Stands at `/` instead of the plain page."""
+    on_shutdown: Callable[[], None] | None = None
+    """Told when the server stops: the moment to end streams that would never end by themselves."""
+
+
+BuildMount: TypeAlias = Callable[[App, HttpAuthenticator], HttpMount]
+
+
+def build_http_app(
+    app: App,
+    keeper: HttpAuthenticator,
+    annexes: Sequence[HttpMount] = (),
+    *,
+    instance: str = "",
+) -> ASGIApp:
+    """Everything that is served over HTTP, with the front before it."""
+    resources = (API, *(it for annex in annexes for it in annex.resources))
+    health = Health(app, instance)
+    exact: dict[str, ASGIApp] = {
+        **_builtin_paths(app, keeper, health),
+        **_home(app, annexes),
+        **metadata_paths(app, resources),
+        **tool_paths(app, keeper),
+        **confirmation_paths(app, keeper),
+        **{path: it for annex in annexes for path, it in annex.paths.items()},
+    }
+    rest = Router(
+        [
+            *(it for annex in annexes for it in annex.routes),
+            *page_routes(app, keeper),
+            *websocket_routes(app, keeper),
+            *confirmation_routes(app, keeper),
+            Route(f"{API}/{{room}}/{{tool}}", dynamic_tool_endpoint(app, keeper)),
+        ],
+        redirect_slashes=False,
+        default=not_found,
+    )
+    return EdgeMiddleware(
+        _dispatch_by_path(exact, rest), _edge_rules(app.settings.kernel, resources)
+    )
+
+
+def _builtin_paths(app: App, keeper: HttpAuthenticator, health: Health) -> Mapping[str, ASGIApp]:
+    handlers: dict[str, Handler] = {
+        "/healthz": health.alive,
+        "/readyz": health.ready,
+        f"{API}/docs": docs_page(app),
+        f"{API}/openapi.json": _openapi(app),
+        f"{API}/tools": tool_list_handler(app, keeper),
+        DOWNLOAD: DownloadHandler(app, keeper).handle,
+    }
+    if app.settings.kernel.metrics_enabled:
+        metrics = CallMetrics(app)
+        app.dispatcher.observers.append(metrics)
+        handlers["/metrics"] = MetricsHandler(app, keeper, health, metrics).handle
+    return {path: HttpEndpoint({"GET": handler}) for path, handler in handlers.items()}
+
+
+def _home(app: App, annexes: Sequence[HttpMount]) -> Mapping[str, ASGIApp]:
+    homes = [it.home for it in annexes if it.home]
+    return {"/": HttpEndpoint({"GET": homes[0] if homes else home_page(app)})}
+
+
+def _openapi(app: App) -> Handler:
+    settings = app.settings.kernel
+    body = orjson.dumps(
+        build_document(
+            [*app.full_view.tools.values()],
+            server_url=settings.public_url or "/",
+            needs_token=settings.mode == "server",
+        )
+    )
+
+    async def answer(request: Request) -> Response:
+        return Response(body, media_type="application/json")
+
+    return answer
+
+
+def _dispatch_by_path(exact: Mapping[str, ASGIApp], rest: ASGIApp) -> ASGIApp:
+    """Most paths are known to the letter: one look in a table, however many tools there are."""
+
+    async def dispatch(scope: Scope, receive: Receive, send: Send) -> None:
+        found = exact.get(scope["path"], rest) if scope["type"] == "http" else rest
+        await found(scope, receive, send)
+
+    return dispatch
+
+
+def _edge_rules(settings: KernelSettings, resources: Sequence[str]) -> EdgeRules:
+    longest_first = sorted(resources, key=len, reverse=True)
+
+    def resource_of(path: str) -> str:
+        fits = (it for it in longest_first if path == it or path.startswith(f"{it}/"))
+        return next(fits, "")
+
+    return EdgeRules(
+        hosts=TrustedHosts.from_settings(settings),
+        trusted=settings.trusted_proxies,
+        body=BodyLimits(settings.body_limit_bytes, BODY_IDLE_S, settings.request_timeout_s),
+        public_url=settings.public_url,
+        resource_of=resource_of,
+    )

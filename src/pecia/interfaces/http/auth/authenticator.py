@@ -1,0 +1,144 @@
+"""Who comes in, and how: the bearer token of a request becomes a Caller, its headers a Visit."""
+
+import math
+from ipaddress import IPv6Address, ip_network
+
+from starlette.requests import HTTPConnection
+
+from pecia.app.app import App
+from pecia.app.dispatch import DENIAL_ERRORS, RequestContext
+from pecia.app.local_owner import SIGN_IN_HELP
+from pecia.interfaces.http.auth.bearer import bearer_token, raw_authorization
+from pecia.interfaces.http.middleware.proxy_headers import parse_address
+from pecia.interfaces.http.request_info import get_request_info
+from pecia.kernel.errors import AuthRequired, InvalidFormat, OutOfRange, PeciaError
+from pecia.kernel.identity.caller import Caller, Operator
+from pecia.kernel.rate_limit import RateLimit, RateLimiter
+
+TIMEOUT_HEADER = "X-Pecia-Timeout"
+# Arguments reach the logs of clients; a header need not.
+MODEL_KEY_HEADER = "X-CKF-BYOK-Key"
+
+
+class HttpAuthenticator:
+    """Admits callers for every endpoint of this door, and for those that are hung into it."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._settings = app.settings.kernel
+        rate = max(1, round(self._settings.address_rate_per_s * 1000))
+        self._strangers = RateLimiter(RateLimit(rate, 1000, self._settings.address_burst))
+
+    async def authenticate(
+        self, connection: HTTPConnection, visit: RequestContext, *, scope: str | None = None
+    ) -> Caller | Operator:
+        """Who asks, or AuthRequired. `scope` is what the challenge then tells to come with."""
+        try:
+            return await self._authenticate(connection, visit)
+        except AuthRequired as error:
+            fields = {"scope": scope} if scope else {}
+            raise AuthRequired(error.message, **{**fields, **error.fields}) from error
+
+    def request_context(self, connection: HTTPConnection, door: str = "http") -> RequestContext:
+        """How this request came in."""
+        arrival = get_request_info(connection.scope)
+        return RequestContext(
+            door,
+            client_ip=arrival.client_ip,
+            request_id=arrival.request_id,
+            timeout_s=self._timeout_s(connection.headers.get(TIMEOUT_HEADER)),
+            model_key=connection.headers.get(MODEL_KEY_HEADER),
+        )
+
+    async def authenticate_optional(
+        self, connection: HTTPConnection, visit: RequestContext
+    ) -> Caller | Operator | None:
+        """Who asks for something public: whom their token names, or nobody at all."""
+        if raw_authorization(connection) is not None:
+            return await self.authenticate(connection, visit)
+        self.limit_address(connection)
+        try:
+            return await self._authenticate_without_token(connection)
+        except AuthRequired:
+            return None
+
+    async def _authenticate(
+        self, connection: HTTPConnection, visit: RequestContext
+    ) -> Caller | Operator:
+        if raw_authorization(connection) is None:
+            self.limit_address(connection)
+        try:
+            given = bearer_token(connection)
+            who = await (
+                self._app.authenticator.authenticate(given)
+                if given
+                else self._authenticate_without_token(connection)
+            )
+        except PeciaError as error:
+            if raw_authorization(connection) is not None and isinstance(error, DENIAL_ERRORS):
+                # Before the denial is written down: a flood of guesses must not fill the audit.
+                self.limit_address(connection)
+            self._app.dispatcher.record_denial(error, visit)
+            raise
+        get_request_info(connection.scope).log_line.note(**_log_fields(who))
+        return who
+
+    def is_owner(self, connection: HTTPConnection) -> bool:
+        """Whether a request without a token is the owner's, by the process that sent it.
+
+        A browser, an editor or a shell of the user who runs this server; nobody else on the
+        machine, and nothing that another user's proxy or container forwards.
+        """
+        if self._settings.mode != "local" or self._settings.owner_proof != "process":
+            return False
+        return get_request_info(connection.scope).is_of_same_user
+
+    async def _authenticate_without_token(self, connection: HTTPConnection) -> Caller | Operator:
+        """Whom a request without a token stands for; in local mode the owner or nobody."""
+        if self._settings.mode == "local" and not self.is_owner(connection):
+            raise AuthRequired(SIGN_IN_HELP)
+        return await self._app.authenticator.authenticate(None)
+
+    def limit_address(self, connection: HTTPConnection) -> None:
+        """One more request of this address without a good token. The owner's are not counted."""
+        if raw_authorization(connection) is not None or not self.is_owner(connection):
+            self._strangers.take(rate_limit_key(get_request_info(connection.scope).client_ip))
+
+    def _timeout_s(self, given: str | None) -> float | None:
+        """The deadline that the caller asks for, in seconds."""
+        if given is None:
+            return None
+        most = self._settings.request_timeout_max_s
+        try:
+            seconds = float(given)
+        except ValueError:
+            seconds = math.nan
+        if math.isnan(seconds):
+            raise InvalidFormat(
+                f"{TIMEOUT_HEADER} is a number of seconds",
+                field=TIMEOUT_HEADER,
+                got=given[:100],
+            )
+        if not 0 < seconds <= most:
+            raise OutOfRange(
+                f"{TIMEOUT_HEADER} is more than 0 and at most {most:g} seconds",
+                field=TIMEOUT_HEADER,
+                min=0,
+                max=most,
+                got=given[:100],
+            )
+        return seconds
+
+
+def rate_limit_key(client_ip: str | None) -> str:
+    """What counts as one address: of IPv6 everybody has a whole network to call from."""
+    address = parse_address(client_ip)
+    if isinstance(address, IPv6Address):
+        return str(ip_network((address, 64), strict=False))
+    return str(address)
+
+
+def _log_fields(who: Caller | Operator) -> dict[str, str]:
+    if isinstance(who, Operator):
+        return {"operator": who.label}
+    return {"tenant": who.tenant, "user": who.user}

@@ -1,0 +1,47 @@
+"""What `WWW-Authenticate` says, as RFC 6750 and RFC 9728 want it. Pure."""
+
+import re
+
+from starlette.requests import HTTPConnection
+
+from pecia.interfaces.http.auth.bearer import raw_authorization
+from pecia.interfaces.http.request_info import get_request_info
+from pecia.kernel.errors import AuthRequired, Forbidden, PeciaError
+
+RESOURCE_METADATA_PATH = "/.well-known/oauth-protected-resource"
+
+_UNQUOTABLE = re.compile(r"[^\x20-\x21\x23-\x5b\x5d-\x7e]")
+
+
+def challenge_headers(error: PeciaError, connection: HTTPConnection) -> dict[str, str]:
+    """The header of a 401, and of a 403 that a stronger token would mend; none for the rest."""
+    scope = error.fields.get("scope")
+    if isinstance(error, AuthRequired):
+        # A client without a token made no mistake yet, and is told of none.
+        wrong = "invalid_token" if raw_authorization(connection) is not None else None
+    elif isinstance(error, Forbidden) and isinstance(scope, str):
+        wrong = "insufficient_scope"
+    else:
+        return {}
+    arrival = get_request_info(connection.scope)
+    metadata = f"{arrival.base_url}{RESOURCE_METADATA_PATH}{arrival.resource}"
+    wanted = scope if isinstance(scope, str) else None
+    if wrong is None:
+        said = _format_parameters(resource_metadata=metadata, scope=wanted)
+    else:
+        said = _format_parameters(
+            error=wrong,
+            scope=wanted,
+            resource_metadata=metadata,
+            error_description=error.message,
+        )
+    return {"www-authenticate": f"Bearer {said}"}
+
+
+def _format_parameters(**words: str | None) -> str:
+    return ", ".join(f'{name}="{_escape_quoted(word)}"' for name, word in words.items() if word)
+
+
+def _escape_quoted(text: str) -> str:
+    """What may stand between the quotes: RFC 6750 leaves out quotes and backslashes."""
+    return _UNQUOTABLE.sub("'", text)

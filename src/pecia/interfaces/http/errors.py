@@ -1,0 +1,75 @@
+"""The one place where a failure becomes an HTTP answer. It invents no message of its own."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+
+import orjson
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
+from starlette.types import Scope
+
+from pecia.interfaces.http.auth.challenge import challenge_headers
+from pecia.interfaces.http.pages.template import render_page
+from pecia.interfaces.http.request_info import get_request_info
+from pecia.kernel.errors import InternalError, PeciaError, RateLimited
+
+
+class HttpStatusError(Exception):
+    """A failure whose HTTP status says more than its code does: 405, 408, 415, 421."""
+
+    def __init__(
+        self, error: PeciaError, status: int, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(error.message)
+        self.error = error
+        self.status = status
+        self.headers = headers or {}
+
+
+def render_error(failure: Exception, scope: Scope) -> Response:
+    """Any failure as a response, JSON or a page by `Accept`; and its code noted for the log."""
+    error, status, headers = _split_failure(failure)
+    get_request_info(scope).log_line.fail(failure if isinstance(error, InternalError) else error)
+    connection = HTTPConnection(scope)
+    headers |= challenge_headers(error, connection)
+    headers |= retry_after_headers(error)
+    if wants_html(connection.headers.get("accept", "")):
+        return render_page(_title(status), [error.message], status=status, headers=headers)
+    return json_response({"error": error.payload()}, status, headers)
+
+
+def json_response(
+    body: object, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
+    """JSON, the shortest way."""
+    return Response(orjson.dumps(body), status, headers, media_type="application/json")
+
+
+def retry_after_headers(error: PeciaError) -> dict[str, str]:
+    """The header that tells when to come back, for whatever failure knows it."""
+    seconds = error.fields.get("retry_after_seconds", 1 if isinstance(error, RateLimited) else None)
+    return {} if seconds is None else {"retry-after": str(seconds)}
+
+
+def wants_html(accept: str) -> bool:
+    """Whether a person with a browser asks: it names HTML, and does not prefer JSON to it."""
+    kinds = [it.partition(";")[0].strip().lower() for it in accept.split(",")]
+    if "text/html" not in kinds:
+        return False
+    return "application/json" not in kinds[: kinds.index("text/html")]
+
+
+def _split_failure(failure: Exception) -> tuple[PeciaError, int, dict[str, str]]:
+    if isinstance(failure, HttpStatusError):
+        return failure.error, failure.status, dict(failure.headers)
+    if isinstance(failure, PeciaError):
+        return failure, failure.code.http, {}
+    error = InternalError("something went wrong on our side; the log has it under this request")
+    return error, error.code.http, {}
+
+
+def _title(status: int) -> str:
+    return f"{status} {HTTPStatus(status).phrase}" if status in _KNOWN_STATUSES else str(status)
+
+
+_KNOWN_STATUSES = frozenset(int(it) for it in HTTPStatus)

@@ -1,0 +1,135 @@
+"""Who is really there when a proxy stands between. Only a trusted peer's word counts. Pure."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import TypeAlias
+
+from pecia.kernel.errors import InvalidRequest
+
+IpNetwork: TypeAlias = IPv4Network | IPv6Network
+IpAddress: TypeAlias = IPv4Address | IPv6Address
+
+PROXY_HEADERS = frozenset(
+    ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
+)
+"""Headers that only a proxy writes, or somebody who wants to pass for one."""
+
+_SCHEMES = {"http": "http", "https": "https", "ws": "http", "wss": "https"}
+_ELEMENT = re.compile(r'(?:[^",]|"(?:[^"\\]|\\.)*")+')
+_PAIR = re.compile(r'([A-Za-z]+)=("(?:[^"\\]|\\.)*"|[^\s;,"]*)')
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardedClient:
+    """The far end of a connection, as far as it can be believed."""
+
+    client_ip: str | None
+    scheme: str
+    host: str
+    was_forwarded: bool
+
+
+def resolve_client(
+    peer: str | None, scheme: str, headers: Mapping[str, str], trusted: Sequence[IpNetwork]
+) -> ForwardedClient:
+    """The client behind the peer. `headers` hold every value of a name, joined by commas."""
+    address = parse_address(peer)
+    direct = ForwardedClient(
+        client_ip=str(address) if address else None,
+        scheme=_SCHEMES[scheme],
+        host=headers.get("host", ""),
+        was_forwarded=not PROXY_HEADERS.isdisjoint(headers),
+    )
+    if not direct.was_forwarded or address is None or not _is_trusted(address, trusted):
+        return direct
+    by_custom, by_standard = _parse_x_forwarded(headers), _parse_forwarded(headers)
+    clients = {
+        _first_untrusted(it.chain, address, trusted) for it in (by_custom, by_standard) if it.chain
+    }
+    if len(clients) > 1:
+        # A proxy writes one of the two and lets the other through as the client sent it.
+        raise InvalidRequest("Forwarded and X-Forwarded-For name different clients")
+    return ForwardedClient(
+        client_ip=str(clients.pop() if clients else address),
+        scheme=by_custom.scheme or by_standard.scheme or direct.scheme,
+        host=by_custom.host or by_standard.host or direct.host,
+        was_forwarded=True,
+    )
+
+
+@lru_cache(maxsize=4096)
+def parse_address(text: str | None) -> IpAddress | None:
+    """An address as proxies write it: perhaps in brackets, with a port or a zone."""
+    bare = (text or "").strip()
+    if bare.startswith("["):
+        bare = bare[1:].partition("]")[0]
+    elif bare.count(":") == 1:
+        bare = bare.partition(":")[0]
+    try:
+        found = ip_address(bare.partition("%")[0])
+    except ValueError:
+        return None
+    if isinstance(found, IPv6Address) and found.ipv4_mapped is not None:
+        return found.ipv4_mapped
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _ForwardedHeaders:
+    """What one family of headers says: addresses from the far end to the near one."""
+
+    chain: tuple[str, ...]
+    scheme: str | None
+    host: str | None
+
+
+def _parse_x_forwarded(headers: Mapping[str, str]) -> _ForwardedHeaders:
+    chain = headers.get("x-forwarded-for", "")
+    return _ForwardedHeaders(
+        chain=tuple(it.strip() for it in chain.split(",")) if chain else (),
+        scheme=_SCHEMES.get(_last_value(headers.get("x-forwarded-proto", "")).lower()),
+        host=_last_value(headers.get("x-forwarded-host", "")) or None,
+    )
+
+
+def _parse_forwarded(headers: Mapping[str, str]) -> _ForwardedHeaders:
+    hops = [dict(_parse_pairs(it)) for it in _ELEMENT.findall(headers.get("forwarded", ""))]
+    nearest = hops[-1] if hops else {}
+    return _ForwardedHeaders(
+        chain=tuple(it.get("for", "") for it in hops),
+        scheme=_SCHEMES.get(nearest.get("proto", "").lower()),
+        host=nearest.get("host") or None,
+    )
+
+
+def _parse_pairs(element: str) -> Iterator[tuple[str, str]]:
+    for name, value in _PAIR.findall(element):
+        quoted = value.startswith('"')
+        yield name.lower(), re.sub(r"\\(.)", r"\1", value[1:-1]) if quoted else value
+
+
+def _last_value(values: str) -> str:
+    """The last value: the one that the proxy next to us wrote."""
+    return values.rpartition(",")[2].strip()
+
+
+def _first_untrusted(
+    chain: Sequence[str], peer: IpAddress, trusted: Sequence[IpNetwork]
+) -> IpAddress:
+    """The first hop, from our end, that is not one of our proxies. Beyond it anyone may lie."""
+    nearest = peer
+    for hop in reversed(chain):
+        address = parse_address(hop)
+        if address is None:
+            return nearest
+        nearest = address
+        if not _is_trusted(address, trusted):
+            return nearest
+    return nearest
+
+
+def _is_trusted(address: IpAddress, trusted: Sequence[IpNetwork]) -> bool:
+    return any(address.version == it.version and address in it for it in trusted)

@@ -1,0 +1,152 @@
+"""What only a person does: say yes to what waits, and sign a browser in. None of it is a tool.
+
+An agent has the tools, and a process of the owner's user is trusted with them. A yes takes more: a
+token that the person has and their agents' requests do not show by themselves.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp
+
+from pecia.app.app import App
+from pecia.app.dispatch import Operation
+from pecia.app.local_owner import SIGN_IN_HELP, LocalOwner
+from pecia.interfaces.http.auth.authenticator import HttpAuthenticator
+from pecia.interfaces.http.auth.bearer import bearer_token
+from pecia.interfaces.http.endpoint import HttpEndpoint
+from pecia.interfaces.http.errors import json_response
+from pecia.interfaces.http.request_info import get_request_info
+from pecia.interfaces.http.routes.arguments import arguments_from_body
+from pecia.interfaces.http.routes.tools import API
+from pecia.kernel.errors import AuthRequired, Forbidden, InvalidEnum, Json, NotFound
+from pecia.kernel.identity.caller import Caller, CredentialKind, Operator, Scope
+from pecia.kernel.tool.call import Call
+
+CONFIRMATIONS = f"{API}/confirmations"
+SESSION = f"{API}/session"
+SIGN_IN_LINK = f"{SESSION}/link"
+ANSWERS = ("confirm", "refuse")
+
+T = TypeVar("T")
+
+
+def confirmation_paths(app: App, keeper: HttpAuthenticator) -> dict[str, ASGIApp]:
+    """The paths that are known to the letter."""
+    it = ConfirmationHandlers(app, keeper)
+    return {
+        CONFIRMATIONS: HttpEndpoint({"GET": it.list_pending}),
+        SESSION: HttpEndpoint({"POST": it.sign_in}),
+        SIGN_IN_LINK: HttpEndpoint({"POST": it.make_link}),
+    }
+
+
+def confirmation_routes(app: App, keeper: HttpAuthenticator) -> list[BaseRoute]:
+    it = ConfirmationHandlers(app, keeper)
+    return [Route(f"{CONFIRMATIONS}/{{id}}", HttpEndpoint({"POST": it.answer}))]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmationHandlers:
+    """The handlers."""
+
+    app: App
+    authenticator: HttpAuthenticator
+
+    async def list_pending(self, request: Request) -> Response:
+        """What waits for a yes in the tenant of an administrator."""
+        who = await self._require_admin(request)
+
+        async def read(call: Call) -> list[Json]:
+            return [it.as_json() for it in await self.app.confirmations.list_pending(call.caller)]
+
+        return json_response({"confirmations": await self._run(request, who, "pending", {}, read)})
+
+    async def answer(self, request: Request) -> Response:
+        """Yes or no to one of them."""
+        who = await self._require_admin(request)
+        self._require_token(request, who)
+        given = (await arguments_from_body(request)).get("answer", "confirm")
+        if given not in ANSWERS:
+            allowed: list[Json] = [*ANSWERS]
+            raise InvalidEnum(
+                f'Field "answer" is one of {", ".join(ANSWERS)}', field="answer", allowed=allowed
+            )
+        name = str(request.path_params["id"])[:40]
+
+        async def write(call: Call) -> None:
+            waiting = self.app.confirmations
+            await (waiting.confirm if given == "confirm" else waiting.refuse)(call.caller, name)
+
+        facts: dict[str, Json] = {"confirmation": name}
+        await self._run(request, who, str(given), facts, write)
+        return json_response({"confirmation": name, "answer": given})
+
+    async def make_link(self, request: Request) -> Response:
+        """A link by which the owner's browser signs in, once."""
+        owner = self._local_owner()
+        who = await self._require_admin(request)
+        self._require_token(request, who)
+
+        async def write(call: Call) -> str:
+            return owner.make_link()
+
+        code = await self._run(request, who, "link", {}, write)
+        base = get_request_info(request.scope).base_url
+        return json_response({"code": code, "url": f"{base}/console/#/sign-in?code={code}"})
+
+    async def sign_in(self, request: Request) -> Response:
+        """The session of a browser that came by such a link. The code is all there is to show."""
+        self.authenticator.limit_address(request)
+        owner, code = self._local_owner(), str((await arguments_from_body(request)).get("code"))
+        errand = Operation("session.sign_in", Scope.READ, public=True)
+
+        async def write(call: Call) -> str:
+            return owner.sign_in(code)
+
+        visit = self.authenticator.request_context(request)
+        return json_response({"token": await self.app.dispatcher.run(None, errand, visit, write)})
+
+    async def _require_admin(self, request: Request) -> Caller:
+        visit = self.authenticator.request_context(request)
+        who = await self.authenticator.authenticate(request, visit, scope=Scope.ADMIN.value)
+        if isinstance(who, Operator) or not (who.is_admin and Scope.ADMIN in who.scopes):
+            raise Forbidden("this is for administrators of a tenant", scope=Scope.ADMIN.value)
+        return who
+
+    def _require_token(self, request: Request, who: Caller) -> None:
+        """On a machine of one's own the owner's user is not enough: an agent has that as well.
+
+        Nor is a token that an agent could have made: there it is the owner's.
+        """
+        is_local = self.app.settings.kernel.mode == "local"
+        if is_local and who.kind is not CredentialKind.LOCAL:
+            raise Forbidden("only the owner of this install can say yes to this")
+        if bearer_token(request) is None:
+            raise AuthRequired(
+                "a yes takes the owner's token: run `pecia confirm` in a terminal, or sign this "
+                "browser in with the link of `pecia open`"
+            )
+
+    def _local_owner(self) -> LocalOwner:
+        owner = self.app.authenticator.owner
+        if owner is None:
+            raise NotFound("this server has no owner who signs in by a link", hint=SIGN_IN_HELP)
+        return owner
+
+    async def _run(
+        self,
+        request: Request,
+        who: Caller,
+        name: str,
+        facts: dict[str, Json],
+        work: Callable[[Call], Awaitable[T]],
+    ) -> T:
+        errand = Operation(f"confirmations.{name}", Scope.ADMIN, arguments=facts)
+        return await self.app.dispatcher.run(
+            who, errand, self.authenticator.request_context(request), work
+        )

@@ -1,0 +1,88 @@
+"""Results, resources and prompts as MCP writes them. Pure."""
+
+from base64 import b64encode
+from typing import Any
+
+import orjson
+
+from pecia.kernel.tool.model import (
+    Content,
+    EmbeddedResource,
+    ForeignContent,
+    MediaContent,
+    ResourceLink,
+    TextContent,
+    ToolResult,
+)
+
+COMPLETE_RESULT = {"resultType": "complete"}
+"""What the newer era wants on every result; the SDK takes it off for the older one."""
+
+MAX_TEXT_COPY_BYTES = 400_000
+
+
+def tool_result(result: ToolResult, *, modern: bool) -> dict[str, Any]:
+    """A tool's answer. Whoever reads no structured content finds it as text."""
+    content = [content_block(it) for it in result.content]
+    # Before 2026-07-28 structured content is an object or nothing.
+    is_sent = isinstance(result.structured, dict) or (modern and result.structured is not None)
+    is_told = any(it["type"] == "text" for it in content)
+    # What another server answers comes once; only what cannot be sent as it is becomes text.
+    if result.structured is not None and not is_told and not (result.is_foreign and is_sent):
+        written = orjson.dumps(result.structured)
+        text = _as_text(written) if is_sent else written.decode()
+        content.insert(0, {"type": "text", "text": text})
+    wire: dict[str, Any] = {**COMPLETE_RESULT, "content": content}
+    if is_sent:
+        wire["structuredContent"] = result.structured
+    if result.is_error:
+        wire["isError"] = True
+    if result.meta:
+        wire["_meta"] = dict(result.meta)
+    return wire
+
+
+def _as_text(structured: bytes) -> str:
+    """Structured content once more as text, unless that would double a large answer."""
+    if len(structured) <= MAX_TEXT_COPY_BYTES:
+        return structured.decode()
+    return f"The result is {len(structured)} bytes of JSON, whole in structuredContent only."
+
+
+def content_block(it: Content) -> dict[str, Any]:
+    """One block of content."""
+    match it:
+        case ForeignContent(foreign):
+            return dict(foreign)
+        case TextContent(text):
+            return {"type": "text", "text": text}
+        case ResourceLink():
+            return {"type": "resource_link", **resource_link(it)}
+        case EmbeddedResource():
+            return {"type": "resource", "resource": resource_contents(it)}
+        case MediaContent(body, mime_type):
+            kind = "audio" if mime_type.startswith("audio/") else "image"
+            return {"type": kind, "data": b64encode(body).decode(), "mimeType": mime_type}
+
+
+def resource_contents(it: EmbeddedResource) -> dict[str, Any]:
+    """What a resource holds."""
+    body = {"text": it.body} if isinstance(it.body, str) else {"blob": b64encode(it.body).decode()}
+    return drop_none({"uri": it.uri, "mimeType": it.mime_type, **body})
+
+
+def resource_link(it: ResourceLink) -> dict[str, Any]:
+    return drop_none(
+        {
+            "uri": it.uri,
+            "name": it.name,
+            "title": it.title,
+            "description": it.description,
+            "mimeType": it.mime_type,
+        }
+    )
+
+
+def drop_none(fields: dict[str, Any]) -> dict[str, Any]:
+    """Without what is not known."""
+    return {name: value for name, value in fields.items() if value is not None}

@@ -1,0 +1,104 @@
+"""Follows the store, and what rooms watch: whoever subscribed to what changed is told of it.
+
+What is missed while the line is down is told when it is back, for it is found by comparing.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+from uuid import UUID
+
+import anyio
+import psycopg
+
+from pecia.features.lake.core.file_uri import FileAddress, parse_file_uri
+from pecia.features.lake.resources import load_revisions
+from pecia.interfaces.mcp.methods.subscriptions import Subscriptions, ToolsListChanged
+from pecia.kernel.corpus import changelog
+from pecia.kernel.errors import AuthRequired, InvalidFormat, PeciaError
+from pecia.kernel.identity.caller import Caller
+from pecia.kernel.logs import Log
+from pecia.kernel.store.store import SQL, Store
+from pecia.kernel.tool.dynamic_tools import DynamicTools
+from pecia.kernel.tool.model import ResourceWatch
+
+log = Log(__name__)
+
+RECONNECT_DELAY_S = 1.0
+POLL_INTERVAL_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class McpChangeListener:
+    """The task that listens, and what it compares."""
+
+    store: Store
+    subscriptions: Subscriptions
+    watches: Mapping[str, ResourceWatch]
+    """By scheme: what the store knows nothing of."""
+    dynamic_tools: Sequence[DynamicTools] = ()
+
+    async def run(self) -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._listen_with_reconnect)
+            group.start_soon(self._poll_features)
+
+    async def _poll_features(self) -> NoReturn:
+        while True:
+            await anyio.sleep(POLL_INTERVAL_S)
+            try:
+                if [it for it in self.watches.values() if await it.changed()]:
+                    await self.subscriptions.notify_all_tenants()
+            except (psycopg.Error, PeciaError) as error:
+                log.failure("mcp.following", error)
+                await anyio.sleep(RECONNECT_DELAY_S)
+
+    async def _listen_with_reconnect(self) -> NoReturn:
+        while True:
+            try:
+                await self._listen()
+            except (psycopg.Error, PeciaError) as error:
+                log.failure("mcp.following", error)
+            await anyio.sleep(RECONNECT_DELAY_S)
+
+    async def read_stamps(self, caller: Caller, uris: Sequence[str]) -> Mapping[str, int]:
+        """What tells a change of those that this caller may read now."""
+        addresses = {uri: address for uri in uris if (address := _parse_address(uri))}
+        try:
+            async with self.store.reading(caller) as tx:
+                found = await load_revisions(tx, [*addresses.values()])
+        except AuthRequired:
+            # A token that was revoked hears nothing more.
+            return {}
+        stamps = {uri: found[it] for uri, it in addresses.items() if it in found}
+        for scheme, watch in self.watches.items():
+            if mine := [it for it in uris if it.startswith(f"{scheme}:")]:
+                stamps |= await watch.stamps(caller, mine)
+        return stamps
+
+    async def _listen(self) -> None:
+        connection = await psycopg.AsyncConnection.connect(
+            self.store.logins.system, autocommit=True
+        )
+        async with connection:
+            await connection.execute(changelog.SQL["listen"])
+            await connection.execute(SQL["listen_tools"])
+            await self.subscriptions.notify_all_tenants()
+            async for told in connection.notifies():
+                tenant_id = UUID(told.payload)
+                if told.channel == "pecia_tools":
+                    await self._refresh_dynamic_tools(tenant_id)
+                else:
+                    await self.subscriptions.notify_tenant(tenant_id)
+
+    async def _refresh_dynamic_tools(self, tenant_id: UUID) -> None:
+        for it in self.dynamic_tools:
+            it.forget(tenant_id)
+        await self.subscriptions.publish(tenant_id, ToolsListChanged())
+
+
+def _parse_address(uri: str) -> FileAddress | None:
+    try:
+        return parse_file_uri(uri)
+    except InvalidFormat:
+        return None

@@ -1,0 +1,178 @@
+"""What a running call can say to its client, in either era of the protocol."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeGuard, get_args
+
+import orjson
+from mcp.shared.exceptions import MCPError, NoBackChannelError
+from mcp.shared.message import ServerMessageMetadata
+from mcp_types import (
+    LOG_LEVEL_META_KEY,
+    InputRequiredResult,
+    LoggingLevel,
+    LoggingMessageNotification,
+    LoggingMessageNotificationParams,
+)
+
+from pecia.interfaces.mcp.methods.input_request import (
+    InquiryRounds,
+    dump_rounds,
+    load_rounds,
+    parse_reply,
+    question_digest,
+    result_type,
+    select_askable,
+    to_client_request,
+)
+from pecia.interfaces.mcp.request_context import (
+    Context,
+    get_connection,
+    get_request_context,
+    is_modern_client,
+)
+from pecia.kernel.errors import Json, Unprocessable
+from pecia.kernel.tool.call import ClientInquiry, ClientReply, Elicitation, InputRequired
+
+LEVELS: tuple[LoggingLevel, ...] = get_args(LoggingLevel)
+"""From `debug` to `emergency`."""
+
+
+def logging_level(level: str) -> LoggingLevel:
+    """Our word for a level as the protocol's."""
+    return LEVELS[LEVELS.index(level)] if level in LEVELS else "info"
+
+
+def is_level_enabled(level: LoggingLevel, least: str) -> bool:
+    """Whether a message of that level reaches someone who asked for `least` and above."""
+    return LEVELS.index(level) >= LEVELS.index(logging_level(least))
+
+
+LOG_LEVEL_KEY = "log_level"
+"""Where a session keeps the level that its client asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class BaseClientChannel:
+    """Progress and logs, which both eras carry alike."""
+
+    ctx: Context
+
+    async def progress(self, done: float, total: float | None, message: str | None) -> None:
+        await self.ctx.session.report_progress(done, total, message)
+
+    async def log(self, level: str, message: str, fields: Mapping[str, Json]) -> None:
+        least = self._min_level()
+        if least is None or not is_level_enabled(logging_level(level), least):
+            return
+        data = {"message": message, **fields} if fields else message
+        params = LoggingMessageNotificationParams(
+            level=logging_level(level), data=data, logger="pecia"
+        )
+        await self.ctx.session.send_notification(
+            LoggingMessageNotification(params=params), self.ctx.request_id
+        )
+
+    async def detach(self) -> bool:
+        return False
+
+    def _min_level(self) -> str | None:
+        """The newer era is told only what the very request asked for."""
+        if is_modern_client(self.ctx):
+            meta: Mapping[str, Any] = self.ctx.meta or {}
+            return meta.get(LOG_LEVEL_META_KEY)
+        return get_connection(self.ctx).state.get(LOG_LEVEL_KEY, "debug")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionChannel(BaseClientChannel):
+    """The older era: the client is asked while the call runs."""
+
+    async def inquire(self, inquiries: Mapping[str, ClientInquiry]) -> Mapping[str, ClientReply]:
+        able = _select_askable(self.ctx, inquiries)
+        return {
+            key: await self._ask(key, it) if key in able else ClientReply("cancel")
+            for key, it in inquiries.items()
+        }
+
+    async def _ask(self, key: str, inquiry: ClientInquiry) -> ClientReply:
+        metadata = ServerMessageMetadata(related_request_id=self.ctx.request_id)
+        try:
+            answer = await self.ctx.session.send_request(
+                to_client_request(inquiry), result_type(inquiry), metadata=metadata
+            )
+        except NoBackChannelError:
+            raise Unprocessable(
+                "without a session a client cannot be asked", question=key
+            ) from None
+        except MCPError as error:
+            raise Unprocessable(f"the client refused: {error.message}", question=key) from error
+        found = parse_reply(inquiry, answer)
+        if found is None:
+            raise Unprocessable("the client's answer does not fit the question", question=key)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class InputRequiredChannel(BaseClientChannel):
+    """The newer era: the client takes the questions with it, and comes back with the answers."""
+
+    answers: Mapping[str, object] = field(default_factory=dict[str, object])
+    previous_rounds: InquiryRounds = field(default_factory=InquiryRounds)
+    replies: dict[str, ClientReply] = field(default_factory=dict[str, ClientReply])
+    """What this run was told, kept for the next one."""
+
+    async def inquire(self, inquiries: Mapping[str, ClientInquiry]) -> Mapping[str, ClientReply]:
+        known = {key: self._find_reply(key, it) for key, it in inquiries.items()}
+        found = {key: it for key, it in known.items() if it is not None}
+        self.replies.update(found)
+        left = {key: it for key, it in inquiries.items() if key not in found}
+        if able := _select_askable(self.ctx, left):
+            raise InputRequired(able)
+        return {key: found.get(key, ClientReply("cancel")) for key in inquiries}
+
+    def input_required_result(self, asked: InputRequired) -> InputRequiredResult:
+        """The answer that sends the client away with the questions."""
+        asks = {
+            question_digest(key, it) for key, it in asked.inquiries.items() if _is_confirmation(it)
+        }
+        return InputRequiredResult(
+            input_requests={key: to_client_request(it) for key, it in asked.inquiries.items()},
+            request_state=orjson.dumps(
+                dump_rounds(InquiryRounds(self.replies, frozenset(asks)))
+            ).decode(),
+        )
+
+    def _find_reply(self, key: str, inquiry: ClientInquiry) -> ClientReply | None:
+        if key in self.previous_rounds.replies:
+            return self.previous_rounds.replies[key]
+        if (
+            _is_confirmation(inquiry)
+            and question_digest(key, inquiry) not in self.previous_rounds.confirmations
+        ):
+            # A yes that came with the request itself is no person's: nobody had asked.
+            return None
+        return parse_reply(inquiry, self.answers.get(key))
+
+
+def _select_askable(
+    ctx: Context, inquiries: Mapping[str, ClientInquiry]
+) -> Mapping[str, ClientInquiry]:
+    """What this client can ask its person. A yes upon which something is done is asked of those
+    alone that have proved to be the person's."""
+    able = select_askable(ctx.session.client_capabilities, inquiries)
+    if get_request_context(ctx).may_confirm:
+        return able
+    return {key: it for key, it in able.items() if not _is_confirmation(it)}
+
+
+def _is_confirmation(inquiry: ClientInquiry) -> TypeGuard[Elicitation]:
+    return isinstance(inquiry, Elicitation) and inquiry.is_confirmation
+
+
+def input_required_channel(
+    ctx: Context, answers: Mapping[str, object] | None, state: str | None
+) -> InputRequiredChannel:
+    """The channel of a request that may be a return. The state was opened before, and is ours."""
+    earlier = load_rounds(orjson.loads(state)) if state else InquiryRounds()
+    return InputRequiredChannel(ctx, answers or {}, earlier)

@@ -1,0 +1,206 @@
+"""One SDK server for one endpoint: which handler answers which method. It opens no socket."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from mcp.server.caching import CacheHint
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.lowlevel.server import NotificationOptions
+from mcp.server.models import InitializationOptions
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    METHOD_NOT_FOUND,
+    CallToolRequestParams,
+    CompleteRequestParams,
+    EmptyResult,
+    GetPromptRequestParams,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    SetLevelRequestParams,
+    SubscribeRequestParams,
+    SubscriptionsListenRequestParams,
+    UnsubscribeRequestParams,
+)
+from pydantic import ValidationError
+
+from pecia import __version__
+from pecia.app.app import App
+from pecia.interfaces.mcp.errors import rpc_error
+from pecia.interfaces.mcp.methods.channel import LOG_LEVEL_KEY
+from pecia.interfaces.mcp.methods.request_state import request_state_middleware
+from pecia.interfaces.mcp.methods.resources import ResourceHandlers
+from pecia.interfaces.mcp.methods.subscriptions import Subscriptions, requested_uris
+from pecia.interfaces.mcp.methods.tasks import EXTENSION, McpTaskStore, TaskParams, TaskUpdateParams
+from pecia.interfaces.mcp.methods.tool_list import TTL_MS, VERSION_META_KEY, ToolListCache
+from pecia.interfaces.mcp.methods.tools import ToolCallHandler
+from pecia.interfaces.mcp.request_context import (
+    Context,
+    get_connection,
+    get_request_context,
+    is_modern_client,
+)
+from pecia.interfaces.mcp.transport.disconnect import DisconnectWatchers
+from pecia.interfaces.mcp.transport.session_table import SessionTable
+from pecia.interfaces.mcp.views.endpoint_view import EndpointViews
+from pecia.interfaces.mcp.views.endpoints import DISCOVERY, McpEndpoint
+from pecia.interfaces.mcp.views.filter import NO_FILTER
+from pecia.kernel.errors import InvalidInput, MethodNotFound, PeciaError
+from pecia.kernel.tool.validate import input_schema
+
+INSTRUCTIONS = (
+    "Find, read, compile, write and remember knowledge. The tools listed here are the few that "
+    "most work begins with: find_tools searches all the others, call_tool calls them."
+)
+
+
+class NotifyingServer(Server[Any]):
+    """A server that says in the handshake that its lists may change."""
+
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> InitializationOptions:
+        changing = NotificationOptions(
+            prompts_changed=True, resources_changed=True, tools_changed=True
+        )
+        # The extensions are of the newer era, which does not come this way.
+        return super().create_initialization_options(
+            notification_options or changing, experimental_capabilities, extensions or {}
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class McpServices:
+    """What the servers of all endpoints share."""
+
+    app: App
+    views: EndpointViews
+    subscriptions: Subscriptions
+    tasks: McpTaskStore
+    watchers: DisconnectWatchers
+    sessions: SessionTable
+
+
+def make_server(endpoint: McpEndpoint, parts: McpServices, listings: ToolListCache) -> Server[Any]:
+    """The server of an endpoint, with every method of the protocol."""
+    whole = parts.views.get(endpoint, NO_FILTER)
+
+    def schema_of(name: str) -> Any:
+        tool = whole.find(name)
+        return input_schema(tool) if tool is not None else None
+
+    server = NotifyingServer(
+        endpoint.server_name,
+        version=endpoint.server_version,
+        instructions=_instructions(endpoint, parts.app),
+        cache_hints={"server/discover": CacheHint(TTL_MS, "private")},
+        get_tool_input_schema=schema_of,
+    )
+    server.middleware = [
+        _add_error_codes,
+        request_state_middleware(parts.app.keyring, endpoint),
+        _HandshakeVersion(parts.subscriptions),
+    ]
+    _serve_tools(server, parts, listings)
+    shelf = ResourceHandlers(parts.app, endpoint)
+    _serve_resources(server, shelf)
+    _serve_subscriptions(server, parts.subscriptions, shelf)
+    _serve_tasks(server, parts.tasks)
+    server.add_request_handler("logging/setLevel", SetLevelRequestParams, _set_level)
+    return server
+
+
+def _instructions(endpoint: McpEndpoint, app: App) -> str | None:
+    if endpoint.toolset == DISCOVERY:
+        return INSTRUCTIONS
+    return next((it.instructions for it in app.features if it.name == endpoint.toolset), None)
+
+
+def _serve_tools(server: Server[Any], parts: McpServices, listings: ToolListCache) -> None:
+    async def list_tools(ctx: Context, params: PaginatedRequestParams) -> HandlerResult:
+        here = get_request_context(ctx)
+        try:
+            page = listings.get_page(here.view, here.caller, ctx.protocol_version, params.cursor)
+        except PeciaError as error:
+            raise rpc_error(error, modern=is_modern_client(ctx)) from None
+        return page.wire
+
+    calls = ToolCallHandler(parts.app, parts.tasks)
+    server.add_request_handler("tools/list", PaginatedRequestParams, list_tools)
+    server.add_request_handler("tools/call", CallToolRequestParams, calls.call)
+
+
+def _serve_resources(server: Server[Any], shelf: ResourceHandlers) -> None:
+    add = server.add_request_handler
+    add("resources/list", PaginatedRequestParams, shelf.list_resources)
+    add("resources/templates/list", PaginatedRequestParams, shelf.list_templates)
+    add("resources/read", ReadResourceRequestParams, shelf.read)
+    add("prompts/list", PaginatedRequestParams, shelf.list_prompts)
+    add("prompts/get", GetPromptRequestParams, shelf.get_prompt)
+    add("completion/complete", CompleteRequestParams, shelf.complete)
+
+
+def _serve_subscriptions(
+    server: Server[Any], changes: Subscriptions, shelf: ResourceHandlers
+) -> None:
+    async def subscribe(ctx: Context, params: SubscribeRequestParams) -> HandlerResult:
+        await shelf.require_readable(ctx, params.uri)
+        return await changes.subscribe(ctx, params)
+
+    async def listen(ctx: Context, params: SubscriptionsListenRequestParams) -> HandlerResult:
+        for uri in requested_uris(params):
+            await shelf.require_readable(ctx, uri)
+        return await changes.listen(ctx, params)
+
+    add = server.add_request_handler
+    add("resources/subscribe", SubscribeRequestParams, subscribe)
+    add("resources/unsubscribe", UnsubscribeRequestParams, changes.unsubscribe)
+    add("subscriptions/listen", SubscriptionsListenRequestParams, listen)
+
+
+def _serve_tasks(server: Server[Any], tasks: McpTaskStore) -> None:
+    server.extensions[EXTENSION] = {}
+    server.add_request_handler("tasks/get", TaskParams, tasks.get)
+    server.add_request_handler("tasks/update", TaskUpdateParams, tasks.update)
+    server.add_request_handler("tasks/cancel", TaskParams, tasks.cancel)
+
+
+async def _set_level(ctx: Context, params: SetLevelRequestParams) -> EmptyResult:
+    get_connection(ctx).state[LOG_LEVEL_KEY] = params.level
+    return EmptyResult()
+
+
+@dataclass(frozen=True, slots=True)
+class _HandshakeVersion:
+    """Says our own version in the handshake, where the server bears the name of a reference."""
+
+    subscriptions: Subscriptions
+
+    async def __call__(
+        self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
+    ) -> HandlerResult:
+        result = await call_next(ctx)
+        if ctx.method != "initialize" or not isinstance(result, dict):
+            return result
+        await self.subscriptions.add_session(ctx)
+        return {**result, "_meta": {VERSION_META_KEY: __version__}}
+
+
+async def _add_error_codes(
+    ctx: ServerRequestContext[Any, Any], call_next: CallNext
+) -> HandlerResult:
+    """Gives the SDK's own refusals the stable code that all of ours carry."""
+    try:
+        return await call_next(ctx)
+    except ValidationError as wrong:
+        at = ".".join(map(str, wrong.errors()[0]["loc"])) or "params"
+        told = InvalidInput(f"the params of {ctx.method} are wrong at {at}", field=at)
+        raise rpc_error(told, modern=is_modern_client(ctx)) from None
+    except MCPError as error:
+        if error.code == METHOD_NOT_FOUND and not isinstance(error.data, dict):
+            unknown = MethodNotFound(f"Method not found: {ctx.method}", method=ctx.method)
+            raise rpc_error(unknown, modern=is_modern_client(ctx)) from None
+        raise

@@ -1,0 +1,124 @@
+"""The sessions of one endpoint: the SDK's, within the limits that all endpoints share."""
+
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+from typing import Any
+
+from mcp.server.lowlevel import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.types import Message, Receive, Scope, Send
+
+from pecia.interfaces.mcp.transport.http_message import NO_SDK_HOST_CHECK
+from pecia.interfaces.mcp.transport.session_table import McpSession, SessionTable
+
+SESSION_ID_HEADER = "mcp-session-id"
+_SESSION_ID_HEADER = SESSION_ID_HEADER.encode()
+
+
+class SessionManager:
+    """Serves the requests of sessions. Who may have how many of them the table says."""
+
+    def __init__(self, server: Server[Any], table: SessionTable, body_limit_bytes: int) -> None:
+        self._table = table
+        self._sdk = StreamableHTTPSessionManager(
+            server,
+            security_settings=NO_SDK_HOST_CHECK,
+            max_request_body_size=body_limit_bytes,
+            session_idle_timeout=table.limits.idle_s,
+            max_sessions=None,
+        )
+
+    def lifespan(self) -> AbstractAsyncContextManager[None]:
+        """What must be entered while the endpoint is served."""
+        return self._sdk.run()
+
+    async def serve(self, scope: Scope, receive: Receive, send: Send, owner: str) -> None:
+        """One request of a session, or the handshake that begins one."""
+        given = next(
+            (value for name, value in scope["headers"] if name == _SESSION_ID_HEADER), None
+        )
+        if given is None:
+            await self._begin(scope, receive, send, owner)
+        else:
+            await self._use(scope, receive, send, self._table.find(given.decode("latin-1"), owner))
+
+    async def _begin(self, scope: Scope, receive: Receive, send: Send, owner: str) -> None:
+        self._table.count_handshake(owner)
+        async with open_session(self._table, owner) as session:
+
+            async def noted(message: Message) -> None:
+                # Before the client has the id: its next request may come at once.
+                if message["type"] == "http.response.start" and message["status"] < 400:
+                    self._identify(session, message, scope)
+                await send(message)
+
+            await self._sdk.asgi_app(scope, receive, noted)
+
+    def _identify(self, session: McpSession, started: Message, scope: Scope) -> None:
+        found = next(
+            (value for name, value in started["headers"] if name == _SESSION_ID_HEADER), None
+        )
+        if found is not None:
+            end = partial(self._end, found, scope["user"])
+            self._table.identify(session, found.decode("latin-1"), end)
+
+    async def _use(
+        self, scope: Scope, receive: Receive, send: Send, session: McpSession | None
+    ) -> None:
+        if session is None:
+            # The SDK answers 404, upon which clients shake hands again.
+            await self._sdk.asgi_app(scope, receive, send)
+            return
+        is_over = False
+
+        async def noted(message: Message) -> None:
+            nonlocal is_over
+            if message["type"] == "http.response.start":
+                was_deleted = scope["method"] == "DELETE" and message["status"] < 400
+                is_over = was_deleted or message["status"] == 404
+            await send(message)
+
+        self._table.begin_request(session)
+        try:
+            await self._sdk.asgi_app(scope, receive, noted)
+        finally:
+            self._table.end_request(session)
+            if is_over:
+                self._table.close(session)
+
+    async def _end(self, session_id: bytes, user: object) -> None:
+        """End a session as its own client would."""
+        scope: Scope = {
+            "type": "http",
+            "method": "DELETE",
+            "path": "/",
+            "query_string": b"",
+            "headers": [(_SESSION_ID_HEADER, session_id)],
+            "user": user,
+        }
+        await self._sdk.asgi_app(scope, _empty_receive, _discard_send)
+
+
+@asynccontextmanager
+async def open_session(table: SessionTable, owner: str) -> AsyncGenerator[McpSession]:
+    """A place in the table while the block runs; a session that got its id keeps it afterwards."""
+    session, ended = table.open(owner)
+    try:
+        for it in ended:
+            if it.end is not None:
+                await it.end()
+        yield session
+    finally:
+        if session.id:
+            table.end_request(session)
+        else:
+            table.close(session)
+
+
+async def _empty_receive() -> Message:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+async def _discard_send(message: Message) -> None:
+    """Nobody waits for this answer."""

@@ -1,0 +1,143 @@
+"""The transport of 2024-11-05: a stream of events, and a second path to post messages to."""
+
+from typing import Any
+
+from mcp.server.sse import SseServerTransport
+from starlette.requests import Request
+from starlette.types import Message, Receive, Scope, Send
+
+from pecia.interfaces.http.auth.authenticator import HttpAuthenticator
+from pecia.interfaces.http.errors import HttpStatusError
+from pecia.interfaces.mcp.authentication import McpAuthenticator
+from pecia.interfaces.mcp.methods.tool_list import ToolListCache
+from pecia.interfaces.mcp.request_context import McpRequestContext
+from pecia.interfaces.mcp.server import McpServices, make_server
+from pecia.interfaces.mcp.transport.http_message import (
+    NO_SDK_HOST_CHECK,
+    error_response,
+    read_body,
+    replay_body,
+    session_user,
+)
+from pecia.interfaces.mcp.transport.jsonrpc import get_request_id
+from pecia.interfaces.mcp.transport.request_body import audit_malformed, read_frames
+from pecia.interfaces.mcp.transport.session_manager import open_session
+from pecia.interfaces.mcp.views.endpoints import McpEndpoint, messages_path
+from pecia.kernel.errors import (
+    Forbidden,
+    InvalidRequest,
+    Json,
+    MethodNotFound,
+    NotFound,
+    PeciaError,
+)
+from pecia.kernel.identity.caller import Operator
+
+
+class SseEndpoint:
+    """One endpoint of the older transport: the stream, and the way back."""
+
+    def __init__(
+        self, endpoint: McpEndpoint, parts: McpServices, keeper: HttpAuthenticator
+    ) -> None:
+        self.endpoint = endpoint
+        self._corridor = parts.app.dispatcher
+        self._admission = McpAuthenticator(endpoint, parts, keeper)
+        self._sessions = parts.sessions
+        self._server = make_server(endpoint, parts, ToolListCache(endpoint))
+        self._transport = SseServerTransport(
+            messages_path(endpoint),
+            security_settings=NO_SDK_HOST_CHECK,
+            max_request_body_size=parts.app.settings.kernel.body_limit_bytes,
+        )
+        self.stream = _SingleMethodApp(self._stream, "GET")
+        self.messages = _SingleMethodApp(self._message, "POST")
+
+    async def _stream(self, request: Request, send: Send) -> None:
+        here = await self._authenticate(request)
+        options = self._server.create_initialization_options()
+        self._sessions.count_handshake(here.quota_key)
+        async with (
+            open_session(self._sessions, here.quota_key),
+            self._transport.connect_sse(
+                request.scope, request.receive, _disable_buffering(send)
+            ) as (
+                reader,
+                writer,
+            ),
+        ):
+            await self._server.run(reader, writer, options)
+
+    async def _message(self, request: Request, send: Send) -> None:
+        here = await self._authenticate(request)
+        body = await read_body(request)
+        found = read_frames(self._corridor, here, body)
+        if isinstance(found, list):
+            raise InvalidRequest("this transport knows no batches", expected="object")
+        audit_malformed(self._corridor, here, found)
+        await self._transport.handle_post_message(
+            request.scope,
+            replay_body(request, body),
+            _JsonRpcErrorSender(request, send, get_request_id(found)),
+        )
+
+    async def _authenticate(self, request: Request) -> McpRequestContext:
+        here = await self._admission.authenticate(request)
+        if isinstance(here.caller, Operator):
+            raise Forbidden("MCP tools are tenant-scoped")
+        request.scope["user"] = session_user(here)
+        return here
+
+
+class _SingleMethodApp:
+    """An ASGI app for one method, whose refusals are JSON-RPC."""
+
+    def __init__(self, serve: Any, method: str) -> None:
+        self._serve = serve
+        self._method = method
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        try:
+            if request.method != self._method:
+                raise HttpStatusError(
+                    MethodNotFound(f"this path takes {self._method}"), 405, {"allow": self._method}
+                )
+            await self._serve(request, send)
+        except (PeciaError, HttpStatusError) as failure:
+            await error_response(failure, request, None, modern=False)(scope, receive, send)
+
+
+class _JsonRpcErrorSender:
+    """A `send` that tells the SDK's refusals, which are bare words, as all others are told."""
+
+    def __init__(self, request: Request, send: Send, request_id: Json) -> None:
+        self._request = request
+        self._send = send
+        self._id = request_id
+        self._status = 0
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self._status = message["status"]
+        if self._status < 400:
+            await self._send(message)
+        elif message["type"] == "http.response.body":
+            said = message.get("body", b"").decode("utf-8", "replace")
+            error = NotFound(said) if self._status == 404 else InvalidRequest(said)
+            told = error_response(
+                HttpStatusError(error, self._status), self._request, self._id, modern=False
+            )
+            await told(self._request.scope, self._request.receive, self._send)
+
+
+def _disable_buffering(send: Send) -> Send:
+    """Proxies must not hold events back."""
+
+    async def passed(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = [*message["headers"], (b"x-accel-buffering", b"no")]
+            message = {**message, "headers": headers}
+        await send(message)
+
+    return passed

@@ -1,0 +1,198 @@
+"""One room spoken over stdio by this very process: no server, no database, one caller.
+
+Every call still takes the corridor. Its trail goes to a folder that ends with the process: there is
+no house here to keep it. Stdout carries frames and nothing else.
+"""
+
+import tempfile
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import anyio
+from mcp.server.context import HandlerResult, ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.lowlevel.server import NotificationOptions
+from mcp.server.session import ServerSession
+from mcp.server.stdio import stdio_server
+from mcp.server.subscriptions import (
+    InMemorySubscriptionBus,
+    ListenHandler,
+    ResourcesListChanged,
+    ResourceUpdated,
+)
+from mcp_types import (
+    CallToolRequestParams,
+    EmptyResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    SubscribeRequestParams,
+    SubscriptionsListenRequestParams,
+    UnsubscribeRequestParams,
+)
+
+from pecia import __version__
+from pecia.app.dispatch import Dispatcher, Operation, RequestContext
+from pecia.interfaces.mcp.content import COMPLETE_RESULT, drop_none, resource_contents, tool_result
+from pecia.interfaces.mcp.errors import is_protocol_error, resource_error, rpc_error, tool_error
+from pecia.interfaces.mcp.methods.tool_list import describe_tool
+from pecia.interfaces.mcp.protocol_version import is_modern
+from pecia.interfaces.mcp.transport.stdio.drain import drain_on_eof
+from pecia.kernel.errors import NotFound, PeciaError
+from pecia.kernel.feature import Feature
+from pecia.kernel.identity.caller import Caller
+from pecia.kernel.rate_limit import RateLimit, RateLimiter
+from pecia.kernel.store.audit.log import AuditLog
+from pecia.kernel.store.cluster import DatabaseLogins
+from pecia.kernel.store.store import Store
+from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.model import Resource
+from pecia.kernel.tool.view import ToolView, feature_view
+
+CALL_TIMEOUT_S = 120.0
+UNLIMITED = RateLimit(100_000, 1, 100_000)
+NO_CACHE = {"ttlMs": 0, "cacheScope": "private"}
+REQUEST_CONTEXT = RequestContext("stdio")
+
+Context: TypeAlias = ServerRequestContext[Any, Any]
+NotifyChanges: TypeAlias = Callable[[Iterable[str], bool], Awaitable[None]]
+"""Told which URIs changed, and whether the list of all did."""
+
+
+async def serve_stdio(
+    room: Feature, caller: Caller, watching: Callable[[NotifyChanges], Coroutine[Any, Any, None]]
+) -> None:
+    """Speak until stdin ends. `watching` runs beside, and tells what changed."""
+    with tempfile.TemporaryDirectory(prefix="pecia-") as folder:
+        store = Store(DatabaseLogins("", "", ""))
+        corridor = Dispatcher(AuditLog(store, Path(folder)), RateLimiter(UNLIMITED), CALL_TIMEOUT_S)
+        alone = _StdioHandlers(room, caller, corridor, feature_view(room.tools, room.name))
+        async with (
+            stdio_server() as streams,
+            drain_on_eof(*streams) as (reading, writing),
+            anyio.create_task_group() as group,
+        ):
+            group.start_soon(watching, alone.notify)
+            server = _server(alone)
+            changing = NotificationOptions(resources_changed=True)
+            options = server.create_initialization_options(changing, {}, {})
+            await server.run(reading, writing, options)
+            group.cancel_scope.cancel()
+
+
+@dataclass(slots=True)
+class _StdioHandlers:
+    """The handlers, and who wants to hear of changes."""
+
+    feature: Feature
+    caller: Caller
+    dispatcher: Dispatcher
+    view: ToolView
+    bus: InMemorySubscriptionBus = field(default_factory=InMemorySubscriptionBus)
+    session: ServerSession | None = None
+    uris: set[str] = field(default_factory=set[str])
+
+    async def notify(self, uris: Iterable[str], listing: bool) -> None:
+        """Say to whoever asked that resources changed."""
+        for uri in uris:
+            await self.bus.publish(ResourceUpdated(uri=uri))
+            if self.session is not None and uri in self.uris:
+                await self.session.send_resource_updated(uri)
+        if listing:
+            await self.bus.publish(ResourcesListChanged())
+            if self.session is not None:
+                await self.session.send_resource_list_changed()
+
+    async def list_tools(self, ctx: Context, params: PaginatedRequestParams) -> HandlerResult:
+        tools = [describe_tool(name, it, is_lean=False) for name, it in self.view.tools.items()]
+        return {**COMPLETE_RESULT, "tools": tools, **NO_CACHE}
+
+    async def call(self, ctx: Context, params: CallToolRequestParams) -> HandlerResult:
+        modern = is_modern(ctx.protocol_version)
+        try:
+            result = await self.dispatcher.call(
+                self.caller, self.view, params.name, params.arguments or {}, REQUEST_CONTEXT
+            )
+        except PeciaError as error:
+            if is_protocol_error(error, modern=modern):
+                raise rpc_error(error, modern=modern) from None
+            return tool_error(error)
+        return tool_result(result, modern=modern)
+
+    async def list_resources(self, ctx: Context, params: PaginatedRequestParams) -> HandlerResult:
+        family = self.feature.resources[0]
+
+        async def work(call: Call) -> HandlerResult:
+            page = await family.listing(call, params.cursor)
+            entries = [
+                drop_none(
+                    {"uri": it.uri, "name": it.name, "title": it.title, "mimeType": it.mime_type}
+                )
+                for it in page.entries
+            ]
+            listed = drop_none({"resources": entries, "nextCursor": page.next_cursor})
+            return {**COMPLETE_RESULT, **listed, **NO_CACHE}
+
+        return await self._run_operation(ctx, family, "resources/list", work)
+
+    async def list_templates(self, ctx: Context, params: PaginatedRequestParams) -> HandlerResult:
+        found = [
+            {"uriTemplate": it.uri_template, "name": it.name, "description": it.description}
+            for it in self.feature.templates
+        ]
+        return {**COMPLETE_RESULT, "resourceTemplates": found, **NO_CACHE}
+
+    async def read(self, ctx: Context, params: ReadResourceRequestParams) -> HandlerResult:
+        uri = str(params.uri)
+        families = [it for it in self.feature.resources if uri.startswith(f"{it.scheme}:")]
+        if not families:
+            absent = NotFound(f"no resource {uri[:500]!r} here", uri=uri[:500])
+            raise rpc_error(absent, modern=is_modern(ctx.protocol_version))
+
+        async def work(call: Call) -> HandlerResult:
+            contents = await families[0].read(call, uri)
+            return {
+                **COMPLETE_RESULT,
+                "contents": [resource_contents(it) for it in contents],
+                **NO_CACHE,
+            }
+
+        return await self._run_operation(ctx, families[0], "resources/read", work)
+
+    async def subscribe(self, ctx: Context, params: SubscribeRequestParams) -> EmptyResult:
+        self.session = ctx.session
+        self.uris.add(str(params.uri))
+        return EmptyResult()
+
+    async def unsubscribe(self, ctx: Context, params: UnsubscribeRequestParams) -> EmptyResult:
+        self.uris.discard(str(params.uri))
+        return EmptyResult()
+
+    async def _run_operation(
+        self,
+        ctx: Context,
+        family: Resource,
+        method: str,
+        work: Callable[[Call], Awaitable[HandlerResult]],
+    ) -> HandlerResult:
+        errand = Operation(f"{family.feature}.{method}", family.scope)
+        try:
+            return await self.dispatcher.run(self.caller, errand, REQUEST_CONTEXT, work)
+        except PeciaError as error:
+            modern = is_modern(ctx.protocol_version)
+            raise resource_error(error, modern=modern, by_reference=False) from None
+
+
+def _server(alone: _StdioHandlers) -> Server[Any]:
+    server: Server[Any] = Server(f"pecia-{alone.feature.name}", version=__version__)
+    add = server.add_request_handler
+    add("tools/list", PaginatedRequestParams, alone.list_tools)
+    add("tools/call", CallToolRequestParams, alone.call)
+    add("resources/list", PaginatedRequestParams, alone.list_resources)
+    add("resources/templates/list", PaginatedRequestParams, alone.list_templates)
+    add("resources/read", ReadResourceRequestParams, alone.read)
+    add("resources/subscribe", SubscribeRequestParams, alone.subscribe)
+    add("resources/unsubscribe", UnsubscribeRequestParams, alone.unsubscribe)
+    add("subscriptions/listen", SubscriptionsListenRequestParams, ListenHandler(alone.bus))
+    return server

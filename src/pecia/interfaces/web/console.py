@@ -1,0 +1,148 @@
+"""The console as an annex of the HTTP door. It knows the built files, and no tool."""
+
+import mimetypes
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from urllib.parse import urlsplit
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from pecia import __version__
+from pecia.app.app import App
+from pecia.interfaces.http.app import HttpMount
+from pecia.interfaces.http.auth.authenticator import HttpAuthenticator
+from pecia.interfaces.http.endpoint import Handler, HttpEndpoint
+from pecia.interfaces.http.pages.template import RawHtml, render_page
+from pecia.kernel.errors import NotFound
+from pecia.kernel.identity.caller import Scope
+from pecia.kernel.settings.kernel import KernelSettings
+
+STATIC_FOLDER = "static"
+
+
+@dataclass(frozen=True, slots=True)
+class StaticAsset:
+    """One file. What its name hashes never changes, so a browser may keep it for ever."""
+
+    body: bytes
+    content_type: str
+    is_hashed: bool
+
+
+def load_assets() -> dict[str, StaticAsset]:
+    """Every built file by its path below `/console/`; empty where the pages were not built."""
+    folder = files("pecia.interfaces.web").joinpath(STATIC_FOLDER)
+    return dict(_walk_assets(folder, "")) if folder.is_dir() else {}
+
+
+def _walk_assets(folder: Traversable, path: str) -> list[tuple[str, StaticAsset]]:
+    found: list[tuple[str, StaticAsset]] = []
+    for entry in sorted(folder.iterdir(), key=lambda it: it.name):
+        name = f"{path}{entry.name}"
+        if entry.is_dir():
+            found += _walk_assets(entry, f"{name}/")
+        else:
+            found.append((name, _load_asset(entry, name)))
+    return found
+
+
+def _load_asset(entry: Traversable, name: str) -> StaticAsset:
+    kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+    text = kind.startswith("text/") or kind in ("application/javascript", "image/svg+xml")
+    return StaticAsset(
+        entry.read_bytes(),
+        f"{kind}; charset=utf-8" if text else kind,
+        name.startswith("assets/"),
+    )
+
+
+CONSOLE_PATH = "/console"
+
+
+def mount_console(app: App, keeper: HttpAuthenticator) -> HttpMount:
+    """The routes of the console. Everything it shows comes from the API, under its own rights."""
+    assets = load_assets()
+    settings = app.settings.kernel
+    return HttpMount(
+        (
+            Route(CONSOLE_PATH, HttpEndpoint({"GET": _redirect_home})),
+            Route(f"{CONSOLE_PATH}/about.json", HttpEndpoint({"GET": _about_handler(settings)})),
+            Route(
+                f"{CONSOLE_PATH}/{{path:path}}",
+                HttpEndpoint({"GET": _asset_handler(assets, content_security_policy(settings))}),
+            ),
+        ),
+        home=_redirect_home if assets else None,
+    )
+
+
+def content_security_policy(settings: KernelSettings) -> str:
+    """What the page may do: its own files, this server, and the issuer for signing in."""
+    issuer = urlsplit(settings.oidc_issuer or "")
+    beside = f" {issuer.scheme}://{issuer.netloc}" if issuer.netloc else ""
+    return (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+        f"connect-src 'self'{beside}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+
+
+def about_document(settings: KernelSettings) -> dict[str, object]:
+    """What the page must know before anybody has signed in. Nothing here is anybody's."""
+    can_sign_in = settings.oidc_issuer and settings.oidc_client_id
+    return {
+        "version": __version__,
+        "mode": settings.mode,
+        "mcp": settings.mcp_enabled,
+        "oidc": {
+            "issuer": settings.oidc_issuer,
+            "client_id": settings.oidc_client_id,
+            "scopes": [it.value for it in Scope],
+        }
+        if can_sign_in
+        else None,
+    }
+
+
+def _about_handler(settings: KernelSettings) -> Handler:
+    body = orjson.dumps(about_document(settings))
+
+    async def answer(request: Request) -> Response:
+        return Response(body, media_type="application/json")
+
+    return answer
+
+
+async def _redirect_home(request: Request) -> Response:
+    return RedirectResponse(f"{CONSOLE_PATH}/", 307)
+
+
+def _asset_handler(assets: Mapping[str, StaticAsset], allowed: str) -> Handler:
+    async def answer(request: Request) -> Response:
+        path = request.path_params["path"] or "index.html"
+        if not assets:
+            return _not_built()
+        if path not in assets:
+            raise NotFound(f"the console has no file {path[:200]!r}")
+        asset = assets[path]
+        keep = "public, max-age=31536000, immutable" if asset.is_hashed else "no-cache"
+        headers = {"content-security-policy": allowed, "cache-control": keep}
+        return Response(asset.body, headers=headers, media_type=asset.content_type)
+
+    return answer
+
+
+def _not_built() -> Response:
+    """From a checkout without Node the pages are missing; everything else works."""
+    return render_page(
+        "The console was not built",
+        [
+            "This Pecia runs from a checkout whose pages were not built. Run `make web`, "
+            "which needs Node, and start again; or install a released wheel, which has them.",
+            RawHtml('<p>Every tool is at <a href="/api/v1/docs">/api/v1/docs</a>.</p>'),
+        ],
+    )

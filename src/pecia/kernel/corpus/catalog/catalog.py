@@ -1,0 +1,208 @@
+"""Sources and their files: listed, described, put and removed, always for somebody.
+
+Every verb takes a transaction that already knows who asks; none of them checks a right.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from psycopg.types.json import Jsonb
+
+from pecia.kernel.errors import Conflict, InvalidFormat, Json, NotFound, PeciaError
+from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.transaction import Transaction
+
+SQL = load_queries("pecia.kernel.corpus.catalog")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where files come from."""
+
+    source_id: str
+    protocol: str
+    trim_mode: str
+    enabled: bool
+    last_indexed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """One line of a listing."""
+
+    key: str
+    size_bytes: int | None
+    modified_at: datetime | None
+    etag: str | None
+    content_type: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileMetadata:
+    """Everything known of a file but its text."""
+
+    source_id: str
+    key: str
+    size_bytes: int | None = None
+    modified_at: datetime | None = None
+    etag: str | None = None
+    content_type: str | None = None
+    storage_class: str | None = None
+    owner: str | None = None
+    posix_mode: int | None = None
+    posix_uid: int | None = None
+    posix_gid: int | None = None
+
+
+async def list_sources(tx: Transaction, *, after: str, limit: int) -> list[Source]:
+    return await tx.fetch_all_as(Source, SQL["sources"], after=after, limit=limit)
+
+
+async def get_source(tx: Transaction, source_id: str) -> Source:
+    """The source, or NotFound: none, and none you may see, are the same."""
+    found = await tx.fetch_all_as(Source, SQL["source"], source_id=source_id)
+    if not found:
+        raise NotFound(f"no source {source_id!r}", source_id=source_id)
+    return found[0]
+
+
+async def get_enabled_source(tx: Transaction, source_id: str) -> Source:
+    """The source, or Conflict where it is switched off: then nobody reads or writes its files."""
+    found = await get_source(tx, source_id)
+    if not found.enabled:
+        raise _disabled(source_id)
+    return found
+
+
+async def missing_file(tx: Transaction, source_id: str, key: str) -> PeciaError:
+    """Why a file is not there: its source is switched off, or there is none that you may see."""
+    found = await tx.fetch_all_as(Source, SQL["source"], source_id=source_id)
+    if found and not found[0].enabled:
+        return _disabled(source_id)
+    return NotFound(f"no file {key!r} in source {source_id!r}", source_id=source_id, key=key)
+
+
+def _disabled(source_id: str) -> Conflict:
+    return Conflict(
+        f"the source {source_id!r} is switched off",
+        source_id=source_id,
+        hint=f"an administrator switches it on: pecia source set {source_id} --enabled true",
+    )
+
+
+def validate_source_name(name: str, *, field: str) -> str:
+    """A name for a source, if it can stand in one line of a log or a terminal and change neither.
+
+    Sources that were called otherwise before keep their names.
+    """
+    found = _CONTROL.search(name)
+    if found is None:
+        return name
+    raise InvalidFormat(
+        f'Field "{field}" holds a control character, U+{ord(found.group()):04X}',
+        field=field,
+        got=ascii(name[:200]),
+        expected="a name without control characters",
+    )
+
+
+async def add_source(
+    tx: Transaction, source_id: str, *, protocol: str, trim_mode: str, config: dict[str, Json]
+) -> Source:
+    await tx.execute(
+        SQL["add_source"],
+        source_id=source_id,
+        protocol=protocol,
+        trim_mode=trim_mode,
+        config=Jsonb(config),
+    )
+    return await get_source(tx, source_id)
+
+
+async def update_source(
+    tx: Transaction, source_id: str, *, trim_mode: str | None, enabled: bool | None
+) -> Source:
+    """Change how a source is trimmed, or switch it on or off. What is None stays."""
+    await get_source(tx, source_id)
+    _require_affected(
+        await tx.execute(
+            SQL["set_source"], source_id=source_id, trim_mode=trim_mode, enabled=enabled
+        ),
+        f"no source {source_id!r} that you govern",
+    )
+    return await get_source(tx, source_id)
+
+
+async def remove_source(tx: Transaction, source_id: str) -> None:
+    await get_source(tx, source_id)
+    _require_affected(
+        await tx.execute(SQL["remove_source"], source_id=source_id),
+        f"no source {source_id!r} that you govern",
+    )
+
+
+async def list_files(
+    tx: Transaction, source_id: str, *, after: str, limit: int, prefix: str = ""
+) -> list[FileEntry]:
+    """Files by key. An unknown source is NotFound, an empty one is an empty list."""
+    await get_enabled_source(tx, source_id)
+    return await tx.fetch_all_as(
+        FileEntry,
+        SQL["files"],
+        source_id=source_id,
+        after=after,
+        limit=limit,
+        prefix=prefix,
+        before=prefix_upper_bound(prefix),
+    )
+
+
+async def get_file(tx: Transaction, source_id: str, key: str) -> FileMetadata:
+    found = await tx.fetch_all_as(FileMetadata, SQL["file"], source_id=source_id, key=key)
+    if not found:
+        raise await missing_file(tx, source_id, key)
+    return found[0]
+
+
+async def put_file(tx: Transaction, facts: FileMetadata) -> None:
+    """Add a file or learn new facts of one. Its rights come from the folders above it."""
+    values = {name: getattr(facts, name) for name in FileMetadata.__slots__}
+    await tx.execute(SQL["ready_class"], source_id=facts.source_id, key=facts.key)
+    await tx.execute(SQL["put_file"], **values)
+
+
+async def remove_file(tx: Transaction, source_id: str, key: str) -> None:
+    await get_file(tx, source_id, key)
+    _require_affected(
+        await tx.execute(SQL["remove_file"], source_id=source_id, key=key),
+        f"no file {key!r} in source {source_id!r} that you may change",
+    )
+
+
+async def move_file(tx: Transaction, source_id: str, key: str, to: str) -> None:
+    """Give a file another key. Its own grants stay; those of folders are the new folders'."""
+    await get_file(tx, source_id, key)
+    _require_affected(
+        await tx.execute(SQL["move_file"], source_id=source_id, key=key, to=to),
+        f"no file {key!r} in source {source_id!r} that you may change",
+    )
+
+
+def prefix_upper_bound(prefix: str) -> str | None:
+    """The first key after all that start with `prefix`; None when there is no end."""
+    for at in range(len(prefix) - 1, -1, -1):
+        code = ord(prefix[at])
+        if code < 0x10FFFF:
+            # Surrogates cannot be sent to the database; the next sign after them can.
+            follower = 0xE000 if code + 1 == 0xD800 else code + 1
+            return prefix[:at] + chr(follower)
+    return None
+
+
+def _require_affected(rows: int, missing: str) -> None:
+    if rows == 0:
+        raise NotFound(missing)
+
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")

@@ -1,0 +1,246 @@
+"""How texts become terms: the fields of an index, their analysers, and the terms of a query.
+
+A change here that makes other terms of the same text must raise VERSION: every index is then built
+anew. Nothing here reads or writes an index.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+import tantivy
+
+from pecia.kernel.corpus.keyword.analysis.file_names import join_neighbours, split_file_name
+from pecia.kernel.corpus.keyword.analysis.token_filters import (
+    STEMMERS,
+    STOP_WORDS,
+    cjk_bigrams,
+    cjk_query_bigrams,
+    detect_language,
+    has_no_cjk,
+    split_compounds,
+    stemmer_language,
+)
+from pecia.kernel.corpus.keyword.entry import IndexEntry
+from pecia.kernel.corpus.keyword.query.parser import Query
+
+ANALYZER_VERSION = 3
+
+# One set of weights for every corpus. `stems` and `folded` hold title, headings and body together:
+# a word of the title counts in every chunk, and again, more, in the title's own field.
+FIELD_WEIGHTS = {
+    "stems": 1.0,
+    "folded": 0.4,
+    "title": 0.4,
+    "headings": 0.2,
+    "path": 2.0,
+    "parts": 0.2,
+    "cjk": 1.0,
+}
+
+# Inside files that a question names, only what their pages say counts.
+GROUP_FIELD_WEIGHTS = {"stems": 1.0, "headings": 1.0}
+
+DEFAULT_LANGUAGE = "en"
+CURSOR_ROLE = "cursor"
+
+# Longer than any word, and long enough for a hash.
+_MAX_TERM_CHARS = 100
+_YEAR = re.compile(r"(?:1[5-9]|2[01])\d\d")
+
+
+def build_schema() -> tantivy.Schema:
+    """The fields: texts by which chunks are found, facts by which they are narrowed."""
+    made = tantivy.SchemaBuilder()
+    # English is stemmed by the engine, beside us. All others share a field that we stem for: with
+    # one for each, a question had three times as many terms.
+    made.add_text_field("stems_en", tokenizer_name="en", index_option="freq")
+    made.add_text_field("stems", tokenizer_name="spaced", index_option="freq")
+    made.add_text_field("folded", tokenizer_name="folded", index_option="position")
+    for name in ("title", "headings", "path", "parts"):
+        made.add_text_field(name, tokenizer_name="folded", index_option="freq")
+    made.add_text_field("cjk", tokenizer_name="spaced", index_option="freq")
+    for name in ("role", "language", "source", "key", "type"):
+        made.add_text_field(name, tokenizer_name="raw", index_option="basic")
+    for name in ("id", "group", "acl"):
+        made.add_integer_field(name, indexed=True, fast=True)
+    for name in ("modified", "mark", "cursor", "version"):
+        made.add_integer_field(name, fast=True)
+    return made.build()
+
+
+def register_analyzers(index: tantivy.Index) -> None:
+    """Give an open index the analysers its fields name."""
+    index.register_tokenizer("en", stemming_analyzer("en"))
+    index.register_tokenizer("folded", folding_analyzer())
+    index.register_tokenizer("spaced", _whitespace_analyzer())
+
+
+def build_document(entry: IndexEntry) -> tantivy.Document:
+    """An entry as the index takes it. The text itself is not kept: the store has it."""
+    made = tantivy.Document()
+    language = _language(entry)
+    text = "\n".join(it for it in (entry.title, entry.headings, entry.body) if it)
+    if language == "en":
+        made.add_text("stems_en", text)
+    else:
+        made.add_text("stems", " ".join(stemming_analyzer(language).analyze(text)))
+    made.add_text("language", language)
+    # One by one, so that no phrase is found across the end of a title.
+    _add_texts(made, (("folded", it) for it in (entry.title, entry.headings, entry.body)))
+    _add_texts(made, _side_texts(entry, text, language))
+    made.add_text("source", entry.source)
+    made.add_text("key", entry.key)
+    _add_texts(made, (("type", it) for it in _types(entry.content_type)))
+    for name, value in (("id", entry.id), ("group", entry.group), ("acl", entry.acl)):
+        made.add_integer(name, value)
+    made.add_integer("mark", entry.mark)
+    if entry.modified_ms is not None:
+        made.add_integer("modified", entry.modified_ms)
+    return made
+
+
+def build_cursor_document(cursor: int) -> tantivy.Document:
+    """How far the index has come, as a document: a commit has no other place for it."""
+    made = tantivy.Document()
+    made.add_text("role", CURSOR_ROLE)
+    made.add_integer("cursor", cursor)
+    made.add_integer("version", ANALYZER_VERSION)
+    return made
+
+
+def query_terms(query: Query, languages: Iterable[str]) -> Iterator[tuple[str, str, str]]:
+    """What to look for: the field of WEIGHTS, the field of the index, the term. Each once."""
+    text = " ".join((*query.words, *query.phrases, *query.titles))
+    words = folding_analyzer().analyze(text)
+    stems = {code: _stems(text, code) for code in languages}
+    english = stems.pop("en", [])
+    others = [it for found in stems.values() for it in found]
+    years = [it for it in query.parts if _YEAR.fullmatch(it)]
+    names = [*words, *query.parts]
+    for name, field, wanted in (
+        ("stems", "stems_en", english),
+        ("stems", "stems", others),
+        ("folded", "folded", [*words, *years]),
+        ("title", "title", names),
+        ("headings", "headings", [*words, *years, *english, *others]),
+        ("path", "path", [*names, *join_neighbours(query.words)]),
+        ("parts", "parts", names),
+        ("cjk", "cjk", cjk_query_bigrams(text)),
+    ):
+        for term in dict.fromkeys(wanted):
+            yield name, field, term
+
+
+class Weighted(NamedTuple):
+    """A term to look for: the field of WEIGHTS, the field of the index, and how much it counts."""
+
+    name: str
+    field: str
+    term: str
+    weight: float
+
+
+def weighted_query_terms(query: Query, languages: Iterable[str]) -> Iterator[Weighted]:
+    """The same, each with its weight.
+
+    A word that is its own stem stands in the fields of both nearly wherever it stands. One list
+    with the weight of both says the same, and the engine, which reads every list to its end, has
+    a fifth less to read.
+    """
+    wanted = [*query_terms(query, languages)]
+    stems = {term for name, _, term in wanted if name == "stems"}
+    own = {term for name, _, term in wanted if name == "folded" and term in stems}
+    for name, field, term in wanted:
+        if term not in own or name not in ("stems", "folded"):
+            yield Weighted(name, field, term, FIELD_WEIGHTS[name])
+        elif name == "stems":
+            yield Weighted(name, field, term, FIELD_WEIGHTS["stems"] + FIELD_WEIGHTS["folded"])
+
+
+def weighted_inside(query: Query, languages: Iterable[str]) -> Iterator[Weighted]:
+    """The same for pages of files that a question names."""
+    for name, field, term in query_terms(query, languages):
+        if name in GROUP_FIELD_WEIGHTS:
+            yield Weighted(name, field, term, GROUP_FIELD_WEIGHTS[name])
+
+
+def phrase_terms(text: str) -> list[tuple[int, str]]:
+    """The words of a phrase and where each stands, without the signs that have no spaces."""
+    found = folding_analyzer().pre_tokenize(text).tokens
+    return [(it.position, it.text) for it in found if has_no_cjk(it.text)]
+
+
+@lru_cache(len(STEMMERS))
+def stemming_analyzer(language: str) -> tantivy.TextAnalyzer:
+    """Words in lower case, without their endings, without accents."""
+    return (
+        _base_analyzer()
+        .filter(tantivy.Filter.stemmer(STEMMERS[language]))
+        .filter(tantivy.Filter.ascii_fold())
+        .build()
+    )
+
+
+@lru_cache(1)
+def folding_analyzer() -> tantivy.TextAnalyzer:
+    """Words in lower case, without accents."""
+    return _base_analyzer().filter(tantivy.Filter.ascii_fold()).build()
+
+
+def _base_analyzer() -> tantivy.TextAnalyzerBuilder:
+    return (
+        tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
+        .filter(tantivy.Filter.remove_long(_MAX_TERM_CHARS))
+        .filter(tantivy.Filter.lowercase())
+    )
+
+
+def _whitespace_analyzer() -> tantivy.TextAnalyzer:
+    return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
+
+
+def _language(entry: IndexEntry) -> str:
+    return (
+        stemmer_language(entry.language)
+        or detect_language(f"{entry.title} {entry.body}")
+        or DEFAULT_LANGUAGE
+    )
+
+
+def _side_texts(entry: IndexEntry, text: str, language: str) -> Iterator[tuple[str, str]]:
+    yield "title", " ".join((entry.title, *split_compounds(entry.title)))
+    yield "headings", " ".join((entry.headings, *_changed_stems(entry.headings, language)))
+    yield "path", " ".join(split_file_name(entry.key))
+    yield "parts", " ".join(split_compounds(text))
+    yield "cjk", cjk_bigrams(text)
+
+
+def _types(content_type: str) -> Iterator[str]:
+    """A type as it stands, without its parameters, and its family, so that each can be asked."""
+    whole = content_type.lower()
+    plain = whole.partition(";")[0].strip()
+    family = plain.partition("/")[0] + "/*" if "/" in plain else ""
+    yield from dict.fromkeys((whole, plain, family))
+
+
+def _changed_stems(text: str, language: str) -> Iterator[str]:
+    """The stems of words that are not their own, to stand beside the words."""
+    words = folding_analyzer().analyze(text)
+    held = frozenset(words)
+    return (it for it in stemming_analyzer(language).analyze(text) if it not in held)
+
+
+def _stems(text: str, language: str) -> list[str]:
+    """Words of the query that only hold sentences together in that language say nothing there."""
+    stops = STOP_WORDS[language]
+    words = text.split()
+    kept = [it for it in words if it not in stops] or words
+    return stemming_analyzer(language).analyze(" ".join(kept))
+
+
+def _add_texts(made: tantivy.Document, texts: Iterable[tuple[str, str]]) -> None:
+    for name, text in texts:
+        if text.strip():
+            made.add_text(name, text)

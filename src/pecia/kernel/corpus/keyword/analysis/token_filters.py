@@ -1,0 +1,158 @@
+"""Which words a text is found by: stop words, languages, split names, bigrams. Pure."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib.resources import files
+
+from pecia.kernel.text.language import primary_language
+
+STEMMERS = {
+    "en": "english",
+    "de": "german",
+    "fr": "french",
+    "es": "spanish",
+    "pt": "portuguese",
+    "it": "italian",
+    "nl": "dutch",
+    "sv": "swedish",
+    "da": "danish",
+    "no": "norwegian",
+    "fi": "finnish",
+    "hu": "hungarian",
+    "ro": "romanian",
+    "tr": "turkish",
+    "ru": "russian",
+    "el": "greek",
+    "ar": "arabic",
+}
+
+
+@lru_cache(maxsize=256)
+def stemmer_language(written: str) -> str:
+    """The code in `STEMMERS` of a language tag, or nothing. Norwegian has one for both forms."""
+    code = primary_language(written)
+    known = "no" if code in ("nb", "nn") else code
+    return known if known in STEMMERS else ""
+
+
+def _read_stop_words() -> dict[str, frozenset[str]]:
+    """Function words by language. They also tell which language a text is in."""
+    found: dict[str, set[str]] = {code: set() for code in STEMMERS}
+    lines = (
+        files("pecia.kernel.corpus.keyword")
+        .joinpath("stop_words.txt")
+        .read_text("utf-8")
+        .splitlines()
+    )
+    for code, *words in map(str.split, lines):
+        found[code].update(words)
+    return {code: frozenset(words) for code, words in found.items()}
+
+
+STOP_WORDS = _read_stop_words()
+
+_LANGUAGES: dict[str, list[str]] = {}
+for _code, _words in STOP_WORDS.items():
+    for _word in _words:
+        _LANGUAGES.setdefault(_word, []).append(_code)
+
+_TOKEN = re.compile(r"[^\W_]+")
+_CJK = re.compile(
+    r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
+)
+_HALF_WIDTH = re.compile(r"[\uff66-\uff9f]")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
+# Where letters meet digits, or a capital follows a small letter; and the rest of the word.
+_SEAM = re.compile(
+    r"[0-9A-Z](?:(?<=[a-z][A-Z])|(?<=[A-Za-z][0-9])|(?<=[0-9])(?=[A-Za-z]))[A-Za-z0-9]*"
+)
+_WIDE = re.compile(r"[^\W\x00-\x7f]")
+_HUMP = re.compile(r"[a-z][A-Z]")
+_MAX_NAME_CHARS = 80
+_SAMPLE = 2000
+_MIN_STOP_WORD_SHARE = 0.12
+
+
+def detect_language(text: str) -> str:
+    """The language whose function words the text uses most; empty when none stands out."""
+    words = _TOKEN.findall(text[:_SAMPLE].lower())
+    counts = Counter(code for word in words for code in _LANGUAGES.get(word, ()))
+    # English first among equals: it is the language of names and of code.
+    best = max(STEMMERS, key=lambda code: counts[code])
+    return best if counts[best] >= max(2, len(words) * _MIN_STOP_WORD_SHARE) else ""
+
+
+def split_words(text: str) -> list[str]:
+    """The words of a query in lower case, in order, once each."""
+    return list(dict.fromkeys(it.lower() for it in _TOKEN.findall(text)))
+
+
+def remove_stop_words(query: str) -> list[str]:
+    """The words that carry the question, in order, once each; all of them if it has only others."""
+    words = split_words(query)
+    stops = STOP_WORDS["en"] | STOP_WORDS.get(detect_language(query), frozenset())
+    return [word for word in words if word not in stops] or words
+
+
+def split_name(name: str) -> str:
+    """A path or identifier as words: by case, digits and signs, and the whole parts beside them.
+
+    `FY2018_AnnualReport.pdf` is found by `2018`, `annual`, `report`, `fy2018` and `pdf`.
+    """
+    wholes = [it.lower() for it in _TOKEN.findall(name)]
+    parts = [it.lower() for it in _PART.findall(name)]
+    return " ".join(dict.fromkeys([*wholes, *parts]))
+
+
+def split_compounds(text: str) -> list[str]:
+    """What the joined names in a text are made of: `FY2018` gives fy and 2018."""
+    is_plain = text.isascii() or not _WIDE.search(text)
+    names = _plain_names(text) if is_plain else filter(_is_joined, _TOKEN.findall(text))
+    return list(dict.fromkeys(it.lower() for name in names for it in _PART.findall(name)))
+
+
+def cjk_bigrams(text: str) -> str:
+    """Chinese, Japanese and Korean as signs and overlapping pairs, for want of spaces."""
+    return " ".join(it for run in _runs(text) for it in (*run, *_pairs(run)))
+
+
+def cjk_query_bigrams(query: str) -> list[str]:
+    """What of a query to look up among those: pairs, and a sign only where it stands alone."""
+    return list(dict.fromkeys(it for run in _runs(query) for it in (_pairs(run) or [run])))
+
+
+def has_no_cjk(term: str) -> bool:
+    return not _CJK.search(term)
+
+
+def _plain_names(text: str) -> Iterator[str]:
+    """The joined names of a text whose letters are all of ASCII: few of its words have a seam."""
+    for seam in _SEAM.finditer(text):
+        start, end = seam.span()
+        while start and text[start - 1].isalnum():
+            start -= 1
+        if end - start <= _MAX_NAME_CHARS:
+            yield text[start:end]
+
+
+def _is_joined(name: str) -> bool:
+    """Whether letters stand beside digits in it, or a capital after a small letter."""
+    if name.islower() and name.isalpha():
+        return False
+    if len(name) > _MAX_NAME_CHARS or name.isdigit():
+        return False
+    return not name.isalpha() or _HUMP.search(name) is not None
+
+
+def _runs(text: str) -> Iterator[str]:
+    if text.isascii():
+        return iter(())
+    wide = unicodedata.normalize("NFKC", text) if _HALF_WIDTH.search(text) else text
+    return (it.group() for it in _CJK.finditer(wide))
+
+
+def _pairs(run: str) -> list[str]:
+    return [run[at : at + 2] for at in range(len(run) - 1)]

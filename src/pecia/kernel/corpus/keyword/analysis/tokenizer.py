@@ -1,0 +1,153 @@
+"""Texts and queries as the terms that the keyword index knows. Pure."""
+
+import re
+from collections.abc import Collection, Iterator
+from functools import lru_cache
+from itertools import compress
+from operator import itemgetter
+from typing import NamedTuple
+
+from pecia.kernel.corpus.keyword.analysis.analyzer import DEFAULT_LANGUAGE, stemming_analyzer
+from pecia.kernel.corpus.keyword.analysis.token_filters import (
+    STEMMERS,
+    cjk_query_bigrams,
+    stemmer_language,
+)
+from pecia.kernel.corpus.keyword.query.parser import Query
+
+
+class TermToken(NamedTuple):
+    """A term and the slice of the text that it stands for."""
+
+    term: str
+    start: int
+    end: int
+
+
+def find_terms(text: str, asked: Collection[str], language: str = "") -> list[TermToken]:
+    """Where these terms stand in a text, in order. Signs without spaces go in pairs."""
+    wanted = frozenset(asked)
+    if (words := _latin_words(text)) is not None:
+        return _latin_places(words, wanted, language)
+    split = _has_pairs(text)
+    found: list[TermToken] = []
+    for it in (
+        stemming_analyzer(_analyzer_language(language)).pre_tokenize(_characters(text)).tokens
+    ):
+        term = it.text
+        if split:
+            parts = _tokens(term, it.char_offset_from, it.char_offset_to)
+            found += (part for part in parts if part.term in wanted)
+        elif term in wanted:
+            found.append(TermToken(term, it.char_offset_from, it.char_offset_to))
+    return found
+
+
+def tokenize(text: str, language: str = "") -> list[str]:
+    """The terms of a text, in order. Signs without spaces go in pairs."""
+    if (words := _latin_words(text)) is not None:
+        return [*filter(None, map(_stems(_analyzer_language(language)).__getitem__, words.split()))]
+    found = stemming_analyzer(_analyzer_language(language)).analyze(_characters(text))
+    if not _has_pairs(text):
+        return found
+    return [it.term for whole in found for it in _tokens(whole, 0, len(whole))]
+
+
+@lru_cache(256)
+def tokenize_query(query: Query, language: str = "") -> tuple[str, ...]:
+    """The terms a query asks for, in its order, once each."""
+    text = " ".join((*query.words, *query.phrases, *query.titles))
+    return tuple(dict.fromkeys(tokenize(text, language)))
+
+
+def _latin_words(text: str) -> str | None:
+    """The text with its words in lower case, each where it stands, and spaces for all else.
+
+    None where there is more than Latin-1 and common signs: the engine alone knows what a word is
+    there. It takes five times as long.
+    """
+    if text.isascii():
+        return text.translate(_ASCII)
+    try:
+        return _SIGNS.sub(" ", text).encode("latin-1").translate(_LATIN).decode("latin-1")
+    except UnicodeEncodeError:
+        return None
+
+
+def _latin_places(words: str, wanted: frozenset[str], language: str) -> list[TermToken]:
+    stems = _stems(_analyzer_language(language))
+    forms = {*words.split()}
+    # A loop over all of them takes twice as long, and most are not wanted.
+    asked = compress(forms, map(wanted.__contains__, map(stems.__getitem__, forms)))
+    spaced = f" {words} "
+    found = [
+        TermToken(stems[form], at, at + len(form))
+        for form in asked
+        for at in _whole(spaced, f" {form} ")
+    ]
+    return sorted(found, key=_by_start)
+
+
+def _whole(words: str, word: str) -> list[int]:
+    """Where the word stands by itself."""
+    found: list[int] = []
+    at = words.find(word)
+    while at >= 0:
+        found.append(at)
+        # The space after one may be the one before the next.
+        at = words.find(word, at + len(word) - 1)
+    return found
+
+
+class _Stems(dict[str, str]):
+    """Words as the engine stems them, each asked of it once; empty for one it leaves out.
+
+    Texts repeat their words: to look one up takes a tenth of the time that stemming it does.
+    """
+
+    def __init__(self, language: str) -> None:
+        super().__init__()
+        self._analyser = stemming_analyzer(language)
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= _MAX_STEMS:
+            self.clear()
+        self[word] = stem = "".join(self._analyser.analyze(word))
+        return stem
+
+
+@lru_cache(len(STEMMERS))
+def _stems(language: str) -> _Stems:
+    return _Stems(language)
+
+
+def _has_pairs(text: str) -> bool:
+    """Asked of the whole text at once, because few have any and asking each word takes long."""
+    return bool(cjk_query_bigrams(text))
+
+
+def _tokens(term: str, start: int, end: int) -> Iterator[TermToken]:
+    # Folding may have changed the length of other words, never that of these.
+    if term.isascii() or len(term) != end - start or not cjk_query_bigrams(term):
+        yield TermToken(term, start, end)
+        return
+    for at in range(max(1, len(term) - 1)):
+        yield TermToken(term[at : at + 2], start + at, min(end, start + at + 2))
+
+
+def _characters(text: str) -> str:
+    """One sign for one, so that places stay: the engine takes no lone surrogate."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _analyzer_language(language: str) -> str:
+    return stemmer_language(language) or DEFAULT_LANGUAGE
+
+
+# What the engine takes for words among the signs of Latin-1, and others that are never part of one:
+# dashes, quotes, bullets, arrows, lines and boxes.
+_LATIN = bytes(ord(it.lower() if it.isalnum() else " ") for it in map(chr, range(256)))
+_ASCII = _LATIN[:128].decode("ascii")
+_SIGNS = re.compile("[\u2000-\u206f\u2190-\u245f\u2500-\u2775\u2794-\u2bff]")
+_MAX_STEMS = 50_000
+_by_start = itemgetter(1)

@@ -1,0 +1,177 @@
+"""The follower: keeps every tenant's index of this home up with the store, in a worker process.
+
+It is woken by a notification and looks by itself now and then, so a lost one costs a moment. Any
+number of followers may run on one home: a tenant's lock decides who writes.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+from uuid import UUID
+
+import anyio
+from anyio.abc import TaskGroup
+from anyio.to_thread import run_sync
+
+from pecia.kernel.corpus import changelog
+from pecia.kernel.corpus.keyword.directory import IndexDirectory, list_directories, load_node_name
+from pecia.kernel.corpus.keyword.writer import IndexWriter
+from pecia.kernel.corpus.listener import listen_for_changes
+from pecia.kernel.errors import NotFound, PeciaError
+from pecia.kernel.logs import Log
+from pecia.kernel.store.store import Store
+
+_log = Log(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class FollowerIntervals:
+    """How often to look unasked, how long an idle writer is kept, how many tenants at a time."""
+
+    poll_s: float = 1.0
+    idle_s: float = 5.0
+    maintenance_s: float = 30.0
+    retry_s: float = 1.0
+    tenants: int = 2
+
+
+class IndexFollower:
+    """Follows until cancelled. Nothing is lost if it is killed."""
+
+    def __init__(self, store: Store, root: Path, pace: FollowerIntervals | None = None) -> None:
+        self._store = store
+        self._root = root
+        self._intervals = pace or FollowerIntervals()
+        self._node = load_node_name(root)
+        self._wakeup = anyio.Event()
+        self._busy: set[UUID] = set()
+        self._reached: dict[UUID, int] = {}
+        self._writers: dict[UUID, IndexWriter] = {}
+        self._used_at: dict[UUID, float] = {}
+        self._catching = anyio.Semaphore(self._intervals.tenants)
+        # One at a time, and apart: a long building keeps no other tenant from being caught up.
+        self._building = anyio.Semaphore(1)
+
+    async def run(self) -> None:
+        try:
+            async with anyio.create_task_group() as tasks:
+                retry_s = self._intervals.retry_s
+                tasks.start_soon(
+                    listen_for_changes, self._store, self._wake, "index.listen", retry_s
+                )
+                tasks.start_soon(self._run_maintenance)
+                while True:
+                    self._wakeup = anyio.Event()
+                    await _try("index.look", self._start_due, tasks)
+                    await self._close_idle(self._intervals.idle_s)
+                    with anyio.move_on_after(self._intervals.poll_s):
+                        await self._wakeup.wait()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._close_idle(0)
+
+    async def catch_up(self, tenant_id: UUID) -> bool:
+        """Bring one tenant's index up to date, unless another process is at it or wants to be."""
+        if IndexDirectory.of(self._root, tenant_id).is_lock_requested():
+            await self._close_writer(tenant_id)
+            return False
+        keeper = self._writers.get(tenant_id)
+        keeper = keeper or await IndexWriter.acquire(self._store, self._node, self._root, tenant_id)
+        if keeper is None:
+            return False
+        self._writers[tenant_id] = keeper
+        self._used_at[tenant_id] = anyio.current_time()
+        try:
+            self._reached[tenant_id] = await self._apply_changes(keeper)
+        except NotFound:
+            await self._drop_tenant(tenant_id)
+        finally:
+            self._used_at[tenant_id] = anyio.current_time()
+        return True
+
+    async def _apply_changes(self, keeper: IndexWriter) -> int:
+        while True:
+            async with self._catching:
+                reached = await keeper.catch_up()
+            if reached is not None:
+                return reached
+            async with self._building:
+                _log.info("index.rebuild", tenant=str(keeper.tenant_id))
+                await keeper.rebuild()
+
+    async def _start_due(self, tasks: TaskGroup) -> bool:
+        async with self._store.system() as tx:
+            clocks = await changelog.load_positions(tx)
+        doubted = await run_sync(self._suspect_tenants)
+        for tenant_id, n in clocks.items():
+            due = self._reached.get(tenant_id) != n or tenant_id in doubted
+            if due and tenant_id not in self._busy:
+                self._busy.add(tenant_id)
+                tasks.start_soon(self._catch_up_tenant, tenant_id)
+        return True
+
+    def _suspect_tenants(self) -> set[UUID]:
+        return {
+            tenant_id for tenant_id, place in list_directories(self._root) if place.is_suspect()
+        }
+
+    async def _catch_up_tenant(self, tenant_id: UUID) -> None:
+        try:
+            if await _try("index.catch_up", self.catch_up, tenant_id):
+                # What came while we worked need not wait for the next look.
+                self._wakeup.set()
+            else:
+                await anyio.sleep(self._intervals.retry_s)
+        finally:
+            self._busy.discard(tenant_id)
+
+    async def _close_idle(self, idle_s: float) -> None:
+        """Give up writers that have nothing to write: each holds memory, threads and its lock."""
+        now = anyio.current_time()
+        for tenant_id, keeper in [*self._writers.items()]:
+            idle = now - self._used_at[tenant_id] >= idle_s or keeper.directory.is_lock_requested()
+            if idle and tenant_id not in self._busy:
+                await self._close_writer(tenant_id)
+
+    async def _close_writer(self, tenant_id: UUID) -> None:
+        keeper = self._writers.pop(tenant_id, None)
+        if keeper is not None:
+            await keeper.close()
+
+    async def _drop_tenant(self, tenant_id: UUID) -> None:
+        """The tenant went, and takes its index along."""
+        keeper = self._writers.pop(tenant_id)
+        self._reached.pop(tenant_id, None)
+        await keeper.close()
+        await run_sync(keeper.directory.remove)
+
+    async def _run_maintenance(self) -> NoReturn:
+        while True:
+            await _try("index.house", self._maintain)
+            await anyio.sleep(self._intervals.maintenance_s)
+
+    async def _maintain(self) -> bool:
+        """Say that we are still here, trim the log, and look after tenants that went."""
+        async with self._store.system() as tx:
+            known = await changelog.load_positions(tx)
+            for tenant_id, n in [*self._reached.items()]:
+                await changelog.record_applied(tx, tenant_id, self._node, n)
+            await changelog.trim(tx)
+        for tenant_id, _ in await run_sync(lambda: [*list_directories(self._root)]):
+            if tenant_id not in known and tenant_id not in self._busy:
+                self._busy.add(tenant_id)
+                await self._catch_up_tenant(tenant_id)
+        return True
+
+    def _wake(self) -> None:
+        self._wakeup.set()
+
+
+async def _try(action: str, work: Callable[..., Awaitable[bool]], *args: object) -> bool:
+    """Whether it was done. A database that is away or a full disk is waited for, not died of."""
+    try:
+        return await work(*args)
+    except (PeciaError, OSError) as error:
+        _log.failure(action, error)
+        return False

@@ -1,0 +1,174 @@
+"""How much a word weighs among the texts that a caller may see.
+
+The engine weighs it among all texts of a tenant. Multiplied by what is found here, it weighs as it
+would in an index of what the caller sees: else one could ask which words hidden texts hold.
+"""
+
+import json
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple, TypeAlias, cast
+
+import numpy as np
+import tantivy
+
+from pecia.kernel.corpus.keyword.analysis.analyzer import Weighted
+
+Ints: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
+Counts: TypeAlias = "tuple[Ints, Ints]"
+"""Classes, and in how many chunks of each a term stands."""
+
+# Pairs of a class and a count, 16 bytes each, that a commit of an index keeps in memory.
+MOST_KEPT = 2_000_000
+# Sets of classes whose counts a commit keeps.
+MOST_SETS = 64
+# Terms of each.
+MOST_TERMS = 20_000
+# A set of classes up to this number is looked up in a table.
+_LARGEST_TABLE = 4_000_000
+# As many buckets as the engine gives.
+MOST_CLASSES = 65_000
+
+
+class Visible(NamedTuple):
+    """What a caller sees of a tenant, in classes, and how many chunks that are."""
+
+    classes: frozenset[int]
+    chunks: int
+
+
+class _Seen:
+    """A set of classes, and in how many chunks of it terms stand."""
+
+    def __init__(self, classes: frozenset[int]) -> None:
+        self.counts: dict[tuple[str, str], int] = {}
+        self._classes = np.fromiter(classes, np.int64, len(classes))
+        self._table = None
+        if min(classes, default=0) >= 0 and (most := max(classes, default=0)) < _LARGEST_TABLE:
+            # The last place stands for all classes beyond, which are not in the set.
+            self._table = np.zeros(most + 2, np.bool_)
+            self._table[self._classes] = True
+
+    def of(self, classes: Ints, counts: Ints) -> int:
+        if self._table is None:
+            return int(counts[np.isin(classes, self._classes)].sum())
+        places = np.minimum(classes, len(self._table) - 1)
+        return int(counts[self._table[places]].sum())
+
+
+class Rarity:
+    """How rare terms are in one commit of an index. Safe to use from several threads."""
+
+    def __init__(self, schema: tantivy.Schema, searcher: tantivy.Searcher) -> None:
+        self._schema = schema
+        self._searcher = searcher
+        self._lock = threading.Lock()
+        self._counts: OrderedDict[tuple[str, str], Counts] = OrderedDict()
+        self._kept = 0
+        self._sets: OrderedDict[frozenset[int], _Seen] = OrderedDict()
+        self._documents: int | None = None
+
+    def weighed(self, terms: Iterable[Weighted], visible: Visible) -> Iterator[Weighted]:
+        """The terms that stand in any text, each with its weight among the visible ones.
+
+        Those in hidden texts alone are not left out: what was just granted is hidden by the classes
+        of an index that lags, and found all the same.
+        """
+        counted = self._set_of(visible.classes)
+        for it in terms:
+            held = self._searcher.doc_freq(it.field, it.term)
+            documents = self._all_documents(it) if held else None
+            if documents is not None:
+                seen = self._seen(it.field, it.term, counted)
+                factor = _idf(seen, visible.chunks) / _idf(held, documents)
+                yield it._replace(weight=it.weight * factor)
+
+    def languages(self, known: Iterable[str], visible: Visible) -> list[str]:
+        """The languages in which a visible text is written."""
+        counted = self._set_of(visible.classes)
+        return [it for it in known if self._seen("language", it, counted)]
+
+    def _set_of(self, classes: frozenset[int]) -> "_Seen":
+        with self._lock:
+            known = self._sets.get(classes)
+            if known is None:
+                known = self._sets[classes] = _Seen(classes)
+            self._sets.move_to_end(classes)
+            if len(self._sets) > MOST_SETS:
+                self._sets.popitem(last=False)
+            return known
+
+    def _seen(self, field: str, term: str, counted: "_Seen") -> int:
+        key = (field, term)
+        known = counted.counts.get(key)
+        if known is None:
+            known = counted.of(*self._counts_of(field, term))
+            if len(counted.counts) < MOST_TERMS:
+                counted.counts[key] = known
+        return known
+
+    def _counts_of(self, field: str, term: str) -> Counts:
+        key = (field, term)
+        with self._lock:
+            if (known := self._counts.get(key)) is not None:
+                self._counts.move_to_end(key)
+                return known
+        counted = self._count(field, term)
+        with self._lock:
+            if key not in self._counts:
+                self._counts[key] = counted
+                self._kept += len(counted[0])
+            while self._kept > MOST_KEPT and len(self._counts) > 1:
+                _, (gone, _) = self._counts.popitem(last=False)
+                self._kept -= len(gone)
+        return counted
+
+    def _count(self, field: str, term: str) -> Counts:
+        """Without what was deleted: how long the engine keeps that depends on all its writes."""
+        wanted = tantivy.Query.term_query(self._schema, field, term, "basic")
+        by_class = {"terms": {"field": "acl", "size": MOST_CLASSES, "segment_size": MOST_CLASSES}}
+        searcher: Any = self._searcher
+        try:
+            found = searcher.aggregate(wanted, {"classes": by_class})["classes"]
+        except ValueError:
+            return self._count_each(wanted)
+        if found["sum_other_doc_count"]:
+            return self._count_each(wanted)
+        buckets: list[dict[str, int]] = found["buckets"]
+        return (
+            np.fromiter((it["key"] for it in buckets), np.int64, len(buckets)),
+            np.fromiter((it["doc_count"] for it in buckets), np.int64, len(buckets)),
+        )
+
+    def _count_each(self, wanted: tantivy.Query) -> Counts:
+        """The same where there are more classes than the engine counts by: slowly, hit by hit."""
+        searcher: Any = self._searcher
+        hits = searcher.search(wanted, max(1, searcher.num_docs), count=False).hits
+        held = searcher.fast_field_values("acl", [it for _, it in hits])
+        classes, counts = np.unique(np.array(held, np.int64), return_counts=True)
+        return classes, counts.astype(np.int64)
+
+    def _all_documents(self, known: Weighted) -> int | None:
+        """As many as the engine counts, which are more than there are: of what was deleted, some.
+        Nothing but an explanation tells, and there is none of a term that only those hold.
+        """
+        if self._documents is None:
+            wanted = tantivy.Query.term_query(self._schema, known.field, known.term, "basic")
+            for _, address in self._searcher.search(wanted, 1, count=False).hits:
+                said = json.loads(wanted.explain(self._searcher, address).to_json())
+                self._documents = int(next(_values(said, "N, ")))
+        return self._documents
+
+
+def _idf(held: int, of: int) -> float:
+    """As BM25 has it. A count may be ahead of the other, which comes from elsewhere."""
+    return math.log(1 + (max(of, held) - held + 0.5) / (held + 0.5))
+
+
+def _values(said: dict[str, Any], name: str) -> Iterator[float]:
+    if str(said["description"]).startswith(name):
+        yield said["value"]
+    for part in cast(list[dict[str, Any]], said.get("details") or []):
+        yield from _values(part, name)

@@ -1,0 +1,228 @@
+"""A keyword index of chunks: put, found, explained. It knows neither store nor caller.
+
+Only one process at a time may `apply`; any number may read. Nothing here waits or starts a thread
+of ours, and every call blocks: ask from a worker thread.
+"""
+
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Self
+
+import tantivy
+
+from pecia.kernel.corpus.keyword.analysis import analyzer
+from pecia.kernel.corpus.keyword.analysis.analyzer import (
+    ANALYZER_VERSION,
+    CURSOR_ROLE,
+    FIELD_WEIGHTS,
+)
+from pecia.kernel.corpus.keyword.entry import NO_HITS, IndexedChunk, IndexEntry, KeywordHit, TopHits
+from pecia.kernel.corpus.keyword.idf import Visible
+from pecia.kernel.corpus.keyword.query.parser import NO_FILTER, Filter, Query, parse_query
+from pecia.kernel.corpus.keyword.snapshot import IndexSnapshot
+from pecia.kernel.errors import PeciaError, StorageFull, Unavailable
+
+__all__ = [
+    "ANALYZER_VERSION",
+    "FIELD_WEIGHTS",
+    "NO_FILTER",
+    "NO_HITS",
+    "Filter",
+    "IndexEntry",
+    "IndexUnusable",
+    "IndexedChunk",
+    "KeywordHit",
+    "KeywordIndex",
+    "Query",
+    "TopHits",
+    "Visible",
+    "parse_query",
+]
+
+# The least the engine takes; one thread, because the machine has other work.
+WRITER_BYTES = 15_000_000
+
+
+class IndexUnusable(Unavailable):
+    """What lies in the directory is torn, or of another version: it must be built anew."""
+
+
+class KeywordIndex:
+    """One index, in memory or in a directory. Equal scores are ranked by id."""
+
+    def __init__(self, index: tantivy.Index, writer_bytes: int = WRITER_BYTES) -> None:
+        self._index = index
+        self._writer_bytes = writer_bytes
+        self._writer: tantivy.IndexWriter | None = None
+        analyzer.register_analyzers(index)
+        # A commit is seen when we say so, not in the midst of a question.
+        index.config_reader("manual")
+        self._snapshot = IndexSnapshot(index)
+
+    @classmethod
+    def in_memory(cls, writer_bytes: int = WRITER_BYTES) -> Self:
+        return cls(tantivy.Index(analyzer.build_schema()), writer_bytes)
+
+    @classmethod
+    def open(cls, path: Path, writer_bytes: int = WRITER_BYTES) -> Self:
+        """The index in that directory, made if there is none. Unusable when it cannot be read."""
+        is_new = not (path / "meta.json").exists()
+        kind, words = (StorageFull, "made") if is_new else (IndexUnusable, "read")
+        with _reraise_as(kind, f"the index cannot be {words}"):
+            path.mkdir(parents=True, exist_ok=True)
+            return cls(tantivy.Index(analyzer.build_schema(), str(path)), writer_bytes)
+
+    @classmethod
+    def open_reader(cls, path: Path) -> Self:
+        """The index in that directory, to search only. Unusable when there is none."""
+        with _reraise_unusable():
+            return cls(tantivy.Index.open(str(path)))
+
+    def apply(
+        self, groups_gone: Iterable[int], entries: Iterable[IndexEntry], cursor: int | None = None
+    ) -> None:
+        """Forget whole groups, put others in place of what they were, note the cursor: one commit.
+
+        All entries of a group must come together. A crash leaves all of it or nothing.
+        """
+        self.stage(groups_gone, entries)
+        self.commit(cursor)
+
+    def stage(self, groups_gone: Iterable[int], entries: Iterable[IndexEntry]) -> None:
+        """The same, to be seen at the next commit and lost without one."""
+        held = list(entries)
+        # Made before anything is written: what is wrong with an entry is no fault of the disk.
+        documents = [analyzer.build_document(it) for it in held]
+        with self._open_writer() as writer:
+            for group in {*groups_gone, *(it.group for it in held)}:
+                writer.delete_documents_by_term("group", group)
+            for document in documents:
+                writer.add_document(document)
+
+    def commit(self, cursor: int | None = None) -> None:
+        """Let all see what was staged. Without a cursor, the last one stays."""
+        with self._open_writer() as writer:
+            if cursor is not None:
+                writer.delete_documents_by_term("role", CURSOR_ROLE)
+                writer.add_document(analyzer.build_cursor_document(cursor))
+            writer.commit()
+        self.reload()
+
+    def close_writer(self) -> None:
+        """Finish what is being merged and give up the writer, its memory and its threads."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.wait_merging_threads()
+
+    def reload(self) -> None:
+        """See the last commit, whoever made it. Searches that run go on with what they saw."""
+        with _reraise_unusable():
+            self._index.reload()
+            self._snapshot = IndexSnapshot(self._index)
+
+    def cursor(self) -> int | None:
+        """How far the index has come; None when nobody said, or another version did."""
+        with _reraise_unusable():
+            return self._snapshot.cursor()
+
+    def search(
+        self,
+        query: Query,
+        asked: Filter = NO_FILTER,
+        limit: int = 20,
+        visible: Visible | None = None,
+    ) -> list[KeywordHit]:
+        """The best `limit` of what the filters leave. Without a word, what lies in the place asked.
+
+        A query that names neither words nor a place finds nothing. Words weigh as they do among
+        what is `visible`; None is everything.
+        """
+        return self.top(query, asked, limit, limit, visible).hits
+
+    def top(
+        self,
+        query: Query,
+        asked: Filter,
+        most: int,
+        least: int,
+        visible: Visible | None = None,
+    ) -> TopHits:
+        """The same, but that it may be fewer than there are, though never less than `least` then:
+        to see the end of a tie takes as long again as the question.
+        """
+        with _reraise_unusable():
+            return self._snapshot.top(query, asked, most, least, visible)
+
+    def search_groups(
+        self, query: Query, groups: Sequence[int], limit: int, visible: Visible | None = None
+    ) -> list[KeywordHit]:
+        """The best `limit` of these groups by what their pages say; none that says nothing."""
+        with _reraise_unusable():
+            return self._snapshot.search_groups(query, groups, limit, visible)
+
+    def count(self, asked: Filter = NO_FILTER) -> int:
+        """How many chunks the filter leaves."""
+        with _reraise_unusable():
+            return self._snapshot.count(asked)
+
+    def long_groups(self, groups: Iterable[int], size: int) -> frozenset[int]:
+        """Those of the groups that have so many chunks. What was lately forgotten still counts."""
+        with _reraise_unusable():
+            return self._snapshot.long_groups(groups, size)
+
+    def explain(
+        self, query: Query, ids: Sequence[int], visible: Visible | None = None
+    ) -> dict[int, dict[str, float]]:
+        """What each field gave to these chunks: together, the score that they are found with."""
+        with _reraise_unusable():
+            return self._snapshot.explain(query, ids, visible)
+
+    def iter_chunks(self) -> Iterator[IndexedChunk]:
+        """Everything held, in no order."""
+        return self._snapshot.iter_chunks()
+
+    def groups(self) -> set[int]:
+        """The groups of everything held."""
+        with _reraise_unusable():
+            return self._snapshot.groups()
+
+    @contextmanager
+    def _open_writer(self) -> Generator[tantivy.IndexWriter]:
+        """The writer. One that failed is given up: what it had not committed is gone."""
+        if self._writer is None:
+            with _reraise_as(Unavailable, "the index cannot be opened for writing"):
+                self._writer = self._index.writer(self._writer_bytes, 1)
+                # A commit that was cut off leaves files under the names that the next one needs.
+                self._writer.garbage_collect_files()
+        try:
+            with _reraise_as(StorageFull, "the index cannot be written"):
+                yield self._writer
+        except StorageFull:
+            self._discard_writer()
+            raise
+
+    def _discard_writer(self) -> None:
+        # To be waited for is what makes the engine let go of its lock, whoever still refers to it.
+        with suppress(StorageFull), _reraise_as(StorageFull, "the writer failed"):
+            self.close_writer()
+
+
+@contextmanager
+def _reraise_unusable() -> Generator[None]:
+    with _reraise_as(IndexUnusable, "the index cannot be read"):
+        yield
+
+
+@contextmanager
+def _reraise_as(kind: type[PeciaError], words: str) -> Generator[None]:
+    """What the engine raises as an error of ours. Over a torn file it panics, which is no Exception
+    of Python's and would end the process."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        raise kind(f"{words}: {error}") from error
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise kind(f"{words}: {error}") from error

@@ -1,0 +1,222 @@
+"""One commit of an index, as it is searched. It never changes, so threads may share it."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from operator import attrgetter
+from typing import Any, TypeAlias
+
+import tantivy
+
+from pecia.kernel.corpus.keyword.analysis.analyzer import (
+    ANALYZER_VERSION,
+    CURSOR_ROLE,
+    Weighted,
+    weighted_inside,
+    weighted_query_terms,
+)
+from pecia.kernel.corpus.keyword.analysis.token_filters import STEMMERS
+from pecia.kernel.corpus.keyword.entry import NO_HITS, IndexedChunk, KeywordHit, TopHits
+from pecia.kernel.corpus.keyword.idf import Rarity, Visible
+from pecia.kernel.corpus.keyword.query.builder import (
+    bm25_query,
+    filtered_query,
+    group_query,
+    must_clauses,
+)
+from pecia.kernel.corpus.keyword.query.filters import filter_clauses
+from pecia.kernel.corpus.keyword.query.parser import NO_FILTER, Filter, Query
+
+# Enough for most ties at the end of a list to be seen at once.
+_MARGIN = 8
+# A caller who sees this share is searched for without a filter, passing over so many hits at most:
+# at a million chunks it took 8 ms with a tenth and the filter 4, with a half 7 and the filter 9.
+_BROAD_VISIBILITY = 0.2
+_MAX_POST_FILTERED = 4000
+_SAMPLED_CLASSES = 24
+
+Terms: TypeAlias = Callable[[Query, Iterable[str]], Iterator[Weighted]]
+"""The terms of a query in texts of some languages."""
+
+_ID, _SCORE = attrgetter("id"), attrgetter("score")
+
+
+class IndexSnapshot:
+    """What `KeywordIndex` says of its reading, said of one commit."""
+
+    def __init__(self, index: tantivy.Index) -> None:
+        self._schema = index.schema
+        self._searcher = index.searcher()
+        self._languages = [it for it in STEMMERS if self._searcher.doc_freq("language", it)]
+        self._cursor = self._read_cursor()
+        self._rarity = Rarity(self._schema, self._searcher)
+
+    def cursor(self) -> int | None:
+        return self._cursor
+
+    def _read_cursor(self) -> int | None:
+        role = tantivy.Query.term_query(self._schema, "role", CURSOR_ROLE, "basic")
+        found = [it for _, it in self._searcher.search(role, 1, count=False).hits]
+        versions, cursors = self._values(found, "version", "cursor")
+        return cursors[0] if versions == [ANALYZER_VERSION] else None
+
+    def top(
+        self, query: Query, asked: Filter, most: int, least: int, visible: Visible | None
+    ) -> TopHits:
+        if query.has_terms:
+            wanted = bm25_query(self._schema, self._terms(weighted_query_terms, query, visible))
+            return NO_HITS if wanted is None else self._search(wanted, query, asked, most, least)
+        if query.within == NO_FILTER:
+            return NO_HITS
+        found = self._search_by_id(self._filtered(query, asked, tantivy.Query.all_query()), most)
+        return TopHits(found, is_all=len(found) < most)
+
+    def search_groups(
+        self, query: Query, groups: Sequence[int], limit: int, visible: Visible | None
+    ) -> list[KeywordHit]:
+        if not groups or not query.has_terms:
+            return []
+        terms = self._terms(weighted_inside, query, visible)
+        wanted = group_query(self._schema, query, terms, groups)
+        return [it for it in self._top(wanted, limit, limit).hits if it.score > 0]
+
+    def count(self, asked: Filter) -> int:
+        everything = self._filtered(Query(), asked, tantivy.Query.exists_query("id"))
+        # The engine's stubs do not say that a result has a count.
+        found: Any = self._searcher.search(everything, 1, count=True)
+        return int(found.count)
+
+    def long_groups(self, groups: Iterable[int], size: int) -> frozenset[int]:
+        return frozenset(it for it in groups if self._searcher.doc_freq("group", it) >= size)
+
+    def explain(
+        self, query: Query, ids: Sequence[int], visible: Visible | None
+    ) -> dict[int, dict[str, float]]:
+        found: dict[int, dict[str, float]] = {it: {} for it in ids}
+        if not ids:
+            return found
+        only = tantivy.Query.term_set_query(self._schema, "id", list(ids))
+        terms = self._terms(weighted_query_terms, query, visible)
+        for name in dict.fromkeys(it.name for it in terms):
+            wanted = bm25_query(self._schema, (it for it in terms if it.name == name))
+            if wanted is not None:
+                for hit in self._search_by_score(filtered_query(wanted, [only]), len(ids)):
+                    found[hit.id][name] = hit.score
+        return found
+
+    def iter_chunks(self) -> Iterator[IndexedChunk]:
+        return (
+            IndexedChunk(*it)
+            for it in zip(*self._columns("id", "group", "acl", "mark"), strict=True)
+        )
+
+    def groups(self) -> set[int]:
+        return set(self._columns("group")[0])
+
+    def _filtered(self, query: Query, asked: Filter, wanted: tantivy.Query) -> tantivy.Query:
+        places = dict.fromkeys((query.within, asked))
+        conditions = [it for place in places for it in filter_clauses(self._schema, place)]
+        return filtered_query(wanted, [*must_clauses(self._schema, query), *conditions])
+
+    def _terms(self, terms: Terms, query: Query, visible: Visible | None) -> list[Weighted]:
+        """What to look for, weighed as in an index of what is visible."""
+        if visible is None:
+            return [*terms(query, self._languages)]
+        languages = self._rarity.languages(self._languages, visible)
+        return [*self._rarity.weighed(terms(query, languages), visible)]
+
+    def _search(
+        self, wanted: tantivy.Query, query: Query, asked: Filter, most: int, least: int
+    ) -> TopHits:
+        if asked.classes and _is_acl_only(query, asked):
+            found = self._post_filter(wanted, asked.classes, most, least)
+            if found is not None:
+                return found
+        return self._top(self._filtered(query, asked, wanted), most, least)
+
+    def _post_filter(
+        self, wanted: tantivy.Query, classes: frozenset[int], most: int, least: int
+    ) -> TopHits | None:
+        """Without a filter the engine is quickest, so who sees much is searched for so; None where
+        too much would be passed over.
+        """
+        if (share := self._estimate_share(classes)) < _BROAD_VISIBILITY:
+            return None
+        asked = round((most + _MARGIN) / share)
+        while asked <= _MAX_POST_FILTERED:
+            found = self._search_by_score(wanted, asked)
+            if first := _top_hits(found, asked, most, least, classes):
+                return first
+            asked *= 4
+        return None
+
+    def _top(self, wanted: tantivy.Query, most: int, least: int) -> TopHits:
+        asked = most + _MARGIN
+        while True:
+            found = self._search_by_score(wanted, asked)
+            if first := _top_hits(found, asked, most, least):
+                return first
+            asked *= 4
+
+    def _estimate_share(self, classes: frozenset[int]) -> float:
+        """About how much of the index these classes hold, by a few of them."""
+        few = list(islice(classes, _SAMPLED_CLASSES))
+        held = sum(self._searcher.doc_freq("acl", it) for it in few)
+        return held * len(classes) / len(few) / max(1, self._searcher.num_docs)
+
+    def _search_by_score(self, wanted: tantivy.Query, limit: int) -> list[KeywordHit]:
+        """Hits in the order of the engine."""
+        # Counting takes a fifth more. The driver keeps the engine from skipping in either case.
+        found = self._searcher.search(wanted, limit, count=False).hits
+        addresses = [it for _, it in found]
+        ids, groups, acls = self._values(addresses, "id", "group", "acl")
+        scores = (_rounded(score) for score, _ in found)
+        return [*map(KeywordHit._make, zip(ids, groups, scores, acls, strict=True))]
+
+    def _search_by_id(self, wanted: tantivy.Query, limit: int) -> list[KeywordHit]:
+        found = self._searcher.search(
+            wanted, limit, count=False, order_by_field="id", order=tantivy.Order.Asc
+        )
+        ids, groups, acls = self._values([it for _, it in found.hits], "id", "group", "acl")
+        return [
+            KeywordHit(id_, group, 0.0, acl)
+            for id_, group, acl in zip(ids, groups, acls, strict=True)
+        ]
+
+    def _columns(self, *names: str) -> list[list[int]]:
+        everything = tantivy.Query.exists_query("id")
+        found = self._searcher.search(everything, max(1, self._searcher.num_docs), count=False)
+        return self._values([it for _, it in found.hits], *names)
+
+    def _values(self, addresses: list[tantivy.DocAddress], *names: str) -> list[list[int]]:
+        """Columns of the same chunks. Every chunk has them, so none is None."""
+        values: Any = self._searcher.fast_field_values
+        return [values(it, addresses) for it in names]
+
+
+def _top_hits(
+    found: list[KeywordHit],
+    asked: int,
+    most: int,
+    least: int,
+    classes: frozenset[int] | None = None,
+) -> TopHits | None:
+    """The first of what was found, by score, then id. The engine breaks ties otherwise, so one at
+    the end that may go on is left out; None when too few stay.
+    """
+    is_whole = len(found) < asked
+    sure = found if is_whole else [it for it in found if it.score > found[-1].score]
+    kept = sure if classes is None else [it for it in sure if it.acl in classes]
+    if not is_whole and len(kept) < least:
+        return None
+    ranked = sorted(sorted(kept, key=_ID), key=_SCORE, reverse=True)
+    return TopHits(ranked[:most], is_all=is_whole and len(ranked) <= most)
+
+
+def _is_acl_only(query: Query, asked: Filter) -> bool:
+    """Whether classes are all that narrows."""
+    return not query.has_constraints and asked == Filter(asked.classes)
+
+
+def _rounded(score: float) -> float:
+    """Without the last digits, which depend on the order in which the engine adds up."""
+    return float(f"{score:.5g}")

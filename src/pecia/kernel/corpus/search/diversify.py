@@ -1,0 +1,116 @@
+"""A list in which one file does not take every place, and nothing is said twice. Pure.
+
+It only permutes: what gives way comes later, and nothing is dropped. The best stays first.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Hashable, Mapping, Sequence
+
+from pecia.kernel.corpus.search.evidence import CandidateText
+from pecia.kernel.corpus.search.rerank import RankedHit
+
+# So many hits of one file lose nothing; each one more is held to be worth so much of the last.
+# A file that the question names is asked for, and loses nothing.
+MAX_UNDECAYED_HITS = 3
+DECAY = 0.85
+
+# Texts are twins when they share so much of their words, and a twin is worth little. So is what
+# stands on a page that was shown: a hit shows its neighbours.
+DUPLICATE_JACCARD = 0.8
+DUPLICATE_FACTOR = 0.3
+
+# Where files that were asked for all have a hit: what most readers see.
+FIRST_PAGE_HITS = 10
+
+
+def diversify(
+    ranked: Sequence[RankedHit],
+    readings: Mapping[int, CandidateText],
+    close: Collection[Hashable] = (),
+    first: int | None = None,
+) -> list[RankedHit]:
+    """The same candidates, best first; ties stay in order. Every candidate needs its reading.
+
+    The best hit of each `close` file keeps a place among the first. `first` is how many places are
+    looked at: those after them may stay as they were.
+    """
+    worth = _decayed_scores(ranked, readings, None if close else first)
+    return _promote_close_files(_sort_by_worth(ranked, worth), close)
+
+
+def diversify_first(
+    ranked: Sequence[RankedHit], readings: Mapping[int, CandidateText], first: int
+) -> list[RankedHit] | None:
+    """The same for so many places, with readings of the first candidates alone; None when those do
+    not tell: the next one might come among them.
+    """
+    read = [it for it in ranked if it.id in readings]
+    worth = _decayed_scores(read, readings, first)
+    rest = ranked[len(read) :]
+    if len(worth) == len(read) and rest and not _is_settled(worth, rest[0], first):
+        return None
+    return [*_sort_by_worth(read, worth), *rest]
+
+
+def _decayed_scores(
+    ranked: Sequence[RankedHit], readings: Mapping[int, CandidateText], first: int | None
+) -> dict[int, float]:
+    """What each is worth beside those before it, as far as that is needed for the first."""
+    hits: Counter[Hashable] = Counter()
+    pages: set[tuple[Hashable, int]] = set()
+    kept: list[frozenset[str]] = []
+    worth: dict[int, float] = {}
+    for it in ranked:
+        if first and _is_settled(worth, it, first):
+            break
+        reading = readings[it.id]
+        hits[it.file] += 1
+        words = frozenset(reading.text.lower().split())
+        value = (
+            it.score
+            if it.fused.file
+            else it.score * DECAY ** max(0, hits[it.file] - MAX_UNDECAYED_HITS)
+        )
+        page = None if reading.page is None else (it.file, reading.page)
+        if page in pages or any(_are_duplicates(words, other) for other in kept):
+            value *= DUPLICATE_FACTOR
+        else:
+            kept.append(words)
+            pages |= {page} if page else set()
+        worth[it.id] = value
+    return worth
+
+
+def _is_settled(worth: Mapping[int, float], next_: RankedHit, first: int) -> bool:
+    """Whether neither this one nor any after it comes among the first: nothing is worth more than
+    it scores.
+    """
+    return sum(held >= next_.score for held in worth.values()) >= first
+
+
+def _sort_by_worth(ranked: Sequence[RankedHit], worth: Mapping[int, float]) -> list[RankedHit]:
+    weighed = sorted(ranked[: len(worth)], key=lambda it: -worth[it.id])
+    return [*weighed, *ranked[len(worth) :]]
+
+
+def _promote_close_files(order: list[RankedHit], close: Collection[Hashable]) -> list[RankedHit]:
+    """The same, but that the best hit of each close file comes among the first."""
+    best = {it.file: it.id for it in reversed(order) if it.file in close}
+    first, rest = order[:FIRST_PAGE_HITS], order[FIRST_PAGE_HITS:]
+    giving = [it for it in reversed(first[1:]) if best.get(it.file) != it.id]
+    late = [it for it in rest if best.get(it.file) == it.id][: len(giving)]
+    moved = {it.id for it in (*late, *giving[: len(late)])}
+    return [
+        *(it for it in first if it.id not in moved),
+        *late,
+        *reversed(giving[: len(late)]),
+        *(it for it in rest if it.id not in moved),
+    ]
+
+
+def _are_duplicates(one: frozenset[str], other: frozenset[str]) -> bool:
+    # Sets of very different size cannot share enough: no need to compare them.
+    if len(one) < DUPLICATE_JACCARD * len(other) or len(other) < DUPLICATE_JACCARD * len(one):
+        return False
+    shared = len(one & other)
+    return shared >= DUPLICATE_JACCARD * (len(one) + len(other) - shared)

@@ -1,0 +1,107 @@
+"""What a text says for itself: do the words of a query stand together in it, and where. Pure."""
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from pecia.kernel.corpus.keyword.analysis.tokenizer import tokenize
+
+# Farther apart than this, two words of a text do not stand together.
+_MAX_PROXIMITY = 8
+
+
+class CandidateText(NamedTuple):
+    """As much of a candidate as ranking reads. `file` is any name of the file it is a part of.
+
+    `page` is that of the file on which it stands, None where there are none.
+    """
+
+    file: Hashable
+    text: str
+    title: str = ""
+    headings: str = ""
+    language: str = ""
+    page: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Each from 0 to 1; as weights, how much each counts.
+
+    `coverage`: how many words of the query are there at all. `proximity`: how near neighbours of
+    the query stand to each other. `phrase`: the longest run of the query that stands as it is.
+    `title`, `headings`: how many of the words are there.
+    """
+
+    coverage: float = 0.0
+    proximity: float = 0.0
+    phrase: float = 0.0
+    title: float = 0.0
+    headings: float = 0.0
+
+    def weighted_sum(self, weights: "Evidence") -> float:
+        return (
+            self.coverage * weights.coverage
+            + self.proximity * weights.proximity
+            + self.phrase * weights.phrase
+            + self.title * weights.title
+            + self.headings * weights.headings
+        )
+
+
+def measure_evidence(reading: CandidateText, asked: Sequence[str]) -> Evidence:
+    """What the reading says for these terms of a query, which come in its order."""
+    if not asked:
+        return Evidence()
+    title = frozenset(tokenize(reading.title, reading.language))
+    headings = frozenset(tokenize(reading.headings, reading.language))
+    places = _term_positions(tokenize(reading.text, reading.language), asked)
+    return Evidence(
+        coverage=_share(asked, places.keys() | title | headings),
+        proximity=_proximity(places, asked),
+        phrase=_longest_run(places, asked),
+        title=_share(asked, title),
+        headings=_share(asked, headings),
+    )
+
+
+def _term_positions(body: Sequence[str], asked: Sequence[str]) -> dict[str, list[int]]:
+    places: dict[str, list[int]] = {}
+    wanted = frozenset(asked)
+    for at, term in enumerate(body):
+        if term in wanted:
+            places.setdefault(term, []).append(at)
+    return places
+
+
+def _share(asked: Sequence[str], held: Collection[str]) -> float:
+    return sum(it in held for it in asked) / len(asked)
+
+
+def _proximity(places: Mapping[str, Sequence[int]], asked: Sequence[str]) -> float:
+    near = [_nearness(places.get(one, ()), places.get(next_, ())) for one, next_ in pairwise(asked)]
+    return sum(near) / len(near) if near else 0.0
+
+
+def _nearness(ones: Sequence[int], others: Sequence[int]) -> float:
+    """1 for neighbours, in either order, less with every word between, 0 out of reach."""
+    nearest = _MAX_PROXIMITY + 1
+    at = 0
+    for one in ones:
+        while at < len(others) and others[at] < one:
+            at += 1
+        for other in others[max(0, at - 1) : at + 1]:
+            nearest = min(nearest, abs(one - other))
+    return 1 - (nearest - 1) / _MAX_PROXIMITY if nearest <= _MAX_PROXIMITY else 0.0
+
+
+def _longest_run(places: Mapping[str, Sequence[int]], asked: Sequence[str]) -> float:
+    """The share of the query that its longest run in the text is; a lone word is no run."""
+    longest = 1
+    runs: dict[int, int] = {}
+    for term in asked:
+        # A run that ends just before this place goes on here.
+        runs = {at: runs.get(at - 1, 0) + 1 for at in places.get(term, ())}
+        longest = max(longest, *runs.values()) if runs else longest
+    return longest / len(asked) if longest > 1 else 0.0

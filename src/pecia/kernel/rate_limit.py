@@ -1,0 +1,93 @@
+"""How often one principal or one address may call. Pure but for the clock it is given.
+
+Belongs to one event loop; it neither waits nor knows what a call is.
+"""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+
+from pecia.kernel.errors import OutOfRange, RateLimited
+
+_NS_PER_S = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimit:
+    """`calls` every `per_s` seconds in the long run, and at most `burst` at once."""
+
+    calls: int
+    per_s: int
+    burst: int
+
+    def __post_init__(self) -> None:
+        for name, number in (("calls", self.calls), ("per_s", self.per_s), ("burst", self.burst)):
+            if number < 1:
+                raise OutOfRange(f"{name} must be at least 1, and {number} came", field=name, min=1)
+
+
+class RateLimiter:
+    """One token bucket per key, each kept as the moment at which it will be full again.
+
+    Memory is bounded: past `max_keys` the key that was quiet longest is forgotten. So that nobody
+    wins a fresh bucket by being forgotten, a key we do not know starts with the largest debt among
+    the forgotten. That is a little strict towards newcomers in a crowd, and never too lenient.
+
+    Time is counted in nanoseconds times `calls`, which makes every sum exact.
+    """
+
+    def __init__(
+        self,
+        limit: RateLimit,
+        *,
+        max_keys: int = 100_000,
+        clock_ns: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        if max_keys < 1:
+            raise OutOfRange(
+                f"max_keys must be at least 1, and {max_keys} came", field="max_keys", min=1
+            )
+        self.limit = limit
+        self._max_keys = max_keys
+        self._clock_ns = clock_ns
+        self._full_at_by_key: OrderedDict[Hashable, int] = OrderedDict()
+        self._evicted_full_at = 0
+
+    def __len__(self) -> int:
+        return len(self._full_at_by_key)
+
+    def take(self, key: Hashable, cost: int = 1) -> None:
+        """Count one call of this key, or raise RateLimited with the seconds to wait."""
+        if not 1 <= cost <= self.limit.burst:
+            raise OutOfRange(
+                f"cost must be 1 to {self.limit.burst}, and {cost} came",
+                field="cost",
+                min=1,
+                max=self.limit.burst,
+            )
+        per_call = self.limit.per_s * _NS_PER_S
+        now = self._clock_ns() * self.limit.calls
+        full_at = max(self._full_at(key), now) + cost * per_call
+        excess = full_at - now - self.limit.burst * per_call
+        if excess > 0:
+            raise self._refusal(excess)
+        self._full_at_by_key[key] = full_at
+        self._evict_idle()
+
+    def _full_at(self, key: Hashable) -> int:
+        if key not in self._full_at_by_key:
+            return self._evicted_full_at
+        # Also before a refusal: a key in debt must not be the next to be forgotten, or its debt
+        # would be charged to newcomers.
+        self._full_at_by_key.move_to_end(key)
+        return self._full_at_by_key[key]
+
+    def _evict_idle(self) -> None:
+        while len(self._full_at_by_key) > self._max_keys:
+            _, full_at = self._full_at_by_key.popitem(last=False)
+            self._evicted_full_at = max(self._evicted_full_at, full_at)
+
+    def _refusal(self, excess: int) -> RateLimited:
+        seconds = -(-excess // (self.limit.calls * _NS_PER_S))
+        return RateLimited(f"too many calls, try again in {seconds} s", retry_after_seconds=seconds)

@@ -1,0 +1,190 @@
+"""Audit lines on disk before they are rows: two appends a call, which survive `kill -9` of Pecia.
+
+Each process appends to a file of its own and holds a lock on it. A file nobody holds was left by
+a process that died: what it began and never ended is `interrupted`. No database is known here.
+"""
+
+import errno
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+from uuid import uuid4
+
+import orjson
+
+from pecia.kernel.errors import Json
+from pecia.kernel.logs import Log
+from pecia.kernel.store.audit.record import AuditRecord, AuditStatus
+
+SEGMENT_SUFFIX = ".audit"
+DAMAGED_FILE = "damaged"
+
+_log = Log(__name__)
+
+
+class AuditSpool:
+    """The file of this process. Appending is one system call; the kernel keeps it if we die."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._segment = _new_segment(folder)
+
+    def begin(self, trace: AuditRecord) -> None:
+        """A call started. Said before anything is done."""
+        self._append(
+            {
+                "begin": trace.id,
+                "at": trace.at,
+                "tenant_id": trace.tenant_id,
+                "user_id": trace.user_id,
+                "credential_id": trace.credential_id,
+                "tool": trace.tool,
+                "door": trace.door,
+                "arguments": trace.arguments,
+                "client_ip": trace.client_ip,
+                "request_id": trace.request_id,
+            }
+        )
+
+    def end(
+        self, trace: AuditRecord, status: AuditStatus, code: str | None, duration_us: int
+    ) -> None:
+        """A call ended, in whichever way."""
+        self._append(
+            {
+                "end": trace.id,
+                "status": status,
+                "code": code,
+                "sources": trace.sources,
+                "keys": trace.keys,
+                "row_count": trace.row_count,
+                "duration_us": duration_us,
+            }
+        )
+
+    def append_record(self, record: dict[str, Json]) -> None:
+        """Say again that a call has begun, in the newest file, before its old one goes away."""
+        self._append(record)
+
+    def rotate(self) -> "SpoolSegment | None":
+        """Go on in a new file. The old one is ours to drain; None if it was empty."""
+        if os.fstat(self._segment.file).st_size == 0:
+            return None
+        full, self._segment = self._segment, _new_segment(self.folder)
+        return full
+
+    def close(self) -> None:
+        """Let go. An empty file goes away; one with lines is for the next process to adopt."""
+        if os.fstat(self._segment.file).st_size == 0:
+            self._segment.discard()
+        else:
+            os.close(self._segment.file)
+
+    def _append(self, line: dict[str, Any]) -> None:
+        data = _encoded(line)
+        if os.write(self._segment.file, data) != len(data):
+            # Half a line would swallow the next one.
+            size = os.fstat(self._segment.file).st_size
+            os.ftruncate(self._segment.file, size - measure_torn_line(self._segment.path))
+            raise OSError(errno.ENOSPC, "the audit trail was cut short")
+
+
+def measure_torn_line(path: Path) -> int:
+    """How many bytes follow the last whole line."""
+    content = path.read_bytes()
+    return len(content) - (content.rfind(b"\n") + 1)
+
+
+def _encoded(line: dict[str, Any]) -> bytes:
+    """One line of JSON that PostgreSQL will take: it refuses NUL signs and lone surrogates."""
+    try:
+        data = orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
+    except TypeError:
+        text = json.dumps(line, ensure_ascii=False, default=str)
+        data = text.encode("utf-8", "replace") + b"\n"
+    return data.replace(b"\\u0000", b"\\ufffd")
+
+
+@dataclass(frozen=True, slots=True)
+class SpoolSegment:
+    """One file of lines, locked by the process that wrote it until its rows are in the database."""
+
+    path: Path
+    file: int
+
+    def discard(self) -> None:
+        self.path.unlink(missing_ok=True)
+        os.close(self.file)
+
+
+def _new_segment(folder: Path) -> SpoolSegment:
+    path = folder / f"{os.getpid()}-{uuid4().hex}{SEGMENT_SUFFIX}"
+    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o600)
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return SpoolSegment(path, file)
+
+
+def find_abandoned(folder: Path) -> Iterator[Path]:
+    """Files whose process is gone."""
+    for path in sorted(folder.glob(f"*{SEGMENT_SUFFIX}")):
+        with path.open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+        yield path
+
+
+def read_records(paths: list[Path]) -> list[dict[str, Json]]:
+    """One record a call, ended or not, in the order they began. A torn last line is no line.
+
+    A damaged line, such as the blocks of zeros that a power loss leaves, is set aside in the
+    folder's `damaged` file: one of them must not keep the others, or a server, waiting.
+    """
+    begun: dict[str, dict[str, Json]] = {}
+    for line in _lines(paths):
+        if "begin" in line:
+            begun[str(line["begin"])] = {**line, **begun.pop(str(line["begin"]), {})}
+        else:
+            begun[str(line["end"])] = {**begun.pop(str(line["end"]), {}), **line}
+    return list(begun.values())
+
+
+def quarantine_lines(folder: Path, lines: Sequence[bytes]) -> None:
+    """Keep what cannot become a row for whoever wants to read it, and say so."""
+    path = folder / DAMAGED_FILE
+    with path.open("ab") as file:
+        os.fchmod(file.fileno(), 0o600)
+        file.writelines(line if line.endswith(b"\n") else line + b"\n" for line in lines)
+    _log.warning("audit.damaged_lines", count=len(lines), kept_in=str(path))
+
+
+def _lines(paths: list[Path]) -> Iterator[dict[str, Json]]:
+    for path in paths:
+        damaged: list[bytes] = []
+        for line in path.read_bytes().splitlines(keepends=True):
+            if not line.endswith(b"\n"):
+                continue
+            if (record := _record(line)) is not None:
+                yield record
+            elif line.strip(b"\0\n"):
+                damaged.append(line)
+        if damaged:
+            quarantine_lines(path.parent, damaged)
+
+
+def _record(line: bytes) -> dict[str, Json] | None:
+    """A line as it was written; None for one that was not. Zeros before it are no part of it."""
+    try:
+        found: Any = orjson.loads(line.lstrip(b"\0"))
+    except ValueError:
+        return None
+    if not isinstance(found, dict):
+        return None
+    record = cast(dict[str, Json], found)
+    return record if "begin" in record or "end" in record else None

@@ -1,0 +1,142 @@
+"""The names of all documents of a space, ready to be asked in the ways that links ask. Pure.
+
+A name is a path from the root with `/` between its parts and without an extension.
+"""
+
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pecia.kernel.text.slug import name_slug
+
+
+@dataclass(frozen=True, slots=True)
+class NameIndex:
+    """Build with `Names.of`. A change copies the tables, a few milliseconds for 60,000 names."""
+
+    _labels: dict[str, tuple[str, ...]]
+    _exact: dict[str, str]
+    _by_slug: dict[str, tuple[str, ...]]
+    _by_leaf: dict[str, tuple[str, ...]]
+    _by_label: dict[str, tuple[str, ...]]
+
+    @classmethod
+    def of(
+        cls, names: Iterable[str], labels_by_name: Mapping[str, Iterable[str]] | None = None
+    ) -> "NameIndex":
+        """The names, and the titles and aliases of those that have any."""
+        labels = labels_by_name or {}
+        empty = cls({}, {}, {}, {}, {})
+        return empty.with_changes(add={it: labels.get(it, ()) for it in names})
+
+    def with_changes(
+        self, *, remove: Iterable[str] = (), add: Mapping[str, Iterable[str]] | None = None
+    ) -> "NameIndex":
+        """The names after some went and others came; a name that is in both is replaced."""
+        changed = NameIndex(
+            dict(self._labels),
+            dict(self._exact),
+            dict(self._by_slug),
+            dict(self._by_leaf),
+            dict(self._by_label),
+        )
+        for name in remove:
+            changed._remove(name)
+        for name, labels in (add or {}).items():
+            changed._remove(name)
+            changed._add(name, tuple(labels))
+        return changed
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._labels
+
+    def __len__(self) -> int:
+        return len(self._labels)
+
+    def labels(self, name: str) -> tuple[str, ...]:
+        return self._labels.get(name, ())
+
+    def find_exact(self, path: str) -> tuple[str, ...]:
+        """The document of that name, whichever way its accents are encoded."""
+        if path in self._labels:
+            return (path,)
+        found = self._exact.get(_composed(path))
+        return (found,) if found else ()
+
+    def find_by_slug(self, path: str) -> tuple[str, ...]:
+        """Documents whose names have the same slug, part by part."""
+        slug = path_slug(path)
+        return self._by_slug.get(slug, ()) if slug else ()
+
+    def find_by_suffix(self, path: str) -> tuple[str, ...]:
+        """Documents whose last parts are these, in the same case if any is."""
+        tail = _composed(path).casefold()
+        found = [it for it in self._by_leaf.get(_leaf(tail), ()) if _ends_in(it, tail)]
+        in_case = [it for it in found if f"/{_composed(it)}".endswith(f"/{_composed(path)}")]
+        return tuple(in_case or found)
+
+    def find_by_label(self, label: str) -> tuple[str, ...]:
+        """Documents with that title or alias."""
+        return self._by_label.get(_folded(label), ())
+
+    def _add(self, name: str, labels: tuple[str, ...]) -> None:
+        self._labels[name] = labels
+        self._exact[_composed(name)] = name
+        for index, key in self._keys(name):
+            index[key] = (*(it for it in index.get(key, ()) if it != name), name)
+
+    def _remove(self, name: str) -> None:
+        if name not in self._labels:
+            return
+        for index, key in self._keys(name):
+            rest = tuple(it for it in index.get(key, ()) if it != name)
+            if rest:
+                index[key] = rest
+            else:
+                index.pop(key, None)
+        if self._exact.get(_composed(name)) == name:
+            del self._exact[_composed(name)]
+        del self._labels[name]
+
+    def _keys(self, name: str) -> Iterable[tuple[dict[str, tuple[str, ...]], str]]:
+        if slug := path_slug(name):
+            yield self._by_slug, slug
+        yield self._by_leaf, _leaf(_composed(name).casefold())
+        for label in self._labels[name]:
+            if folded := _folded(label):
+                yield self._by_label, folded
+
+
+def path_slug(path: str) -> str:
+    """The slug of every part, or nothing when a part has none."""
+    parts = [name_slug(it) for it in path.split("/")]
+    return "/".join(parts) if all(parts) else ""
+
+
+def folder_of(name: str) -> str:
+    return name.rpartition("/")[0]
+
+
+def relative_path(target: str, folder: str) -> str:
+    """The path that leads from the folder to the target."""
+    there, here = target.split("/"), folder.split("/") if folder else []
+    shared = 0
+    while shared < min(len(there) - 1, len(here)) and there[shared] == here[shared]:
+        shared += 1
+    return "/".join([".."] * (len(here) - shared) + there[shared:])
+
+
+def _leaf(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _ends_in(name: str, tail: str) -> bool:
+    return f"/{_composed(name).casefold()}".endswith(f"/{tail}")
+
+
+def _composed(text: str) -> str:
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def _folded(label: str) -> str:
+    return " ".join(_composed(label).casefold().split())

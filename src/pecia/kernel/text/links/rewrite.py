@@ -1,0 +1,202 @@
+"""Links after documents moved: the least change that keeps every link on its document. Pure.
+
+A link is rewritten only when, as it stands, it would no longer mean the same document, or would
+mean it by a looser way than before. Only the path inside the link changes: its anchor, alias,
+title, query, brackets and everything around it stay. Embedded files (`![[picture.png]]`) are found
+by their base names and stay as they are.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from pecia.kernel.text.links.extract import find_links
+from pecia.kernel.text.links.link import Link, LinkKind
+from pecia.kernel.text.links.name_index import NameIndex, folder_of, relative_path
+from pecia.kernel.text.links.resolver import (
+    AssetLink,
+    LinkResolution,
+    LinkRules,
+    LookupRule,
+    MissingLink,
+    ResolvedLink,
+    parse_reference,
+    resolve_link,
+    strip_extension,
+)
+from pecia.kernel.text.markdown.escapes import encode_path, unescape
+from pecia.kernel.text.span import Edit, apply_edits
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentMoves:
+    """Old to new: names of documents, and folders whose files of other kinds go with them."""
+
+    documents: Mapping[str, str]
+    folders: Mapping[str, str] = field(default_factory=lambda: dict[str, str]())
+
+    def of(self, path: str) -> str:
+        """Where a document, a file or a place where nothing is yet, is now."""
+        if path in self.documents:
+            return self.documents[path]
+        folder = folder_of(path)
+        while folder:
+            if folder in self.folders:
+                return self.folders[folder] + path[len(folder) :]
+            folder = folder_of(folder)
+        return path
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRename:
+    """One move with the names before and after it: make it once, rewrite many documents.
+
+    Not only documents that link to what moved need it: a newcomer can make a base name ambiguous
+    that others rely on. Rewriting a document whose links are unharmed gives it back unchanged.
+    """
+
+    moves: DocumentMoves
+    before: NameIndex
+    after: NameIndex
+    rules: LinkRules
+
+    @classmethod
+    def of(cls, moves: DocumentMoves, names: NameIndex, rules: LinkRules) -> "DocumentRename":
+        arriving = {new: names.labels(old) for old, new in moves.documents.items()}
+        after = names.with_changes(remove=moves.documents, add=arriving)
+        return cls(moves, names, after, rules)
+
+
+@dataclass(frozen=True, slots=True)
+class RewrittenDocument:
+    """`stranded` are links that no spelling could keep, such as a wiki link to a name with `#`."""
+
+    text: str
+    edits: tuple[Edit, ...]
+    stranded: tuple[Link, ...]
+
+
+def rewrite_links(text: str, source: str, rename: DocumentRename) -> RewrittenDocument:
+    """The document `source`, by its name before the move, with its links as they must be after."""
+    edits: dict[int, Edit] = {}
+    stranded: list[Link] = []
+    for link in find_links(text):
+        site = _Site(text, link, source, rename)
+        wanted = site.wanted()
+        if wanted is None:
+            continue
+        path = site.spelling(wanted)
+        if path is None:
+            stranded.append(link)
+        else:
+            # All uses of a reference share one place, in its definition.
+            edits[link.target.path_span.start] = Edit(link.target.path_span, path)
+    changes = tuple(edits.values())
+    return RewrittenDocument(apply_edits(text, changes), changes, tuple(stranded))
+
+
+@dataclass(frozen=True, slots=True)
+class _Site:
+    """One link in one document that may have moved, to others that may have moved."""
+
+    text: str
+    link: Link
+    source: str
+    rename: DocumentRename
+
+    def wanted(self) -> str | None:
+        """Where the link must lead from now on, or None when it may stay as it is."""
+        before = self._before()
+        place = _place(before)
+        if place is None or (self._is_wiki and not isinstance(before, ResolvedLink)):
+            return None
+        wanted = self.rename.moves.of(place)
+        if not isinstance(before, ResolvedLink) and wanted == place and not self._folder_changed:
+            return None
+        after = self._resolve(self.link)
+        if _place(after) == wanted and self._looseness(after) <= self._looseness(before):
+            return None
+        return wanted
+
+    def spelling(self, wanted: str) -> str | None:
+        """The first spelling that leads there, beginning with the manner of the old one."""
+        for path in self._spellings(wanted):
+            written = self._written(path)
+            if written and _place(self._resolve(self._with_path(written))) == wanted:
+                return written
+        return None
+
+    @property
+    def _is_wiki(self) -> bool:
+        return self.link.kind is LinkKind.WIKI
+
+    @property
+    def _new_folder(self) -> str:
+        return folder_of(self.rename.moves.of(self.source))
+
+    @property
+    def _folder_changed(self) -> bool:
+        return folder_of(self.source) != self._new_folder
+
+    def _before(self) -> LinkResolution:
+        return resolve_link(self.link, self.source, self.rename.before, self.rename.rules)
+
+    def _resolve(self, link: Link) -> LinkResolution:
+        source = self.rename.moves.of(self.source)
+        return resolve_link(link, source, self.rename.after, self.rename.rules)
+
+    def _looseness(self, resolution: LinkResolution) -> int:
+        ways = self.rename.rules.wiki if self._is_wiki else self.rename.rules.markdown
+        return ways.index(resolution.way) if isinstance(resolution, ResolvedLink) else 0
+
+    def _spellings(self, wanted: str) -> Iterator[str]:
+        path = parse_reference(self.link, self.rename.rules).path
+        extension = path[len(strip_extension(path)) :]
+        before = self._before()
+        way = before.way if isinstance(before, ResolvedLink) else LookupRule.RELATIVE
+        if way is LookupRule.FOLDER and folder_of(wanted):
+            tail = "/" if path.endswith("/") else ""
+            yield self._in_manner(folder_of(wanted), path, way) + tail
+        if way is LookupRule.SUFFIX:
+            yield wanted.rpartition("/")[2] + extension
+        yield self._in_manner(wanted, path, way) + extension
+        # A name may look like an address or like a file of another kind.
+        relative = relative_path(wanted, self._new_folder)
+        if extension:
+            yield f"./{relative}{extension}"
+        yield from (wanted, f"./{relative}", f"{wanted}.md", f"./{relative}.md", f"/{wanted}.md")
+
+    def _in_manner(self, wanted: str, path: str, way: LookupRule) -> str:
+        """From the root if the old path was, or was a plain wiki link's; else from the folder."""
+        if path.startswith("/"):
+            return f"/{wanted}"
+        if not path.startswith(("./", "../")) and (self._is_wiki or way is LookupRule.ROOT):
+            return wanted
+        relative = relative_path(wanted, self._new_folder)
+        return f"./{relative}" if path.startswith("./") and relative[:1] != "." else relative
+
+    def _written(self, path: str) -> str | None:
+        """The path as it must be written at this place, if it can be."""
+        if not self._is_wiki:
+            start = self.link.target.span.start
+            angled = self.text[start - 1 : start] == "<"
+            return encode_path(path, angled=angled, like=self.link.target.path_span.of(self.text))
+        writable = path == path.strip() and not path.endswith("\\") and not set(path) & _NOT_WIKI
+        return path if writable else None
+
+    def _with_path(self, written: str) -> Link:
+        path = written if self._is_wiki else unescape(written)
+        return replace(self.link, target=replace(self.link.target, path=path))
+
+
+def _place(resolution: LinkResolution) -> str | None:
+    """The name or path that a link leads to, be there anything or not."""
+    match resolution:
+        case ResolvedLink(name=name, prefix=None) | MissingLink(name=name, prefix=None):
+            return name
+        case AssetLink(path=path):
+            return path
+        case _:
+            return None
+
+
+_NOT_WIKI = frozenset("#[]|\r\n")

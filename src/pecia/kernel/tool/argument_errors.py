@@ -1,0 +1,253 @@
+"""What is wrong with arguments, as our errors: each names its field, what was expected, what came.
+
+Pure. Nothing is taken or mended here.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from jsonschema import ValidationError as SchemaError
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from pecia.kernel.errors import (
+    BadArgument,
+    InvalidEnum,
+    InvalidFormat,
+    InvalidInput,
+    Json,
+    MissingField,
+    OutOfRange,
+    PayloadTooLarge,
+)
+from pecia.kernel.tool.integers import MAX_INT, MIN_INT, find_beyond_64_bits, is_beyond_64_bits
+from pecia.kernel.tool.suggestion import suggest_name
+
+MAX_SHOWN_CHARS = 200
+
+
+def argument_error(error: ValidationError, model: type[BaseModel]) -> BadArgument:
+    """Our error for the first thing pydantic found wrong; the others ride along as `problems`."""
+    found = error.errors(include_url=False, include_context=True)
+    first = _translate(found[0], model)
+    if len(found) == 1:
+        return first
+    others: list[Json] = [cast(Json, _translate(it, model).payload()) for it in found[1:20]]
+    return type(first)(first.message, **{**first.fields, "problems": others})  # pyright: ignore[reportArgumentType] - fields always hold `field`
+
+
+def unserializable_error(
+    takes: type[BaseModel], arguments: Mapping[str, Json], error: TypeError
+) -> BadArgument:
+    """Why the arguments cannot be written down: mostly an integer of more than 64 bits."""
+    place = find_beyond_64_bits(arguments)
+    if place is None:
+        return InvalidInput(f"arguments are not JSON: {error}", field="arguments")
+    try:
+        takes.model_validate_json(json.dumps(arguments), strict=True)
+    except ValidationError as wrong:
+        # In the field's own words: its range is smaller, or it takes no integer at all.
+        return argument_error(wrong, takes)
+    except RecursionError:
+        return InvalidInput("arguments are nested too deeply", field="arguments")
+    return _beyond_64_bits(_path(place), takes)
+
+
+def schema_error(error: SchemaError) -> BadArgument:
+    """Our error for what the schema of another server's tool does not allow."""
+    field = ".".join(map(str, error.path))
+    rule = str(error.validator)
+    if rule == "required":
+        absent = _first_absent(error)
+        return MissingField(f'Field "{absent}" is required', field=absent)
+    if rule in ("enum", "const"):
+        return InvalidEnum(
+            error.message[:MAX_SHOWN_CHARS], field=field, allowed=error.validator_value
+        )  # pyright: ignore[reportArgumentType] - JSON of somebody else
+    if rule in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength"):
+        return OutOfRange(error.message[:MAX_SHOWN_CHARS], field=field)
+    return InvalidInput(error.message[:MAX_SHOWN_CHARS], field=field or "arguments", expected=rule)
+
+
+def _translate(found: ErrorDetails, model: type[BaseModel]) -> BadArgument:
+    kind = found["type"]
+    field = _path(found["loc"])
+    for prefix, build in _BUILDERS:
+        if kind.startswith(prefix):
+            return build(field, found, model)
+    if kind == "int_type" and is_beyond_64_bits(found["input"]):
+        return _beyond_64_bits(field, model)
+    if kind.endswith(("_type", "_parsing")) or kind == "json_invalid":
+        return _wrong_type(field, found, model)
+    message = found["msg"].removeprefix("Value error, ")
+    return InvalidFormat(f'Field "{field}": {message}', field=field, got=_shown(found["input"]))
+
+
+def _missing(field: str, found: ErrorDetails, model: type[BaseModel]) -> BadArgument:
+    return MissingField(f'Field "{field}" is required', field=field)
+
+
+def _unknown(field: str, found: ErrorDetails, model: type[BaseModel]) -> BadArgument:
+    known = sorted(it.alias or name for name, it in model.model_fields.items())
+    return InvalidInput(
+        f'Field "{field}" is not an argument of this tool{suggest_name(field, known)}',
+        field=field,
+        expected=cast(Json, known),
+        got=field,
+    )
+
+
+def _too_short(field: str, found: ErrorDetails, model: type[BaseModel]) -> BadArgument:
+    low, unit, length = _bounds(found, "min_length")
+    limit = _limit(model, field, "max_length")
+    return OutOfRange(
+        f'Field "{field}" is too short (min {low} {unit}, got {length})',
+        field=field,
+        min=low,
+        length=length,
+        **({} if limit is None else {"max": limit}),
+    )
+
+
+def _too_long(field: str, found: ErrorDetails, model: type[BaseModel]) -> BadArgument:
+    high, unit, length = _bounds(found, "max_length")
+    return PayloadTooLarge(
+        f'Field "{field}" is too long (max {high} {unit}, got {length})',
+        field=field,
+        max=high,
+        length=length,
+    )
+
+
+def _out_of_range(field: str, found: ErrorDetails, model: type[BaseModel]) -> BadArgument:
+    bounds = {"min": _limit(model, field, "ge", "gt"), "max": _limit(model, field, "le", "lt")}
+    known: dict[str, Json] = {name: value for name, value in bounds.items() if value is not None}
+    message = found["msg"][:1].lower() + found["msg"][1:]
+    return OutOfRange(
+        f'Field "{field}" is out of range: {message}, got {_shown(found["input"])}',
+        field=field,
+        got=_shown(found["input"]),
+        **known,
+    )
+
+
+def _beyond_64_bits(field: str, model: type[BaseModel]) -> BadArgument:
+    low, high = _limit(model, field, "ge", "gt"), _limit(model, field, "le", "lt")
+    return OutOfRange(
+        f'Field "{field}" is out of range: it has more than 64 bits',
+        field=field,
+        min=MIN_INT if low is None else low,
+        max=MAX_INT if high is None else high,
+    )
+
+
+def _not_allowed(field: str, found: ErrorDetails, model: type[BaseModel]) -> BadArgument:
+    expected = str(found.get("ctx", {}).get("expected", ""))
+    allowed = [it.strip(" '") for it in expected.replace(" or ", ", ").split(",")]
+    return InvalidEnum(
+        f'Field "{field}" must be one of {", ".join(allowed)}; got {_shown(found["input"])!r}',
+        field=field,
+        allowed=cast(Json, allowed),
+        got=_shown(found["input"]),
+    )
+
+
+def _wrong_shape(field: str, found: ErrorDetails, model: type[BaseModel]) -> BadArgument:
+    pattern = str(found.get("ctx", {}).get("pattern", ""))
+    return InvalidFormat(f'Field "{field}" does not match {pattern}', field=field, expected=pattern)
+
+
+def _wrong_type(field: str, found: ErrorDetails, model: type[BaseModel]) -> BadArgument:
+    kind = found["type"].removesuffix("_type").removesuffix("_parsing")
+    expected = _EXPECTED.get(kind, kind)
+    if found["type"].endswith("_parsing") and isinstance(found["input"], str):
+        # The right JSON type, and a text that cannot be read as what it should be.
+        got = _shown(found["input"])
+        message = f'Field "{field}" must be {expected}; got {got!r}'
+        return InvalidFormat(message, field=field, expected=expected, got=got)
+    got = _json_type(found["input"])
+    return InvalidInput(
+        f'Field "{field}" must be {expected}; got {got}', field=field, expected=expected, got=got
+    )
+
+
+_BUILDERS: Sequence[tuple[str, Callable[[str, ErrorDetails, type[BaseModel]], BadArgument]]] = (
+    ("missing", _missing),
+    ("extra_forbidden", _unknown),
+    ("string_too_short", _too_short),
+    ("too_short", _too_short),
+    ("string_too_long", _too_long),
+    ("too_long", _too_long),
+    ("greater_than", _out_of_range),
+    ("less_than", _out_of_range),
+    ("finite_number", _out_of_range),
+    ("multiple_of", _out_of_range),
+    ("enum", _not_allowed),
+    ("literal_error", _not_allowed),
+    ("string_pattern_mismatch", _wrong_shape),
+)
+
+
+def _first_absent(error: SchemaError) -> str:
+    wanted, given = cast(list[str], error.validator_value), cast(dict[str, Any], error.instance)
+    return next((name for name in wanted if name not in given), "")
+
+
+def _bounds(found: ErrorDetails, bound: str) -> tuple[int, str, int]:
+    context = found.get("ctx", {})
+    value = found["input"]
+    length = context.get("actual_length", len(value) if hasattr(value, "__len__") else 0)
+    return int(context[bound]), "chars" if isinstance(value, str) else "items", int(length)
+
+
+def _limit(model: type[BaseModel], field: str, *names: str) -> float | int | None:
+    info = model.model_fields.get(field)
+    for rule in info.metadata if info else ():
+        for name in names:
+            value = getattr(rule, name, None)
+            if isinstance(value, int | float):
+                return value
+    return None
+
+
+def _path(location: Sequence[int | str]) -> str:
+    return ".".join(map(str, location)) or "arguments"
+
+
+def _shown(value: object) -> Json:
+    """A value as it came, bounded: an error must not become a payload."""
+    if isinstance(value, int) and is_beyond_64_bits(value):
+        # No door could send it as a number.
+        value = str(value)
+    if isinstance(value, bool | int | float) or value is None:
+        return value
+    text = value if isinstance(value, str) else type(value).__name__
+    return text if len(text) <= MAX_SHOWN_CHARS else text[:MAX_SHOWN_CHARS] + "…"
+
+
+def _json_type(value: object) -> str:
+    python = type(value).__name__
+    return _JSON_TYPES.get(python, python)
+
+
+_EXPECTED = {
+    "int": "integer",
+    "bool": "boolean",
+    "float": "number",
+    "list": "array",
+    "dict": "object",
+    "datetime": "a time as in 2026-01-31T12:00:00Z (RFC 3339)",
+    "datetime_from_date": "a time as in 2026-01-31T12:00:00Z (RFC 3339)",
+    "uuid": "a UUID",
+}
+
+_JSON_TYPES = {
+    "str": "string",
+    "bool": "boolean",
+    "int": "integer",
+    "float": "number",
+    "dict": "object",
+    "list": "array",
+    "NoneType": "null",
+}

@@ -1,0 +1,15 @@
+"""A database with callers in it, for tests of jobs and leases."""
+
+from collections.abc import AsyncGenerator
+
+import pytest
+
+from pecia.kernel.store.cluster import DatabaseLogins
+from pecia.kernel.store.store import Store
+from tests.features.jobs.ground import Ground, open_ground
+
+
+@pytest.fixture
+async def ground(database: DatabaseLogins) -> AsyncGenerator[Ground]:
+    async with open_ground(Store(database)) as found:
+        yield found

@@ -1,0 +1,97 @@
+"""A keyword index that does not keep up is seen by who searches and by who runs the server."""
+
+import json
+from dataclasses import replace
+from typing import Any, cast
+
+import pytest
+from starlette.requests import Request
+
+from pecia.app.app import index_root
+from pecia.interfaces.http.routes.health import Health
+from pecia.kernel.corpus.keyword.directory import load_node_name
+from pecia.kernel.corpus.keyword.lag import IndexLag
+from pecia.kernel.corpus.keyword.reader_cache import ReaderCache
+from pecia.kernel.corpus.keyword.writer import IndexWriter
+from pecia.kernel.corpus.search.search import Corpus, SearchRequest
+from pecia.kernel.jobs.worker import run_until_idle
+from tests.features.lake.conftest import SOURCE, Lake
+
+pytestmark = pytest.mark.anyio
+
+STALLED = "the keyword index has not moved"
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def crawl(lake: Lake) -> None:
+    """The files come in, and nobody indexes them."""
+    house = lake.house
+    await house.call(house.ana, "crawl_source", source_id=SOURCE)
+    await run_until_idle(house.app.store, house.app.jobs)
+
+
+async def catch_up(lake: Lake) -> None:
+    """What the indexer of this home does."""
+    app = lake.house.app
+    root = index_root(app.settings.kernel)
+    keeper = await IndexWriter.acquire(
+        app.store, load_node_name(root), root, lake.house.ana.tenant_id
+    )
+    assert keeper is not None
+    if await keeper.catch_up() is None:
+        await keeper.rebuild()
+    await keeper.close()
+
+
+async def ready(health: Health) -> dict[str, Any]:
+    asked = Request({"type": "http", "headers": []})
+    return cast(dict[str, Any], json.loads(bytes((await health.ready(asked)).body)))
+
+
+async def test_an_index_that_does_not_move_is_told_of(lake: Lake) -> None:
+    app, ana = lake.house.app, lake.house.ana
+    root, clock = index_root(app.settings.kernel), Clock()
+    lag = IndexLag(app.store, root, clock)
+    corpus = Corpus(app.store, ReaderCache(root), index_lag=lag)
+
+    async def degraded() -> list[str]:
+        await lag.poll()
+        found = (await corpus.search(ana, SearchRequest("heron"))).degraded
+        return [it for it in found if it.startswith(STALLED)]
+
+    lake.write({"a.md": "a heron"})
+    await crawl(lake)
+    await catch_up(lake)
+    clock.now += 100
+    assert await degraded() == []
+    lake.write({"b.md": "another heron"})
+    await crawl(lake)
+    # Behind for a moment is how it always is.
+    assert await degraded() == []
+    clock.now += 100
+    assert len(await degraded()) == 1
+    found = await ready(Health(replace(app, index_lag=lag)))
+    assert (found["status"], found["checks"]["index"]["ok"]) == ("degraded", False)
+    await catch_up(lake)
+    assert await degraded() == []
+    found = await ready(Health(replace(app, index_lag=lag)))
+    assert (found["status"], found["checks"]["index"]["ok"]) == ("ready", True)
+
+
+async def test_an_index_that_is_behind_and_moves_is_not_told_of(lake: Lake) -> None:
+    app = lake.house.app
+    clock = Clock()
+    lag = IndexLag(app.store, index_root(app.settings.kernel), clock)
+    for number in range(5):
+        lake.write({f"{number}.md": f"heron {number}"})
+        await crawl(lake)
+        await lag.poll()
+        assert lag.stalled_tenants() == {}
+        await catch_up(lake)
+        clock.now += 10

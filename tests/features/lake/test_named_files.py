@@ -1,0 +1,136 @@
+"""A question that names a long file is answered from the right page of it."""
+
+import pytest
+
+from tests.features.lake.conftest import Lake
+
+pytestmark = pytest.mark.anyio
+
+STATEMENTS = ("Risks", "Statement of Cash Flows", "Balance Sheet", "Notes on Leases")
+
+
+def report(name: str) -> str:
+    """A report of four parts of six pages each; only its first page and its name tell whose."""
+    pages = [f"Annual report of {name}\n\nWe speak of risks, cash flows and leases at {name}."]
+    for title in STATEMENTS:
+        for part in range(6):
+            rows = "\n".join(f"Line {row} of part {part}: {row * 7 + part}" for row in range(12))
+            pages.append(f"{title}\n\nThe year at {name} in {name} terms.\n{rows}")
+    return "\f".join(pages)
+
+
+@pytest.fixture
+async def reports(lake: Lake) -> Lake:
+    lake.write(
+        {
+            f"{name.replace(' ', '').upper()}_{year}.txt": report(name)
+            for name in ("Blue Harbor", "Northwind", "Old Mill")
+            for year in (2021, 2022)
+        }
+    )
+    await lake.crawl()
+    return lake
+
+
+async def test_the_named_file_comes_first_with_the_pages_that_answer(reports: Lake) -> None:
+    question = "What does the cash flow statement of Blue Harbor for FY2021 say?"
+    hits = (await reports.search(question, mode="lexical", limit=10))["hits"]
+    first = [it for it in hits if it["key"] == "BLUEHARBOR_2021.txt"]
+    assert hits[0] == first[0]
+    assert [it["page_no"] for it in first[:6]] == [*range(8, 14)]
+
+
+async def test_pages_of_such_an_answer_neither_overlap_nor_skip(reports: Lake) -> None:
+    question = "the balance sheet of Northwind in 2022"
+    whole = (await reports.search(question, mode="lexical", limit=60))["hits"]
+    paged: list[tuple[str, int]] = []
+    cursor = None
+    while len(paged) < 60:
+        more = {} if cursor is None else {"cursor": cursor}
+        page = await reports.search(question, mode="lexical", limit=9, **more)
+        paged += [(it["key"], it["seq"]) for it in page["hits"]]
+        cursor = page["next_cursor"]
+    assert paged[:60] == [(it["key"], it["seq"]) for it in whole]
+    assert len({*paged}) == len(paged)
+
+
+async def test_an_explanation_says_what_the_file_earned(reports: Lake) -> None:
+    question = "leases of Old Mill in 2022"
+    found = await reports.search(question, mode="lexical", explain=True)
+    parts = found["hits"][0]["explain"]["parts"]
+    assert parts["file"] > 0
+    assert sum(parts.values()) == pytest.approx(found["hits"][0]["explain"]["score"])
+
+
+NOTE = """# Log of the cellar
+
+The coolant pump broke down on a Sunday night. The machine room reached 41 degrees before anybody
+came, and two racks were switched off by hand.
+"""
+
+
+def manual(subject: str) -> str:
+    """A manual of thirty pages on something else, which says its subject on each."""
+    page = f"{subject} is set up here. Read what {subject} does before you change it. "
+    return "\f".join(page * 4 + f"Part {number}." for number in range(30))
+
+
+OTHERS = (
+    "backup",
+    "cron",
+    "disk quota",
+    "firewall",
+    "group policy",
+    "locale",
+    "mail relay",
+    "mount",
+)
+PLACES = ("room", "pump", "machine", "night", "hand")
+
+
+@pytest.fixture
+async def manuals(lake: Lake) -> Lake:
+    """One note, and manuals whose names have plain words in them."""
+    lake.write({"notes/cellar.md": NOTE})
+    lake.write(
+        {
+            "pg-hot-standby.txt": manual("The hot standby"),
+            "apt-get.txt": manual("apt-get"),
+            **{f"{it.replace(' ', '-')}.txt": manual(it) for it in OTHERS},
+            **{f"about/{it}-{n}.txt": f"A {it} of {n} parts." for it in PLACES for n in range(8)},
+        }
+    )
+    await lake.crawl()
+    return lake
+
+
+@pytest.mark.parametrize("mode", ["lexical", "hybrid"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How hot did the machine room get when the pump broke down?",
+        "how many degrees did the room get to when the pump broke",
+        "Did anybody mount a fan when the machine room got hot?",
+    ],
+)
+async def test_a_plain_word_that_is_also_in_the_name_of_a_file_names_no_file(
+    manuals: Lake, question: str, mode: str
+) -> None:
+    hits = (await manuals.search(question, mode=mode, limit=10))["hits"]
+    assert "notes/cellar.md" in [it["key"] for it in hits[:3]]
+
+
+async def test_neighbours_in_a_name_still_name_it(manuals: Lake) -> None:
+    hits = (await manuals.search("what does the hot standby do", mode="lexical", limit=10))["hits"]
+    assert {it["key"] for it in hits[:5]} == {"pg-hot-standby.txt"}
+
+
+async def test_the_best_hit_stays_among_the_first_where_a_file_is_named_by_accident(
+    lake: Lake,
+) -> None:
+    lake.write({"cellar.md": NOTE} | {f"Sunday {n}.txt": manual("The sunday") for n in range(3)})
+    lake.write({f"other/{n}.txt": f"The night and the pump of {n}." for n in range(30)})
+    await lake.crawl()
+    question = "Which racks did the coolant pump switch off on Sunday night?"
+    hits = (await lake.search(question, mode="lexical", limit=10))["hits"]
+    assert "cellar.md" in [it["key"] for it in hits]

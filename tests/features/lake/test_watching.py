@@ -1,0 +1,113 @@
+"""A watched folder: a change is read by itself; only what is in doubt lists everything again."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from pecia.adapters.connectors.filesystem.scan import FileSelection
+from pecia.adapters.connectors.folder import FolderConnector
+from pecia.app.composition.lake import build_folder_watch
+from pecia.features.lake.crawl.watcher import SourceWatcher
+from pecia.kernel.jobs import Job
+from pecia.kernel.jobs.worker import run_until_idle
+from tests.features.lake.conftest import Lake
+
+pytestmark = pytest.mark.anyio
+
+
+def job(lake: Lake, name: str) -> Job:
+    return next(it for it in lake.house.app.jobs if it.full_name == name)
+
+
+async def status(lake: Lake) -> dict[str, Any]:
+    house = lake.house
+    return await house.call(house.ana, "crawl_status", source_id="docs")
+
+
+async def work(lake: Lake) -> None:
+    """Run what waits, and let the index follow."""
+    await run_until_idle(lake.house.app.store, lake.house.app.jobs)
+    await lake.index()
+
+
+async def until(lake: Lake, holds: Callable[[], Awaitable[bool]]) -> None:
+    with anyio.fail_after(20):
+        while True:
+            await work(lake)
+            if await holds():
+                return
+            await anyio.sleep(0.02)
+
+
+async def found(lake: Lake, query: str) -> list[str]:
+    return [it["key"] for it in (await lake.search(query, mode="lexical"))["hits"]]
+
+
+@asynccontextmanager
+async def watched(lake: Lake) -> AsyncGenerator[None]:
+    """The folder as it is now is known, and followed from here on."""
+    store = lake.house.app.store
+    await lake.crawl()
+    before = (await status(lake))["listed_at"]
+    watch = build_folder_watch(lake.house.app.settings, store)
+    watcher = SourceWatcher(store, job(lake, "lake.crawl"), job(lake, "lake.read"), watch)
+
+    async def listed_again() -> bool:
+        return (await status(lake))["listed_at"] not in (None, before)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watcher.run)
+        await until(lake, listed_again)
+        yield
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_new_a_changed_and_a_removed_file_are_followed_without_listing_the_rest(
+    lake: Lake,
+) -> None:
+    lake.write({f"{it}.md": f"file {it}" for it in range(20)})
+    async with watched(lake):
+        listed = (await status(lake))["listed_at"]
+        lake.write({"deep.md": "a heron"})
+        await until(lake, lambda: equal(found(lake, "heron"), ["deep.md"]))
+        lake.write({"deep.md": "an otter instead"})
+        await until(lake, lambda: equal(found(lake, "otter"), ["deep.md"]))
+        (lake.folder / "deep.md").unlink()
+        await until(lake, lambda: equal(found(lake, "otter"), []))
+        now = await status(lake)
+        assert now["listed_at"] == listed
+        counts = {it: now[it] for it in ("state", "seen", "added", "gone", "failed")}
+        assert counts == {"state": "done", "seen": 20, "added": 1, "gone": 1, "failed": 0}
+        assert now["changed"] >= 1
+
+
+async def test_while_a_crawl_was_stopped_a_change_lists_the_whole_folder(lake: Lake) -> None:
+    lake.write({"a.md": "one"})
+    async with watched(lake):
+        listed = (await status(lake))["listed_at"]
+        house = lake.house
+        await house.call(house.ana, "crawl_source", source_id="docs")
+        await house.call(house.ana, "stop_crawl", source_id="docs")
+        lake.write({"b.md": "a heron"})
+        await until(lake, lambda: equal(found(lake, "heron"), ["b.md"]))
+        assert (await status(lake))["listed_at"] != listed
+
+
+async def equal(asked: Awaitable[list[str]], expected: list[str]) -> bool:
+    return await asked == expected
+
+
+async def test_a_glance_sees_plain_files_that_count_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("a")
+    (tmp_path / "b.txt").write_text("b")
+    (tmp_path / "folder.md").mkdir()
+    (tmp_path / "link.md").symlink_to(tmp_path / "a.md")
+    folder = FolderConnector(tmp_path, FileSelection(include=("*.md",)))
+    asked = ["a.md", "b.txt", "folder.md", "gone.md", "link.md"]
+    seen = await folder.stat_many(asked)
+    assert [it.key for it in seen] == ["a.md"]
+    assert seen == [it async for it in folder.listing()]

@@ -1,0 +1,165 @@
+"""One document, live in two processes on one database: there is one text."""
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+import pytest
+
+from pecia.adapters.git.model import CommitDraft, GitSignature
+from pecia.adapters.git.repository import HistoryRepository
+from pecia.app.app import SETTINGS, App, open_app
+from pecia.features.wiki.history.port import bind_version_store
+from pecia.features.wiki.live.cleanup import LiveCleanup
+from pecia.features.wiki.live.flush import LiveFlusher
+from pecia.features.wiki.store import SpaceLocation
+from pecia.interfaces.http.server import serve_http
+from pecia.kernel.errors import Json
+from pecia.kernel.identity.caller import Caller, Operator
+from pecia.kernel.settings.load import load_settings
+from pecia.kernel.store.cluster import DatabaseLogins
+from tests.conftest import VISIT, house_flags, no_fetch
+from tests.features.wiki.hand import PATIENCE_S, at
+
+pytestmark = pytest.mark.anyio
+
+PAGE = "# Plan\n\nFirst line.\nLast line.\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One process as far as the other can tell: an App of its own, with pools and memory."""
+
+    app: App
+    url: str
+    owner: Caller | Operator
+
+    async def call(self, tool: str, **arguments: Json) -> dict[str, Json]:
+        answer = await self.app.call(self.owner, f"wiki.{tool}", arguments, VISIT)
+        assert isinstance(answer.structured, dict)
+        return answer.structured
+
+
+@pytest.fixture(scope="module")
+async def nodes(
+    module_database: DatabaseLogins, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncGenerator[tuple[Node, Node]]:
+    homes = [tmp_path_factory.mktemp(it) for it in ("one", "two")]
+    given = [
+        load_settings(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
+        for flags in (house_flags(module_database, it) for it in homes)
+    ]
+    async with (
+        open_app(given[0], fetch=no_fetch, report=lambda _: None) as one,
+        open_app(given[1], fetch=no_fetch, report=lambda _: None) as two,
+        serve_http(one, port=0, instance="one") as here,
+        serve_http(two, port=0, instance="two") as there,
+    ):
+        yield (
+            Node(one, here.url, await one.authenticate(None, VISIT)),
+            Node(two, there.url, await two.authenticate(None, VISIT)),
+        )
+
+
+@pytest.fixture
+async def plan(nodes: tuple[Node, Node], tmp_path: Path) -> Path:
+    """A space that both serve, with one document."""
+    folder = tmp_path / f"space-{tmp_path.name}"
+    folder.mkdir()
+    (folder / "plan.md").write_text(PAGE, encoding="utf-8")
+    one = nodes[0]
+    await one.app.call(one.owner, "office.add_space", {"folder": str(folder)}, VISIT)
+    return folder
+
+
+async def test_people_at_two_processes_write_in_one_text(
+    nodes: tuple[Node, Node], plan: Path
+) -> None:
+    one, two = nodes
+    async with (
+        at(one.url, "plan", plan.name) as here,
+        at(two.url, "plan", plan.name) as there,
+    ):
+        for count in range(5):
+            here.type_after("First", f" a{count}")
+            there.type_after("Last", f" b{count}")
+            await here.saved()
+            await there.saved()
+        whole = "First a4 a3 a2 a1 a0 line.\nLast b4 b3 b2 b1 b0 line.\n"
+        await here.until_text(lambda it: it.endswith(whole))
+        await there.until_text(lambda it: it.endswith(whole))
+        assert here.text == there.text
+        # Whichever is asked has all that either stored.
+        for node in nodes:
+            read = await node.call("read_document", path="plan.md", space=plan.name)
+            assert read["content"] == here.text
+
+
+async def test_what_an_agent_does_at_one_reaches_people_at_the_other(
+    nodes: tuple[Node, Node], plan: Path
+) -> None:
+    one, two = nodes
+    async with at(one.url, "plan", plan.name) as here:
+        here.type_after("First", " typed")
+        edit: dict[str, Json] = {"docName": "plan", "find": "Last", "replace": "Final"}
+        await two.call("edit_document", space=plan.name, **edit)
+        await here.saved()
+        await here.until_text(lambda it: "First typed line.\nFinal line." in it)
+        await two.call("delete_document", docName="plan", space=plan.name)
+        assert (await here.until_closed())[0] == 4404
+    assert not (plan / "plan.md").exists()
+
+
+async def test_who_reconnects_elsewhere_goes_on_with_the_same_text(
+    nodes: tuple[Node, Node], plan: Path
+) -> None:
+    one, two = nodes
+    async with at(one.url, "plan", plan.name) as hand:
+        hand.type_after("First", " stored")
+        await hand.saved()
+    hand.type_after("Last", " unsent")
+    async with at(two.url, "plan", plan.name, hand=hand):
+        hand.type(0, "And on. ")
+        await hand.saved()
+        read = await one.call("read_document", path="plan.md", space=plan.name)
+    assert read["content"] == f"And on. {PAGE}".replace("First", "First stored").replace(
+        "Last", "Last unsent"
+    )
+
+
+async def test_a_history_that_has_grown_too_long_ends_with_the_next_who_opens(
+    nodes: tuple[Node, Node], plan: Path
+) -> None:
+    one, _ = nodes
+    assert isinstance(one.owner, Caller)
+    place = SpaceLocation(one.owner.tenant_id, f"wiki:{plan.name}", plan, "")
+    filing = LiveFlusher(
+        one.app.store, bind_version_store(HistoryRepository.open, CommitDraft, GitSignature)
+    )
+    first = await filing.make_live(place, "plan.md", len(PAGE))
+    assert await filing.make_live(place, "plan.md", len(PAGE)) == first
+    for word in ("lane", "mark", "path", "road"):
+        old = (plan / "plan.md").read_text(encoding="utf-8").split()[2:]
+        given: dict[str, Json] = {"docName": "plan", "find": old[1], "replace": word}
+        await one.call("edit_document", space=plan.name, replace_all=True, **given)
+    # Not before nobody can write the files any more that were replaced.
+    with anyio.fail_after(PATIENCE_S):
+        while await filing.make_live(place, "plan.md", len(PAGE)) == first:
+            await filing.flush(place, "plan.md")
+
+
+async def test_what_a_process_left_is_filed_by_a_worker(
+    nodes: tuple[Node, Node], plan: Path
+) -> None:
+    one, _ = nodes
+    filing = LiveFlusher(
+        one.app.store, bind_version_store(HistoryRepository.open, CommitDraft, GitSignature)
+    )
+    async with at(one.url, "plan", plan.name) as hand:
+        hand.type_after("First", " left")
+        await hand.saved()
+        # Before it is filed by itself, which takes two seconds of quiet, or after: it is the same.
+        await LiveCleanup(one.app.store, filing).run_once(left_s=0)
+        body = await anyio.Path(plan / "plan.md").read_text(encoding="utf-8")
+    assert body == PAGE.replace("First", "First left")

@@ -1,0 +1,111 @@
+"""What stands still is seen: a frozen worker, an index behind, a key that is lost."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pecia.kernel.store.cluster import DatabaseLogins
+from tests.interfaces.shell import Shell, opened_shell
+from tests.interfaces.test_cli_commands import external
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+
+LONGEST_S = 90
+
+
+@pytest.fixture
+def shell(database: DatabaseLogins) -> Iterator[Shell]:
+    with opened_shell(external(database)) as opened:
+        yield opened
+
+
+def children(pid: int) -> list[int]:
+    """Every process below this one."""
+    found: list[int] = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = int(stat.read_text().rpartition(")")[2].split()[1])
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if parent == pid:
+            found += [int(stat.parent.name), *children(int(stat.parent.name))]
+    return found
+
+
+@contextmanager
+def frozen(shell: Shell) -> Generator[None]:
+    """Everything that the server started stands still."""
+    stopped = children(shell.lock.pid)
+    assert stopped
+    for pid in stopped:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in stopped:
+            os.kill(pid, signal.SIGCONT)
+
+
+def until(look: Callable[[], Any]) -> Any:
+    """What the look gives as soon as it gives something."""
+    end = time.monotonic() + LONGEST_S
+    while time.monotonic() < end:
+        if found := look():
+            return found
+    raise AssertionError("it was never seen")
+
+
+def findings(shell: Shell, check: str) -> list[dict[str, Any]]:
+    told = shell.run("doctor", "--json").document["findings"]
+    return [it for it in told if it["check"] == check]
+
+
+def test_a_worker_that_stands_still_is_seen_wherever_one_asks_for_sources(shell: Shell) -> None:
+    notes = shell.folder("notes")
+    (notes / "a.md").write_text("# Heron\n")
+    shell.ok("start", notes, "--detach", "--port", 0)
+    search = ("call", "lake.search_content", "--query", "heron", "--json")
+    until(lambda: shell.ok(*search).document["hits"])
+    assert shell.ok("source", "list", "--json").document["degraded"] == []
+    with frozen(shell):
+        (notes / "b.md").write_text("# Another heron\n")
+        shell.ok("call", "wiki.write_document", "--args", WRITE)
+        [said] = until(lambda: shell.ok("source", "list", "--json").document["degraded"])
+        assert "no worker has answered for" in said
+        [worker] = findings(shell, "worker")
+        assert (worker["state"], bool(worker["advice"])) == ("warn", True)
+        index, *_ = until(lambda: [it for it in findings(shell, "index") if it["state"] == "warn"])
+        assert "behind" in index["found"]
+        assert "pecia" in index["advice"]
+    assert until(lambda: not shell.ok("source", "list", "--json").document["degraded"])
+    assert until(lambda: all(it["state"] == "ok" for it in findings(shell, "index")))
+
+
+WRITE = '{"docName": "c", "markdown": "a third heron", "position": "replace"}'
+
+
+def test_a_secret_whose_key_is_lost_is_named_by_the_list_and_the_doctor(shell: Shell) -> None:
+    notes = shell.folder("notes")
+    shell.ok("start", notes, "--detach", "--port", 0)
+    shell.ok("secret", "set", "there", "--purpose", "upstream", stdin="value\n")
+    [kept] = shell.ok("secret", "list", "--json").document["secrets"]
+    assert kept["opens"] is True
+    assert [it["state"] for it in findings(shell, "secrets")] == ["ok"]
+    shell.ok("stop")
+    (shell.home / "keys.json").unlink()
+    shell.ok("start", notes, "--detach", "--port", 0)
+    [lost] = shell.ok("secret", "list", "--json").document["secrets"]
+    assert lost["opens"] is False
+    [said] = findings(shell, "secrets")
+    assert said["state"] == "warn"
+    assert "there" in said["found"]
+    assert kept["key_id"] in said["found"]
+    assert "pecia secret set there --purpose upstream" in said["advice"]
+    shell.ok("secret", "set", "there", "--purpose", "upstream", stdin="value\n")
+    assert [it["state"] for it in findings(shell, "secrets")] == ["ok"]

@@ -1,0 +1,195 @@
+"""Evidence, and the last look at the best candidates."""
+
+import pytest
+
+from pecia.kernel.corpus.keyword.analysis.tokenizer import find_terms, tokenize, tokenize_query
+from pecia.kernel.corpus.keyword.query.parser import parse_query
+from pecia.kernel.corpus.search.diversify import MAX_UNDECAYED_HITS, diversify
+from pecia.kernel.corpus.search.evidence import CandidateText, Evidence, measure_evidence
+from pecia.kernel.corpus.search.explain import explain, rank_moves
+from pecia.kernel.corpus.search.file_scores import score_files
+from pecia.kernel.corpus.search.fuse import FusedHit, fuse
+from pecia.kernel.corpus.search.rerank import RankedHit, keep_fused_order, rerank
+
+QUERY = parse_query("heated high speed aircraft")
+ASKED = tokenize_query(QUERY)
+
+
+def seen(text: str, *, title: str = "", headings: str = "") -> Evidence:
+    return measure_evidence(CandidateText("f", text, title, headings), ASKED)
+
+
+def test_a_query_is_the_terms_of_the_index_in_its_order() -> None:
+    assert tokenize_query(parse_query('the "Running dogs" and running cats')) == (
+        "run",
+        "cat",
+        "dog",
+    )
+    assert ASKED == ("heat", "high", "speed", "aircraft")
+
+
+def test_signs_without_spaces_are_pairs_in_query_and_text() -> None:
+    assert tokenize_query(parse_query("知識検索")) == ("知識", "識検", "検索")
+    assert tokenize("知識と検索") == ["知識", "識と", "と検", "検索"]
+    assert [(it.term, it.start) for it in find_terms("a 知識検索!", ["検索"])] == [("検索", 4)]
+
+
+def test_words_in_a_row_are_a_phrase() -> None:
+    assert seen("of heated high-speed aircraft").phrase == 1
+    assert seen("the aircraft at high speed").phrase == 0.5
+    assert seen("speed, high").phrase == 0
+
+
+def test_words_near_each_other_count_more_the_nearer_they_are() -> None:
+    near = seen("heated and high up").proximity
+    far = seen("heated by a stream of air that is high up").proximity
+    farther = seen("heated " + "x " * 20 + "high").proximity
+    assert near > far > farther == 0
+
+
+def test_title_headings_and_text_are_seen_apart() -> None:
+    found = seen("nothing here", title="Aircraft", headings="High speed")
+    assert (found.title, found.headings, found.coverage) == (0.25, 0.5, 0.75)
+    assert (found.proximity, found.phrase) == (0, 0)
+
+
+def test_a_query_without_words_sees_nothing() -> None:
+    assert measure_evidence(CandidateText("f", "text"), ()) == Evidence()
+
+
+READINGS = {
+    1: CandidateText("a", "an aircraft, heated, went at speed, and was high"),
+    2: CandidateText("b", "heated high speed aircraft"),
+    3: CandidateText("c", "boats"),
+}
+
+
+def test_of_two_that_are_equal_the_one_with_the_phrase_wins() -> None:
+    fused = fuse({1: 5.0, 2: 5.0}, {})
+    assert [it.id for it in fused] == [1, 2]
+    assert [it.id for it in rerank(fused, READINGS, QUERY)] == [2, 1]
+
+
+def test_what_cannot_be_read_is_left_out() -> None:
+    fused = fuse({1: 5.0, 2: 5.0, 9: 50.0}, {})
+    assert {it.id for it in rerank(fused, READINGS, QUERY)} == {1, 2}
+    assert [it.id for it in keep_fused_order(fused, READINGS)] == [1, 2]
+
+
+def test_a_keyword_arm_that_found_little_of_the_query_is_believed_little() -> None:
+    readings = {
+        1: CandidateText("a", "speed limits for bicycles"),
+        2: CandidateText("b", "hot fast planes"),
+    }
+    fused = fuse({1: 2.0}, {1: 0.2, 2: 0.6}, weight=0.4)
+    assert [it.id for it in fused] == [1, 2]
+    ranked = rerank(fused, readings, QUERY, weight=0.4)
+    assert [it.id for it in ranked] == [2, 1]
+    assert ranked[0].trust == 0.25
+
+
+def ranked(*rows: tuple[int, str, float]) -> list[RankedHit]:
+    return [RankedHit(id_, file, score, FusedHit(id_, score, score)) for id_, file, score in rows]
+
+
+def different(*ids: int) -> dict[int, CandidateText]:
+    return {
+        id_: CandidateText("f", f"text {id_} of its own {id_ * 7} words {id_ * 11}") for id_ in ids
+    }
+
+
+def test_more_than_a_few_hits_of_one_file_give_way() -> None:
+    many = ranked(*((id_, "a", 1 - id_ / 100) for id_ in range(6)), (8, "b", 0.9), (9, "c", 0.2))
+    found = [it.id for it in diversify(many, different(*range(6), 8, 9))]
+    assert found[: MAX_UNDECAYED_HITS + 1] == [0, 1, 2, 8]
+    assert found[-1] == 9
+
+
+def test_one_file_alone_keeps_its_order() -> None:
+    many = ranked(*((id_, "a", 1 - id_ / 100) for id_ in range(8)))
+    assert diversify(many, different(*range(8))) == many
+
+
+def test_a_text_that_was_shown_already_gives_way() -> None:
+    text = "The same paragraph stands in the minutes and again in the report of the year."
+    readings = {
+        1: CandidateText("a", text),
+        2: CandidateText("b", text + " Indeed."),
+        3: CandidateText("c", "Something else about boats and harbours, on another day."),
+    }
+    found = diversify(ranked((1, "a", 1.0), (2, "b", 0.99), (3, "c", 0.5)), readings)
+    assert [it.id for it in found] == [1, 3, 2]
+
+
+def named(*rows: tuple[int, str, float]) -> list[RankedHit]:
+    return [
+        RankedHit(id_, file, score, FusedHit(id_, score, score, file=0.5))
+        for id_, file, score in rows
+    ]
+
+
+def test_a_page_that_was_shown_already_gives_way() -> None:
+    readings = {
+        id_: it._replace(page=page)
+        for (id_, it), page in zip(different(1, 2, 3, 4).items(), (7, 7, 8, None), strict=True)
+    }
+    found = diversify(ranked((1, "a", 1.0), (2, "a", 0.9), (3, "a", 0.5), (4, "a", 0.4)), readings)
+    assert [it.id for it in found] == [1, 3, 4, 2]
+
+
+def test_a_file_that_was_asked_for_gives_no_way() -> None:
+    rows = [*((id_, "a", 1 - id_ / 100) for id_ in range(8)), (9, "b", 0.91)]
+    found = [it.id for it in diversify(named(*rows), different(*range(10)))]
+    assert found == [*range(8), 9]
+
+
+def test_each_close_file_keeps_a_place_among_the_first() -> None:
+    rows = [(id_, "a", 1 - id_ / 100) for id_ in range(14)]
+    rows += [(20, "b", 0.5), (21, "b", 0.4), (22, "c", 0.3), (23, "d", 0.2)]
+    readings = different(*(id_ for id_, _, _ in rows))
+    found = [it.id for it in diversify(named(*rows), readings, ("a", "b", "c"))]
+    assert found == [*range(8), 20, 22, 8, 9, *range(10, 14), 21, 23]
+
+
+def test_what_the_file_earned_is_a_part_of_the_explanation() -> None:
+    fused = fuse({1: 4.0, 2: 3.0}, {}, weight=0.0, by_file={2: 1.2})
+    assert [it.id for it in fused] == [2, 1]
+    best = rerank(fused, READINGS, QUERY, weight=0.0)[0]
+    assert explain(best, {"stems": 2.0}, weight=0.0).parts["file"] == pytest.approx(1.2)
+
+
+def test_a_file_is_as_good_as_its_best_chunk() -> None:
+    assert score_files(ranked((1, "a", 0.9), (2, "b", 0.8), (3, "b", 0.95))) == [
+        ("b", 0.95),
+        ("a", 0.9),
+    ]
+
+
+def test_an_explanation_adds_up_and_names_arms_and_fields() -> None:
+    fused = fuse({1: 4.0, 2: 3.0}, {1: 0.2, 2: 0.6}, weight=0.4)
+    best = rerank(fused, READINGS, QUERY, weight=0.4)[0]
+    told = explain(best, {"stems": 2.0, "title": 1.0}, weight=0.4)
+    assert sum(told.parts.values()) == pytest.approx(best.score)
+    assert told.parts["words.stems"] == pytest.approx(2 * told.parts["words.title"])
+    assert told.parts.keys() == {
+        "words.stems",
+        "words.title",
+        "meaning",
+        "proximity",
+        "phrase",
+    }
+    assert (told.cosine, told.found_by_words, told.trust) == (0.6, 0.75, 1.0)
+
+
+def test_an_explanation_does_not_depend_on_how_rare_the_words_are() -> None:
+    best = keep_fused_order(fuse({1: 4.0}, {}), READINGS)[0]
+    common, rare = (
+        explain(best, {"stems": 1.0, "title": 3.0}),
+        explain(best, {"stems": 9.0, "title": 27.0}),
+    )
+    assert common == rare
+
+
+def test_an_explanation_says_who_gave_way() -> None:
+    before = ranked((1, "a", 1.0), (2, "a", 0.9), (3, "b", 0.8))
+    assert rank_moves(before, [before[0], before[2], before[1]]) == {1: 0, 3: -1, 2: 1}
