@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
-from pecia.app.features import build_rooms
+from pecia.app.features import build_features
 from pecia.app.settings import SETTINGS
-from pecia.kernel.errors import every_error
-from pecia.kernel.feature import Room
+from pecia.kernel.errors import iter_errors
+from pecia.kernel.feature import Feature
 from pecia.kernel.settings.kernel import KernelSettings
-from pecia.kernel.settings.load import load
-from pecia.kernel.settings.table import settings_table
+from pecia.kernel.settings.load import load_settings
+from pecia.kernel.settings.table import render_settings_table
 from pecia.kernel.tool.model import AnyTool
 from pecia.kernel.tool.validate import input_schema
 from pecia.kernel.tool.view import full_name
@@ -23,8 +23,8 @@ NOTICE = "<!-- Written by `make docs` from the code. Change the code, not this p
 def pages() -> dict[str, str]:
     """Every generated page, by file name."""
     return {
-        "tools.md": f"{NOTICE}# Tools\n\n" + "\n".join(_rooms()),
-        "settings.md": f"{NOTICE}# Settings\n\n{settings_table((KernelSettings, *SETTINGS))}",
+        "tools.md": f"{NOTICE}# Tools\n\n" + "\n".join(_features()),
+        "settings.md": f"{NOTICE}# Settings\n\n{render_settings_table((KernelSettings, *SETTINGS))}",
         "errors.md": f"{NOTICE}# Errors\n\n" + "\n".join(_errors()),
     }
 
@@ -35,22 +35,22 @@ def main() -> None:
         (FOLDER / name).write_text(text, encoding="utf-8")
 
 
-def _rooms() -> Iterator[str]:
-    yield "Served by every door: MCP, `POST /api/v1/{room}/{tool}`, `pecia call`. Bold: required.\n"
-    for room in _described_rooms():
-        yield f"## {room.name}\n"
+def _features() -> Iterator[str]:
+    yield "Served by every interface: MCP, `POST /api/v1/{feature}/{tool}`, `pecia call`. Bold: required.\n"
+    for feature in _described_features():
+        yield f"## {feature.name}\n"
         yield "| tool | scope | changes something | arguments | what it does |"
         yield "|---|---|---|---|---|"
-        for tool in sorted(room.tools, key=full_name):
+        for tool in sorted(feature.tools, key=full_name):
             yield _tool_line(tool)
         yield ""
 
 
-def _described_rooms() -> tuple[Room, ...]:
-    """The rooms over nothing: to be described, never to be called."""
-    settings = load(SETTINGS, flags={}, environ={}, project_file=None, user_file=None)
+def _described_features() -> tuple[Feature, ...]:
+    """The features without a store: to be described, never called."""
+    settings = load_settings(SETTINGS, flags={}, environ={}, project_file=None, user_file=None)
     nothing = cast(Any, None)
-    return build_rooms(settings, nothing, nothing, nothing)
+    return build_features(settings, nothing, nothing, nothing)
 
 
 def _tool_line(tool: AnyTool) -> str:
@@ -66,7 +66,7 @@ def _errors() -> Iterator[str]:
     yield "Read `code`, not the number or the prose. Retryable: send it again as it was.\n"
     yield "| code | JSON-RPC | 2026-07-28 | HTTP | retryable | when |"
     yield "|---|---|---|---|---|---|"
-    for error in every_error():
+    for error in iter_errors():
         code = error.code
         numbers = f"{code.number(modern=False)} | {code.number(modern=True)} | {code.http}"
         retry = "yes" if code.retryable else "no"

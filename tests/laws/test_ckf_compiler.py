@@ -183,11 +183,12 @@ def test_the_same_text_gives_the_same_bytes(text: str, level: str) -> None:
 
 def test_another_process_gives_the_same_bytes() -> None:
     program = (
-        "import sys; from pecia.rooms.ckf.examples.shelf import example_source as source;"
-        "from pecia.rooms.ckf.heuristic.compile import compile_text;"
-        "from pecia.rooms.ckf.options import CompileOptions;"
-        "from pecia.rooms.ckf.package.codec import Format, encode;"
-        "sys.stdout.write(encode(compile_text(source('legal'), CompileOptions()), Format.JSON))"
+        "import sys; from pecia.features.ckf.examples.loader import load_example_source;"
+        "from pecia.features.ckf.heuristic.compile import compile_text;"
+        "from pecia.features.ckf.model import CompileOptions;"
+        "from pecia.features.ckf.package.codec import PackageFormat, encode_package;"
+        "package = compile_text(load_example_source('legal'), CompileOptions());"
+        "sys.stdout.write(encode_package(package, PackageFormat.JSON))"
     )
     outputs = {
         subprocess.run(

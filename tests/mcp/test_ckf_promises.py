@@ -25,9 +25,9 @@ CONTRACT = Path(__file__).with_name("ckf_contract.json")
 # Compiles with every way to the network shut, and says what it made.
 ALONE = """
 import hashlib, sys
-from pecia.rooms.ckf.compile_core import compiled_source
-from pecia.rooms.ckf.compiling import Compile
-from pecia.rooms.ckf.examples.shelf import TOPICS, example_source
+from pecia.features.ckf.core.compile import compile_source
+from pecia.features.ckf.examples.loader import TOPICS, load_example_source
+from pecia.features.ckf.tools.compile import CompileInput
 
 def shut(event, arguments):
     if event.startswith("socket.") and event != "socket.gethostname":
@@ -37,9 +37,9 @@ sys.addaudithook(shut)
 whole = hashlib.sha256()
 for topic in TOPICS:
     for format in ("json", "yaml", "markdown"):
-        source = example_source(topic)
-        ask = Compile(text=source.text, format=format)
-        made = compiled_source(source, ask, lambda done, total: None)
+        source = load_example_source(topic)
+        ask = CompileInput(text=source.text, format=format)
+        made = compile_source(source, ask, lambda done, total: None)
         whole.update(made.document.encode())
 print(whole.hexdigest())
 """

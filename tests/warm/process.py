@@ -21,7 +21,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import pecia.doors
+import pecia.interfaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +98,8 @@ class Warm:
 
 
 def main(folder: Path) -> None:
-    doors = pkgutil.walk_packages(pecia.doors.__path__, "pecia.doors.")
-    for name in ("pecia.app.app", *(it.name for it in doors)):
+    interfaces = pkgutil.walk_packages(pecia.interfaces.__path__, "pecia.interfaces.")
+    for name in ("pecia.app.app", *(it.name for it in interfaces)):
         importlib.import_module(name)
     gc.collect()
     gc.freeze()

@@ -58,7 +58,7 @@ async def test_an_index_that_does_not_move_is_told_of(lake: Lake) -> None:
     app, ana = lake.house.app, lake.house.ana
     root, clock = index_root(app.settings.kernel), Clock()
     lag = IndexLag(app.store, root, clock)
-    corpus = Corpus(app.store, ReaderCache(root), index_lag=lag)
+    corpus = Corpus(app.store, ReaderCache(root), lag=lag)
 
     async def degraded() -> list[str]:
         await lag.poll()

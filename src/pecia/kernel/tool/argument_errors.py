@@ -62,9 +62,9 @@ def schema_error(error: SchemaError) -> BadArgument:
         absent = _first_absent(error)
         return MissingField(f'Field "{absent}" is required', field=absent)
     if rule in ("enum", "const"):
-        return InvalidEnum(
-            error.message[:MAX_SHOWN_CHARS], field=field, allowed=error.validator_value
-        )  # pyright: ignore[reportArgumentType] - JSON of somebody else
+        # JSON of somebody else.
+        allowed = cast(Json, error.validator_value)
+        return InvalidEnum(error.message[:MAX_SHOWN_CHARS], field=field, allowed=allowed)
     if rule in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength"):
         return OutOfRange(error.message[:MAX_SHOWN_CHARS], field=field)
     return InvalidInput(error.message[:MAX_SHOWN_CHARS], field=field or "arguments", expected=rule)

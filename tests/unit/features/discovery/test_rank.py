@@ -123,9 +123,9 @@ async def test_a_view_without_tools_has_none_to_find() -> None:
 def test_a_desk_that_nobody_asked_has_no_index_in_memory() -> None:
     code = (
         "import sys\n"
-        "from pecia.kernel.tool.view import View\n"
-        "from pecia.rooms.desk.room import desk_view\n"
-        "desk_view(View({}))\n"
+        "from pecia.kernel.tool.view import ToolView\n"
+        "from pecia.features.discovery.feature import build_discovery_view\n"
+        "build_discovery_view(ToolView({}))\n"
         "print([it for it in ('numpy', 'tantivy', 'onnxruntime') if it in sys.modules])\n"
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)

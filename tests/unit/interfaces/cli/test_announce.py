@@ -67,12 +67,13 @@ def test_the_lock_of_a_folder_stays_while_its_server_starts(tmp_path: Path, note
     assert not folder_lock_path(notes).exists()
 
 
-def test_the_settings_are_known_before_any_room_is_read() -> None:
-    """An editor gives a server few seconds to have a port, and the rooms take long to read."""
+def test_the_settings_are_known_before_any_feature_is_imported() -> None:
+    """An editor gives a server few seconds to have a port, and the features take long to import."""
     program = (
-        "import sys; from pecia.doors.cli import seeking, start; "
-        "from pecia.doors.cli.configured import settled; "
-        "from pecia.doors.cli.terminal import Terminal; settled(Terminal()); "
+        "import sys; from pecia.interfaces.cli.stdio import project_server; "
+        "from pecia.interfaces.cli.commands import start; "
+        "from pecia.interfaces.cli.settings import load_settings; "
+        "from pecia.interfaces.cli.output.terminal import Terminal; load_settings(Terminal()); "
         "print(*sorted(it for it in sys.modules if it.startswith(('pecia.app', 'starlette'))))"
     )
     done = subprocess.run(

@@ -20,7 +20,7 @@ HEAVY = ("psycopg", "starlette", "uvicorn", "httpx", "mcp", "anyio", "cryptograp
 )
 def test_help_and_version_import_neither_the_web_nor_the_database(words: list[str]) -> None:
     code = (
-        "import sys; from pecia.doors.cli.main import run; "
+        "import sys; from pecia.interfaces.cli.main import run; "
         f"code = run({words!r}); "
         f"loaded = [it for it in {HEAVY!r} if it in sys.modules]; "
         "sys.exit(f'loaded {loaded}' if loaded else code)"

@@ -1,4 +1,4 @@
-"""`python -m pecia.rooms.ckf.examples.write`: the packages anew, after the compiler changed."""
+"""`python -m pecia.features.ckf.examples.regenerate`: the packages anew, after the compiler changed."""
 
 from pathlib import Path
 
