@@ -36,7 +36,7 @@ from pecia.kernel.text.span import Span
 
 ROOT = Path(__file__).parents[1]
 PUBLIC_CASES = ROOT.parent / "shared" / "data" / "ckf-composition"
-OWN_CASES = ROOT / "tests" / "unit" / "rooms" / "ckf" / "compiler_cases"
+OWN_CASES = ROOT / "tests" / "unit" / "features" / "ckf" / "compiler_cases"
 OTHER_CASES = OWN_CASES.with_name("compiler_cases_other")
 GRAPH = ROOT / "docs" / "ckf-time-by-length.svg"
 LENGTHS = (12_500, 25_000, 50_000, 100_000, 150_000, 200_000)

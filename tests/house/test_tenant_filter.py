@@ -6,7 +6,12 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "pecia"
-FILES = [*(SOURCE / "rooms" / "lake").glob("*.sql"), *(SOURCE / "kernel" / "corpus").glob("*.sql")]
+FILES = [
+    file
+    for folder in (SOURCE / "features" / "lake", SOURCE / "kernel" / "corpus")
+    for file in sorted(folder.rglob("*.sql"))
+    if file.parent.name != "schema"
+]
 
 # The house's own, over all tenants at once.
 HOUSE = {"forget_nodes", "publish_key", "sealing_key"}
@@ -16,7 +21,7 @@ _TABLE = re.compile(r"\b(?:FROM|JOIN|INTO|UPDATE)\s+(?:kernel|lake)\.[a-z_]+\b(?
 
 
 @pytest.mark.requirement("lake.trim.tenant_filter")
-@pytest.mark.parametrize("file", FILES, ids=lambda it: it.name)
+@pytest.mark.parametrize("file", FILES, ids=lambda it: str(it.relative_to(SOURCE)))
 def test_a_statement_names_the_tenant(file: Path) -> None:
     bare = [
         name

@@ -68,7 +68,7 @@ def test_a_home_folder_of_a_user_that_is_not_there_is_refused_by_name(own_home: 
 
 
 def test_a_home_that_cannot_be_made_is_said_with_what_to_do() -> None:
-    done = run("-m", "pecia", "source", "list")
+    done = run("-m", "pecia", "start", "--no-ask", "/srv")
     assert "[UNAVAILABLE] the folder /.local/share/pecia cannot be made" in done.stderr
     assert "PECIA_HOME=/PATH" in done.stderr
 

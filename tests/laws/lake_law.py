@@ -158,7 +158,9 @@ async def pages(visitor: Visitor, asked: Question, limit: int) -> list[dict[str,
         said = await visitor.ask("search_content", **wanted)
         assert "ok" in said, (asked, said)
         page = said["ok"]
-        assert page["degraded"] == [], page["degraded"]
+        # Some files of a world have no embeddings, and a search says so.
+        rest = [it for it in page["degraded"] if "embeddings are still being made" not in it]
+        assert rest == []
         found += page["hits"]
         assert page["has_more"] == (page["next_cursor"] is not None)
         if not page["has_more"]:

@@ -55,7 +55,9 @@ class Large:
             given = {**asked, **cursor, "limit": limit}
             page = await self.house.call(self.callers[who][0], "search_content", **given)
             found += page["hits"]
-            assert page["degraded"] == []
+            # Half of the files have no embeddings, and a search says so.
+            rest = [it for it in page["degraded"] if "embeddings are still being made" not in it]
+            assert rest == []
             assert page["has_more"] == (page["next_cursor"] is not None)
             if not page["has_more"]:
                 return found

@@ -11,7 +11,7 @@ from uuid import UUID
 from pecia.kernel.store.queries import load_queries
 from tests.laws.ground import Ground
 
-CORPUS = load_queries("pecia.kernel.corpus")
+CORPUS = load_queries("pecia.kernel.corpus.catalog")
 FILES, CLASSES = 20_000, 1_000
 
 # How many of the classes each caller sees.

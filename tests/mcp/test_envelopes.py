@@ -25,7 +25,11 @@ async def test_a_bare_post_is_answered_with_its_own_id(served: Served) -> None:
 @pytest.mark.requirement("lake.server.json_rpc")
 async def test_the_lake_answers_a_posted_request(served: Served) -> None:
     found = await served.talk.ask("/mcp/lake", "tools/call", {"name": "list_sources"})
-    assert found["result"]["structuredContent"] == {"sources": [], "next_cursor": None}
+    assert found["result"]["structuredContent"] == {
+        "sources": [],
+        "next_cursor": None,
+        "degraded": [],
+    }
 
 
 async def test_a_body_that_is_no_json_is_a_parse_error(served: Served) -> None:

@@ -55,12 +55,16 @@ def test_a_sentence_states_a_wish_or_none(sentence: str, wish: GraphChange | Non
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_no_sentence_takes_more_than_its_length(hostile: str) -> None:
     """A thousand times what a call may send, within processor time that a square would exceed."""
-    _read_in_bounds("from pecia.features.memory.graph.core.instruction import read_wish as read\n", hostile)
+    _read_in_bounds(
+        "from pecia.features.memory.graph.core.instruction import read_wish as read\n", hostile
+    )
 
 
 @pytest.mark.parametrize("hostile", ['"a-" * size', '"a." * size', '"a/" * size'])
 def test_no_text_takes_more_than_its_length_to_find_what_it_names(hostile: str) -> None:
-    _read_in_bounds("from pecia.features.memory.graph.core.entities import extract_entities as read\n", hostile)
+    _read_in_bounds(
+        "from pecia.features.memory.graph.core.entities import extract_entities as read\n", hostile
+    )
 
 
 def _read_in_bounds(reader: str, hostile: str) -> None:

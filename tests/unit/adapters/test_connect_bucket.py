@@ -157,6 +157,6 @@ async def test_a_list_without_end_ends() -> None:
     def handle(_: BaseHTTPRequestHandler) -> Answer:
         return page(ONE + MORE.replace(">n<", f">{next(count)}<"))
 
-    async with opened(handle, most_objects=20) as bucket:
+    async with opened(handle, max_objects=20) as bucket:
         with pytest.raises(UpstreamError, match="more than 20 objects"):
             _ = [it async for it in bucket.listing()]

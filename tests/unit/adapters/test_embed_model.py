@@ -103,8 +103,8 @@ async def test_many_callers_at_once_load_the_model_once_and_get_their_own_vector
 def test_choosing_an_embedder_imports_no_runtime() -> None:
     code = (
         "import anyio, sys\n"
-        "from pecia.adapters.embed.choose import open_embedder\n"
-        "from pecia.adapters.embed.settings import EmbedSettings\n"
+        "from pecia.adapters.embedding.factory import open_embedder\n"
+        "from pecia.adapters.embedding.settings import EmbedSettings\n"
         "async def main():\n"
         "    async with open_embedder(EmbedSettings()) as it:\n"
         "        assert it.name and it.language == 'en'\n"

@@ -5,7 +5,7 @@ from base64 import b64encode
 import pytest
 
 from pecia.features.hub.core.result import to_result
-from pecia.kernel.errors import Json, PayloadTooLarge
+from pecia.kernel.errors import Json, UpstreamError
 from pecia.kernel.tool.model import ForeignContent
 
 
@@ -29,6 +29,6 @@ def test_an_answer_is_handed_on_as_it_came() -> None:
 
 
 def test_too_much_is_refused_whole() -> None:
-    with pytest.raises(PayloadTooLarge) as refused:
+    with pytest.raises(UpstreamError) as refused:
         to_result({"content": [{"type": "text", "text": "x" * 100}]}, server="s", most_bytes=100)
     assert refused.value.fields["max"] == 100

@@ -56,10 +56,10 @@ def test_arguments_are_frozen_and_forbid_what_nobody_declared(takes: type[BaseMo
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("room", "La ke"), ("name", "Crawl"), ("name", "x" * 130), ("queue", ""), ("timeout_s", 0)],
+    [("feature", "La ke"), ("name", "Crawl"), ("name", "x" * 130), ("queue", ""), ("timeout_s", 0)],
 )
 def test_a_definition_that_cannot_work_is_refused(field: str, value: object) -> None:
-    definition: dict[str, Any] = {"room": "lake", "name": "crawl", field: value}
+    definition: dict[str, Any] = {"feature": "lake", "name": "crawl", field: value}
     with pytest.raises(TypeError, match="job "):
         Job(run=nothing, takes=About, **definition)
 

@@ -35,10 +35,10 @@ HOLDER = """
 import sys
 from pathlib import Path
 import anyio
-from pecia.kernel.store.cluster import Options, open_cluster
+from pecia.kernel.store.cluster import ClusterOptions, open_cluster
 
 async def main(home, system, grace_s):
-    options = Options(grace_s=float(grace_s), system=Path(system))
+    options = ClusterOptions(grace_s=float(grace_s), system=Path(system))
     async with await open_cluster(Path(home), report=lambda text: None, options=options) as cluster:
         print(cluster.conninfo("owner"), flush=True)
         sys.stdin.read()
