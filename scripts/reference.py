@@ -24,7 +24,8 @@ def pages() -> dict[str, str]:
     """Every generated page, by file name."""
     return {
         "tools.md": f"{NOTICE}# Tools\n\n" + "\n".join(_features()),
-        "settings.md": f"{NOTICE}# Settings\n\n{render_settings_table((KernelSettings, *SETTINGS))}",
+        "settings.md": f"{NOTICE}# Settings\n\n"
+        + render_settings_table((KernelSettings, *SETTINGS)),
         "errors.md": f"{NOTICE}# Errors\n\n" + "\n".join(_errors()),
     }
 
@@ -36,7 +37,10 @@ def main() -> None:
 
 
 def _features() -> Iterator[str]:
-    yield "Served by every interface: MCP, `POST /api/v1/{feature}/{tool}`, `pecia call`. Bold: required.\n"
+    yield (
+        "Served by every interface: MCP, `POST /api/v1/{feature}/{tool}`, `pecia call`. "
+        "Bold: required.\n"
+    )
     for feature in _described_features():
         yield f"## {feature.name}\n"
         yield "| tool | scope | changes something | arguments | what it does |"

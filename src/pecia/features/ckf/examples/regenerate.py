@@ -1,4 +1,4 @@
-"""`python -m pecia.features.ckf.examples.regenerate`: the packages anew, after the compiler changed."""
+"""Writes the example packages anew after the compiler changed: run it with `python -m`."""
 
 from pathlib import Path
 
