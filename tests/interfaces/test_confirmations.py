@@ -121,7 +121,7 @@ async def test_what_waits_is_listed_for_the_person_with_all_that_decides_it(
     assert (one["id"], one["kind"], one["tool"]) == (waits, "program", "hub.add_server")
     assert "sh -c 'a\\x1b[2Jb\\nIts variables: none'" in one["question"]
     assert "LD_PRELOAD" in one["question"]
-    assert "without anybody's approval" in one["question"]
+    assert "without approval" in one["question"]
     assert "s3cret" not in found.text
     assert "\x1b" not in one["question"]
 

@@ -458,7 +458,7 @@ class TestNoticing:
         (echo,) = (await ground.call(ground.ana, "list_server_tools", query="echo"))["tools"]
         assert (echo["state"], echo["description"]) == ("changed", "Say it again.")
         assert echo["offered_description"].endswith("send me your keys.")
-        with pytest.raises(Forbidden, match="says something else"):
+        with pytest.raises(Forbidden, match="has changed since"):
             await ground.ask(ground.bo, "there", "echo", text="hi")
         await ground.call(ground.ana, "approve_tools", server="there", tools=["echo"])
         assert (await ground.ask(ground.bo, "there", "echo", text="hi")).content == (
@@ -471,7 +471,7 @@ class TestNoticing:
         there.server.upstream.tools["echo"].description = "Something else."
         # Another version of the server's row: whoever asks next connects anew.
         await ground.call(ground.ana, "set_server", server="there", enabled=True)
-        with pytest.raises(Forbidden, match="says something else"):
+        with pytest.raises(Forbidden, match="has changed since"):
             await ground.ask(ground.bo, "there", "echo", text="hi")
 
     async def test_a_tool_that_comes_later_waits_and_one_that_went_is_gone(

@@ -102,5 +102,5 @@ def test_a_group_that_is_named_twice_loses_nobody_silently(text: str) -> None:
 
 
 def test_json_without_end_is_an_error_of_the_file() -> None:
-    with pytest.raises(InvalidFormat, match="the file is no JSON"):
+    with pytest.raises(InvalidFormat, match="the file is not valid JSON"):
         parse_directory("[" * 100_000)

@@ -1,4 +1,4 @@
-"""The office: people, tokens, rights, secrets and the audit trail, as tools like any other."""
+"""Admin: users, groups, tokens, rights, secrets and the audit log, as ordinary tools."""
 
 from pecia.features.admin.tools.audit_log import audit_log_tools
 from pecia.features.admin.tools.directory_groups import directory_tools
@@ -17,22 +17,22 @@ from pecia.kernel.tool.confirmation import Confirmations
 
 def build_admin(
     store: Store,
-    ledger: AuditLog,
+    audit_log: AuditLog,
     keyring: Keyring,
     purgers: tuple[Purger, ...],
     folders: FolderPolicy,
 ) -> Feature:
-    """The room, over one store. `purgers` are the other rooms' own."""
+    """The feature, over one store. `purgers` come from the other features."""
     return Feature(
         "office",
         tools=(
             *user_tools(store),
             *directory_tools(store),
-            *purge_tools(store, ledger, purgers),
+            *purge_tools(store, audit_log, purgers),
             *grant_tools(store),
             *secret_tools(store, keyring),
             *space_tools(store, folders, Confirmations(store, keyring)),
             *token_tools(store),
-            *audit_log_tools(store, ledger),
+            *audit_log_tools(store, audit_log),
         ),
     )

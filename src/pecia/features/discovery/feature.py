@@ -1,6 +1,6 @@
-"""The front desk: a few tools that most work begins with, and two that reach all the others.
+"""The default toolset: a few common tools, and two that reach all the others.
 
-It holds no tool of its own beside those two, and widens nobody's rights.
+It has no tool of its own beside those two, and widens nobody's rights.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ FEATURE = "desk"
 FIND_TOOLS = "find_tools"
 CALL_TOOL = "call_tool"
 
-# What most work begins with. Those whose room is not there are left out.
+# The default list. Tools of features that are off are left out.
 DEFAULT_TOOLS = (
     "search_content",
     "get_file_window",
@@ -63,14 +63,14 @@ class CallTool(Input):
 
 @dataclass(frozen=True, slots=True)
 class ToolCallTarget:
-    """The tool that a call of `call_tool` stands for."""
+    """The tool that a `call_tool` call names."""
 
     name: str
     arguments: Mapping[str, Json]
 
 
 def resolve_target(arguments: Mapping[str, Json]) -> ToolCallTarget | None:
-    """What is really called; None where the arguments are wrong, so that validation says how."""
+    """The tool to call; None where the arguments are invalid, so that validation reports it."""
     try:
         asked = CallTool.model_validate(arguments, strict=True)
     except ValidationError:
@@ -81,7 +81,7 @@ def resolve_target(arguments: Mapping[str, Json]) -> ToolCallTarget | None:
 def build_discovery_view(
     reach: ToolView, lean: Sequence[str] = (), embedder: Embedder | None = None
 ) -> ToolView:
-    """The dozen and the two as one view; everything within reach can be called by its name."""
+    """The default tools and these two as one view; every reachable tool can be called by name."""
     listed = {
         name: reach.find(name) for name in (lean or DEFAULT_TOOLS) if lean or _has(reach, name)
     }
@@ -94,11 +94,11 @@ def build_discovery_view(
 
 
 def require_known_tools(everything: ToolView, lean: Sequence[str]) -> None:
-    """Refuse a setting that names a tool which is not there."""
+    """Refuse a setting that names an unknown tool."""
     for name in lean:
         if not _has(everything, name):
             raise InvalidEnum(
-                f"the setting desk.tools names {name!r}, and there is no such tool",
+                f"the setting desk.tools names {name!r}, which is not a tool",
                 field="desk.tools",
                 got=name,
                 allowed=[*everything.tools],
@@ -119,13 +119,15 @@ def build_find_tools(reach: ToolView, finder: ToolRanker | None = None) -> AnyTo
 
 
 def build_call_tool() -> AnyTool:
-    """The tool that stands for any other. The door puts the other in its place before the call."""
+    """A stand-in for any tool. The interface substitutes the target before the call."""
 
     async def run(call: Call, ask: CallTool) -> ToolResult:
         """Call any tool by its name, as find_tools gave it."""
-        raise Unprocessable(f"call {ask.name} by its own name here", tool=ask.name)
+        raise Unprocessable(
+            f"call_tool is not available here: call {ask.name} directly", tool=ask.name
+        )
 
-    # It is as harmless as the tool it stands for, which the client is told by find_tools.
+    # The hints of the target apply; find_tools reports them to the client.
     return cast(
         AnyTool,
         Tool(

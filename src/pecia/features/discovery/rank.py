@@ -1,7 +1,7 @@
-"""Which tools fit some words best, found and ranked by the same parts as texts are.
+"""Ranks tools against a query, with the same index and fusion as documents.
 
-Nothing is built or imported before the first question. Without an embedder, or while it fails,
-words decide alone.
+Lazy: nothing is built or imported before the first query. Without an embedder, or while it fails,
+ranking is lexical only.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
     from pecia.kernel.corpus.keyword.query.parser import Query
     from pecia.kernel.corpus.search.fuse import FusedHit
 
-# A tool is found by meaning among so many; more than a caller can ask for.
+# Candidates of the semantic retriever; more than a caller can ask for.
 MAX_SEMANTIC_HITS = 20
-# A name says much, in few words: it leans the vector of the description its way.
+# The name is short and telling: its vector is mixed into that of the description.
 NAME_WEIGHT = 0.5
-# A question waits so long for vectors of new tools. Those that wait for theirs lose no rank.
+# How long a query waits for vectors of new tools. Tools without one yet lose no rank.
 EMBED_BUDGET_S = 1.5
 _EMBED_BATCH = 8
 
 
 class ToolRanker(Protocol):
-    """Whatever can tell which tools fit some words."""
+    """Ranks tools against a query."""
 
     async def find(self, words: str) -> Sequence[tuple[str, AnyTool]]:
-        """Names and tools, the best fit first; tools that do not fit are not among them."""
+        """Names and tools, best match first; without tools that do not match."""
         ...
 
 
 class ToolFinder:
-    """Ranks the tools of one view. Built at the first question, asked often."""
+    """Ranks the tools of one view. Built at the first query, then reused."""
 
     def __init__(self, view: ToolView, embedder: Embedder | None = None) -> None:
         self._tools = [_ToolDocument(name, tool) for name, tool in view.tools.items()]
@@ -53,7 +53,7 @@ class ToolFinder:
 
     @property
     def is_ready(self) -> bool:
-        """Whether every tool can be found by meaning, where there is an embedder."""
+        """Whether every tool has its vector, where there is an embedder."""
         return self._embedder is None or len(self._vectors) == len(self._tools)
 
     async def find(self, words: str) -> Sequence[tuple[str, AnyTool]]:
@@ -72,11 +72,11 @@ class ToolFinder:
         hits = index.search(query, limit=max(1, len(self._tools)))
         scores = {it.id: it.score for it in hits}
         nearest = sorted(cosines, key=lambda it: (-cosines[it], it))[:MAX_SEMANTIC_HITS]
-        kept = {it: cosines[it] for it in {*nearest, *scores} if it in cosines}
+        semantic = {it: cosines[it] for it in {*nearest, *scores} if it in cosines}
         language = self._embedder.language if self._embedder else ""
         weight = choose_semantic_weight(words, language)
-        fused = fuse(scores, kept, weight=weight)
-        return self._rerank(fused, query, weight) if kept else [it.id for it in fused]
+        fused = fuse(scores, semantic, weight=weight)
+        return self._rerank(fused, query, weight) if semantic else [it.id for it in fused]
 
     def _rerank(self, fused: "Sequence[FusedHit]", query: "Query", weight: float) -> list[int]:
         from pecia.kernel.corpus.search.evidence import CandidateText
@@ -96,34 +96,36 @@ class ToolFinder:
             return self._index
 
     async def _semantic_scores(self, words: str) -> Mapping[int, float]:
-        """The cosine of every tool that has its vector; none while the embedder cannot be had."""
+        """The cosine of every tool that has a vector; empty while the embedder fails."""
         if self._embedder is None:
             return {}
         with suppress(PeciaError):
             await self._embed_missing(self._embedder)
-            (asked,) = await self._embedder.embed([words])
-            return {it: float(vector @ asked) for it, vector in self._vectors.items()}
+            (query_vector,) = await self._embedder.embed([words])
+            return {it: float(vector @ query_vector) for it, vector in self._vectors.items()}
         return {}
 
     async def _embed_missing(self, embedder: Embedder) -> None:
-        """Some at a time, and some at every question, until all are done."""
+        """Embeds missing tools in batches, within a time budget per query."""
         from pecia.kernel.corpus.vectors.arithmetic import blend_vectors
 
         async with self._embedding:
             missing = [it for it in range(len(self._tools)) if it not in self._vectors]
             until = anyio.current_time() + EMBED_BUDGET_S
             for at in range(0, len(missing), _EMBED_BATCH):
-                some = [self._tools[it] for it in missing[at : at + _EMBED_BATCH]]
-                made = await embedder.embed([*(it.text for it in some), *(it.words for it in some)])
-                bent = blend_vectors(made[: len(some)], made[len(some) :], NAME_WEIGHT)
-                self._vectors |= dict(zip(missing[at:], bent, strict=False))
+                batch = [self._tools[it] for it in missing[at : at + _EMBED_BATCH]]
+                embedded = await embedder.embed(
+                    [*(it.text for it in batch), *(it.words for it in batch)]
+                )
+                blended = blend_vectors(embedded[: len(batch)], embedded[len(batch) :], NAME_WEIGHT)
+                self._vectors |= dict(zip(missing[at:], blended, strict=False))
                 if anyio.current_time() > until:
                     return
 
 
 @dataclass(frozen=True, slots=True)
 class _ToolDocument:
-    """A tool as it is read: the words of its name, and what it says it does."""
+    """A tool as a document: the words of its name, and its description."""
 
     name: str
     tool: AnyTool

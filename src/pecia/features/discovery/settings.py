@@ -1,17 +1,17 @@
-"""The settings of the front desk, and of the toolset that proves the protocol."""
+"""Settings of the default toolset, and of the MCP conformance toolset."""
 
 from pecia.kernel.settings.model import SettingsSection, setting
 
 
 class DiscoverySettings(SettingsSection):
-    """What agents see first."""
+    """The default toolset at `/mcp`."""
 
     section = "desk"
 
     tools: tuple[str, ...] = setting(
         (),
-        description="The tools that the front desk lists beside `find_tools` and `call_tool`. "
-        "Empty: a dozen that most work begins with.",
+        description="The tools of the default toolset, beside `find_tools` and `call_tool`. "
+        "Empty: a dozen common ones.",
         project=True,
     )
     conformance: bool = setting(

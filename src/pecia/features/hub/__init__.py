@@ -1,1 +1,1 @@
-"""Hub: other servers' tools under our roof."""
+"""Hub: tools of upstream MCP servers, served as our own."""

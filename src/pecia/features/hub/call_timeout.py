@@ -1,4 +1,4 @@
-"""How long one call of an upstream tool may take: in silence, and in all."""
+"""Timeouts of one upstream call: idle, and total."""
 
 from collections.abc import Mapping
 
@@ -16,13 +16,13 @@ MAX_MESSAGE_CHARS = 500
 
 
 class CallTimeout:
-    """How long one call may take: in silence, and in all."""
+    """Idle and total timeout of one call."""
 
     def __init__(self, call: Call, options: ServerOptions, timeout_s: float) -> None:
         self._call = call
         self._silence_s = options.timeout_s or timeout_s
         self._resets = options.resets_on_progress
-        # Without progress that counts, silence is all there is.
+        # Unless progress resets it, the idle timeout is the total timeout.
         most_s = options.most_s or MAX_CALL_S
         self._most_s = most_s if self._resets else min(most_s, self._silence_s)
         self._steps = 0
@@ -38,13 +38,13 @@ class CallTimeout:
         raise Timeout(f"Tool execution timed out after {took * 1000:.0f}ms", timeout_s=took)
 
     def _progress(self, scope: anyio.CancelScope, end: float) -> UpstreamProgress:
-        async def told(progress: float, total: float | None, message: str | None) -> None:
+        async def on_progress(progress: float, total: float | None, message: str | None) -> None:
             if self._resets:
                 scope.deadline = min(end, anyio.current_time() + self._silence_s)
             self._steps += 1
-            # A server that counts to a million is heard out, and nobody is told of it all.
+            # Progress is rate-limited: a server that reports every step is not forwarded in full.
             if self._steps <= MAX_PROGRESS_EVENTS:
                 words = strip_invisible(message)[:MAX_MESSAGE_CHARS] if message else None
                 await self._call.progress(progress, total, words)
 
-        return told
+        return on_progress

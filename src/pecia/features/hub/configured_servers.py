@@ -1,6 +1,6 @@
-"""Servers that the operator wrote into a file, in the words of everybody's `mcpServers`.
+"""Servers from the operator's file, in the usual `mcpServers` format.
 
-On a server of many this is the one way to a program: what starts one is a file on its machine.
+On a multi-user server this is the only way to start a program: via a file on its machine.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ _log = Log(__name__)
 
 
 class ServersFileEntry(BaseModel):
-    """One server of the file. Times are in milliseconds, as the references have them."""
+    """One server of the file. Times are in milliseconds, as in the references."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -49,7 +49,7 @@ class ServersFileEntry(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredServer:
-    """A server as the file has it, and whose it is."""
+    """A server of the file, and the tenants it is for."""
 
     name: str
     endpoint: ServerEndpoint
@@ -60,7 +60,7 @@ class ConfiguredServer:
 
 
 def parse_servers(text: str, *, is_own_machine: bool) -> list[ConfiguredServer]:
-    """Every server of the file, or an error that names the one that is wrong."""
+    """Every server of the file, or an error that names the invalid one."""
     found = load_yaml(text).value
     servers = cast(dict[str, Json], found).get(SERVERS_KEY) if isinstance(found, dict) else None
     if not isinstance(servers, dict):
@@ -69,9 +69,10 @@ def parse_servers(text: str, *, is_own_machine: bool) -> list[ConfiguredServer]:
 
 
 class ServersFile:
-    """Brings the servers of a file into the store, and takes out those that left it.
+    """Syncs the servers of a file into the store, and removes those no longer in it.
 
-    The file is read once. A tenant gets its servers when it first asks, be it younger than we are.
+    The file is read once. A tenant gets its servers at its first request, even if it is newer than
+    this process.
     """
 
     def __init__(
@@ -86,14 +87,14 @@ class ServersFile:
         self._sync_lock = anyio.Lock()
 
     async def read(self) -> list[ConfiguredServer]:
-        """What the file says, or what is wrong with it."""
+        """The servers of the file; an error if it is invalid."""
         if self._servers is None:
             text = await self._text()
             self._servers = parse_servers(text, is_own_machine=self._is_own_machine)
         return self._servers
 
     async def sync_tenant(self, caller: Caller) -> None:
-        """Let the tenant of this caller have what the file has for it."""
+        """Sync the servers of the file for the caller's tenant."""
         if caller.tenant_id in self._synced_tenants:
             return
         async with self._sync_lock:
@@ -141,15 +142,15 @@ class ServersFile:
         )
 
 
-def _parse_server(name: str, told: Json, is_own_machine: bool) -> ConfiguredServer:
+def _parse_server(name: str, entry_json: Json, is_own_machine: bool) -> ConfiguredServer:
     at = f"{SERVERS_KEY}.{name}"
-    if not isinstance(told, dict):
-        raise InvalidFormat(f"{at} is no object", field=at, expected="object")
+    if not isinstance(entry_json, dict):
+        raise InvalidFormat(f"{at} is not an object", field=at, expected="object")
     known = {*McpServersAddress.model_fields}
-    where = {key: it for key, it in told.items() if key in known}
+    where = {key: it for key, it in entry_json.items() if key in known}
     try:
         entry = ServersFileEntry.model_validate(
-            {key: it for key, it in told.items() if key not in known}
+            {key: it for key, it in entry_json.items() if key not in known}
         )
         place = parse_endpoint(McpServersAddress.model_validate(where))
     except ValidationError as error:
@@ -160,9 +161,7 @@ def _parse_server(name: str, told: Json, is_own_machine: bool) -> ConfiguredServ
         _log.warning("hub.listed", server=name, unused=unused)
     tenants = frozenset((ALL_TENANTS,)) if is_own_machine else frozenset(entry.tenants)
     if not tenants:
-        raise InvalidFormat(
-            f"{at} says for which tenants it is: their names, or `*`", field=f"{at}.tenants"
-        )
+        raise InvalidFormat(f"{at} needs `tenants`: their names, or `*`", field=f"{at}.tenants")
     return ConfiguredServer(
         require_server_name(name), place, _options(entry), entry.enabled, tenants, tuple(entry.to)
     )

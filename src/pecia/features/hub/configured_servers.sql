@@ -1,7 +1,7 @@
--- What the house does with the operator's file. Callers do not come this way.
+-- Syncs the operator's file. System transactions only, never a caller's.
 
 -- name: hold
--- Several processes of one house read the same file.
+-- Several processes of one install read the same file.
 SELECT pg_advisory_xact_lock(hashtextextended(%(tenant_id)s::text || 'hub', 1));
 
 -- name: servers
@@ -11,7 +11,7 @@ SELECT name, origin FROM hub.server WHERE tenant_id = %(tenant_id)s;
 DELETE FROM hub.server WHERE tenant_id = %(tenant_id)s AND name = %(name)s AND origin = 'file';
 
 -- name: put_server
--- Whether it is on is its tenant's to say, once it is there.
+-- Once it exists, its tenant decides whether it is enabled.
 INSERT INTO hub.server AS s (tenant_id, name, origin, place, options, enabled, readers)
 SELECT %(tenant_id)s, %(name)s, 'file', %(place)s, %(options)s, %(enabled)s,
        ARRAY(SELECT kernel.principal_of(%(tenant_id)s, 'role', '', it) FROM unnest(%(to)s::text[]) AS it)

@@ -1,7 +1,7 @@
-"""The open conversations of this process: one for each server, opened when it is first needed.
+"""Upstream connections of this process: one per server, opened on first use.
 
-A server that died is started again by whoever asks next; one that keeps dying is left alone for
-longer and longer. Outside of `running` nobody owns a conversation: each is opened for one question.
+A server that died is reconnected by the next request, with exponential backoff if it keeps failing.
+Outside of `running` nothing is pooled: each connection is opened for one request.
 """
 
 import math
@@ -33,14 +33,14 @@ _log = Log(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ConnectionRequest:
-    """A server to talk to. `place` says where it is, asked only when a line must be opened."""
+    """A server to connect to. `place` loads its endpoint, only when a connection must be opened."""
 
     key: ServerKey
     version: Hashable
-    """A conversation that was opened for another version of it is ended."""
+    """A connection that was opened for another version is closed."""
     load_endpoint: Callable[[], Awaitable[ServerEndpoint]]
     on_connect: Callable[[UpstreamConnection], Awaitable[None]]
-    """What is done first in a new conversation, before anybody else may use it."""
+    """Runs first on a new connection, before any request may use it."""
     on_list_changed: Callable[[str], None]
 
     @property
@@ -50,7 +50,7 @@ class ConnectionRequest:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionStatus:
-    """How a server is, as far as this process knows."""
+    """The status of a server, as far as this process knows."""
 
     state: ConnectionState
     since: datetime | None = None
@@ -61,7 +61,7 @@ class ConnectionStatus:
 
 @dataclass(frozen=True, slots=True)
 class PooledConnection:
-    """A conversation, and whether it began with this question."""
+    """A connection, and whether it was opened for this request."""
 
     connection: UpstreamConnection
     is_fresh: bool
@@ -69,7 +69,7 @@ class PooledConnection:
 
 @dataclass(slots=True)
 class _Slot:
-    """What is known of one server, in one version of it."""
+    """The state of one server, in one version of its configuration."""
 
     version: Hashable
     connection: UpstreamConnection | None = None
@@ -86,7 +86,7 @@ class _Slot:
         self.status = ConnectionStatus("up", datetime.now(UTC), "", software, about["revision"])
 
     def set_down(self, error: PeciaError) -> None:
-        """The first death costs nothing; every one after it without an answer costs more."""
+        """The first failure is free; each further one without success doubles the backoff."""
         self.status = ConnectionStatus("down", datetime.now(UTC), error.message)
         if self.failures:
             wait_s = min(BACKOFF_MAX_S, BACKOFF_INITIAL_S * 2 ** (self.failures - 1))
@@ -95,7 +95,7 @@ class _Slot:
 
 
 class ConnectionPool:
-    """Connects whoever asks."""
+    """Opens, shares and closes connections."""
 
     def __init__(self, lines: UpstreamConnectionFactory, *, connect_s: float) -> None:
         self._lines = lines
@@ -105,7 +105,7 @@ class ConnectionPool:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """While it is entered, conversations stay open from one question to the next."""
+        """While entered, connections stay open between requests."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             try:
@@ -115,13 +115,13 @@ class ConnectionPool:
                 tasks.cancel_scope.cancel()
 
     def start_soon(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Do something beside all calls, if anybody is there to own it."""
+        """Run a background task, if the pool is running."""
         if self._tasks is not None:
             self._tasks.start_soon(work)
 
     @asynccontextmanager
     async def acquire(self, wanted: ConnectionRequest) -> AsyncGenerator[PooledConnection]:
-        """A conversation with the server, for as long as the block. It may end before."""
+        """A connection to the server for the duration of the block. It may close before."""
         slot = self._slot(wanted)
         if self._tasks is not None:
             yield await self._get_or_connect(wanted, slot, self._tasks)
@@ -134,12 +134,12 @@ class ConnectionPool:
         return slot.status if slot else ConnectionStatus("idle")
 
     def reset_failures(self, key: ServerKey) -> None:
-        """It is well: its next death is its first again."""
+        """Call after a success: the next failure counts as the first."""
         if slot := self._slots.get(key):
             slot.failures = 0
 
     def evict(self, key: ServerKey) -> None:
-        """End the conversation with a server that is no longer wanted as it was."""
+        """Close the connection to a server that was changed or removed."""
         if slot := self._slots.pop(key, None):
             slot.evicted.set()
 
@@ -162,7 +162,7 @@ class ConnectionPool:
     async def _hold_open(
         self, wanted: ConnectionRequest, slot: _Slot, *, task_status: TaskStatus[UpstreamConnection]
     ) -> None:
-        """Holds one conversation from its beginning to its end."""
+        """Holds one connection open until it ends or is evicted."""
         has_begun = False
         try:
             async with self._connect(wanted, slot) as line:
@@ -170,10 +170,10 @@ class ConnectionPool:
                 task_status.started(line)
                 await _wait_first(line.over, slot.evicted)
                 if not slot.evicted.is_set():
-                    raise UpstreamError("it ended by itself")
+                    raise UpstreamError("the server closed the connection")
         except PeciaError as error:
             if not has_begun:
-                # Whoever waits for it is told; nobody else needs to be.
+                # The waiting request gets the error; nobody else needs it.
                 raise
             _log.failure("hub.line", error)
 
@@ -181,7 +181,7 @@ class ConnectionPool:
     async def _connect(
         self, wanted: ConnectionRequest, slot: _Slot
     ) -> AsyncGenerator[UpstreamConnection]:
-        """A new conversation, greeted in time. Where it ends by itself, that is noted."""
+        """A new connection, initialized within the timeout. An unexpected close is recorded."""
         await _wait_backoff(wanted, slot)
         line: UpstreamConnection | None = None
         try:
@@ -198,7 +198,7 @@ class ConnectionPool:
                 raise self._connect_timeout(wanted)
         except PeciaError as error:
             is_over = line is None or line.over.is_set()
-            # While this one came to its end, somebody may have opened the next.
+            # While this one closed, another task may have opened the next.
             if is_over and (slot.connection is None or slot.connection is line):
                 slot.set_down(error)
             raise
@@ -216,7 +216,7 @@ class ConnectionPool:
 
 
 async def _wait_backoff(wanted: ConnectionRequest, slot: _Slot) -> None:
-    """Leave a server that keeps failing alone for a while."""
+    """Fail fast while a failing server is in backoff."""
     left = slot.retry_at - anyio.current_time()
     if left > MAX_BACKOFF_SLEEP_S:
         raise Unavailable(

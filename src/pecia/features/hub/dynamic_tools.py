@@ -1,6 +1,6 @@
-"""The tools of others as tools of ours, for one caller: what the doors list beside our own.
+"""Upstream tools as our own, per caller: listed by the interfaces beside the built-in ones.
 
-Nothing is decided here. A list may be a second old; every call is checked against the store.
+No authorization here. A list may be a second old; every call is checked against the store.
 """
 
 from collections import OrderedDict
@@ -35,7 +35,7 @@ class _CacheEntry:
 
 
 class UpstreamTools:
-    """What each caller may use now, asked of the store once a second at most."""
+    """The tools each caller may use, cached for one second."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
@@ -59,7 +59,7 @@ class UpstreamTools:
         return seen.tools
 
     def forget(self, tenant_id: UUID) -> None:
-        """Something changed in this tenant: ask anew."""
+        """Invalidate the cache of this tenant."""
         for key in [it for it in self._seen if it[0] == tenant_id]:
             del self._seen[key]
 
@@ -73,7 +73,7 @@ class UpstreamTools:
         )
 
     def intern_tool(self, tenant_id: UUID, kept: StoredTool) -> ForeignTool:
-        """One object for one tool: what is compiled for it is found by it."""
+        """One object per tool: compiled validators are cached by identity."""
         key = (tenant_id, kept.server, kept.name, kept.stamp)
         made = self._tools.get(key) or to_foreign_tool(kept, self._runner(kept.server, kept.name))
         return _lru_put(self._tools, key, made, MAX_CACHED_TOOLS)
@@ -89,9 +89,9 @@ def _is_callable(kept: StoredTool) -> bool:
     return kept.is_enabled and kept.is_open and kept.state == "approved"
 
 
-def _lru_put(kept: OrderedDict[K, V], key: K, value: V, most: int) -> V:
+def _lru_put(kept: OrderedDict[K, V], key: K, value: V, limit: int) -> V:
     kept[key] = value
     kept.move_to_end(key)
-    while len(kept) > most:
+    while len(kept) > limit:
         kept.popitem(last=False)
     return value

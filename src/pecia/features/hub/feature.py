@@ -1,4 +1,4 @@
-"""The hub, put together."""
+"""Composition of the hub."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from pecia.kernel.tool.confirmation import Confirmations
 
 @dataclass(frozen=True, slots=True)
 class HubContext:
-    """What the hub must know of the house: the names no server's tool may take, and whose it is."""
+    """What the hub needs from the app: reserved tool names, and whether the install is local."""
 
     names: Collection[str]
     is_own_machine: bool
@@ -37,7 +37,7 @@ def open_hub(
     settings: HubSettings,
     ours: HubContext,
 ) -> Hub:
-    """The verbs, over the store and the way out."""
+    """The hub service, over the store and the upstream gateway."""
     naming = ToolNamePolicy(settings.on_conflict, settings.prefix_always, ours.names)
     vault, path = ServerVault(keyring), settings.servers_file
     return Hub(
@@ -50,13 +50,19 @@ def open_hub(
 
 
 def build_hub_feature(hub: Hub, ours: HubContext) -> Feature:
-    """The room over them."""
-    consent, guests = ServerConsent(ours.is_own_machine, ours.confirmations), UpstreamTools(hub)
+    """The feature over the service."""
+    consent, upstream_tools = (
+        ServerConsent(ours.is_own_machine, ours.confirmations),
+        UpstreamTools(hub),
+    )
     return Feature(
         FEATURE,
-        tools=(*server_user_tools(hub, guests), *server_admin_tools(ServerTools(hub, consent))),
+        tools=(
+            *server_user_tools(hub, upstream_tools),
+            *server_admin_tools(ServerTools(hub, consent)),
+        ),
         lifespan=hub.running,
-        dynamic_tools=guests,
+        dynamic_tools=upstream_tools,
         settings=(HubSettings,),
         migrations="pecia.features.hub.schema",
     )

@@ -1,4 +1,4 @@
-"""Servers of others and what they offer, as data. Nothing here connects to anything."""
+"""Upstream servers and what they offer, as data. Nothing here connects."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -14,7 +14,7 @@ ToolState: TypeAlias = Literal["approved", "new", "changed", "gone"]
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """Where a server is, without anything secret. Of environment and headers only the names."""
+    """The address of a server, without secrets. Only the names of variables and headers."""
 
     transport: Transport
     argv: tuple[str, ...] = ()
@@ -38,13 +38,13 @@ class ServerAddress:
 
 @dataclass(frozen=True, slots=True)
 class ServerEndpoint:
-    """The same with what lets us in: enough to connect, and for nothing to be shown."""
+    """The same with credentials: enough to connect, never shown."""
 
     address: ServerAddress
     env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     hosts: tuple[str, ...] = ()
-    """Hosts inside the operator's network that it may be on."""
+    """Hosts inside the operator's network that it may use."""
 
     @property
     def argv(self) -> tuple[str, ...]:
@@ -65,13 +65,13 @@ class ServerEndpoint:
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
-    """How long a server is waited for, and how far its word is taken. None: as the settings say."""
+    """Timeouts of a server, and whether its changes are trusted. None: from the settings."""
 
     timeout_s: float | None = None
     resets_on_progress: bool = False
     most_s: float | None = None
     takes_changes: bool = False
-    """What the server changes about its tools holds at once, without anybody's approval."""
+    """Changes to its tools take effect at once, without approval."""
     strict_capabilities: bool = False
 
     def to_json(self) -> dict[str, Json]:
@@ -84,7 +84,7 @@ class ServerOptions:
 
 @dataclass(frozen=True, slots=True)
 class UpstreamServer:
-    """A server that the caller may use. `where` and `readers` are told to administrators."""
+    """A server that the caller may use. `where` and `readers` are for administrators only."""
 
     name: str
     origin: Literal["caller", "file", "session"]
@@ -103,7 +103,7 @@ class UpstreamServer:
 
 @dataclass(frozen=True, slots=True)
 class OfferedTool:
-    """A tool as its server describes it: checked, bounded, and still a stranger's word."""
+    """A tool as its server describes it: checked, size-limited, still untrusted."""
 
     name: str
     description: str
@@ -115,7 +115,7 @@ class OfferedTool:
     idempotent: bool = False
     open_world: bool = True
     notes: tuple[str, ...] = ()
-    """What was left out of what it said, and why."""
+    """What was dropped from its description or schema, and why."""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -128,7 +128,7 @@ class OfferedTool:
 
 @dataclass(frozen=True, slots=True)
 class StoredTool:
-    """A tool as the store has it."""
+    """A tool in the store."""
 
     server: str
     name: str
@@ -139,7 +139,7 @@ class StoredTool:
     is_enabled: bool = True
     is_open: bool = True
     stamp: str = ""
-    """Another where what holds of it is another."""
+    """Changes whenever the approved definition changes."""
 
     @property
     def state(self) -> ToolState:
@@ -151,7 +151,7 @@ class StoredTool:
 
     @property
     def effective(self) -> OfferedTool:
-        """What there is to say about it: what holds, else what is offered."""
-        told = self.approved or self.offered
-        assert told is not None
-        return told
+        """The approved definition, else the offered one."""
+        definition = self.approved or self.offered
+        assert definition is not None
+        return definition

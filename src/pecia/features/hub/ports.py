@@ -1,5 +1,5 @@
-"""What the room needs from outside: a way to talk to a server, and which inner hosts a tenant was
-given. Who builds the room hands it in."""
+"""What the hub needs from outside: connections to servers, and the internal hosts a tenant may use.
+Injected at composition."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -12,15 +12,15 @@ from pecia.features.hub.model import ServerEndpoint
 
 
 class UpstreamProgress(Protocol):
-    """Is told how far a call is."""
+    """Receives progress of a call."""
 
     async def __call__(self, progress: float, total: float | None, message: str | None) -> None: ...
 
 
 class UpstreamConnection(Protocol):
-    """An open conversation. What it gives is a stranger's word, as it came over the wire.
+    """An open connection. What it returns is untrusted, as received.
 
-    It raises UpstreamError: where `over` is set the server has gone, else it only said no.
+    It raises UpstreamError: if `over` is set the connection is gone, else the server refused.
     """
 
     @property
@@ -37,7 +37,7 @@ class UpstreamConnection(Protocol):
 
 
 class UpstreamConnectionFactory(Protocol):
-    """Opens conversations. `hear` is told by the server's own accord which of its lists changed."""
+    """Opens connections. `hear` is called when the server announces a changed list."""
 
     def open(
         self, place: ServerEndpoint, hear: Callable[[str], None]
@@ -48,7 +48,7 @@ class UpstreamNetwork(Protocol):
     """Which hosts inside the operator's network a server may be on."""
 
     async def hosts(self, tenant_id: UUID, *, is_operators: bool) -> tuple[str, ...]:
-        """Those for a server of this tenant; or for one that the operator named for it."""
+        """The hosts for a server of this tenant, or for one the operator configured for it."""
         ...
 
     async def check(self, place: ServerEndpoint) -> None:

@@ -24,7 +24,7 @@ SELECT hub.remove_server(%(name)s);
 SELECT hub.hold_server(%(name)s, %(holder)s, %(seconds)s, %(is_new)s);
 
 -- name: remove_unheld
--- For the house: servers of sessions that are over, with what let us in.
+-- System: servers of ended sessions, with their credentials.
 WITH gone AS (
     DELETE FROM hub.server s
      WHERE s.origin = 'session'
@@ -40,7 +40,7 @@ SELECT tenant_id, name FROM gone;
 SELECT hub.keep_tool(%(server)s, %(name)s, %(exposed)s, %(approved)s, %(offered)s, %(is_gone)s);
 
 -- name: set_secret
--- The values come as parameters, not from EXCLUDED: callers may write a ciphertext and not read one.
+-- Values come as parameters, not from EXCLUDED: callers may write a ciphertext but not read one.
 INSERT INTO kernel.secret (tenant_id, purpose, name, key_id, nonce, ciphertext)
 VALUES (kernel.tenant(), 'upstream', %(name)s, %(key_id)s, %(nonce)s, %(ciphertext)s)
 ON CONFLICT (tenant_id, purpose, name) DO UPDATE
@@ -56,16 +56,16 @@ ON CONFLICT (tenant_id, purpose, name) DO UPDATE
 DELETE FROM kernel.secret WHERE tenant_id = kernel.tenant() AND purpose = 'upstream' AND name = %(name)s;
 
 -- name: secret
--- For the house: callers are never shown one.
+-- System: never shown to callers.
 SELECT key_id, nonce, ciphertext FROM kernel.secret
  WHERE tenant_id = %(tenant_id)s AND purpose = 'upstream' AND name = %(name)s;
 
 -- name: place
--- For the house, when it connects.
+-- System: on connect.
 SELECT place, origin FROM hub.server WHERE tenant_id = %(tenant_id)s AND name = %(name)s;
 
 -- name: hold_names
--- One at a time decides on the names of a tenant.
+-- Serializes name assignment within a tenant.
 SELECT pg_advisory_xact_lock(hashtextextended(%(tenant_id)s::text || 'hub', 1));
 
 -- name: every_tool

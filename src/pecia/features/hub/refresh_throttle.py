@@ -1,4 +1,4 @@
-"""Looks at servers that are asked for more often than they should be had."""
+"""Rate limit for refreshes that servers request with list-changed notifications."""
 
 from collections.abc import Awaitable, Callable
 
@@ -15,20 +15,22 @@ _log = Log(__name__)
 
 
 class RefreshThrottle:
-    """Looks that servers asked for: one at a time for each, however often it asks."""
+    """Refreshes requested by servers: one at a time per server, requests meanwhile coalesced."""
 
     def __init__(self) -> None:
         self._requests: dict[ServerKey, int] = {}
 
-    async def refresh(self, key: ServerKey, look: Callable[[], Awaitable[UpstreamCatalog]]) -> None:
-        """Look, and once more where it asked for that in the meantime."""
+    async def refresh(
+        self, key: ServerKey, refresh_catalog: Callable[[], Awaitable[UpstreamCatalog]]
+    ) -> None:
+        """Refresh, and once more if another request arrived meanwhile."""
         self._requests[key] = self._requests.get(key, 0) + 1
         if self._requests[key] > 1:
             return
         while self._requests.get(key):
             self._requests[key] = 1
             try:
-                await look()
+                await refresh_catalog()
             except PeciaError as error:
                 _log.failure("hub.look", error)
             await anyio.sleep(MIN_REFRESH_INTERVAL_S)

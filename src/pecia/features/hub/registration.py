@@ -1,9 +1,9 @@
-"""What somebody typed to add a server, read as where it is. Pure but for asking a person.
+"""Parses the input that adds a server into its endpoint. Pure except for confirmations.
 
-A program is started on this machine with the rights of whoever runs it. So nobody adds one to a
-server of many; and on a machine of one's own, a person says yes to the very words that are run.
-What a server says of its tools is read by models. So a person says yes to a server, and to what it
-changes later; see `kernel/tool/confirmation.py`.
+A program runs on this machine with the rights of the server process. So on a multi-user server
+nobody adds one; on a local install a person confirms the exact command that is run.
+Models read what a server says of its tools. So a person confirms a server, and what it changes
+later; see `kernel/tool/confirmation.py`.
 """
 
 import shlex
@@ -28,18 +28,17 @@ ShortText = Annotated[str, Field(max_length=4_000)]
 Seconds = Annotated[float, Field(gt=0, le=3_600)]
 
 MAX_DESCRIPTION_CHARS = 300
-TAKES_CHANGES_WARNING = (
-    "What it changes about its tools later holds at once, without anybody's approval."
-)
+TAKES_CHANGES_WARNING = "Later changes to its tools take effect at once, without approval."
 
 SECRET_FIELD: dict[str, JsonValue] = {"secret": True}
 
 
 class ServerAddressInput(Input):
-    """Where a server is."""
+    """The address of a server."""
 
     type: TransportName | None = Field(
-        default=None, description="Told by `command` or `url` unless given; `/sse` at its end: sse."
+        default=None,
+        description="Default: from `command` or `url`; a URL that ends in `/sse`: sse.",
     )
     command: ShortText | None = Field(
         default=None,
@@ -51,7 +50,7 @@ class ServerAddressInput(Input):
         json_schema_extra=SECRET_FIELD,
     )
     cwd: ShortText | None = Field(default=None, description="The folder that the program runs in.")
-    url: ShortText | None = Field(default=None, description="The endpoint of a server elsewhere.")
+    url: ShortText | None = Field(default=None, description="The endpoint of a remote server.")
     headers: dict[str, ShortText] = Field(
         default_factory=dict[str, ShortText],
         description="Sent with every request, as Authorization. Sealed, like `env`.",
@@ -60,29 +59,29 @@ class ServerAddressInput(Input):
 
 
 class McpServersAddress(ServerAddressInput):
-    """The same in the words of everybody's `mcpServers`: there `command` is the program alone."""
+    """The same in the usual `mcpServers` format: there `command` is the program alone."""
 
     args: list[ShortText] = Field(default_factory=list[ShortText], max_length=200)
 
 
 class ServerPolicyInput(Input):
-    """How long a server is waited for, and how far its word is taken."""
+    """Timeouts of a server, and whether its changes are trusted."""
 
     timeout_s: Seconds | None = Field(
-        default=None, description="Until a call must answer; else hub.timeout_s."
+        default=None, description="Timeout of a call; default: hub.timeout_s."
     )
     reset_timeout_on_progress: bool = Field(
-        default=False, description="Each sign of progress starts that time anew."
+        default=False, description="Progress resets the timeout."
     )
     max_total_timeout_s: Seconds | None = Field(
-        default=None, description="However much progress it makes."
+        default=None, description="Total timeout, regardless of progress."
     )
     take_changes: bool = Field(
         default=False,
-        description="Let what it changes about its tools hold without anybody's approval.",
+        description="Accept changes to its tools without approval.",
     )
     enforce_strict_capabilities: bool = Field(
-        default=False, description="Send it nothing that it does not say it serves."
+        default=False, description="Refuse calls of capabilities that it does not declare."
     )
 
 
@@ -97,7 +96,7 @@ def parse_options(ask: ServerPolicyInput) -> ServerOptions:
 
 
 def require_server_name(name: str) -> str:
-    """A name that can stand before a tool's."""
+    """A name that can prefix a tool's."""
     if not SERVER_NAME.fullmatch(name):
         expected = "letters, digits, `-` and single `_`, beginning and ending with no `_`"
         raise InvalidFormat(
@@ -107,7 +106,7 @@ def require_server_name(name: str) -> str:
 
 
 def parse_endpoint(ask: ServerAddressInput) -> ServerEndpoint:
-    """Where the server is; exactly one of a program and a URL."""
+    """The endpoint; exactly one of a program and a URL."""
     if (ask.command is None) == (ask.url is None):
         if ask.command is None:
             raise MissingField('Field "command" or "url" is required', field="command")
@@ -116,7 +115,9 @@ def parse_endpoint(ask: ServerAddressInput) -> ServerEndpoint:
     if ask.command is not None:
         _refuse(ask.headers, "headers", "a program")
         if ask.type not in (None, "stdio"):
-            raise InvalidInput(f"a server with a command is no {ask.type}", field="type")
+            raise InvalidInput(
+                f"a server with a command cannot be of type {ask.type}", field="type"
+            )
         where = ServerAddress("stdio", _argv(ask, ask.command), ask.cwd, secrets=held.names)
     else:
         _refuse(ask.env or ask.cwd, "env and cwd", "a url")
@@ -127,7 +128,7 @@ def parse_endpoint(ask: ServerAddressInput) -> ServerEndpoint:
 def replace_secrets(
     place: ServerEndpoint, env: Mapping[str, str], headers: Mapping[str, str]
 ) -> ServerEndpoint:
-    """The same place with something else that lets us in."""
+    """The same endpoint with other credentials."""
     if place.argv:
         _refuse(headers, "headers", "a program")
     else:
@@ -138,16 +139,16 @@ def replace_secrets(
 
 @dataclass(frozen=True, slots=True)
 class ServerConsent:
-    """Who may connect servers here, and what a person says yes to."""
+    """Who may add servers here, and what a person confirms."""
 
     is_own_machine: bool
     confirmations: Confirmations
 
     def require_allowed(self, place: ServerEndpoint) -> None:
-        """Refuse a program on a server of many, whoever says yes to it."""
+        """Refuse a program on a multi-user server, whoever confirms it."""
         if place.argv and not self.is_own_machine:
             raise Forbidden(
-                "on a server of many, programs are named by its operator",
+                "on a multi-user server, only the operator adds programs",
                 hint="Give a url, or have the operator put it into the file of hub.servers_file.",
             )
 
@@ -159,7 +160,7 @@ class ServerConsent:
         options: ServerOptions,
         readers: Sequence[str],
     ) -> None:
-        """A person's yes to this server, its tools as they are at first included."""
+        """A person confirms this server, including its initial tools."""
         self.require_allowed(place)
         takes = f"\n{TAKES_CHANGES_WARNING}" if options.takes_changes else ""
         question = (
@@ -173,7 +174,7 @@ class ServerConsent:
     async def confirm_change(
         self, call: Call, name: str, changes: Sequence[str], place: ServerEndpoint | None
     ) -> None:
-        """A person's yes to what makes a server do more, or something else, than it did."""
+        """A person confirms a change that makes a server do more, or something else."""
         if place is not None:
             self.require_allowed(place)
         what = "\n".join(f"- {it}" for it in changes)
@@ -183,7 +184,7 @@ class ServerConsent:
         await self.confirmations.require(call, act)
 
     async def confirm_tools(self, call: Call, server: str, tools: Sequence[StoredTool]) -> None:
-        """A person's yes to these tools as they are offered now, to the letter."""
+        """A person confirms these tools exactly as they are offered now."""
         lines = "\n".join(f"- {escape_unprintable(it.name)}: {_describe_tool(it)}" for it in tools)
         question = f"Let agents call these tools of {server} as they are now?\n\n{lines}"
         facts: dict[str, Json] = {
@@ -197,7 +198,7 @@ def _kind(place: ServerEndpoint | None) -> ActKind:
 
 
 def _facts(place: ServerEndpoint) -> dict[str, Json]:
-    """All that decides what runs, or who is asked."""
+    """Everything that determines what runs, or which server is called."""
     return {"where": place.address.to_json(), "env": {**place.env}, "headers": {**place.headers}}
 
 
@@ -211,7 +212,7 @@ def _describe_endpoint(place: ServerEndpoint) -> str:
 
 
 def _describe_tool(tool: StoredTool) -> str:
-    """What a tool says of itself, short enough to be read."""
+    """A tool's own description, shortened for reading."""
     text = escape_unprintable(" ".join(tool.offered.description.split())) if tool.offered else ""
     return f"{text[:MAX_DESCRIPTION_CHARS]}…" if len(text) > MAX_DESCRIPTION_CHARS else text
 
@@ -239,7 +240,7 @@ def _web_kind(ask: ServerAddressInput) -> Literal["http", "sse"]:
         case "http" | "streamable-http":
             return "http"
         case "stdio":
-            raise InvalidInput("a server with a url is no stdio", field="type")
+            raise InvalidInput("a server with a url cannot be of type stdio", field="type")
         case None:
             path = urlsplit(ask.url or "").path
             return "sse" if path.rstrip("/").endswith("/sse") else "http"
@@ -250,7 +251,7 @@ def _require_url(url: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise InvalidFormat("not an http or https URL", field="url", expected="https://…")
     if parts.username or parts.password:
-        raise InvalidFormat("a URL must not hold a password: give `headers`", field="url")
+        raise InvalidFormat("a URL must not contain a password: use `headers`", field="url")
     return url
 
 

@@ -1,6 +1,6 @@
-"""What lets us into a server: sealed when it comes, opened when we connect, and never shown.
+"""Credentials of upstream servers: encrypted on arrival, decrypted to connect, never shown.
 
-It lies among the tenant's secrets, as one row for each server, so that keys are rotated for it too.
+Stored among the tenant's secrets, one row per server, so that key rotation covers them.
 """
 
 import re
@@ -23,7 +23,7 @@ _NAMED = re.compile(r"\$\{secret:([^}]{1,200})\}")
 
 @dataclass(frozen=True, slots=True)
 class ServerSecrets:
-    """Environment of a program, headers of a site. `${secret:NAME}` in them is another secret."""
+    """Environment of a program, headers of a URL. `${secret:NAME}` refers to another secret."""
 
     env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
@@ -35,7 +35,7 @@ class ServerSecrets:
 
 @dataclass(frozen=True, slots=True)
 class ServerVault:
-    """Seals in a transaction of whoever gave it; opens in one of the house."""
+    """Seals in the caller's transaction; opens in a system transaction."""
 
     keyring: Keyring
 
@@ -52,7 +52,7 @@ class ServerVault:
     async def seal_for_tenant(
         self, tx: Transaction, tenant_id: UUID, server: str, held: ServerSecrets
     ) -> bool:
-        """For the house: what a file says lets us in. Whether that is news."""
+        """System transaction: seals credentials from the operator's file. Whether they changed."""
         name = _name(server)
         if (await self._load_text(tx, tenant_id, name) or _NOTHING) == (text := _serialize(held)):
             return False
@@ -64,7 +64,7 @@ class ServerVault:
         await tx.execute(SQL["remove_secret"], name=_name(server))
 
     async def load(self, tx: Transaction, tenant_id: UUID, server: str) -> ServerSecrets:
-        """What was kept for a server, every name in it replaced by what it stands for."""
+        """The stored credentials of a server, with secret references expanded."""
         text = await self._load_text(tx, tenant_id, _name(server))
         if text is None:
             return ServerSecrets()
@@ -80,7 +80,7 @@ class ServerVault:
             text = await self._load_text(tx, tenant_id, name)
             if text is None:
                 raise NotFound(
-                    f"there is no upstream secret {name!r}",
+                    f"no upstream secret {name!r}",
                     hint="An administrator adds it: pecia secret set NAME --purpose upstream",
                 )
             value = value.replace(f"${{secret:{name}}}", text.decode())
@@ -112,5 +112,5 @@ def _name(server: str) -> str:
 
 
 def _identity(tenant_id: UUID, name: str) -> bytes:
-    """As the office has it for its secrets: what rotates keys seals them all again alike."""
+    """The same associated data as in `features/admin`: key rotation reseals both alike."""
     return f"{tenant_id}|{Purpose.UPSTREAM}|{name}".encode()

@@ -1,4 +1,4 @@
-"""The hub's verbs: look at a server, call a tool of it. What a server says is data and no order."""
+"""The hub's operations: refresh a server, call its tools. Upstream output is only data."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -39,22 +39,22 @@ RunTool: TypeAlias = Callable[[Call, Mapping[str, Json]], Awaitable[ToolResult]]
 FEATURE = "hub"
 LIST_TOOLS_TIMEOUT_S = 60.0
 CLEANUP_INTERVAL_S = 10.0
-MAY_BE_DONE_HINT = "It may have been done, in part or whole: look before you ask for it again."
+MAY_BE_DONE_HINT = "It may have been done, in part or whole: check before you retry."
 
 _log = Log(__name__)
 
 
 class UpstreamGone(UpstreamError):
-    """The server died over a question. Whether it did what was asked, nobody knows."""
+    """The connection was lost during a request. Whether it was executed is unknown."""
 
 
 class UpstreamRefusal(UpstreamError):
-    """The server said no to a question that it got. It may have done a part of what was asked."""
+    """The server refused a request. It may have executed a part of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class HubLimits:
-    """How long a server is waited for, and how large an answer is taken."""
+    """Default timeouts, and the maximum size of an answer."""
 
     timeout_s: float
     answer_bytes: int
@@ -62,7 +62,7 @@ class HubLimits:
 
 @dataclass(frozen=True, slots=True)
 class Hub:
-    """Everything that can be done with servers of others."""
+    """Everything that can be done with upstream servers."""
 
     registry: ServerRegistry
     pool: ConnectionPool
@@ -73,7 +73,7 @@ class Hub:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """While it is entered, conversations stay open. A file that is wrong is said at once."""
+        """While entered, connections stay open. An invalid servers file fails here, at startup."""
         if self.servers_file is not None:
             await self.servers_file.read()
         async with self.pool.running():
@@ -81,12 +81,12 @@ class Hub:
             yield
 
     async def remove_expired_servers(self) -> None:
-        """Servers of sessions that are over go, and their programs with them."""
+        """Removes servers of ended sessions, and stops their programs."""
         for key in await self.registry.remove_expired():
             self.pool.evict(key)
 
     async def _cleanup_loop(self) -> None:
-        """Sessions may end without a word: their clients are killed, or this server was."""
+        """Sessions may end without notice: the client was killed, or this server was."""
         while True:
             try:
                 await self.remove_expired_servers()
@@ -95,7 +95,7 @@ class Hub:
             await anyio.sleep(CLEANUP_INTERVAL_S)
 
     async def sync_configured_servers(self, caller: Caller) -> None:
-        """What the operator's file has for this caller's tenant is there from now on."""
+        """Sync the operator's file for the caller's tenant."""
         if self.servers_file is not None:
             await self.servers_file.sync_tenant(caller)
 
@@ -103,12 +103,12 @@ class Hub:
         return self.pool.status((caller.tenant_id, server))
 
     async def require_allowed_host(self, tenant_id: UUID, place: ServerEndpoint) -> None:
-        """Refuse a place inside the operator's network that this tenant was not given."""
+        """Refuse an internal host that this tenant was not given."""
         hosts = await self.network.hosts(tenant_id, is_operators=False)
         await self.network.check(replace(place, hosts=hosts))
 
     async def refresh_tools(self, tenant_id: UUID, server: UpstreamServer) -> UpstreamCatalog:
-        """Ask a server for its tools, and write down what is not as it was."""
+        """List a server's tools, and record what changed."""
         wanted = await self._connection_request(tenant_id, server)
         with anyio.move_on_after(LIST_TOOLS_TIMEOUT_S):
             async with self.pool.acquire(wanted) as connected:
@@ -128,12 +128,12 @@ class Hub:
         arguments: Mapping[str, Json],
         check: Callable[[StoredTool], None] = lambda kept: None,
     ) -> ToolResult:
-        """Call a tool that was approved, for a caller to whom its server is open."""
+        """Call an approved tool, for a caller who may use its server."""
         await self.sync_configured_servers(call.caller)
         there, kept = await self._require_callable(call.caller, server, tool)
         check(kept)
-        told = await self._call_with_retry(call, there, kept, arguments)
-        return to_result(told, server=server, most_bytes=self.limits.answer_bytes)
+        answer = await self._call_with_retry(call, there, kept, arguments)
+        return to_result(answer, server=server, most_bytes=self.limits.answer_bytes)
 
     async def _require_callable(
         self, caller: Caller, name: str, tool: str
@@ -166,12 +166,12 @@ class Hub:
     async def _call_with_retry(
         self, call: Call, server: UpstreamServer, kept: StoredTool, arguments: Mapping[str, Json]
     ) -> dict[str, object]:
-        """Send it. What may safely be done twice is sent again where the server died over it."""
+        """Send it. Retried after a lost connection only where the tool is safe to repeat."""
         wanted = await self._connection_request(call.caller.tenant_id, server)
         may_repeat = kept.effective.read_only or kept.effective.idempotent
         for attempt in (1, 2):
             try:
-                told = await self._call_once(call, wanted, server, kept, arguments)
+                answer = await self._call_once(call, wanted, server, kept, arguments)
             except Timeout as error:
                 raise Timeout(error.message, **_sent_call_fields(error, may_repeat)) from None
             except UpstreamError as error:
@@ -179,7 +179,7 @@ class Hub:
                     raise _call_error(error, server.name, may_repeat=may_repeat) from None
             else:
                 self.pool.reset_failures(wanted.key)
-                return told
+                return answer
         raise UpstreamError("unreachable")
 
     async def _call_once(
@@ -193,7 +193,7 @@ class Hub:
         clock = CallTimeout(call, server.options, timeout_in(call.session, self.limits.timeout_s))
         async with self.pool.acquire(wanted) as connected:
             if connected.is_fresh:
-                # What it offers was just read anew: it may not be what was approved.
+                # The catalog was just refreshed: the tool may no longer be as approved.
                 await self._require_callable(call.caller, server.name, kept.name)
             require_capability(connected.connection, server, "tools/call")
             try:
@@ -205,10 +205,10 @@ class Hub:
     async def _record_catalog(
         self, wanted: ConnectionRequest, options: ServerOptions, line: UpstreamConnection
     ) -> UpstreamCatalog:
-        """What the server offers now, written down."""
+        """Record what the server offers now."""
         tenant_id, server = wanted.key
         if not _has_capability(line, "tools") and options.strict_capabilities:
-            # It is not asked for what it never said it has, and nothing is learned.
+            # It declares no tools: it is not asked for them, and nothing is recorded.
             return parse_catalog(())
         found = parse_catalog(await self._list_tools(server, line))
         await self.registry.record_catalog(tenant_id, server, found, takes=options.takes_changes)
@@ -243,7 +243,7 @@ class Hub:
             if what == "tools":
                 self.pool.start_soon(again)
 
-        # What the operator takes away must end the conversations that are open already.
+        # A host taken from the tenant must also close open connections.
         hosts = await self.network.hosts(tenant_id, is_operators=server.is_operator_managed)
         wanted = ConnectionRequest(
             (tenant_id, server.name), (server.version, hosts), place, greet, hear
@@ -252,33 +252,33 @@ class Hub:
 
 
 def require_approved(kept: StoredTool) -> None:
-    """Refuse a tool that is not what somebody approved."""
+    """Refuse a tool that is not as approved."""
     if kept.state == "approved":
         return
     said = {
         "new": "is new and not approved yet",
-        "changed": "says something else than when it was approved",
+        "changed": "has changed since it was approved",
         "gone": "is no longer there",
     }[kept.state]
     raise Forbidden(
         f"{kept.name} of {kept.server} {said}",
         tool=kept.name,
         state=kept.state,
-        hint="An administrator looks at it and approves it: hub.approve_tools.",
+        hint="An administrator reviews and approves it: hub.approve_tools.",
     )
 
 
 def require_capability(line: UpstreamConnection, server: UpstreamServer, method: str) -> None:
-    """Where the server never said it serves this: an error if so wished, else a line in the log.
+    """For a capability the server did not declare: an error if strict, else a log entry.
 
-    Some serve more than they say.
+    Some servers support more than they declare.
     """
     family = method.partition("/")[0]
     if _has_capability(line, family):
         return
-    told = f"{server.name} does not support {family} (required for {method})"
+    problem = f"{server.name} does not support {family} (required for {method})"
     if server.options.strict_capabilities:
-        raise Unprocessable(told, method=method, capability=family)
+        raise Unprocessable(problem, method=method, capability=family)
     _log.warning("hub.capability", server=server.name, method=method)
 
 
@@ -287,21 +287,21 @@ def _has_capability(line: UpstreamConnection, family: str) -> bool:
 
 
 def to_foreign_tool(kept: StoredTool, run: RunTool) -> ForeignTool:
-    """An upstream tool as one of ours: what was approved of it, and whose it is."""
-    told = kept.effective
+    """An upstream tool as one of ours: its approved definition, and its server."""
+    definition = kept.effective
     return ForeignTool(
         feature=FEATURE,
         name=kept.exposed or prefix_name(kept.server, kept.name),
-        scope=Scope.READ if told.read_only else Scope.WRITE,
-        description=f"[{kept.server}] {told.description}".strip(),
-        input_schema=told.input_schema,
+        scope=Scope.READ if definition.read_only else Scope.WRITE,
+        description=f"[{kept.server}] {definition.description}".strip(),
+        input_schema=definition.input_schema,
         run=run,
-        output_schema=told.output_schema,
-        read_only=told.read_only,
-        destructive=told.destructive,
-        idempotent=told.idempotent,
-        open_world=told.open_world,
-        title=told.title,
+        output_schema=definition.output_schema,
+        read_only=definition.read_only,
+        destructive=definition.destructive,
+        idempotent=definition.idempotent,
+        open_world=definition.open_world,
+        title=definition.title,
         timeout_s=MAX_CALL_S,
         aliases=(prefix_name(kept.server, kept.name),),
         server=kept.server,
@@ -316,8 +316,8 @@ def _call_error(error: UpstreamError, server: str, *, may_repeat: bool) -> Upstr
 
 
 def _sent_call_fields(error: PeciaError, may_repeat: bool) -> dict[str, Json]:
-    """The facts of a failure after the question was sent: what may have been done already is to be
-    asked for again only where the tool says that this does no harm."""
+    """Fields of an error after the request was sent: it may have been executed, so retrying is safe
+    only where the tool says so."""
     if may_repeat:
         return {**error.fields}
     return {**error.fields, "retryable": False, "hint": MAY_BE_DONE_HINT}

@@ -1,4 +1,4 @@
-"""Which servers and tools there are, and for whom: verbs over the store. It connects to none."""
+"""Servers, tools and who may use them, in the store. Does not connect."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,16 +30,16 @@ from pecia.kernel.tool.call import Call
 
 SQL = load_queries("pecia.features.hub")
 
-# Roles that are written without their kind.
+# Roles that are written without a kind.
 ROLES = ("everyone", "admin")
 
 LEASE_S = 60
-"""How long a session holds a server that it brought, unless it says again that it needs it."""
+"""TTL of a session's lease on a server that it brought; renewed by heartbeats."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredEndpoint:
-    """A place as it is kept, and whether the operator named it."""
+    """An endpoint in the store, and whether the operator configured it."""
 
     endpoint: ServerEndpoint
     is_operator_managed: bool
@@ -54,7 +54,7 @@ class ServerRegistry:
     naming: ToolNamePolicy
 
     async def list_servers(self, caller: Caller) -> list[UpstreamServer]:
-        """Those that are open to this caller, in the order in which they came."""
+        """Those this caller may use, in order of creation."""
         async with self.store.reading(caller) as tx:
             return [_row_to_server(it) for it in await tx.fetch_all(SQL["servers"])]
 
@@ -63,12 +63,12 @@ class ServerRegistry:
             return _row_to_server(await tx.fetch_one(SQL["server"], _missing(name), name=name))
 
     async def require_admin(self, caller: Caller) -> None:
-        """Refuse whoever may not keep servers, before anything is asked or done for them."""
+        """Refuse callers who may not manage servers, before anything else is done for them."""
         async with self.store.reading(caller) as tx:
             await tx.execute(SQL["require_admin"])
 
     async def load_managed_server(self, caller: Caller, name: str) -> UpstreamServer:
-        """The server, for whoever may keep it."""
+        """The server, for a caller who may manage it."""
         async with self.store.reading(caller) as tx:
             await tx.execute(SQL["require_admin"])
             return _row_to_server(await tx.fetch_one(SQL["server"], _missing(name), name=name))
@@ -76,7 +76,7 @@ class ServerRegistry:
     async def list_tools(
         self, caller: Caller, server: str | None = None, name: str | None = None
     ) -> list[StoredTool]:
-        """Tools of the servers that are open to this caller, whatever state they are in."""
+        """Tools of the servers this caller may use, in any state."""
         async with self.store.reading(caller) as tx:
             return [
                 _row_to_tool(it)
@@ -86,7 +86,7 @@ class ServerRegistry:
     async def load_tool(
         self, caller: Caller, server: str, tool: str
     ) -> tuple[UpstreamServer, StoredTool | None]:
-        """One server that is open to this caller, and one tool of it, where it has that."""
+        """One server this caller may use, and one of its tools, if it exists."""
         async with self.store.reading(caller) as tx:
             there = _row_to_server(await tx.fetch_one(SQL["server"], _missing(server), name=server))
             row = await tx.fetch_optional(SQL["tools"], server=server, name=tool)
@@ -101,7 +101,7 @@ class ServerRegistry:
         readers: Sequence[str],
         holder: str = "",
     ) -> None:
-        """Write a new server down, and seal what lets us in. With a holder it is of a session."""
+        """Insert a new server, and seal its credentials. With a holder it belongs to a session."""
         async with self.store.writing(call.caller, call.trace) as tx:
             added = await tx.fetch_value(
                 SQL["add_server"],
@@ -123,7 +123,7 @@ class ServerRegistry:
     async def renew_leases(
         self, call: Call, names: Sequence[str], holder: str, *, release: bool
     ) -> list[str]:
-        """A session still needs these servers, or needs them no more. Those that are not there."""
+        """Renew or release a session's leases on these servers. Returns those that do not exist."""
         seconds = 0 if release else LEASE_S
         async with self.store.writing(call.caller, call.trace) as tx:
             there = {
@@ -138,7 +138,7 @@ class ServerRegistry:
         return await tx.fetch_value(SQL["hold_server"], **given)
 
     async def remove_expired(self) -> list[tuple[UUID, str]]:
-        """For the house: forget the servers whose sessions are over, and say which."""
+        """System transaction: delete servers whose leases have expired; returns them."""
         async with self.store.system() as tx:
             return [
                 (it["tenant_id"], it["name"]) for it in await tx.fetch_all(SQL["remove_unheld"])
@@ -154,7 +154,7 @@ class ServerRegistry:
         readers: Sequence[str] | None = None,
         place: ServerEndpoint | None = None,
     ) -> None:
-        """Change what is given of a server. Whoever is connected to it connects anew."""
+        """Update a server. Open connections to it are reopened."""
         async with self.store.writing(call.caller, call.trace) as tx:
             people = None
             if readers is not None:
@@ -185,14 +185,14 @@ class ServerRegistry:
     async def list_pending(
         self, caller: Caller, server: str, names: Sequence[str]
     ) -> list[StoredTool]:
-        """Tools that wait for approval, as they are offered now: all, where none is named."""
+        """Tools that wait for approval, as offered now: all, unless some are named."""
         await self.load_managed_server(caller, server)
         return _select_pending(await self.list_tools(caller, server), server, names)
 
     async def approve(
         self, call: Call, server: str, tools: Sequence[StoredTool]
     ) -> list[StoredTool]:
-        """Let what these tools are offered as hold. What has changed since is not approved."""
+        """Approve these tools as they were offered. Those that changed since are not approved."""
         tenant_id = call.caller.tenant_id
         async with self.store.writing(call.caller, call.trace) as tx:
             await tx.execute(SQL["require_admin"])
@@ -203,7 +203,7 @@ class ServerRegistry:
             names = [it.name for it in tools]
             waiting = _select_pending([it for it in every if it.server == server], server, names)
             if [it.offered for it in waiting] != [it.offered for it in tools]:
-                raise Conflict(f"what {server} offers has changed meanwhile: look again")
+                raise Conflict(f"the tools of {server} have changed meanwhile: review them again")
             taken = {it.exposed: it.server for it in every if it.exposed}
             done: list[StoredTool] = []
             for it in waiting:
@@ -214,7 +214,7 @@ class ServerRegistry:
             return done
 
     async def load_endpoint(self, tenant_id: UUID, name: str) -> StoredEndpoint:
-        """For the house: where a server is, what lets us in, and whose word it is."""
+        """System transaction: the endpoint of a server, its credentials, and who configured it."""
         async with self.store.system() as tx:
             row = await tx.fetch_one(SQL["place"], _missing(name), tenant_id=tenant_id, name=name)
             held = await self.vault.load(tx, tenant_id, name)
@@ -224,7 +224,7 @@ class ServerRegistry:
     async def record_catalog(
         self, tenant_id: UUID, server: str, found: UpstreamCatalog, *, takes: bool
     ) -> int:
-        """For the house: write down what a server offers now. How many tools were not as before."""
+        """System transaction: record what a server offers now. Returns how many tools changed."""
         async with self.store.system() as tx:
             await tx.execute(SQL["hold_names"], tenant_id=tenant_id)
             known = [

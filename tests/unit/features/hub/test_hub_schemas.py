@@ -80,7 +80,7 @@ def test_regular_expressions_are_left_to_the_server() -> None:
     assert "pattern" not in repr(plain)
     assert fits(plain, {"x1": 1}), "what a pattern allowed must not be refused for want of it"
     assert {*notes} == {
-        f"`{it}` is the server's to check" for it in ("pattern", "patternProperties")
+        f"`{it}` is left to the server to check" for it in ("pattern", "patternProperties")
     }
 
 
@@ -112,14 +112,14 @@ def test_what_stands_beside_a_reference_holds_as_well() -> None:
 @pytest.mark.parametrize(
     ("schema", "why"),
     [
-        ([], "no object"),
-        ({"type": "string"}, "no object"),
-        ({"properties": {"a": 3}}, "no schema"),
-        ({"properties": {"a": {"type": "words"}}}, "no JSON Schema"),
+        ([], "not an object"),
+        ({"type": "string"}, "not an object"),
+        ({"properties": {"a": 3}}, "not a schema"),
+        ({"properties": {"a": {"type": "words"}}}, "not a valid JSON Schema"),
         ({"properties": {"a": {"$ref": "https://x.example/s.json"}}}, "outside of itself"),
         ({"properties": {"a": {"$ref": "file:///etc/passwd"}}}, "outside of itself"),
         ({"properties": {"a": {"$ref": "#/$defs/none"}}}, "does not have"),
-        ({"properties": {"a": {"minLength": "many"}}}, "no JSON Schema"),
+        ({"properties": {"a": {"minLength": "many"}}}, "not a valid JSON Schema"),
     ],
 )
 def test_what_cannot_be_run_is_refused(schema: object, why: str) -> None:

@@ -1,4 +1,4 @@
-"""Groups as a directory writes them down: LDIF, or JSON. Pure; asks no directory anything."""
+"""Parse groups from a directory export: LDIF or JSON. Pure; connects to no directory."""
 
 import json
 import re
@@ -16,14 +16,14 @@ FIELD = "file"
 EXPECTED_FORMAT = '{"groups": [{"name": "staff", "members": ["ana"]}]} or {"staff": ["ana"]}'
 
 LdifEntry: TypeAlias = Mapping[str, tuple[str, ...]]
-"""Attributes of one entry, by their names in small letters."""
+"""Attributes of one entry, by lower-case name."""
 
 MembersByGroup: TypeAlias = dict[str, tuple[str, ...]]
-"""Who is in each group, by the names that users have; in order, each once."""
+"""Members of each group, by user name; ordered, without duplicates."""
 
 
 def parse_directory(text: str) -> MembersByGroup:
-    """The groups that a file names. An error says in which line or at which place it is wrong."""
+    """The groups in the file. An error gives the line or the JSON path."""
     return (
         _parse_json(text) if text.lstrip("\ufeff \t\r\n")[:1] in ("{", "[") else _parse_ldif(text)
     )
@@ -34,7 +34,7 @@ def _parse_json(text: str) -> MembersByGroup:
         found: Json = json.loads(text.lstrip("\ufeff"), object_pairs_hook=_require_distinct)
     except (json.JSONDecodeError, RecursionError) as error:
         raise InvalidFormat(
-            f"the file is no JSON: {error}", field=FIELD, expected=EXPECTED_FORMAT
+            f"the file is not valid JSON: {error}", field=FIELD, expected=EXPECTED_FORMAT
         ) from None
     match found:
         case {"groups": list(groups), **rest} if not rest:
@@ -60,7 +60,7 @@ def _members(members: Json, at: str) -> tuple[str, ...]:
 
 
 def _require_distinct(named: Iterable[tuple[str, T]]) -> dict[str, T]:
-    """The later of two would take the place of the first, and its members their rights."""
+    """A second group of the same name would overwrite the members of the first."""
     found: dict[str, T] = {}
     for name, it in named:
         if name in found:
@@ -70,9 +70,7 @@ def _require_distinct(named: Iterable[tuple[str, T]]) -> dict[str, T]:
 
 
 def _format_error(at: str) -> InvalidFormat:
-    return InvalidFormat(
-        f"{at} is not what groups look like", field=FIELD, expected=EXPECTED_FORMAT, at=at
-    )
+    return InvalidFormat(f"{at} is not a group", field=FIELD, expected=EXPECTED_FORMAT, at=at)
 
 
 def _parse_ldif(text: str) -> MembersByGroup:
@@ -95,7 +93,7 @@ def _parse_ldif(text: str) -> MembersByGroup:
 
 @dataclass(slots=True)
 class _GroupMembers:
-    """The people of one group, those of groups in it included, however these hold each other."""
+    """The users of one group, nested groups included; cycles are allowed."""
 
     entries: Mapping[str, LdifEntry]
     groups: Mapping[str, LdifEntry]
@@ -138,7 +136,7 @@ def _entries(text: str) -> Iterator[LdifEntry]:
 
 
 def _unfold_lines(text: str) -> list[str]:
-    """Lines, each with those that go on with it; a comment is none."""
+    """Unfolded lines (RFC 2849), without comments."""
     lines: list[str] = []
     for line in text.lstrip("\ufeff").replace("\r\n", "\n").split("\n"):
         if line.startswith(" ") and lines and lines[-1]:
@@ -151,17 +149,17 @@ def _unfold_lines(text: str) -> list[str]:
 def _attribute(line: str, number: int) -> tuple[str, str]:
     found = _ATTRIBUTE.fullmatch(line)
     if found is None:
-        raise InvalidFormat(f"line {number} of the file is no LDIF: {line[:80]!r}", field=FIELD)
+        raise InvalidFormat(f"line {number} of the file is not LDIF: {line[:80]!r}", field=FIELD)
     value = found["value"]
     if found["is_base64"]:
         try:
             value = b64decode(value, validate=True).decode()
         except (NotBase64, ValueError):
-            raise InvalidFormat(f"line {number} of the file is no base64", field=FIELD) from None
+            raise InvalidFormat(f"line {number} of the file is not base64", field=FIELD) from None
     return found["name"].lower(), value
 
 
-# Options of an attribute, such as its language, say nothing of who somebody is.
+# Attribute options, such as a language, do not matter here.
 _ATTRIBUTE = re.compile(
     r"(?P<name>[A-Za-z0-9.-]+)(?:;[A-Za-z0-9;.-]*)?:(?P<is_base64>:?) *(?P<value>.*)"
 )
@@ -176,10 +174,10 @@ def _first(entry: LdifEntry, name: str) -> str:
 
 
 def _normalize_dn(dn: str) -> str:
-    """Two spellings of one place are one place."""
+    """Different spellings of one DN compare equal."""
     return ",".join(it.strip().lower() for it in re.split(r"(?<!\\),", dn))
 
 
 def _rdn_value(dn: str) -> str:
-    """The value that a name begins with: `ana` of `uid=ana,ou=people`."""
+    """The value of the first RDN: `ana` of `uid=ana,ou=people`."""
     return re.split(r"(?<!\\),", dn)[0].partition("=")[2].strip().replace("\\,", ",")

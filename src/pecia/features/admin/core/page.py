@@ -1,4 +1,4 @@
-"""Lists by page: a cursor is the last name of the page before, nothing secret and nothing kept."""
+"""Keyset pagination: a cursor is the last name of the previous page; not secret, not stored."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ class PageInput(Input):
 
 
 class PageCursor:
-    """Where a page starts."""
+    """The decoded cursor of a page."""
 
     @staticmethod
     def of(ask: PageInput) -> str:
@@ -22,5 +22,5 @@ class PageCursor:
 
 
 def next_cursor(rows: Sequence[dict[str, Any]], limit: int, by: str) -> str | None:
-    """The cursor of the page after, when one row more than asked for was found."""
+    """The cursor of the next page, if one row more than the limit was returned."""
     return str(rows[limit - 1][by]) if len(rows) > limit else None

@@ -1,4 +1,4 @@
-"""The audit trail, read. Everybody sees their own calls, administrators their tenant's."""
+"""Reads the audit log. Users see their own calls, administrators those of the tenant."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -55,15 +55,15 @@ class ListAudit(Input):
 
 @dataclass(frozen=True, slots=True)
 class AuditLogTools:
-    """The handler over the audit trail."""
+    """The handler over the audit log."""
 
     store: Store
     audit_log: AuditLog
 
     async def list_audit(self, call: Call, ask: ListAudit) -> AuditLogOut:
-        """Who called what, when, with which outcome; the newest first."""
+        """Who called what, when, with which outcome; newest first."""
         before_at, before_id = _decode_cursor(ask.cursor)
-        # What ended before this call began must be in the answer.
+        # Calls that ended before this one began must be in the answer.
         await self.audit_log.drain()
         async with self.store.reading(call.caller) as tx:
             found = await tx.fetch_all(
@@ -85,9 +85,9 @@ class AuditLogTools:
         )
 
 
-def audit_log_tools(store: Store, ledger: AuditLog) -> tuple[AnyTool, ...]:
-    """The one tool over the audit trail."""
-    it = AuditLogTools(store, ledger)
+def audit_log_tools(store: Store, audit_log: AuditLog) -> tuple[AnyTool, ...]:
+    """The one tool over the audit log."""
+    it = AuditLogTools(store, audit_log)
     return (Tool(FEATURE, "list_audit", Scope.READ, ListAudit, AuditLogOut, it.list_audit),)
 
 
@@ -99,5 +99,5 @@ def _decode_cursor(cursor: str | None) -> tuple[datetime | None, UUID | None]:
         return datetime.fromisoformat(at), UUID(id_)
     except ValueError:
         raise InvalidFormat(
-            'Field "cursor" is not one that this tool gave', field="cursor", got=cursor
+            'Field "cursor" is not a cursor of this tool', field="cursor", got=cursor
         ) from None

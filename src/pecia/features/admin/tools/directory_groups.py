@@ -1,4 +1,4 @@
-"""Groups as a directory has them: those that are named become what it says, in one step."""
+"""Sync groups from a directory: each named group gets exactly the given members, atomically."""
 
 from dataclasses import asdict, dataclass, field
 
@@ -34,12 +34,10 @@ class UnknownMemberOut(Output):
 
 
 class SetGroupsOut(Output):
-    added: list[str] = Field(description="Groups that were not there.")
+    added: list[str] = Field(description="Groups that were created.")
     joined: int
     left: int
-    unknown: list[UnknownMemberOut] = Field(
-        description="Members who are no users here, and were left out."
-    )
+    unknown: list[UnknownMemberOut] = Field(description="Unknown users, left out.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +47,8 @@ class DirectoryTools:
     store: Store
 
     async def set_groups(self, call: Call, ask: SetGroups) -> SetGroupsOut:
-        """Make groups what a directory says: added where they are missing, with exactly these
-        members. Groups that are not named stay. Whoever is no user here is left out and told."""
+        """Set groups as in a directory: created where missing, with exactly these members.
+        Groups that are not named stay. Unknown users are left out and reported."""
         _require_distinct(ask)
         done = _GroupChanges()
         async with self.store.writing(call.caller, call.trace) as tx:
@@ -83,7 +81,7 @@ def _require_distinct(ask: SetGroups) -> None:
     names = [it.name for it in ask.groups]
     for at, name in enumerate(names):
         if name in names[:at]:
-            raise InvalidInput(f"the group {name!r} is named twice", field=f"groups.{at}.name")
+            raise InvalidInput(f"the group {name!r} is listed twice", field=f"groups.{at}.name")
 
 
 @dataclass(slots=True)

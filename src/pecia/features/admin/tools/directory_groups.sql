@@ -1,5 +1,5 @@
 -- name: users_called
--- Users by their name here, or by one that they have in a directory.
+-- Users by name, or by an alias in a directory.
 SELECT DISTINCT ON (m.said) m.said, u.name FROM unnest(%(members)s::text[]) AS m (said)
   JOIN kernel.user_account u ON u.tenant_id = kernel.tenant()
    AND (u.name = m.said

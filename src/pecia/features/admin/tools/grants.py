@@ -1,4 +1,4 @@
-"""Sources and who may see them: roles, folder grants, file grants, and the answer to why."""
+"""Sources and their access: roles, folder grants, file grants, and why somebody has access."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -18,10 +18,10 @@ from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 SQL = load_queries("pecia.features.admin.tools", "grants.sql")
 FEATURE = "office"
 
-# Roles that are written without their kind.
+# Roles that are written without a kind.
 ROLES = ("everyone", "anyone")
 
-# The keys of a site are paths from the slash on. All others are relative.
+# Keys of a site are absolute paths. All others are relative.
 ROOTED_PROTOCOLS = frozenset({"web"})
 
 PER_FILE_NOTE = (
@@ -40,9 +40,7 @@ class ListGrants(Input):
 class GrantInput(Input):
     source_id: str = Field(min_length=1, max_length=500)
     to: str = Field(min_length=1, max_length=2048, description=GRANTEE_DESCRIPTION)
-    role: Literal["reader", "writer", "owner"] | None = Field(
-        description="Null takes the grant away."
-    )
+    role: Literal["reader", "writer", "owner"] | None = Field(description="Null removes the grant.")
     folder: str | None = Field(
         default=None,
         max_length=2000,
@@ -71,9 +69,7 @@ class GrantsOut(Output):
     source_id: str
     trim_mode: str
     grants: list[GrantOut]
-    note: str = Field(
-        default="", description="What these grants do not do, if that is easily missed."
-    )
+    note: str = Field(default="", description="What these grants do not cover.")
 
 
 class CheckAccess(Input):
@@ -96,7 +92,7 @@ class GrantTools:
     store: Store
 
     async def grant(self, call: Call, ask: GrantInput) -> GrantsOut:
-        """Give somebody a role in a source or in one of its folders, or take it away."""
+        """Give a user or group a role in a source or in one of its folders, or remove it."""
         async with self.store.writing(call.caller, call.trace) as tx:
             source = await catalog.get_source(tx, ask.source_id)
             principal = await resolve_grantee(tx, ask.to, "to", ROLES)
@@ -109,7 +105,7 @@ class GrantTools:
             return await _load_grants(tx, source)
 
     async def grant_file(self, call: Call, ask: GrantFileInput) -> AccessOut:
-        """Say who may see one file, beside those whom the source and its folders let in."""
+        """Set who may see one file, in addition to grants of the source and its folders."""
         async with self.store.writing(call.caller, call.trace) as tx:
             granted = [
                 await resolve_grantee(tx, it, f"to.{at}", ROLES) for at, it in enumerate(ask.to)
@@ -127,7 +123,7 @@ class GrantTools:
             return await _load_grants(tx, await catalog.get_source(tx, ask.source_id))
 
     async def check_access(self, call: Call, ask: CheckAccess) -> AccessOut:
-        """Why somebody may or may not see a file. Owners may ask about others."""
+        """Why a user may or may not see a file. Owners may ask about others."""
         async with self.store.reading(call.caller) as tx:
             return await _check_access(tx, ask.user or call.caller.user, ask.source_id, ask.key)
 
@@ -151,20 +147,20 @@ async def _apply_grant(
 ) -> None:
     if role is None:
         if not await tx.execute(SQL[f"remove_{what}"], **values):
-            raise NotFound("there is no such grant to take away")
+            raise NotFound("there is no such grant to remove")
     else:
         await tx.execute(SQL[f"set_{what}"], role=role, **values)
 
 
 def _folder_prefix(source: catalog.Source, text: str) -> str:
-    """How the keys of that source begin below the folder."""
+    """The key prefix of a folder in that source."""
     folder = text.strip("/")
     root = "/" if source.protocol in ROOTED_PROTOCOLS else ""
     return f"{root}{folder}/" if folder else ""
 
 
 async def _load_grants(tx: Transaction, source: catalog.Source) -> GrantsOut:
-    """What the caller may know of them, also when they just gave up what showed the source."""
+    """The grants the caller may see, even after they removed their own access to the source."""
     rows = await tx.fetch_all(SQL["grants"], source_id=source.source_id)
     grants = [_format_grant(**it) for it in rows]
     reads_nothing = any(it.role == "reader" and it.folder is None for it in grants)

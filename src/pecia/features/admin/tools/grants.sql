@@ -13,7 +13,7 @@ VALUES (kernel.tenant(), %(source_id)s, %(prefix)s, %(principal)s, %(role)s)
 ON CONFLICT (tenant_id, source_id, principal_id, prefix) DO UPDATE SET role = EXCLUDED.role;
 
 -- name: remove_folder_grant
--- Grants on folders of sites were once kept without their first slash; those can be taken away as well.
+-- Folder grants of sites were once stored without the leading slash; those can be removed too.
 DELETE FROM kernel.folder_grant
  WHERE tenant_id = kernel.tenant() AND source_id = %(source_id)s AND principal_id = %(principal)s
    AND prefix IN (%(prefix)s, ltrim(%(prefix)s, '/'));

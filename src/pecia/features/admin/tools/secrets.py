@@ -1,4 +1,4 @@
-"""Credentials of sources and upstream servers: sealed when they come, and never shown again."""
+"""Credentials of sources and upstream servers: encrypted on arrival, never shown again."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,7 +21,7 @@ SQL = load_queries("pecia.features.admin.tools", "secrets.sql")
 FEATURE = "office"
 RESEAL_BATCH = 100
 
-# What is signed is ours and short-lived, and never stored: only these two kinds are kept.
+# Signing keys are never stored here: only these two purposes are.
 SecretPurpose = Literal["source", "upstream"]
 
 
@@ -50,7 +50,7 @@ class SecretOut(Output):
     updated_at: datetime
     opens: bool | None = Field(
         default=None,
-        description="False: this server has lost that key; set the secret again. Null: only "
+        description="False: this server does not have that key; set the secret again. Null: only "
         "workers would know.",
     )
 
@@ -68,7 +68,7 @@ class SecretTools:
     keyring: Keyring
 
     async def set_secret(self, call: Call, ask: SetSecret) -> SecretOut:
-        """Keep a credential, or replace one of the same name. It cannot be read back."""
+        """Store a credential, or replace one of the same name. It cannot be read back."""
         purpose = Purpose(ask.purpose)
         identity = secret_identity(call.caller.tenant_id, purpose, ask.name)
         sealed = self.keyring.seal(purpose, identity, ask.value.encode())
@@ -82,11 +82,11 @@ class SecretTools:
                 ciphertext=sealed.ciphertext,
             )
             return self._secret(
-                await tx.fetch_one(SQL["secret"], "it was not kept", **_secret_key(ask))
+                await tx.fetch_one(SQL["secret"], "the secret was not stored", **_secret_key(ask))
             )
 
     async def list_secrets(self, call: Call, ask: ListSecrets) -> SecretsOut:
-        """The names of the credentials that are kept, for administrators. Their values are not."""
+        """The names of the stored credentials, for administrators. Never their values."""
         async with self.store.reading(call.caller) as tx:
             rows = await tx.fetch_all(
                 SQL["secrets"], purpose=ask.purpose, after=PageCursor.of(ask), limit=ask.limit + 1
@@ -97,7 +97,7 @@ class SecretTools:
         )
 
     async def remove_secret(self, call: Call, ask: SecretTarget) -> SecretOut:
-        """Forget a credential. What used it stops working."""
+        """Delete a credential. What used it stops working."""
         missing = f"no {ask.purpose} secret {ask.name!r}"
         async with self.store.writing(call.caller, call.trace) as tx:
             found = await tx.fetch_one(SQL["secret"], missing, **_secret_key(ask))
@@ -141,12 +141,12 @@ def secret_tools(store: Store, keyring: Keyring) -> tuple[AnyTool, ...]:
 
 
 def secret_identity(tenant_id: UUID, purpose: Purpose, name: str) -> bytes:
-    """What a secret is sealed for: the row it lies in, and no other."""
+    """Associated data: binds a sealed secret to its row."""
     return f"{tenant_id}|{purpose}|{name}".encode()
 
 
 async def has_stale_secrets(store: Store, keyring: Keyring, purpose: Purpose) -> bool:
-    """Whether any secret still waits to be sealed under the current key."""
+    """Whether any secret is still sealed under an old key."""
     async with store.system() as tx:
         return bool(
             await tx.fetch_all(SQL["old_secrets"], **_stale_page(keyring, purpose, limit=1))
@@ -154,9 +154,9 @@ async def has_stale_secrets(store: Store, keyring: Keyring, purpose: Purpose) ->
 
 
 async def reseal_secrets(store: Store, keyring: Keyring, purpose: Purpose) -> int:
-    """Seal every secret of a purpose under the current key, in all tenants. How many it were.
+    """Reseal every secret of a purpose under the current key, in all tenants. Returns the count.
 
-    In small transactions: where it was stopped, it goes on.
+    In small transactions, so an interrupted run can be resumed.
     """
     done = 0
     while True:

@@ -1,5 +1,5 @@
 -- name: set_secret
--- The values come as parameters, not from EXCLUDED: callers may write a ciphertext and not read one.
+-- Values come as parameters, not from EXCLUDED: callers may write a ciphertext but not read one.
 INSERT INTO kernel.secret (tenant_id, purpose, name, key_id, nonce, ciphertext)
 VALUES (kernel.tenant(), %(purpose)s, %(name)s, %(key_id)s, %(nonce)s, %(ciphertext)s)
 ON CONFLICT (tenant_id, purpose, name) DO UPDATE
@@ -19,7 +19,7 @@ SELECT purpose, name, key_id, updated_at, purpose || ':' || name AS place FROM k
 DELETE FROM kernel.secret WHERE tenant_id = kernel.tenant() AND purpose = %(purpose)s AND name = %(name)s;
 
 -- name: old_secrets
--- Some that are sealed under a key that is no longer the current one, in every tenant.
+-- A page of secrets sealed under an old key, of all tenants.
 SELECT tenant_id, purpose, name, key_id, nonce, ciphertext FROM kernel.secret
  WHERE purpose = %(purpose)s AND key_id <> %(current)s
  ORDER BY tenant_id, name LIMIT %(limit)s FOR UPDATE;

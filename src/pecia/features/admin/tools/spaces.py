@@ -1,4 +1,4 @@
-"""Spaces: folders of this machine that the server serves as wikis. Reads no file of theirs."""
+"""Spaces: folders of this machine that are served as wikis. Reads none of their files."""
 
 import re
 from dataclasses import dataclass
@@ -27,14 +27,14 @@ MAX_NAME_CHARS = 200
 
 
 class FolderPolicy(Protocol):
-    """Looks at folders for us."""
+    """Checks folders on the server's file system."""
 
     async def admit(self, tenant_id: UUID, folder: str) -> str:
-        """The real path of a folder that a tenant may serve; Forbidden where it may not."""
+        """The real path of a folder that the tenant may serve; Forbidden otherwise."""
         ...
 
     async def require(self, folder: str) -> None:
-        """InvalidInput where there is no such folder, or none that the server may open."""
+        """InvalidInput where the folder does not exist, or the server may not open it."""
         ...
 
 
@@ -116,7 +116,7 @@ class SpaceTools:
             folder = _absolute(ask.folder)
             await self._require_confirmation(call, folder, ask.name, trim_mode)
         else:
-            # Before a folder is made: whoever may add no space learns nothing of the roots.
+            # Before a folder is created: callers who may not add spaces learn nothing of the roots.
             async with self.store.reading(call.caller) as tx:
                 if not await tx.fetch_value(SQL["may_administer"]):
                     raise Forbidden("only administrators add spaces")
@@ -143,24 +143,24 @@ class SpaceTools:
         )
 
     async def rename_space(self, call: Call, ask: RenameSpace) -> SpaceConfigOut:
-        """Call a space otherwise. Its folder, its documents, its grants and its id stay."""
+        """Rename a space. Its folder, documents, grants and id stay."""
         async with self.store.writing(call.caller, call.trace) as tx:
             await tx.execute(SQL["lock_spaces"])
             row = await _load_space(tx, ask.name)
             if ask.new_name != ask.name:
                 new_name = catalog.validate_source_name(ask.new_name, field="new_name")
-                # Back to the name that its id has is always free.
+                # It may always take back the name that its id has.
                 if PREFIX + new_name != row["source_id"] and await _is_taken(tx, new_name):
                     raise Conflict(
                         f"the name {new_name!r} belongs to another source", field="new_name"
                     )
                 renamed = {"source_id": row["source_id"], "new_name": new_name}
                 if not await tx.execute(SQL["rename_space"], **renamed):
-                    raise NotFound("no space of that name that you govern", field="name")
+                    raise NotFound("no space of that name that you administer", field="name")
             return _format_space(await _load_space(tx, ask.new_name))
 
     async def set_space(self, call: Call, ask: SetSpace) -> SpaceConfigOut:
-        """Switch a space off or on, or say who sees it. What is left out stays. Works at once."""
+        """Switch a space off or on, or set who sees it. Fields left out stay. Works at once."""
         async with self.store.writing(call.caller, call.trace) as tx:
             row = await _load_space(tx, ask.name)
             await catalog.update_source(
@@ -169,7 +169,7 @@ class SpaceTools:
             return _format_space(await _load_space(tx, ask.name))
 
     async def remove_space(self, call: Call, ask: SpaceTarget) -> SpaceConfigOut:
-        """Serve a folder no more. Its files and their history stay where they are."""
+        """Stop serving a folder. Its files and their history stay where they are."""
         async with self.store.writing(call.caller, call.trace) as tx:
             row = await _load_space(tx, ask.name)
             if await tx.fetch_value(SQL["is_being_written"], source_id=row["source_id"]):
@@ -184,7 +184,7 @@ class SpaceTools:
     async def _require_confirmation(
         self, call: Call, folder: str, name: str | None, trim_mode: TrimMode
     ) -> None:
-        """Agents speak in the owner's name: the owner is asked before a folder is served."""
+        """Agents act in the owner's name, so the owner confirms before a folder is served."""
         async with self.store.reading(call.caller) as tx:
             served = await tx.fetch_optional(SQL["space_of_folder"], folder=folder)
         if served is None:
@@ -239,7 +239,7 @@ def space_tools(
 
 
 def _require_folder(text: str) -> None:
-    """A repository is no folder, and is not fetched for a wiki."""
+    """A repository URL is not a folder, and is not cloned."""
     if _REMOTE.match(text):
         raise InvalidFormat(
             "a space is a folder of the server's machine; a git remote cannot be one yet",
@@ -252,7 +252,7 @@ def _require_folder(text: str) -> None:
 
 
 def _normalize_path(text: str) -> str:
-    """A path as a tenant's administrator names it, from a root or from the top."""
+    """A path as a tenant's administrator gives it: relative to a root, or absolute."""
     if ".." in PurePosixPath(text).parts or "\0" in text:
         raise InvalidFormat(
             'Field "folder" must be a path without ..',
@@ -295,7 +295,7 @@ def _require_same_name(space: SpaceConfigOut, name: str | None) -> SpaceConfigOu
 
 
 async def _choose_name(tx: Transaction, wanted: str | None, folder: str) -> str:
-    """The name that was asked for; else the folder's, with a number when that is taken."""
+    """The given name; else the folder's, with a number if that is taken."""
     if wanted is not None:
         if await _is_taken(tx, catalog.validate_source_name(wanted, field="name")):
             raise Conflict(f"the name {wanted!r} belongs to another source", field="name")
@@ -307,7 +307,7 @@ async def _choose_name(tx: Transaction, wanted: str | None, folder: str) -> str:
         name = base if number == 1 else f"{base}-{number}"
         if not await _is_taken(tx, name):
             return name
-    raise AssertionError("numbers do not end")
+    raise AssertionError("unreachable")
 
 
 async def _is_taken(tx: Transaction, name: str) -> bool:

@@ -15,7 +15,7 @@ SELECT id AS source_id, coalesce(config ->> 'name', substr(id, 6)) AS name, conf
  WHERE tenant_id = kernel.tenant() AND protocol = 'wiki' AND id > %(after)s ORDER BY id LIMIT %(limit)s;
 
 -- name: is_taken
--- A space that was renamed keeps its id, so that neither its id nor its name may be another's.
+-- A renamed space keeps its id, so neither its id nor its name may belong to another source.
 SELECT EXISTS (SELECT 1 FROM kernel.source WHERE tenant_id = kernel.tenant()
                 AND (id = 'wiki:' || %(name)s OR (protocol = 'wiki' AND config ->> 'name' = %(name)s)));
 
@@ -27,7 +27,7 @@ UPDATE kernel.source SET config = config || jsonb_build_object('name', %(new_nam
 SELECT wiki.has_unfiled(%(source_id)s);
 
 -- name: lock_spaces
--- Two processes that add spaces at once must not settle on one name.
+-- Two processes that add spaces concurrently must not choose the same name.
 SELECT pg_advisory_xact_lock(hashtextextended('space ' || kernel.tenant(), 0));
 
 -- name: may_administer

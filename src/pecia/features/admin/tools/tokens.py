@@ -1,4 +1,4 @@
-"""Personal access tokens: shown once, revoked at once, never stronger than their maker."""
+"""Personal access tokens: shown once, revoked at once, never with more scopes than the maker's."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -32,7 +32,7 @@ class TokenOut(Output):
 
 
 class NewTokenOut(TokenOut):
-    token: str = Field(description="Shown this once; only a hash of it is kept.")
+    token: str = Field(description="Shown this once; only its hash is stored.")
 
 
 class TokensOut(Output):
@@ -67,7 +67,7 @@ class TokenTools:
     store: Store
 
     async def list_tokens(self, call: Call, ask: ListTokens) -> TokensOut:
-        """Your tokens, or as an administrator everybody's. The secrets themselves are not kept."""
+        """Your tokens, or as an administrator everybody's. Secrets are not stored."""
         async with self.store.reading(call.caller) as tx:
             rows = await tx.fetch_all(
                 SQL["tokens"],
@@ -103,7 +103,7 @@ class TokenTools:
         return NewTokenOut(token=secret, **row)
 
     async def revoke_token(self, call: Call, ask: TokenTarget) -> TokenOut:
-        """Revoke a token. It stops working with the very next call, and for good."""
+        """Revoke a token, for good. It stops working with the next call."""
         async with self.store.writing(call.caller, call.trace) as tx:
             if not await tx.execute(SQL["revoke_token"], id=ask.id):
                 raise NotFound(f"no token {ask.id}")
@@ -139,10 +139,10 @@ def token_tools(store: Store) -> tuple[AnyTool, ...]:
 
 
 def _require_own_scopes(call: Call, scopes: list[Scope]) -> None:
-    """The store holds this too; here the caller is told which scope it was."""
+    """PostgreSQL enforces this too; here the error names the scope."""
     for scope in scopes:
         if scope not in call.caller.scopes:
             raise Forbidden(
-                f"you cannot give a token the scope {scope.value}, which yours has not",
+                f"you cannot give a token the scope {scope.value}, which yours does not have",
                 scope=scope.value,
             )

@@ -1,4 +1,4 @@
-"""Off-boarding: a user goes, and with them every byte of theirs that Pecia holds."""
+"""Off-boarding: deletes a user and all their data."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ Purger = Callable[[PurgeTarget], Awaitable[None]]
 
 
 class PurgeUser(Input):
-    # Not even the trail of the purge may keep the name.
+    # The name must not appear in the audit entry of the purge either.
     user: str = Field(min_length=1, max_length=200, json_schema_extra={"unaudited": True})
 
 
@@ -31,7 +31,7 @@ class PurgeUserOut(Output):
 
 @dataclass(frozen=True, slots=True)
 class UserPurgeTools:
-    """The handler. `purgers` are the rooms' own, for what they keep outside the kernel's tables."""
+    """The handler. `purgers` come from the features, for data outside the kernel's tables."""
 
     store: Store
     audit_log: AuditLog
@@ -39,11 +39,11 @@ class UserPurgeTools:
 
     async def purge_user(self, call: Call, ask: PurgeUser) -> PurgeUserOut:
         """Remove a user for good: tokens, names, grants, memberships, and who they were in the
-        audit trail. Cannot be undone; backups made before still hold them.
+        audit log. Cannot be undone; earlier backups still hold them.
         """
         if ask.user == call.caller.user:
             raise Conflict("you cannot purge yourself; ask another administrator")
-        # What is still in the spool would bring them back.
+        # Entries still in the audit spool would bring them back.
         await self.audit_log.drain()
         async with self.store.writing(call.caller, call.trace) as tx:
             user_id = await tx.fetch_value(SQL["purge_user"], user=ask.user)
@@ -54,9 +54,11 @@ class UserPurgeTools:
         return PurgeUserOut(purged=True)
 
 
-def purge_tools(store: Store, ledger: AuditLog, purgers: tuple[Purger, ...]) -> tuple[AnyTool, ...]:
-    """The one tool that forgets."""
-    it = UserPurgeTools(store, ledger, purgers)
+def purge_tools(
+    store: Store, audit_log: AuditLog, purgers: tuple[Purger, ...]
+) -> tuple[AnyTool, ...]:
+    """The one tool that purges."""
+    it = UserPurgeTools(store, audit_log, purgers)
     return (
         Tool(
             FEATURE,

@@ -1,4 +1,4 @@
-"""Users, groups and their other names: kept by administrators, seen by every member."""
+"""Users, groups and their aliases: managed by administrators, visible to every member."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -89,7 +89,7 @@ class UserTools:
     store: Store
 
     async def whoami(self, call: Call, ask: EmptyInput) -> WhoAmIOut:
-        """Who you are here, what your token may be used for, and every name your rights hang on."""
+        """Who you are, the scopes of your token, and every principal your rights depend on."""
         async with self.store.reading(call.caller) as tx:
             names = await tx.fetch_all(SQL["my_principals"])
         caller = call.caller
@@ -120,7 +120,7 @@ class UserTools:
             return UserOut(**await _load_user(tx, ask.name))
 
     async def set_user(self, call: Call, ask: SetUser) -> UserOut:
-        """Change a user's role or status, or the names they are known by elsewhere.
+        """Change a user's role, status or aliases.
 
         A disabled user's tokens stop working at once.
         """
@@ -152,14 +152,14 @@ class UserTools:
         return GroupOut(name=ask.name, members=[])
 
     async def remove_group(self, call: Call, ask: GroupTarget) -> GroupOut:
-        """Remove a group. What was granted to it alone is seen by nobody but owners afterwards."""
+        """Remove a group. What was granted to it alone is then visible to owners only."""
         async with self.store.writing(call.caller, call.trace) as tx:
             group = await _load_group(tx, ask.name)
             _require_changed(await tx.execute(SQL["remove_group"], name=ask.name))
             return GroupOut(**group)
 
     async def add_member(self, call: Call, ask: MembershipInput) -> GroupOut:
-        """Put a user into a group."""
+        """Add a user to a group."""
         async with self.store.writing(call.caller, call.trace) as tx:
             await _load_group(tx, ask.group)
             await _load_user(tx, ask.user)
@@ -167,7 +167,7 @@ class UserTools:
             return GroupOut(**await _load_group(tx, ask.group))
 
     async def remove_member(self, call: Call, ask: MembershipInput) -> GroupOut:
-        """Take a user out of a group. What only the group gave them is gone with the next call."""
+        """Remove a user from a group. Rights from that group alone end with the next call."""
         async with self.store.writing(call.caller, call.trace) as tx:
             group = await _load_group(tx, ask.group)
             if ask.user not in group["members"]:
@@ -177,7 +177,7 @@ class UserTools:
 
 
 def user_tools(store: Store) -> tuple[AnyTool, ...]:
-    """The tools over people, all on one store."""
+    """The tools over users and groups."""
     it = UserTools(store)
     return (
         Tool(FEATURE, "whoami", Scope.READ, EmptyInput, WhoAmIOut, it.whoami),
@@ -249,7 +249,7 @@ async def _load_group(tx: Transaction, name: str) -> DictRow:
 
 
 async def _require_other_admin(tx: Transaction, user: DictRow) -> None:
-    """Nobody could undo it: a tenant keeps one administrator who may act."""
+    """A tenant keeps at least one active administrator: without one, nobody could undo this."""
     is_one = user["role"] == "admin" and user["status"] == "active"
     if is_one and not await tx.fetch_value(SQL["other_administrators"], name=user["name"]):
         raise Conflict(
@@ -265,6 +265,6 @@ async def _remove_principal(tx: Transaction, user: DictRow, name: Principal) -> 
 
 
 def _require_changed(rows: int) -> None:
-    """What we just saw and could not change is not missing: the caller may not."""
+    """The row is visible, so an update of 0 rows means that the caller lacks the right."""
     if not rows:
         raise Forbidden("only an administrator of the tenant may change this", role="admin")

@@ -1,4 +1,4 @@
-"""What a server says of its tools, read as a stranger's word: bounded, cleaned, refused. Pure."""
+"""Parses a server's tool list as untrusted input: bounded, cleaned, or refused. Pure."""
 
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -21,20 +21,20 @@ _NAME_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012
 
 @dataclass(frozen=True, slots=True)
 class UpstreamCatalog:
-    """The tools that can be used, in order, and by name why others cannot."""
+    """The usable tools, in order, and by name why others are refused."""
 
     tools: tuple[OfferedTool, ...]
     refused: Mapping[str, str]
 
 
 def parse_catalog(listed: Iterable[object]) -> UpstreamCatalog:
-    """What can be made of a server's list of tools."""
+    """Parse a server's list of tools."""
     tools: dict[str, OfferedTool] = {}
     refused: dict[str, str] = {}
     for at, it in enumerate(listed):
         name = _name(it) or f"tool {at + 1}"
         if len(tools) >= MAX_TOOLS:
-            refused[name] = f"a server may have {MAX_TOOLS} tools"
+            refused[name] = f"over the limit of {MAX_TOOLS} tools per server"
         elif name in tools:
             refused[name] = "the server lists it twice"
         else:
@@ -46,18 +46,18 @@ def parse_catalog(listed: Iterable[object]) -> UpstreamCatalog:
 
 
 def parse_tool(listed: object) -> OfferedTool:
-    """One tool, or Unfit."""
-    told = _mapping(listed)
-    name = told.get("name")
+    """One tool, or UnusableSchema."""
+    listed_tool = _mapping(listed)
+    name = listed_tool.get("name")
     if not isinstance(name, str) or not 0 < len(name) <= NAME_CHARS or not {*name} <= _NAME_CHARS:
         raise UnusableSchema("its name is not 1 to 128 letters, digits, `_`, `.` or `-`")
-    given = told.get("inputSchema", {"type": "object"})
+    given = listed_tool.get("inputSchema", {"type": "object"})
     schema, left_out = sanitize_schema(_require_small(given, "its schema"))
-    result, result_note = _result_schema(told.get("outputSchema"))
-    hints = _mapping(told.get("annotations"))
+    result, result_note = _result_schema(listed_tool.get("outputSchema"))
+    hints = _mapping(listed_tool.get("annotations"))
     read_only = hints.get("readOnlyHint") is True
-    description, cut = _bounded_text(told.get("description"), DESCRIPTION_CHARS)
-    title, _ = _bounded_text(told.get("title") or hints.get("title"), TITLE_CHARS)
+    description, cut = _bounded_text(listed_tool.get("description"), DESCRIPTION_CHARS)
+    title, _ = _bounded_text(listed_tool.get("title") or hints.get("title"), TITLE_CHARS)
     return OfferedTool(
         name=name,
         description=description,
@@ -73,20 +73,22 @@ def parse_tool(listed: object) -> OfferedTool:
 
 
 def strip_invisible(text: str) -> str:
-    """Text without what is not seen: controls, and signs that hide words from whoever reads."""
+    """Text without invisible characters: controls, and those that hide words from the reader."""
     shown = (" " if it in "\t\r\n" else it for it in text)
     return " ".join("".join(it for it in shown if unicodedata.category(it)[0] != "C").split())
 
 
-def _bounded_text(value: object, most: int) -> tuple[str, tuple[str, ...]]:
+def _bounded_text(value: object, limit: int) -> tuple[str, tuple[str, ...]]:
     text = strip_invisible(value) if isinstance(value, str) else ""
-    if len(text) <= most:
+    if len(text) <= limit:
         return text, ()
-    return f"{text[:most]}…", (f"its description has {len(text)} characters, {most} are kept",)
+    return f"{text[:limit]}…", (
+        f"its description has {len(text)} characters, the limit is {limit}",
+    )
 
 
 def _result_schema(given: object) -> tuple[Mapping[str, Any] | None, tuple[str, ...]]:
-    """The schema of results is only shown: one that does not fit costs nothing but itself."""
+    """The result schema is only displayed: an invalid one is dropped, the tool stays."""
     if given is None:
         return None, ()
     try:
@@ -99,9 +101,9 @@ def _require_small(value: object, what: str) -> object:
     try:
         size = len(orjson.dumps(value))
     except TypeError:
-        raise UnusableSchema(f"{what} is no JSON") from None
+        raise UnusableSchema(f"{what} is not JSON") from None
     if size > SCHEMA_BYTES:
-        raise UnusableSchema(f"{what} has {size} bytes, {SCHEMA_BYTES} are taken")
+        raise UnusableSchema(f"{what} has {size} bytes, the limit is {SCHEMA_BYTES}")
     return value
 
 

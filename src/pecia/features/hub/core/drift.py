@@ -1,4 +1,4 @@
-"""What a server offers now, held against what was approved. Pure: it says what to write down."""
+"""Compares what a server offers now with what was approved. Pure: returns the rows to write."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -16,10 +16,10 @@ def detect_drift(
     *,
     takes_changes: bool,
 ) -> list[StoredTool]:
-    """The tools of a server that are not as they were. `known` are those of every server.
+    """The tools of a server that changed. `known` are those of every server.
 
-    What is seen at the first look is approved with the server itself. Of what comes later, a new
-    tool and a changed one wait to be approved, unless the server's changes are taken.
+    Tools of the first listing are approved with the server itself. Later, new and changed tools
+    wait for approval, unless the server has `takes_changes`.
     """
     every = [*known]
     mine = {it.name: it for it in every if it.server == server}
@@ -43,7 +43,7 @@ def detect_drift(
 def approve_tool(
     tool: StoredTool, naming: ToolNamePolicy, taken: dict[str, str], *, must_be_named: bool = True
 ) -> StoredTool:
-    """The tool with what is offered now as what holds; its name, once given, stays."""
+    """The tool with its current offer approved; its name, once assigned, stays."""
     held = tool.offered or tool.approved
     exposed = tool.exposed
     if exposed is None:
@@ -52,6 +52,6 @@ def approve_tool(
         except Conflict:
             if must_be_named:
                 raise
-            # A conflict that nobody asked for costs this tool, and not the look at the others.
+            # A name conflict here drops this tool only, not the whole refresh.
             return tool
     return replace(tool, exposed=exposed, approved=held, offered=None)

@@ -1,4 +1,4 @@
-"""What an upstream tool gave, as a result of ours: bounded, and as it came. Pure."""
+"""Converts an upstream result to ours: size-limited, otherwise unchanged. Pure."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,25 +12,25 @@ from pecia.kernel.tool.model import Content, ForeignContent, TextContent, ToolRe
 PROTOCOL_META_PREFIX = "io.modelcontextprotocol/"
 
 
-def to_result(told: Mapping[str, Any], *, server: str, most_bytes: int) -> ToolResult:
-    """The whole answer. One that is too large is refused: half of it could mean something else."""
-    size = _size(told)
+def to_result(answer: Mapping[str, Any], *, server: str, most_bytes: int) -> ToolResult:
+    """The whole answer. One over the limit is refused: half of it could mean something else."""
+    size = _size(answer)
     if size > most_bytes:
         raise UpstreamError(
-            f"{server} answered with {size} bytes, {most_bytes} are taken",
+            f"{server} answered with {size} bytes, the limit is {most_bytes}",
             server=server,
             max=most_bytes,
             got=size,
             retryable=False,
             hint="Ask that tool for less.",
         )
-    blocks = cast(Sequence[Mapping[str, Json]], told.get("content") or ())
-    meta = cast(Mapping[str, Json], told.get("_meta") or {})
+    blocks = cast(Sequence[Mapping[str, Json]], answer.get("content") or ())
+    meta = cast(Mapping[str, Json], answer.get("_meta") or {})
     return ToolResult(
-        structured=cast(Json, told.get("structuredContent")),
+        structured=cast(Json, answer.get("structuredContent")),
         content=tuple(_content(it) for it in blocks),
-        is_error=bool(told.get("isError")),
-        # What the protocol says of the connection between that server and us is not for others.
+        is_error=bool(answer.get("isError")),
+        # `_meta` of the protocol concerns the connection to that server, and is not passed on.
         meta={name: it for name, it in meta.items() if not name.startswith(PROTOCOL_META_PREFIX)},
         is_foreign=True,
     )
@@ -44,9 +44,9 @@ def _content(block: Mapping[str, Json]) -> Content:
             return ForeignContent(block)
 
 
-def _size(told: Mapping[str, Any]) -> int:
+def _size(answer: Mapping[str, Any]) -> int:
     try:
-        return len(orjson.dumps(told))
+        return len(orjson.dumps(answer))
     except TypeError:
-        # It refuses the integers beyond 64 bits that JSON has.
-        return len(json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode())
+        # orjson refuses integers beyond 64 bits, which JSON allows.
+        return len(json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode())

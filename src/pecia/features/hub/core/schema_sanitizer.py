@@ -1,7 +1,7 @@
-"""JSON Schemas of strangers, made harmless to run. Pure.
+"""Makes untrusted JSON Schemas safe to run. Pure.
 
 Our validator runs them over arguments: so they are finite, refer to nothing outside themselves, and
-hold no regular expression, for one can be written that takes for ever.
+hold no regular expression (ReDoS).
 """
 
 from collections.abc import Mapping
@@ -15,9 +15,9 @@ Schema: TypeAlias = dict[str, Any]
 MAX_NODES = 5_000
 MAX_DEPTH = 40
 
-# Under these a mapping holds schemas by name, and a name may be that of a keyword.
+# The values of these map names to schemas; a name may equal a keyword.
 _BY_NAME = frozenset({"properties", "dependentSchemas"})
-# These hold values, not schemas: nothing in them is a keyword.
+# The values of these are data, not schemas: nothing in them is a keyword.
 _VALUES = frozenset({"enum", "const", "default", "examples", "required", "dependentRequired"})
 _ANNOTATIONS = frozenset({"title", "description", "default", "examples", "deprecated"})
 _NAMES = frozenset(
@@ -28,7 +28,7 @@ _LEFT_TO_THE_SERVER = frozenset(
     {"pattern", "patternProperties", "propertyNames", "$dynamicRef"}
     | {"unevaluatedProperties", "unevaluatedItems"}
 )
-# Where a part of these says less than it did, the whole would refuse more.
+# Relaxing a part of these would make the whole stricter.
 _CONTRARY = frozenset({"not", "if", "oneOf", "contains"})
 
 
@@ -37,23 +37,25 @@ class UnusableSchema(ValueError):
 
 
 def sanitize_schema(schema: object) -> tuple[Schema, tuple[str, ...]]:
-    """The schema as it may be run and shown, and what was left out of it; or Unfit."""
+    """The schema as it may be run and shown, and notes on what was dropped; or UnusableSchema."""
     if not isinstance(schema, dict):
-        raise UnusableSchema("its schema is no object")
+        raise UnusableSchema("its schema is not an object")
     whole = cast(Schema, schema)
     made = _Sanitizer(whole)
     plain = made.schema(whole, ())
     if plain.setdefault("type", "object") != "object":
-        raise UnusableSchema("its arguments are no object")
+        raise UnusableSchema("its arguments are not an object")
     try:
         Draft202012Validator.check_schema(plain)
     except SchemaError as error:
-        raise UnusableSchema(f"its schema is no JSON Schema: {error.message[:200]}") from None
+        raise UnusableSchema(
+            f"its schema is not a valid JSON Schema: {error.message[:200]}"
+        ) from None
     return plain, tuple(sorted(made.notes))
 
 
 class _Sanitizer:
-    """One schema on the way: how large it has become, and what it lost."""
+    """The state of one run: the size so far, and what was dropped."""
 
     def __init__(self, whole: Schema) -> None:
         self._whole = whole
@@ -62,12 +64,12 @@ class _Sanitizer:
         self.notes: set[str] = set()
 
     def schema(self, node: object, inside: tuple[str, ...], depth: int = 0) -> Schema:
-        """A schema with every reference replaced by what it refers to, once on the way."""
+        """A schema with every reference inlined; recursion stops after one level."""
         self._count(depth)
         if isinstance(node, bool):
             return {} if node else {"not": {}}
         if not isinstance(node, dict):
-            raise UnusableSchema("a part of its schema is no schema")
+            raise UnusableSchema("a part of its schema is not a schema")
         found = cast(Schema, node)
         if "$ref" in found:
             return self._referred(found, inside, depth)
@@ -92,7 +94,7 @@ class _Sanitizer:
         before = self._losses
         made = self._value(name, value, inside, depth)
         if name in _CONTRARY and self._losses > before:
-            self._lose(f"`{name}` is the server's to check")
+            self._lose(f"`{name}` is left to the server to check")
             return {}
         return {name: made}
 
@@ -119,9 +121,9 @@ class _Sanitizer:
 
     def _is_kept(self, name: str, beside: Schema) -> bool:
         if name in _LEFT_TO_THE_SERVER:
-            self._lose(f"`{name}` is the server's to check")
+            self._lose(f"`{name}` is left to the server to check")
             return False
-        # Without its patterns nobody can tell which of the other properties are allowed.
+        # Without `patternProperties` it is unknown which other properties are allowed.
         is_blind = name == "additionalProperties" and "patternProperties" in beside
         return name not in _NAMES and not is_blind
 
@@ -138,7 +140,7 @@ class _Sanitizer:
 
 
 def _resolve_pointer(whole: Mapping[str, Any], target: object) -> object:
-    """What a reference within the schema means."""
+    """Resolve a reference within the schema."""
     if not isinstance(target, str) or not target.startswith("#"):
         raise UnusableSchema("its schema refers to something outside of itself")
     found: Any = whole

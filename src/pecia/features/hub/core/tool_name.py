@@ -1,6 +1,6 @@
-"""Under which name an upstream tool is known here: bare, prefixed, or not at all. Pure.
+"""The local name of an upstream tool: bare, prefixed, or none. Pure.
 
-A name is given once, when the tool is approved, and stays: whoever comes later gives way.
+A name is assigned once, when the tool is approved, and stays: later tools get another.
 """
 
 import hashlib
@@ -14,9 +14,9 @@ from pecia.kernel.errors import Conflict
 OnConflict: TypeAlias = Literal["prefix", "first-wins", "error"]
 
 MAX_NAME_CHARS = 64
-"""What the narrowest of the models' interfaces take for a name."""
+"""The strictest limit on tool names among model APIs."""
 MAX_ALIAS_CHARS = 25
-"""With its mark a name of a server is as long as one may be."""
+"""With its suffix, a server name is within the limit."""
 SERVER_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]|_(?!_))*(?<!_)")
 
 _AGENT_SERVER = re.compile(r".+-agent-[0-9a-f]{8}")
@@ -24,16 +24,16 @@ _AGENT_SERVER = re.compile(r".+-agent-[0-9a-f]{8}")
 
 @dataclass(frozen=True, slots=True)
 class ToolNamePolicy:
-    """The rule, and the names that are ours and never given away."""
+    """The conflict policy, and our own names, which no upstream tool may take."""
 
     on_conflict: OnConflict = "prefix"
     always_prefixed: bool = False
     built_in: Collection[str] = frozenset()
 
     def choose_name(self, server: str, tool: str, taken: Mapping[str, str]) -> str | None:
-        """The name for a tool of a server. `taken` are the names in use, and whose they are.
+        """The name for a tool of a server. `taken` maps names in use to their owners.
 
-        None: another has the name, and the first keeps it. The prefixed form reaches it still.
+        None: the name is taken, and the first keeps it. The prefixed form still works.
         """
         bare = shorten_name(tool)
         holder = "pecia" if bare in self.built_in else taken.get(bare)
@@ -63,7 +63,7 @@ def prefix_name(server: str, tool: str) -> str:
 
 
 def agent_server_name(alias: str, mark: str) -> str:
-    """The name of a server that an agent file brought: no session without that file lists it."""
+    """The name of a server from an agent file: listed only in sessions with that file."""
     return f"{alias[:MAX_ALIAS_CHARS]}-agent-{mark}"
 
 
@@ -72,7 +72,7 @@ def is_agent_server(server: str) -> bool:
 
 
 def shorten_name(name: str) -> str:
-    """The name within what models take; a longer one ends in a mark of the whole."""
+    """The name within the limit of model APIs; a longer one is cut and ends in a hash."""
     return (
         name if len(name) <= MAX_NAME_CHARS else f"{name[: MAX_NAME_CHARS - 9]}_{_short_hash(name)}"
     )

@@ -1,1 +1,1 @@
-"""What the room adds to the store, as numbered migrations."""
+"""The hub's tables, as numbered migrations."""

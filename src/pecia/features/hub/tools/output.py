@@ -17,14 +17,14 @@ ToolName = Annotated[str, Field(min_length=1, max_length=128)]
 class ServerOut(Output):
     server: str
     state: Literal["up", "down", "idle", "off"] = Field(
-        description="`idle`: nobody asked it for anything yet. `off`: switched off."
+        description="`idle`: not used yet. `off`: switched off."
     )
     reason: str = Field(default="", description="Why it is down.")
     since: str | None = None
-    software: str = Field(default="", description="What it says it is.")
-    revision: str = Field(default="", description="The MCP revision spoken with it.")
-    tools: int = Field(description="Tools of it that can be called.")
-    waiting: int = Field(description="Tools that are new or changed, and wait for approval.")
+    software: str = Field(default="", description="Name and version it reports.")
+    revision: str = Field(default="", description="The negotiated MCP revision.")
+    tools: int = Field(description="Tools that can be called.")
+    waiting: int = Field(description="New or changed tools that wait for approval.")
     transport: str | None = Field(default=None, description="For administrators, as what follows.")
     command: list[str] | None = None
     url: str | None = None
@@ -33,7 +33,7 @@ class ServerOut(Output):
     )
     to: list[str] | None = Field(default=None, description="Who may call its tools.")
     refused: dict[str, str] = Field(
-        default_factory=dict[str, str], description="Tools of it that cannot be used, and why."
+        default_factory=dict[str, str], description="Unusable tools, and why."
     )
 
 
@@ -44,14 +44,14 @@ class ServersOut(Output):
 class ServerToolOut(Output):
     server: str
     tool: str
-    name: str = Field(description="Under which it is known here.")
+    name: str = Field(description="Its name here.")
     state: ToolState
     description: str
     input_schema: dict[str, Any]
     read_only: bool
     notes: list[str]
     offered_description: str | None = Field(
-        default=None, description="What it says now, where that is not what was approved."
+        default=None, description="The current description, where it differs from the approved one."
     )
 
 
@@ -66,7 +66,7 @@ def format_server(
     tools: Sequence[StoredTool],
     refused: Mapping[str, str] | None = None,
 ) -> ServerOut:
-    """A server with how it is. `tools` are those of every server."""
+    """A server with its status. `tools` are those of every server."""
     mine = [it for it in tools if it.server == server.name]
     where = server.address
     since = condition.since
@@ -89,15 +89,15 @@ def format_server(
 
 
 def format_tool(it: StoredTool) -> ServerToolOut:
-    told = it.effective
+    definition = it.effective
     return ServerToolOut(
         server=it.server,
         tool=it.name,
         name=it.exposed or prefix_name(it.server, it.name),
         state=it.state,
-        description=told.description,
-        input_schema=dict(told.input_schema),
-        read_only=told.read_only,
-        notes=[*told.notes],
+        description=definition.description,
+        input_schema=dict(definition.input_schema),
+        read_only=definition.read_only,
+        notes=[*definition.notes],
         offered_description=it.offered.description if it.approved and it.offered else None,
     )

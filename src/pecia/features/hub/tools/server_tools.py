@@ -1,4 +1,4 @@
-"""The tools for who uses servers of others: which there are, what they can do, and do it. Thin."""
+"""User tools: list upstream servers and their tools, and call them. Thin."""
 
 from typing import Any
 
@@ -38,20 +38,20 @@ class CallServerTool(Input):
     tool: ToolName
     arguments: dict[str, Any] = Field(
         default_factory=dict[str, Any],
-        # Which of them are secret, nobody here can tell.
+        # Which arguments are secret is unknown here.
         json_schema_extra={"unaudited": True},
     )
 
 
 class UpstreamResultOut(RootModel[Any]):
-    """What a tool of theirs gives: no schema of ours could say."""
+    """The result of an upstream tool: its schema is unknown here."""
 
 
-def server_user_tools(hub: Hub, guests: UpstreamTools) -> tuple[AnyTool, ...]:
-    """What every member may do."""
+def server_user_tools(hub: Hub, upstream_tools: UpstreamTools) -> tuple[AnyTool, ...]:
+    """The tools for every member."""
 
     async def list_servers(call: Call, ask: ListServers) -> ServersOut:
-        """The servers of others that you may use here, and how each of them is."""
+        """The upstream servers that you may use, and their status."""
         await hub.sync_configured_servers(call.caller)
         found = await hub.registry.list_servers(call.caller)
         kept = await hub.registry.list_tools(call.caller)
@@ -62,7 +62,7 @@ def server_user_tools(hub: Hub, guests: UpstreamTools) -> tuple[AnyTool, ...]:
         )
 
     async def list_server_tools(call: Call, ask: ListServerTools) -> ServerToolsOut:
-        """The tools of servers of others, with the schema of their arguments."""
+        """The tools of upstream servers, with their argument schemas."""
         await hub.sync_configured_servers(call.caller)
         kept = await hub.registry.list_tools(call.caller, ask.server)
         if ask.server is not None and not kept:
@@ -75,10 +75,12 @@ def server_user_tools(hub: Hub, guests: UpstreamTools) -> tuple[AnyTool, ...]:
         )
 
     async def call_server_tool(call: Call, ask: CallServerTool) -> ToolResult:
-        """Call a tool of a server of others. What it answers is that server's word, not ours."""
+        """Call a tool of an upstream server. The answer is that server's, not verified by us."""
 
         def check(kept: StoredTool) -> None:
-            validate_arguments(guests.intern_tool(call.caller.tenant_id, kept), ask.arguments)
+            validate_arguments(
+                upstream_tools.intern_tool(call.caller.tenant_id, kept), ask.arguments
+            )
 
         return await hub.call(call, ask.server, ask.tool, ask.arguments, check)
 

@@ -1,4 +1,4 @@
-"""The tools for who keeps servers of others: adding, checking, approving, removing. Thin."""
+"""Admin tools over upstream servers: add, check, approve, remove. Thin."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -34,7 +34,7 @@ from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 
 GranteeName = Annotated[str, Field(min_length=1, max_length=2_048)]
 Holder = Annotated[str, Field(max_length=64, pattern=r"^[A-Za-z0-9-]*$")]
-HOLDER_DESCRIPTION = "The session that needs it. It goes a minute after the last one that said so."
+HOLDER_DESCRIPTION = "The session that needs it. Removed a minute after the last heartbeat."
 GRANTEES_DESCRIPTION = (
     "Who may call its tools: `everyone` of this tenant, `user:ana`, `group:staff`."
 )
@@ -55,7 +55,7 @@ class HoldServers(Input):
 
 
 class HoldServersOut(Output):
-    missing: list[str] = Field(description="Those that are not there: add them again.")
+    missing: list[str] = Field(description="Servers that do not exist: add them again.")
 
 
 class SetServer(Input):
@@ -65,10 +65,10 @@ class SetServer(Input):
         default=None, max_length=100, description=GRANTEES_DESCRIPTION
     )
     env: dict[str, ShortText] | None = Field(
-        default=None, description="In place of those it has.", json_schema_extra=SECRET_FIELD
+        default=None, description="Replaces the current ones.", json_schema_extra=SECRET_FIELD
     )
     headers: dict[str, ShortText] | None = Field(
-        default=None, description="In place of those it has.", json_schema_extra=SECRET_FIELD
+        default=None, description="Replaces the current ones.", json_schema_extra=SECRET_FIELD
     )
     waiting: ServerPolicyInput | None = None
 
@@ -80,7 +80,7 @@ class ServerTarget(Input):
 class ApproveTools(Input):
     server: ServerName
     tools: list[ToolName] = Field(
-        default_factory=list[ToolName], max_length=1_000, description="All that wait unless given."
+        default_factory=list[ToolName], max_length=1_000, description="Default: all that wait."
     )
 
 
@@ -96,8 +96,8 @@ class ServerTools:
     consent: ServerConsent
 
     async def add_server(self, call: Call, ask: AddServer) -> ServerOut:
-        """Connect a server of others: a program of this machine, or an endpoint by its URL. A
-        person is asked first: where you cannot ask yours, the answer says how they confirm it."""
+        """Add an upstream server: a program of this machine, or a URL. A person is asked first:
+        where you cannot ask yours, the answer says how they confirm it."""
         await self.hub.sync_configured_servers(call.caller)
         await self.hub.registry.require_admin(call.caller)
         name, place, options = (
@@ -115,7 +115,7 @@ class ServerTools:
             raise
 
     async def set_server(self, call: Call, ask: SetServer) -> ServerOut:
-        """Switch a server on or off, say who may use it, or how long it is waited for. Before it
+        """Switch a server on or off, say who may use it, or set its timeouts. Before it
         is switched on, gets other variables, or may change its tools, a person is asked."""
         await self.hub.sync_configured_servers(call.caller)
         server = await self.hub.registry.load_managed_server(call.caller, ask.server)
@@ -135,14 +135,14 @@ class ServerTools:
         return await self._show(call, ask.server)
 
     async def remove_server(self, call: Call, ask: ServerTarget) -> RemoveServerOut:
-        """Forget a server, its tools and what let us in."""
+        """Remove a server, its tools and its credentials."""
         await self.hub.sync_configured_servers(call.caller)
         await self.hub.registry.remove(call, ask.server)
         self.hub.pool.evict((call.caller.tenant_id, ask.server))
         return RemoveServerOut(server=ask.server)
 
     async def hold_servers(self, call: Call, ask: HoldServers) -> HoldServersOut:
-        """Say that a session still needs servers that it brought, or no longer does."""
+        """Renew or release a session's leases on servers that it brought."""
         missing = await self.hub.registry.renew_leases(
             call, ask.servers, ask.holder, release=ask.release
         )
@@ -151,12 +151,12 @@ class ServerTools:
         return HoldServersOut(missing=missing)
 
     async def check_server(self, call: Call, ask: ServerTarget) -> ServerOut:
-        """Connect to a server now, and note what it offers that it did not before."""
+        """Connect to a server now, and record new and changed tools."""
         await self.hub.sync_configured_servers(call.caller)
         return await self._refresh_and_show(call, ask.server)
 
     async def approve_tools(self, call: Call, ask: ApproveTools) -> ServerToolsOut:
-        """Let tools that are new or changed be called as they are now. A person is asked first:
+        """Approve new or changed tools as they are now. A person is asked first:
         where you cannot ask yours, the answer says how they confirm it."""
         await self.hub.sync_configured_servers(call.caller)
         waiting = await self.hub.registry.list_pending(call.caller, ask.server, ask.tools)
@@ -169,11 +169,11 @@ class ServerTools:
     async def _updated_endpoint(
         self, call: Call, ask: SetServer, server: UpstreamServer
     ) -> ServerEndpoint | None:
-        """The place of a server with what lets us in from now on, where that is given."""
+        """The endpoint of a server with its new credentials, if given."""
         if ask.env is None and ask.headers is None:
             return None
         if server.is_operator_managed:
-            raise Forbidden("what lets us into this server stands in a file of the operator")
+            raise Forbidden("the credentials of this server are in the operator's servers file")
         place = (await self.hub.registry.load_endpoint(call.caller.tenant_id, ask.server)).endpoint
         env = place.env if ask.env is None else ask.env
         return replace_secrets(place, env, place.headers if ask.headers is None else ask.headers)
@@ -181,7 +181,7 @@ class ServerTools:
     async def _require_allowed_host(
         self, call: Call, ask: SetServer, server: UpstreamServer, place: ServerEndpoint | None
     ) -> None:
-        """A server that its tenant may not reach any more can be switched off, and no more."""
+        """A server on a host its tenant may no longer reach can be switched off, nothing else."""
         is_used = ask.enabled or place is not None or ask.waiting is not None
         if is_used and server.address is not None and not server.is_operator_managed:
             await self.hub.require_allowed_host(
@@ -189,7 +189,7 @@ class ServerTools:
             )
 
     async def _refresh_and_show(self, call: Call, name: str) -> ServerOut:
-        """The server after a look at it. One that is down is an answer, not a failure."""
+        """The server after a refresh. One that is down is an answer, not an error."""
         server = await self.hub.registry.load_managed_server(call.caller, name)
         try:
             found = await self.hub.refresh_tools(call.caller.tenant_id, server)
@@ -210,12 +210,12 @@ class ServerTools:
 def _changes_to_confirm(
     ask: SetServer, server: UpstreamServer, place: ServerEndpoint | None
 ) -> list[str]:
-    """What of a change needs a person's yes."""
+    """The parts of a change that a person must confirm."""
     found: list[str] = []
     if ask.enabled and not server.enabled:
         found.append("It is switched on again.")
     if place is not None and place.argv:
-        # Variables can make a program do something else altogether.
+        # Environment variables can make a program do something else.
         found.append("Its program gets these variables.")
     if ask.waiting is not None and ask.waiting.take_changes and not server.options.takes_changes:
         found.append(TAKES_CHANGES_WARNING)
