@@ -271,7 +271,7 @@ async def test_capacity_says_what_each_mode_costs_to_who_may_ask(shore: Shore) -
     assert mine["index"] == {"files": 0, "chunks": 0, "vectors": 0, "bytes": None, "lag": None}
     # How much others search, or write, is not a member's to know.
     assert [mine["search"][it]["served"] for it in ("lexical", "hybrid")] == [0, 0]
-    assert mine["embedder"]["throughput"]["reason"] == "only administrators are told"
+    assert mine["embedder"]["throughput"]["reason"] == "only administrators see it"
 
 
 async def test_capacity_says_how_fast_texts_were_embedded_whoever_did_it(shore: Shore) -> None:

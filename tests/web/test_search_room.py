@@ -190,7 +190,7 @@ def test_what_a_search_had_to_do_without_is_told(lakeside: Lakeside, page: Page)
     lakeside.call("office/set_search", hybrid=False)
     try:
         lakeside.open(page, "#/search?q=heron")
-        expect(page.get_by_text("search by meaning is off here")).to_be_visible()
+        expect(page.get_by_text("semantic search is off here")).to_be_visible()
         expect(hits(page).first).to_contain_text("heron.md")
     finally:
         lakeside.call("office/set_search", hybrid=True)

@@ -69,7 +69,7 @@ async def test_a_folder_that_the_server_cannot_open_is_refused_by_its_path(
             assert path in refused.value.message
             assert reason in refused.value.message.lower()
             assert refused.value.fields["field"] == next(iter(where))
-    with pytest.raises(MissingField, match="needs a place"):
+    with pytest.raises(MissingField, match="needs an origin"):
         await house.call(house.ana, "add_source", source_id="typo")
     assert (await house.call(house.ana, "list_sources"))["sources"] == []
 

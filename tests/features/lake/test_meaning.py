@@ -83,7 +83,7 @@ async def test_a_source_can_be_left_out_of_meaning_and_come_back(lake: Lake) -> 
     await embed(house)
     found = await lake.search(PARAPHRASE)
     assert keys(found) == ["twin.md"]
-    assert found["degraded"] == ["by words alone in docs: search by meaning is off there"]
+    assert found["degraded"] == ["lexical only in docs: semantic search is off there"]
     alone = await lake.search("physician", source_id="docs")
     assert keys(alone) == ["visit.md"]
     assert alone["degraded"]
@@ -103,7 +103,7 @@ async def test_a_tenant_can_switch_meaning_off_and_on_for_all_its_sources(lake: 
     assert keys(await lake.search(PARAPHRASE)) == []
     found = await lake.search("physician")
     assert found["hits"] == unlinked(await lake.search("physician", mode="lexical"), found)
-    assert found["degraded"] == ["by words alone: search by meaning is off here"]
+    assert found["degraded"] == ["lexical only: semantic search is off here"]
     with pytest.raises(Forbidden):
         await house.call(house.bo, "set_search", hybrid=True)
     await house.call(house.ana, "set_search", hybrid=True)

@@ -1,7 +1,7 @@
 """What the sources of one tenant may open on this server beyond the public web.
 
-It is the operator's to give, tenant by tenant, and it is asked for when a source is added or
-changed and again whenever its files are listed or opened.
+The operator grants it per tenant. Checked when a source is added or changed, and again whenever its
+files are listed or opened.
 """
 
 from dataclasses import dataclass
@@ -16,16 +16,16 @@ SQL = load_queries("pecia.features.lake", "allowlist.sql")
 
 @dataclass(frozen=True, slots=True)
 class TenantAllowlist:
-    """Folders as real paths, and hosts that are trusted. Below `space_roots` administrators may
-    make spaces. With `is_local` it is the tenant of a local install, whose owner may name any
-    folder of the machine."""
+    """Folders as real paths, and trusted hosts. Below `space_roots` administrators may create
+    spaces. With `is_local` it is the tenant of a local install, whose owner may name any folder of
+    the machine."""
 
     folders: tuple[Path, ...] = ()
     hosts: tuple[str, ...] = ()
     is_local: bool = False
     space_roots: tuple[Path, ...] = ()
     closed: tuple[Path, ...] = ()
-    """What nobody's sources read: this installation's own folders."""
+    """Never read by any source: this installation's own folders."""
 
 
 async def load_allowlist(store: Store, tenant_id: UUID) -> TenantAllowlist:

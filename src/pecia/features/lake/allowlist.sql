@@ -1,4 +1,4 @@
--- What the operator gave a tenant's sources to open, and its spaces to lie in.
+-- What the operator allows a tenant's sources to open, and its spaces to lie in.
 
 -- name: reach
 -- The tenant of a local install is the one that its owner enters without a token.
@@ -9,7 +9,7 @@ SELECT EXISTS (SELECT 1 FROM kernel.credential c
        ARRAY (SELECT value FROM lake.reach WHERE tenant_id = %(tenant_id)s AND kind = 'space-root' ORDER BY value) AS space_roots;
 
 -- name: lock_roots
--- Two operators who give at once must not give two tenants one folder.
+-- Concurrent grants must not give two tenants one folder.
 SELECT pg_advisory_xact_lock(hashtextextended('lake.reach space-root', 0));
 
 -- name: roots_of_others

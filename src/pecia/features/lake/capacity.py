@@ -1,8 +1,7 @@
-"""`GET /capacity`: what searches cost here lately, how large the index is, and what waits.
+"""`GET /capacity`: recent search latency and CPU, index size, queue length.
 
-Figures of searches are those of this process: a member's own, and to an administrator those of the
-whole tenant, for how much others ask is not everybody's to know. Every count is of what the caller
-may see. What is measured costs a search two looks at a clock.
+Search figures are of this process: a member sees their own, an administrator those of the whole
+tenant. Every count covers only what the caller may see. The cost per search is two clock reads.
 """
 
 import time
@@ -34,19 +33,19 @@ SQL = load_queries("pecia.features.lake", "capacity.sql")
 
 PATH = "/capacity"
 MAX_SAMPLES = 1_000
-"""Searches of a mode that the figures are made of; older ones are forgotten."""
+"""Samples per mode; older ones are dropped."""
 MAX_USERS = 1_000
-"""People whose own figures are kept; who searched longest ago is forgotten."""
+"""Users whose own figures are kept, LRU."""
 MAX_SAMPLES_PER_USER = 100
 MAX_EMBED_RUNS = 100
-"""Runs of the embedding job that its throughput is made of."""
+"""Runs of the embedding job that throughput is computed from."""
 
 
 class _RecentSearches:
-    def __init__(self, kept: int = MAX_SAMPLES) -> None:
+    def __init__(self, limit: int = MAX_SAMPLES) -> None:
         self.served = 0
-        self.latency_ms = deque[float](maxlen=kept)
-        self.cpu_ms = deque[float](maxlen=kept)
+        self.latency_ms = deque[float](maxlen=limit)
+        self.cpu_ms = deque[float](maxlen=limit)
 
     def record(self, latency_ms: float, cpu_ms: float | None) -> None:
         self.served += 1
@@ -57,7 +56,7 @@ class _RecentSearches:
 
 @dataclass(frozen=True, slots=True)
 class SearchUser:
-    """Who searches: somebody of a tenant."""
+    """The user of a tenant who searches."""
 
     tenant_id: UUID
     person_id: UUID
@@ -73,7 +72,7 @@ class _RunningSearch:
 
 
 class SearchMetrics:
-    """What searches cost, by tenant, by person and by mode, as far as this process remembers."""
+    """Search latency and CPU by tenant, by user and by mode, in this process."""
 
     def __init__(self) -> None:
         self._lately: dict[tuple[UUID, SearchMode], _RecentSearches] = {}
@@ -81,8 +80,8 @@ class SearchMetrics:
         self._running: set[_RunningSearch] = set()
 
     @contextmanager
-    def measure(self, asker: SearchUser, mode: SearchMode) -> Generator[None]:
-        """One search that ends well. Its CPU counts only if no other search ran meanwhile."""
+    def measure(self, user: SearchUser, mode: SearchMode) -> Generator[None]:
+        """Measure one successful search. CPU is recorded only if no other search ran meanwhile."""
         mine = _RunningSearch(is_alone=not self._running)
         for other in self._running:
             other.is_alone = False
@@ -92,10 +91,10 @@ class SearchMetrics:
             yield
             latency_ms = (time.perf_counter() - began) * 1000
             cpu_ms = (time.process_time() - cpu) * 1000 if mine.is_alone else None
-            self._lately.setdefault((asker.tenant_id, mode), _RecentSearches()).record(
+            self._lately.setdefault((user.tenant_id, mode), _RecentSearches()).record(
                 latency_ms, cpu_ms
             )
-            self._user_samples(asker, mode).record(latency_ms, cpu_ms)
+            self._user_samples(user, mode).record(latency_ms, cpu_ms)
         finally:
             self._running.discard(mine)
 
@@ -105,16 +104,16 @@ class SearchMetrics:
             for mode in SearchMode
         }
 
-    def report_user(self, asker: SearchUser) -> dict[str, Json]:
+    def report_user(self, user: SearchUser) -> dict[str, Json]:
         return {
-            mode.value: _report(self._own.get((asker, mode), _RecentSearches()))
+            mode.value: _report(self._own.get((user, mode), _RecentSearches()))
             for mode in SearchMode
         }
 
-    def _user_samples(self, asker: SearchUser, mode: SearchMode) -> _RecentSearches:
-        """The figures of one person, put behind those of all others."""
-        own = self._own.pop((asker, mode), None) or _RecentSearches(MAX_SAMPLES_PER_USER)
-        self._own[asker, mode] = own
+    def _user_samples(self, user: SearchUser, mode: SearchMode) -> _RecentSearches:
+        """The samples of one user, moved to the end (LRU)."""
+        own = self._own.pop((user, mode), None) or _RecentSearches(MAX_SAMPLES_PER_USER)
+        self._own[user, mode] = own
         if len(self._own) > MAX_USERS * len(SearchMode):
             del self._own[next(iter(self._own))]
         return own
@@ -122,7 +121,7 @@ class SearchMetrics:
 
 @dataclass(frozen=True, slots=True)
 class CapacityPage:
-    """The page. `limits` are those of the house, beside the lake's own."""
+    """The page. `limits` are those of the server, beside the lake's own."""
 
     corpus: Corpus
     metrics: SearchMetrics
@@ -154,7 +153,7 @@ class CapacityPage:
         return self.metrics.report_user(SearchUser.of(caller))
 
     async def _index(self, tx: Transaction, caller: Caller) -> dict[str, Json]:
-        """Bytes and lag are of everybody's files, and for administrators only."""
+        """Bytes and lag cover all files, and are for administrators only."""
         size: dict[str, Json] = await tx.fetch_one(SQL["visible_size"], "no classes")
         has_vectors = await tx.fetch_value(SQL["has_vectors"])
         vectors = await tx.fetch_value(SQL["visible_vectors"]) if has_vectors else 0
@@ -166,7 +165,7 @@ class CapacityPage:
             found |= {"bytes": await run_sync(_bytes, folder), "lag": max(0, (now or 0) - reached)}
         return found
 
-    async def _embedder(self, caller: Caller, told: Sequence[str | None]) -> Json:
+    async def _embedder(self, caller: Caller, messages: Sequence[str | None]) -> Json:
         it = self.corpus.embedder
         if it is None:
             return None
@@ -174,7 +173,9 @@ class CapacityPage:
             "name": it.name,
             "dimension": await it.dimension(),
             "language": it.language,
-            "throughput": _throughput(parse_messages(told, it.name), is_told=_is_admin(caller)),
+            "throughput": _throughput(
+                parse_messages(messages, it.name), is_shown=_is_admin(caller)
+            ),
         }
 
 
@@ -186,12 +187,12 @@ def _is_admin(caller: Caller) -> bool:
     return caller.is_admin and Scope.ADMIN in caller.scopes
 
 
-def _throughput(speed: EmbedThroughput, *, is_told: bool) -> Json:
-    """Of the job that embeds, whichever process it ran in; of a model that did not run, why not."""
-    rate = speed.texts_per_s if is_told else None
+def _throughput(speed: EmbedThroughput, *, is_shown: bool) -> Json:
+    """Throughput of the embedding job, in any process; null with the reason if unknown."""
+    rate = speed.texts_per_s if is_shown else None
     if rate is not None:
         return {"texts_per_s": round(rate, 3), "texts": speed.texts, "reason": None}
-    reason = "nothing was embedded yet" if is_told else "only administrators are told"
+    reason = "nothing was embedded yet" if is_shown else "only administrators see it"
     return {"texts_per_s": None, "texts": None, "reason": reason}
 
 
@@ -204,7 +205,7 @@ def _report(lately: _RecentSearches) -> Json:
 
 
 def _percentiles(values: deque[float]) -> Json:
-    """The middle and the slow end; None where nothing was measured."""
+    """p50 and p95; None where nothing was measured."""
     if not values:
         return None
     if len(values) == 1:
@@ -214,7 +215,7 @@ def _percentiles(values: deque[float]) -> Json:
 
 
 def _bytes(folder: Path) -> int:
-    """A file may go while we look: indexes are written all the time."""
+    """Files may disappear meanwhile: indexes are written all the time."""
     total = 0
     for path in folder.rglob("*"):
         try:

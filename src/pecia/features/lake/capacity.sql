@@ -1,5 +1,5 @@
 -- name: visible_size
--- What the caller may see, counted by class: policies have removed the others.
+-- What the caller may see, counted by ACL class: row-level security has removed the others.
 SELECT COALESCE(sum(files), 0)::bigint AS files, COALESCE(sum(chunks), 0)::bigint AS chunks FROM kernel.acl
  WHERE tenant_id = kernel.tenant() AND NOT is_source;
 
@@ -13,6 +13,6 @@ SELECT count(*) FROM kernel.vector WHERE tenant_id = kernel.tenant();
 SELECT kernel.clock();
 
 -- name: queue
--- The view shows a caller their own jobs, and an administrator those of the tenant.
+-- The view shows callers their own jobs, and administrators those of the tenant.
 SELECT count(*) AS waiting, COALESCE(extract(epoch FROM now() - min(created_at)), 0)::float AS oldest_s
   FROM kernel.jobs_visible WHERE status = 'waiting' AND kernel.tenant() IS NOT NULL;

@@ -1,7 +1,7 @@
-"""What a source shows to the place it lies in: how it is written, and how it is kept. Never shown.
+"""Credentials that sources authenticate with: their format, and how they are stored. Never shown.
 
-It is sealed with a public key. A process that serves callers can keep one, and cannot open any; the
-private key is with the workers.
+Sealed with a public key. A process that serves callers can store one but open none; the private key
+is with the workers.
 """
 
 from dataclasses import dataclass, field
@@ -35,12 +35,12 @@ CREDENTIAL_FORMATS = {
     "git": "TOKEN, or USER:TOKEN",
     "web": "Bearer TOKEN, or Basic USER:PASSWORD",
 }
-"""How a credential is written, by the kind of source."""
+"""The format of a credential, by the kind of source."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceLogin:
-    """A name and what proves it. `session` goes with keys that are lent for a while."""
+    """A name and its secret. `session` goes with temporary keys."""
 
     user: str
     secret: str = field(repr=False)
@@ -48,7 +48,7 @@ class SourceLogin:
 
 
 def parse_login(origin: Origin, text: str) -> SourceLogin:
-    """The credential of a source of this kind, or InvalidFormat, which says nothing of the text."""
+    """The credential of a source of this kind, or InvalidFormat, which never contains the text."""
     match origin:
         case S3Origin():
             parts = text.split(":")
@@ -74,18 +74,18 @@ def parse_login(origin: Origin, text: str) -> SourceLogin:
 
 @dataclass(frozen=True, slots=True)
 class SourceCredentials:
-    """Keeps them; opens them where the key is."""
+    """Stores credentials; opens them where the key is."""
 
     store: Store
     keyring: Keyring
 
     @property
     def can_open(self) -> bool:
-        """Whether this process may use what is kept."""
+        """Whether this process has the private key."""
         return Purpose.SOURCE in self.keyring.purposes
 
     async def seal(self, tx: Transaction, tenant_id: UUID, source_id: str, text: str) -> None:
-        """Seal it, in a transaction of whoever gave it."""
+        """Seal it, in the caller's transaction."""
         key = await self._sealing_key(tx)
         sealed = key.seal(Purpose.SOURCE, _identity(tenant_id, source_id), text.encode())
         await tx.fetch_value(SQL["set_credential"], source_id=source_id, **_columns(sealed))
@@ -94,7 +94,7 @@ class SourceCredentials:
         return await self._load_row(tenant_id, source_id) is not None
 
     async def login(self, tenant_id: UUID, source_id: str, origin: Origin) -> SourceLogin | None:
-        """What to show; None where the place asks for nothing. Forbidden without the key."""
+        """The login; None where the source needs none. Forbidden without the key."""
         row = await self._load_row(tenant_id, source_id)
         if row is None:
             return None
@@ -110,7 +110,7 @@ class SourceCredentials:
         return parse_login(origin, text.decode())
 
     async def publish_with_retry(self) -> None:
-        """What a worker does when it starts: publish, as soon as the database is there."""
+        """At worker startup: publish the sealing key, retrying until the database is up."""
         while True:
             try:
                 await self.publish()
@@ -120,8 +120,8 @@ class SourceCredentials:
                 await anyio.sleep(RETRY_S)
 
     async def publish(self, *, replaces: bool = False) -> bool:
-        """Let others seal for us. False where they seal for a worker whose key is not here: half
-        of the workers could not open what is sealed for the other half. `replaces` does it anyway.
+        """Publish our sealing key. False if a key is published which is not here: half of the
+        workers could not open what is sealed for the other half. `replaces` does it anyway.
         """
         if not self.can_open:
             return False
@@ -145,7 +145,7 @@ class SourceCredentials:
         row = await tx.fetch_optional(SQL["sealing_key"])
         if row is None:
             raise Unavailable(
-                "no worker has said yet with which key to seal a credential",
+                "no worker has published a key to seal credentials with",
                 hint="start one: pecia worker",
             )
         return SealingKey(row["key_id"], row["public"])
@@ -158,13 +158,13 @@ class SourceCredentials:
 
 
 async def has_stale_credentials(store: Store, keyring: Keyring) -> bool:
-    """Whether any credential still waits to be sealed under the current key."""
+    """Whether any credential is still sealed under an old key."""
     async with store.system() as tx:
         return bool(await tx.fetch_all(SQL["old_credentials"], **_page(keyring, limit=1)))
 
 
 async def reseal_credentials(store: Store, keyring: Keyring) -> int:
-    """Seal every credential under the current key, in all tenants. How many it were."""
+    """Reseal every credential under the current key, in all tenants. Returns the count."""
     key, done = keyring.sealing_key(Purpose.SOURCE), 0
     while True:
         async with store.system() as tx:
@@ -188,12 +188,12 @@ def _authorization(text: str) -> SourceLogin | None:
 
 
 def _is_plain(text: str) -> bool:
-    # Whatever goes into a header holds no line end, and nothing that is no sign at all.
+    # Header values contain no line breaks and no control characters.
     return text.isprintable() and text == text.strip()
 
 
 def _identity(tenant_id: UUID, source_id: str) -> bytes:
-    """What a credential is sealed for: the row it lies in, and no other."""
+    """Associated data: binds a sealed credential to its row."""
     return f"{tenant_id}|lake|{source_id}".encode()
 
 

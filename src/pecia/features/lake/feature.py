@@ -1,4 +1,4 @@
-"""The lake: files found by search, read by window and cited; crawled from where they lie."""
+"""The lake: files crawled from their sources, found by search, read by window and cited."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -38,7 +38,7 @@ CRAWL_TIMEOUT_S = 6 * 3600
 
 @dataclass(frozen=True, slots=True)
 class LakeAdapters:
-    """How the lake reaches outside: places that files lie in, and children that read them."""
+    """The lake's adapters: connectors of sources, and text extraction."""
 
     connect: OpenConnector
     extraction: OpenExtractor
@@ -50,23 +50,23 @@ class LakeAdapters:
 
 @dataclass(frozen=True, slots=True)
 class LakeOptions:
-    """What the installation sets: links to originals if they are on, and limits to be told."""
+    """Options of the installation: links to originals if enabled, and limits to report."""
 
     index_root: Path
     links: DownloadLinks | None = None
     limits: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
 
-def build_lake(store: Store, corpus: Corpus, ways: LakeAdapters, given: LakeOptions) -> Feature:
-    """The room, over one store."""
+def build_lake(store: Store, corpus: Corpus, ways: LakeAdapters, options: LakeOptions) -> Feature:
+    """The feature, over one store."""
     figures = SearchMetrics()
-    capacity = CapacityPage(corpus, figures, given.index_root, given.limits)
+    capacity = CapacityPage(corpus, figures, options.index_root, options.limits)
     readers = SharedExtractor(ways.extraction)
     crawling, reading = build_lake_jobs(ways, readers)
     return Feature(
         "lake",
         tools=(
-            *search_tools(corpus, given.links, figures),
+            *search_tools(corpus, options.links, figures),
             *file_text_tools(store),
             *catalog_tools(store),
             *source_tools(

@@ -1,4 +1,4 @@
-"""Where a source's files come from and which of them count, as its owner configured it."""
+"""Where a source's files come from and which of them are indexed, as its owner configured it."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -7,9 +7,9 @@ from pydantic.functional_validators import AfterValidator
 
 
 def _without_nul(name: str) -> str:
-    # The store refuses it too, and does not say in which of the arguments it was.
+    # PostgreSQL refuses it too, but does not name the argument.
     if "\0" in name:
-        raise ValueError("no name holds the sign NUL")
+        raise ValueError("a name must not contain NUL")
     return name
 
 
@@ -32,10 +32,10 @@ class FolderOrigin(_ConfigModel):
     follow_links: bool = False
     watch: bool = True
     is_space: bool = False
-    """Whether it is a wiki too, whose ignore files leave files out."""
+    """Whether it is also a wiki, whose ignore files apply."""
     confined: bool = False
-    """Whether somebody else than the owner of the machine named it: then only folders that were
-    given to the tenant are read, in a local install as well."""
+    """Whether somebody other than the owner of the machine named it: then only folders allowed for
+    the tenant are read, in a local install as well."""
 
 
 class GitOrigin(_ConfigModel):
@@ -46,7 +46,7 @@ class GitOrigin(_ConfigModel):
     ref: str = "HEAD"
     subfolder: str = ""
     confined: bool = False
-    """As for a folder, where the URL is that of a file."""
+    """As for a folder, if it is a file URL."""
 
 
 class S3Origin(_ConfigModel):
@@ -58,7 +58,7 @@ class S3Origin(_ConfigModel):
     endpoint: str
     region: str = "us-east-1"
     path_style: bool = True
-    """Whether the bucket stands in the path of an address, or in its host."""
+    """Path-style addressing: the bucket in the path, not in the host."""
 
 
 class WebOrigin(_ConfigModel):
@@ -83,7 +83,7 @@ Origin = Annotated[
 
 
 class SourceConfig(_ConfigModel):
-    """What `kernel.source.config` holds for a source that the lake keeps."""
+    """`kernel.source.config` of a source that the lake manages."""
 
     origin: Origin
     include: tuple[str, ...] = ("**",)

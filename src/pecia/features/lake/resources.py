@@ -77,7 +77,7 @@ class FileResources:
     async def complete(
         self, call: Call, name: str, value: str, known: Mapping[str, str]
     ) -> Completion:
-        """Sources by their beginning; keys by theirs, once the source is known."""
+        """Completes source ids, and keys once the source is known."""
         async with self.store.reading(call.caller) as tx:
             if name == "source":
                 rows = await tx.fetch_all(
@@ -101,25 +101,25 @@ class FileResources:
 
 
 def _truncation_notice(uri: str, start: int, found: hydrate.ChunkWindow) -> EmbeddedResource:
-    """Says that the text is cut, under the address of what follows."""
+    """A notice that the text is cut, under the URI of the next part."""
     assert found.next_start is not None
     after = part_uri(uri, found.next_start)
-    said = (
+    notice = (
         f"[Cut: chunks {start} to {found.next_start - 1} of {found.chunk_count}. "
         f"Go on with resources/read of {after}]"
     )
-    return EmbeddedResource(after, said, PLAIN)
+    return EmbeddedResource(after, notice, PLAIN)
 
 
 async def load_revisions(tx: Transaction, files: Sequence[FileAddress]) -> dict[FileAddress, int]:
-    """The revision of each of these that the caller may see."""
+    """The revisions of those files that the caller may see."""
     sources, keys = [it.source_id for it in files], [it.key for it in files]
     rows = await tx.fetch_all(SQL["revisions"], sources=sources, keys=keys)
     return {FileAddress(row["source_id"], row["key"]): row["revision_id"] for row in rows}
 
 
 def file_resources(store: Store) -> tuple[Resource, ...]:
-    """Ours, and the reference's scheme, which is read and not listed."""
+    """Our scheme, and the reference's, which is read but not listed."""
     it = FileResources(store)
     return (
         Resource(FEATURE, SCHEME, Scope.READ, it.list_page, it.read),
@@ -140,13 +140,13 @@ def file_template(store: Store) -> ResourceTemplate:
 
 
 def _decode_cursor(cursor: str) -> FileAddress:
-    """The file that a page ended with."""
+    """The last file of the previous page."""
     try:
         return parse_file_uri(cursor)
     except InvalidFormat:
         raise InvalidFormat(
-            "this cursor is none of ours",
+            "this is not a valid cursor",
             field="cursor",
             got=cursor[:100],
-            expected="nextCursor of the page before",
+            expected="nextCursor of the previous page",
         ) from None

@@ -5,7 +5,7 @@ from pecia.kernel.settings.types import AbsolutePath, PositiveInt, Seconds
 
 
 class LakeSettings(SettingsSection):
-    """Where sources may lie."""
+    """Which sources are allowed, and how they are read."""
 
     section = "lake"
 
@@ -17,7 +17,7 @@ class LakeSettings(SettingsSection):
     )
     trusted_hosts: tuple[str, ...] = setting(
         (),
-        description="Hosts in the own network that sources of a local install, and layers of "
+        description="Internal hosts that sources of a local install, and layers of "
         "cascades, may be fetched from, as `host` or `host:port`. Public ones need no naming. On a "
         "server each tenant has its own: `pecia tenant allow`.",
     )
@@ -27,12 +27,12 @@ class LakeSettings(SettingsSection):
         "those that the system trusts.",
     )
     page_timeout_s: Seconds = setting(
-        30.0, unit="s", description="How long one page of a site may take, to its last byte."
+        30.0, unit="s", description="Timeout of one page of a site, to its last byte."
     )
     page_pause_s: Seconds = setting(
         0.1,
         unit="s",
-        description="The rest between two requests to a site; its robots.txt can ask for more.",
+        description="Delay between two requests to a site; its robots.txt can raise it.",
     )
     readers: PositiveInt = setting(
         2, description="How many files a worker reads at a time, in child processes."

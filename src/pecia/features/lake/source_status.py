@@ -1,4 +1,4 @@
-"""How sources are, from the state of their files and of their last crawl together."""
+"""Status of sources, from the state of their files and their last crawl."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ SourceState: TypeAlias = Literal[
     "never_crawled", "crawling", "failed", "stopped", "incomplete", "up_to_date"
 ]
 READ = ("ok", "empty")
-"""The statuses of files that have been read: one that is empty has no more to read."""
+"""Statuses of files that have been read; an empty file counts as read."""
 SILENT_S = 12.0
-"""A worker says that it lives every few seconds."""
+"""The heartbeat of a worker, in seconds, with margin."""
 STATUS_DESCRIPTION = (
     "Of the source, by its files: up_to_date; incomplete, when files could not be read; crawling, "
     "failed, stopped or never_crawled."
@@ -24,7 +24,7 @@ STATUS_DESCRIPTION = (
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
-    """`unread` are the files that could not be read, in all and not by the last crawl alone."""
+    """`unread` are the files that could not be read, in all, not only by the last crawl."""
 
     source_id: str
     condition: SourceState
@@ -33,7 +33,7 @@ class SourceStatus:
 
     @property
     def note(self) -> str:
-        """What somebody who looks should do, if anything."""
+        """What the user should do, if anything."""
         if self.unread:
             files = "1 file" if self.unread == 1 else f"{self.unread} files"
             return f"{files} could not be read: pecia source unread {self.source_id}"
@@ -41,15 +41,17 @@ class SourceStatus:
 
 
 async def worker_warning(tx: Transaction) -> str | None:
-    """What to tell where no worker answers, and so no source is known to be up to date."""
+    """A warning if no worker is alive, so that no source is known to be up to date."""
     silent_s: float | None = await tx.fetch_value(SQL["worker_silence"])
     if silent_s is not None and silent_s <= SILENT_S:
         return None
-    heard = "no worker runs" if silent_s is None else f"no worker has answered for {silent_s:.0f} s"
-    return f"{heard}: changed files are not noticed and crawls wait; see `pecia doctor`"
+    problem = (
+        "no worker runs" if silent_s is None else f"no worker has answered for {silent_s:.0f} s"
+    )
+    return f"{problem}: changed files are not noticed and crawls wait; see `pecia doctor`"
 
 
 async def load_source_statuses(tx: Transaction, sources: Sequence[str]) -> dict[str, SourceStatus]:
-    """Of those that the caller owns. What others are is for their owners."""
+    """The status of the sources that the caller owns; others' are not shown."""
     rows = await tx.fetch_all_as(SourceStatus, SQL["condition"], sources=[*sources])
     return {it.source_id: it for it in rows}

@@ -1,4 +1,4 @@
--- What became of the files of a source. Owners alone are told.
+-- Files of a source by status. For owners only.
 
 -- name: census
 SELECT status, files, chunks, size_bytes AS size FROM lake.census_of(%(source_id)s) ORDER BY status;

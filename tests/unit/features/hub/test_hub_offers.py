@@ -59,7 +59,8 @@ def test_words_that_nobody_sees_are_taken_out() -> None:
 def test_a_long_description_is_cut_and_says_so() -> None:
     it = parse_tool(tool(description="x" * (DESCRIPTION_CHARS + 1)))
     assert len(it.description) == DESCRIPTION_CHARS + 1
-    assert it.notes == (f"its description has {DESCRIPTION_CHARS + 1} characters, the limit is 4000",)
+    size = DESCRIPTION_CHARS + 1
+    assert it.notes == (f"its description has {size} characters, the limit is 4000",)
 
 
 def test_a_schema_of_results_that_does_not_fit_costs_only_itself() -> None:

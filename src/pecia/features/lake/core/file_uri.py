@@ -1,6 +1,6 @@
-"""The stable address of a file: `pecia://file/<source>/<key>`, and the reference's form of it.
+"""The stable URI of a file: `pecia://file/<source>/<key>`, and the reference's form of it.
 
-A part of a very long file has the address of the file and `?start=N`, the index of a chunk.
+A part of a very long file has the URI of the file and `?start=N`, the index of a chunk.
 """
 
 import re
@@ -13,7 +13,7 @@ SCHEME = "pecia"
 REFERENCE_SCHEME = "kdbl"
 TEMPLATE = "pecia://file/{source}/{key}"
 
-# Never in the key of a URI of ours: its question marks are escaped.
+# Never in the key of one of our URIs: its question marks are escaped.
 _PART = re.compile(r"\?start=([0-9]{1,9})$")
 
 
@@ -24,29 +24,29 @@ class FileAddress:
 
 
 def file_uri(source_id: str, key: str) -> str:
-    """The slashes of a key stay as they are; those of a source would look like its end."""
+    """The slashes of a key stay; those of a source id are escaped."""
     return f"{SCHEME}://file/{quote(source_id, safe='')}/{quote(key, safe='/')}"
 
 
 def part_uri(uri: str, start: int) -> str:
-    """The address of the part of that file which begins with a chunk."""
+    """The URI of the part of that file which begins with a chunk."""
     return f"{_PART.sub('', uri)}?start={start}"
 
 
 def parse_start(uri: str) -> int:
-    """The chunk that the part of a URI begins with; 0 for a whole file."""
+    """The chunk that a part begins with; 0 for a whole file."""
     found = _PART.search(uri)
     return int(found[1]) if found else 0
 
 
 def parse_file_uri(uri: str) -> FileAddress:
-    """Which file the URI means, or an error that says what one looks like."""
+    """The file of the URI; an error shows the template."""
     scheme, _, rest = _PART.sub("", uri).partition("://")
     source, slash, key = rest.removeprefix("file/").partition("/")
     is_ours = scheme.lower() in (SCHEME, REFERENCE_SCHEME) and rest.startswith("file/")
     if not (is_ours and source and slash and key):
         raise InvalidFormat(
-            f"{uri[:200]!r} is no file URI", field="uri", got=uri[:500], expected=TEMPLATE
+            f"{uri[:200]!r} is not a file URI", field="uri", got=uri[:500], expected=TEMPLATE
         )
     return FileAddress(_unquote(source, uri), _unquote(key, uri))
 

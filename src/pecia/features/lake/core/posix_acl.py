@@ -1,8 +1,8 @@
-"""Who may see a file, by the mode bits of it and of every folder above it. Pure.
+"""Who may see a file, from its mode bits and those of every folder above it. Pure.
 
-A set of principals says most of it: an owner, a group, everyone. What no set says (a group on the
-way and another at the end, a group that is shut out where others are let in) is said by a rule,
-which the store holds against whoever asks.
+A set of principals covers most cases: an owner, a group, everyone. What no set can express (one
+group on the path and another at the end, a group excluded where others are allowed) becomes a rule,
+which PostgreSQL evaluates per caller.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,15 +17,15 @@ READ_BITS = 0o444
 EXECUTE_BITS = 0o111
 ROOT_UID = "0"
 MAX_GROUPS = 6
-"""Of different groups on one way; with more, a rule is made without looking for a set."""
+"""Different groups on one path; with more, a rule is made without trying a set."""
 
 MAX_RULE_BYTES = 2000
-"""What an index of the store holds. A file behind more different folders is shown to its owners."""
+"""The limit of a database index. A file below more different folders is visible to owners only."""
 
 
 @dataclass(frozen=True, slots=True)
 class PosixPermission:
-    """One folder to enter, or the file to read: whose it is, and whom its bits let."""
+    """One folder to enter, or the file to read: its owner, its group, and what its mode allows."""
 
     uid: str
     gid: str
@@ -39,7 +39,7 @@ class PosixPermission:
         return cls(str(uid), str(gid), bool(bits & 0o700), bool(bits & 0o070), bool(bits & 0o007))
 
     def allows(self, uid: str | None, gids: frozenset[str]) -> bool:
-        """As the kernel does: the first of owner, group and others that fits decides."""
+        """As in the kernel: the first match of owner, group and others decides."""
         if uid == ROOT_UID:
             return True
         if uid == self.uid:
@@ -63,7 +63,7 @@ def _fits(rule: bytes) -> bool:
 
 
 def acl_fingerprint(posix: PosixAccess) -> str:
-    """All that the rights of a file come from: equal texts, equal rights."""
+    """Everything the rights of a file derive from: equal fingerprints, equal rights."""
     above = sorted({(mode & EXECUTE_BITS, uid, gid) for mode, uid, gid in posix.above})
     return orjson.dumps([posix.mode & READ_BITS, posix.uid, posix.gid, above]).decode()
 
@@ -76,7 +76,7 @@ def _permissions(posix: PosixAccess) -> list[PosixPermission]:
 
 
 def _as_principals(steps: list[PosixPermission]) -> set[tuple[str, str]] | None:
-    """The set that says the same as these steps; None where there is none."""
+    """The equivalent set of principals; None if there is none."""
     uids = {it.uid for it in steps}
     gids = sorted({it.gid for it in steps})
     if len(gids) > MAX_GROUPS:

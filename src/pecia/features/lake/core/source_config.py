@@ -1,4 +1,4 @@
-"""What somebody asks of a source, and the configuration that comes of it. Pure."""
+"""Input that adds or changes a source, and the resulting configuration. Pure."""
 
 import re
 from collections.abc import Iterable
@@ -43,17 +43,17 @@ class AddSource(Input):
     path_style: bool | None = Field(
         default=None, description="With s3: the bucket in the path. On where endpoint is given."
     )
-    web: str | None = Field(default=None, max_length=2000, description="Where a site begins.")
+    web: str | None = Field(default=None, max_length=2000, description="The start page of a site.")
     include: list[str] = Field(default_factory=list[str], max_length=100, description="Globs.")
     exclude: list[str] = Field(default_factory=list[str], max_length=100, description="Globs.")
     most_bytes: int = Field(default=200_000_000, ge=1, le=10_000_000_000)
     schedule: str | None = Field(default=None, max_length=100, description="A cron line, in UTC.")
     watch: bool = Field(default=True, description="With folder: follow changes as they happen.")
     posix: bool = Field(default=False, description="With folder: mode and owner decide who reads.")
-    hybrid: bool = Field(default=True, description="Search by meaning too.")
+    hybrid: bool = Field(default=True, description="Semantic search too.")
     trim_mode: TrimMode = "per_file"
     protocol: Literal["folder", "git", "s3", "web", "upload"] | None = Field(
-        default=None, description="Follows from where the files are; `upload` if they are sent."
+        default=None, description="Default: by the origin; `upload` for files sent here."
     )
 
 
@@ -71,7 +71,7 @@ class SetSource(Input):
 
 
 def build_config(ask: AddSource) -> SourceConfig:
-    """The configuration that somebody asks for; an error that names the field if it is none."""
+    """The configuration; an error names the invalid field."""
     validate_source_name(ask.source_id, field="source_id")
     schedule = _schedule(ask.schedule)
     if ask.folder is None and (ask.posix or not ask.watch):
@@ -89,12 +89,10 @@ def build_config(ask: AddSource) -> SourceConfig:
 
 
 def _kind(ask: AddSource) -> str:
-    """Which place was given: one, with what goes with it."""
+    """The kind of the one origin that was given, with its options checked."""
     given = [it for it in ORIGIN_FIELDS if getattr(ask, it) is not None]
     if len(given) > 1:
-        raise InvalidInput(
-            f"a source comes from one place, not from {' and '.join(given)}", field=given[1]
-        )
+        raise InvalidInput(f"a source has one origin, not {' and '.join(given)}", field=given[1])
     kind = given[0] if given else ask.protocol
     if ask.protocol not in (None, kind):
         raise InvalidInput(f"protocol {ask.protocol!r} with {kind!r}", field="protocol")
@@ -103,7 +101,7 @@ def _kind(ask: AddSource) -> str:
             raise InvalidInput(f'Field "{field}" goes with {place}', field=field)
     if kind is None:
         raise MissingField(
-            f"source {ask.source_id!r} needs a place: one of folder, git, s3 and web, or the "
+            f"source {ask.source_id!r} needs an origin: one of folder, git, s3 and web, or the "
             "protocol upload for files that are sent to it",
             field="folder",
             expected=[*ORIGIN_FIELDS, "protocol upload"],
@@ -157,7 +155,7 @@ def _site(url: str) -> str:
 
 
 def _without_login(url: str) -> str:
-    """An error is logged and audited: a secret in an address must not be."""
+    """Errors are logged and audited: they must not contain a secret from a URL."""
     return re.sub(r"(?<=://)[^/?#]*@", "…@", url)[:500]
 
 
@@ -226,30 +224,32 @@ def _globs(given: Iterable[str], field: str) -> tuple[str, ...]:
 
 
 def require_settable_trim(ask: SetSource, config: dict[str, Json]) -> None:
-    """A room that keeps files of several people in one source says itself who sees which.
+    """A feature that keeps files of several users in one source sets their visibility itself.
 
-    Its memories or drafts would otherwise be everybody's with one word.
+    Otherwise one setting would expose its memories or drafts to everybody.
     """
     if ask.trim_mode not in (None, "per_file") and not {"origin", "folder"} & {*config}:
         raise InvalidInput(
-            f"source {ask.source_id!r} is kept by its room, which says who sees which of its files",
+            f"source {ask.source_id!r} is managed by its toolset, which sets who sees its files",
             field="trim_mode",
             got=ask.trim_mode,
             expected="per_file",
         )
 
 
-def update_config(config: dict[str, Json], wanted: dict[str, Json], source_id: str) -> SourceConfig:
-    """The configuration with what is wanted changed in it."""
+def update_config(
+    config: dict[str, Json], changes: dict[str, Json], source_id: str
+) -> SourceConfig:
+    """The configuration with the given changes."""
     if "origin" not in config:
         raise InvalidInput(
-            f"source {source_id!r} is kept by its room, which says how it is crawled and searched",
-            field=next(iter(wanted)),
+            f"source {source_id!r} is managed by its toolset, which sets how it is crawled",
+            field=next(iter(changes)),
         )
-    # What is not changed stays as it is: sources from before may have globs that are refused now.
+    # Unchanged values are not revalidated: old sources may have globs that are refused now.
     for field in ("include", "exclude"):
-        _globs(cast(list[str], wanted.get(field, [])), field)
-    schedule = wanted.get("schedule")
+        _globs(cast(list[str], changes.get(field, [])), field)
+    schedule = changes.get("schedule")
     if isinstance(schedule, str):
-        wanted = {**wanted, "schedule": None if schedule == "never" else _schedule(schedule)}
-    return SourceConfig.model_validate({**config, **wanted})
+        changes = {**changes, "schedule": None if schedule == "never" else _schedule(schedule)}
+    return SourceConfig.model_validate({**config, **changes})

@@ -1,7 +1,7 @@
-"""Crawling: list a place, note what is new or changed, forget what is gone. Reads no content.
+"""The crawl job: lists a source, queues new and changed files, removes missing ones. Reads no text.
 
-A crawl can be killed, stopped and repeated at any point and ends in the same state: what it notes
-is a list of keys to read, and each leaves that list in the transaction that stores its text.
+Idempotent: a crawl can be killed, stopped and repeated at any point and ends in the same state. It
+queues keys to read, and each leaves the queue in the transaction that stores its text.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -39,7 +39,7 @@ SQL = load_queries("pecia.features.lake.crawl", "queries.sql")
 SHARDS = 8
 LIST_BATCH = 500
 MAX_SKIPPED = 1000
-"""Of what was passed over, so many are kept with their reasons; all are counted."""
+"""Skipped files kept with their reasons; all are counted."""
 
 MAX_PROBE_BYTES = 100_000_000
 MAX_ATTEMPTS = RetryPolicy().attempts
@@ -47,7 +47,7 @@ MAX_ATTEMPTS = RetryPolicy().attempts
 OpenConnector: TypeAlias = Callable[
     [UUID, str, SourceConfig], AbstractAsyncContextManager[Connector]
 ]
-"""Opens the place of a tenant's source, named by its id."""
+"""Opens a connector for a tenant's source, by its id."""
 
 
 class CrawlArguments(JobArguments):
@@ -60,66 +60,70 @@ class IngestArguments(JobArguments):
 
 
 class CrawlStopped(Conflict):
-    """Somebody wants this crawl to end."""
+    """This crawl was asked to stop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Crawler:
-    """The job that lists. `reading` is the job that takes the files of one shard in."""
+    """The listing job. `ingest_job` reads the files of one shard."""
 
     connect: OpenConnector
     ingest_job: Job
 
     async def crawl(self, call: JobCall, ask: CrawlArguments) -> None:
-        """List the source, and have what is new read by whichever worker is free."""
-        place = {"tenant_id": require_tenant(call), "source_id": ask.source_id}
+        """List the source, and queue what is new for any free worker."""
+        source_key = {"tenant_id": require_tenant(call), "source_id": ask.source_id}
         try:
-            await self._list(call, place)
+            await self._list(call, source_key)
         except CrawlStopped:
             async with call.tx() as tx:
-                await tx.execute(SQL["drop_todo"], **place)
+                await tx.execute(SQL["drop_todo"], **source_key)
         except PeciaError as error:
             if is_store_error(error) and not is_last_attempt(call, error):
-                # Not the source's fault: the job is tried again when the database is back.
+                # Not the source's fault: the job is retried when the database is back.
                 raise
-            # Told at once: whoever waits may mend it, and the next crawl goes on from here.
-            await fail_crawl(call, place, error)
+            # Reported at once: the user can fix it, and the next crawl continues from here.
+            await fail_crawl(call, source_key, error)
         except Exception as error:
             if is_last_attempt(call, error):
-                await fail_crawl(call, place, error)
+                await fail_crawl(call, source_key, error)
             raise
 
-    async def _list(self, call: JobCall, place: dict[str, Any]) -> None:
+    async def _list(self, call: JobCall, source_key: dict[str, Any]) -> None:
         async with call.tx() as tx:
-            config = await load_config(tx, place)
+            config = await load_config(tx, source_key)
             if config is None or not await tx.fetch_optional(
-                SQL["open_crawl"], again=False, **place
+                SQL["open_crawl"], again=False, **source_key
             ):
                 return
         _require_well_formed(config)
-        async with self.connect(place["tenant_id"], place["source_id"], config) as connector:
-            await _CrawlRun(call, place, self.ingest_job, config.posix).run(connector)
+        async with self.connect(
+            source_key["tenant_id"], source_key["source_id"], config
+        ) as connector:
+            await _CrawlRun(call, source_key, self.ingest_job, config.posix).run(connector)
 
 
-async def fail_crawl(call: JobCall, place: dict[str, Any], error: Exception) -> None:
-    """The crawl ends here, with its reason."""
+async def fail_crawl(call: JobCall, source_key: dict[str, Any], error: Exception) -> None:
+    """End the crawl with an error."""
     async with call.tx() as tx:
-        await tx.execute(SQL["fail_crawl"], problem=describe_problem(error)["message"], **place)
+        await tx.execute(
+            SQL["fail_crawl"], problem=describe_problem(error)["message"], **source_key
+        )
 
 
 def is_last_attempt(call: JobCall, error: Exception, attempts: int = MAX_ATTEMPTS) -> bool:
-    """Whether nobody will come back for what this run leaves undone."""
+    """Whether no retry will follow this run."""
     return call.attempt >= attempts or not is_retryable(error)
 
 
 def is_store_error(error: BaseException) -> bool:
-    """Whether it was our own database that failed, and not the place that files come from."""
+    """Whether our own database failed, not the source."""
     return isinstance(error.__cause__ or error.__context__, psycopg.Error)
 
 
-async def load_config(tx: Transaction, place: dict[str, Any]) -> SourceConfig | None:
-    """How the source is configured; None when it is gone, switched off or kept by another room."""
-    row = await tx.fetch_optional(SQL["source_to_crawl"], **place)
+async def load_config(tx: Transaction, source_key: dict[str, Any]) -> SourceConfig | None:
+    """The configuration of the source; None if gone, disabled or managed by another feature."""
+    row = await tx.fetch_optional(SQL["source_to_crawl"], **source_key)
     if row is None or not row["enabled"]:
         return None
     return parse_config(row["config"])
@@ -127,7 +131,7 @@ async def load_config(tx: Transaction, place: dict[str, Any]) -> SourceConfig | 
 
 def parse_config(config: dict[str, Json]) -> SourceConfig | None:
     if "folder" in config:
-        # A space: its folder is all that its room wrote down.
+        # A space: its folder is its whole configuration.
         confined = config.get("confined", False)
         origin: dict[str, Json] = {
             "kind": "folder",
@@ -142,13 +146,13 @@ def parse_config(config: dict[str, Json]) -> SourceConfig | None:
         return SourceConfig.model_validate(config)
     except ValidationError as error:
         raise InvalidFormat(
-            f"the source's configuration is damaged: {error}", field="config"
+            f"the source's configuration is invalid: {error}", field="config"
         ) from None
 
 
 def _require_well_formed(config: SourceConfig) -> None:
-    """Globs from before they were looked at may be malformed: taken as they are written, they would
-    let nothing in and drop every file, or keep nothing out."""
+    """Old globs were not validated and may be malformed: taken literally, they would exclude every
+    file, or nothing."""
     for name, globs in (("include", config.include), ("exclude", config.exclude)):
         for glob in globs:
             validate_glob(glob, field=name)
@@ -159,10 +163,10 @@ HIDDEN_GLOBS = (".*", "**/.*", "**/node_modules")
 
 @dataclass(slots=True)
 class _CrawlRun:
-    """One walk over one place."""
+    """One listing of one source."""
 
     call: JobCall
-    place: dict[str, Any]
+    source_key: dict[str, Any]
     ingest_job: Job
     posix: bool = False
     seen: set[int] = field(default_factory=set[int])
@@ -184,11 +188,11 @@ class _CrawlRun:
                     for it in self.skipped
                 ],
             }
-            await tx.execute(SQL["end_listing"], passed=Jsonb(passed), **self.place)
-            await tx.execute(SQL["end_crawl"], **self.place)
+            await tx.execute(SQL["end_listing"], passed=Jsonb(passed), **self.source_key)
+            await tx.execute(SQL["end_crawl"], **self.source_key)
 
     async def _enqueue_changed(self, batch: list[ListingEntry]) -> None:
-        """Put on the list what is new or changed, and have it read at once."""
+        """Queue new and changed files, and have them read at once."""
         for it in batch:
             if isinstance(it, SkippedFile):
                 self.skipped_count += 1
@@ -200,22 +204,24 @@ class _CrawlRun:
         found = [it for it in batch if isinstance(it, ListedFile)]
         self.seen.update(hash_key(it.key) for it in found)
         async with self.call.tx() as tx:
-            await _require_running(tx, self.place)
-            news = await diff_files(tx, self.place, found)
+            await _require_running(tx, self.source_key)
+            news = await diff_files(tx, self.source_key, found)
             if self.posix:
-                await store_posix_acl(tx, self.place, news.acl_changed)
-            # A few files are not worth the start of several readers.
+                await store_posix_acl(tx, self.source_key, news.acl_changed)
+            # A few files are not worth several workers.
             shards = SHARDS if len(self.seen) > LIST_BATCH else 1
-            await enqueue_files(tx, self.place, news, self.ingest_job, shards)
+            await enqueue_files(tx, self.source_key, news, self.ingest_job, shards)
             counts = {"added": len(news.added), "changed": len(news.changed), "gone": 0}
-            await tx.execute(SQL["count_listed"], seen=len(found), **counts, **self.place)
+            await tx.execute(SQL["count_listed"], seen=len(found), **counts, **self.source_key)
 
     async def _remove_missing(self, connector: Connector) -> None:
-        """Remove every file that the walk did not meet."""
+        """Remove every file that was not listed."""
         after = ""
         while True:
             async with self.call.tx() as tx:
-                rows = await tx.fetch_all(SQL["keys_after"], after=after, limit=5000, **self.place)
+                rows = await tx.fetch_all(
+                    SQL["keys_after"], after=after, limit=5000, **self.source_key
+                )
             gone = [it["key"] for it in rows if hash_key(it["key"]) not in self.seen]
             if self.is_uncertain:
                 gone = [it for it in gone if await _is_gone(connector, it)]
@@ -227,16 +233,16 @@ class _CrawlRun:
 
     async def _remove(self, keys: list[str]) -> None:
         async with self.call.tx() as tx:
-            await _require_running(tx, self.place)
-            await tx.execute(SQL["remove_files"], keys=keys, **self.place)
-            await tx.execute(SQL["drop_todo_keys"], keys=keys, **self.place)
+            await _require_running(tx, self.source_key)
+            await tx.execute(SQL["remove_files"], keys=keys, **self.source_key)
+            await tx.execute(SQL["drop_todo_keys"], keys=keys, **self.source_key)
             counts = {"seen": 0, "added": 0, "changed": 0, "gone": len(keys)}
-            await tx.execute(SQL["count_listed"], **counts, **self.place)
+            await tx.execute(SQL["count_listed"], **counts, **self.source_key)
 
 
 @dataclass(frozen=True, slots=True)
 class CrawlDiff:
-    """What of a place is to be read. Of those in `reruled` the rights alone are others."""
+    """The files to read. Of those in `acl_changed` only the rights changed."""
 
     added: list[ListedFile]
     changed: list[ListedFile]
@@ -244,11 +250,11 @@ class CrawlDiff:
 
 
 async def diff_files(
-    tx: Transaction, place: dict[str, Any], found: Iterable[ListedFile]
+    tx: Transaction, source_key: dict[str, Any], found: Iterable[ListedFile]
 ) -> CrawlDiff:
-    """Which of these files the store does not know as they are now."""
+    """The files that differ from what the store has."""
     by_key = {it.key: it for it in found}
-    rows = await tx.fetch_all(SQL["known_files"], keys=[*by_key], **place)
+    rows = await tx.fetch_all(SQL["known_files"], keys=[*by_key], **source_key)
     known = {it["key"]: it for it in rows}
     added = [it for key, it in by_key.items() if key not in known]
     changed = [it for key, it in by_key.items() if key in known and _differs(it, known[key])]
@@ -260,34 +266,34 @@ async def diff_files(
 
 
 async def store_posix_acl(
-    tx: Transaction, place: dict[str, Any], files: Iterable[ListedFile]
+    tx: Transaction, source_key: dict[str, Any], files: Iterable[ListedFile]
 ) -> None:
-    """Who may read a file where it lies may see it here."""
+    """Store the POSIX rights of files."""
     known = [(it.key, it.posix) for it in files if it.posix is not None]
     rows = [
         Jsonb({"key": key, "grants": derive_grants(it), "rights": acl_fingerprint(it)})
         for key, it in known
     ]
     if rows:
-        await tx.execute(SQL["capture_posix"], files=rows, **place)
-        await tx.execute(SQL["note_captured"], files=rows, **place)
+        await tx.execute(SQL["capture_posix"], files=rows, **source_key)
+        await tx.execute(SQL["note_captured"], files=rows, **source_key)
 
 
 async def enqueue_files(
-    tx: Transaction, place: dict[str, Any], news: CrawlDiff, reading: Job, shards: int
+    tx: Transaction, source_key: dict[str, Any], news: CrawlDiff, reading: Job, shards: int
 ) -> None:
-    """Put files on the list of those to read, and have them read by whoever is free."""
+    """Queue files for any free worker."""
     waiting = [*news.added, *news.changed]
     chosen = [hash_key(it.key) % shards for it in waiting]
     seen = [Jsonb(entry_to_json(it)) for it in waiting]
-    await tx.execute(SQL["put_todo"], shards=chosen, seen=seen, **place)
+    await tx.execute(SQL["put_todo"], shards=chosen, seen=seen, **source_key)
     for shard in sorted({*chosen}):
-        ask = IngestArguments(source_id=place["source_id"], shard=shard)
-        await defer_as_system(tx, reading, ask, tenant_id=place["tenant_id"])
+        ask = IngestArguments(source_id=source_key["source_id"], shard=shard)
+        await defer_as_system(tx, reading, ask, tenant_id=source_key["tenant_id"])
 
 
 async def _is_gone(connector: Connector, key: str) -> bool:
-    """Whether the place itself says so: the way to it may have been closed for the moment."""
+    """Whether the source itself confirms it: the file may be unreachable only for the moment."""
     try:
         async with connector.opening(key, MAX_PROBE_BYTES):
             return False
@@ -298,12 +304,12 @@ async def _is_gone(connector: Connector, key: str) -> bool:
 
 
 def hash_key(key: str) -> int:
-    """Eight bytes that stand for a key: a million of them are no burden."""
+    """Eight bytes per key: a million of them fit in memory."""
     return int.from_bytes(blake2b(key.encode(), digest_size=8).digest())
 
 
 def entry_to_json(it: ListedFile) -> dict[str, Json]:
-    # By hand: `asdict` copies deeply, which for a hundred thousand files is felt.
+    # By hand: `asdict` copies deeply, which is slow for a hundred thousand files.
     return {
         "key": it.key,
         "stamp": it.stamp,
@@ -324,7 +330,7 @@ def _posix_json(it: PosixAccess) -> dict[str, Json]:
 def _differs(it: ListedFile, known: dict[str, Any]) -> bool:
     posix = (it.posix.mode, it.posix.uid, it.posix.gid) if it.posix else (None, None, None)
     before = (known["posix_mode"], known["posix_uid"], known["posix_gid"])
-    # A file that was never read to an end is read again.
+    # A file that was never read completely is read again.
     return known["etag"] != it.stamp or known["status"] == "waiting" or before != posix
 
 
@@ -339,10 +345,10 @@ async def _batches(listing: AsyncIterator[ListingEntry]) -> AsyncIterator[list[L
         yield batch
 
 
-async def _require_running(tx: Transaction, place: dict[str, Any]) -> None:
-    row = await tx.fetch_optional(SQL["crawl_state"], **place)
+async def _require_running(tx: Transaction, source_key: dict[str, Any]) -> None:
+    row = await tx.fetch_optional(SQL["crawl_state"], **source_key)
     if row is None:
-        raise NotFound("the source was removed while it was crawled")
+        raise NotFound("the source was removed during the crawl")
     if row["state"] == "stopped":
         raise CrawlStopped("the crawl was stopped")
 

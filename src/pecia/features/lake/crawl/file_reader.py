@@ -1,6 +1,6 @@
-"""The files of one place, each fetched and read in a child process, with what is known of it.
+"""Fetches and extracts the files of one source, each in a child process.
 
-Stores nothing. Whatever is wrong with a file is said of it, and costs no other.
+Stores nothing. An error in one file is recorded for that file, and affects no other.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ SMALL_FILE_BYTES = 64_000
 
 
 class ExtractionFacts(Protocol):
-    """What reading noticed beside the text."""
+    """What extraction found beside the text."""
 
     @property
     def content_type(self) -> str: ...
@@ -35,7 +35,7 @@ class ExtractionFacts(Protocol):
 
 
 class ExtractorResult(Protocol):
-    """What came out of a file. Whatever was wrong with it is in status and reason."""
+    """The result for one file. Errors are in status and reason."""
 
     @property
     def text(self) -> str: ...
@@ -58,11 +58,11 @@ class ExtractorResult(Protocol):
 
 
 PageProgress: TypeAlias = Callable[[int, int], None]
-"""Hears how many pages of a long document are read, of how many."""
+"""Receives the pages read of a long document, and their total."""
 
 
 class Extractor(Protocol):
-    """Reads files, each where it can do no harm. Never raises for what a file holds."""
+    """Extracts text, isolated from this process. Never raises because of a file's content."""
 
     async def extract(
         self,
@@ -76,28 +76,28 @@ class Extractor(Protocol):
     async def extract_together(
         self, files: Sequence[tuple[str, str, bytes]]
     ) -> Sequence[ExtractorResult]:
-        """Small files in one go: of each its name, its content type and its bytes."""
+        """A batch of small files: the name, content type and bytes of each."""
         ...
 
 
 @runtime_checkable
 class BulkReader(Protocol):
-    """A place that gives several small files at once, which is far cheaper than one by one."""
+    """A connector that returns several small files at once, far cheaper than one by one."""
 
     async def read_many(self, keys: Sequence[str], most_bytes: int) -> Mapping[str, bytes]:
-        """Those that are there and no larger; the others are opened one by one."""
+        """The files that exist and are within the limit; the others are opened one by one."""
         ...
 
 
 ReadFileResult: TypeAlias = tuple[FileMetadata, ExtractedText] | None
-"""A file with what it says; None when it is gone since it was listed."""
+"""A file with its text; None if it has disappeared since it was listed."""
 
 OpenExtractor: TypeAlias = Callable[[], AbstractAsyncContextManager[Extractor]]
 
 
 @dataclass(frozen=True, slots=True)
 class FileReader:
-    """The files of one source. `note` hears how many pages of a long one are read, of how many."""
+    """The files of one source. `note` receives the pages read of a long one, and their total."""
 
     source_id: str
     most_bytes: int
@@ -106,7 +106,7 @@ class FileReader:
     on_progress: Callable[[str, int, int], None]
 
     async def fetch_small(self, batch: Sequence[ListedFile]) -> dict[ListedFile, bytes]:
-        """The small files of the batch in one go, where the place can do that."""
+        """The small files of the batch in one request, if the connector supports it."""
         if not isinstance(self.connector, BulkReader):
             return {}
         small = {
@@ -120,7 +120,7 @@ class FileReader:
     async def read_many(
         self, files: Mapping[ListedFile, bytes]
     ) -> dict[ListedFile, ReadFileResult]:
-        """What each of these says; where they cannot be read together, one by one."""
+        """The text of each; one by one where they cannot be extracted together."""
         asked = [(seen.key, seen.content_type or "", data) for seen, data in files.items()]
         try:
             reads = await self.extractor.extract_together(asked)
@@ -144,13 +144,13 @@ class FileReader:
         except PayloadTooLarge as error:
             return facts, _unread("too_large", _unfetched(error))
         except PeciaError as error:
-            # Without a stamp it counts as changed, so that the next crawl tries again.
+            # Without a stamp it counts as changed, so the next crawl retries it.
             return replace(facts, etag=None), _unread("timeout", _unfetched(error))
         return _to_result(facts, read)
 
 
 def mark_refused(facts: FileMetadata, error: PeciaError) -> tuple[FileMetadata, ExtractedText]:
-    """The file without what the store does not accept, and why."""
+    """The file without the value that the database refused, and why."""
     rule = error.fields.get("field", "")
     return facts, _unread("unsupported", f"The database does not accept a value of it ({rule}).")
 
@@ -158,7 +158,7 @@ def mark_refused(facts: FileMetadata, error: PeciaError) -> tuple[FileMetadata, 
 def _to_result(facts: FileMetadata, read: ExtractorResult) -> ReadFileResult:
     facts = replace(facts, content_type=facts.content_type or read.facts.content_type)
     if len(read.text) > texts.MAX_TEXT_CHARS:
-        # It would fail the whole batch, again and again.
+        # It would fail the whole batch, on every retry.
         reason = (
             f"Its text has {len(read.text)} characters, at most {texts.MAX_TEXT_CHARS} are kept."
         )

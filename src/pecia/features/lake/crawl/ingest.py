@@ -1,4 +1,4 @@
-"""Taking files in: fetched, read in a child process, stored with their text and their rights."""
+"""The ingest job: files are fetched, extracted in a child process, stored with text and rights."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -48,54 +48,56 @@ LONG_TEXT_CHARS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Ingester:
-    """The job that reads the files of one shard, until none waits."""
+    """The job that reads the files of one shard, until its queue is empty."""
 
     connect: OpenConnector
     extraction: OpenExtractor
 
     async def ingest_shard(self, call: JobCall, ask: IngestArguments) -> None:
-        place: dict[str, Any] = {"tenant_id": require_tenant(call), "source_id": ask.source_id}
+        source_key: dict[str, Any] = {"tenant_id": require_tenant(call), "source_id": ask.source_id}
         try:
-            await self._ingest_all(call, ask, place)
+            await self._ingest_all(call, ask, source_key)
         except Exception as error:
             if is_last_attempt(call, cause := _cause(error)):
-                # Said, instead of reading for ever.
-                await fail_crawl(call, place, cause)
+                # Reported, instead of retrying for ever.
+                await fail_crawl(call, source_key, cause)
             raise
 
-    async def _ingest_all(self, call: JobCall, ask: IngestArguments, place: dict[str, Any]) -> None:
+    async def _ingest_all(
+        self, call: JobCall, ask: IngestArguments, source_key: dict[str, Any]
+    ) -> None:
         async with call.tx() as tx:
-            config = await load_config(tx, place)
-            waiting = await _next_batch(tx, place, ask.shard, "")
+            config = await load_config(tx, source_key)
+            waiting = await _next_batch(tx, source_key, ask.shard, "")
         if config is None or not waiting:
-            await _end(call, place)
+            await _end(call, source_key)
             return
         async with (
-            self.connect(place["tenant_id"], ask.source_id, config) as connector,
+            self.connect(source_key["tenant_id"], ask.source_id, config) as connector,
             self.extraction() as it,
         ):
-            underway = IngestProgress(call, place)
+            underway = IngestProgress(call, source_key)
             files = FileReader(ask.source_id, config.most_bytes, connector, it, underway.update)
-            reading = _IngestRun(call, place, config, files, underway)
+            reading = _IngestRun(call, source_key, config, files, underway)
             while waiting:
                 await reading.ingest_batch(waiting)
                 await _analyze(call)
                 async with call.tx() as tx:
-                    waiting = await _next_batch(tx, place, ask.shard, waiting[-1].key)
-        await _end(call, place)
+                    waiting = await _next_batch(tx, source_key, ask.shard, waiting[-1].key)
+        await _end(call, source_key)
 
 
 @dataclass(frozen=True, slots=True)
 class _IngestRun:
     call: JobCall
-    place: dict[str, Any]
+    source_key: dict[str, Any]
     config: SourceConfig
     files: FileReader
     progress: IngestProgress
     store_lock: anyio.Lock = field(default_factory=anyio.Lock)
 
     async def ingest_batch(self, batch: Sequence[ListedFile]) -> None:
-        """Read these files, several at once. What is read is stored soon, others may take long."""
+        """Read these files concurrently. Results are stored early: other files may take long."""
         ready: dict[ListedFile, ReadFileResult] = {}
         small = await self.files.fetch_small(batch)
         others = iter([it for it in batch if it not in small])
@@ -107,7 +109,7 @@ class _IngestRun:
             for seen in others:
                 ready[seen] = await self.files.read(seen)
                 if _count_chars(ready) > MAX_BUFFERED_CHARS:
-                    # Whoever brings more than may be held does not go on before it is stored.
+                    # Backpressure: over the limit, readers wait until results are stored.
                     await self._flush(ready)
 
         async with anyio.create_task_group() as beside:
@@ -122,7 +124,7 @@ class _IngestRun:
         self.call.remaining_s()
 
     async def _report_loop(self) -> None:
-        """Apart from storing, which takes a while where a file has ten thousand pages."""
+        """Separate from storing, which takes a while for a file of ten thousand pages."""
         while True:
             await anyio.sleep(PROGRESS_INTERVAL_S)
             await self.progress.report()
@@ -133,10 +135,10 @@ class _IngestRun:
             await self._flush(ready)
 
     async def _flush(self, ready: dict[ListedFile, ReadFileResult]) -> None:
-        # To its end: what was stored and is not known to be would be counted twice.
+        # Shielded: what was stored but not recorded as such would be counted twice.
         with anyio.CancelScope(shield=True):
             async with self.store_lock:
-                # In order of key, so that two writers never wait for each other in a circle.
+                # Ordered by key, to avoid deadlocks between two writers.
                 if now := dict(sorted(ready.items(), key=lambda it: it[0].key)):
                     await self._store(now)
                     for seen in now:
@@ -144,7 +146,7 @@ class _IngestRun:
                         self.progress.finish(seen.key)
 
     async def _store(self, read: dict[ListedFile, ReadFileResult]) -> None:
-        """All of them at once; where the database refuses that, one by one, to find whose it is."""
+        """All in one transaction; if it is refused, one by one, to isolate the bad file."""
         try:
             await self._put(read)
         except PeciaError as error:
@@ -154,7 +156,7 @@ class _IngestRun:
                 await self._put_one(seen, found)
 
     async def _put_one(self, seen: ListedFile, found: ReadFileResult) -> None:
-        """One file; else that it was refused, with all that is known of it or its name alone."""
+        """One file; if refused, an error row with all its metadata, or its name alone."""
         bare = FileMetadata(self.files.source_id, seen.key)
         for facts in (found and found[0], bare, None):
             try:
@@ -169,17 +171,17 @@ class _IngestRun:
         files = [await _chunk_long_text(*it) for it in read.values() if it is not None]
         failed = sum(it.status not in ("ok", "empty") for _, it in files)
         async with self.call.tx() as tx:
-            if await tx.fetch_value(SQL["is_stopped"], **self.place):
-                # Whoever stopped it may be about to remove the source. The next crawl reads these.
+            if await tx.fetch_value(SQL["is_stopped"], **self.source_key):
+                # A stop may precede the removal of the source. The next crawl reads these.
                 return
-            await texts.put_many(tx, files, tenant_id=self.place["tenant_id"])
+            await texts.put_many(tx, files, tenant_id=self.source_key["tenant_id"])
             if self.config.posix:
                 kept = [seen for seen, it in read.items() if it is not None]
-                await store_posix_acl(tx, self.place, kept)
+                await store_posix_acl(tx, self.source_key, kept)
             keys, seen = [it.key for it in read], [Jsonb(entry_to_json(it)) for it in read]
-            await tx.execute(SQL["done_todo"], keys=keys, seen=seen, **self.place)
+            await tx.execute(SQL["done_todo"], keys=keys, seen=seen, **self.source_key)
             counts = {"read": len(read), "failed": failed}
-            await tx.execute(SQL["count_read"], **counts, **self.place)
+            await tx.execute(SQL["count_read"], **counts, **self.source_key)
 
 
 async def _chunk_long_text(
@@ -191,7 +193,7 @@ async def _chunk_long_text(
 
 
 def _cause(error: Exception) -> Exception:
-    """The first of several that were raised together."""
+    """The first exception of a group."""
     while isinstance(error, ExceptionGroup):
         error = cast(ExceptionGroup[Exception], error).exceptions[0]
     return error
@@ -202,10 +204,10 @@ def _count_chars(ready: Mapping[ListedFile, ReadFileResult]) -> int:
 
 
 async def _next_batch(
-    tx: Transaction, place: dict[str, Any], shard: int, after: str
+    tx: Transaction, source_key: dict[str, Any], shard: int, after: str
 ) -> list[ListedFile]:
     rows = await tx.fetch_all(
-        SQL["next_todo"], shard=shard, after=after, limit=QUEUE_BATCH, **place
+        SQL["next_todo"], shard=shard, after=after, limit=QUEUE_BATCH, **source_key
     )
     return [_parse_entry(row["seen"]) for row in rows]
 
@@ -226,11 +228,11 @@ def _parse_posix(
 
 
 async def _analyze(call: JobCall) -> None:
-    """What was just stored is planned for before the crawl is over: who searches next finds it."""
+    """ANALYZE before the crawl ends, so that the next search is planned well."""
     async with call.store.system() as tx:
         await tx.fetch_value(SQL["take_stock"])
 
 
-async def _end(call: JobCall, place: dict[str, Any]) -> None:
+async def _end(call: JobCall, source_key: dict[str, Any]) -> None:
     async with call.tx() as tx:
-        await tx.execute(SQL["end_crawl"], **place)
+        await tx.execute(SQL["end_crawl"], **source_key)

@@ -1,7 +1,7 @@
-"""The long files that are being taken in: how many of their pages are read, told while it lasts.
+"""Progress of long files during ingest: pages read of each, reported while it lasts.
 
-What is told again with nothing new says that the worker is at it: a file whose pages are all read
-is cut and stored. A file that is read within a moment is never told of. Nothing depends on it.
+A repeated report with nothing new is a heartbeat: a file whose pages are all read is being chunked
+and stored. Short files are never reported. Best effort: nothing depends on it.
 """
 
 from dataclasses import dataclass, field
@@ -19,10 +19,10 @@ _log = Log(__name__)
 
 @dataclass(slots=True)
 class IngestProgress:
-    """Pages read and pages in all, by key, of the files of one job."""
+    """Pages read and total pages, by key, of the files of one job."""
 
     call: JobCall
-    place: dict[str, Any]
+    source_key: dict[str, Any]
     pages: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     reported: set[str] = field(default_factory=set[str])
 
@@ -33,8 +33,8 @@ class IngestProgress:
         self.pages.pop(key, None)
 
     async def report(self) -> None:
-        """Write what is being read now, and take back what was written of the rest. Nothing depends
-        on it: where the store refuses what is told, the files are read all the same."""
+        """Write the current progress, and delete rows of finished files. Best effort: if the store
+        refuses it, the files are read all the same."""
         try:
             await self._report()
         except PeciaError as error:
@@ -47,16 +47,16 @@ class IngestProgress:
         gone = self.reported - now.keys()
         if not (now or gone):
             return
-        # Before it is written: who is cut off here must still take it back.
+        # Before the write: a cancelled run must still delete the rows.
         self.reported |= now.keys()
         async with self.call.tx() as tx:
-            await tx.execute(SQL["drop_underway"], keys=sorted(gone), **self.place)
+            await tx.execute(SQL["drop_underway"], keys=sorted(gone), **self.source_key)
             await tx.execute(
                 SQL["put_underway"],
                 keys=sorted(now),
                 pages_read=[now[it][0] for it in sorted(now)],
                 pages=[now[it][1] for it in sorted(now)],
-                **self.place,
+                **self.source_key,
             )
         self.reported = {*now}
         if now:
@@ -68,7 +68,7 @@ def _sum(pages: dict[str, tuple[int, int]]) -> tuple[int, int]:
 
 
 def _message(pages: dict[str, tuple[int, int]]) -> str:
-    """How many and how far: as long for a thousand files as for one. `lake.underway` names them."""
+    """A summary of constant length. `lake.underway` names the files."""
     done, of = _sum(pages)
     files = "1 long file" if len(pages) == 1 else f"{len(pages):,} long files"
     return f"{files}: page {done:,} of {of:,}" if done < of else f"{files}: being stored"

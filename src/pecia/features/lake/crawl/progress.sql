@@ -1,4 +1,4 @@
--- Statements about the long files that are being read.
+-- Progress of long files.
 
 -- name: put_underway
 INSERT INTO lake.underway (tenant_id, source_id, key, pages_read, pages)

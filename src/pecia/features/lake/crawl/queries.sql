@@ -3,7 +3,7 @@ SELECT id AS source_id, protocol, config, enabled FROM kernel.source
  WHERE tenant_id = %(tenant_id)s AND id = %(source_id)s;
 
 -- name: open_crawl
--- A crawl that nobody asked for (a schedule, a watcher) begins here; one that runs goes on.
+-- Begins a crawl that was not requested by a user (schedule, watcher); a running one continues.
 INSERT INTO lake.crawl AS c (tenant_id, source_id, state) VALUES (%(tenant_id)s, %(source_id)s, 'listing')
 ON CONFLICT (tenant_id, source_id) DO UPDATE
    SET state = 'listing', started_at = CASE WHEN c.state = 'waiting' THEN c.started_at ELSE now() END,
@@ -37,7 +37,7 @@ SELECT key, seen FROM lake.todo
  ORDER BY key LIMIT %(limit)s;
 
 -- name: done_todo
--- Only what was read as it was listed: a file that changed since then is listed again.
+-- Only files read as listed: a file that changed since then is queued again.
 DELETE FROM lake.todo
  WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND key = ANY (%(keys)s) AND seen = ANY (%(seen)s::jsonb[]);
 
@@ -67,7 +67,7 @@ UPDATE lake.crawl SET state = 'reading', listed_at = now(), passed = %(passed)s
  WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND state = 'listing';
 
 -- name: end_crawl
--- Over when everything is listed and nothing waits. Whoever finishes last finds it so.
+-- Done when listing is complete and the queue is empty. The last worker to finish sees this.
 WITH over AS (
     UPDATE lake.crawl c SET state = 'done', ended_at = now()
      WHERE c.tenant_id = %(tenant_id)s AND c.source_id = %(source_id)s AND c.state = 'reading'
@@ -87,7 +87,7 @@ SELECT lake.begin_crawl(%(source_id)s);
 SELECT lake.stop_crawl(%(source_id)s);
 
 -- name: halt_crawl
--- What a removal begins with. Readers see it before they store what they hold.
+-- First step of a removal. Readers check it before they store results.
 UPDATE lake.crawl SET state = 'stopped', ended_at = now()
  WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND state IN ('waiting', 'listing', 'reading');
 
@@ -112,7 +112,7 @@ SELECT lake.set_hybrid(%(source_id)s, %(on)s);
 SELECT lake.set_preference(%(hybrid)s);
 
 -- name: capture_posix
--- One file an element: its key, and the principals who may read it where it lies.
+-- One file per element: its key, and the principals who may read it in the source.
 SELECT kernel.regrant_file(%(tenant_id)s, %(source_id)s, p->>'key', ARRAY (
            SELECT kernel.intern_in(%(tenant_id)s, g->>0, CASE WHEN g->>0 = 'role' THEN '' ELSE %(source_id)s END, g->>1)
              FROM jsonb_array_elements(p->'grants') AS t (g)), true)
@@ -131,15 +131,15 @@ SELECT s.tenant_id, s.id AS source_id, s.config, s.enabled FROM kernel.source s
  ORDER BY 1, 2;
 
 -- name: begin_again
--- What a watcher or a schedule asks for. One that is listing now may have passed the change by, and
--- is listed again when it is over: the job waits in the queue once.
+-- Queued by a watcher or a schedule. A listing in progress may have missed the change, so the source
+-- is listed again afterwards: the job is queued at most once.
 INSERT INTO lake.crawl AS c (tenant_id, source_id)
 SELECT tenant_id, id FROM kernel.source WHERE tenant_id = %(tenant_id)s AND id = %(source_id)s
 ON CONFLICT (tenant_id, source_id) DO UPDATE SET state = CASE WHEN c.state = 'stopped' THEN 'waiting' ELSE c.state END;
 
 -- name: note_again
--- A few files changed where everything was listed before: they are read without listing it all again.
--- No row where that is not so, and the place is listed as a whole.
+-- A few changed files of a completely listed source: read without listing it all again.
+-- No row otherwise, and the whole source is listed.
 UPDATE lake.crawl SET state = 'reading', ended_at = NULL, added = added + %(added)s, changed = changed + %(changed)s,
        gone = gone + %(gone)s, seen = seen + %(added)s - %(gone)s
  WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND state IN ('done', 'reading') AND listed_at IS NOT NULL;

@@ -1,4 +1,4 @@
-"""The children that read files, shared by all jobs of a worker and kept warm between them."""
+"""The extractor's child processes, shared by all jobs of a worker and kept warm between them."""
 
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -12,8 +12,8 @@ POLL_INTERVAL_S = 5.0
 
 
 class SharedExtractor:
-    """Opens an extractor for the first who reads. A child costs a quarter of a second to start, so
-    where `keep` runs they outlive the job that started them; elsewhere they go with the last one.
+    """Opens an extractor on first use. A child takes a quarter of a second to start, so while
+    `keep_warm` runs they outlive their job; otherwise they end with the last one.
     """
 
     def __init__(self, extraction: OpenExtractor) -> None:
@@ -27,7 +27,7 @@ class SharedExtractor:
 
     @asynccontextmanager
     async def acquire(self) -> AsyncGenerator[Extractor]:
-        """The extractor, for the time of a job."""
+        """The extractor, for the duration of a job."""
         async with self._changing:
             if self._extractor is None:
                 self._extractor = await self._stack.enter_async_context(self._extraction())
@@ -41,7 +41,7 @@ class SharedExtractor:
                 await self._evict_idle(0)
 
     async def keep_warm(self) -> None:
-        """Keep the children between jobs, until they were idle for long, or this is cancelled."""
+        """Keep the children between jobs, until idle for long or cancelled."""
         self._is_kept = True
         try:
             while True:

@@ -1,7 +1,7 @@
-"""Watching: folders are followed as they change, everything else on its schedule.
+"""Watches folders for changes, and starts scheduled crawls of all other sources.
 
-It only ever asks for work: what it misses, the next crawl finds. A few changed files are looked at
-by themselves; only where more is in doubt is the folder listed again.
+It only queues work: what it misses, the next crawl finds. A few changed files are checked directly;
+otherwise the folder is listed again.
 """
 
 from collections.abc import AsyncGenerator, Callable
@@ -39,21 +39,21 @@ MAX_STAT_KEYS = 1000
 
 @dataclass(frozen=True, slots=True)
 class FolderChange:
-    """Something changed in a folder: at these keys, or anywhere where it cannot be said."""
+    """A change in a folder: at these keys, or anywhere if they are unknown."""
 
     keys: tuple[str, ...] | None
     connector: SupportsStatMany
 
 
 WatchFolder: TypeAlias = Callable[[UUID, SourceConfig], AsyncGenerator[FolderChange]]
-"""Yields whenever something changed in a folder, and first when the watching has begun."""
+"""Yields on every change in a folder, and once when watching has begun."""
 
 SourceKey: TypeAlias = tuple[UUID, str]
 
 
 @dataclass(slots=True)
 class SourceWatcher:
-    """Follows every source of every tenant, until cancelled."""
+    """Watches every source of every tenant, until cancelled."""
 
     store: Store
     crawl_job: Job
@@ -74,58 +74,60 @@ class SourceWatcher:
                 await anyio.sleep(POLL_INTERVAL_S)
 
     async def _poll(self, tasks: TaskGroup) -> None:
-        """Begin to watch what is new, leave what is gone, and crawl what is due."""
+        """Watch new folders, drop removed ones, and queue due crawls."""
         async with self.store.system() as tx:
             rows = await tx.fetch_all(SQL["every_source"])
         configs = {(row["tenant_id"], row["source_id"]): _config(row) for row in rows}
-        folders = {place: it for place, it in configs.items() if it and _is_watched(it)}
-        for place in [*self.watched]:
-            if folders.get(place) != self.watched[place][0]:
-                self.watched.pop(place)[1].cancel()
-        for place, config in folders.items():
-            if place not in self.watched:
-                self.watched[place] = (config, anyio.CancelScope())
-                tasks.start_soon(self._follow, place, config)
+        folders = {source_key: it for source_key, it in configs.items() if it and _is_watched(it)}
+        for source_key in [*self.watched]:
+            if folders.get(source_key) != self.watched[source_key][0]:
+                self.watched.pop(source_key)[1].cancel()
+        for source_key, config in folders.items():
+            if source_key not in self.watched:
+                self.watched[source_key] = (config, anyio.CancelScope())
+                tasks.start_soon(self._follow, source_key, config)
         since, self.last_polled_at = self.last_polled_at, datetime.now(UTC)
-        for place, config in configs.items():
+        for source_key, config in configs.items():
             if config and config.schedule and _is_due(config.schedule, since, self.last_polled_at):
-                await self._enqueue_crawl(place)
+                await self._enqueue_crawl(source_key)
 
-    async def _follow(self, place: SourceKey, config: SourceConfig) -> None:
-        with self.watched[place][1]:
+    async def _follow(self, source_key: SourceKey, config: SourceConfig) -> None:
+        with self.watched[source_key][1]:
             try:
-                async with aclosing(self.watch(place[0], config)) as events:
+                async with aclosing(self.watch(source_key[0], config)) as events:
                     async for event in events:
-                        await self._on_change(place, config, event)
+                        await self._on_change(source_key, config, event)
             except (PeciaError, OSError) as error:
                 _log.failure("lake.watch", error)
                 await anyio.sleep(POLL_INTERVAL_S)
-        held = self.watched.get(place)
+        held = self.watched.get(source_key)
         if held and held[0] == config:
-            # It ended by itself: look again with the next round.
-            del self.watched[place]
+            # It ended by itself: retried in the next round.
+            del self.watched[source_key]
 
-    async def _on_change(self, place: SourceKey, config: SourceConfig, event: FolderChange) -> None:
+    async def _on_change(
+        self, source_key: SourceKey, config: SourceConfig, event: FolderChange
+    ) -> None:
         keys = event.keys
         try:
             few = keys is not None and len(keys) <= MAX_STAT_KEYS
-            if not few or not await self._update_files(place, config, event):
-                await self._enqueue_crawl(place)
+            if not few or not await self._update_files(source_key, config, event):
+                await self._enqueue_crawl(source_key)
         except PeciaError as error:
             _log.failure("lake.watch", error)
-            # What was not noted must not be lost: the whole folder tells it again.
-            await self._enqueue_crawl(place)
+            # A change must not be lost: crawl the whole folder.
+            await self._enqueue_crawl(source_key)
 
     async def _update_files(
-        self, place: SourceKey, config: SourceConfig, event: FolderChange
+        self, source_key: SourceKey, config: SourceConfig, event: FolderChange
     ) -> bool:
-        """Note these files alone. False while the folder is being listed, or was never."""
+        """Queue these files alone. False during a listing, or if the folder was never listed."""
         keys = event.keys or ()
-        where = {"tenant_id": place[0], "source_id": place[1]}
+        where = {"tenant_id": source_key[0], "source_id": source_key[1]}
         found = [it for it in await event.connector.stat_many(keys) if isinstance(it, ListedFile)]
         missing = sorted({*keys} - {it.key for it in found})
         async with self.store.system() as tx:
-            # Held to the end: nobody begins to list meanwhile, and who does later sees these too.
+            # Lock held to the end: no listing starts meanwhile, and a later one sees these too.
             state = await tx.fetch_optional(SQL["crawl_state"], **where)
             if state is None or state["state"] not in ("done", "reading"):
                 return False
@@ -138,13 +140,13 @@ class SourceWatcher:
                 return True
             counts = {"added": len(news.added), "changed": len(news.changed), "gone": gone}
             if not await tx.execute(SQL["note_again"], **counts, **where):
-                raise Conflict("the folder was never listed to its end")
+                raise Conflict("the folder was never listed completely")
             await enqueue_files(tx, where, news, self.ingest_job, 1)
             await tx.execute(SQL["end_crawl"], **where)
         return True
 
-    async def _enqueue_crawl(self, place: SourceKey) -> None:
-        tenant_id, source_id = place
+    async def _enqueue_crawl(self, source_key: SourceKey) -> None:
+        tenant_id, source_id = source_key
         try:
             async with self.store.system() as tx:
                 if await tx.execute(SQL["begin_again"], tenant_id=tenant_id, source_id=source_id):
@@ -167,5 +169,5 @@ def _is_watched(config: SourceConfig) -> bool:
 
 
 def _is_due(schedule: str, since: datetime, now: datetime) -> bool:
-    """Whether a moment of the schedule lies after `since`, and not after now."""
+    """Whether the schedule has a due time after `since`, up to now."""
     return croniter(schedule, since).get_next(datetime) <= now

@@ -1,7 +1,7 @@
-"""Originals that a worker fetches for a process which may not: asked for, carried over, forgotten.
+"""Originals that a worker fetches for a server process, which holds no credentials of sources.
 
-The process that serves callers holds no credential of a source. It asks here; a worker that does
-hold them puts the bytes down in pieces, and whoever asked takes them away at once.
+The server process inserts a request; a worker that holds the credential stores the bytes in pieces,
+and the requester reads and deletes them at once.
 """
 
 from collections.abc import AsyncGenerator
@@ -55,7 +55,7 @@ class DeliveryArguments(JobArguments):
 
 
 def delivery_job(connect: OpenConnector) -> Job:
-    """The job that fetches one original. Whoever waits for it has less patience than the queue."""
+    """The job that fetches one original. The requester's timeout is shorter than the queue's."""
     return Job(
         "lake",
         "deliver",
@@ -90,12 +90,12 @@ class DeliveryWorker:
             if (is_unexpected or is_store_error(error)) and not is_last_attempt(
                 call, error, MAX_ATTEMPTS
             ):
-                # Not the place's fault: who waits has the patience for another attempt.
+                # Not the source's fault: the requester still has time for another attempt.
                 raise
             state = "gone" if isinstance(error, NotFound) else "failed"
             await _end(call, which, state=state, **_error_fields(error))
             if is_unexpected:
-                # The queue writes it down: whoever waited learns only that it was unexpected.
+                # The queue logs it: the requester learns only that it was unexpected.
                 raise
         else:
             await _end(call, which, state="ready", code="", problem="")
@@ -116,13 +116,13 @@ class DeliveryWorker:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryQueue:
-    """The side of who asks, after the rights were checked."""
+    """The requester's side, after the rights were checked."""
 
     store: Store
     job: Job
 
     async def fetch(self, tenant_id: UUID, source_id: str, key: str) -> tuple[BinaryIO, int]:
-        """The bytes, open and without a name; NotFound when the place has them no more."""
+        """The bytes, as an unlinked open file; NotFound if the source no longer has them."""
         async with self._request(tenant_id, source_id, key) as which:
             with anyio.move_on_after(DELIVERY_TIMEOUT_S):
                 await self._wait(which)
@@ -177,7 +177,7 @@ class DeliveryQueue:
         return body, size
 
 
-# What is said in the words of the place, under the code it had there.
+# Errors of the source, passed on with message and code.
 _ERROR_TYPES: dict[str, type[PeciaError]] = {
     it.code.name: it
     for it in (
@@ -193,11 +193,11 @@ _ERROR_TYPES: dict[str, type[PeciaError]] = {
 
 
 def _error_fields(error: Exception) -> dict[str, Any]:
-    """The code and the words for who waits. No argument of theirs was wrong: they gave a link."""
-    told = describe_problem(error)
+    """Code and message for the requester. Never an argument error: they only had a link."""
+    problem = describe_problem(error)
     if isinstance(error, BadArgument) and not isinstance(error, PayloadTooLarge):
-        told["code"] = Unprocessable.code.name
-    return {"code": told["code"], "problem": told["message"]}
+        problem["code"] = Unprocessable.code.name
+    return {"code": problem["code"], "problem": problem["message"]}
 
 
 def _failure(code: str, problem: str) -> PeciaError:

@@ -2,7 +2,7 @@
 INSERT INTO lake.delivery (id, tenant_id, source_id, key) VALUES (%(id)s, %(tenant_id)s, %(source_id)s, %(key)s);
 
 -- name: begin
--- Who waited may have left; a worker that died may have put down a part.
+-- The requester may have given up; a worker that died may have stored a part.
 WITH again AS (DELETE FROM lake.delivery_part WHERE tenant_id = %(tenant_id)s AND delivery_id = %(id)s)
 SELECT tenant_id, source_id, key FROM lake.delivery
  WHERE tenant_id = %(tenant_id)s AND id = %(id)s AND state = 'waiting';

@@ -1,7 +1,7 @@
-"""Short-lived links to originals: who may open which file, signed. It fetches and checks no right.
+"""Signed, short-lived links to originals. Fetches nothing and checks no right.
 
-A link is no right of its own: it says for whom it was made, and whoever opens it sees what that
-principal may see at that moment.
+A link grants nothing by itself: it names a principal, and opening it shows what that principal may
+see at that moment.
 """
 
 import time
@@ -20,14 +20,14 @@ from pecia.kernel.identity.caller import Caller, CredentialKind, Scope
 PATH = "/files/download"
 TTL_S = 900.0
 ALGORITHM = "HS256"
-# What else this key may come to sign must never pass for a link.
+# Domain separation: anything else signed with this key must not pass for a link.
 AUDIENCE = PATH
 MAX_TOKEN_CHARS = 8_000
 
 
 @dataclass(frozen=True, slots=True)
 class DownloadTicket:
-    """What a link says."""
+    """The payload of a link."""
 
     tenant_id: UUID
     credential_id: UUID
@@ -39,7 +39,7 @@ class DownloadTicket:
 
     @property
     def caller(self) -> Caller:
-        """The principal, with no more scope than it takes to read."""
+        """The principal, with only the scope for reading."""
         return Caller(
             credential_id=self.credential_id,
             kind=self.kind,
@@ -53,7 +53,7 @@ class DownloadTicket:
 
 @dataclass(frozen=True, slots=True)
 class DownloadLinks:
-    """Makes links and opens them."""
+    """Signs and verifies links."""
 
     secret: Callable[[], bytes] = field(repr=False)
     public_url: str
@@ -61,7 +61,7 @@ class DownloadLinks:
     now: Callable[[], float] = time.time
 
     def url(self, caller: Caller, source_id: str, key: str, revision: int) -> str | None:
-        """A link to a file for this caller; None for who may search and not read."""
+        """A link to a file for this caller; None if they may search but not read."""
         if Scope.READ not in caller.scopes:
             return None
         claims: dict[str, Json] = {
@@ -79,7 +79,7 @@ class DownloadLinks:
         return f"{self.public_url.rstrip('/')}{PATH}?{urlencode({'token': token})}"
 
     def open(self, token: str) -> DownloadTicket:
-        """What the link says. One that is not ours, or is over, leads nowhere."""
+        """Verify a link. NotFound if it is invalid or expired."""
         if len(token) > MAX_TOKEN_CHARS:
             raise _invalid_link()
         try:
@@ -102,4 +102,4 @@ class DownloadLinks:
 
 
 def _invalid_link() -> NotFound:
-    return NotFound("this link leads nowhere, or no longer", hint="search again for a fresh one")
+    return NotFound("this link is invalid or has expired", hint="search again for a fresh one")

@@ -1,6 +1,6 @@
-"""The original of a file, fetched again from where it lies. Keeps no copy of it.
+"""The original of a file, fetched again from its source. Keeps no copy of it.
 
-What lies behind a credential is fetched by who may open it: on a server that is a worker.
+A source with a credential is read by a process that may open it: on a server that is a worker.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from pecia.kernel.tool.call import Call
 
 @dataclass(frozen=True, slots=True)
 class OpenOriginal:
-    """Bytes that are open and have no name any more: closing them is all there is to clean up."""
+    """An unlinked open file: closing it is the only cleanup."""
 
     facts: FileMetadata
     body: BinaryIO
@@ -32,7 +32,7 @@ class OpenOriginal:
 
 @dataclass(frozen=True, slots=True)
 class OriginalFetcher:
-    """`links` is None where links are off."""
+    """`links` is None where links are disabled."""
 
     store: Store
     connect: OpenConnector
@@ -41,9 +41,9 @@ class OriginalFetcher:
     deliveries: DeliveryQueue
 
     def open_ticket(self, token: str) -> DownloadTicket:
-        """What a link says, or NotFound."""
+        """The payload of a link, or NotFound."""
         if self.links is None:
-            raise NotFound("there are no links to originals here")
+            raise NotFound("links to originals are disabled here")
         return self.links.open(token)
 
     async def fetch(self, call: Call, ticket: DownloadTicket) -> OpenOriginal:
@@ -63,7 +63,7 @@ class OriginalFetcher:
             self.connect(tenant_id, source_id, config) as place,
             place.opening(ticket.key, config.most_bytes) as original,
         ):
-            # Its name goes with this block; what is open stays until it is closed.
+            # The name is unlinked with this block; the open file stays until closed.
             return await run_sync(_open_file, original.path)
 
     async def _load_visible(
@@ -76,7 +76,7 @@ class OriginalFetcher:
                     SQL["config"], "no such source", source_id=ticket.source_id
                 )
         except (AuthRequired, NotFound):
-            # A token that was revoked takes its links along.
+            # A revoked token invalidates its links.
             raise _not_found(ticket) from None
         config = parse_config(row["config"])
         if config is None:

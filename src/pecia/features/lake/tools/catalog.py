@@ -1,4 +1,4 @@
-"""Browsing the catalogue: sources, files and facts of a file, as the caller may see them."""
+"""Catalog tools: sources, files and file metadata, as the caller may see them."""
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -44,7 +44,7 @@ class SourcesOut(Output):
     sources: list[SourceEntryOut]
     next_cursor: str | None = None
     degraded: list[str] = Field(
-        default_factory=list[str], description="Why `condition` may not hold any more. For owners."
+        default_factory=list[str], description="Why `condition` may be stale. For owners."
     )
 
 
@@ -145,7 +145,7 @@ class CatalogTools:
         )
 
     async def get_file_metadata(self, call: Call, ask: GetFileMetadata) -> FileMetadataOut:
-        """Facts of one file: size, mtime, etag, storage class, owner, content type, POSIX mode."""
+        """Metadata of a file: size, mtime, etag, storage class, owner, content type, POSIX mode."""
         async with self.store.reading(call.caller) as tx:
             facts = asdict(await catalog.get_file(tx, ask.source_id, ask.key))
         call.record_returned(ask.source_id, [ask.key])
@@ -160,7 +160,7 @@ class CatalogTools:
 
 
 def catalog_tools(store: Store) -> tuple[AnyTool, ...]:
-    """The three tools of the catalogue."""
+    """The three catalog tools."""
     it = CatalogTools(store)
     return (
         Tool(FEATURE, "list_sources", Scope.READ, ListSources, SourcesOut, it.list_sources),
@@ -177,5 +177,5 @@ def catalog_tools(store: Store) -> tuple[AnyTool, ...]:
 
 
 def _cursor_scope(tool: str, source_id: str | None = None) -> Json:
-    """What must be the same on every page of one listing."""
+    """What must be equal on every page of one listing."""
     return [tool, source_id]

@@ -1,4 +1,4 @@
-"""Reading: a file's text whole or by window, as the chunks that hits point into."""
+"""Reads a file's text, whole or by window, as the chunks that hits refer to."""
 
 from dataclasses import dataclass
 

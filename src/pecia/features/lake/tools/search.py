@@ -1,4 +1,4 @@
-"""Finding: one tool that searches by words and meaning, and says where each hit stands."""
+"""The search tool: lexical, semantic or hybrid; every hit with its position and citation."""
 
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time
@@ -30,15 +30,15 @@ from pecia.kernel.tool.model import AnyTool, CitedOutput, Input, Output, Resourc
 
 SQL = load_queries("pecia.features.lake.tools", "search.sql")
 FEATURE = "lake"
-# So many sources are named where more could be.
+# Sources named in a message; more are counted.
 MAX_NAMED_SOURCES = 5
 MAX_CACHED_SOURCES = 10_000
-SEMANTIC_OFF = "search by meaning is off"
-PAGES_END = f"pages end after {MAX_OFFSET} hits: narrow the question to see the others"
+SEMANTIC_OFF = "semantic search is off"
+PAGES_END = f"only the first {MAX_OFFSET} hits can be paged: narrow the query"
 
 
 def _instant(value: object) -> object:
-    """A bare date is its first moment in UTC; a time without a zone is in UTC."""
+    """A bare date is midnight UTC; a time without a zone is in UTC."""
     if not isinstance(value, str):
         return value
     try:
@@ -87,7 +87,7 @@ class SearchContent(Input):
     def _ends_after_it_begins(cls, end: datetime | None, given: ValidationInfo) -> datetime | None:
         begin = given.data.get("modified_after")
         if end is not None and begin is not None and end <= begin:
-            raise ValueError("it must lie after modified_after: nothing is between them")
+            raise ValueError("must be later than modified_after")
         return end
 
 
@@ -115,12 +115,12 @@ class SearchContentOut(Output):
     has_more: bool
     next_cursor: str | None = None
     degraded: list[str] = Field(
-        default_factory=list[str], description="What this answer had to do without, and why."
+        default_factory=list[str], description="What was degraded, and why."
     )
 
 
 class OpenableSources:
-    """Which sources have originals to open. What a source is, it stays: each is asked for once."""
+    """Which sources have originals to open. Immutable per source, so cached."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[UUID, str], bool] = {}
@@ -164,14 +164,14 @@ class SearchTools:
         with self.metrics.measure(SearchUser.of(call.caller), question.mode):
             ahead = self.corpus.prefetch(call.caller, question)
             async with self.corpus.store.reading(call.caller) as tx:
-                question, told = await _apply_mode_policy(tx, question)
+                question, notes = await _apply_mode_policy(tx, question)
                 found = await self.corpus.search_in(tx, call.caller, question, ahead)
                 if self.links is not None:
                     await self.openable.load(tx, call.caller, found)
         for hit in found.hits:
             call.record_returned(hit.passage.source_id, [hit.passage.key])
         hits = [_format_hit(it, self._url(call, it)) for it in found.hits]
-        found = replace(found, degraded=(*told, *found.degraded))
+        found = replace(found, degraded=(*notes, *found.degraded))
         return CitedOutput(_format_answer(ask, place, found, hits), _citations(found))
 
     def _url(self, call: Call, hit: SearchHit) -> str | None:
@@ -198,21 +198,21 @@ def search_tools(
 
 
 async def _apply_mode_policy(
-    tx: Transaction, question: SearchRequest
+    tx: Transaction, request: SearchRequest
 ) -> tuple[SearchRequest, list[str]]:
-    """The question, by words alone where meaning is switched off; and what to tell of that."""
-    if question.mode is SearchMode.LEXICAL:
-        return question, []
-    off = await tx.fetch_one(SQL["words_only"], "no tenant", source_id=question.source)
+    """The request, lexical where semantic search is off, and a note on that."""
+    if request.mode is SearchMode.LEXICAL:
+        return request, []
+    off = await tx.fetch_one(SQL["words_only"], "no tenant", source_id=request.source)
     if off["everywhere"]:
-        return replace(question, mode=SearchMode.LEXICAL), [f"by words alone: {SEMANTIC_OFF} here"]
+        return replace(request, mode=SearchMode.LEXICAL), [f"lexical only: {SEMANTIC_OFF} here"]
     names: list[str] = off["sources"]
     if not names:
-        return question, []
+        return request, []
     more = f" and {len(names) - MAX_NAMED_SOURCES} more" if len(names) > MAX_NAMED_SOURCES else ""
-    told = f"by words alone in {', '.join(names[:MAX_NAMED_SOURCES])}{more}: {SEMANTIC_OFF} there"
-    mode = SearchMode.LEXICAL if question.source in names else question.mode
-    return replace(question, mode=mode), [told]
+    note = f"lexical only in {', '.join(names[:MAX_NAMED_SOURCES])}{more}: {SEMANTIC_OFF} there"
+    mode = SearchMode.LEXICAL if request.source in names else request.mode
+    return replace(request, mode=mode), [note]
 
 
 def _search_request(ask: SearchContent, place: SearchCursor) -> SearchRequest:
@@ -232,12 +232,12 @@ def _search_request(ask: SearchContent, place: SearchCursor) -> SearchRequest:
 
 
 def _cursor_scope(ask: SearchContent) -> Json:
-    """What must be the same on every page of one search."""
+    """What must be equal on every page of one search."""
     return ask.model_dump(mode="json", exclude={"cursor", "limit", "explain"})
 
 
 def _citations(found: Found) -> tuple[ResourceLink, ...]:
-    """One link a file, in the order of the hits."""
+    """One link per file, in the order of the hits."""
     files = {(it.passage.source_id, it.passage.key): it.passage for it in found.hits}
     return tuple(
         ResourceLink(

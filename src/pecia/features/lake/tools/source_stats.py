@@ -1,4 +1,4 @@
-"""What became of the files of a source: how many were read, which were not, and why."""
+"""Ingest results of a source: how many files were read, which were not, and why."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -48,12 +48,12 @@ class SourceStatsOut(Output):
     source_id: str
     files: int
     chunks: int
-    size: int = Field(description="Of the originals, in bytes, as far as it is known.")
-    indexed: int = Field(description="Files whose text is there.")
-    unread_files: int = Field(description="Files that could not be read, as everywhere.")
+    size: int = Field(description="Of the originals, in bytes, as far as known.")
+    indexed: int = Field(description="Files with indexed text.")
+    unread_files: int = Field(description="Files that could not be read.")
     by_status: list[StatusCountOut]
     unread: list[ReasonCountOut] = Field(
-        description="Why files were not read, the commonest first."
+        description="Why files were not read, most frequent first."
     )
     has_more_reasons: bool = Field(description="`list_unread` names every file.")
 
@@ -141,7 +141,6 @@ async def _require_owner(tx: Transaction, source_id: str) -> None:
     await catalog.get_source(tx, source_id)
     if not await tx.fetch_value(SOURCES_SQL["owns"], source_id=source_id):
         raise Forbidden(
-            f"what became of the files of source {source_id!r} is for its owners and"
-            " administrators",
+            f"the file statistics of source {source_id!r} are for its owners and administrators",
             source_id=source_id,
         )

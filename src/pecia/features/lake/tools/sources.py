@@ -1,6 +1,6 @@
-"""Keeping sources: where their files come from, when they are crawled, and how far that is.
+"""Tools over sources: where their files come from, when they are crawled, and crawl progress.
 
-These tools stand in the office beside the rights: the lake's own endpoint lists what agents read.
+Listed with the admin tools: the lake's own endpoint lists what agents read.
 """
 
 from collections.abc import Awaitable, Callable
@@ -52,7 +52,7 @@ REMOVE_RETRY_TIMEOUT_S = 10.0
 RETRY_INTERVAL_S = 0.2
 
 RequireOrigin: TypeAlias = Callable[[UUID, SourceConfig], Awaitable[None]]
-"""Refuses a configuration that no crawl could begin with, or a place that a tenant may not open."""
+"""Refuses a configuration that no crawl could begin with, or a path the tenant may not open."""
 
 
 class SourceTarget(Input):
@@ -76,7 +76,7 @@ class CredentialOut(Output):
 
 
 class SetSearch(Input):
-    hybrid: bool = Field(description="Search by meaning too, in every source that allows it.")
+    hybrid: bool = Field(description="Semantic search too, in every source that allows it.")
 
 
 class SearchSetOut(Output):
@@ -114,18 +114,18 @@ class CrawlOut(Output):
     gone: int
     read: int
     failed: int = Field(
-        description="Of those that this crawl read. A file that stays as it is is not read again: "
+        description="Of those that this crawl read. An unchanged file is not read again: "
         "`unread` counts it."
     )
     files: int = Field(description="Files of the source, now.")
-    indexed: int = Field(description="Those of them whose text is there, now.")
+    indexed: int = Field(description="Those of them with indexed text, now.")
     unread: int = Field(
         description="Files of the source that could not be read, by this crawl or one before; "
         "`list_unread` names them."
     )
     condition: str = Field(description=STATUS_DESCRIPTION)
-    note: str = Field(description="What to look at, if anything.")
-    passed: int = Field(description="How many were passed over.")
+    note: str = Field(description="What to check, if anything.")
+    passed: int = Field(description="How many were skipped.")
     passed_first: list[SkippedFileOut]
     problem: str
     underway: list[IngestProgressOut] = Field(
@@ -162,7 +162,7 @@ class SourceTools:
         return _format_source(source)
 
     async def crawl_source(self, call: Call, ask: SourceTarget) -> CrawlOut:
-        """Crawl a source now. One that is being crawled goes on as it was."""
+        """Crawl a source now. A running crawl continues."""
         async with self.store.writing(call.caller, call.trace) as tx:
             await catalog.get_enabled_source(tx, ask.source_id)
             await tx.fetch_value(SQL["begin_crawl"], source_id=ask.source_id)
@@ -171,21 +171,21 @@ class SourceTools:
         return found
 
     async def stop_crawl(self, call: Call, ask: SourceTarget) -> CrawlOut:
-        """Stop the crawl of a source. What was read stays; the next crawl does the rest."""
+        """Stop the crawl of a source. What was read stays; the next crawl continues."""
         async with self.store.writing(call.caller, call.trace) as tx:
             await catalog.get_source(tx, ask.source_id)
             await tx.fetch_value(SQL["stop_crawl"], source_id=ask.source_id)
             return await _load_crawl(tx, ask.source_id)
 
     async def crawl_status(self, call: Call, ask: SourceTarget) -> CrawlOut:
-        """How far the crawl of a source is: seen, added, changed, gone, read, failed and why."""
+        """Progress of a crawl: seen, added, changed, gone, read, failed and why."""
         async with self.store.reading(call.caller) as tx:
             await catalog.get_source(tx, ask.source_id)
             return await _load_crawl(tx, ask.source_id)
 
     async def set_source(self, call: Call, ask: SetSource) -> SourceConfigOut:
-        """Change how a source is trimmed, crawled or searched, or switch it on or off. What is
-        left out stays. Works at once."""
+        """Change how a source is trimmed, crawled or searched, or switch it on or off. Fields
+        left out stay. Works at once."""
         await self._require_still_allowed(call, ask)
         async with self.store.writing(call.caller, call.trace) as tx:
             source = await catalog.update_source(
@@ -205,7 +205,7 @@ class SourceTools:
         return _format_source(source)
 
     async def remove_source(self, call: Call, ask: SourceTarget) -> SourceConfigOut:
-        """Remove a source and everything known of its files. A crawl of it is stopped first. The
+        """Remove a source and the index of its files. A running crawl is stopped first. The
         originals are not touched."""
         async with self.store.reading(call.caller) as tx:
             source = await catalog.get_source(tx, ask.source_id)
@@ -218,7 +218,7 @@ class SourceTools:
                 async with self.store.writing(call.caller, call.trace) as tx:
                     await catalog.remove_source(tx, ask.source_id)
             except Collision:
-                # A reader that was storing a batch as the crawl was stopped. It stores no other.
+                # A worker that was storing a batch as the crawl was stopped. It stores no other.
                 if anyio.current_time() > give_up:
                     raise
                 await anyio.sleep(RETRY_INTERVAL_S)
@@ -233,20 +233,20 @@ class SourceTools:
             await tx.execute(SQL["drop_todo"], **place)
 
     async def set_credential(self, call: Call, ask: SetCredential) -> CredentialOut:
-        """Keep what a source shows to the place it lies in. Sealed; nobody reads it back."""
+        """Store the credential of a source. Encrypted; nobody can read it back."""
         async with self.store.writing(call.caller, call.trace) as tx:
             row = await tx.fetch_one(SQL["config"], "no such source", source_id=ask.source_id)
             config = parse_config(row["config"])
             if config is None:
                 raise InvalidInput(
-                    f"source {ask.source_id!r} is kept by its room", field="source_id"
+                    f"source {ask.source_id!r} is managed by its toolset", field="source_id"
                 )
             parse_login(config.origin, ask.value)
             await self.credentials.seal(tx, call.caller.tenant_id, ask.source_id, ask.value)
         return CredentialOut(source_id=ask.source_id, protocol=config.origin.kind)
 
     async def remove_credential(self, call: Call, ask: SourceTarget) -> CredentialOut:
-        """Forget what a source shows to the place it lies in."""
+        """Delete the credential of a source."""
         async with self.store.writing(call.caller, call.trace) as tx:
             source = await catalog.get_source(tx, ask.source_id)
             if not await tx.fetch_value(CREDENTIAL_SQL["drop_credential"], source_id=ask.source_id):
@@ -254,14 +254,14 @@ class SourceTools:
         return CredentialOut(source_id=ask.source_id, protocol=source.protocol)
 
     async def set_search(self, call: Call, ask: SetSearch) -> SearchSetOut:
-        """Switch search by meaning off or on for all sources of your tenant. Works at once."""
+        """Switch semantic search off or on for all sources of your tenant. Takes effect at once."""
         async with self.store.writing(call.caller, call.trace) as tx:
             await tx.fetch_value(SQL["set_preference"], hybrid=ask.hybrid)
         return SearchSetOut(hybrid=ask.hybrid)
 
     async def _require_still_allowed(self, call: Call, ask: SetSource) -> None:
-        """What a source reads may have been taken from its tenant. It can be switched off then,
-        and nothing else."""
+        """A folder or host may have been taken from the tenant. The source can then only be
+        switched off."""
         async with self.store.reading(call.caller) as tx:
             row = await tx.fetch_optional(SQL["config"], source_id=ask.source_id)
         if row is None or "origin" not in row["config"] or ask.enabled is False:
@@ -271,8 +271,8 @@ class SourceTools:
         await self.require_origin(call.caller.tenant_id, config)
 
     async def _require_confirmation(self, call: Call, source_id: str, origin: Origin) -> None:
-        """Agents speak in the name of a local install's owner, so the owner is asked in person
-        before a folder of the machine is read. On a server the operator has said which may be."""
+        """Agents act in the name of a local install's owner, so the owner confirms in person before
+        a folder of the machine is read. On a server the operator has set which are allowed."""
         place = _folder_of(origin)
         if place is not None and call.caller.kind is CredentialKind.LOCAL:
             question = (
@@ -283,7 +283,7 @@ class SourceTools:
 
 
 def _folder_of(origin: Origin) -> PurePosixPath | None:
-    """The folder of this machine that a source would read, if it is one."""
+    """The folder of this machine that a source would read, if any."""
     if isinstance(origin, FolderOrigin):
         return PurePosixPath(origin.folder)
     if isinstance(origin, GitOrigin) and urlsplit(origin.url).scheme == "file":
@@ -292,7 +292,7 @@ def _folder_of(origin: Origin) -> PurePosixPath | None:
 
 
 def source_tools(it: SourceTools) -> tuple[AnyTool, ...]:
-    """The tools over where files come from."""
+    """The tools over sources."""
     admin = Scope.ADMIN
     return (
         Tool(
@@ -341,7 +341,7 @@ def source_tools(it: SourceTools) -> tuple[AnyTool, ...]:
 
 
 def _confine(config: SourceConfig, call: Call) -> SourceConfig:
-    """Marked where not the owner of the machine asks: then its folders are for others to give."""
+    """Confined if the caller is not the owner of the machine: only allowed folders are read."""
     if call.caller.kind is CredentialKind.LOCAL:
         return config
     if not isinstance(config.origin, FolderOrigin | GitOrigin):
@@ -354,7 +354,7 @@ async def _load_crawl(tx: Transaction, source_id: str) -> CrawlOut:
     row = await tx.fetch_optional(SQL["crawl"], source_id=source_id)
     if row is None and not await tx.fetch_value(SOURCES_SQL["owns"], source_id=source_id):
         raise Forbidden(
-            f"how the crawl of source {source_id!r} goes is for its owners and administrators",
+            f"the crawl status of source {source_id!r} is for its owners and administrators",
             source_id=source_id,
         )
     if row is None:

@@ -1,6 +1,6 @@
-"""Files that people send: the only ones whose bytes are kept, because nobody could give them again.
+"""Uploaded files: the only ones whose bytes are stored, because they have no other origin.
 
-The tools stand in the office beside those over sources; the place is crawled like any other.
+Listed with the admin tools beside those over sources; uploads are crawled like any source.
 """
 
 from base64 import b64decode
@@ -73,7 +73,7 @@ class UploadTools:
     crawl_job: Job
 
     async def upload_file(self, call: Call, ask: UploadFile) -> UploadOut:
-        """Send a file to a source of uploads. One with the same key is replaced. It can be found
+        """Upload a file to a source of uploads. The same key replaces it. It can be found
         as soon as it has been read."""
         key, body = _require_plain_key(ask.key), _decode_body(ask.content)
         async with self.store.writing(call.caller, call.trace) as tx:
@@ -83,7 +83,7 @@ class UploadTools:
         return UploadOut(source_id=ask.source_id, key=key, size=len(body))
 
     async def remove_upload(self, call: Call, ask: RemoveUpload) -> RemoveUploadOut:
-        """Remove a file that was sent to a source of uploads, for good."""
+        """Delete an uploaded file, for good."""
         async with self.store.writing(call.caller, call.trace) as tx:
             await _require_uploads(tx, ask.source_id)
             asked = {"source_id": ask.source_id, "key": ask.key}
@@ -120,7 +120,7 @@ def upload_tools(store: Store, crawling: Job) -> tuple[AnyTool, ...]:
 
 @dataclass(frozen=True, slots=True)
 class UploadConnector:
-    """What was sent to one source, as a place that files come from."""
+    """The uploads of one source, as a connector."""
 
     store: Store
     tenant_id: UUID
@@ -200,7 +200,7 @@ async def _require_uploads(tx: Transaction, source_id: str) -> None:
     source = await catalog.get_enabled_source(tx, source_id)
     if source.protocol != "upload":
         raise InvalidInput(
-            f"source {source_id!r} is of kind {source.protocol!r}: files are sent to uploads only",
+            f"source {source_id!r} is of kind {source.protocol!r}: only 'upload' takes files",
             field="source_id",
             expected="upload",
             got=source.protocol,
