@@ -58,7 +58,7 @@ async def test_a_name_that_a_source_without_a_folder_has_is_taken_too(
 async def test_a_token_cannot_choose_what_the_server_reads(house: House) -> None:
     """Not even an administrator's, beyond what the operator set aside for the tenant."""
     await house.call(house.ana, "set_user", name="bo", role="admin")
-    with pytest.raises(Forbidden, match="no folder of this server is set aside"):
+    with pytest.raises(Forbidden, match="your tenant has no folder for spaces"):
         await house.call(house.bo, "add_space", folder="/etc")
     assert (await house.call(house.ana, "list_spaces"))["spaces"] == []
 

@@ -100,7 +100,7 @@ async def test_a_token_for_reading_gets_changes_and_makes_none(plan: Space) -> N
     async with ana_at(plan) as ana, bo_at(plan, reading["token"]) as bo:
         bo.type(0, "Not allowed. ")
         await bo.flush()
-        await bo.until(lambda: bo.refusals == ["you may read this document, and not change it"])
+        await bo.until(lambda: bo.refusals == ["you may read this document, but not change it"])
         ana.type(0, "Allowed. ")
         await ana.saved()
         await bo.until_text(lambda it: "Allowed. " in it)

@@ -1,1 +1,1 @@
-"""Wiki: markdown written together, with history."""
+"""Wiki: collaborative Markdown with version history."""

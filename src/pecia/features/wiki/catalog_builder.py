@@ -1,4 +1,4 @@
-"""Catalogs for one caller, and on the disk where every reader may see all of a space."""
+"""Catalogs for one caller, and on disk where every reader may see all of a space."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ MAX_PAGE_BYTES = 5_000_000
 
 
 async def build_catalogs(opened: OpenSpace) -> dict[str, str]:
-    """The pages that this caller would see, by path; nothing is written."""
+    """The pages as this caller would see them, by path; nothing is written."""
     facts = await opened.load_metadata()
     paths = {it.name: opened.prefix + it.path for it in opened.documents.values()}
     project = opened.space.folder if opened.space.is_whole else None
@@ -34,7 +34,7 @@ async def build_catalogs(opened: OpenSpace) -> dict[str, str]:
 def write_catalogs(
     project: Path, paths: dict[str, str], facts: dict[str, DocumentMetadata], config: SpaceConfig
 ) -> int:
-    """Bring the pages on the disk up to date; how many changed. Blocking."""
+    """Update the pages on disk; returns how many changed. Blocking."""
     wanted = _render_catalogs(project, paths, facts, config)
     changed = 0
     if wanted:
@@ -82,7 +82,7 @@ def _read(project: Path, path: str) -> str | None:
 
 
 def _list_pages(project: Path) -> list[str]:
-    """The pages that are there, no link followed."""
+    """The existing pages; links are not followed."""
     root = project / CATALOG_FOLDER
     if not disk.is_folder(project, CATALOG_FOLDER):
         return []

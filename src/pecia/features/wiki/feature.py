@@ -40,7 +40,7 @@ INSTRUCTIONS = (
 def wiki_feature(
     corpus: Corpus, settings: WikiSettings, versions: OpenVersionStore, roots: SpaceRoots
 ) -> Feature:
-    """The room, over the spaces that the store knows."""
+    """The feature, over the spaces in the store."""
     store = roots.store
     configs = ConfigFiles(store, expanded(Path(settings.user_file), "wiki.user_file"))
     ways = PreviewSettings(settings.desktop_links, settings.preview_base_url)

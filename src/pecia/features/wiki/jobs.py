@@ -1,6 +1,6 @@
-"""What a worker does for spaces all the time: keeps their catalogs. Several may do so at once.
+"""Background job of a worker: keeps the catalogs of spaces current. Several workers may run it.
 
-What changes on the disk without our tools the lake tells the store, which crawls spaces too.
+Changes made on disk without our tools are synced by the lake, which crawls spaces too.
 """
 
 import time
@@ -28,7 +28,7 @@ from pecia.kernel.store.store import Store
 _log = Log(__name__)
 
 CATALOG_INTERVAL_S = 1.0
-# A space that takes long to look at is looked at less often, so as to take little of the machine.
+# A space that is slow to scan is scanned less often, to bound the load.
 COST_FACTOR = 20
 
 CatalogState: TypeAlias = tuple[tuple[str, str], ...]
@@ -36,7 +36,7 @@ CatalogState: TypeAlias = tuple[tuple[str, str], ...]
 
 @dataclass(slots=True)
 class CatalogMaintenance:
-    """All spaces of all tenants."""
+    """Covers all spaces of all tenants."""
 
     store: Store
     library: SpaceSync
@@ -48,16 +48,16 @@ class CatalogMaintenance:
     _failed: set[tuple[UUID, str]] = field(default_factory=set[tuple[UUID, str]])
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Runs until cancelled."""
         while True:
             try:
                 await self.run_once()
             except PeciaError as error:
-                _log.failure("wiki.tend", error)
+                _log.failure("wiki.catalog", error)
             await anyio.sleep(CATALOG_INTERVAL_S)
 
     async def run_once(self) -> None:
-        """Look at every space that is due."""
+        """Check every space that is due."""
         async with self.store.system() as tx:
             rows = await tx.fetch_all(SQL["every_space"])
         for row in rows:
@@ -75,9 +75,9 @@ class CatalogMaintenance:
             )
             self._failed.discard(key)
         except (PeciaError, InvalidConfig) as error:
-            # Said once: a folder that is away stays away for a while.
+            # Logged once: a missing folder stays missing for a while.
             if key not in self._failed:
-                _log.warning("wiki.tend", space=key[1], reason=str(error))
+                _log.warning("wiki.catalog", space=key[1], reason=str(error))
             self._failed.add(key)
         took = time.monotonic() - began
         self._due[key] = (

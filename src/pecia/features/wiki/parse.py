@@ -1,7 +1,7 @@
-"""Documents parsed where a hostile one can be ended: large ones in compute workers.
+"""Parses documents where a hostile one can be killed: large ones in compute workers.
 
-YAML and Markdown of a stranger may take long for their size, and a thread that reads them cannot be
-stopped. What is small is read at once: it costs less than the way to a worker and back.
+Untrusted YAML and Markdown may take long for their size, and a thread cannot be stopped. Small
+documents are parsed inline: cheaper than a round trip to a worker.
 """
 
 from collections.abc import Mapping
@@ -21,13 +21,13 @@ from pecia.kernel.text.canonical import build_canonical_text
 
 SMALL_BYTES = 8_000
 PARSE_S = 30.0
-"""For one document that nobody waits for. A call's own deadline may come before it."""
+"""For one document in the background. A call's own deadline may be shorter."""
 
 
 async def parse_document(
     place: SpaceLocation, path: str, body: bytes, stamp: FileStamp
 ) -> tuple[FileMetadata, ExtractedText]:
-    """What the store is told of a document. One that takes too long is told as unread, and why."""
+    """A document for the corpus. On timeout it is stored as unread, with the reason."""
     key = place.key(path)
     facts = document_facts(place.source_id, key, stamp)
     if len(body) <= SMALL_BYTES:
@@ -42,7 +42,7 @@ async def parse_document(
 
 
 async def parse_facts(tenant_id: UUID, bodies: Mapping[str, bytes]) -> dict[str, DocumentMetadata]:
-    """What large documents say of themselves, by path."""
+    """The metadata of large documents, by path."""
     found: dict[str, DocumentMetadata] = {}
     for path, body in bodies.items():
         try:

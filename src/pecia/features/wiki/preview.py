@@ -1,4 +1,4 @@
-"""Where a person can see the document that a tool just touched. Decides; opens nothing."""
+"""Preview URLs: where a person can see the document that a tool just touched. Opens nothing."""
 
 import os
 import socket
@@ -17,7 +17,7 @@ UI_LOCK = ".pecia/ui.lock"
 
 @dataclass(frozen=True, slots=True)
 class PreviewSettings:
-    """What the installation says: a desktop app's links, or an address that comes before all."""
+    """From the installation: deep links of a desktop app, or a URL that overrides all others."""
 
     desktop: bool = False
     base_url: str | None = None
@@ -25,7 +25,7 @@ class PreviewSettings:
 
 @dataclass(frozen=True, slots=True)
 class PreviewLinks:
-    """The pages of one project. Without a page every link is null."""
+    """Preview URLs of one project. Without a base URL every link is null."""
 
     project: str
     source: str | None = None
@@ -33,7 +33,7 @@ class PreviewLinks:
     lock_port: int | None = None
 
     def link(self, name: str) -> dict[str, Json]:
-        """The two fields that go with a document."""
+        """The two preview fields of a document."""
         if self.source is None:
             return {"previewUrl": None}
         return {"previewUrl": self._url(name), "previewUrlSource": self.source}
@@ -43,7 +43,7 @@ class PreviewLinks:
 
     @property
     def ui(self) -> dict[str, Json]:
-        """The page of the editor that runs beside, whatever links are made of."""
+        """The URL of the running editor UI, regardless of the link format."""
         base = None if self.lock_port is None else f"http://localhost:{self.lock_port}"
         return {"baseUrl": base, "port": self.lock_port}
 
@@ -58,7 +58,7 @@ class PreviewLinks:
 def choose_preview(
     project: Path, ways: PreviewSettings, lock: Mapping[str, Json] | None, configured: str | None
 ) -> PreviewLinks:
-    """The first that there is: the app, the installation's address, the lock, the setting."""
+    """The first available: app, installation URL, lock file, setting."""
     port = _port(lock)
     made = str(project)
     if ways.desktop:
@@ -75,7 +75,7 @@ def choose_preview(
 def read_ui_lock(
     project: Path, is_alive: Callable[[int], bool] | None = None
 ) -> Mapping[str, Json] | None:
-    """The lock of the editor's page; None where there is none, or its process is gone."""
+    """The lock file of the editor UI; None if missing, or its process is gone."""
     try:
         found = orjson.loads(disk.read(project, UI_LOCK, 100_000))
     except (PeciaError, ValueError):

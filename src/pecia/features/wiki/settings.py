@@ -1,4 +1,4 @@
-"""The settings of the wiki that are read once. A space's own configuration is live: not here."""
+"""Wiki settings that are read once. A space's own configuration is read live, not here."""
 
 from pydantic import NonNegativeFloat, PositiveInt
 
@@ -8,7 +8,7 @@ from pecia.kernel.settings.model import SettingsSection, setting
 
 
 class WikiSettings(SettingsSection):
-    """How an editor's shim finds or starts the server."""
+    """Settings of live documents, previews, and of `pecia mcp`."""
 
     section = "wiki"
     live = frozenset(".".join(it) for it in (*LEAVES, *REMOVED_KEYS))
@@ -22,7 +22,7 @@ class WikiSettings(SettingsSection):
     )
     mcp_spawn_timeout_s: float = setting(
         5.0,
-        description="How long `pecia mcp` waits for the port of a server that it started.",
+        description="How long `pecia mcp` waits for a server that it started.",
         env=("OK_MCP_SPAWN_TIMEOUT_MS",),
         convert={"OK_MCP_SPAWN_TIMEOUT_MS": parse_milliseconds},
         unit="s",
@@ -38,30 +38,30 @@ class WikiSettings(SettingsSection):
     )
     desktop_links: bool = setting(
         False,
-        description="Links to documents open a desktop app that knows `openknowledge://`.",
+        description="Document links open a desktop app via `openknowledge://`.",
         env=("OK_ELECTRON_PROTOCOL_HOST",),
     )
     preview_base_url: str | None = setting(
         None,
-        description="Where documents are shown to people, before any lock or project setting.",
+        description="Base URL of previews; overrides lock file and project setting.",
         env=("OPEN_KNOWLEDGE_PREVIEW_BASE_URL",),
     )
     live_editors: PositiveInt = setting(
-        64, description="How many may have one document open at one time."
+        64, description="How many editors may have one document open."
     )
     live_documents: PositiveInt = setting(
-        500, description="How many documents may be open at one time, in one process."
+        500, description="How many documents may be open in one process."
     )
     live_message_bytes: PositiveInt = setting(
-        1_000_000, description="The longest message of an editor."
+        1_000_000, description="Maximum size of one editor message."
     )
     live_document_bytes: PositiveInt = setting(
-        2_000_000, description="The longest document that is edited together."
+        2_000_000, description="Maximum size of a live document."
     )
     live_messages_per_s: PositiveInt = setting(
-        100, description="How many messages an editor may send in a second, for long."
+        100, description="Rate limit of one editor, in messages per second."
     )
     live_rights_s: NonNegativeFloat = setting(
         1.0,
-        description="For how long the rights of who only listens are believed, in seconds.",
+        description="TTL of cached rights of an editor that only reads, in seconds.",
     )

@@ -1,4 +1,4 @@
-"""A space, opened for one caller: what they may see of it, as it lies on the disk now."""
+"""A space, opened for one caller: what they may see of it, as it is on disk now."""
 
 import os
 from collections import OrderedDict
@@ -64,7 +64,7 @@ class WikiDocument:
 
 @dataclass(frozen=True, slots=True)
 class OpenSpace:
-    """What one caller sees of a space. `root` is the folder of its documents."""
+    """What one caller sees of a space. `root` is the content folder."""
 
     wiki: "Wiki"
     call: Call
@@ -72,23 +72,23 @@ class OpenSpace:
     settings: EffectiveConfig
     root: Path
     prefix: str
-    """From the project to the root, with a slash at its end; nothing where they are the same."""
+    """From the project to the root, with a trailing slash; empty where they are the same."""
     documents: Mapping[str, WikiDocument]
     hidden: Mapping[str, WikiDocument]
-    """For the house alone: documents that this caller may not see."""
+    """Internal: documents that this caller may not see."""
     other_files: Mapping[str, FileStamp]
-    """Files that are no documents: all for who sees the space whole, else those that the store
-    knows and shows."""
+    """Files that are not documents: all if the caller sees the whole space, else the visible ones
+    from the store."""
     preview: PreviewLinks
     version: int | None
-    """Of the documents; None where one of them was written since."""
+    """Version of the documents; None after one of them was written."""
 
     @property
     def history(self) -> SpaceHistory:
         return SpaceHistory(self.space.folder, self.prefix, self.wiki.versions)
 
     def find(self, name: str, field: str = "docName") -> WikiDocument:
-        """The document of that name; none, and none that the caller may see, are the same."""
+        """The document of that name; a missing and an invisible one raise the same error."""
         wanted = parse_document_name(name, field)
         found = self.documents.get(wanted)
         if found is None:
@@ -96,20 +96,20 @@ class OpenSpace:
         return found
 
     async def restat(self, name: str, path: str) -> WikiDocument:
-        """A document as its file is now that it was written."""
+        """A document with the new stamp of its file, after a write."""
         stamp = await run_sync(disk.stat_file, self.root, path)
         return WikiDocument(name, path, stamp or FileStamp(0, 0, 0))
 
     async def text(self, document: WikiDocument) -> str:
-        """The document as it is now."""
+        """The current text of the document."""
         body = await run_sync(disk.read, self.root, document.path)
         text = decode_any_charset(body)
         if text is None:
-            raise Unprocessable(f"{document.path!r} is no text", path=document.path)
+            raise Unprocessable(f"{document.path!r} is not a text file", path=document.path)
         return text
 
     async def load_metadata(self) -> dict[str, DocumentMetadata]:
-        """What every document that the caller sees says of itself, by name."""
+        """The metadata of every document that the caller sees, by name."""
         stamps = {it.path: it.stamp for it in self.documents.values()}
         found = await self.wiki.sync.load_metadata(self.location, stamps)
         return {it.name: found[it.path] for it in self.documents.values() if it.path in found}
@@ -117,7 +117,7 @@ class OpenSpace:
     async def load_metadata_of(
         self, documents: Sequence[WikiDocument]
     ) -> dict[str, DocumentMetadata]:
-        """The same, of a few."""
+        """The same, for a few documents."""
         stamps = {it.path: it.stamp for it in documents}
         found = await self.wiki.sync.load_metadata(self.location, stamps)
         return {it.name: found[it.path] for it in documents if it.path in found}
@@ -133,11 +133,11 @@ class OpenSpace:
         )
 
     def record_returned(self, documents: Sequence[str]) -> None:
-        """Note for the audit which files were given out."""
+        """Record for the audit log which files were returned."""
         self.call.record_returned(self.space.source_id, [self.prefix + it for it in documents])
 
     def with_document(self, document: WikiDocument) -> "OpenSpace":
-        """The same after this document was written."""
+        """A copy of the space after this document was written."""
         documents = {**self.documents, document.name: document}
         return replace(self, documents=documents, version=None)
 
@@ -148,12 +148,12 @@ class OpenSpace:
 
 
 GraphKey: TypeAlias = tuple[SpaceLocation, tuple[str, ...]]
-"""A place, and which of its documents somebody may not see."""
+"""A location, and the documents in it that a caller may not see."""
 
 
 @dataclass(frozen=True, slots=True)
 class CachedGraph:
-    """A graph, and the version of the documents that it is of."""
+    """A graph, and the version of the documents it was built from."""
 
     version: int | None
     graph: LinkGraph
@@ -179,7 +179,7 @@ class Wiki:
         self._graphs = OrderedDict()
 
     async def open(self, call: Call, cwd: str | None, space: str | None) -> OpenSpace:
-        """The space that the caller means, looked at anew."""
+        """The space that the caller means, freshly synced."""
         found = await self.resolve_space(call, cwd, space)
         settings = await self.configs.load_effective(call, found)
         lead = await run_sync(content_prefix, found.folder, settings.config.content.dir)
@@ -187,7 +187,7 @@ class Wiki:
         place = SpaceLocation(call.caller.tenant_id, found.source_id, found.folder, lead)
         await self.recover(place)
         if found.is_behind:
-            # What somebody was told is stored, everybody is shown.
+            # Live edits are acknowledged as stored, so every reader must see them: flush first.
             await self.flusher.flush_all(place)
         looked = await self.sync.sync(place)
         scan = looked.scan
@@ -216,7 +216,7 @@ class Wiki:
         )
 
     async def resolve_space(self, call: Call, cwd: str | None, name: str | None) -> Space:
-        """The space alone, nothing of it read, with the real path of its folder."""
+        """The space alone, with the real path of its folder; nothing in it is read."""
         async with self.store.reading(call.caller) as tx:
             if cwd is None and name is None:
                 found = await find_session_space(tx, SpaceSelector.from_session(call.session))
@@ -228,18 +228,18 @@ class Wiki:
         return replace(found, folder=folder)
 
     async def load_writer_names(self, call: Call) -> dict[str, str]:
-        """Who the writers of versions are, as far as this caller may know."""
+        """Names of the writers of versions, as far as this caller may know."""
         async with self.store.reading(call.caller) as tx:
             rows = await tx.fetch_all(SQL["users"])
         kinds = ("agent", "principal")
         return {f"{kind}-{row['id']}": str(row["name"]) for row in rows for kind in kinds}
 
     async def recover(self, place: SpaceLocation) -> None:
-        """Undo a rename that was cut off, unless the store has it; keep what people did since."""
+        """Undo an interrupted rename, unless it was committed; keep what people did since."""
         if not await run_sync(disk.exists, place.project, journal.JOURNAL_PATH):
             return
         async with self.store.system() as tx:
-            # Whoever is at it right now holds the turn, and takes the journal away at the end.
+            # A writer that is still at it holds the lock, and deletes the journal at the end.
             await tx.execute(SQL["lock_space"], **place.sql_params())
             kept = await run_sync(journal.read_journal, place.project, place.prefix)
             if kept is None:
@@ -255,7 +255,7 @@ class Wiki:
             try:
                 await record_outcome(history, place.root, kept, outcome, is_finished=is_finished)
             except PeciaError as error:
-                # The files are right. The journal stays, so that the versions are tried again.
+                # The files are right. The journal stays, so that recording the versions is retried.
                 _log.failure("wiki.rename_recovered", error, space=place.source_id)
                 return
             await run_sync(journal.delete_journal, place.project)
@@ -267,7 +267,7 @@ class Wiki:
         )
 
     async def graph(self, opened: OpenSpace) -> LinkGraph:
-        """The graph of exactly these documents; who sees the same shares it."""
+        """The graph of exactly these documents, cached across callers who see the same."""
         seen = (opened.location, tuple(opened.hidden))
         kept = self._graphs.get(seen)
         if kept is not None and opened.version is not None and kept.version == opened.version:
@@ -283,24 +283,24 @@ class Wiki:
 
 
 def content_prefix(project: Path, folder: str) -> str:
-    """`content.dir` as the beginning of paths from the project, without links. Blocking.
+    """`content.dir` as a path prefix relative to the project, without links. Blocking.
 
     `project` is a real path. Whoever clones a project did not write its settings: neither they nor
-    a link that came with it lead out of it.
+    a link in it may lead outside.
     """
     parts = [it for it in folder.split("/") if it not in ("", ".")]
     try:
         real = Path(os.path.realpath(project.joinpath(*parts)))
     except OSError:
-        # A link that may not be read leads out as well.
+        # An unreadable link counts as leading outside.
         real = Path("/")
     if ".." in parts or not real.is_relative_to(project):
         raise InvalidFormat(
             f"content.dir {folder!r} leaves the project",
             field="content.dir",
             got=folder,
-            expected="a folder of the project, and no link out of it",
-            hint=f"name another folder as content.dir in {PROJECT_FILE}",
+            expected="a folder of the project, not a link out of it",
+            hint=f"set content.dir to another folder in {PROJECT_FILE}",
         )
     return "".join(f"{it}/" for it in real.relative_to(project).parts)
 

@@ -1,9 +1,9 @@
-"""A writer's turn: files change on the disk and in the store together, or neither does.
+"""One writer's transaction: files change on disk and in the store together, or neither does.
 
-One writer at a time has a space. What fails after a file was written puts back what was there.
-Other programs keep no turns: a file that one of them wrote since we read it is left as it is, and
-the call begins anew.
-A document that is live changes where it is live: others who write in it lose nothing by our turn.
+One writer at a time per space, by an advisory lock. A failure after a file was written restores it.
+Other programs take no lock: a file that one of them wrote since we read it is left alone, and the
+call is retried.
+A live document is changed through its CRDT: concurrent editors lose nothing.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -43,8 +43,8 @@ from pecia.kernel.store.transaction import Transaction
 _log = Log(__name__)
 
 MOST_LOOKS, LOOK_S = 40, 0.05
-"""How often a file is looked at that another program has open for writing, until it is taken as it
-is: what is half written is nothing to edit."""
+"""Retries for a file that another program has open for writing, until it is taken as it is: a
+half-written file must not be edited."""
 
 
 @dataclass(slots=True)
@@ -54,30 +54,30 @@ class SpaceWrite:
     opened: OpenSpace
     tx: Transaction
     pending_flushes: list[str] = field(default_factory=list[str])
-    """Documents whose files are to follow once the turn is over."""
+    """Documents whose files are flushed after commit."""
     _snapshots: list[JournaledFile] = field(default_factory=list[JournaledFile])
     _bodies_before: dict[str, bytes | None] = field(default_factory=dict[str, bytes | None])
     _bodies_after: dict[str, bytes | None] = field(default_factory=dict[str, bytes | None])
     _drafts: dict[str, LiveDraft | None] = field(default_factory=dict[str, LiveDraft | None])
     _known: dict[str, bytes | None] = field(default_factory=dict[str, bytes | None])
-    """Files as they were read, or written, in this turn; None where there was none."""
+    """Files as read or written in this transaction; None where there was none."""
     _journal: RenameJournal | None = None
 
     async def read(self, path: str) -> bytes | None:
-        """The document as it is now that nobody else writes; None where there is none."""
+        """The document under the lock; None where there is none."""
         found = await self._get_draft(path)
         if found is not None:
             return found.text.encode()
         return self._known.setdefault(path, await self._calm(path))
 
     async def require_may_write(self, path: str) -> None:
-        """The right to write there, whether or not there is anything."""
+        """Require write access to a path, whether or not it exists."""
         asked = {"source_id": self.opened.space.source_id, "key": self.opened.location.key(path)}
         if not await self.tx.fetch_value(SQL["may_write"], **asked):
             raise Forbidden("your role does not allow this change", docName=path)
 
     async def write(self, path: str, body: bytes) -> None:
-        """This document with these bytes."""
+        """Write the document."""
         await self.require_may_write(path)
         has_seen_all = path in self._drafts
         found, text = await self._get_draft(path), decode_utf8(body)
@@ -85,7 +85,7 @@ class SpaceWrite:
             await self._write_live(path, found, text, has_seen_all=has_seen_all)
             return
         if found is not None:
-            # No text, so nothing that can be live.
+            # Not text, so it cannot be live.
             await self._rows.end(path)
         was = self._known[path] if path in self._known else await self._calm(path)
         stamp = await run_sync(disk.replace, self.opened.root, path, body, was)
@@ -96,7 +96,7 @@ class SpaceWrite:
         await texts.put(self.tx, facts, stored)
 
     async def remove(self, path: str) -> None:
-        """This file goes, and whoever has it open is told."""
+        """Remove the file, and close its open editors."""
         await self.require_may_write(path)
         was = on_disk = await self._calm(path)
         if on_disk is None:
@@ -113,13 +113,13 @@ class SpaceWrite:
     async def plan(
         self, moves: Sequence[tuple[str, str]], writes: Mapping[str, tuple[bytes, bytes]]
     ) -> None:
-        """Keep, before the first of many changes, what it takes to put all of them back.
+        """Journal what is needed to undo many changes, before the first of them.
 
-        `writes` are documents by their paths before the moves: what they hold, and will hold.
+        `writes` are documents by their paths before the moves: old and new content.
         """
         for path, (was, _) in writes.items():
             if await self._read_disk(path) != was:
-                raise Collision("somebody wrote a document meanwhile; try again", path=path)
+                raise Collision("a document was changed meanwhile; try again", path=path)
         kept = [await run_sync(_journal_move, self.opened.root, *it) for it in moves]
         snapshots = [JournaledFile(path, was, digest(body)) for path, (was, body) in writes.items()]
         transaction = await self.tx.fetch_value(SQL["this_transaction"])
@@ -128,7 +128,7 @@ class SpaceWrite:
         await run_sync(write_journal, self.opened.space.folder, self.opened.prefix, self._journal)
 
     async def move(self, path: str, to: str, keys: Sequence[tuple[str, str]]) -> None:
-        """A file or folder goes elsewhere; `keys` are its documents, before and after."""
+        """Move a file or folder; `keys` are its documents, before and after."""
         for old, new in keys:
             await self.require_may_write(old)
             await self.require_may_write(new)
@@ -142,7 +142,7 @@ class SpaceWrite:
             await self._rows.move(old, new)
 
     async def record(self, subject: str, docs: Sequence[str], summary: EditSummary | None) -> None:
-        """Put the changes so far down as one version."""
+        """Commit the changes so far as one version."""
         told = summary.value if summary else None
         note = CommitNote(writer_of(self.opened.call), subject, tuple(docs), told)
         await self.opened.history.record(self._bodies_before, self._bodies_after, note)
@@ -152,7 +152,7 @@ class SpaceWrite:
         return CallerLiveRows(self.tx, self.opened.location)
 
     async def _get_draft(self, path: str) -> LiveDraft | None:
-        """The document to ourselves, where it is live and we may write it."""
+        """The live draft, locked, if the document is live and we may write it."""
         if path not in self._drafts:
             self._drafts[path] = await self._load_draft(path)
         return self._drafts[path]
@@ -171,15 +171,15 @@ class SpaceWrite:
         return None if found.is_missing else mine
 
     async def _record_live_edits(self, path: str, found: LiveDraft, was: bytes | None) -> bytes:
-        """What people wrote until now, as a version of theirs; our own change follows it."""
+        """Commit what editors wrote so far as their own version; our change follows it."""
         await record_live_version(self.opened.history, path, found, was)
         return found.text.encode()
 
     async def _write_live(
         self, path: str, found: LiveDraft, text: str, *, has_seen_all: bool
     ) -> None:
-        """Change it where it is live: the others' words that we did not see stay. The file follows
-        when the change is stored."""
+        """Apply the change to the live document: concurrent edits stay. The file is flushed after
+        commit."""
         was = await self._record_live_edits(path, found, await self._read_disk(path))
         rewrite = found.rewrite if has_seen_all else found.rewrite_file
         rewrite(text, writer_of(self.opened.call))
@@ -190,7 +190,7 @@ class SpaceWrite:
         del self._drafts[path]
 
     async def _calm(self, path: str) -> bytes | None:
-        """The file once nobody has it open for writing, or after a while."""
+        """The file once no program has it open for writing, or after the last retry."""
         for _ in range(MOST_LOOKS):
             found = await run_sync(disk.read_snapshot, self.opened.root, path)
             if found is None or not found.is_open:
@@ -209,13 +209,13 @@ class SpaceWrite:
         self._bodies_after[path] = after
 
     async def undo(self) -> None:
-        """Put back what was there, unless somebody has written since."""
+        """Restore the previous state, unless somebody has written since."""
         if self._journal is not None:
-            # It knows of every change of this turn, and whether the store has them after all.
+            # The journal has every change, and recovery checks whether the store committed them.
             try:
                 await self.opened.wiki.recover(self.opened.location)
             except PeciaError as error:
-                # The journal stays, and the next call follows it.
+                # The journal stays, and the next call recovers from it.
                 _log.failure("wiki.rename_recovered", error, space=self.opened.space.source_id)
             return
         root = self.opened.root
@@ -225,14 +225,14 @@ class SpaceWrite:
                 self._known[it.path] = it.body
 
     async def finish(self) -> None:
-        """Nothing is left to put back."""
+        """Delete the journal: nothing is left to undo."""
         if self._journal is not None:
             await run_sync(delete_journal, self.opened.space.folder)
 
 
 @asynccontextmanager
 async def begin_space_write(opened: OpenSpace) -> AsyncGenerator[SpaceWrite]:
-    """Wait for the turn, and leave the space as it was if anything fails in it."""
+    """Wait for the lock, and restore the space if anything fails inside."""
     call = opened.call
     turn: SpaceWrite | None = None
     try:
@@ -254,5 +254,5 @@ async def begin_space_write(opened: OpenSpace) -> AsyncGenerator[SpaceWrite]:
 def _journal_move(root: Path, old: str, new: str) -> JournaledMove:
     if not disk.is_folder(root, old):
         return JournaledMove(old, new)
-    # A name that is not UTF-8 can stand in no journal; such a file goes only with its folder.
+    # The journal is UTF-8: a file with another name can only move with its folder.
     return JournaledMove(old, new, tuple(it for it in disk.list_below(root, old) if is_text(it)))

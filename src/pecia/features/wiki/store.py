@@ -1,4 +1,4 @@
-"""Which space a call means. What a caller may not see is not there to be meant."""
+"""Resolves the space of a call. Spaces the caller may not see do not exist here."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,9 +15,8 @@ SQL = load_queries("pecia.features.wiki")
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """A folder that is served. `is_whole` says that the caller sees all that is in it, `is_behind`
-    that its files lack what was written in live documents, `is_confined` that it must lie below a
-    root of its tenant."""
+    """A served folder. `is_whole`: the caller sees everything in it. `is_behind`: its files lack
+    edits of live documents. `is_confined`: it must lie below a root of its tenant."""
 
     source_id: str
     name: str
@@ -29,10 +28,10 @@ class Space:
 
 @dataclass(frozen=True, slots=True)
 class SpaceLocation:
-    """Where the documents of a space lie, and under which keys the store has them.
+    """Where the documents of a space lie, and their keys in the store.
 
-    `lead` goes from the project to the content folder, with a slash at its end; nothing where they
-    are the same. Files have keys from the project, as the lake crawls them too.
+    `prefix` goes from the project to the content folder, with a trailing slash; empty if they are
+    the same. Keys are relative to the project, as the lake crawls them too.
     """
 
     tenant_id: UUID
@@ -48,13 +47,13 @@ class SpaceLocation:
         return self.prefix + path
 
     def sql_params(self) -> dict[str, Any]:
-        """As parameters of a statement."""
+        """As SQL parameters."""
         return {"tenant_id": self.tenant_id, "source_id": self.source_id}
 
 
 @dataclass(frozen=True, slots=True)
 class SpaceSelector:
-    """The space that a session means where a call says nothing: by name, or by a folder in it."""
+    """The default space of a session: by name, or by a folder in it."""
 
     name: str | None
     folder: str | None
@@ -68,7 +67,7 @@ class SpaceSelector:
 
 
 async def find_session_space(tx: Transaction, meant: SpaceSelector) -> Space:
-    """The space of a session; never another, though it were the only one."""
+    """The space of a session; never another, even if it is the only one."""
     if meant.name is not None:
         return await find_space(tx, None, meant.name)
     try:
@@ -77,7 +76,7 @@ async def find_session_space(tx: Transaction, meant: SpaceSelector) -> Space:
         if meant.folder is None:
             raise
         raise NotFound(
-            f"the project {meant.folder} is no space of this server that you may see",
+            f"the project {meant.folder} is not a space of this server, or you may not see it",
             field="space",
             hint=f"pecia start {meant.folder} serves it; or name another `space`",
         ) from None
@@ -114,9 +113,9 @@ def _select_row(
     if cwd is not None:
         found = _enclosing_spaces(found, cwd)
         if not found:
-            raise NotFound("no space of that folder", field="cwd", got=cwd[:200])
+            raise NotFound("no space contains this folder", field="cwd", got=cwd[:200])
     if name is None and cwd is None:
-        # One that is switched off is meant by its name alone, or where there is no other.
+        # A disabled space must be named, unless there is no other.
         found = [it for it in found if it["enabled"]] or found
     if len(found) == 1:
         return found[0]
@@ -127,13 +126,11 @@ def _select_row(
             "pecia space add FOLDER",
         )
     names: list[Json] = [it["name"] for it in found]
-    raise MissingField(
-        'Field "space" is required: you may see several', field="space", allowed=names
-    )
+    raise MissingField('Field "space" is required: there are several', field="space", allowed=names)
 
 
 def _enclosing_spaces(rows: Sequence[dict[str, Any]], cwd: str) -> list[dict[str, Any]]:
-    """The space that holds the folder: the innermost, where one lies in another."""
+    """The space that contains the folder: the innermost, if nested."""
     place = PurePosixPath(cwd)
     if not place.is_absolute() or ".." in place.parts:
         raise InvalidInput('Field "cwd" must be an absolute path', field="cwd", got=cwd[:200])

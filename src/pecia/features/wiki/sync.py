@@ -1,6 +1,6 @@
-"""The store is told what the disk says: documents that came, changed or went outside our tools.
+"""Syncs the disk to the store: documents created, changed or deleted outside our tools.
 
-The files are canonical. Whatever is kept here is derived from them, and made again when in doubt.
+The files are canonical. Everything here is derived from them, and rebuilt when in doubt.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,18 +28,18 @@ from pecia.kernel.store.store import Store
 from pecia.kernel.text.canonical import build_canonical_text
 
 BATCH_SIZE = 200
-# So many at once may make a table another to plan for. Fewer are not worth anybody's waiting.
+# A batch this large may change the planner's statistics: ANALYZE. Smaller ones are not worth it.
 MANY = 50
 
 
 @dataclass(slots=True)
 class _SyncState:
-    """What is remembered of one place, as of the last look at it."""
+    """The state of one space as of the last scan."""
 
     lock: anyio.Lock = field(default_factory=anyio.Lock)
     synced: dict[str, FileStamp] = field(default_factory=dict[str, FileStamp])
     young_digests: dict[str, bytes] = field(default_factory=dict[str, bytes])
-    """What files hold whose state was too young to be sure of."""
+    """Digests of files whose stamps were too recent to be reliable."""
     facts: dict[str, tuple[FileStamp, DocumentMetadata]] = field(
         default_factory=dict[str, tuple[FileStamp, DocumentMetadata]]
     )
@@ -49,7 +49,7 @@ class _SyncState:
 
 @dataclass(frozen=True, slots=True)
 class SyncedScan:
-    """A place as it is. The same version means that no document is another."""
+    """A space as scanned. An equal version means that no document changed."""
 
     scan: SpaceScan
     version: int
@@ -65,29 +65,29 @@ class SpaceSync:
     )
 
     async def sync(self, place: SpaceLocation) -> SyncedScan:
-        """The place as it is now; the store knows all of it when this returns."""
-        shelf = self._state(place)
-        async with shelf.lock:
+        """Scan the space; the store is up to date when this returns."""
+        state = self._state(place)
+        async with state.lock:
             found = await run_sync(scan_space, place.root)
             stamps = {path: found.stamps[path] for path in found.documents.values()}
-            changed = await run_sync(_find_changed, place.root, shelf, stamps)
-            gone = sorted(shelf.synced.keys() - stamps.keys())
-            if changed or gone or not shelf.is_complete:
-                telling = _CorpusUpdate(self.store, place)
-                if not shelf.is_complete:
-                    changed, gone = await telling.find_differences(stamps)
-                shelf.young_digests |= await telling.apply(changed, gone)
-                shelf.version += 1
-            _remember_scan(shelf, stamps, [*changed, *gone])
-            return SyncedScan(found, shelf.version)
+            changed = await run_sync(_find_changed, place.root, state, stamps)
+            gone = sorted(state.synced.keys() - stamps.keys())
+            if changed or gone or not state.is_complete:
+                update = _CorpusUpdate(self.store, place)
+                if not state.is_complete:
+                    changed, gone = await update.find_differences(stamps)
+                state.young_digests |= await update.apply(changed, gone)
+                state.version += 1
+            _remember_scan(state, stamps, [*changed, *gone])
+            return SyncedScan(found, state.version)
 
     async def load_metadata(
         self, place: SpaceLocation, stamps: Mapping[str, FileStamp]
     ) -> dict[str, DocumentMetadata]:
-        """What these documents say of themselves, by path. One that went meanwhile is left out."""
+        """The metadata of these documents, by path. One deleted meanwhile is left out."""
         kept = self._state(place).facts
         found, large = await run_sync(_load_all_metadata, place.root, kept, stamps)
-        # One at a time: what waits for a worker is not held in memory.
+        # One at a time: bodies that wait for a worker are not all held in memory.
         for path in large:
             try:
                 body, now = await run_sync(disk.read_with_stamp, place.root, path)
@@ -109,7 +109,7 @@ class _CorpusUpdate:
     async def find_differences(
         self, stamps: Mapping[str, FileStamp]
     ) -> tuple[list[str], list[str]]:
-        """What the store does not know as it is, and what it knows that is gone."""
+        """Paths that differ from the store, and paths that the store has but are gone."""
         async with self.store.system() as tx:
             rows = await tx.fetch_all(SQL["known_files"], **self.location.sql_params())
         known = {row["key"]: row["etag"] for row in rows if _is_document(self.location, row["key"])}
@@ -122,7 +122,7 @@ class _CorpusUpdate:
         return news, sorted(there - stamps.keys())
 
     async def apply(self, changed: Sequence[str], gone: Sequence[str]) -> dict[str, bytes]:
-        """Tell it; what young files hold comes back."""
+        """Apply them; returns the digests of recently changed files."""
         young: dict[str, bytes] = {}
         for start in range(0, len(changed), BATCH_SIZE):
             young |= await self._put(changed[start : start + BATCH_SIZE])
@@ -134,7 +134,7 @@ class _CorpusUpdate:
 
     async def _put(self, paths: Sequence[str]) -> dict[str, bytes]:
         async with self.store.system() as tx:
-            # Read when it is our turn: what a writer does until then is read, not undone.
+            # Read under the lock: a concurrent write is read, not undone.
             await tx.execute(SQL["lock_space"], **self.location.sql_params())
             files, young, large = await run_sync(_read_corpus_files, self.location, paths)
             for path, body, stamp in large:
@@ -152,7 +152,7 @@ class _CorpusUpdate:
             }
             for path in paths:
                 key = self.location.key(path)
-                # What is there and left out by an ignore rule is a file of the lake's all the same.
+                # A file that exists but is ignored stays in the corpus as a file of the lake.
                 if (
                     key in known
                     and await run_sync(disk.stat_file, self.location.root, path) is None
@@ -162,26 +162,26 @@ class _CorpusUpdate:
                     )
 
 
-def _find_changed(root: Path, shelf: _SyncState, stamps: Mapping[str, FileStamp]) -> list[str]:
-    """Documents whose state is another, and young ones that hold something else by now."""
-    found = [path for path, it in stamps.items() if shelf.synced.get(path) != it]
-    for path in shelf.young_digests.keys() & stamps.keys():
+def _find_changed(root: Path, state: _SyncState, stamps: Mapping[str, FileStamp]) -> list[str]:
+    """Documents with another stamp, and recent ones with another digest."""
+    found = [path for path, it in stamps.items() if state.synced.get(path) != it]
+    for path in state.young_digests.keys() & stamps.keys():
         if (
-            shelf.synced.get(path) == stamps[path]
-            and _digest(root, path) != shelf.young_digests[path]
+            state.synced.get(path) == stamps[path]
+            and _digest(root, path) != state.young_digests[path]
         ):
             found.append(path)
     return sorted(found)
 
 
-def _remember_scan(shelf: _SyncState, stamps: dict[str, FileStamp], changed: Sequence[str]) -> None:
-    """Remember this look. What has not changed since it was young is sure by now."""
+def _remember_scan(state: _SyncState, stamps: dict[str, FileStamp], changed: Sequence[str]) -> None:
+    """Remember this scan. Stamps that are now old enough are reliable."""
     for path in changed:
-        shelf.facts.pop(path, None)
-    shelf.synced, shelf.is_complete = stamps, True
-    settled = [it for it in shelf.young_digests if it not in stamps or stamps[it].settled]
+        state.facts.pop(path, None)
+    state.synced, state.is_complete = stamps, True
+    settled = [it for it in state.young_digests if it not in stamps or stamps[it].settled]
     for path in settled:
-        del shelf.young_digests[path]
+        del state.young_digests[path]
 
 
 def _is_document(place: SpaceLocation, key: str) -> bool:
@@ -195,7 +195,7 @@ def _read_corpus_files(
     dict[str, bytes],
     list[tuple[str, bytes, FileStamp]],
 ]:
-    """The files as the store is told of them, what young ones hold, and the large ones unparsed."""
+    """Rows for the corpus, digests of recent files, and large files, not yet parsed."""
     found: list[tuple[FileMetadata, ExtractedText | None]] = []
     young: dict[str, bytes] = {}
     large: list[tuple[str, bytes, FileStamp]] = []
@@ -233,7 +233,7 @@ def _digest(root: Path, path: str) -> bytes:
 def _load_all_metadata(
     root: Path, kept: dict[str, tuple[FileStamp, DocumentMetadata]], stamps: Mapping[str, FileStamp]
 ) -> tuple[dict[str, DocumentMetadata], list[str]]:
-    """What is known or small, and the paths of what is large."""
+    """Metadata that is cached or of small files, and the paths of large ones."""
     found: dict[str, DocumentMetadata] = {}
     large: list[str] = []
     for path, stamp in stamps.items():

@@ -163,7 +163,7 @@ def test_an_update_names_each_client_once() -> None:
     twice = b"\x00\x02" + part + b"\x00\x01" + part + b"\x04\x01"
     run = b"".join(map(encode_varuint, (1, 7, 0))) + b"\x84" + encode_varuint(HOUSE) + b"\x00\x01x"
     for change in (twice, b"\x02" + run + run + b"\x00"):
-        with pytest.raises(InvalidFormat, match="two parts"):
+        with pytest.raises(InvalidFormat, match="two sections"):
             judge(begun()).validate(change, ANA, may_write=True)
 
 

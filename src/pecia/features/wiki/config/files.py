@@ -1,4 +1,4 @@
-"""The two files of a configuration, where they lie: read anew on every call, written whole."""
+"""The two configuration files: read on every call, written whole."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ MAX_CONFIG_BYTES = 512 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ConfigFiles:
-    """`user_file` is the machine owner's own."""
+    """`user_file` is that of the machine's owner."""
 
     store: Store
     user_file: Path
@@ -32,11 +32,11 @@ class ConfigFiles:
         project = await run_sync(read_project, space.folder)
         if caller.kind is CredentialKind.LOCAL:
             return ConfigTexts(project, await run_sync(_read_file, self.user_file))
-        # Whoever comes with a token has a record of their own.
+        # A caller with a token has their own record in the store.
         return ConfigTexts(project, await tx.fetch_value(SQL["my_config"]) or "")
 
     async def load_effective(self, call: Call, space: Space) -> EffectiveConfig:
-        """What counts now; an error that says where, if the project's file is wrong."""
+        """The effective configuration; an error says where the project's file is invalid."""
         async with self.store.reading(call.caller) as tx:
             files = await self.read(tx, call.caller, space)
         try:
@@ -50,7 +50,7 @@ class ConfigFiles:
     async def write(
         self, tx: Transaction, caller: Caller, space: Space, was: ConfigTexts, done: ConfigPatch
     ) -> None:
-        """In a writing transaction of the caller. Collision where a file is not as it `was`."""
+        """In a caller's write transaction. Collision if a file is not as it `was`."""
         if done.scope == "project":
             await run_sync(_write_project, space.folder, was.project, done.text)
         elif caller.kind is CredentialKind.LOCAL:
@@ -70,7 +70,7 @@ def read_project(folder: Path) -> str:
 
 def _read_file(path: Path) -> str:
     try:
-        # One more than may be: a file that is too long is refused, not cut.
+        # One byte over the limit: a file that is too long is refused, not truncated.
         return path.read_bytes()[: MAX_CONFIG_BYTES + 1].decode(errors="replace")
     except (FileNotFoundError, NotADirectoryError):
         return ""
@@ -78,7 +78,7 @@ def _read_file(path: Path) -> str:
 
 def _write_project(folder: Path, was: str, text: str) -> None:
     known = _known(folder, PROJECT_FILE)
-    # Where the project has none of its own, the imported one was read.
+    # Without a file of its own, the project uses the imported one.
     if read_project(folder) != was:
         raise Collision(f"{PROJECT_FILE} was changed meanwhile; read it again", path=PROJECT_FILE)
     disk.replace(folder, PROJECT_FILE, text.encode(), known)
@@ -89,7 +89,7 @@ def _write_user(path: Path, was: str, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise Unavailable(f"{path.parent}: {error.strerror}") from error
-    # The owner's own file: links on the way to it are the owner's.
+    # The owner's own file: links on its path are the owner's choice.
     folder = path.parent.resolve()
     known = _known(folder, path.name)
     if _read_file(path) != was:

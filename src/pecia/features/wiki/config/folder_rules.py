@@ -1,4 +1,4 @@
-"""Folder rules: what documents have in common by where they lie. Pure; nothing is written down."""
+"""Folder rules: defaults of documents by path. Pure; not written to the documents."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from pecia.kernel.errors import Json
 
 @dataclass(frozen=True, slots=True)
 class FolderDefaults:
-    """What the rules give to one path."""
+    """The defaults for one path."""
 
     title: str | None = None
     description: str | None = None
@@ -20,7 +20,7 @@ class FolderDefaults:
 
 @dataclass(frozen=True, slots=True)
 class DocumentCard:
-    """A document as it is shown: its own words first, then what its folder gives."""
+    """A document as shown: its own metadata first, then folder defaults."""
 
     title: str | None
     description: str | None
@@ -28,7 +28,7 @@ class DocumentCard:
 
 
 def match_folder_defaults(rules: Iterable[FolderRule], path: str) -> FolderDefaults:
-    """The rules that fit, in order: later words win, tags gather."""
+    """The matching rules, in order: later values win, tags accumulate."""
     title: str | None = None
     description: str | None = None
     tags: dict[str, None] = {}
@@ -43,19 +43,19 @@ def match_folder_defaults(rules: Iterable[FolderRule], path: str) -> FolderDefau
 
 
 def build_card(facts: DocumentMetadata, given: FolderDefaults) -> DocumentCard:
-    """The document's own title and description win; tags of the folder come first."""
+    """The document's own title and description win; folder tags come first."""
     tags = tuple(dict.fromkeys((*given.tags, *facts.tags)))
     return DocumentCard(facts.title or given.title, facts.description or given.description, tags)
 
 
 def matches_rule(match: str, path: str) -> bool:
-    """Whether a rule means this file or folder. `foo/**` means the folder itself as well."""
+    """Whether a rule matches this path. `foo/**` matches the folder itself as well."""
     return any(compile_glob(it.strip("/")).matches(path) for it in expand_braces(match))
 
 
 @dataclass(frozen=True, slots=True)
 class FolderRuleUpsert:
-    """A rule to be; with `new_match` the rule that has `match` is renamed in its place."""
+    """A rule to set; with `new_match` the rule with `match` is renamed in place."""
 
     match: str
     frontmatter: Mapping[str, Json]
@@ -65,7 +65,7 @@ class FolderRuleUpsert:
 def upsert_rules(
     rules: Sequence[Mapping[str, Json]], wanted: Sequence[FolderRuleUpsert]
 ) -> list[Json]:
-    """All rules after these, one after the other."""
+    """All rules after these upserts, in order."""
     working = [dict(it) for it in rules]
     for it in wanted:
         target = it.match if it.new_match is None else it.new_match
@@ -77,7 +77,7 @@ def upsert_rules(
             working.append(made)
             continue
         working[at] = {**working[at], **made}
-        # A rule that had the new name gives way.
+        # A rule that already has the new name is replaced.
         working = [
             rule for place, rule in enumerate(working) if place == at or rule["match"] != target
         ]

@@ -1,4 +1,4 @@
-"""Two files made one configuration, and a patch put into the one that it belongs in. Pure."""
+"""Merges two files into one configuration, and applies a patch to the right one. Pure."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -19,13 +19,13 @@ from pecia.kernel.text.yaml.patch import merge_patch, patch_yaml
 from pecia.kernel.text.yaml.reader import YamlLimits, YamlSource, load_yaml
 
 YAML_LIMITS = YamlLimits(size_bytes=512 * 1024)
-HEADER = "# The settings of this space. docs/wiki.md says what each of them is for.\n"
+HEADER = "# The settings of this space. They are described in docs/wiki.md.\n"
 AGENT_PATHS = tuple(path for path, it in LEAVES.items() if it.is_agent_settable)
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigTexts:
-    """The texts of both files; nothing where there is no file."""
+    """The texts of both files; empty where there is no file."""
 
     project: str = ""
     user: str = ""
@@ -39,7 +39,7 @@ class ConfigTexts:
 
 @dataclass(frozen=True, slots=True)
 class EffectiveConfig:
-    """What counts. `warnings` name what was left out of the user's file."""
+    """The effective configuration. `warnings` name what was ignored of the user's file."""
 
     config: SpaceConfig
     warnings: tuple[str, ...] = ()
@@ -54,9 +54,9 @@ class ConfigPatch:
 
 
 def merge_config(files: ConfigTexts) -> EffectiveConfig:
-    """Defaults, the user's file over them, the project's over that.
+    """Defaults, overridden by the user's file, overridden by the project's.
 
-    The project's file must be right. A user's file that is not is left out, which is told.
+    The project's file must be valid. An invalid user's file is ignored with a warning.
     """
     project = _load_values(files.project, "project")
     _require_known(project)
@@ -66,13 +66,13 @@ def merge_config(files: ConfigTexts) -> EffectiveConfig:
         _validate_config(user, "user")
     except InvalidConfig as error:
         user = {}
-        warnings.append(f"the user's configuration is left out: {error.problem.message}")
+        warnings.append(f"the user's configuration is ignored: {error.problem.message}")
     merged = merge_patch(user, _in_scope(project, "project"))
     return EffectiveConfig(_validate_config(merged, "project"), tuple(warnings))
 
 
 def patch_config(files: ConfigTexts, patch: Mapping[str, Json]) -> ConfigPatch:
-    """The patch in the one file that it belongs in, and the configuration that comes of it."""
+    """Apply the patch to the one file it belongs in; returns the new configuration."""
     leaves = [*_leaves(patch)]
     if not leaves:
         raise InvalidConfig(problem.empty_patch())
@@ -86,7 +86,7 @@ def patch_config(files: ConfigTexts, patch: Mapping[str, Json]) -> ConfigPatch:
 def apply_patch(
     files: ConfigTexts, patch: Mapping[str, Json], scope: ConfigScope, leaves: list[ConfigPath]
 ) -> ConfigPatch:
-    """The patch in that file."""
+    """Apply the patch to that file."""
     before = _load_values(files.text_for(scope), scope)
     _require_known(before)
     _require_scope(before, scope)
@@ -100,7 +100,7 @@ def apply_patch(
 
 
 def value_at(value: Json, path: tuple[str, ...]) -> tuple[Json, bool]:
-    """What stands at a path, and whether anything does."""
+    """The value at a path, and whether it exists."""
     for key in path:
         if not isinstance(value, dict) or key not in value:
             return None, False
@@ -133,7 +133,7 @@ def _load_values(text: str, scope: ConfigScope) -> dict[str, Json]:
     if loaded is None:
         return {}
     if not isinstance(loaded, dict):
-        error = InvalidFormat("it must hold keys with values", field=scope)
+        error = InvalidFormat("it must be a mapping", field=scope)
         raise InvalidConfig(problem.bad_yaml(f"The {scope} file", error))
     return loaded
 
@@ -162,7 +162,7 @@ def _require_scope(values: dict[str, Json], scope: ConfigScope) -> None:
 
 
 def _in_scope(values: dict[str, Json], scope: ConfigScope) -> dict[str, Json]:
-    """Without what does not count where it stands."""
+    """Without keys that have no effect in this scope."""
     for path, leaf in LEAVES.items():
         if leaf.scope not in (None, scope) and value_at(values, path)[1]:
             values = merge_patch(values, _nested(path))

@@ -1,4 +1,4 @@
-"""What can be wrong with a configuration, as clients of the reference read it. Pure."""
+"""Configuration errors, in the reference's format. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,14 +31,14 @@ class ConfigProblem:
         return {"code": self.code, "message": self.message, "hint": self.hint, **self.fields}
 
     def failure(self, field: str) -> PeciaError:
-        """The same as an error of ours. `field` is the argument that asked for it."""
+        """The same as a PeciaError. `field` is the argument that caused it."""
         if kind := _KINDS.get(self.code):
             return kind(self.message, field=field, hint=self.hint)
         return Unprocessable(self.message, hint=self.hint)
 
 
 class InvalidConfig(Exception):
-    """A configuration that cannot be, or cannot be written: then `failure` says why not."""
+    """An invalid configuration, or one that cannot be written: then `failure` says why."""
 
     def __init__(self, problem: ConfigProblem, failure: PeciaError | None = None) -> None:
         super().__init__(problem.message)
@@ -50,13 +50,13 @@ def bad_yaml(name: str, error: InvalidFormat) -> ConfigProblem:
     return ConfigProblem(
         "YAML_PARSE",
         f"{name} cannot be read: {error.message}",
-        "Mend the file by hand, then send the patch again.",
+        "Fix the file by hand, then send the patch again.",
         {"detail": error.message, **{k: error.fields[k] for k in _PLACE if k in error.fields}},
     )
 
 
 def bad_shape(error: ValidationError, name: str) -> ConfigProblem:
-    """Everything that pydantic found, with its path."""
+    """All pydantic errors, with their paths."""
     issues: list[Json] = [
         {
             "path": [*map(str, it["loc"])],
@@ -99,7 +99,7 @@ def mixed_scope(scopes: Sequence[tuple[ConfigPath, str]]) -> ConfigProblem:
     rows: list[Json] = [{"path": [*path], "scope": scope} for path, scope in scopes]
     return ConfigProblem(
         "MIXED_SCOPE",
-        "The fields of this patch lie in two files.",
+        "The fields of this patch belong to two files.",
         "Send one patch for each scope that `paths` names.",
         {"paths": rows},
     )
@@ -108,7 +108,7 @@ def mixed_scope(scopes: Sequence[tuple[ConfigPath, str]]) -> ConfigProblem:
 def wrong_scope(path: ConfigPath, expected: str, actual: str) -> ConfigProblem:
     return ConfigProblem(
         "SCOPE_VIOLATION",
-        f"{'.'.join(path)} stands in the {actual} file and belongs in the {expected} one.",
+        f"{'.'.join(path)} is in the {actual} file, but belongs in the {expected} one.",
         f"Move {'.'.join(path)} to the {expected} file by hand, then send the patch again.",
         {"path": [*path], "expectedScope": expected, "actualScope": actual},
     )
@@ -117,7 +117,7 @@ def wrong_scope(path: ConfigPath, expected: str, actual: str) -> ConfigProblem:
 def removed_key(path: ConfigPath, redirect: str) -> ConfigProblem:
     return ConfigProblem(
         "REMOVED_KEY",
-        f"{'.'.join(path)} is a setting no more.",
+        f"{'.'.join(path)} is no longer a setting.",
         redirect,
         {"path": [*path], "redirect": redirect},
     )
@@ -127,7 +127,7 @@ def write_error(detail: str) -> ConfigProblem:
     return ConfigProblem(
         "WRITE_ERROR",
         f"The file could not be written: {detail}.",
-        "Try again; if it stays, the folder or its disk needs care.",
+        "Try again; if it persists, check the folder and its disk.",
         {"detail": detail},
     )
 
@@ -137,7 +137,7 @@ def unknown(message: str) -> ConfigProblem:
 
 
 _PLACE = ("line", "column")
-# What is wrong with the arguments. All else is wrong with what is in the files already.
+# Errors in the arguments. All others are errors in the files.
 _KINDS: Mapping[str, type[BadArgument]] = {
     "SCHEMA_INVALID": InvalidInput,
     "NOT_AGENT_SETTABLE": NotAgentSettable,

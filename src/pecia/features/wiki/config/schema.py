@@ -1,4 +1,4 @@
-"""The settings of a space: what they may hold, and who may set them where. Pure."""
+"""The settings of a space: their types, and who may set them in which file. Pure."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
@@ -12,7 +12,7 @@ ConfigPath: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class ConfigLeaf:
-    """`scope` is where it may stand, None for either; `lands` where it goes when it is nowhere."""
+    """`scope` is the allowed file, None for either; `lands` is the default file for a new value."""
 
     scope: ConfigScope | None
     default_scope: ConfigScope
@@ -37,13 +37,13 @@ LEAVES: dict[ConfigPath, ConfigLeaf] = {
     ("autoSync", "enabled"): ConfigLeaf("project", "project"),
 }
 REMOVED_KEYS: dict[ConfigPath, str] = {
-    ("content", "include"): "What is a document is said in `.okignore`: remove this key.",
+    ("content", "include"): "Use `.okignore` instead, and remove this key.",
     ("content", "exclude"): "Put these patterns in `.okignore`, and remove this key.",
 }
 
 
 class LenientModel(BaseModel):
-    """Keys that nobody knows are kept: the file may serve others too."""
+    """Unknown keys are kept: the file may serve other programs too."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow", frozen=True, strict=True)
 
@@ -82,7 +82,7 @@ class PreviewConfig(LenientModel):
 
 
 class RuleFrontmatter(LenientModel):
-    """What a rule says of every document that it fits."""
+    """Defaults that a rule gives to every matching document."""
 
     title: str | None = None
     description: str | None = None
@@ -126,7 +126,7 @@ class AutoSyncConfig(LenientModel):
 
 
 class SpaceConfig(LenientModel):
-    """The whole, as merged."""
+    """The merged configuration."""
 
     content: ContentConfig = ContentConfig()
     github: GithubConfig = GithubConfig()
@@ -139,5 +139,5 @@ class SpaceConfig(LenientModel):
     autoSync: AutoSyncConfig = AutoSyncConfig()
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON, without what has no value."""
+        """As JSON, without null values."""
         return self.model_dump(mode="json", exclude_none=True)

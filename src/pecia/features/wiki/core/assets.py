@@ -1,4 +1,4 @@
-"""Files that documents show or link to, and which documents do. Pure."""
+"""Files that documents embed or link to. Pure."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -15,7 +15,7 @@ VIDEOS = frozenset((".mp4", ".webm", ".mov", ".m4v", ".ogv"))
 def find_referenced_assets(
     facts: Mapping[str, DocumentMetadata], names: NameIndex, files: Collection[str]
 ) -> dict[str, list[str]]:
-    """Of these files those that a document refers to, with the documents, in order."""
+    """The referenced files, each with its documents, in order."""
     by_leaf: dict[str, list[str]] = defaultdict(list)
     for it in sorted(files):
         by_leaf[it.rpartition("/")[2].casefold()].append(it)
@@ -43,7 +43,7 @@ def media_kind(path: str) -> str | None:
 
 
 def _nearest(paths: list[str], source: str) -> str | None:
-    """Below the source's folder the shallowest; else the one with the fewest steps between."""
+    """The shallowest below the source's folder; else the one with the shortest path."""
     folder = source.split("/")[:-1]
 
     def steps(path: str) -> tuple[bool, int, str]:

@@ -1,6 +1,6 @@
-"""The catalogs of a space: for every folder a page that lists what is in it. Pure.
+"""The catalogs of a space: one generated page per folder that lists its documents. Pure.
 
-Title and description of a page stay as a person changed them; all the rest is made anew.
+Title and description of a page stay as edited by a person; the rest is regenerated.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class CatalogEntry:
-    """A document as a catalog shows it; `path` is from the project."""
+    """A document in a catalog; `path` is from the project."""
 
     path: str
     title: str
@@ -40,7 +40,7 @@ def is_catalog(path: str) -> bool:
 
 
 def canonical_catalog_path(path: str) -> str:
-    """The path of a catalog, by whichever name it was asked for."""
+    """The canonical path of a catalog, by either name."""
     return (
         CATALOG_FOLDER + path[len(CATALOG_FOLDER_ALIAS) :]
         if path.startswith(f"{CATALOG_FOLDER_ALIAS}/")
@@ -53,7 +53,7 @@ def render_catalogs(
     given: Mapping[str, FolderDefaults],
     kept: Mapping[str, str],
 ) -> dict[str, str]:
-    """Every page by its path. `given` is what rules say of folders, `kept` the pages there are."""
+    """Every page by its path. `given` are folder rules, `kept` the existing pages."""
     shelves = _group_by_folder(articles)
     heads = {
         it: _title_and_description(it, given.get(it, FolderDefaults()), kept.get(page_path(it)))
@@ -94,7 +94,7 @@ def _group_by_folder(articles: Sequence[CatalogEntry]) -> dict[str, _FolderPage]
 def _title_and_description(
     folder: str, given: FolderDefaults, old: str | None
 ) -> tuple[str, str | None]:
-    """Title and description: a person's, the rules', or the folder's name."""
+    """Title and description: edited by a person, from rules, or the folder's name."""
     said = parse_metadata(old) if old is not None else None
     name = folder.rpartition("/")[2] or ROOT_TITLE
     title = (said.title if said else None) or given.title or name
@@ -131,9 +131,9 @@ def _render_entry(it: CatalogEntry) -> str:
 
 
 def _render_folder(folder: str, count: int, title: str, description: str | None) -> str:
-    said = f" — {description}" if description else ""
+    suffix = f" — {description}" if description else ""
     noun = "article" if count == 1 else "articles"
-    return f"- **[{_plain(title)}]({_address(page_path(folder))})** ({count} {noun}){said}"
+    return f"- **[{_plain(title)}]({_address(page_path(folder))})** ({count} {noun}){suffix}"
 
 
 def _plain(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A document as the corpus keeps it. Pure."""
+"""A document as a row of the corpus. Pure."""
 
 from datetime import UTC, datetime
 
@@ -15,7 +15,7 @@ EXTRACTOR = "wiki 1"
 
 
 def decode_utf8(body: bytes) -> str | None:
-    """The text of a document that can be written back byte for byte; None where it is not UTF-8."""
+    """The text, if it can be written back byte for byte; None where it is not UTF-8."""
     try:
         return body.decode()
     except UnicodeDecodeError:
@@ -23,9 +23,9 @@ def decode_utf8(body: bytes) -> str | None:
 
 
 def decode_any_charset(body: bytes) -> str | None:
-    """The text of a document in whichever charset, as the lake reads it; None where it is no text.
+    """The text in any charset, as the lake reads it; None where it is not text.
 
-    For reading alone: what is not in UTF-8 is not written back.
+    Read-only: only UTF-8 is written back.
     """
     text = decode_utf8(body)
     if text is not None:
@@ -40,7 +40,7 @@ def canonicalize_text(text: str) -> CanonicalText:
 
 
 def document_facts(source_id: str, key: str, stamp: FileStamp) -> FileMetadata:
-    """What the store is told of the file."""
+    """The file metadata for the corpus."""
     return FileMetadata(
         source_id,
         key,
@@ -56,11 +56,11 @@ def document_facts(source_id: str, key: str, stamp: FileStamp) -> FileMetadata:
 
 
 def document_of(key: str, body: bytes) -> ExtractedText:
-    """What the store is told of its text."""
+    """The extracted text for the corpus."""
     text = decode_any_charset(body)
     if text is None:
         return ExtractedText(
-            build_canonical_text(()), status="corrupt", reason="The document is no text."
+            build_canonical_text(()), status="corrupt", reason="The document is not text."
         )
     said = parse_metadata(text)
     name = split_extension(key)[0]

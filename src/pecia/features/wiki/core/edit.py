@@ -1,4 +1,4 @@
-"""The text of a document after it was written to or edited. Pure: every other character stays."""
+"""The text of a document after a write or edit. Pure: all other characters stay."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ MAX_LISTED_OCCURRENCES = 20
 def apply_write(old: str | None, given: str, where: Position) -> str:
     """The whole text after a write.
 
-    `replace` without a frontmatter of its own keeps the old one. Text that is added is parted from
-    what is there by one blank line, and its frontmatter is left out.
+    `replace` without frontmatter keeps the old one. Appended text is separated by one blank line,
+    and its own frontmatter is dropped.
     """
     if old is None:
         return given
@@ -32,7 +32,7 @@ def apply_write(old: str | None, given: str, where: Position) -> str:
 
 
 def _join_blocks(first: str, second: str, line_end: str) -> str:
-    """Two texts with one blank line between them, no more and no less where we may choose."""
+    """Two texts with exactly one blank line between them, as far as possible."""
     ends = first[len(first.rstrip("\r\n")) :].count("\n")
     begins = second[: len(second) - len(second.lstrip("\r\n"))].count("\n")
     return first + line_end * max(0, 2 - ends - begins) + second
@@ -40,7 +40,7 @@ def _join_blocks(first: str, second: str, line_end: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class EditResult:
-    """The text after, and where the new words begin in it."""
+    """The new text, and the offsets of the replacements in it."""
 
     text: str
     offsets: tuple[int, ...]
@@ -48,7 +48,7 @@ class EditResult:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """One replacement: at an offset, of the n-th place, of all of them, or of the first."""
+    """One replacement: at an offset, the n-th occurrence, all of them, or the first."""
 
     find: str
     replace: str
@@ -58,13 +58,13 @@ class Replacement:
 
 
 def apply_replacement(text: str, ask: Replacement) -> EditResult:
-    """The text with what was found replaced."""
+    """The text after the replacement."""
     starts = _select_offsets(text, ask)
     boundary = find_body_start(text)
     for start in starts:
         if start < boundary:
             raise InvalidInput(
-                "the words to find lie in the frontmatter, or reach into it",
+                "the text to find is in the frontmatter, or overlaps it",
                 field="find",
                 hint="write_document replaces a document with its frontmatter; "
                 "edit_document is for the body.",
@@ -84,13 +84,13 @@ def _select_offsets(text: str, ask: Replacement) -> list[int]:
     if ask.offset is not None:
         if text[ask.offset : ask.offset + len(ask.find)] != ask.find:
             raise Conflict(
-                "the document has other words at this offset by now", field="offset", got=ask.offset
+                "the document has other text at this offset now", field="offset", got=ask.offset
             )
         return [ask.offset]
     found = [*_find_offsets(text, ask.find)]
     if not found:
         raise NotFound(
-            "nothing in the document is exactly these words",
+            "the document does not contain exactly this text",
             field="find",
             hint="Read the document again; spaces and line ends count.",
         )
@@ -99,14 +99,14 @@ def _select_offsets(text: str, ask: Replacement) -> list[int]:
     if ask.occurrence is not None:
         if ask.occurrence > len(found):
             raise NotFound(
-                f"the words stand there {len(found)} times only", field="occurrence", max=len(found)
+                f"the text occurs only {len(found)} times", field="occurrence", max=len(found)
             )
         return [found[ask.occurrence - 1]]
     return found[:1]
 
 
 def list_occurrences(text: str, find: str) -> list[Json]:
-    """Where the words stand, the first ones of many."""
+    """The first occurrences."""
     shown: list[Json] = []
     for number, start in enumerate(_find_offsets(text, find), start=1):
         if number > MAX_LISTED_OCCURRENCES:

@@ -1,6 +1,6 @@
 """Path patterns: `*`, `?` and `[ab]` within one name, `**` for any number of folders. Pure.
 
-Time grows with the length of pattern and path, never with the number of stars.
+Linear in the length of pattern and path, regardless of the number of stars.
 """
 
 import re
@@ -15,35 +15,35 @@ MAX_BRACE_EXPANSIONS = 64
 
 @dataclass(frozen=True, slots=True)
 class Glob:
-    """A pattern cut at its slashes; None stands for any number of folders."""
+    """A pattern split at its slashes; None stands for any number of folders."""
 
     parts: tuple[re.Pattern[str] | None, ...]
 
     def matches(self, path: str) -> bool:
-        """Whether the whole path is meant."""
+        """Whether the whole path matches."""
         return match_parts(self.parts, path.split("/"))
 
 
 @lru_cache(maxsize=4096)
 def compile_glob(pattern: str) -> Glob:
-    """The pattern, ready to be asked."""
+    """Compile a glob."""
     return Glob(tuple(None if it == ANY else compile_name_pattern(it) for it in pattern.split("/")))
 
 
 @lru_cache(maxsize=4096)
 def compile_name_pattern(pattern: str, *, fold: bool = False) -> re.Pattern[str]:
-    """A pattern of one name. A backslash takes the meaning from the sign after it."""
+    """A pattern for one name. A backslash escapes the next character."""
     plain = _ESCAPED.sub(lambda it: f"[{it[1]}]" if it[1] not in "[]^!" else it[1], pattern)
     return re.compile(translate(plain), re.IGNORECASE if fold else 0)
 
 
 def has_magic(text: str) -> bool:
-    """Whether there is anything in it that could stand for something else."""
+    """Whether it has wildcards."""
     return bool(_MAGIC.search(text))
 
 
 def match_parts(parts: Sequence[re.Pattern[str] | None], names: Sequence[str]) -> bool:
-    """Whether the names, one after the other, are what the parts ask for."""
+    """Whether the names match the parts, in order."""
     reached = {0}
     for part in parts:
         if part is None:
@@ -56,7 +56,7 @@ def match_parts(parts: Sequence[re.Pattern[str] | None], names: Sequence[str]) -
 
 
 def expand_braces(pattern: str) -> list[str]:
-    """`{a,b}.md` is `a.md` and `b.md`. Braces that would make too many are taken as they stand."""
+    """`{a,b}.md` is `a.md` and `b.md`. Braces that expand to too many are taken literally."""
     waiting, done = [pattern], list[str]()
     while waiting:
         it = waiting.pop(0)

@@ -1,4 +1,4 @@
-"""The links among documents: who links to whom, what leads nowhere, what stands alone. Pure."""
+"""The link graph of documents: edges, dead links, orphans. Pure."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
@@ -23,7 +23,7 @@ OrphanMode: TypeAlias = Literal["incoming", "outgoing", "both"]
 
 @dataclass(frozen=True, slots=True)
 class LinkEdge:
-    """A link of one document to a place for another. Alive: the document is there."""
+    """A link from one document to a target. `is_alive`: the target exists."""
 
     source: str
     target: str
@@ -31,7 +31,7 @@ class LinkEdge:
     snippet: str
     is_alive: bool
     candidates: tuple[str, ...] = ()
-    """Documents that it could mean equally well, where that is why it is not alive."""
+    """Documents it could mean, if it is dead because it is ambiguous."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class ExternalLink:
 
 @dataclass(frozen=True, slots=True)
 class DeadLink:
-    """A place that no document answers, and who links there."""
+    """A target without a document, and who links there."""
 
     target: str
     edges: tuple[LinkEdge, ...]
@@ -53,7 +53,7 @@ class DeadLink:
 
 @dataclass(frozen=True, slots=True)
 class LinkGraph:
-    """Edges once for each pair of documents. A document's links to itself do not count."""
+    """One edge per pair of documents. Self-links do not count."""
 
     facts: Mapping[str, DocumentMetadata]
     names: NameIndex
@@ -71,21 +71,21 @@ class LinkGraph:
         return sorted(found, key=lambda it: it.source)
 
     def forward_links(self, name: str) -> list[LinkEdge]:
-        """By target, be there a document or not."""
+        """By target, existing or not."""
         return sorted(self.outgoing.get(name, ()), key=lambda it: it.target)
 
     def hubs(self, limit: int) -> list[tuple[str, int]]:
-        """Documents by how many others link to them."""
+        """Documents by number of backlinks."""
         counts = ((it, len(self.backlinks(it))) for it in self.facts)
         ranked = sorted((it for it in counts if it[1]), key=lambda it: (-it[1], it[0]))
         return ranked[:limit]
 
     def orphans(self, mode: OrphanMode) -> list[str]:
-        """Documents that nothing links to, that link to nothing, or both."""
+        """Documents without backlinks, without forward links, or both."""
         return sorted(it for it in self.facts if self._is_orphan(it, mode))
 
     def dead_links(self, sources: Collection[str] | None = None) -> list[DeadLink]:
-        """Places without a document, those that most link to first."""
+        """Targets without a document, most linked first."""
         gathered: dict[str, list[LinkEdge]] = defaultdict(list)
         for name, edges in self.outgoing.items():
             if sources is None or name in sources:
@@ -110,14 +110,14 @@ class LinkGraph:
 
 
 def build_link_names(facts: Mapping[str, DocumentMetadata]) -> NameIndex:
-    """The names that links are held against, with titles and aliases."""
+    """The names that links resolve to, with titles and aliases."""
     return NameIndex.of(facts, {name: it.labels for name, it in facts.items()})
 
 
 def build_link_graph(
     facts: Mapping[str, DocumentMetadata], before: LinkGraph | None = None
 ) -> LinkGraph:
-    """The graph of all these documents. What the one before still holds is taken from there."""
+    """The graph of all these documents. Unchanged parts of the previous one are reused."""
     known = before if before and _has_same_names(facts, before.facts) else None
     names = known.names if known else build_link_names(facts)
     outgoing: dict[str, tuple[LinkEdge, ...]] = {}
@@ -138,7 +138,7 @@ def build_link_graph(
 def _has_same_names(
     facts: Mapping[str, DocumentMetadata], before: Mapping[str, DocumentMetadata]
 ) -> bool:
-    """Whether every link means what it meant: no name, title or alias is another."""
+    """Whether every link still resolves alike: no name, title or alias changed."""
     return facts.keys() == before.keys() and all(
         it is before[name] or it.labels == before[name].labels for name, it in facts.items()
     )
@@ -149,7 +149,7 @@ def _resolve_links(
 ) -> tuple[tuple[LinkEdge, ...], tuple[ExternalLink, ...]]:
     edges: dict[str, LinkEdge] = {}
     urls: dict[str, ExternalLink] = {}
-    # Of a wiki link and another to the same place, the wiki link is kept.
+    # Of a wiki link and another to the same target, the wiki link is kept.
     ordered = sorted(facts.links, key=lambda it: it.link.kind is not LinkKind.WIKI)
     for mention in ordered:
         for edge in _resolve_mention(

@@ -1,7 +1,7 @@
-"""What a space leaves out: the lines of `.gitignore` and `.okignore`, one engine for both. Pure.
+"""Ignore rules of a space: `.gitignore` and `.okignore`, one engine for both. Pure.
 
-The last line that fits decides, whichever file it stands in; `!` takes back. What lies in a folder
-that is left out is left out with it.
+The last matching line wins, in whichever file; `!` negates. Everything in an ignored folder is
+ignored with it.
 """
 
 import re
@@ -17,14 +17,14 @@ SKIPPED_FOLDERS = frozenset(
         *(".parcel-cache", "coverage"),
     )
 )
-"""Folders at the top that hold no documents of ours."""
+"""Top-level folders without documents."""
 RESERVED_FOLDERS = frozenset((".git", ".pecia", ".ok"))
-"""Never documents, wherever they lie."""
+"""Never documents, at any depth."""
 
 
 @dataclass(frozen=True, slots=True)
 class IgnorePattern:
-    """One pattern, and the folder of the file that it stands in."""
+    """One pattern, and the folder of its file."""
 
     base: tuple[str, ...]
     parts: tuple[re.Pattern[str] | None, ...]
@@ -40,18 +40,18 @@ class IgnorePattern:
 
 @dataclass(frozen=True, slots=True)
 class IgnoreRules:
-    """All lines so far, the weakest first."""
+    """All rules so far, lowest precedence first."""
 
     lines: tuple[IgnorePattern, ...] = ()
 
     def with_file(self, text: str, folder: str = "") -> "IgnoreRules":
-        """With the lines of a file in that folder."""
+        """With the rules of a file in that folder."""
         base = tuple(folder.split("/")) if folder else ()
         found = [line for it in text.splitlines() if (line := parse_ignore_line(it, base))]
         return replace(self, lines=(*self.lines, *found)) if found else self
 
     def is_ignored(self, path: str, *, is_folder: bool) -> bool:
-        """Whether this entry is left out, given that the folder it lies in is not."""
+        """Whether this entry is ignored, given that its folder is not."""
         names = path.split("/")
         if is_folder and self._is_skipped_folder(names):
             return True
@@ -65,7 +65,7 @@ class IgnoreRules:
         return is_of_tools or names[-1].startswith(".") or names[-1] == "node_modules"
 
     def is_path_ignored(self, path: str) -> bool:
-        """Whether a file is left out, by itself or with a folder above it."""
+        """Whether a file is ignored, by itself or with a parent folder."""
         names = path.split("/")
         folders = ("/".join(names[:depth]) for depth in range(1, len(names)))
         return any(self.is_ignored(it, is_folder=True) for it in folders) or self.is_ignored(
@@ -74,7 +74,7 @@ class IgnoreRules:
 
 
 def parse_ignore_line(text: str, base: tuple[str, ...]) -> IgnorePattern | None:
-    """One line; None where it says nothing."""
+    """Parse one line; None where it is blank or a comment."""
     pattern = _TRAILING.sub("", text)
     if not pattern or pattern.startswith("#"):
         return None

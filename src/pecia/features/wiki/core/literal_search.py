@@ -1,4 +1,4 @@
-"""Literal search: the lines of documents that hold some words. Pure."""
+"""Literal search: the lines of documents that contain a text. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ MAX_LINE_CHARS = 2000
 
 @dataclass(frozen=True, slots=True)
 class LineMatch:
-    """`line` counts from 1. `cut` says that the line is longer than what is shown."""
+    """`line` counts from 1. `cut`: the line is longer than what is shown."""
 
     line: int
     text: str
@@ -18,7 +18,7 @@ class LineMatch:
 
 
 def find_lines(text: str, query: str, *, case_sensitive: bool) -> Iterable[LineMatch]:
-    """Every line that holds the words, in order."""
+    """Every line that contains the text, in order."""
     wanted = query if case_sensitive else query.casefold()
     if wanted not in (text if case_sensitive else text.casefold()):
         return

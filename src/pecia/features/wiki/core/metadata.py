@@ -1,4 +1,4 @@
-"""What a document says of itself: title, description, tags, aliases, links. Pure."""
+"""Metadata of a document: title, description, tags, aliases, links. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ SNIPPET_CONTEXT_CHARS = 60
 
 @dataclass(frozen=True, slots=True)
 class LinkMention:
-    """A link where it stands, with the sentence around it."""
+    """A link with its position and its sentence."""
 
     link: Link
     snippet: str
@@ -24,7 +24,7 @@ class LinkMention:
 
 @dataclass(frozen=True, slots=True)
 class DocumentMetadata:
-    """A document without its text. `problem` says why the frontmatter could not be read."""
+    """A document without its text. `problem` says why the frontmatter is invalid."""
 
     title: str | None = None
     heading: str | None = None
@@ -38,18 +38,18 @@ class DocumentMetadata:
     """Images, and `![[files]]`."""
 
     def display_title(self, name: str) -> str:
-        """What people would call it."""
+        """The title, else the name."""
         return self.title or self.heading or name
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What a link may call it beside its name."""
+        """What a link may call it, beside its name."""
         named = (self.title or self.heading, *self.aliases)
         return tuple(it for it in named if it)
 
 
 def parse_metadata(text: str) -> DocumentMetadata:
-    """The facts of a document. A head that is not YAML says nothing, and why is kept."""
+    """Parse the metadata. Invalid YAML frontmatter is ignored, with the reason in `problem`."""
     values, problem = _frontmatter(text)
     blocks = scan_blocks(text, find_body_start(text))
     every = find_block_links(text, blocks)
@@ -70,7 +70,7 @@ def parse_metadata(text: str) -> DocumentMetadata:
 
 
 def extract_snippet(text: str, start: int, end: int) -> str:
-    """The sentence that holds these characters; a long one is cut, and shows it."""
+    """The sentence around these characters; a long one is truncated with an ellipsis."""
     low, high = max(0, start - SNIPPET_CONTEXT_CHARS), min(len(text), end + SNIPPET_CONTEXT_CHARS)
     before = [it.end() for it in _SENTENCE_END.finditer(text, low, start)]
     after = _SENTENCE_END.search(text, end, high)
@@ -102,7 +102,7 @@ def _text(value: Json) -> str | None:
 
 
 def _texts(value: Json) -> tuple[str, ...]:
-    """A list of words, or one word alone."""
+    """A list of strings, or a single string."""
     values = value if isinstance(value, list) else [value]
     found = [str(it).strip() for it in values if isinstance(it, str | int | float)]
     return tuple(dict.fromkeys(it for it in found if it))

@@ -1,4 +1,4 @@
-"""What a document is called: a path from the content folder, without its extension. Pure."""
+"""Document names: a path from the content folder, without its extension. Pure."""
 
 import re
 import unicodedata
@@ -6,14 +6,14 @@ import unicodedata
 from pecia.kernel.errors import InvalidFormat
 
 EXTENSIONS = (".mdx", ".md")
-"""The stronger one first: where both files lie there, it is the document."""
+"""In order of precedence: if both files exist, the first is the document."""
 MAX_NAME_CHARS = 1000
 MAX_PART_BYTES = 240
 RESERVED = frozenset(("__system__", "__config__/project", "__user__/config.yml"))
 
 
 def parse_document_name(text: str, field: str = "docName") -> str:
-    """The name that was meant, without an extension; an error where it cannot be one."""
+    """The normalized name, without an extension; an error if invalid."""
     if text.lower().endswith(".markdown"):
         raise _invalid_name(text, field, "documents end in .md or .mdx, not in .markdown")
     name = _EXTENSION.sub("", text)
@@ -25,7 +25,7 @@ def parse_document_name(text: str, field: str = "docName") -> str:
 
 
 def parse_folder_name(text: str, field: str) -> str:
-    """A folder of documents, by its path."""
+    """The path of a folder of documents."""
     if why := find_path_problem(text):
         raise _invalid_name(text, field, why)
     return text
@@ -40,7 +40,7 @@ def parse_file_path(text: str, field: str = "path") -> str:
 
 
 def split_extension(path: str) -> tuple[str, str]:
-    """The name and the extension of a document's file; no extension where it is none."""
+    """The name and the extension of a document's file; empty if it is not a document."""
     found = _EXTENSION.search(path)
     return (path[: found.start()], found[0]) if found else (path, "")
 
@@ -51,7 +51,7 @@ def find_path_problem(path: str, *, may_be_ours: bool = False) -> str:
     if not path or len(path) > MAX_NAME_CHARS:
         return f"it must have 1 to {MAX_NAME_CHARS} characters"
     if "\\" in path or any(unicodedata.category(it) in _REFUSED for it in path):
-        return "backslashes and control characters have no place in it"
+        return "it must not contain backslashes or control characters"
     if any(it in ("", ".", "..") for it in parts):
         return "it must be relative, without `.`, `..` and empty parts"
     if any(len(it.encode()) > MAX_PART_BYTES for it in parts):

@@ -1,4 +1,4 @@
-"""What a rename changes: which documents move, and which links are written anew. Pure."""
+"""Plans a rename: which documents move, and which links are rewritten. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from pecia.kernel.text.links.rewrite import (
 
 @dataclass(frozen=True, slots=True)
 class RenamePlan:
-    """Old names to new ones. `folder` is what moves as a whole, if anything does."""
+    """Old names to new ones. `folder` is the folder that moves, if any."""
 
     documents: Mapping[str, str]
     folder: tuple[str, str] | None = None
@@ -28,7 +28,7 @@ class RenamePlan:
 
 @dataclass(frozen=True, slots=True)
 class LinkRewrite:
-    """One document, by its name before, with the text it had and its new one."""
+    """One document, by its old name, with its old and new text."""
 
     name: str
     old_text: str
@@ -38,7 +38,7 @@ class LinkRewrite:
 
 
 def plan_document_rename(old: str, new: str, names: Iterable[str]) -> RenamePlan:
-    """One document under another name. Nothing where the name is the same."""
+    """Rename one document. Empty if the name is the same."""
     known = {*names}
     if old not in known:
         raise NotFound(f"no document {old!r}", field="docName", docName=old)
@@ -50,7 +50,7 @@ def plan_document_rename(old: str, new: str, names: Iterable[str]) -> RenamePlan
 
 
 def plan_folder_rename(old: str, new: str, names: Iterable[str]) -> RenamePlan:
-    """Every document below a folder. Nothing where there is none, or the folder stays."""
+    """Rename every document below a folder. Empty if there is none, or the folder stays."""
     known = {*names}
     if old == new:
         return RenamePlan({})
@@ -65,7 +65,7 @@ def plan_folder_rename(old: str, new: str, names: Iterable[str]) -> RenamePlan:
 def plan_rewrites(
     renaming: RenamePlan, names: NameIndex, texts: Iterable[tuple[str, str]]
 ) -> list[LinkRewrite]:
-    """The documents whose links must be written anew, to mean what they meant."""
+    """The documents whose links must be rewritten to keep their targets."""
     rename = DocumentRename.of(renaming.moves, names, WIKI_RULES)
     found: list[LinkRewrite] = []
     for name, text in texts:
@@ -78,7 +78,7 @@ def plan_rewrites(
 def _require_other_than_case(old: str, new: str, field: str) -> None:
     if old.casefold() == new.casefold():
         raise InvalidInput(
-            "names that differ in case alone are one name on many disks: go by a third one",
+            "names that differ only in case are equal on many disks: rename via a third name",
             field=field,
             got=new[:200],
         )
@@ -93,4 +93,4 @@ def _require_free(moved: Mapping[str, str], known: set[str]) -> None:
         if new.casefold() in by_fold
     ]
     if colliding:
-        raise Conflict("there is a document of that name already", colliding=colliding)
+        raise Conflict("a document of that name exists already", colliding=colliding)

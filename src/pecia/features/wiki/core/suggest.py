@@ -1,4 +1,4 @@
-"""Words in other documents that name a document without a link to it. Pure."""
+"""Unlinked mentions of a document in other documents. Pure."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -37,7 +37,7 @@ READABLE = (BlockKind.TEXT, BlockKind.HEADING, BlockKind.TABLE, BlockKind.HTML)
 
 @dataclass(frozen=True, slots=True)
 class LinkSuggestion:
-    """Where the words stand, in code points, and what to put there."""
+    """The position in code points, and the link to insert."""
 
     source: str
     text: str
@@ -50,7 +50,7 @@ class LinkSuggestion:
 
 @dataclass(frozen=True, slots=True)
 class SuggestionResult:
-    """`truncated` says that the time was up before every document was read."""
+    """`truncated`: the time limit was reached before every document was searched."""
 
     mentions: tuple[LinkSuggestion, ...]
     truncated: bool
@@ -62,7 +62,7 @@ def suggest_links(
     documents: Iterable[tuple[str, str]],
     is_time_up: Callable[[], bool],
 ) -> SuggestionResult:
-    """Mentions in these documents, those with the most of them first."""
+    """Mentions in these documents, most mentions first."""
     wanted = compile_labels(labels)
     found: list[list[LinkSuggestion]] = []
     truncated = False
@@ -77,7 +77,7 @@ def suggest_links(
 
 
 def compile_labels(labels: Iterable[str]) -> re.Pattern[str] | None:
-    """Any of the labels as whole words, the longest first; None where there is none."""
+    """Any of the labels as whole words, longest first; None where there is none."""
     words = sorted({it.strip() for it in labels if it.strip()}, key=lambda it: (-len(it), it))
     if not words:
         return None
@@ -111,7 +111,7 @@ def _find_mentions(
 
 
 def _unlinkable_spans(text: str, blocks: Sequence[MarkdownBlock]) -> list[Span]:
-    """Where no link can be put: in other links, in images and in code."""
+    """Where no link can be inserted: in links, images and code."""
     links = [it.span for it in find_block_links(text, list(blocks))]
     code = [
         it
@@ -123,13 +123,13 @@ def _unlinkable_spans(text: str, blocks: Sequence[MarkdownBlock]) -> list[Span]:
 
 
 def _inline_code_spans(text: str, block: Span) -> Iterator[Span]:
-    """Between runs of as many ticks. Each run is looked at once."""
+    """Between runs of equally many backticks. Linear: each run is visited once."""
     runs = [(it.start(), it.end()) for it in _TICKS.finditer(text, block.start, block.end)]
     last = {end - start: start for start, end in runs}
     opened: tuple[int, int] | None = None
     for start, end in runs:
         if opened is None:
-            # One that is never closed is text.
+            # An unclosed run is text.
             opened = (start, end - start) if last[end - start] > start else None
         elif end - start == opened[1]:
             yield Span(opened[0], end)

@@ -1,4 +1,4 @@
-"""What a writer says of an edit, in a few words. Pure."""
+"""The summary of an edit. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ MAX_SUMMARY_INPUT_CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class EditSummary:
-    """`cut_from` is the length that came, where it was longer than is kept."""
+    """`cut_from` is the original length, if it was truncated."""
 
     value: str
     cut_from: int | None = None
@@ -21,13 +21,13 @@ class EditSummary:
         if self.cut_from is not None:
             told["truncatedFrom"] = self.cut_from
             told["hint"] = (
-                f"Summaries keep {MAX_SUMMARY_CHARS} characters: say the outcome, in fewer words."
+                f"Summaries have at most {MAX_SUMMARY_CHARS} characters: state only the outcome."
             )
         return told
 
 
 def parse_summary(text: str | None) -> EditSummary | None:
-    """The summary as it is kept; None where there is none. Line ends become spaces."""
+    """The normalized summary; None where there is none. Line breaks become spaces."""
     words = _LINE_ENDS.sub(" ", text or "").strip()
     if not words:
         return None

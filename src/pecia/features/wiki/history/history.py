@@ -1,6 +1,6 @@
-"""The versions of a space: every change of ours, and what others did between them.
+"""The version history of a space: our changes, and external ones between them.
 
-They lie in a repository of our own beside the settings. The user's repository is never touched.
+Stored in a git repository of our own in the project folder. The user's repository is never touched.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ class DocumentVersion:
 
 @dataclass(frozen=True, slots=True)
 class SpaceHistory:
-    """The versions of one space. Paths are those of documents, from the content folder."""
+    """The versions of one space. Paths are relative to the content folder."""
 
     project: Path
     prefix: str
@@ -53,9 +53,9 @@ class SpaceHistory:
         after: Mapping[str, bytes | None],
         note: CommitNote,
     ) -> str | None:
-        """A change. What was there before it and is not known yet comes first, as nobody's.
+        """Commit a change. Unrecorded external edits are committed first, without an author.
 
-        To be called by whoever has the turn. The id of the version, None where nothing changed.
+        The caller must hold the space lock. Returns the id of the version, None if nothing changed.
         """
         versions = await self._open_or_create()
         found = await self._find_untracked(versions, before)
@@ -71,19 +71,19 @@ class SpaceHistory:
         return made.oid if made else None
 
     async def has_versions(self, path: str) -> bool:
-        """Whether there is a version of this document."""
+        """Whether this document has a version."""
         versions = await self._open()
         if versions is None or BRANCH not in await versions.references():
             return False
         return await _content(versions, self.prefix + path) is not None
 
     async def list_tracked(self) -> set[str]:
-        """The documents that the latest version holds."""
+        """The documents in the latest version."""
         versions = await self._open()
         return set() if versions is None else {*await self._tracked(versions)}
 
     async def checkpoint(self, now: Mapping[str, bytes], note: CommitNote) -> str:
-        """Everything as it is now, under a reference that stays."""
+        """Commit everything as it is now, under a permanent reference."""
         versions = await self._open_or_create()
         gone = {it: None for it in await self._tracked(versions) if it not in now}
         changes: dict[str, bytes | None] = {**now, **gone}
@@ -96,7 +96,7 @@ class SpaceHistory:
         return reference
 
     async def timeline(self, path: str) -> list[DocumentVersion]:
-        """The versions of a document, the newest first; none where there is no history."""
+        """The versions of a document, newest first; empty without history."""
         versions = await self._open()
         if versions is None or BRANCH not in await versions.references():
             return []
@@ -110,7 +110,7 @@ class SpaceHistory:
         return sorted(rows.values(), key=lambda it: (it.at, order.get(it.sha, 1)), reverse=True)
 
     async def list_recent(self, path: str, count: int) -> list[DocumentVersion]:
-        """The latest versions of a document alone, without checkpoints that changed nothing."""
+        """The latest versions of a document, without checkpoints that did not change it."""
         versions = await self._open() if count else None
         if versions is None or BRANCH not in await versions.references():
             return []
@@ -118,7 +118,7 @@ class SpaceHistory:
         return [self._version(it.commit, it.path) for it in page.steps]
 
     async def read(self, sha: str, path: str) -> tuple[bytes, CommitRecord]:
-        """A document as of a version; NotFound where either is not there."""
+        """A document as of a version; NotFound if either is missing."""
         versions = await self._open()
         if versions is None:
             raise NotFound(f"no version {sha}", field="commitSha")
@@ -131,7 +131,7 @@ class SpaceHistory:
         raise NotFound(f"the document is not in version {sha[:7]}", field="commitSha")
 
     async def _former_paths(self, versions: VersionStore, path: str, sha: str) -> list[str]:
-        """What the document was called in that version, if it moved since."""
+        """The earlier paths of the document as of that version."""
         page = await versions.history([BRANCH], self.prefix + path, limit=MAX_COMMITS)
         return [it.path.removeprefix(self.prefix) for it in page.steps if it.commit.oid == sha]
 

@@ -1,4 +1,4 @@
-"""What a version says of itself: its subject, and a line for machines on who did what. Pure."""
+"""Commit messages: a subject, and a machine-readable line on who did what. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ AGENT_INTERFACES = ("mcp", "stdio")
 
 
 def writer_of(call: Call) -> str:
-    """An agent where the call came over MCP, else a person; the user that both act for."""
+    """An agent if the call came over MCP, else a person; with the user both act for."""
     kind = "agent" if call.trace.door in AGENT_INTERFACES else "principal"
     return f"{kind}-{call.caller.user_id}"
 
@@ -25,7 +25,7 @@ FILE_SYSTEM = "file-system"
 
 @dataclass(frozen=True, slots=True)
 class CommitNote:
-    """`writer` is an id and no name: who it was is asked of the store when it is shown."""
+    """`writer` is an id, not a name: names are looked up when shown."""
 
     writer: str
     subject: str
@@ -33,10 +33,10 @@ class CommitNote:
     summary: str | None = None
     client: str | None = None
     others: tuple[str, ...] = ()
-    """Who wrote it together with the writer."""
+    """Co-authors."""
 
     def message(self) -> str:
-        """The whole message of a version."""
+        """The whole commit message."""
         subject = self.subject if self.summary is None else f"{self.subject} — {self.summary}"
         if len(subject) > MAX_SUBJECT_CHARS:
             subject = f"{subject[: MAX_SUBJECT_CHARS - 1]}…"
@@ -55,7 +55,7 @@ class CommitNote:
 
 @dataclass(frozen=True, slots=True)
 class ParsedNote:
-    """What is read back of a message. What cannot be understood is left out, and nothing else."""
+    """A parsed message. What cannot be parsed is left out."""
 
     subject: str
     kind: str
@@ -66,7 +66,7 @@ class ParsedNote:
 
 
 def parse_note(message: str, author: str) -> ParsedNote:
-    """The note in a message, whoever wrote it."""
+    """The note in any commit message."""
     subject = message.partition("\n")[0]
     actor: dict[str, Json] = {}
     for line in message.splitlines():

@@ -1,4 +1,4 @@
-"""What the room needs of a store of versions. Whoever hands one in says what a draft is there."""
+"""The version repository that the wiki needs. The adapter defines the type of a draft."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
@@ -29,7 +29,7 @@ class CommitRecord(Protocol):
 
 
 class FileCommit(Protocol):
-    """One commit in the life of a file, under the name that the file had then."""
+    """One commit of a file, with the file's path at that time."""
 
     @property
     def commit(self) -> CommitRecord: ...
@@ -83,7 +83,7 @@ class MakeCommitDraft(Protocol[S_contra, D_co]):
 
 
 class VersionStore(Protocol):
-    """The same with nothing left open: what the room works with."""
+    """The same with type parameters bound: what the wiki uses."""
 
     async def record(
         self, ref: str, changes: Mapping[str, bytes | None], who: str, message: str, *, kept: bool
@@ -107,7 +107,7 @@ def bind_version_store(
     draft: MakeCommitDraft[S, D],
     sign: Callable[[str, str], S],
 ) -> OpenVersionStore:
-    """Ties the three together: a repository, its drafts and its signatures."""
+    """Binds a repository, its drafts and its signatures."""
 
     async def open_versions(place: Path) -> VersionStore:
         return _BoundVersionStore(await opened(place), draft, sign)

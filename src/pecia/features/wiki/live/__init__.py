@@ -1,1 +1,1 @@
-"""Live documents: one text that people and agents change at one time, and nobody's words go."""
+"""Live documents: concurrent editing by people and agents, merged by a CRDT."""

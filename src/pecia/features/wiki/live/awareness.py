@@ -1,4 +1,4 @@
-"""Who is where in a live document. Never stored: it goes with the socket that told it. Pure."""
+"""Awareness (cursors, presence) of a live document. Never stored: it ends with its socket. Pure."""
 
 from dataclasses import dataclass, field
 
@@ -15,7 +15,7 @@ MAX_DEPARTED = 1_000
 
 @dataclass(slots=True)
 class Awareness:
-    """Windows by the id that each has for itself, with the editor who told of it first."""
+    """Clients by their id, with the editor that announced each first."""
 
     _here: dict[int, tuple[LiveEditor, AwarenessState]] = field(
         default_factory=dict[int, tuple[LiveEditor, AwarenessState]]
@@ -26,50 +26,50 @@ class Awareness:
         return [it for _, it in self._here.values()]
 
     def writers(self) -> dict[int, str]:
-        """Whose the ids of windows are: Yjs has the same for a window and for what it writes."""
+        """The writer of each client id: Yjs uses one id for awareness and for edits."""
         return {client: who.writer for client, (who, _) in self._here.items()}
 
     def apply(self, editor: LiveEditor, those: tuple[AwarenessState, ...]) -> list[AwarenessState]:
-        """What is new of it. Editors repeat what they heard of others: that is passed by."""
+        """Apply states; returns what is new. Editors echo states of others: those are ignored."""
         return [found for it in those if (found := self._accept(editor, it)) is not None]
 
     def remove_editor(self, editor: LiveEditor) -> list[AwarenessState]:
-        """All that this one told of is nowhere now."""
+        """Remove all clients of this editor."""
         mine = [it for who, it in self._here.values() if who is editor]
         for it in mine:
             self._mark_departed(it.client, it.clock)
         return [AwarenessState(it.client, it.clock + 1, GONE) for it in mine]
 
-    def _accept(self, editor: LiveEditor, told: AwarenessState) -> AwarenessState | None:
-        if len(told.state.encode()) > MAX_AWARENESS_BYTES:
+    def _accept(self, editor: LiveEditor, update: AwarenessState) -> AwarenessState | None:
+        if len(update.state.encode()) > MAX_AWARENESS_BYTES:
             raise PayloadTooLarge(
-                f"an editor tells at most {MAX_AWARENESS_BYTES} bytes of where it is",
+                f"an awareness state has at most {MAX_AWARENESS_BYTES} bytes",
                 field="awareness",
                 max=MAX_AWARENESS_BYTES,
             )
-        known = self._here.get(told.client)
+        known = self._here.get(update.client)
         if known is None:
-            return self._add(editor, told)
+            return self._add(editor, update)
         who, before = known
-        if who is not editor or told.clock < before.clock:
+        if who is not editor or update.clock < before.clock:
             return None
-        if told.state == GONE:
-            self._mark_departed(told.client, told.clock)
-            return told
-        return self._put(editor, told) if told.clock > before.clock else None
+        if update.state == GONE:
+            self._mark_departed(update.client, update.clock)
+            return update
+        return self._put(editor, update) if update.clock > before.clock else None
 
-    def _add(self, editor: LiveEditor, told: AwarenessState) -> AwarenessState | None:
+    def _add(self, editor: LiveEditor, update: AwarenessState) -> AwarenessState | None:
         mine = sum(1 for who, _ in self._here.values() if who is editor)
-        is_old = told.clock <= self._gone.get(told.client, -1)
-        if told.state == GONE or is_old or mine >= MAX_AWARENESS_CLIENTS:
+        is_old = update.clock <= self._gone.get(update.client, -1)
+        if update.state == GONE or is_old or mine >= MAX_AWARENESS_CLIENTS:
             return None
-        return self._put(editor, told)
+        return self._put(editor, update)
 
-    def _put(self, editor: LiveEditor, told: AwarenessState) -> AwarenessState:
-        # Names are what editors say they are. This is who they came in as.
-        state = {**_parse_state(told.state), "writer": editor.writer}
-        found = AwarenessState(told.client, told.clock, orjson.dumps(state).decode())
-        self._here[told.client] = (editor, found)
+    def _put(self, editor: LiveEditor, update: AwarenessState) -> AwarenessState:
+        # Names are what editors claim. This is the authenticated writer.
+        state = {**_parse_state(update.state), "writer": editor.writer}
+        found = AwarenessState(update.client, update.clock, orjson.dumps(state).decode())
+        self._here[update.client] = (editor, found)
         return found
 
     def _mark_departed(self, client: int, clock: int) -> None:
@@ -85,5 +85,5 @@ def _parse_state(state: str) -> dict[str, object]:
     except ValueError:
         found = None
     if not isinstance(found, dict):
-        raise InvalidFormat("where an editor is, is told as a JSON object", field="awareness")
+        raise InvalidFormat("an awareness state must be a JSON object", field="awareness")
     return {str(name): value for name, value in found.items()}  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType] - what JSON holds

@@ -1,6 +1,6 @@
-"""What a worker does for live documents: files what a process that died has left, forgets the old.
+"""Worker job for live documents: flushes what a dead process left behind, deletes expired ones.
 
-Several may do so at once.
+Several workers may run it.
 """
 
 from dataclasses import dataclass
@@ -26,18 +26,18 @@ _log = Log(__name__)
 
 CLEANUP_INTERVAL_S = 10.0
 STALE_AFTER_S = 30.0
-"""Whoever has a document open files it sooner than this."""
+"""A process that has the document open flushes it sooner than this."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveCleanup:
-    """All spaces of all tenants."""
+    """Covers all spaces of all tenants."""
 
     store: Store
     flusher: LiveFlusher
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Runs until cancelled."""
         while True:
             try:
                 await self.run_once()
@@ -46,7 +46,7 @@ class LiveCleanup:
             await anyio.sleep(CLEANUP_INTERVAL_S)
 
     async def run_once(self, left_s: float = STALE_AFTER_S) -> None:
-        """File whatever nobody filed for so long."""
+        """Flush documents that nobody flushed for so long."""
         async with self.store.system() as tx:
             await tx.execute(SQL["forget_live"], days=RETENTION_DAYS)
             rows = await tx.fetch_all(SQL["unfiled_spaces"], seconds=left_s)

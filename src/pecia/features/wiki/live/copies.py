@@ -1,7 +1,7 @@
-"""The files beside a live document's: the one that is to take its place, those that had it lately.
+"""Files beside a live document's: the staged one that will replace it, and recently replaced ones.
 
 They lie in a folder of ours, so that no program takes them for documents. A file is removed only
-after its row: one without a row is nobody's and is swept.
+after its row: a file without a row is an orphan and is deleted.
 """
 
 import time
@@ -27,21 +27,21 @@ from pecia.kernel.errors import NotFound, Unprocessable
 
 COPY_FOLDER = ".pecia/cache/live"
 COPY_TTL_S = 2.0
-"""How long a replaced file is kept at least: a program may be about to write it, or may have read
-it and be about to write the file that took its place."""
+"""Minimum age of a replaced file before deletion: a program may be about to write it, or may have
+read it and be about to write its successor."""
 COPY_TTL_WITHOUT_LEASE_S = 30.0
-"""The same where the system does not say whether anybody still has it open."""
+"""The same where the system cannot tell whether anybody still has it open."""
 WRITE_QUIET_S = 0.1
-"""Where the system does not say that nobody writes it: untouched for so long, a file is whole."""
+"""Where the system cannot tell whether anybody writes: a file untouched for so long is complete."""
 MAX_READS, READ_INTERVAL_S = 20, 0.05
-"""How often a file is looked for that is away: programs that save may take it away first."""
+"""Retries for a missing file: programs that save may delete it first."""
 ORPHAN_TTL_S = 3600.0
-"""Files of documents that are not known are removed after so long."""
+"""Files of unknown documents are removed after so long."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentFiles:
-    """The file of one document, and those beside it."""
+    """The file of one document, and its copies."""
 
     location: SpaceLocation
     path: str
@@ -51,7 +51,7 @@ class DocumentFiles:
         return await run_sync(disk.read_snapshot, self.location.root, self.path)
 
     async def read_with_retry(self) -> FileSnapshot | None:
-        """The same, after a moment where there is none: programs that save take it away first."""
+        """The same, with retries where there is none: programs that save may delete it first."""
         for _ in range(MAX_READS):
             if (found := await self.read()) is not None:
                 return found
@@ -62,7 +62,7 @@ class DocumentFiles:
         return await run_sync(disk.read_snapshot, self.location.project, _copy_path(copy.name))
 
     async def stage_file(self, row: LiveRow, text: str) -> tuple[str, str]:
-        """A file that is to take the document's place: its name and inode."""
+        """Write the file that will replace the document's: its name and inode."""
         name = f"{row.id}-{token_hex(8)}{disk.TEMPORARY_SUFFIX}"
         return name, await run_sync(_stage, self.location, self.path, name, text.encode())
 
@@ -72,25 +72,25 @@ class DocumentFiles:
         await run_sync(disk.swap, kept, (self.location.root, self.path))
 
     async def is_swapped(self, row: LiveRow, intent: FileCopy) -> bool:
-        """Whether the new file has taken the document's place already."""
+        """Whether the new file has already replaced the document's."""
         kept = _copy_path(intent.name)
         await run_sync(disk.finish_swap, self.location.project, kept)
         inode = await run_sync(disk.inode_of, self.location.project, kept)
         if inode is not None:
             return inode != intent.inode
-        # Nobody but us has business there, but somebody has removed it: the file itself must tell.
+        # The staged file is missing although only we use that folder: compare the file itself.
         found = await self.read()
         return found is None or _is_ours(found, row, intent)
 
     async def remove_orphans(self, row: LiveRow, copies: Collection[FileCopy]) -> None:
-        """Remove what has no row. To be called by whoever has the document to themselves."""
+        """Remove copies without a row. The caller must hold the row lock."""
         await run_sync(_remove_orphans, self.location, row.id, {it.name for it in copies})
 
 
 async def resolve_swap(
     rows: LiveRows, row: LiveRow, files: DocumentFiles
 ) -> tuple[LiveRow, list[FileCopy]]:
-    """The document without an intended swap: it happened, or it never will. And its copies."""
+    """Settle a pending swap: it happened, or never will. Returns the document and its copies."""
     copies = await rows.copies(row)
     intent = next((it for it in copies if it.swapped_at is None), None)
     if intent is None:
@@ -106,20 +106,20 @@ async def resolve_swap(
 
 @dataclass(frozen=True, slots=True)
 class FileMerge:
-    """What the files of a document said. `text` is None where the file is half written."""
+    """What the files of a document contributed. `text` is None if the file is half written."""
 
     text: str | None
     is_missing: bool
     done: list[FileCopy]
-    """Copies that can say nothing more."""
+    """Copies that cannot contribute any more."""
 
 
 async def merge_files(files: DocumentFiles, mine: LiveDraft) -> FileMerge:
-    """Merge what programs wrote, the oldest file first: what it says may be in the next as well."""
+    """Merge edits by programs, oldest file first: the next may contain them as well."""
     done: list[FileCopy] = []
     for copy in [*mine.copies]:
         found = await files.read_copy(copy)
-        # What is not text cannot be merged as it is, and must not be lost either.
+        # Not text: cannot be merged, and must not be lost either.
         text = found.body.decode(errors="replace") if found else ""
         is_news = found and is_fully_written(found, copy.base) and mine.merge_copy(copy, text)
         if found is None or (not is_news and is_abandoned(found, copy)):
@@ -127,32 +127,32 @@ async def merge_files(files: DocumentFiles, mine: LiveDraft) -> FileMerge:
     found = await files.read_with_retry()
     if found is None:
         return FileMerge(None, is_missing=True, done=done)
-    # Who is in the middle of writing it goes on in the old file, when that is replaced.
+    # A program in the middle of writing continues in the old file after the swap.
     if not is_fully_written(found, mine.row.base):
         return FileMerge(None, is_missing=False, done=done)
     text = decode_utf8(found.body)
     if text is None:
-        raise Unprocessable(f"{files.path!r} is not in UTF-8", path=files.path)
+        raise Unprocessable(f"{files.path!r} is not UTF-8", path=files.path)
     mine.merge_file(text)
     return FileMerge(text, is_missing=False, done=done)
 
 
 def is_fully_written(found: FileSnapshot, known: bytes) -> bool:
-    """Whether nobody is in the middle of writing it. Who appends is never in the middle."""
+    """Whether no program is in the middle of writing it. Appending never is."""
     if found.is_open is None:
         return time.time() - found.changed_at > WRITE_QUIET_S
     return not found.is_open or _is_appended(found, known)
 
 
 def is_abandoned(found: FileSnapshot, copy: FileCopy) -> bool:
-    """Whether nobody will write a file any more that was replaced."""
+    """Whether nobody will write a replaced file any more."""
     assert copy.swapped_at is not None
     kept_s = COPY_TTL_WITHOUT_LEASE_S if found.is_open is None else COPY_TTL_S
     return not found.is_open and time.time() - max(copy.swapped_at, found.changed_at) > kept_s
 
 
 async def remove_stranded(place: SpaceLocation, ids: Collection[str]) -> None:
-    """Remove what documents have left that are live no more."""
+    """Remove copies of documents that are no longer live."""
     await run_sync(_remove_stranded, place, ids)
 
 

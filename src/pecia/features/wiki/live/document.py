@@ -1,7 +1,7 @@
-"""A document that is open here: what its editors send is judged, stored, and told to all.
+"""A document open in this process: validates, stores and broadcasts its editors' updates.
 
-One round after the other, so that everybody sees one order: what came in is looked at, what is
-taken goes to the store, and what the store has, ours and that of other processes, goes out.
+In rounds, so that everybody sees one order: incoming updates are validated, accepted ones are
+stored, and what the store has, ours and that of other processes, is broadcast.
 """
 
 from collections.abc import Iterable, Sequence
@@ -38,14 +38,14 @@ from pecia.kernel.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class EditorRights:
-    """Those on one document."""
+    """Rights on one document."""
 
     store: Store
     location: SpaceLocation
     path: str
 
     async def require(self, editor: LiveEditor) -> None:
-        """That this one may read; whether they may write is noted."""
+        """Require read access; caches whether the editor may write."""
         asked = {"source_id": self.location.source_id, "key": self.location.key(self.path)}
         async with self.store.reading(editor.caller) as tx:
             row = await tx.fetch_one(SQL["rights"], "no such document", **asked)
@@ -54,11 +54,11 @@ class EditorRights:
         editor.may_write = row["may_write"]
         editor.checked_at = anyio.current_time()
 
-    async def recheck(self, editors: Iterable[LiveEditor], believing_s: float) -> None:
-        """End those who may not read any more. Who was asked about just now is believed."""
+    async def recheck(self, editors: Iterable[LiveEditor], ttl_s: float) -> None:
+        """Close editors that lost read access. A check younger than the TTL is reused."""
         now = anyio.current_time()
         for editor in [*editors]:
-            if not editor.is_over and now - editor.checked_at >= believing_s:
+            if not editor.is_over and now - editor.checked_at >= ttl_s:
                 try:
                     await self.require(editor)
                 except PeciaError as error:
@@ -81,7 +81,7 @@ class DocumentServices:
 
 @dataclass(frozen=True, slots=True)
 class AcceptedChange:
-    """A change that is to be stored; `is_alone` must not be joined with others."""
+    """An update to be stored; with `is_alone` it must not be merged with others."""
 
     writer: str
     change: bytes
@@ -90,7 +90,7 @@ class AcceptedChange:
 
 @dataclass(slots=True, eq=False)
 class OpenDocument:
-    """One document, and whoever has it open here."""
+    """One document, and its editors in this process."""
 
     services: DocumentServices
     location: SpaceLocation
@@ -105,11 +105,11 @@ class OpenDocument:
     _applied: int = NEVER
     _flushed: int = NEVER
     _has_copies: bool = False
-    """Files were replaced that a program may still write."""
+    """Replaced files exist that a program may still write."""
     _state_bytes: int = 0
     _debounce: FlushDebounce = field(default_factory=FlushDebounce)
     _trial_text: LiveText | None = None
-    """The text with what is taken and not stored yet."""
+    """The text with accepted, not yet stored updates."""
     _used_at: float = field(default_factory=anyio.current_time)
     _wakeup: anyio.Event = field(default_factory=anyio.Event)
     _round_done: anyio.Event = field(default_factory=anyio.Event)
@@ -120,14 +120,14 @@ class OpenDocument:
         return EditorRights(self.services.store, self.location, self.path)
 
     def wake(self) -> None:
-        """Something came, here or elsewhere."""
+        """Start the next round."""
         self._wakeup.set()
 
     def join(self, editor: LiveEditor) -> None:
-        """Let somebody in who may read; they are told what there is."""
+        """Add an editor that may read, and send it the current state."""
         if len(self.editors) >= self.services.limits.editors:
             raise Unavailable(
-                "as many have this document open as may", max=self.services.limits.editors
+                "too many editors have this document open", max=self.services.limits.editors
             )
         self.editors.add(editor)
         editor.send(frames.encode_sync_step1(self.text.encoded_state_vector))
@@ -140,16 +140,16 @@ class OpenDocument:
         self._broadcast_awareness(self._awareness.remove_editor(editor))
 
     async def receive(self, editor: LiveEditor, frame: Frame, size_bytes: int) -> None:
-        """To be looked at in the next round."""
+        """Queue a frame for the next round."""
         self._inbox.append((editor, frame))
         self.wake()
-        # Whoever sends more than can be stored waits with the rest.
+        # Backpressure: a sender over the limit waits until the round is stored.
         self._inbox_bytes += size_bytes
         while self._inbox_bytes > MAX_QUEUE_BYTES and not self.is_closed:
             await self._round_done.wait()
 
     async def run(self) -> None:
-        """Round after round, until nobody is there any more."""
+        """Run rounds until idle."""
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._flush_loop)
@@ -157,7 +157,7 @@ class OpenDocument:
                     await self._round_or_end()
                     with anyio.move_on_after(POLL_INTERVAL_S):
                         await self._wakeup.wait()
-                # At once: who comes from here on opens it anew.
+                # At once: a later editor opens it anew.
                 self.is_closed = True
                 tasks.cancel_scope.cancel()
         finally:
@@ -165,12 +165,12 @@ class OpenDocument:
             self._round_done.set()
 
     def close_all(self, error: PeciaError) -> None:
-        """Everybody goes, for a reason."""
+        """Close all editors with an error."""
         for editor in [*self.editors]:
             editor.close(error)
 
     async def catch_up(self) -> None:
-        """What the store has beyond what we know. Who may not read any more is not told."""
+        """Load updates from the store. Editors that lost read access do not get them."""
         asked = {"tenant_id": self.location.tenant_id, "id": self.id, "seq": self._applied}
         async with self.services.store.system() as tx:
             row = await tx.fetch_optional(SQL["live_since"], **asked)
@@ -183,7 +183,7 @@ class OpenDocument:
         self._apply(row)
 
     async def flush(self) -> None:
-        """Bring the file up to what is stored."""
+        """Write the stored text to the file."""
         if self._is_behind:
             await self.services.flusher.flush(self.location, self.path)
 
@@ -195,7 +195,7 @@ class OpenDocument:
 
     @property
     def _is_behind(self) -> bool:
-        """Whether the file lacks something, or may."""
+        """Whether the file may lack something."""
         return self._applied > self._flushed or self._has_copies
 
     async def _round_or_end(self) -> None:
@@ -203,7 +203,7 @@ class OpenDocument:
         try:
             await self._round()
         except PeciaError as error:
-            # They come again, and bring what was not stored.
+            # Editors reconnect, and resend what was not stored.
             self.close_all(error)
             if isinstance(error, NotFound):
                 self.is_closed = True
@@ -213,16 +213,16 @@ class OpenDocument:
     async def _round(self) -> None:
         taken, self._inbox, self._inbox_bytes = self._inbox, [], 0
         if taken:
-            # Whatever an editor heard of, here or elsewhere, was stored before.
+            # Whatever an editor has seen, here or elsewhere, was stored before.
             await self.catch_up()
             await self._recheck_rights(taken)
-            judge, self._trial_text = self._make_validator(), None
+            validator, self._trial_text = self._make_validator(), None
             changes: list[AcceptedChange] = []
             for editor, frame in taken:
                 if not editor.is_over:
-                    self._handle_frame(editor, frame, judge, changes)
-            await self._store(changes, judge)
-            self._trial_text = judge.text
+                    self._handle_frame(editor, frame, validator, changes)
+            await self._store(changes, validator)
+            self._trial_text = validator.text
         await self.catch_up()
         for editor in {it for it, _ in taken}:
             editor.acknowledge()
@@ -238,47 +238,49 @@ class OpenDocument:
         self,
         editor: LiveEditor,
         frame: Frame,
-        judge: UpdateValidator,
+        validator: UpdateValidator,
         changes: list[AcceptedChange],
     ) -> None:
         try:
             match frame:
                 case SyncStep1():
-                    judge.require_same_history(parse_state_vector(frame.state_vector))
+                    validator.require_same_history(parse_state_vector(frame.state_vector))
                     editor.send(frames.encode_sync_step2(self.text.encode_diff(frame.state_vector)))
                 case SyncUpdate():
-                    self._validate_change(editor, frame, judge, changes)
+                    self._validate_change(editor, frame, validator, changes)
                 case AwarenessUpdate():
                     self._broadcast_awareness(self._awareness.apply(editor, frame.states))
                 case _:
                     editor.send(frames.encode_awareness(self._awareness.list_states()))
         except PeciaError as error:
             editor.close(error)
-            if judge.is_dirty:
-                judge.reset(self.text.state, [it.change for it in changes])
+            if validator.is_dirty:
+                validator.reset(self.text.state, [it.change for it in changes])
 
     def _validate_change(
         self,
         editor: LiveEditor,
         frame: SyncUpdate,
-        judge: UpdateValidator,
+        validator: UpdateValidator,
         changes: list[AcceptedChange],
     ) -> None:
         editor.received += 1
-        verdict = judge.validate(frame.update, editor.writer, may_write=editor.may_write)
+        verdict = validator.validate(frame.update, editor.writer, may_write=editor.may_write)
         if verdict is UpdateVerdict.NOT_ALLOWED:
-            editor.refuse("you may read this document, and not change it")
+            editor.refuse("you may read this document, but not change it")
         elif verdict is UpdateVerdict.TOO_EARLY:
             editor.is_behind = True
             editor.send(frames.encode_sync_step1(self.text.encoded_state_vector))
         elif frame.is_reply:
-            # It says all that the editor has.
+            # A reply contains everything the editor has.
             editor.is_behind = False
         if verdict is UpdateVerdict.TAKEN:
-            changes += [AcceptedChange(editor.writer, it, is_alone=True) for it in judge.repairs]
+            changes += [
+                AcceptedChange(editor.writer, it, is_alone=True) for it in validator.repairs
+            ]
             changes.append(AcceptedChange(editor.writer, frame.update))
 
-    async def _store(self, changes: Sequence[AcceptedChange], judge: UpdateValidator) -> None:
+    async def _store(self, changes: Sequence[AcceptedChange], validator: UpdateValidator) -> None:
         if not changes:
             return
         rows = _merge_by_writer(changes)
@@ -289,7 +291,7 @@ class OpenDocument:
                 id=self.id,
                 changes=[it.change for it in rows],
                 writers=[it.writer for it in rows],
-                owners=Jsonb({str(client): who for client, who in judge.claimed.items()}),
+                owners=Jsonb({str(client): who for client, who in validator.claimed.items()}),
             )
 
     def _apply(self, row: dict[str, Any]) -> None:
@@ -300,7 +302,7 @@ class OpenDocument:
             if self._trial_text is not None:
                 self._trial_text.apply(change)
         self._state_bytes = sum(map(len, changes)) + (0 if base else self._state_bytes)
-        # One by one: what is deleted and what refers to it must not come together.
+        # One by one: a deletion and what refers to it must not arrive together.
         news = [
             frames.encode_update(it)
             for it in ([self.text.encode_diff(before)] if base else changes)
@@ -319,14 +321,14 @@ class OpenDocument:
                 editor.send(message)
 
     async def _recheck_rights(self, taken: Sequence[tuple[LiveEditor, Frame]]) -> None:
-        """Ask anew for those who ask for the text or change it. Where people are, all are told."""
+        """Recheck editors that read or write the text; on awareness updates, all of them."""
         asking = {it for it, frame in taken if isinstance(frame, SyncStep1 | SyncUpdate)}
         await self.rights.recheck(asking, 0)
         if any(isinstance(frame, AwarenessUpdate) for _, frame in taken):
             await self.rights.recheck(self.editors, self.services.limits.rights_ttl_s)
 
     async def _flush_loop(self) -> None:
-        """When it is quiet, and when it was not for long; and what others do to the file."""
+        """Flush after a quiet period or a maximum delay, and pick up edits by other programs."""
         while True:
             await anyio.sleep(POLL_INTERVAL_S)
             try:
@@ -334,7 +336,7 @@ class OpenDocument:
                     await self.services.flusher.flush(self.location, self.path)
                     self.wake()
             except PeciaError as error:
-                _log.failure("wiki.file", error)
+                _log.failure("wiki.flush", error)
                 self._debounce.mark_failed(anyio.current_time())
 
     async def _is_due(self) -> bool:
@@ -343,7 +345,7 @@ class OpenDocument:
 
 
 def _merge_by_writer(changes: Sequence[AcceptedChange]) -> list[LiveChange]:
-    """What one writer sent in a row, as one change."""
+    """Merge consecutive updates of one writer."""
     found: list[tuple[str, bool, list[bytes]]] = []
     for it in changes:
         if not found or found[-1][:2] != (it.writer, False) or it.is_alone:

@@ -1,4 +1,4 @@
-"""A live document in one's hands: the file, what people wrote since, and what one adds. Pure."""
+"""A draft of a live document: the file, edits since, and our own changes. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -12,19 +12,19 @@ from pecia.features.wiki.live.store import FileBase, FileCopy, LiveChange, LiveR
 
 @dataclass(slots=True)
 class LiveDraft:
-    """`seen` is the state whose text the file has; `now` has everything that was written too."""
+    """`seen` is the state that the file has; `now` has all edits too."""
 
     row: LiveRow
     seen: FileBase
     now: LiveText
     written: Sequence[LiveChange]
-    """What was written since the document was filed."""
+    """Edits since the last flush."""
     copies: Sequence[FileCopy] = ()
-    """Files that were replaced lately: a program may have read one of them before it wrote."""
+    """Recently replaced files: a program may have read one of them before it wrote."""
     read_copies: list[FileCopy] = field(default_factory=list[FileCopy])
-    """Those that said something new."""
+    """Copies that contributed something new."""
     added: list[LiveChange] = field(default_factory=list[LiveChange])
-    """What is new by our own hand, to be told to everybody."""
+    """Our own new updates, to be broadcast."""
 
     @property
     def text(self) -> str:
@@ -36,37 +36,37 @@ class LiveDraft:
 
     @property
     def writers(self) -> tuple[str, ...]:
-        """Who wrote since the document was filed, each once."""
+        """The writers since the last flush, without duplicates."""
         return tuple(dict.fromkeys(it.writer for it in (*self.written, *self.added)))
 
     def rewrite(self, text: str, writer: str) -> None:
-        """Make it this text, by somebody who saw all of it."""
+        """Change the text, by a writer who saw all of it."""
         self._add(self.now.rewrite(text), writer)
 
     def rewrite_file(self, text: str, writer: str) -> None:
-        """Make of the file's text this one, by somebody who saw the file alone."""
-        # Under a new id: what was written under the old one since, is not in the file.
+        """Change the file's text, by a writer who saw only the file."""
+        # Under a new id: edits since then under the old one are not in the file.
         change = LiveText(self.seen.base, new_server_client_id()).rewrite(text)
         if change is not None:
             self.now.apply(change)
         self._add(change, writer)
 
     def merge_file(self, text: str) -> None:
-        """What the file says, after what was read of the files that it replaced.
+        """Merge the file's text, after the files that it replaced.
 
-        An edit of the file is one of somebody who had the file before them, and not what others
-        wrote meanwhile: it is made there and merged, like that of anybody else.
+        An edit of the file is based on the file, not on what others wrote meanwhile: it is applied
+        to that state and merged, like any other.
         """
         if text_digest(text) == self.seen.digest:
             return
         edit = _diff_program_edit(self, self.seen, text, [it.base for it in self.copies])
         self.seen = edit.seen
-        # The file is behind by this from now on, so it has to be among what was written.
+        # The file lacks this from now on, so it counts as an edit.
         self._add(edit.unseen, FILE_SYSTEM)
         self._merge(edit)
 
     def merge_copy(self, copy: FileCopy, text: str) -> bool:
-        """What a file says that was replaced; whether that is new."""
+        """Merge a replaced file's text; whether it was new."""
         if text_digest(text) == copy.digest:
             return False
         others = [it.base for it in self.copies if it.base != copy.base]
@@ -83,7 +83,7 @@ class LiveDraft:
         self._add(edit.change, FILE_SYSTEM)
 
     def build_file_base(self) -> FileBase:
-        """What the file will hold when everything is in it."""
+        """The state that the file has once everything is flushed."""
         return FileBase(self.now.state, text_digest(self.text))
 
     def _add(self, change: bytes | None, writer: str) -> None:
@@ -93,19 +93,19 @@ class LiveDraft:
 
 @dataclass(frozen=True, slots=True)
 class ProgramEdit:
-    """What a program did to a file, made where the program saw it."""
+    """A program's edit of a file, applied to the state that the program saw."""
 
     seen: FileBase
-    """The state whose text the file has."""
+    """The state that the file has."""
     change: bytes | None
     unseen: bytes | None
-    """What the program did not see of the state that the file was known to have."""
+    """What the program did not see of the file's known state."""
 
 
 def build_draft(
     row: LiveRow, written: Sequence[LiveChange], copies: Sequence[FileCopy] = ()
 ) -> LiveDraft:
-    """The document as it is stored, whatever its files say."""
+    """The document as stored, regardless of its files."""
     now = LiveText(row.base, row.house_id)
     for it in written:
         now.apply(it.change)
@@ -115,12 +115,12 @@ def build_draft(
 def _diff_program_edit(
     found: LiveDraft, known: FileBase, text: str, earlier: Sequence[bytes]
 ) -> ProgramEdit:
-    """What makes this text of that of a file whose text was known."""
+    """The edit between a file's known text and this one."""
     state = LiveText(known.base, _file_client_id(found, known.base))
     made_from = find_merge_base(text, str(state), [str(LiveText(it)) for it in earlier])
     unseen = None
     if made_from is not None:
-        # Under a new id: what was written under ours since, is not in this state.
+        # Under a new id: edits since then under ours are not in this state.
         older = LiveText(earlier[made_from], new_server_client_id())
         unseen, state = state.encode_diff(older.encoded_state_vector), older
     change = state.rewrite(text)
@@ -132,7 +132,7 @@ def text_digest(text: str) -> bytes:
 
 
 def _file_client_id(found: LiveDraft, base: bytes) -> int:
-    """The id of what is read from the file, where this state has all that was written under it."""
+    """The client id for file edits, if this state has everything written under it."""
     id_ = file_client_id(found.row.house_id)
     is_whole = LiveText(base).state_vector.get(id_, 0) == found.now.state_vector.get(id_, 0)
     return id_ if is_whole else new_server_client_id()

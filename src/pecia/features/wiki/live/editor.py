@@ -1,4 +1,4 @@
-"""One socket on a live document: who is at it, what waits to be sent, and how it ends."""
+"""One socket of a live document: its user, its send queue, and how it closes."""
 
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -13,7 +13,7 @@ from pecia.kernel.identity.caller import Caller
 
 
 class LiveEditor:
-    """Whoever changes the document, or looks on. `writer` is what changes are put down to."""
+    """A client that edits or watches. `writer` is the author of its updates."""
 
     def __init__(self, caller: Caller, writer: str, *, is_told: bool) -> None:
         self.caller = caller
@@ -22,7 +22,7 @@ class LiveEditor:
         self.checked_at = -1.0
         self.received = 0
         self.is_behind = False
-        """Something that it sent was not stored: what follows says nothing of all of it."""
+        """An update it sent was not stored: later acknowledgements would be wrong."""
         self.failure: PeciaError | None = None
         self.is_over = False
         self._is_told = is_told
@@ -34,30 +34,30 @@ class LiveEditor:
         self._scope = anyio.CancelScope()
 
     def send(self, message: bytes) -> None:
-        """To be sent when it is its turn. Who does not listen is let go."""
+        """Queue a message. A client that does not read is disconnected."""
         if self.is_over:
             return
         self._waiting.append(message)
         self._waiting_bytes += len(message)
-        # One message may be as long as the document.
+        # A single message may be as long as the document.
         if self._waiting_bytes > MAX_QUEUE_BYTES and len(self._waiting) > 1:
-            self.close(RateLimited("too much waits to be sent to this socket"))
+            self.close(RateLimited("the send queue of this socket is full"))
             self._scope.cancel()
         self._news.set()
 
     def refuse(self, reason: str) -> None:
-        """A change was not made; the socket stays."""
+        """Report a refused update; the socket stays open."""
         self.is_behind = True
         self.send(frames.encode_refusal(reason))
 
     def acknowledge(self) -> None:
-        """All that it sent is in the store."""
+        """All updates it sent are stored."""
         if self._is_told and not self.is_behind and self._told < self.received:
             self._told = self.received
             self.send(frames.encode_stored(self._told))
 
     def close(self, failure: PeciaError | None) -> None:
-        """No more, after what waits was sent and the reason was given."""
+        """Close, after the queue is sent and the reason is given."""
         if self.is_over:
             return
         self.failure = failure
@@ -68,7 +68,7 @@ class LiveEditor:
         self._news.set()
 
     async def run(self, duplex: MessageStream, take: Callable[[bytes], Awaitable[None]]) -> None:
-        """Both ways, until one side ends it."""
+        """Both directions, until one side closes."""
         async with anyio.create_task_group() as tasks:
             self._scope = tasks.cancel_scope
             tasks.start_soon(self._receive_loop, duplex, take)
@@ -79,7 +79,7 @@ class LiveEditor:
             raise self.failure
 
     async def _abort(self) -> None:
-        """Who does not take the last words goes without them."""
+        """Abort a client that does not read the last messages in time."""
         await self._over.wait()
         await anyio.sleep(CLOSE_TIMEOUT_S)
         self._scope.cancel()

@@ -1,9 +1,8 @@
-"""Brings one document's file up to date, in steps that are each a transaction.
+"""Updates one document's file, in steps that are each a transaction.
 
-What programs wrote is put down before anything is written over it. What is to be written is put
-down before it is written. The new file and the old one then change places in one step, and the old
-one is looked at again until nobody can write it any more. Whoever is killed between two steps
-leaves what the next needs to go on, in any process.
+Edits by programs are stored before anything is overwritten. A swap is recorded before it is made.
+New and old file are exchanged atomically, and the old one is checked until nobody can write it any
+more. After a crash between two steps, any process can continue.
 """
 
 import time
@@ -32,9 +31,9 @@ from pecia.kernel.corpus.catalog import texts
 from pecia.kernel.errors import NotFound
 
 SWAP_TIMEOUT_S = 2.0
-"""How long a file may be half written until that is what it is."""
+"""How long a file may look half written before it is taken as it is."""
 MAX_MISSES = 3
-"""How often in a row a file was away for a while when it is gone."""
+"""Consecutive checks a file must be missing before it counts as deleted."""
 
 
 class SwapStep(Enum):
@@ -46,17 +45,17 @@ class SwapStep(Enum):
 
 @dataclass(slots=True)
 class FileSwap:
-    """Of one document, by whoever has the space to themselves."""
+    """For one document, under the lock of its space."""
 
     files: DocumentFiles
     history: SpaceHistory
     _until: int | None = None
-    """The change that the file is to have. What comes later is left to whoever comes later."""
+    """The update that the file must contain. Later ones are left to the next flush."""
     _begun: float = field(default_factory=time.monotonic)
     _missed: int = 0
 
     async def step(self, rows: SystemLiveRows) -> SwapStep:
-        """The next one."""
+        """Do the next step."""
         row = await rows.find(self.files.path)
         if row is None:
             return SwapStep.DONE
@@ -78,7 +77,7 @@ class FileSwap:
     async def _store_edits(
         self, rows: SystemLiveRows, mine: LiveDraft, found: FileMerge
     ) -> SwapStep:
-        """What programs wrote, and then what is to be in the file."""
+        """Store edits by programs, then stage the new file."""
         await store_edits(rows, mine)
         for copy in found.done:
             await rows.drop_copy(mine.row, copy)
@@ -89,11 +88,11 @@ class FileSwap:
         else:
             is_patient = time.monotonic() - self._begun < SWAP_TIMEOUT_S
             step = SwapStep.WAIT if found.text is None and is_patient else SwapStep.DONE
-        # Once more, to remove their files: nobody may come for this document for a long time.
+        # Once more, to remove their files: this document may not be opened again for long.
         return SwapStep.AGAIN if step is SwapStep.DONE and found.done else step
 
     async def _handle_missing(self, rows: SystemLiveRows, mine: LiveDraft) -> SwapStep:
-        """It is gone when it stays away."""
+        """The file counts as deleted if it stays missing."""
         self._missed += 1
         if self._missed < MAX_MISSES:
             return SwapStep.WAIT
@@ -104,7 +103,7 @@ class FileSwap:
     async def _swap(
         self, rows: SystemLiveRows, row: LiveRow, written: list[LiveChange], intent: FileCopy
     ) -> SwapStep:
-        """What was put down as intended is done, unless it was before somebody was killed."""
+        """Make the recorded swap, unless it was made before a crash."""
         if not await self.files.is_swapped(row, intent):
             try:
                 await self.files.swap(intent)
@@ -121,7 +120,7 @@ class FileSwap:
         return SwapStep.AGAIN
 
     async def _update_corpus(self, rows: SystemLiveRows, mine: LiveDraft, intent: FileCopy) -> None:
-        """Tell the corpus, unless the file is another one by now: then it will be told of that."""
+        """Update the corpus, unless the file changed again: then a later sync does."""
         place, path = self.files.location, self.files.path
         stamp = await run_sync(disk.stat_file, place.root, path)
         if stamp is not None and str(stamp.inode) == intent.inode:
@@ -142,7 +141,7 @@ class FileSwap:
         return SwapStep.AGAIN
 
     async def _record_lost(self, found: LiveDraft) -> None:
-        """The file went without us: what was written until then stays as a version."""
+        """The file was deleted by somebody else: keep its last text as a version."""
         if found.writers:
             path, name = self.files.path, split_extension(self.files.path)[0]
             await record_live_version(self.history, path, found, found.file_text.encode())
@@ -151,7 +150,7 @@ class FileSwap:
 
 
 async def store_edits(rows: LiveRows, mine: LiveDraft) -> None:
-    """What was added, and what the files are known to have with that."""
+    """Store our updates, and what the files are known to contain with them."""
     if mine.added:
         await rows.add(mine.row, mine.added, mine.seen)
     for copy in mine.read_copies:
@@ -161,12 +160,12 @@ async def store_edits(rows: LiveRows, mine: LiveDraft) -> None:
 async def record_live_version(
     history: SpaceHistory, path: str, found: LiveDraft, before: bytes | None
 ) -> None:
-    """What people wrote together, as a version with all of their names."""
+    """Commit what the editors wrote as one version with all their names."""
     if not found.writers:
         return
     name = split_extension(path)[0]
     first, *others = found.writers
     note = CommitNote(first, f"wip: {name}", (name,), others=tuple(others))
-    # What a tool wrote is a version before its file is written: the file is no news then.
+    # A tool's change is committed before its file is written: nothing new then.
     known = {} if await history.has_versions(path) else {path: before}
     await history.record(known, {path: found.text.encode()}, note)

@@ -1,6 +1,6 @@
-"""Brings files up to what was written in live documents, and the other way round.
+"""Syncs files with live documents, in both directions.
 
-Whoever finds a file behind may do it, in any process: it reads nothing but the store and the disk.
+Any process that finds a file behind may do it: it reads only the store and the disk.
 """
 
 from collections.abc import Sequence
@@ -29,27 +29,27 @@ from pecia.kernel.store.store import Store
 _log = Log(__name__)
 
 MAX_RETRIES = 200
-"""A program that writes all the time is waited for, and each of its writes is a step."""
+"""A program that writes constantly is waited for, and each of its writes is a step."""
 RETRY_DELAY_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class LiveFlusher:
-    """For the house: it serves nobody, and asks for no right."""
+    """Runs as the system: serves no caller, and checks no right."""
 
     store: Store
     versions: OpenVersionStore
     roots: SpaceRoots | None = None
 
     async def require_open(self, tenant_id: UUID, source_id: str, project: Path) -> Path:
-        """The real path of a space's folder; refused where its tenant may not have it any more."""
+        """The real path of a space's folder; refused if its tenant may no longer use it."""
         roots = self.roots or SpaceRoots(self.store)
         return await roots.resolve_source_folder(tenant_id, source_id, project)
 
     async def make_live(self, place: SpaceLocation, path: str, most_bytes: int) -> UUID:
-        """Make a document live, unless it is; the id of its history.
+        """Make a document live, unless it is; returns the id of its history.
 
-        A history that has grown too long ends here, between two who open the document.
+        A history that has grown too long is reset here, while nobody has the document open.
         """
         await self.require_open(place.tenant_id, place.source_id, place.project)
         async with self.store.system() as tx:
@@ -67,7 +67,7 @@ class LiveFlusher:
             return row.id
 
     async def flush(self, place: SpaceLocation, path: str) -> None:
-        """Bring one document's file up to date, unless it is."""
+        """Update one document's file, unless it is current."""
         await self.require_open(place.tenant_id, place.source_id, place.project)
         exchange = FileSwap(DocumentFiles(place, path), self._history(place))
         for _ in range(MAX_RETRIES):
@@ -78,18 +78,18 @@ class LiveFlusher:
                 return
             if step is SwapStep.WAIT:
                 await anyio.sleep(RETRY_DELAY_S)
-        raise Unavailable(f"{path!r} does not stop changing", path=path)
+        raise Unavailable(f"{path!r} keeps changing", path=path)
 
     async def flush_many(self, place: SpaceLocation, paths: Sequence[str]) -> None:
-        """Several. One that cannot be holds up none of the others: its words are stored."""
+        """Several. A failure does not block the others: the edits are stored."""
         for path in paths:
             try:
                 await self.flush(place, path)
             except PeciaError as error:
-                _log.failure("wiki.file", error)
+                _log.failure("wiki.flush", error)
 
     async def flush_all(self, place: SpaceLocation) -> None:
-        """Every document of the place whose file is behind."""
+        """Every document of the space whose file is behind."""
         async with self.store.system() as tx:
             rows = await tx.fetch_all(SQL["unfiled"], **place.sql_params())
         keys = [it["key"] for it in rows if it["key"].startswith(place.prefix)]
@@ -107,14 +107,14 @@ async def _needs_reset(rows: SystemLiveRows, row: LiveRow, most_bytes: int) -> b
 def _text(path: str, body: bytes) -> str:
     text = decode_utf8(body)
     if text is None:
-        raise Unprocessable(f"{path!r} is not in UTF-8", path=path)
+        raise Unprocessable(f"{path!r} is not UTF-8", path=path)
     return text
 
 
 def _require_size(text: str, most_bytes: int) -> None:
     if len(text.encode()) > most_bytes:
         raise PayloadTooLarge(
-            f"a document that is edited together has at most {most_bytes} bytes",
+            f"a live document has at most {most_bytes} bytes",
             field="doc",
             max=most_bytes,
         )

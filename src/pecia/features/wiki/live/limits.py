@@ -1,32 +1,32 @@
-"""How much of live documents there may be. What is over a bound is refused, and says which."""
+"""Limits of live documents. What exceeds one is refused with an error that names it."""
 
 from dataclasses import dataclass
 
 from pecia.features.wiki.settings import WikiSettings
 
 DEBOUNCE_S = 2.0
-"""A document that nobody changed for so long is filed."""
+"""Debounce: flushed after this quiet period."""
 MAX_DEBOUNCE_S = 10.0
-"""And one that is changed all the time, every so often."""
+"""Maximum delay of a flush under constant edits."""
 IDLE_TIMEOUT_S = 30.0
-"""A document that nobody has open is let go of after so long."""
+"""An idle document is closed after so long."""
 POLL_INTERVAL_S = 1.0
-"""How often an open document is looked at without a reason: its file may have changed."""
+"""Poll interval of an open document: its file may have changed."""
 RETENTION_DAYS = 30
-"""What is needed to merge is kept for editors that come back within so many days."""
+"""Merge history is kept for editors that reconnect within so many days."""
 MAX_STATE_RATIO = 4
-"""A document's history may be so many times as large as its text."""
+"""Maximum size of a document's history, relative to its text."""
 MAX_QUEUE_BYTES = 4_000_000
-"""What waits to be sent to one editor, or to be stored for one."""
+"""Limit of an editor's send queue, and of its unstored updates."""
 CLOSE_TIMEOUT_S = 5.0
-"""How long an editor that is told to go may take to hear why."""
+"""Grace period in which a closed editor receives the reason."""
 MAX_AWARENESS_CLIENTS, MAX_AWARENESS_BYTES = 4, 2_000
-"""Where an editor is: for how many of its windows, and how much each may say."""
+"""Awareness: clients per editor, and bytes per client."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveLimits:
-    """Those that are set for a server."""
+    """Limits from the settings."""
 
     editors: int = 64
     documents: int = 500

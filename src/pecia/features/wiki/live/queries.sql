@@ -2,13 +2,13 @@
 LISTEN pecia_live;
 
 -- name: begin_live
--- For the house. Whoever begins one at the same time begins the same one.
+-- System. Idempotent: concurrent callers get the same row.
 INSERT INTO wiki.live (tenant_id, source_id, key, house_id, base, digest)
 VALUES (%(tenant_id)s, %(source_id)s, %(key)s, %(house_id)s, %(base)s, %(digest)s)
 ON CONFLICT (tenant_id, source_id, key) DO NOTHING;
 
 -- name: live
--- For the house: the document, to oneself until the transaction ends.
+-- System: the document, locked until the transaction ends.
 SELECT id, house_id, base, digest, head, filed FROM wiki.live
  WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND key = %(key)s FOR UPDATE;
 
@@ -17,7 +17,7 @@ SELECT seq, writer, change FROM wiki.live_change
  WHERE tenant_id = %(tenant_id)s AND live_id = %(id)s ORDER BY seq;
 
 -- name: live_since
--- For the house: what came after a change. The base only where the rows after it are gone.
+-- System: updates after a sequence number. The base only where later rows are gone.
 SELECT l.key, l.head, l.filed,
        EXISTS (SELECT 1 FROM wiki.live_copy c WHERE c.tenant_id = l.tenant_id AND c.live_id = l.id) AS has_copies,
        CASE WHEN l.head > %(seq)s THEN l.owners END AS owners,
@@ -60,7 +60,7 @@ SELECT id FROM wiki.live WHERE tenant_id = %(tenant_id)s AND source_id = %(sourc
 DELETE FROM wiki.live WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s AND key = %(key)s;
 
 -- name: unfiled
--- For the house: the documents of a space whose files are behind, or were replaced lately.
+-- System: documents of a space whose files are behind, or were recently replaced.
 SELECT l.key FROM wiki.live l
  WHERE l.tenant_id = %(tenant_id)s AND l.source_id = %(source_id)s
    AND (l.head > l.filed
@@ -68,7 +68,7 @@ SELECT l.key FROM wiki.live l
  ORDER BY l.key;
 
 -- name: unfiled_spaces
--- For the house: the spaces, of all tenants, in which files are behind by more than a moment.
+-- System: spaces of all tenants with files that are behind for more than a moment.
 SELECT DISTINCT s.tenant_id, s.id AS source_id, s.config ->> 'folder' AS folder
   FROM wiki.live l JOIN kernel.source s ON s.tenant_id = l.tenant_id AND s.id = l.source_id
  WHERE (l.head > l.filed
@@ -76,7 +76,7 @@ SELECT DISTINCT s.tenant_id, s.id AS source_id, s.config ->> 'folder' AS folder
    AND l.changed_at < now() - make_interval(secs => %(seconds)s) AND s.enabled;
 
 -- name: forget_live
--- For the house: what nobody has opened or changed for so long begins anew when somebody does.
+-- System: documents unused for so long lose their merge history.
 DELETE FROM wiki.live l WHERE l.head = l.filed AND l.changed_at < now() - make_interval(days => %(days)s)
    AND l.tenant_id IS NOT NULL
    AND NOT EXISTS (SELECT 1 FROM wiki.live_copy c WHERE c.tenant_id = l.tenant_id AND c.live_id = l.id);
@@ -109,7 +109,7 @@ SELECT wiki.end_my_live(%(source_id)s, %(key)s);
 SELECT wiki.move_my_live(%(source_id)s, %(key)s, %(to)s);
 
 -- name: rights
--- What the caller may do with a document.
+-- The caller's rights on a document.
 SELECT EXISTS (SELECT 1 FROM kernel.file
                 WHERE tenant_id = kernel.tenant() AND source_id = %(source_id)s AND key = %(key)s) AS may_read,
        kernel.may_write(%(source_id)s, %(key)s) AS may_write;

@@ -1,4 +1,4 @@
-"""All documents that are open in this process, and the socket to each."""
+"""All documents that are open in this process, and the sockets to them."""
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
@@ -34,14 +34,14 @@ _log = Log(__name__)
 
 RECONNECT_DELAY_S = 1.0
 SHUTDOWN_TIMEOUT_S = 5.0
-"""How long the files of open documents may take when the server stops. The store has them."""
+"""Time limit of the final flush at shutdown. The edits are stored in any case."""
 
 LiveKey: TypeAlias = tuple[SpaceLocation, str]
 
 
 @dataclass(slots=True)
 class LiveServer:
-    """Where people and agents come together."""
+    """Serves live documents."""
 
     wiki: Wiki
     limits: LiveLimits
@@ -54,7 +54,7 @@ class LiveServer:
         return FeatureSocket("/collab/{doc:path}", "wiki/collab", self.serve)
 
     async def serve(self, ask: FeatureRequest, duplex: MessageStream) -> None:
-        """One editor, from its coming to its going."""
+        """Serve one editor from connect to disconnect."""
         _require_known(ask.query)
         place, path = await self._resolve_document(ask)
         writer = writer_of(ask.call)
@@ -81,7 +81,7 @@ class LiveServer:
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncGenerator[None]:
-        """While it is entered, documents can be opened. What was stored is filed at the end."""
+        """While entered, documents can be opened. Stored edits are flushed at the end."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             try:
@@ -93,7 +93,7 @@ class LiveServer:
                 tasks.cancel_scope.cancel()
 
     def _cost(self, frame: Frame, size_bytes: int) -> int:
-        """How many messages this one is worth: long ones, and what is answered with a document."""
+        """Rate-limit cost of a message: higher for long ones, and for full syncs."""
         per_s, most = self.limits.messages_per_s, self.limits.message_bytes
         asking = per_s // 5 if isinstance(frame, SyncStep1) else 0
         return 1 + asking + per_s * size_bytes // (2 * most)
@@ -113,7 +113,7 @@ class LiveServer:
                 return document
 
     async def _get_or_open(self, place: SpaceLocation, path: str) -> OpenDocument:
-        """The one that is open, or that is now. A slow disk holds up nobody at another document."""
+        """The open document, opened if needed. A slow disk blocks nobody at another document."""
         opening = self._open_locks.setdefault((place, path), anyio.Lock())
         async with opening:
             document = self._documents.get((place, path))
@@ -127,7 +127,7 @@ class LiveServer:
         if self._tasks is None:
             raise Unavailable("the server is stopping")
         if len(self._documents) >= self.limits.documents:
-            raise Unavailable("as many documents are open as may", max=self.limits.documents)
+            raise Unavailable("too many documents are open", max=self.limits.documents)
         id_ = await self.wiki.flusher.make_live(place, path, self.limits.document_bytes)
         await self.wiki.flusher.flush(place, path)
         document = OpenDocument(
@@ -144,9 +144,9 @@ class LiveServer:
     async def _run(self, document: OpenDocument) -> None:
         try:
             await document.run()
-        except Exception as error:  # noqa: BLE001 - one that breaks must not take the others along.
+        except Exception as error:  # noqa: BLE001 - one failure must not stop the others.
             _log.failure("wiki.live", error)
-            document.close_all(InternalError("something went wrong on our side; the log has it"))
+            document.close_all(InternalError("internal error; see the server log"))
         finally:
             key = (document.location, document.path)
             if self._documents.get(key) is document:
@@ -157,10 +157,10 @@ class LiveServer:
             try:
                 await document.flush()
             except PeciaError as error:
-                _log.failure("wiki.file", error)
+                _log.failure("wiki.flush", error)
 
     async def _listen(self) -> None:
-        """Hear of what other processes store."""
+        """LISTEN for updates stored by other processes."""
         while True:
             try:
                 login = self.wiki.store.logins.system
@@ -171,7 +171,7 @@ class LiveServer:
                     async for told in connection.notifies():
                         self._wake(UUID(told.payload))
             except psycopg.Error as error:
-                # Until the line is back, documents look by themselves every second.
+                # Until reconnected, documents poll every second.
                 _log.failure("wiki.listen", error)
             await anyio.sleep(RECONNECT_DELAY_S)
 
@@ -185,7 +185,7 @@ def _require_known(query: Mapping[str, str]) -> None:
     for name in query:
         if name not in ("space", "stored"):
             raise InvalidInput(
-                f'Field "{name}" is not known here', field=name, allowed=["space", "stored"]
+                f'Field "{name}" is unknown', field=name, allowed=["space", "stored"]
             )
     if query.get("stored", "0") not in ("0", "1"):
         raise InvalidEnum('Field "stored" is 0 or 1', field="stored", allowed=["0", "1"])

@@ -1,4 +1,4 @@
-"""A live document as the store keeps it, for the house or for a caller who may write it."""
+"""Live documents in the store, for the system or for a caller who may write."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ SQL = load_queries("pecia.features.wiki.live")
 
 @dataclass(frozen=True, slots=True)
 class LiveRow:
-    """A document that is live. `base` has all changes up to `filed`, and so had the file."""
+    """A live document. `base` has all updates up to `filed`, as had the file."""
 
     id: UUID
     house_id: int
@@ -32,7 +32,7 @@ class LiveRow:
 
 @dataclass(frozen=True, slots=True)
 class LiveChange:
-    """What one writer changed, as an update of Yjs."""
+    """An update by one writer, in Yjs encoding."""
 
     writer: str
     change: bytes
@@ -40,10 +40,10 @@ class LiveChange:
 
 @dataclass(frozen=True, slots=True)
 class FileCopy:
-    """A file beside the document's: one that is to take its place, or that had it until lately.
+    """A file beside the document's: staged to replace it, or recently replaced.
 
-    Before the swap, `base` is the state that the file will have, with all changes up to `head`, and
-    `inode` that of the new file. Afterwards, `base` is the state whose text the old file has.
+    Before the swap, `base` is the state that the file will have, with all updates up to `head`, and
+    `inode` that of the new file. Afterwards, `base` is the state that the old file has.
     """
 
     name: str
@@ -56,51 +56,51 @@ class FileCopy:
 
 @dataclass(frozen=True, slots=True)
 class FileBase:
-    """A state whose text the file has, and the digest of the file."""
+    """The state that the file has, and the digest of the file."""
 
     base: bytes
     digest: bytes
 
 
 class LiveRows(Protocol):
-    """The live documents of one place, within one transaction."""
+    """The live documents of one space, within one transaction."""
 
     async def find(self, path: str) -> LiveRow | None:
-        """The document at this path, to oneself until the transaction ends."""
+        """The document at this path, locked until the transaction ends."""
         ...
 
     async def changes(self, row: LiveRow) -> list[LiveChange]:
-        """Those that are not in the base yet."""
+        """The updates that are not in the base yet."""
         ...
 
     async def add(self, row: LiveRow, changes: Sequence[LiveChange], based: FileBase) -> None:
-        """Changes of our own, and what the file is seen to hold. Whoever has it open is told."""
+        """Our own updates, and the file's known state. Open editors are notified."""
         ...
 
     async def copies(self, row: LiveRow) -> list[FileCopy]:
-        """The intended swap, if there is one, and the files that were replaced lately."""
+        """The pending swap, if any, and recently replaced files."""
         ...
 
     async def complete_swap(self, row: LiveRow, intent: FileCopy, at: float) -> None:
-        """The intended swap has happened."""
+        """The pending swap was made."""
         ...
 
     async def update_copy(self, row: LiveRow, copy: FileCopy) -> None:
-        """What a file that was replaced is known to have from now on."""
+        """Update the known state of a replaced file."""
         ...
 
     async def drop_copy(self, row: LiveRow, copy: FileCopy) -> None:
-        """There is nothing to be had from it any more; the file itself is swept later."""
+        """It has nothing more to contribute; the file itself is removed later."""
         ...
 
     async def end(self, path: str) -> None:
-        """The document is not live any more; whoever has it open is told."""
+        """End the live document; open editors are notified."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class SystemLiveRows:
-    """For nobody: in a system transaction."""
+    """In a system transaction."""
 
     tx: Transaction
     location: SpaceLocation
@@ -110,7 +110,7 @@ class SystemLiveRows:
         return _parse_row(await self.tx.fetch_optional(SQL["live"], **asked))
 
     async def begin(self, path: str, text: str) -> LiveRow:
-        """The document at this path, live from now on with this text."""
+        """Make the document at this path live, with this text."""
         house_id = new_server_client_id()
         base = LiveText.create(text, house_id).state
         asked = {**self.location.sql_params(), "key": self.location.key(path), "house_id": house_id}
@@ -134,7 +134,7 @@ class SystemLiveRows:
         return [FileCopy(**it) for it in await self.tx.fetch_all(SQL["live_copies"], **asked)]
 
     async def stage_copy(self, row: LiveRow, copy: FileCopy) -> None:
-        """Put down what will take the file's place, before it does."""
+        """Record the staged file before the swap."""
         asked = {"tenant_id": self.location.tenant_id, "id": row.id, "name": copy.name}
         given = {"base": copy.base, "digest": copy.digest, "head": copy.head}
         await self.tx.execute(SQL["intend_live"], **asked, **given, inode=copy.inode)
@@ -152,14 +152,14 @@ class SystemLiveRows:
         await self.tx.execute(SQL["drop_live_copy"], **asked)
 
     async def load_live_ids(self) -> set[str]:
-        """Of all documents of the space that are live."""
+        """The ids of all live documents of the space."""
         return {
             str(it["id"])
             for it in await self.tx.fetch_all(SQL["live_ids"], **self.location.sql_params())
         }
 
     async def mark_flushed(self, row: LiveRow, based: FileBase) -> None:
-        """The file holds everything that was written until now."""
+        """The file has everything up to now."""
         asked = {"tenant_id": self.location.tenant_id, "id": row.id, "head": row.head}
         await self.tx.execute(SQL["file_live"], **asked, base=based.base, digest=based.digest)
 
@@ -171,7 +171,7 @@ class SystemLiveRows:
 
 @dataclass(frozen=True, slots=True)
 class CallerLiveRows:
-    """For somebody: in their own transaction, where they may write."""
+    """In the transaction of a caller who may write."""
 
     tx: Transaction
     location: SpaceLocation
@@ -205,7 +205,7 @@ class CallerLiveRows:
         await self.tx.execute(SQL["end_my_live"], **asked)
 
     async def move(self, path: str, to: str) -> None:
-        """The document goes on under another name, with all that was written."""
+        """Rename the live document, with all its edits."""
         place = self.location
         asked = {"source_id": place.source_id, "key": place.key(path), "to": place.key(to)}
         await self.tx.execute(SQL["move_my_live"], **asked)

@@ -1,4 +1,4 @@
-"""Runs a pipeline in a thread, or in a process that can be ended where a pattern may run wild."""
+"""Runs a pipeline in a thread, or in a killable process where a pattern may backtrack."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ EXEC_TIMEOUT_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class SerializedRefusal:
-    """A refusal, in a form that goes from process to process."""
+    """A refusal that can be pickled."""
 
     category: RefusalCategory
     message: str
@@ -25,7 +25,7 @@ class SerializedRefusal:
 async def execute(
     line: str, reader: DiskReader, files: Mapping[str, TreeFile], home: str
 ) -> tuple[tuple[PipelineStage, ...], PipelineResult]:
-    """The command line over these files; Refused where it is not to be run."""
+    """Run the command line over these files; CommandRefused where it is not allowed."""
     stages = parse(line)
     tree = FileTree(dict(files), reader, home)
     if not needs_timeout(stages):

@@ -1,21 +1,21 @@
-"""Options of a command, short and long, as people write them. Pure."""
+"""Option parsing, short and long. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 
 class UsageError(Exception):
-    """A command was called in a way that it does not know. The message is for its stderr."""
+    """Invalid usage of a command. The message goes to its stderr."""
 
 
 @dataclass(frozen=True, slots=True)
 class OptionSpec:
-    """Letters without a value, letters with one, and long names for either."""
+    """Flags without a value, options with one, and long names for either."""
 
     flags: str = ""
     values: str = ""
     long: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Long names, and the letter that each one means."""
+    """Long names, and the letter of each."""
     numbers: str = ""
     """The letter that `-5` is short for, if any."""
 
@@ -45,7 +45,7 @@ def parse_integer(text: str, letter: str) -> int:
 
 
 def parse_options(arguments: Sequence[str], known: OptionSpec) -> ParsedOptions:
-    """What was asked for; Misused where it is not known."""
+    """The parsed options; UsageError for unknown ones."""
     flags: set[str] = set()
     values: dict[str, list[str]] = {}
     operands: list[str] = []

@@ -1,4 +1,4 @@
-"""What a caller is shown of a command: bounded, with its origin and with warnings. Pure."""
+"""Output of a command: truncated, with its origin and warnings. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class CommandOutput:
 def format_output(
     stages: Sequence[PipelineStage], ran: PipelineResult, tree: FileTree
 ) -> CommandOutput:
-    """The output as far as it is shown, under a line that says of what."""
+    """The shown part of the output, under a header with its origin."""
     body, left = _truncate(ran.stdout)
     header = _header(stages, ran, tree)
     marker = f"\n… truncated: {left} more lines" if left else ""
@@ -39,7 +39,7 @@ def format_output(
 def list_referenced_paths(
     stages: Sequence[PipelineStage], ran: PipelineResult, tree: FileTree
 ) -> list[str]:
-    """The files and folders that the output speaks of, in its order, each once."""
+    """The files and folders named in the output, in order, without duplicates."""
     last, arguments = stages[-1].name, ran.arguments[-1]
     operands = [it for it in arguments if not it.startswith("-")]
     match last:
@@ -146,6 +146,6 @@ def _truncate(text: str) -> tuple[str, int]:
     body = "\n".join(kept)
     if not len(lines) - len(kept) and len(body.encode()) <= MAX_OUTPUT_BYTES:
         return text, 0
-    # One endless line is cut inside, which counts as a line that is not whole.
+    # One endless line is cut inside, and counts as an incomplete line.
     cut = body.encode()[:MAX_OUTPUT_BYTES].decode(errors="ignore")
     return cut, max(1, len(lines) - len(kept))

@@ -1,4 +1,4 @@
-"""A command line read as a shell would, and refused where a shell would do more than read. Pure."""
+"""Parses a command line as a shell would; refuses everything that does more than read. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,19 +16,19 @@ COMMANDS = ("cat", "ls", "grep", "find", "head", "tail", "wc", "sort", "uniq", "
 
 _WRITES = ("|&", ">&", "<&", ">>", ">", "<")
 _CONSTRUCTS = ("<<-", "<<", "<(", ">(", "&&", "||", ";;", "&", ";", "(", ")", "\n")
-# The longest first, so that `<<` is not taken for two `<`.
+# Longest first, so that `<<` is not taken for two `<`.
 _OPERATORS = sorted((*_WRITES, *_CONSTRUCTS, "|"), key=len, reverse=True)
 _EXPANSIONS = ("`", "$(", "${", "$'")
 _WRITING_FIND = frozenset(
     ("-exec", "-execdir", "-delete", "-fprint", "-fprintf", "-fprint0", "-fls", "-ok", "-okdir")
 )
 _OUTPUT = ("--output", "--output-file")
-# Where these letters mean something harmless: only what matched, and `or`.
+# Commands where `-o` is harmless: only-matching, and `or`.
 _HARMLESS_O = ("grep", "find")
 
 
 class CommandRefused(Exception):
-    """Why a command line is not run."""
+    """Why a command line is refused."""
 
     def __init__(self, category: RefusalCategory, message: str) -> None:
         super().__init__(message)
@@ -38,7 +38,7 @@ class CommandRefused(Exception):
 
 @dataclass(slots=True)
 class ShellWord:
-    """An argument. `pattern` is the same with a backslash before each sign that was quoted."""
+    """An argument. `pattern` is the same with every quoted special character escaped."""
 
     text: str = ""
     pattern: str = ""
@@ -59,7 +59,7 @@ class PipelineStage:
 
 
 def parse(line: str) -> tuple[PipelineStage, ...]:
-    """The pipeline, or Refused with its category."""
+    """The pipeline, or CommandRefused with its category."""
     stages: list[list[ShellWord]] = [[]]
     for token in _tokens(line.strip()):
         if isinstance(token, ShellWord):
@@ -67,12 +67,12 @@ def parse(line: str) -> tuple[PipelineStage, ...]:
         elif token == "|":
             stages.append([])
         elif token in _WRITES:
-            _refuse("write_blocked", f"`{token}` would write or read elsewhere: only pipes are run")
+            _refuse("write_blocked", f"`{token}` redirects: only pipes are supported")
         else:
             shown = "a line end" if token == "\n" else f"`{token}`"
-            _refuse("shell_construct_blocked", f"{shown} is not run here: commands and `|` are")
+            _refuse("shell_construct_blocked", f"{shown} is not supported: use commands and `|`")
     if stages == [[]]:
-        _refuse("unknown_command", f"the command is empty; there are {', '.join(COMMANDS)}")
+        _refuse("unknown_command", f"the command is empty; available: {', '.join(COMMANDS)}")
     return tuple(_stage(words) for words in stages)
 
 
@@ -82,9 +82,7 @@ def _stage(words: list[ShellWord]) -> PipelineStage:
     name, *rest = words
     if name.text not in COMMANDS:
         shown = name.text[:100]
-        _refuse(
-            "unknown_command", f"there is no command {shown!r}; there are {', '.join(COMMANDS)}"
-        )
+        _refuse("unknown_command", f"unknown command {shown!r}; available: {', '.join(COMMANDS)}")
     for word in words:
         for sign in _EXPANSIONS:
             if sign in word.text:
@@ -110,7 +108,7 @@ def _is_output_flag(argument: str) -> bool:
 
 
 def _tokens(line: str) -> Iterator[ShellWord | str]:
-    """Words, and operators as plain text."""
+    """Words, and operators as plain strings."""
     at, word = 0, None
     while at < len(line):
         sign = line[at]
@@ -127,7 +125,7 @@ def _tokens(line: str) -> Iterator[ShellWord | str]:
             yield operator
             continue
         if sign == "#" and word is None:
-            _refuse("shell_construct_blocked", "a comment is not run here: quote the `#`")
+            _refuse("shell_construct_blocked", "comments are not supported: quote the `#`")
         word = word or ShellWord()
         at = _read_word_piece(word, line, at)
     if word is not None:
@@ -135,12 +133,12 @@ def _tokens(line: str) -> Iterator[ShellWord | str]:
 
 
 def _read_word_piece(word: ShellWord, line: str, at: int) -> int:
-    """Take the next piece of a word, and say where the one after it begins."""
+    """Consume the next piece of a word; returns the offset after it."""
     sign = line[at]
     if sign == "'":
         end = line.find("'", at + 1)
         if end < 0:
-            _refuse("shell_construct_blocked", "a single quote is never closed")
+            _refuse("shell_construct_blocked", "unclosed single quote")
         word.add(line[at + 1 : end], quoted=True)
         return end + 1
     if sign == '"':
@@ -168,7 +166,7 @@ def _read_double_quoted(word: ShellWord, line: str, at: int) -> int:
             continue
         word.add(sign, quoted=True)
         at += 1
-    raise CommandRefused("shell_construct_blocked", "a double quote is never closed")
+    raise CommandRefused("shell_construct_blocked", "unclosed double quote")
 
 
 def _refuse(category: RefusalCategory, message: str) -> NoReturn:

@@ -1,4 +1,4 @@
-"""A pipeline, run over a tree of files. It can read that tree, and do nothing else."""
+"""Runs a pipeline over a tree of files. It can only read that tree."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ COMMAND_BY_NAME: dict[str, Callable[[CommandIo, list[str]], None]] = {
 
 @dataclass(frozen=True, slots=True)
 class PipelineResult:
-    """What came out at the end. `arguments` are those of every stage, patterns expanded."""
+    """The result. `arguments` are those of every stage, with globs expanded."""
 
     stdout: str
     stderr: tuple[str, ...]
@@ -44,7 +44,7 @@ class PipelineResult:
 
 
 def run_pipeline(stages: Sequence[PipelineStage], tree: FileTree) -> PipelineResult:
-    """Every stage in turn, each fed with what the one before it said."""
+    """Every stage in turn, each fed with the output of the previous one."""
     stdin: str | None = None
     stderr: list[str] = []
     expanded: list[tuple[str, ...]] = []
@@ -63,7 +63,7 @@ def run_pipeline(stages: Sequence[PipelineStage], tree: FileTree) -> PipelineRes
 
 
 def needs_timeout(stages: Sequence[PipelineStage]) -> bool:
-    """Whether a stage matches by a pattern that could take very long on some line."""
+    """Whether a stage uses a pattern that could take very long on some line."""
     for stage in stages:
         texts = [it.text for it in stage.words]
         if stage.name == "find" and {"-regex", "-iregex"} & {*texts}:
@@ -81,7 +81,7 @@ def _expand_arguments(stage: PipelineStage, tree: FileTree) -> list[str]:
     found: list[str] = []
     before = ""
     for word in stage.words:
-        # A pattern for find to match with, quoted or not, is not for us to expand.
+        # Patterns of find are matched by find itself, quoted or not: never expanded here.
         keeps = stage.name == "find" and (before in TAKES_VALUE or word.text.startswith("-"))
         found += [word.text] if keeps else tree.expand(word)
         before = word.text

@@ -1,6 +1,6 @@
-"""Patterns of grep, basic and extended, in the words of Python's `re`. Pure.
+"""Translates grep patterns, basic and extended, to Python's `re`. Pure.
 
-Only what was understood is passed on, sign by sign: nothing of Python's own gets through.
+Allowlist: only understood syntax is emitted, nothing of Python's own gets through.
 """
 
 import re
@@ -39,7 +39,7 @@ _QUANTIFIERS = "*+?{"
 
 @dataclass(frozen=True, slots=True)
 class GrepPattern:
-    """What to look for. `kind` is basic, extended, fixed or perl."""
+    """A pattern. `kind` is basic, extended, fixed or perl."""
 
     patterns: tuple[str, ...]
     kind: str = "basic"
@@ -49,7 +49,7 @@ class GrepPattern:
 
 
 def compile_pattern(wanted: GrepPattern) -> re.Pattern[str]:
-    """One expression for all patterns; Misused where one cannot be read."""
+    """One expression for all patterns; UsageError for an invalid one."""
     parts = [it for pattern in wanted.patterns for it in pattern.split("\n")]
     whole = "|".join(f"(?:{_translate(it, wanted.kind)})" for it in parts)
     if wanted.line:
@@ -59,11 +59,11 @@ def compile_pattern(wanted: GrepPattern) -> re.Pattern[str]:
     try:
         return re.compile(whole, re.IGNORECASE if wanted.fold else 0)
     except (re.error, OverflowError, RecursionError) as error:
-        raise UsageError(f"the pattern cannot be read: {error}") from None
+        raise UsageError(f"invalid pattern: {error}") from None
 
 
 def may_backtrack(wanted: GrepPattern) -> bool:
-    """Whether a line could be made on which this takes very long."""
+    """Whether a line exists on which this backtracks for very long."""
     if wanted.kind == "fixed":
         return False
     if wanted.kind == "perl":
@@ -74,7 +74,7 @@ def may_backtrack(wanted: GrepPattern) -> bool:
 
 
 def has_repetition(wanted: GrepPattern) -> bool:
-    """Whether time may grow faster than a line: then long lines need a leash as well."""
+    """Whether time may be superlinear in the line: then long lines need a timeout too."""
     return wanted.kind != "fixed" and any(_REPEATS.search(it) for it in wanted.patterns)
 
 
@@ -95,7 +95,7 @@ class _Reader:
         self.at = 0
         self.out: list[str] = []
         self.open = 0
-        # Nothing stands there yet that could be repeated.
+        # Nothing to repeat yet.
         self.fresh = True
 
     def read(self) -> str:
@@ -160,7 +160,7 @@ class _Reader:
             self._literal(sign)
             return
         if sign != "{":
-            # Two in a row mean what they mean one around the other; a `?` makes nothing lazy.
+            # Two in a row are nested; a `?` does not make anything lazy.
             if self.out[-1] in ("*", "+", "?"):
                 self.out[-1] = "*"
             else:
@@ -234,7 +234,7 @@ class _Reader:
 
 
 def _set(parts: list[str], *, negated: bool) -> str:
-    """A set of signs. Classes that are said by what they are not stand beside the others."""
+    """A character set. Negated classes are kept as alternatives beside it."""
     special = [it for it in parts if it.startswith("^")]
     plain = "".join(it for it in parts if not it.startswith("^"))
     choices = [f"[{it}]" for it in special] + ([f"[{plain}]" if plain else ""] if plain else [])

@@ -1,4 +1,4 @@
-"""The files that a command may read, as a tree whose root is `/`. Nothing outside it has a name."""
+"""The files that a command may read, as a tree with root `/`. Nothing outside it is addressable."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,25 +17,25 @@ MAX_READ_BYTES = 256 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class TreeFile:
-    """A file: how large it is, and when it changed."""
+    """A file: its size and mtime."""
 
     size_bytes: int
     mtime_ns: int
 
 
 class TreeReader(Protocol):
-    """Gives the bytes of one of the files."""
+    """Reads one of the files."""
 
     def __call__(self, path: str) -> bytes: ...
 
 
 @dataclass(frozen=True, slots=True)
 class DiskReader:
-    """Files below a folder, no link followed."""
+    """Files below a folder; links are not followed."""
 
     root: Path
     generated: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Files that are on no disk, with their texts."""
+    """Virtual files, with their texts."""
 
     def __call__(self, path: str) -> bytes:
         if path in self.generated:
@@ -44,36 +44,38 @@ class DiskReader:
 
 
 class NeedsTimeout(Exception):
-    """What is about to be done could take long, and could not be ended here."""
+    """The operation could take long, and cannot be killed here."""
 
 
 @dataclass(slots=True)
 class FileTree:
-    """`files` are all there are, by their paths from the root. Folders follow from them."""
+    """`files` are all files, by their paths from the root. Folders are derived from them."""
 
     files: Mapping[str, TreeFile]
     read_bytes: TreeReader
     home: str = ""
-    """What the root is called outside: a path that begins with it means the same file."""
+    """The real path of the root: a path that begins with it is the same file."""
     paths: Sequence[str] = field(init=False)
     folders: frozenset[str] = field(init=False)
     bytes_left: int = MAX_READ_BYTES
     has_timeout: bool = False
-    """Whether this runs where it can be ended, however long it takes."""
+    """Whether this runs where it can be killed."""
 
     def __post_init__(self) -> None:
         self.paths = sorted(self.files)
         self.folders = frozenset(folder for it in self.files for folder in _parents(it))
 
     def resolve(self, text: str) -> str:
-        """The path that an argument means; nothing for the root. Refused where it climbs out."""
+        """The path of an argument; empty for the root. CommandRefused where it escapes."""
         if self.home and (text == self.home or text.startswith(f"{self.home}/")):
             text = text[len(self.home) :]
         parts: list[str] = []
         for part in text.split("/"):
             if part == "..":
                 if not parts:
-                    raise CommandRefused("path_traversal", f"{text[:200]!r} leads out of the space")
+                    raise CommandRefused(
+                        "path_traversal", f"{text[:200]!r} leads outside the space"
+                    )
                 parts.pop()
             elif part not in ("", "."):
                 parts.append(part)
@@ -86,7 +88,7 @@ class FileTree:
         return not path or path in self.folders
 
     def read(self, path: str) -> str | None:
-        """The text of a file; None where it went, or cannot be read."""
+        """The text of a file; None if it is gone or unreadable."""
         if path not in self.files:
             return None
         self.bytes_left -= self.files[path].size_bytes
@@ -115,7 +117,7 @@ class FileTree:
         return sorted(names)
 
     def walk(self, folder: str) -> Iterator[str]:
-        """A folder and everything below it, each folder before what it holds."""
+        """A folder and everything below it, parents first."""
         yield folder
         for name in self.children(folder):
             path = f"{folder}/{name}" if folder else name
@@ -125,7 +127,7 @@ class FileTree:
                 yield path
 
     def expand(self, word: ShellWord) -> list[str]:
-        """The paths that a pattern fits; the word itself where it is none, or fits nothing."""
+        """The paths that match a glob; the word itself if it is none, or matches nothing."""
         if not has_magic(_strip_escaped(word.pattern)):
             return [word.text]
         lead = "/" if word.pattern.startswith("/") else ""
@@ -151,7 +153,7 @@ def _parents(path: str) -> Iterator[str]:
 
 
 def _strip_escaped(pattern: str) -> str:
-    """Only what was not quoted."""
+    """Only the unquoted parts."""
     kept: list[str] = []
     at = 0
     while at < len(pattern):

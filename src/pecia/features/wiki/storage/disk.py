@@ -1,8 +1,8 @@
-"""Files below one folder, and never one outside it: read, written, moved and removed. Blocking.
+"""Files below one folder, never outside it: read, write, move and remove. Blocking.
 
-Every step of a path is opened from the step before it and no link is followed, those of the root
-included, so that whoever swaps a folder for a link meanwhile gains nothing. A root is therefore a
-real path, as who opens a space has checked it. A file is written whole or not at all.
+Every path component is opened relative to its parent and no link is followed, those of the root
+included, so that swapping a folder for a link meanwhile gains nothing. A root must therefore be a
+real path, as checked when the space is opened. Writes are atomic.
 """
 
 import os
@@ -31,15 +31,15 @@ MAX_FILE_BYTES = 20_000_000
 TEMPORARY_SUFFIX = ".pecia-tmp"
 ASIDE_SUFFIX = ".aside"
 _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# A folder on the way to a root need not be readable, where the system can pass through it.
+# A folder on the way to a root need not be readable (O_PATH, where available).
 _PASS = _FOLDER | (getattr(os, "O_PATH", 0) or os.O_RDONLY)
-# File systems keep times in steps of up to two seconds: within one step a file can change unseen.
+# File systems have a time resolution of up to two seconds: a change within it is not visible.
 _MTIME_SETTLE_NS = 2_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class FileStamp:
-    """What tells one state of a file from the next. Not `settled`: it was too young to be sure."""
+    """Identifies one state of a file. Not `settled`: too recent to be reliable."""
 
     size_bytes: int
     mtime_ns: int
@@ -58,30 +58,30 @@ class FileStamp:
 
     @property
     def etag(self) -> str:
-        """As the lake writes it down, which crawls spaces too: neither reads after the other."""
+        """The same etag as in the lake, which crawls spaces too: neither reads after the other."""
         return f"{self.mtime_ns:x}-{self.size_bytes:x}-{self.inode:x}"
 
 
 def read(root: Path, path: str, most: int = MAX_FILE_BYTES) -> bytes:
-    """The bytes of a plain file."""
+    """The bytes of a regular file."""
     return read_with_stamp(root, path, most)[0]
 
 
 def read_with_stamp(root: Path, path: str, most: int = MAX_FILE_BYTES) -> tuple[bytes, FileStamp]:
-    """The bytes, and the state of the file that they are of."""
+    """The bytes, and the stamp they belong to."""
     with _parent(root, path) as (folder, leaf), _translated_errors(path):
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         with os.fdopen(os.open(leaf, flags, dir_fd=folder), "rb") as file:
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode):
-                raise InvalidInput(f"{path!r} is not a plain file", field="path")
+                raise InvalidInput(f"{path!r} is not a regular file", field="path")
             if found.st_size > most:
                 raise PayloadTooLarge(f"{path!r} is over {most} bytes", field="path", max=most)
             return file.read(), FileStamp.of(found)
 
 
 def stat_file(root: Path, path: str) -> FileStamp | None:
-    """The state of a plain file, or None where there is none."""
+    """The stamp of a regular file, or None where there is none."""
     try:
         with _parent(root, path) as (folder, leaf), _translated_errors(path):
             found = os.lstat(leaf, dir_fd=folder)
@@ -91,7 +91,7 @@ def stat_file(root: Path, path: str) -> FileStamp | None:
 
 
 def exists(root: Path, path: str) -> bool:
-    """Whether anything is there, a link that leads nowhere included."""
+    """Whether anything exists there, dangling links included."""
     try:
         with _parent(root, path) as (folder, leaf), _translated_errors(path):
             os.lstat(leaf, dir_fd=folder)
@@ -101,8 +101,8 @@ def exists(root: Path, path: str) -> bool:
 
 
 def write(root: Path, path: str, body: bytes) -> FileStamp:
-    """The file with these bytes, whatever was there, durable when this returns. For files that are
-    ours alone: those of others are replaced by `replace`."""
+    """Write the file, whatever was there; durable (fsync) when this returns. For our own files:
+    those of others are replaced by `replace`."""
     with _parent(root, path, make=True) as (folder, leaf), _translated_errors(path):
         with _prepared(folder, leaf, path, body) as (temporary, made):
             os.replace(temporary, leaf, src_dir_fd=folder, dst_dir_fd=folder)
@@ -111,10 +111,10 @@ def write(root: Path, path: str, body: bytes) -> FileStamp:
 
 
 def replace(root: Path, path: str, body: bytes, known: bytes | None) -> FileStamp:
-    """The file with these bytes in place of exactly those that are known; None: of no file.
+    """Replace the file if it has exactly the known bytes (compare and swap); None: create it.
 
-    Collision where somebody wrote it meanwhile or has it open for writing; then it is as they left
-    it. What was there is looked at after it was swapped out: nothing comes in between.
+    Collision if somebody wrote it meanwhile or has it open for writing; then their file stays. The
+    old file is checked after it was swapped out: there is no race window.
     """
     with _parent(root, path, make=True) as (folder, leaf), _translated_errors(path):
         with _prepared(folder, leaf, path, body) as (temporary, made):
@@ -128,20 +128,20 @@ def replace(root: Path, path: str, body: bytes, known: bytes | None) -> FileStam
 
 @dataclass(frozen=True, slots=True)
 class FileSnapshot:
-    """A file as it is at one moment, as far as the system lets one be sure of that.
+    """A file at one moment, as far as the system can tell.
 
-    `is_open` says that somebody has it open for writing; None where the system does not say.
+    `is_open`: somebody has it open for writing; None where the system cannot tell.
     """
 
     body: bytes
     inode: str
     changed_at: float
-    """When it came to be what it is under this name, in seconds."""
+    """When it got this name and content, in seconds."""
     is_open: bool | None
 
 
 def read_snapshot(root: Path, path: str, most: int = MAX_FILE_BYTES) -> FileSnapshot | None:
-    """The file, with nobody writing while it is read where that can be had; None where none is."""
+    """The file, read under a lease against writers where possible; None where there is none."""
     try:
         with _parent(root, path) as (folder, leaf), _translated_errors(path):
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -152,7 +152,7 @@ def read_snapshot(root: Path, path: str, most: int = MAX_FILE_BYTES) -> FileSnap
 
 
 def create(root: Path, path: str, body: bytes, mode: int | None) -> str:
-    """A new file, durable when this returns; its inode."""
+    """Create a file, durable when this returns; returns its inode."""
     with _parent(root, path, make=True) as (folder, leaf), _translated_errors(path):
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         with os.fdopen(os.open(leaf, flags, 0o666, dir_fd=folder), "wb") as file:
@@ -167,7 +167,7 @@ def create(root: Path, path: str, body: bytes, mode: int | None) -> str:
 
 
 def mode_of(root: Path, path: str) -> int | None:
-    """The permissions of a plain file; None where there is none."""
+    """The permissions of a regular file; None where there is none."""
     with _parent(root, path, make=True) as (folder, leaf), _translated_errors(path):
         return _mode_to_keep(folder, leaf, path)
 
@@ -178,9 +178,9 @@ def inode_of(root: Path, path: str) -> str | None:
 
 
 def swap(kept: tuple[Path, str], shown: tuple[Path, str]) -> None:
-    """The file at `kept` and the one at `shown` change places. NotFound where none is shown.
+    """Exchange the file at `kept` with the one at `shown`. NotFound if nothing is at `shown`.
 
-    In one step where the file system has one. Elsewhere the shown file is linked aside first, and
+    Atomic where the file system supports it. Otherwise the shown file is linked aside first, and
     one that is put in its place between the two steps is lost; without links, or across file
     systems, so is what is written into it.
     """
@@ -203,14 +203,14 @@ def swap(kept: tuple[Path, str], shown: tuple[Path, str]) -> None:
 
 
 def finish_swap(root: Path, path: str) -> None:
-    """Where the swap was made in steps and cut off after the second: the third."""
+    """Complete a swap by links that was interrupted after its second step."""
     aside = path + ASIDE_SUFFIX
     if not exists(root, path) and exists(root, aside):
         move(root, aside, path)
 
 
 def list_names(root: Path, folder: str) -> list[str]:
-    """What lies in a folder; nothing where there is none."""
+    """The names in a folder; empty where there is none."""
     try:
         with (
             _parent(root, f"{folder}/x") as (held, _),
@@ -223,21 +223,21 @@ def list_names(root: Path, folder: str) -> list[str]:
 
 
 def remove(root: Path, path: str) -> None:
-    """The file goes. A link goes itself, and not what it leads to."""
+    """Remove the file. A link is removed itself, not its target."""
     with _parent(root, path) as (folder, leaf), _translated_errors(path):
         os.unlink(leaf, dir_fd=folder)
         os.fsync(folder)
 
 
 def remove_known(root: Path, path: str, known: bytes) -> None:
-    """The file goes if these bytes are all that it has. Collision as with `replace`."""
+    """Remove the file if it has exactly these bytes. Collision as with `replace`."""
     with _parent(root, path) as (folder, leaf), _translated_errors(path):
         aside = _temporary_name()
         os.rename(leaf, aside, src_dir_fd=folder, dst_dir_fd=folder)
         try:
             _require_known(folder, aside, path, known)
         except BaseException:
-            # A file that was made under the name meanwhile is newer, and stays.
+            # A file created under the name meanwhile is newer, and stays.
             with suppress(Collision):
                 _rename_new((folder, aside), (folder, leaf), path)
             raise
@@ -246,13 +246,13 @@ def remove_known(root: Path, path: str, known: bytes) -> None:
 
 
 def move(root: Path, path: str, to: str) -> None:
-    """A file or a folder under another path, where nothing is yet."""
+    """Move a file or folder to a path that is free."""
     with (
         _parent(root, path) as (folder, leaf),
         _parent(root, to, make=True) as (into, name),
         _translated_errors(path),
     ):
-        taken = Conflict(f"there is something at {to!r} already", path=to)
+        taken = Conflict(f"{to!r} exists already", path=to)
         if _entry_exists(into, name):
             raise taken
         if stat.S_ISLNK(os.lstat(leaf, dir_fd=folder).st_mode):
@@ -266,7 +266,7 @@ def move(root: Path, path: str, to: str) -> None:
 
 
 def prune(root: Path, folder: str) -> None:
-    """Folders that hold nothing go, from this one upwards, and never the root."""
+    """Remove empty folders, from this one upwards, but never the root."""
     while folder:
         try:
             with _parent(root, folder) as (parent, leaf):
@@ -277,7 +277,7 @@ def prune(root: Path, folder: str) -> None:
 
 
 def list_below(root: Path, folder: str) -> list[str]:
-    """Every file below a folder, by its path from there; links are not followed."""
+    """Every file below a folder, by its relative path; links are not followed."""
     with _translated_errors(folder, root=root), open_folder(root, folder) as held:
         found: list[str] = []
         for place, _, files, _ in os.fwalk(".", dir_fd=held):
@@ -288,7 +288,7 @@ def list_below(root: Path, folder: str) -> list[str]:
 
 @contextmanager
 def open_folder(root: Path, folder: str) -> Generator[int]:
-    """A folder below the root, or the root itself, open for reading what lies in it."""
+    """A folder below the root, or the root itself, opened for listing."""
     held = _open_folders(root, folder.split("/") if folder else (), make=False)
     try:
         yield held
@@ -297,7 +297,7 @@ def open_folder(root: Path, folder: str) -> Generator[int]:
 
 
 def is_folder(root: Path, path: str) -> bool:
-    """Whether there is a folder, and not a link to one."""
+    """Whether it is a folder, not a link to one."""
     try:
         with _parent(root, path) as (folder, leaf), _translated_errors(path):
             return stat.S_ISDIR(os.lstat(leaf, dir_fd=folder).st_mode)
@@ -309,7 +309,7 @@ def _snapshot(file: BufferedReader, path: str, most: int) -> FileSnapshot:
     with posix.lease(file.fileno()) as is_alone:
         before = os.fstat(file.fileno())
         if not stat.S_ISREG(before.st_mode):
-            raise InvalidInput(f"{path!r} is not a plain file", field="path")
+            raise InvalidInput(f"{path!r} is not a regular file", field="path")
         if before.st_size > most:
             raise PayloadTooLarge(f"{path!r} is over {most} bytes", field="path", max=most)
         body = file.read()
@@ -326,7 +326,7 @@ def _snapshot(file: BufferedReader, path: str, most: int) -> FileSnapshot:
 
 @contextmanager
 def _prepared(folder: int, leaf: str, path: str, body: bytes) -> Generator[tuple[str, FileStamp]]:
-    """A file beside the one that it is for: its name and state. What has the name then goes."""
+    """A temporary file beside the target: its name and stamp. Removed afterwards."""
     mode = _mode_to_keep(folder, leaf, path)
     temporary = _temporary_name()
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -349,10 +349,10 @@ def _temporary_name() -> str:
 
 
 def _swap_known(folder: int, names: tuple[str, str], path: str, known: bytes) -> None:
-    """Swap the second name's file out, and in again where it is not what is known."""
+    """Swap the second name's file out, and back if it is not as known."""
     temporary, leaf = names
     try:
-        # Most who write are seen here, and see nothing of ours.
+        # Catches most concurrent writers before they could notice us.
         _require_known(folder, leaf, path, known)
         _exchange(folder, temporary, folder, leaf)
     except (FileNotFoundError, NotFound):
@@ -360,7 +360,7 @@ def _swap_known(folder: int, names: tuple[str, str], path: str, known: bytes) ->
     try:
         _require_known(folder, temporary, path, known)
     except NotFound:
-        # Swapped where files have neither exchange nor links: nothing is left to be looked at.
+        # Swapped where the file system has neither exchange nor links: nothing left to check.
         return
     except BaseException:
         _exchange(folder, temporary, folder, leaf)
@@ -368,7 +368,7 @@ def _swap_known(folder: int, names: tuple[str, str], path: str, known: bytes) ->
 
 
 def _require_known(folder: int, leaf: str, path: str, known: bytes) -> None:
-    """Collision unless the file has these bytes, and nobody is about to write others."""
+    """Collision unless the file has these bytes, and nobody has it open for writing."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with _translated_errors(path), os.fdopen(os.open(leaf, flags, dir_fd=folder), "rb") as file:
         found = _snapshot(file, path, MAX_FILE_BYTES)
@@ -378,13 +378,13 @@ def _require_known(folder: int, leaf: str, path: str, known: bytes) -> None:
 
 def _collision(path: str) -> Collision:
     return Collision(
-        f"another program writes {path!r}, or has just written it; read it again, then decide",
+        f"another program writes or has just written {path!r}; read it again",
         path=path,
     )
 
 
 def _rename_new(from_: tuple[int, str], to: tuple[int, str], path: str) -> None:
-    """Collision where something is there. Without a rename that refuses, that is looked for."""
+    """Collision where the target exists. Without an exclusive rename, checked beforehand."""
     try:
         posix.rename_new(*from_, *to)
     except FileExistsError:
@@ -398,7 +398,7 @@ def _rename_new(from_: tuple[int, str], to: tuple[int, str], path: str) -> None:
 
 
 def _exchange(from_folder: int, from_leaf: str, to_folder: int, to_leaf: str) -> None:
-    """In one step where the file system has one, by a link elsewhere."""
+    """Atomic where the file system supports it, else by a link."""
     try:
         posix.exchange(from_folder, from_leaf, to_folder, to_leaf)
     except OSError as error:
@@ -429,7 +429,7 @@ def _mode_to_keep(folder: int, leaf: str, path: str) -> int | None:
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(found.st_mode):
-        raise InvalidInput(f"{path!r} is a link or no plain file", field="path")
+        raise InvalidInput(f"{path!r} is not a regular file", field="path")
     return stat.S_IMODE(found.st_mode)
 
 
@@ -443,7 +443,7 @@ def _entry_exists(folder: int, leaf: str) -> bool:
 
 @contextmanager
 def _parent(root: Path, path: str, *, make: bool = False) -> Generator[tuple[int, str]]:
-    """The folder that a path lies in, opened, and the last part of the path."""
+    """The parent folder of a path, opened, and the last component."""
     *folders, leaf = path.split("/")
     if any(it in ("", ".", "..") for it in (*folders, leaf)) or "\0" in path:
         raise InvalidInput(f"{path!r} is not a plain relative path", field="path")
@@ -471,7 +471,7 @@ def _open_folders(root: Path, folders: Sequence[str], *, make: bool) -> int:
 
 
 def _open_root(root: Path) -> int:
-    """The root, with no link anywhere on the way to it."""
+    """The root, opened without following any link."""
     _, *above = root.absolute().parts
     held = os.open("/", _PASS if above else os.O_RDONLY | _FOLDER)
     try:
@@ -491,7 +491,7 @@ def _open_root(root: Path) -> int:
 
 
 def _open_child(held: int, part: str, flags: int) -> int:
-    """One folder further in. `held` is closed where that succeeds, and only there."""
+    """Open a subfolder. Closes `held` on success only."""
     inner = os.open(part, flags, dir_fd=held)
     os.close(held)
     return inner
@@ -499,12 +499,12 @@ def _open_child(held: int, part: str, flags: int) -> int:
 
 @contextmanager
 def _translated_errors(path: str, root: Path | None = None) -> Generator[None]:
-    """The system's failures in words that name the path."""
+    """Translates OSError to our errors, with the path."""
     try:
         yield
     except FileNotFoundError:
         if root is not None and not root.is_dir():
-            raise Unavailable("the folder of this space is not there") from None
+            raise Unavailable("the folder of this space does not exist") from None
         raise NotFound(f"no file {path!r}", path=path) from None
     except IsADirectoryError:
         raise InvalidInput(f"{path!r} is a folder", field="path") from None

@@ -1,6 +1,6 @@
-"""What it takes to put a space back when a change of many files was cut off. Blocking.
+"""The undo journal of a change to many files. Blocking.
 
-The journal lies beside the settings, is written before the first change and goes after the last.
+It lies in the project folder, is written before the first change and deleted after the last.
 """
 
 from base64 import b64decode, b64encode
@@ -20,15 +20,15 @@ from pecia.kernel.text.links.name_index import folder_of
 
 JOURNAL_PATH = ".pecia/managed-rename.json"
 VERSION = 4
-# The same without digests, files of folders and the transaction.
+# The old format, without digests, files of folders and the transaction.
 OLDER_VERSION = 3
 MAX_JOURNAL_BYTES = 2_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class JournaledFile:
-    """A file before a change; no body where there was none. `after` is the digest of what the
-    change puts there, None where nobody wrote that down."""
+    """A file before a change; no body if it did not exist. `after` is the digest of the new
+    content, None if not recorded."""
 
     path: str
     body: bytes | None
@@ -37,7 +37,7 @@ class JournaledFile:
 
 @dataclass(frozen=True, slots=True)
 class JournaledMove:
-    """A file or folder that goes elsewhere; `below` are a folder's files, by their paths in it."""
+    """A file or folder that moves; `below` are a folder's files, by their relative paths."""
 
     old: str
     new: str
@@ -52,9 +52,9 @@ class JournaledMove:
 
 @dataclass(frozen=True, slots=True)
 class RenameJournal:
-    """Moves in their order, and files as they were, by their paths before the moves.
+    """Moves in order, and original files, by their paths before the moves.
 
-    `transaction` is the one that tells the store: once it is committed, the change is made.
+    `transaction` is that of the store: once it is committed, the change is complete.
     """
 
     moves: tuple[JournaledMove, ...]
@@ -62,7 +62,7 @@ class RenameJournal:
     transaction: str | None = None
 
     def path_after(self, path: str) -> str:
-        """Where a file is after the moves."""
+        """The path of a file after the moves."""
         for it in self.moves:
             if path == it.old or path.startswith(f"{it.old}/"):
                 path = it.new + path[len(it.old) :]
@@ -74,7 +74,7 @@ def digest(body: bytes) -> bytes:
 
 
 def write_journal(project: Path, lead: str, journal: RenameJournal) -> None:
-    """Write the journal down."""
+    """Write the journal."""
     plain = {
         "version": VERSION,
         "root": lead,
@@ -97,8 +97,8 @@ def delete_journal(project: Path) -> None:
 def read_journal(project: Path, lead: str) -> RenameJournal | None:
     """The journal, None where there is none to follow.
 
-    It lies where others can write, so it is believed only of documents in the content folder. One
-    that cannot be followed stays where it is, for a person to look at.
+    Others can write it, so it is trusted only for documents in the content folder. An invalid one
+    is left in place, for a person to check.
     """
     try:
         plain = orjson.loads(disk.read(project, JOURNAL_PATH, MAX_JOURNAL_BYTES))
@@ -111,7 +111,7 @@ def read_journal(project: Path, lead: str) -> RenameJournal | None:
 
 
 def restore_file(root: Path, snapshot: JournaledFile, made: bytes | None) -> None:
-    """The file as it was, where it is what the change made of it; Collision elsewhere."""
+    """Restore the file, if it is as the change left it; Collision otherwise."""
     if snapshot.body is not None:
         disk.replace(root, snapshot.path, snapshot.body, made)
     elif made is not None:
@@ -140,7 +140,7 @@ def _is_confined(journal: RenameJournal) -> bool:
     below = [it for move in journal.moves for it in move.below]
     if any(find_path_problem(it) for it in (*places, *documents)):
         return False
-    # A folder goes with its hidden files.
+    # A folder moves with its hidden files.
     if any(find_path_problem(it, may_be_ours=True) for it in below):
         return False
     return all(split_extension(it)[1] for it in documents)

@@ -1,8 +1,8 @@
-"""Three things of the system that Python does not offer. Blocking.
+"""Three system calls that Python does not expose. Blocking.
 
-`exchange` swaps two names in one step (Linux `renameat2`, macOS `renameatx_np`).
-`rename_new` renames, and never over something.
-`lease` says whether anybody has a file open for writing, and keeps writers out while it is held.
+`exchange` swaps two names atomically (Linux `renameat2`, macOS `renameatx_np`).
+`rename_new` renames without replacing.
+`lease` tells whether anybody has a file open for writing, and blocks writers while it is held.
 """
 
 import ctypes
@@ -16,35 +16,35 @@ from errno import EACCES, EAGAIN, EINVAL, ENOSYS, ENOTSUP, EPERM
 from typing import Any
 
 NOT_SUPPORTED = frozenset((EINVAL, ENOSYS, ENOTSUP, EPERM))
-"""How file systems say that they cannot exchange."""
+"""Errors of file systems that do not support exchange."""
 
 _IS_LINUX = sys.platform == "linux"
 _SWAP = 2
-# The same number in both systems, by chance. This one is not.
+# The same value in both systems, by chance. This one differs.
 _EXCLUSIVE = {"linux": 1, "darwin": 4}
 _NAMES = {"linux": "renameat2", "darwin": "renameatx_np"}
 
 
 def exchange(from_folder: int, from_name: str, to_folder: int, to_name: str) -> None:
-    """Both files keep existing, each under the other's name. OSError as `os.rename` raises it."""
+    """Both files keep existing, each under the other's name. OSError as from `os.rename`."""
     _rename((from_folder, from_name), (to_folder, to_name), _SWAP)
 
 
 def rename_new(from_folder: int, from_name: str, to_folder: int, to_name: str) -> None:
-    """A rename to where nothing is: FileExistsError elsewhere, and nothing has happened."""
+    """Rename to a free name; otherwise FileExistsError, and nothing has changed."""
     _rename((from_folder, from_name), (to_folder, to_name), _EXCLUSIVE.get(sys.platform, 0))
 
 
 def is_awaited(file: int) -> bool:
-    """Whether somebody waits for our lease of this file to end, to write it."""
+    """Whether a writer waits for our lease of this file to end."""
     return _IS_LINUX and fcntl.fcntl(file, fcntl.F_GETLEASE) != fcntl.F_RDLCK
 
 
 @contextmanager
 def lease(file: int) -> Generator[bool | None]:
-    """True: nobody has it open for writing, and nobody gets it open until this ends.
+    """True: nobody has it open for writing, and nobody can open it until this ends.
 
-    False: somebody has. None: the system does not say.
+    False: somebody has. None: the system cannot tell.
     """
     held = _take_lease(file)
     try:
@@ -58,8 +58,8 @@ def _take_lease(file: int) -> bool | None:
     if not _IS_LINUX:
         return None
     try:
-        # Whoever opens it meanwhile makes the kernel signal us: with one that is ignored, and not
-        # with the usual one, which ends a process.
+        # An open by another process makes the kernel signal us: with an ignored signal, not with
+        # the default one, which would kill the process.
         fcntl.fcntl(file, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
     except OSError as error:
@@ -68,7 +68,7 @@ def _take_lease(file: int) -> bool | None:
 
 
 def _unknown(error: OSError) -> None:
-    # Of another user's file, and of some file systems, the kernel says nothing.
+    # For files of other users, and on some file systems, leases are not available.
     if error.errno not in NOT_SUPPORTED | {EACCES}:
         raise error
 

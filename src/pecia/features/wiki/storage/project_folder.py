@@ -1,4 +1,4 @@
-"""Our folder in a project, and lines that keep git from what in it is this machine's. Blocking."""
+"""Our folder in a project, and its `.gitignore` for machine-local files. Blocking."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -8,7 +8,7 @@ from pecia.kernel.errors import Collision, InvalidInput, PayloadTooLarge
 
 PROJECT_FOLDER = ".pecia"
 IGNORE_HEADER = "# Written by Pecia: what belongs to this machine."
-# All that we make there but `config.yml`, which is for everybody who has the project.
+# Everything there except `config.yml`, which is shared with the project.
 IGNORED_LINES = (
     *("history/", "catalogs/", "cache/", "server.lock", "ui.lock", "last-spawn-error.log"),
     *("managed-rename.json", "state.json", f"*{disk.TEMPORARY_SUFFIX}"),
@@ -17,17 +17,17 @@ MAX_IGNORE_FILE_BYTES = 1_000_000
 
 
 def ensure_project_folder(project: Path) -> None:
-    """The folder, where it is not there yet. One that is a link is refused by the disk.
+    """Create the folder if missing. A link in its place is refused by `disk`.
 
-    Lines that are missing are added whoever wrote the file: our history in somebody's repository
-    is worse than a line too many. What a person wrote stays to the byte.
+    Missing lines are added even if a person wrote the file: our history in somebody's repository is
+    worse than an extra line. Existing content stays byte for byte.
     """
     place = f"{PROJECT_FOLDER}/.gitignore"
     if not disk.exists(project, place):
         with suppress(Collision):
             disk.replace(project, place, complete_ignore_file(b"") or b"", None)
         return
-    # A link is nothing to write through. One that somebody writes just now is completed next time.
+    # Never written through a link. A file being written just now is completed next time.
     with suppress(InvalidInput, PayloadTooLarge, Collision):
         was = disk.read(project, place, MAX_IGNORE_FILE_BYTES)
         body = complete_ignore_file(was)
@@ -36,9 +36,9 @@ def ensure_project_folder(project: Path) -> None:
 
 
 def complete_ignore_file(body: bytes) -> bytes | None:
-    """The ignore file with the lines that it lacks; None where it lacks none. Pure."""
+    """The ignore file with missing lines added; None if it has them all. Pure."""
     has = body.decode(errors="replace").splitlines()
-    # A person may want some of it in their repository, and says so with a `!`.
+    # A person may want some of it in their repository, with a `!` line.
     missing = [it for it in IGNORED_LINES if it not in has and f"!{it}" not in has]
     if not missing:
         return None

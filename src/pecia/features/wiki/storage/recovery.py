@@ -1,8 +1,7 @@
-"""A rename that was cut off is undone, or found finished; what people did meanwhile stays.
+"""Rolls back an interrupted rename, or finds it complete; edits made meanwhile stay.
 
-A file is put back only where it is what the rename made of it. Any other text is somebody's: it
-stays where it is, and history gets it as a version. A file that went stays away, and history gets
-the text that it had.
+A file is restored only if it is as the rename left it. Any other text is somebody's: it stays, and
+is committed as a version. A deleted file stays deleted, and its former text is committed.
 """
 
 from collections.abc import Iterable
@@ -39,10 +38,10 @@ MAX_NAMED = 20
 
 @dataclass(slots=True)
 class RecoveryOutcome:
-    """What was found beside what the rename made. Paths from the content folder.
+    """What differs from what the rename made. Paths from the content folder.
 
-    `edited` hold somebody's text, `deleted` are gone, `kept` are files that are in the way of one
-    that should go back, or could not be moved. `before` is what history must know first.
+    `edited` have somebody's text, `deleted` are gone, `kept` block a file that should be restored,
+    or could not be moved. `before` must be committed first.
     """
 
     edited: list[str] = field(default_factory=list[str])
@@ -56,7 +55,7 @@ class RecoveryOutcome:
 
 
 def roll_back(root: Path, journal: RenameJournal) -> RecoveryOutcome:
-    """Everything as it was before the rename. Doing it twice is doing it once. Blocking."""
+    """Undo the rename. Idempotent. Blocking."""
     outcome = RecoveryOutcome()
     for move in reversed(journal.moves):
         _move_back(root, move, outcome)
@@ -66,7 +65,7 @@ def roll_back(root: Path, journal: RenameJournal) -> RecoveryOutcome:
 
 
 def check_finished(root: Path, journal: RenameJournal) -> RecoveryOutcome:
-    """All of the rename was made; only what people did since is looked for. Blocking."""
+    """The rename is complete; only collects edits made since. Blocking."""
     outcome = RecoveryOutcome()
     for it in journal.snapshots:
         path = journal.path_after(it.path)
@@ -92,7 +91,7 @@ async def record_outcome(
     *,
     is_finished: bool,
 ) -> None:
-    """A version of what people did, and of an undone rename where history has it already."""
+    """Commit what people did, and the undo of a rename that history already has."""
     known = await history.list_tracked()
     paths = [it for it in _paths(journal) if it in known or it in outcome.touched]
     now = await run_sync(_read_all, root, paths)
@@ -108,7 +107,7 @@ async def record_outcome(
 def report_outcome(
     space: str, journal: RenameJournal, outcome: RecoveryOutcome, *, is_finished: bool
 ) -> None:
-    """Into the log: what was renamed, how it ended, and what people had done."""
+    """Log what was renamed, the outcome, and what people had done."""
     _log.warning(
         "wiki.rename_recovered",
         space=space,
@@ -122,7 +121,7 @@ def report_outcome(
 
 def _move_back(root: Path, move: JournaledMove, outcome: RecoveryOutcome) -> None:
     pairs = [(move.old, move.new)]
-    # Somebody made the old folder anew: its files go back one by one, between theirs.
+    # Somebody recreated the old folder: files are moved back one by one, between theirs.
     if move.below and _path_exists(root, move.old):
         pairs = move.pairs()
     for old, new in pairs:
@@ -131,7 +130,7 @@ def _move_back(root: Path, move: JournaledMove, outcome: RecoveryOutcome) -> Non
         try:
             disk.move(root, new, old)
         except (Conflict, InvalidInput, NotFound):
-            # A file of the folder is in both places where the move was never made.
+            # If the move was never made, a file may exist in both places.
             outcome.kept.append(new)
             continue
         disk.prune(root, folder_of(new))
@@ -142,7 +141,7 @@ def _restore(root: Path, snapshot: JournaledFile, outcome: RecoveryOutcome) -> N
     try:
         now = _read_one(root, path)
     except (InvalidInput, PayloadTooLarge):
-        # A link, a folder, or more than a document may be: nothing of ours.
+        # A link, a folder, or larger than a document may be: not ours.
         outcome.kept.append(path)
         return
     if now == snapshot.body:
@@ -155,13 +154,13 @@ def _restore(root: Path, snapshot: JournaledFile, outcome: RecoveryOutcome) -> N
         outcome.before[path] = snapshot.body
     else:
         if snapshot.after is None:
-            # Nobody wrote down what the rename made of it, so it may be somebody's: history has it.
+            # The rename's result was not recorded, so it may be somebody's edit: history has it.
             outcome.before[path] = now
             outcome.edited.append(path)
         try:
             restore_file(root, snapshot, now)
         except Collision:
-            # Somebody writes it just now.
+            # Somebody is writing it now.
             outcome.edited.append(path)
             outcome.before[path] = snapshot.body
 
@@ -194,5 +193,5 @@ def _path_exists(root: Path, path: str) -> bool:
     try:
         return disk.exists(root, path)
     except InvalidInput:
-        # Below a link or a file: nothing that we put there.
+        # Below a link or a file: not created by us.
         return False

@@ -1,7 +1,7 @@
-"""Which folders of a server a tenant's administrators may make spaces of.
+"""Folders of a server in which a tenant's administrators may create spaces.
 
-The operator gives roots to each tenant. They are asked for when a space is added and again each
-time it is opened: a folder that became a link meanwhile, or left its root, is not opened.
+The operator grants roots per tenant. Checked when a space is added and again each time it is
+opened: a folder that became a link, or left its root, is not opened.
 """
 
 import os
@@ -22,34 +22,34 @@ HINT = (
 )
 
 LookupRoots: TypeAlias = Callable[[UUID], Awaitable[Sequence[Path]]]
-"""The real paths below which a tenant may have spaces. No two tenants have one in another's."""
+"""The real paths below which a tenant may have spaces. Roots of different tenants never overlap."""
 
 
 async def no_roots(tenant_id: UUID) -> Sequence[Path]:
-    """Where nobody was given any."""
+    """For an install without roots."""
     del tenant_id
     return ()
 
 
 @dataclass(frozen=True, slots=True)
 class SpaceRoots:
-    """The roots of all tenants of a server, as they are now."""
+    """The current roots of all tenants."""
 
     store: Store
     lookup: LookupRoots = no_roots
 
     async def admit(self, tenant_id: UUID, folder: str) -> str:
-        """The real path of a folder that this tenant may serve, made where there was none."""
+        """The real path of a folder that this tenant may serve, created if missing."""
         return str(await run_sync(_admit, folder, await self.lookup(tenant_id)))
 
     async def require(self, tenant_id: UUID, folder: Path) -> None:
-        """The folder is where it was when it was admitted, and may still be served."""
+        """Require that the folder still resolves to itself, below a root."""
         await run_sync(require_open, folder, await self.lookup(tenant_id))
 
     async def resolve_folder(self, tenant_id: UUID, folder: Path, *, is_confined: bool) -> Path:
-        """The real path of a space's folder, which may be served now.
+        """The real path of a space's folder, checked to be allowed now.
 
-        One that is confined is given back as it stands: resolved once more, it could be another.
+        A confined one is returned as it is: resolved again, it could be another.
         """
         if not is_confined:
             return await run_sync(_resolve_links, folder)
@@ -57,7 +57,7 @@ class SpaceRoots:
         return folder
 
     async def resolve_source_folder(self, tenant_id: UUID, source_id: str, folder: Path) -> Path:
-        """The same of a space of which only the source is known."""
+        """The same for a space of which only the source is known."""
         asked = {"tenant_id": tenant_id, "source_id": source_id}
         async with self.store.system() as tx:
             is_confined = bool(await tx.fetch_value(SQL["is_confined"], **asked))
@@ -65,7 +65,7 @@ class SpaceRoots:
 
 
 def require_open(folder: Path, roots: Sequence[Path]) -> None:
-    """Refuse the folder of a space that is not itself below one of these any more."""
+    """Refuse a space whose folder is no longer below one of these roots."""
     if _resolve_links(folder) != folder or not _is_below(folder, roots):
         raise Unavailable(
             "the folder of this space is not below a root of its tenant any more, or is a "
@@ -77,13 +77,11 @@ def require_open(folder: Path, roots: Sequence[Path]) -> None:
 
 def _admit(text: str, roots: Sequence[Path]) -> Path:
     if not roots:
-        raise Forbidden(
-            "no folder of this server is set aside for spaces of your tenant", hint=HINT
-        )
+        raise Forbidden("your tenant has no folder for spaces on this server", hint=HINT)
     real = _resolve_links(_resolve_input(text, roots))
     if not _is_below(real, roots):
         raise Forbidden(
-            f"{text!r} is not below a folder that is set aside for spaces of your tenant",
+            f"{text!r} is not below a folder for spaces of your tenant",
             field="folder",
             got=text[:200],
             allowed=[str(it) for it in roots],
@@ -93,7 +91,7 @@ def _admit(text: str, roots: Sequence[Path]) -> Path:
         real.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         why = (error.strerror or "it failed").lower()
-        raise Conflict(f"{text!r} cannot be made a folder: {why}", field="folder") from error
+        raise Conflict(f"{text!r} cannot be created as a folder: {why}", field="folder") from error
     return real
 
 
@@ -112,17 +110,17 @@ def _resolve_input(text: str, own: Sequence[Path]) -> Path:
 
 
 def _is_below(real: Path, roots: Sequence[Path]) -> bool:
-    """Roots are real paths, and are never resolved again: a link in the place of one is none."""
+    """Roots are real paths, and are never resolved again: a link in place of one does not count."""
     return any(real.is_relative_to(it) for it in roots)
 
 
 def _resolve_links(path: Path) -> Path:
-    """Without links; what is not there yet stays as it is named."""
+    """The path without links; components that do not exist yet stay."""
     try:
         return Path(os.path.realpath(path))
     except OSError as error:
-        # A link that may not be read, as those of other processes below /proc are.
+        # An unreadable link, such as those of other processes below /proc.
         why = (error.strerror or "it failed").lower()
         raise Unavailable(
-            f"the server cannot tell where {path} really lies: {why}", retryable=False, hint=HINT
+            f"the server cannot resolve {path}: {why}", retryable=False, hint=HINT
         ) from None

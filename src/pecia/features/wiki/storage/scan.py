@@ -1,6 +1,6 @@
-"""A space as it lies on the disk now: its documents and its other files. Blocking; reads no text.
+"""Scans a space on disk: its documents and other files. Blocking; reads no text.
 
-Links are passed by. Which files count is said by the ignore files on the way.
+Links are skipped. Ignore files along the path decide which files count.
 """
 
 import os
@@ -21,18 +21,18 @@ MAX_IGNORE_BYTES = 1_000_000
 
 @dataclass(slots=True)
 class SpaceScan:
-    """Paths from the root. `documents` are by name; `others` are files that are none."""
+    """Paths from the root. `documents` are by name; `others` are all other files."""
 
     documents: dict[str, str] = field(default_factory=dict[str, str])
     stamps: dict[str, FileStamp] = field(default_factory=dict[str, FileStamp])
     other_files: list[str] = field(default_factory=list[str])
     refused: dict[str, str] = field(default_factory=dict[str, str])
     ignored: IgnoreRules = field(default_factory=IgnoreRules)
-    """What the files at the top leave out."""
+    """Rules of the ignore files at the top."""
 
 
 def scan_space(root: Path) -> SpaceScan:
-    """The whole folder; Unavailable where there is none."""
+    """Scan the whole folder; Unavailable where there is none."""
     found = SpaceScan()
     waiting = [("", IgnoreRules())]
     while waiting:
@@ -42,7 +42,7 @@ def scan_space(root: Path) -> SpaceScan:
 
 
 def load_ignore_rules(root: Path, path: str) -> IgnoreRules:
-    """What is left out as the ignore files above this path say."""
+    """The rules of all ignore files above this path."""
     ignored, folder = _with_folder_rules(root, "", IgnoreRules()), ""
     for part in path.split("/")[:-1]:
         folder = f"{folder}/{part}" if folder else part
@@ -54,7 +54,7 @@ def _scan_folder(
     root: Path, folder: str, above: IgnoreRules, found: SpaceScan
 ) -> Iterator[tuple[str, IgnoreRules]]:
     try:
-        # Held until its entries were looked at: their states are asked for by this descriptor.
+        # Kept open until its entries were scanned: they are stat'ed relative to it.
         with disk.open_folder(root, folder) as held:
             with os.scandir(held) as entries:
                 children = sorted(entries, key=lambda it: it.name)
@@ -111,7 +111,7 @@ def _add_file(path: str, child: "os.DirEntry[str]", found: SpaceScan) -> None:
         found.refused[path] = why
         return
     other = found.documents.get(name)
-    # In the order of names `.md` comes before `.mdx`, which is the stronger one.
+    # In name order `.md` comes before `.mdx`, which takes precedence.
     if other is not None:
         found.other_files.append(other)
     found.documents[name] = path
@@ -128,7 +128,7 @@ def _with_folder_rules(root: Path, folder: str, above: IgnoreRules) -> IgnoreRul
 
 
 def is_text(name: str) -> bool:
-    # A name that is not UTF-8 comes as lone surrogates, which no database and no client can take.
+    # A name that is not UTF-8 has lone surrogates, which no database and no client accepts.
     try:
         name.encode()
     except UnicodeEncodeError:

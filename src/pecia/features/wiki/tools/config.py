@@ -1,4 +1,4 @@
-"""The settings of a space, read by anybody and changed by agents where they may."""
+"""The settings of a space: read by anybody, changed by agents where allowed."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -38,14 +38,14 @@ class ConfigTools:
     wiki: Wiki
 
     async def get_config(self, call: Call, ask: GetConfig) -> ToolResult:
-        """The settings that count now, all of them or the part at a path."""
+        """The effective settings, all of them or the part at a path."""
         space = await self.wiki.resolve_space(call, ask.cwd, ask.space)
         found = await self.wiki.configs.load_effective(call, space)
         value, exists = value_at(found.config.to_json(), tuple(ask.path or ()))
-        told: dict[str, Json] = {"value": value, "exists": exists, "path": [*(ask.path or ())]}
+        fields: dict[str, Json] = {"value": value, "exists": exists, "path": [*(ask.path or ())]}
         if found.warnings:
-            told["warnings"] = [*found.warnings]
-        return ToolResult(told)
+            fields["warnings"] = [*found.warnings]
+        return ToolResult(fields)
 
     async def set_config(self, call: Call, ask: SetConfig) -> ToolResult:
         """Change settings that agents may: folders, mcp.tools.search.maxResults and
@@ -80,15 +80,15 @@ class ConfigTools:
             done = await self._write_patch(call, space, change)
         except InvalidConfig as error:
             return _problem_result(error, field)
-        told: dict[str, Json] = {
+        fields: dict[str, Json] = {
             "ok": True,
             "applied": [*done.applied],
             "scope": done.scope,
             "path": PROJECT_FILE if done.scope == "project" else "~/" + PROJECT_FILE,
             "current": done.current.to_json(),
         }
-        said = f"Set {', '.join(done.applied)} in the {done.scope}'s settings."
-        return ToolResult({**told, "result": told}, (TextContent(said),))
+        text = f"Set {', '.join(done.applied)} in the {done.scope}'s settings."
+        return ToolResult({**fields, "result": fields}, (TextContent(text),))
 
     async def _write_patch(
         self, call: Call, space: Space, change: Callable[[ConfigTexts], ConfigPatch]
@@ -101,8 +101,8 @@ class ConfigTools:
             if done.scope == "project":
                 asked = {"source_id": space.source_id, "key": PROJECT_FILE}
                 if not await tx.fetch_value(SQL["may_write"], **asked):
-                    raise Forbidden("your role does not allow to change the space's settings")
-            # Last, so that what the database refuses leaves the file alone.
+                    raise Forbidden("your role does not allow changing the settings of this space")
+            # Last, so that the file is untouched if the database refuses.
             try:
                 await self.wiki.configs.write(tx, call.caller, space, was, done)
             except (Unavailable, StorageFull, InvalidInput) as error:
@@ -142,9 +142,9 @@ def config_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
 
 def _problem_result(error: InvalidConfig, field: str) -> ToolResult:
     found = error.problem
-    told: dict[str, Json] = {"ok": False, "error": found.to_json()}
+    fields: dict[str, Json] = {"ok": False, "error": found.to_json()}
     text = f"Error: [{found.code}] {found.message}\n{found.hint}"
     failure = error.failure or found.failure(field)
     return ToolResult(
-        {**told, "result": told}, (TextContent(text),), is_error=True, failure=failure
+        {**fields, "result": fields}, (TextContent(text),), is_error=True, failure=failure
     )

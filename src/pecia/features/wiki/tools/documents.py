@@ -1,4 +1,4 @@
-"""Reading: one document with what is known of it, and the list of all."""
+"""Reading: one document with its metadata, and the list of all."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,7 +27,7 @@ from pecia.kernel.tool.model import AnyTool, TextContent, Tool, ToolResult
 
 FEATURE = "wiki"
 
-# Beside a document; the tools for links give all of them.
+# Links returned with a document; the link tools return all of them.
 MAX_LINKS = 200
 
 
@@ -49,18 +49,18 @@ class DocumentTools:
         graph = await opened.graph()
         facts = graph.facts[document.name]
         card = opened.card(document, facts)
-        told = _document_fields(opened, document, card, graph)
+        fields = _document_fields(opened, document, card, graph)
         part = slice_text(text, ask.offset)
-        told |= {"frontmatter": dict(facts.frontmatter), **_content(part)}
-        told["history"] = await list_recent_versions(opened, document)
+        fields |= {"frontmatter": dict(facts.frontmatter), **_content(part)}
+        fields["history"] = await list_recent_versions(opened, document)
         if facts.problem:
-            told["frontmatterProblem"] = facts.problem
+            fields["frontmatterProblem"] = facts.problem
         opened.record_returned([document.path])
-        return ToolResult(told, (TextContent(_format_document(told, _with_part_note(part))),))
+        return ToolResult(fields, (TextContent(_format_document(fields, _with_part_note(part))),))
 
     async def list_documents(self, call: Call, ask: ListDocuments) -> ToolResult:
-        """List the documents of the space and the files that they show, all of them or those below
-        one folder, in pages: go on with `cursor` as `nextCursor` says."""
+        """List the documents of the space and the files that they embed, all or those below one
+        folder, in pages: continue with `cursor` as `nextCursor` says."""
         opened = await self.wiki.open(call, ask.cwd, ask.space)
         below = _folder(ask.dir)
         found = [it for it in opened.documents.values() if it.name.startswith(below)]
@@ -82,15 +82,15 @@ def document_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
 
 
 def listing_fields(opened: OpenSpace) -> dict[str, Json]:
-    """What goes with every list."""
-    # Where the folder lies is for those who sit at the machine.
+    """Fields that go with every list."""
+    # Where the folder lies is only for users of a local install.
     is_local = opened.call.caller.kind is CredentialKind.LOCAL
     cwd = str(opened.space.folder) if is_local else opened.space.name
     return {"ui": opened.preview.ui, "cwd": cwd, "space": opened.space.name}
 
 
 def find_document(opened: OpenSpace, path: str) -> WikiDocument:
-    """The document at a path from the project; its name alone will do as well."""
+    """The document at a path from the project; its name alone works as well."""
     wanted = parse_file_path(path)
     inside = wanted.removeprefix(opened.prefix)
     if wanted.startswith(opened.prefix):
@@ -102,7 +102,7 @@ def find_document(opened: OpenSpace, path: str) -> WikiDocument:
 
 
 async def list_recent_versions(opened: OpenSpace, document: WikiDocument) -> list[Json]:
-    """The latest versions, as many as the settings say."""
+    """The latest versions, as many as configured."""
     depth = opened.settings.config.mcp.tools.read_document.historyDepth
     found = await opened.history.list_recent(document.path, depth)
     names = await opened.wiki.load_writer_names(opened.call) if found else {}
@@ -127,12 +127,12 @@ async def _read_catalog(opened: OpenSpace, path: str, offset: int) -> ToolResult
     if path not in pages:
         raise NotFound(f"no catalog at {path!r}", path=path[:500])
     part = slice_text(pages[path], offset)
-    told: dict[str, Json] = {"previewUrl": None, "path": path, **_content(part)}
-    return ToolResult(told, (TextContent(_with_part_note(part)),))
+    fields: dict[str, Json] = {"previewUrl": None, "path": path, **_content(part)}
+    return ToolResult(fields, (TextContent(_with_part_note(part)),))
 
 
 def _content(part: TextPart) -> dict[str, Json]:
-    """The text; and where it is a part, which one, and where the next begins."""
+    """The text; if it is a part, which one, and where the next begins."""
     if part.start == 0 and part.next_offset is None:
         return {"content": part.text}
     return {
@@ -145,12 +145,12 @@ def _content(part: TextPart) -> dict[str, Json]:
 
 
 def _with_part_note(part: TextPart) -> str:
-    """The text for whoever reads no fields."""
+    """The text with a note, for clients that read no structured fields."""
     if part.next_offset is None:
         return part.text
     return (
-        f"{part.text}\n\n[Cut: characters {part.start} to {part.end} of {part.total}. "
-        f"Go on with read_document, offset {part.next_offset}.]"
+        f"{part.text}\n\n[Truncated: characters {part.start} to {part.end} of {part.total}. "
+        f"Continue with read_document, offset {part.next_offset}.]"
     )
 
 
@@ -206,25 +206,25 @@ def _document_fields(
     }
 
 
-def _format_document(told: dict[str, Json], text: str) -> str:
-    """The same for whoever reads text."""
-    lines = [f"## {told['title']}", ""]
-    if told["description"]:
-        lines.append(f"**Description:** {told['description']}")
-    if tags := told["tags"]:
+def _format_document(fields: dict[str, Json], text: str) -> str:
+    """The same as text."""
+    lines = [f"## {fields['title']}", ""]
+    if fields["description"]:
+        lines.append(f"**Description:** {fields['description']}")
+    if tags := fields["tags"]:
         assert isinstance(tags, list)
         lines.append(f"**Tags:** {', '.join(map(str, tags))}")
-    lines.append(f"**Path:** {told['path']}")
-    rows = told["history"]
+    lines.append(f"**Path:** {fields['path']}")
+    rows = fields["history"]
     if isinstance(rows, list) and rows:
         lines += ["", "### Recent activity", *map(_format_version, rows)]
-    lines += _format_links(told, "Backlinks", "backlink", "get_backlinks")
-    lines += _format_links(told, "Forward links", "forwardLink", "get_forward_links")
+    lines += _format_links(fields, "Backlinks", "backlink", "get_backlinks")
+    lines += _format_links(fields, "Forward links", "forwardLink", "get_forward_links")
     return "\n".join([*lines, "", "### Content", "", text])
 
 
-def _format_links(told: dict[str, Json], title: str, key: str, tool: str) -> list[str]:
-    rows, count = told[f"{key}s"], told[f"{key}Count"]
+def _format_links(fields: dict[str, Json], title: str, key: str, tool: str) -> list[str]:
+    rows, count = fields[f"{key}s"], fields[f"{key}Count"]
     assert isinstance(rows, list)
     assert isinstance(count, int)
     if not rows:

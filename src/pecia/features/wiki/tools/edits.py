@@ -1,4 +1,4 @@
-"""Writing: a document made, replaced, edited in place or deleted."""
+"""Writing: create, replace, edit and delete documents."""
 
 from dataclasses import dataclass
 
@@ -40,60 +40,60 @@ class EditTools:
     wiki: Wiki
 
     async def write_document(self, call: Call, ask: WriteDocument) -> ToolResult:
-        """Make a document, replace it whole (frontmatter included), or add to its body."""
+        """Create a document, replace it whole (frontmatter included), or append to its body."""
         name = parse_document_name(ask.docName)
         summary = parse_summary(ask.summary)
         opened = await self.wiki.open(call, ask.cwd, ask.space)
-        async with begin_space_write(opened) as turn:
-            path = await _path(opened, turn, name)
-            old = await _text(turn, path)
-            await turn.write(path, _encode(edit.apply_write(old, ask.markdown, ask.position)))
-            await turn.record(f"wip: {name}", [name], summary)
+        async with begin_space_write(opened) as writer:
+            path = await _path(opened, writer, name)
+            old = await _text(writer, path)
+            await writer.write(path, _encode(edit.apply_write(old, ask.markdown, ask.position)))
+            await writer.record(f"wip: {name}", [name], summary)
         document = await opened.restat(name, path)
-        told: dict[str, Json] = {
+        fields: dict[str, Json] = {
             "docName": name,
             "path": opened.prefix + path,
             "created": old is None,
         }
-        return await self._build_result(opened.with_document(document), document, told, summary)
+        return await self._build_result(opened.with_document(document), document, fields, summary)
 
     async def edit_document(self, call: Call, ask: EditDocument) -> ToolResult:
-        """Replace exact words in a document's body: at the first place, an offset, the n-th
-        occurrence or all. Frontmatter: use write_document."""
+        """Replace exact text in a document's body: the first, at an offset, the n-th occurrence
+        or all. Frontmatter: use write_document."""
         name = parse_document_name(ask.docName)
         summary = parse_summary(ask.summary)
         find = _find(ask)
         opened = await self.wiki.open(call, ask.cwd, ask.space)
         document = opened.find(name)
-        async with begin_space_write(opened) as turn:
-            old = await _text(turn, document.path)
+        async with begin_space_write(opened) as writer:
+            old = await _text(writer, document.path)
             if old is None:
                 raise NotFound(f"no document {name!r}", field="docName", docName=name)
             done = edit.apply_replacement(old, find)
             if done.text != old:
-                await turn.write(document.path, _encode(done.text))
-                await turn.record(f"wip: {name}", [name], summary)
+                await writer.write(document.path, _encode(done.text))
+                await writer.record(f"wip: {name}", [name], summary)
             else:
-                await turn.require_may_write(document.path)
+                await writer.require_may_write(document.path)
         document = await opened.restat(name, document.path)
-        told: dict[str, Json] = {
+        fields: dict[str, Json] = {
             "docName": name,
             "replacements": len(done.offsets),
             "occurrences": edit.count_occurrences(old, ask.find),
             "offset": done.offsets[0],
         }
-        return await self._build_result(opened.with_document(document), document, told, summary)
+        return await self._build_result(opened.with_document(document), document, fields, summary)
 
     async def delete_document(self, call: Call, ask: DocumentInput) -> ToolResult:
-        """Delete a document. Links to it stay as they are: the answer lists who has one."""
+        """Delete a document. Links to it stay: the answer lists its backlinks."""
         opened = await self.wiki.open(call, ask.cwd, ask.space)
         document = opened.find(ask.docName)
         graph = await opened.graph()
         links = list_backlinks(opened, graph, document.name)
-        async with begin_space_write(opened) as turn:
-            await turn.remove(document.path)
-            await turn.record(f"delete: {document.name}", [document.name], None)
-        told: dict[str, Json] = {
+        async with begin_space_write(opened) as writer:
+            await writer.remove(document.path)
+            await writer.record(f"delete: {document.name}", [document.name], None)
+        fields: dict[str, Json] = {
             "ok": True,
             "deletedDocNames": [document.name],
             "previousPreviewUrl": opened.preview.url(document.name),
@@ -101,33 +101,33 @@ class EditTools:
         }
         opened.record_returned([document.path])
         left = f" {len(links)} documents still link to it." if links else ""
-        return ToolResult(told, (TextContent(f"Deleted {document.name}.{left}"),))
+        return ToolResult(fields, (TextContent(f"Deleted {document.name}.{left}"),))
 
     async def _build_result(
         self,
         now: OpenSpace,
         document: WikiDocument,
-        told: dict[str, Json],
+        fields: dict[str, Json],
         summary: EditSummary | None,
     ) -> ToolResult:
-        """What a writer is told: where to see it, which links lead nowhere, who could link here."""
+        """The result of a write: preview, dead links, and hints who could link here."""
         name = document.name
         graph = await now.graph()
         dead: list[Json] = [it.target for it in graph.forward_links(name) if not it.is_alive]
-        told |= now.preview.link(name)
+        fields |= now.preview.link(name)
         if dead:
-            told["deadLinks"] = dead
+            fields["deadLinks"] = dead
         hints: list[Json] = [] if graph.backlinks(name) else [_orphan_hint(name, now)]
         facts = (await now.load_metadata_of([document])).get(name)
         if facts and facts.problem:
-            message = f"The document is saved, and its frontmatter is not read: {facts.problem}."
+            message = f"The document is saved, but its frontmatter is invalid: {facts.problem}."
             hints.append({"type": "frontmatter", "message": message})
         if hints:
-            told["hints"] = hints
+            fields["hints"] = hints
         if summary is not None:
-            told["summary"] = summary.to_json()
+            fields["summary"] = summary.to_json()
         now.record_returned([document.path])
-        return ToolResult(told, (TextContent(_format_text(name, told, dead)),))
+        return ToolResult(fields, (TextContent(_format_text(name, fields, dead)),))
 
 
 def edit_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
@@ -168,33 +168,33 @@ def edit_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
 
 
 def require_free_path(opened: OpenSpace, name: str, field: str) -> str:
-    """The path that a new document of that name gets, where documents may lie."""
+    """The path of a new document of that name; refused if ignored."""
     path = f"{name}.md"
     if load_ignore_rules(opened.root, path).is_path_ignored(path):
         raise InvalidFormat(
-            f"{name!r} would be left out by the ignore rules", field=field, got=name[:200]
+            f"{name!r} would be excluded by the ignore rules", field=field, got=name[:200]
         )
     return path
 
 
-async def _path(opened: OpenSpace, turn: SpaceWrite, name: str) -> str:
+async def _path(opened: OpenSpace, writer: SpaceWrite, name: str) -> str:
     if (known := opened.documents.get(name)) is not None:
         return known.path
     path = require_free_path(opened, name, "docName")
-    await turn.require_may_write(path)
-    # One that came meanwhile, or that this caller could not see before, is written to all the same.
+    await writer.require_may_write(path)
+    # One created meanwhile, or not visible to this caller before, is written to all the same.
     other = f"{name}.mdx"
     return other if disk.exists(opened.root, other) else path
 
 
-async def _text(turn: SpaceWrite, path: str) -> str | None:
-    body = await turn.read(path)
+async def _text(writer: SpaceWrite, path: str) -> str | None:
+    body = await writer.read(path)
     if body is None:
         return None
     text = decode_utf8(body)
     if text is None:
         raise Unprocessable(
-            f"{path!r} is not in UTF-8: it can be read, renamed and deleted, and not be written",
+            f"{path!r} is not UTF-8: it can be read, renamed and deleted, but not written",
             path=path,
             hint="save it as UTF-8 first, then write",
         )
@@ -205,7 +205,7 @@ def _encode(text: str) -> bytes:
     try:
         body = text.encode()
     except UnicodeEncodeError:
-        raise InvalidFormat("half of a surrogate pair is no text", field="markdown") from None
+        raise InvalidFormat("a lone surrogate is not valid text", field="markdown") from None
     if len(body) > disk.MAX_FILE_BYTES:
         raise PayloadTooLarge(
             f"a document has at most {disk.MAX_FILE_BYTES} bytes",
@@ -226,7 +226,7 @@ def _find(ask: EditDocument) -> Replacement:
         if value is not None
     ]
     if len(given) > 1:
-        raise InvalidInput(f"{' and '.join(given)} do not go together", field=given[1])
+        raise InvalidInput(f"{' and '.join(given)} cannot be combined", field=given[1])
     return Replacement(ask.find, ask.replace, ask.offset, ask.occurrence, ask.replace_all)
 
 
@@ -240,13 +240,13 @@ def _orphan_hint(name: str, opened: OpenSpace) -> Json:
     }
 
 
-def _format_text(name: str, told: dict[str, Json], dead: list[Json]) -> str:
+def _format_text(name: str, fields: dict[str, Json], dead: list[Json]) -> str:
     lines = [f"Saved {name}."]
-    if told.get("previewUrl"):
-        lines.append(f"See it at {told['previewUrl']}")
+    if fields.get("previewUrl"):
+        lines.append(f"See it at {fields['previewUrl']}")
     if dead:
-        lines.append(f"Links that lead nowhere yet: {', '.join(map(str, dead))}.")
-    hints = told.get("hints")
+        lines.append(f"Dead links: {', '.join(map(str, dead))}.")
+    hints = fields.get("hints")
     for hint in hints if isinstance(hints, list) else ():
         assert isinstance(hint, dict)
         lines.append(str(hint["message"]))

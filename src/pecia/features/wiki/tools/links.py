@@ -1,4 +1,4 @@
-"""The link graph: who links to whom, what leads nowhere, and where a link is missing."""
+"""The link graph: backlinks, dead links, orphans, and suggestions."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -52,7 +52,7 @@ class LinkTools:
         return ToolResult({"docName": name, "backlinks": rows, **listing_fields(opened)})
 
     async def get_forward_links(self, call: Call, ask: DocumentInput) -> ToolResult:
-        """The documents and addresses that one links to. `dead` marks those that are not there."""
+        """The documents and URLs that one links to. `dead` marks missing ones."""
         opened = await self.wiki.open(call, ask.cwd, ask.space)
         name = opened.find(ask.docName).name
         rows = list_forward_links(opened, await opened.graph(), name)
@@ -60,7 +60,7 @@ class LinkTools:
         return ToolResult({"docName": name, "forwardLinks": rows, **listing_fields(opened)})
 
     async def get_hubs(self, call: Call, ask: GetHubs) -> ToolResult:
-        """Documents by the number of others that link to them, the most first."""
+        """Documents by number of backlinks, most first."""
         opened = await self.wiki.open(call, ask.cwd, ask.space)
         graph = await opened.graph()
         rows: list[Json] = [
@@ -82,8 +82,8 @@ class LinkTools:
         return ToolResult({"orphans": rows, **listing_fields(opened)})
 
     async def get_dead_links(self, call: Call, ask: GetDeadLinks) -> ToolResult:
-        """Link targets that no document answers, with who links there. `candidates` are named
-        where a link could mean several."""
+        """Link targets without a document, with who links there. `candidates` are named
+        where a link is ambiguous."""
         opened = await self.wiki.open(call, ask.cwd, ask.space)
         wanted = ask.sourceDocNames
         sources = (
@@ -107,8 +107,8 @@ class LinkTools:
         return ToolResult({"deadLinks": rows, **listing_fields(opened)})
 
     async def suggest_links(self, call: Call, ask: DocumentInput) -> ToolResult:
-        """Places in other documents that name this one, by title or alias, without a link; each
-        with its offset for edit_document and the link to put there."""
+        """Unlinked mentions of this document in others, by title or alias; each with its offset for
+        edit_document and the link to insert."""
         opened = await self.wiki.open(call, ask.cwd, ask.space)
         document = opened.find(ask.docName)
         facts = (await opened.graph()).facts[document.name]
@@ -132,8 +132,10 @@ class LinkTools:
         ]
         _record_returned(opened, [it.source for it in found.mentions])
         target: Json = {"docName": document.name, "title": title, "aliases": [*facts.aliases]}
-        told: dict[str, Json] = {"target": target, "mentions": rows, "truncated": found.truncated}
-        return ToolResult({**told, **opened.preview.link(document.name), **listing_fields(opened)})
+        fields: dict[str, Json] = {"target": target, "mentions": rows, "truncated": found.truncated}
+        return ToolResult(
+            {**fields, **opened.preview.link(document.name), **listing_fields(opened)}
+        )
 
 
 def link_tools(wiki: Wiki) -> tuple[AnyTool, ...]:

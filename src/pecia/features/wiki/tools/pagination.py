@@ -1,7 +1,7 @@
-"""Long lists and long texts in parts, each small enough for one answer. Pure.
+"""Pagination of long lists and texts, to fit one answer. Pure.
 
-An answer says everything twice, as structured content and as text, and clients take events of no
-more than a mebibyte: a part is a good quarter of that as JSON.
+An answer has everything twice, as structured content and as text, and clients take events of at
+most 1 MiB: a part is a good quarter of that as JSON.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -18,7 +18,7 @@ MAX_PART_BYTES = 280_000
 
 @dataclass(frozen=True, slots=True)
 class RowsPage:
-    """Some rows of a list, and the cursor of those after them."""
+    """A page of rows, and the cursor of the next."""
 
     rows: list[dict[str, Json]]
     next_cursor: str | None
@@ -39,8 +39,8 @@ class TextPart:
 
 
 def paginate_rows(rows: Sequence[dict[str, Json]], cursor: str | None, limit: int) -> RowsPage:
-    """The page after a cursor. The list is in the order of its names; a cursor names the last one
-    that was given, so that nothing is left out or given twice when others come and go."""
+    """The page after a cursor. Rows are ordered by name, and a cursor names the last one returned:
+    stable under inserts and deletes."""
     after = _decode_cursor(cursor) if cursor else None
     left = [it for it in rows if after is None or _key(it) > after]
     page: list[dict[str, Json]] = []
@@ -55,12 +55,12 @@ def paginate_rows(rows: Sequence[dict[str, Json]], cursor: str | None, limit: in
 
 
 def sort_rows(rows: list[dict[str, Json]]) -> list[dict[str, Json]]:
-    """The rows in the order that cursors go by."""
+    """The rows in cursor order."""
     return sorted(rows, key=_key)
 
 
 def slice_text(text: str, offset: int) -> TextPart:
-    """As much of a text from there on as one answer holds."""
+    """As much of the text from the offset as one answer holds."""
     total = len(text)
     if offset > total:
         raise OutOfRange(
@@ -93,7 +93,7 @@ def _decode_cursor(cursor: str) -> tuple[str, str]:
                 raise ValueError
     except ValueError:
         raise InvalidFormat(
-            "this cursor is none of ours: take `nextCursor` of the page before",
+            "this is not a valid cursor: use `nextCursor` of the previous page",
             field="cursor",
             got=cursor[:100],
         ) from None

@@ -1,4 +1,4 @@
-"""Renaming: documents move, and every link to and from them goes on meaning the same."""
+"""Renames: documents move, and links to and from them are rewritten to the same targets."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,12 +40,12 @@ from pecia.kernel.tool.model import AnyTool, TextContent, Tool, ToolResult
 
 @dataclass(frozen=True, slots=True)
 class RenameResult:
-    """What was done: names, and how many links were written anew in which documents."""
+    """What was done: names, and how many links were rewritten in which documents."""
 
     renaming: RenamePlan
     rewritten: Sequence[LinkRewrite]
     unwritable: Sequence[str] = ()
-    """Documents with links that should change, which are not in UTF-8 and so are left alone."""
+    """Documents with affected links that are not UTF-8, and so are not rewritten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class RenameTools:
     wiki: Wiki
 
     async def rename_document(self, call: Call, ask: RenameDocument) -> ToolResult:
-        """Rename or move a document, and write every link to it, and its own, anew."""
+        """Rename or move a document, and rewrite every link to it, and its own."""
         old, new = (
             parse_document_name(ask.docName),
             parse_document_name(ask.newDocName, "newDocName"),
@@ -63,18 +63,18 @@ class RenameTools:
         opened = await self.wiki.open(call, ask.cwd, ask.space)
         opened.find(old)
         summary = parse_summary(ask.summary) or EditSummary(f"Renamed {old} → {new}")
-        async with begin_space_write(opened) as turn:
-            now = await _all_documents(turn)
+        async with begin_space_write(opened) as writer:
+            now = await _all_documents(writer)
             renaming = plan_document_rename(old, new, now)
-            moved = await _rename(turn, now, renaming)
+            moved = await _rename(writer, now, renaming)
             if renaming.documents:
-                await turn.record(f"rename: {old} -> {new}", [old, new], summary)
-        told = _rename_fields(opened, moved, summary if renaming.documents else None)
-        told |= {**opened.preview.link(new), "previousPreviewUrl": opened.preview.url(old)}
-        return ToolResult(told, (TextContent(_format_text(f"{old} is {new}", moved)),))
+                await writer.record(f"rename: {old} -> {new}", [old, new], summary)
+        fields = _rename_fields(opened, moved, summary if renaming.documents else None)
+        fields |= {**opened.preview.link(new), "previousPreviewUrl": opened.preview.url(old)}
+        return ToolResult(fields, (TextContent(_format_text(f"{old} is {new}", moved)),))
 
     async def rename_folder(self, call: Call, ask: RenameFolder) -> ToolResult:
-        """Rename or move a folder with everything in it, and write all links anew, in one step."""
+        """Rename or move a folder with everything in it, and rewrite all links, atomically."""
         old, new = (
             parse_folder_name(ask.fromFolder, "fromFolder"),
             parse_folder_name(ask.toFolder, "toFolder"),
@@ -83,18 +83,18 @@ class RenameTools:
         opened = await self.wiki.open(call, ask.cwd, ask.space)
         if not await run_sync(disk.is_folder, opened.root, old):
             raise NotFound(f"no folder {old!r}", field="fromFolder")
-        async with begin_space_write(opened) as turn:
-            now = await _all_documents(turn)
-            moved = await _rename(turn, now, plan_folder_rename(old, new, now))
+        async with begin_space_write(opened) as writer:
+            now = await _all_documents(writer)
+            moved = await _rename(writer, now, plan_folder_rename(old, new, now))
             if names := moved.renaming.documents:
                 docs = [*names, *names.values()]
-                await turn.record(f"rename: {old} -> {new}", docs, summary)
-        told = _rename_fields(opened, moved, summary)
+                await writer.record(f"rename: {old} -> {new}", docs, summary)
+        fields = _rename_fields(opened, moved, summary)
         names = moved.renaming.documents.values()
-        told["previewUrls"] = {it: opened.preview.url(it) for it in names}
+        fields["previewUrls"] = {it: opened.preview.url(it) for it in names}
         if opened.preview.source is not None:
-            told["previewUrlSource"] = opened.preview.source
-        return ToolResult(told, (TextContent(_format_text(f"{old}/ is {new}/", moved)),))
+            fields["previewUrlSource"] = opened.preview.source
+        return ToolResult(fields, (TextContent(_format_text(f"{old}/ is {new}/", moved)),))
 
 
 def rename_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
@@ -124,39 +124,39 @@ def rename_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
     )
 
 
-async def _all_documents(turn: SpaceWrite) -> Mapping[str, WikiDocument]:
-    """All documents, seen by the caller or not: a link in a hidden one must not break either."""
-    opened = turn.opened
+async def _all_documents(writer: SpaceWrite) -> Mapping[str, WikiDocument]:
+    """All documents, visible to the caller or not: links in hidden ones must not break either."""
+    opened = writer.opened
     every = {**opened.documents, **opened.hidden}
     now = await run_sync(scan_space, opened.root)
     if {name: (it.path, it.stamp) for name, it in every.items()} != {
         name: (path, now.stamps[path]) for name, path in now.documents.items()
     }:
-        # Somebody wrote before it was our turn: look at everything again.
+        # Somebody wrote before we had the lock: start over.
         raise Collision("the space changed meanwhile; try again")
     return every
 
 
 async def _rename(
-    turn: SpaceWrite, now: Mapping[str, WikiDocument], renaming: RenamePlan
+    writer: SpaceWrite, now: Mapping[str, WikiDocument], renaming: RenamePlan
 ) -> RenameResult:
     if not renaming.documents:
         return RenameResult(renaming, ())
-    opened = turn.opened
+    opened = writer.opened
     paths = {old: new + now[old].extension for old, new in renaming.documents.items()}
-    await _require_open(turn, now, renaming, paths)
+    await _require_open(writer, now, renaming, paths)
     facts = await opened.load_metadata_of([*now.values()])
     found, unwritable = await run_sync(_plan_link_rewrites, opened, now, facts, renaming)
-    await _require_may_rewrite(turn, now, found)
+    await _require_may_rewrite(writer, now, found)
     moves = [renaming.folder] if renaming.folder else [(now[it].path, paths[it]) for it in paths]
     writes = {now[it.name].path: (it.old_text.encode(), it.text.encode()) for it in found}
-    await turn.plan(moves, writes)
+    await writer.plan(moves, writes)
     keys = [(now[old].path, path) for old, path in paths.items()]
     for old, new in moves:
-        await turn.move(old, new, keys)
+        await writer.move(old, new, keys)
     for it in found:
         if it.count:
-            await turn.write(paths.get(it.name, now[it.name].path), it.text.encode())
+            await writer.write(paths.get(it.name, now[it.name].path), it.text.encode())
     opened.record_returned([*paths.values()])
     return RenameResult(renaming, found, unwritable)
 
@@ -167,7 +167,7 @@ def _plan_link_rewrites(
     facts: Mapping[str, DocumentMetadata],
     renaming: RenamePlan,
 ) -> tuple[list[LinkRewrite], list[str]]:
-    """What is to be written anew, and what should be and is not in UTF-8."""
+    """The documents to rewrite, and those that cannot be because they are not UTF-8."""
     foreign: set[str] = set()
     every = plan_rewrites(renaming, build_link_names(facts), _texts(opened, now, foreign))
     unwritable = sorted(it.name for it in every if it.name in foreign)
@@ -190,42 +190,42 @@ def _texts(
 
 
 async def _require_open(
-    turn: SpaceWrite,
+    writer: SpaceWrite,
     now: Mapping[str, WikiDocument],
     renaming: RenamePlan,
     paths: Mapping[str, str],
 ) -> None:
-    """The places to go to, where documents may lie and nothing does."""
-    opened = turn.opened
+    """Require free target paths that are not ignored."""
+    opened = writer.opened
     for old, path in paths.items():
-        await turn.require_may_write(now[old].path)
-        await turn.require_may_write(path)
+        await writer.require_may_write(now[old].path)
+        await writer.require_may_write(path)
         require_free_path(opened, renaming.documents[old], "newDocName")
         if not renaming.folder and await run_sync(disk.exists, opened.root, path):
             raise Conflict(
-                "there is a file of that name already",
+                "a file of that name exists already",
                 colliding=[{"existing": path, "incoming": now[old].path, "to": path}],
             )
     if renaming.folder:
         old, new = renaming.folder
         if await run_sync(disk.exists, opened.root, new):
             raise Conflict(
-                f"there is something at {new!r} already",
+                f"{new!r} exists already",
                 colliding=[{"existing": new, "incoming": old, "to": new}],
             )
-        await turn.require_may_write(f"{old}/")
-        await turn.require_may_write(f"{new}/")
+        await writer.require_may_write(f"{old}/")
+        await writer.require_may_write(f"{new}/")
     if any(it not in opened.documents for it in paths):
-        raise InvalidInput("the folder holds what you may not move", field="fromFolder")
+        raise InvalidInput("the folder contains files that you may not move", field="fromFolder")
 
 
 async def _require_may_rewrite(
-    turn: SpaceWrite, now: Mapping[str, WikiDocument], found: Sequence[LinkRewrite]
+    writer: SpaceWrite, now: Mapping[str, WikiDocument], found: Sequence[LinkRewrite]
 ) -> None:
-    """Whoever may not mend the links may not break them."""
+    """A caller who may not rewrite the links may not break them."""
     for it in found:
         try:
-            await turn.require_may_write(now[it.name].path)
+            await writer.require_may_write(now[it.name].path)
         except Forbidden:
             raise Forbidden("documents that you may not change link to this") from None
 
@@ -241,21 +241,21 @@ def _rename_fields(
         for it in moved.rewritten
         if it.count
     ]
-    told: dict[str, Json] = {"ok": True, "renamed": renamed, "rewrittenDocs": rewritten}
+    fields: dict[str, Json] = {"ok": True, "renamed": renamed, "rewrittenDocs": rewritten}
     if moved.unwritable:
-        # By their names now. Those that the caller may not see are not named.
+        # By their new names. Those that the caller may not see are not named.
         now = [moved.renaming.documents.get(it, it) for it in moved.unwritable]
-        told["notRewritten"] = [
+        fields["notRewritten"] = [
             it for it, was in zip(now, moved.unwritable, strict=True) if was in opened.documents
         ]
     if stranded := sum(it.unresolved for it in moved.rewritten):
-        told["strandedLinks"] = stranded
+        fields["strandedLinks"] = stranded
     if summary is not None:
-        told["summary"] = summary.to_json()
-    return told
+        fields["summary"] = summary.to_json()
+    return fields
 
 
 def _format_text(what: str, moved: RenameResult) -> str:
     links = sum(it.count for it in moved.rewritten)
     count = len(moved.renaming.documents)
-    return f"{what} now: {count} documents moved, {links} links written anew."
+    return f"{what} now: {count} documents moved, {links} links rewritten."

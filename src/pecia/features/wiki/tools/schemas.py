@@ -1,4 +1,4 @@
-"""What the tools take and give, field by field as the reference has it."""
+"""Inputs and outputs of the tools, named as in the reference."""
 
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
@@ -17,12 +17,12 @@ DOC_NAME = Field(max_length=MAX_PATH_CHARS)
 SUMMARY_FIELD = Field(
     default=None,
     max_length=MAX_SUMMARY_INPUT_CHARS,
-    description="The outcome; kept for good: no secrets.",
+    description="The outcome; stored permanently: no secrets.",
 )
 
 
 class SpaceInput(Input):
-    """Which space is meant; nothing where there is only one."""
+    """The space; may be omitted if there is only one."""
 
     cwd: OptionalText = Field(default=None, max_length=4000)
     space: OptionalText = Field(default=None, max_length=200)
@@ -32,7 +32,7 @@ class ReadDocument(SpaceInput):
     path: str = Field(max_length=MAX_PATH_CHARS, description="With its extension.")
     since: OptionalText = Field(default=None, max_length=200, description="Reserved.")
     offset: int = Field(
-        default=0, ge=0, description="Go on there: `nextOffset` of a document that was cut."
+        default=0, ge=0, description="Start here: `nextOffset` of a truncated document."
     )
 
 
@@ -40,7 +40,7 @@ class WikiSearch(SpaceInput):
     query: str = Field(min_length=1, max_length=10_000)
     case_sensitive: bool = False
     mode: Literal["literal", "ranked"] = Field(
-        default="literal", description="literal: lines that hold the words; ranked: best first."
+        default="literal", description="literal: exact text; ranked: best passages first."
     )
 
 
@@ -54,7 +54,7 @@ class ListDocuments(SpaceInput):
     )
     limit: int = Field(default=MAX_ROWS, ge=1, le=MAX_ROWS)
     cursor: OptionalText = Field(
-        default=None, max_length=4000, description="`nextCursor` of the page before."
+        default=None, max_length=4000, description="`nextCursor` of the previous page."
     )
 
 
@@ -140,7 +140,7 @@ class SetFolderRule(SpaceInput):
 
 
 class WikiOutput(Output):
-    """An output with fields that are there only when they say something."""
+    """An output whose empty fields are omitted."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="allow")
 

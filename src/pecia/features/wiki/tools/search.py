@@ -1,4 +1,4 @@
-"""Searching the documents of a space: for the very words, or for the best passages."""
+"""Search in the documents of a space: literal lines, or ranked passages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ MAX_UNREAD = 20
 
 @dataclass(frozen=True, slots=True)
 class MatchedDocument:
-    """A document with the lines that matched, or the passage that ranks."""
+    """A document with its matching lines, or its ranked passage."""
 
     document: WikiDocument
     matches: Sequence[LineMatch]
@@ -43,27 +43,27 @@ class WikiSearchTool:
     wiki: Wiki
 
     async def search(self, call: Call, ask: WikiSearch) -> ToolResult:
-        """Find lines that hold the very words, in every document you may see; mode ranked gives
-        the best passages by words and meaning instead. The number of matches is bounded by the
-        setting mcp.tools.search.maxResults; truncated says when there are more."""
+        """Find lines that contain the exact text, in every document you may see; mode ranked gives
+        the best passages by hybrid search instead. The number of matches is limited by the setting
+        mcp.tools.search.maxResults; truncated says when there are more."""
         if not ask.query.strip():
-            raise InvalidInput('Field "query" must hold more than spaces', field="query")
+            raise InvalidInput('Field "query" must not be blank', field="query")
         opened = await self.wiki.open(call, ask.cwd, ask.space)
-        most = opened.settings.config.mcp.tools.search.maxResults
+        limit = opened.settings.config.mcp.tools.search.maxResults
         if ask.mode == "ranked":
             if ask.case_sensitive:
                 raise InvalidInput(
                     'Field "case_sensitive" goes with mode literal', field="case_sensitive"
                 )
-            return await self._search_ranked(opened, ask, most)
+            return await self._search_ranked(opened, ask, limit)
         searched = [it for it in opened.documents.values() if _is_searched(it.path)]
-        found, unread = await run_sync(_search_literal, opened.root, searched, ask, most + 1)
-        return _with_unread(await _build_result(opened, ask.query, found, most), opened, unread)
+        found, unread = await run_sync(_search_literal, opened.root, searched, ask, limit + 1)
+        return _with_unread(await _build_result(opened, ask.query, found, limit), opened, unread)
 
-    async def _search_ranked(self, opened: OpenSpace, ask: WikiSearch, most: int) -> ToolResult:
+    async def _search_ranked(self, opened: OpenSpace, ask: WikiSearch, limit: int) -> ToolResult:
         question = SearchRequest(
             ask.query,
-            limit=min(most, MAX_RANKED),
+            limit=min(limit, MAX_RANKED),
             mode=SearchMode.HYBRID,
             source=opened.space.source_id,
         )
@@ -80,9 +80,9 @@ class WikiSearchTool:
             try:
                 ranked.append(await _locate_passages(opened, name, hits))
             except (NotFound, PayloadTooLarge, Unprocessable) as error:
-                # Gone or another since it was indexed; the others are found all the same.
+                # Changed or deleted since it was indexed; the others are returned all the same.
                 unread[opened.documents[name].path] = error.message
-        result = _with_unread(await _build_result(opened, ask.query, ranked, most), opened, unread)
+        result = _with_unread(await _build_result(opened, ask.query, ranked, limit), opened, unread)
         assert isinstance(result.structured, dict)
         result.structured["truncated"] = answer.has_more
         if answer.degraded:
@@ -99,10 +99,10 @@ def search_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
 
 
 async def _build_result(
-    opened: OpenSpace, query: str, found: Sequence[MatchedDocument], most: int
+    opened: OpenSpace, query: str, found: Sequence[MatchedDocument], limit: int
 ) -> ToolResult:
-    truncated = sum(len(it.matches) for it in found) > most
-    kept = _limit_matches(found, most)
+    truncated = sum(len(it.matches) for it in found) > limit
+    kept = _limit_matches(found, limit)
     facts = await opened.load_metadata_of([it.document for it in kept])
     rows: list[Json] = []
     lines: list[str] = []
@@ -127,9 +127,9 @@ async def _build_result(
     count = sum(len(it.matches) for it in kept)
     opened.record_returned([it.document.path for it in kept])
     if not rows:
-        lines = [f"No document holds {query!r}."]
+        lines = [f"No document contains {query!r}."]
     if truncated:
-        lines.append(f"There are more than {most} matches: narrow the query.")
+        lines.append(f"There are more than {limit} matches: narrow the query.")
     return ToolResult(
         {
             "query": query,
@@ -144,7 +144,7 @@ async def _build_result(
 
 
 def _with_unread(result: ToolResult, opened: OpenSpace, unread: Mapping[str, str]) -> ToolResult:
-    """The same, with the documents that could not be searched, and why."""
+    """The result, with the documents that could not be searched, and why."""
     if not unread:
         return result
     assert isinstance(result.structured, dict)
@@ -153,8 +153,8 @@ def _with_unread(result: ToolResult, opened: OpenSpace, unread: Mapping[str, str
         for path, why in [*unread.items()][:MAX_UNREAD]
     ]
     structured: dict[str, Json] = {**result.structured, "unread": rows}
-    said = TextContent(f"Not searched: {len(unread)} documents, {rows[0]} first.")
-    return ToolResult(structured, (*result.content, said))
+    note = TextContent(f"Not searched: {len(unread)} documents, {rows[0]} first.")
+    return ToolResult(structured, (*result.content, note))
 
 
 def _search_literal(
@@ -172,7 +172,7 @@ def _search_literal(
             unread[it.path] = error.message
             continue
         if text is None:
-            unread[it.path] = "it is no text"
+            unread[it.path] = "it is not text"
             continue
         lines = find_lines(text, ask.query, case_sensitive=ask.case_sensitive)
         matches = [*islice(lines, left)]
@@ -184,11 +184,11 @@ def _search_literal(
     return found, unread
 
 
-def _limit_matches(found: Sequence[MatchedDocument], most: int) -> list[MatchedDocument]:
+def _limit_matches(found: Sequence[MatchedDocument], limit: int) -> list[MatchedDocument]:
     kept: list[MatchedDocument] = []
     for it in found:
-        matches = it.matches[:most]
-        most -= len(matches)
+        matches = it.matches[:limit]
+        limit -= len(matches)
         if matches:
             kept.append(MatchedDocument(it.document, matches, it.rank))
     return kept
@@ -197,7 +197,7 @@ def _limit_matches(found: Sequence[MatchedDocument], most: int) -> list[MatchedD
 async def _locate_passages(
     opened: OpenSpace, name: str, hits: Sequence[SearchHit]
 ) -> MatchedDocument:
-    """The passages of one document, each by the line that it begins in."""
+    """The passages of one document, each by its first line."""
     document = opened.documents[name]
     text = normalize(await opened.text(document))
     matches = [
@@ -212,8 +212,8 @@ async def _locate_passages(
 
 
 def _match_row(match: LineMatch) -> Json:
-    told: dict[str, Json] = {"line": match.line, "text": match.text}
-    return {**told, "cut": True} if match.cut else told
+    row: dict[str, Json] = {"line": match.line, "text": match.text}
+    return {**row, "cut": True} if match.cut else row
 
 
 def _is_searched(path: str) -> bool:

@@ -1,4 +1,4 @@
-"""`exec`: ten read-only commands over a space, with what is known of the files they name."""
+"""`exec`: ten read-only commands over a space, with metadata of the files in the output."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -55,9 +55,9 @@ class ShellTool:
         entries = await self._entries(opened, stages, tree, named[:MAX_ENRICHED])
         warnings = list(out.warnings)
         if len(named) > MAX_ENRICHED:
-            warnings.append(f"{len(named) - MAX_ENRICHED} more files are named than are described")
+            warnings.append(f"{len(named) - MAX_ENRICHED} more files are not described")
         opened.record_returned([it.removeprefix(opened.prefix) for it in named])
-        told: dict[str, Json] = {
+        fields: dict[str, Json] = {
             "enrichedPaths": entries,
             **listing_fields(opened),
             "stdout": out.text,
@@ -65,8 +65,8 @@ class ShellTool:
             "exitCode": ran.code,
         }
         if warnings:
-            told["warnings"] = [*warnings]
-        return ToolResult(told, (TextContent(_format_text(out.text, warnings, entries)),))
+            fields["warnings"] = [*warnings]
+        return ToolResult(fields, (TextContent(_format_text(out.text, warnings, entries)),))
 
     async def _entries(
         self, opened: OpenSpace, stages: tuple[PipelineStage, ...], tree: FileTree, named: list[str]
@@ -88,7 +88,7 @@ def shell_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
 
 
 async def _open_tree(opened: OpenSpace, command: str) -> tuple[DiskReader, Mapping[str, TreeFile]]:
-    """The files, and catalogs made for this caller where the command speaks of any."""
+    """The files, and catalogs built for this caller if the command names any."""
     files = _files(opened)
     if "catalogs" not in command:
         return DiskReader(opened.space.folder), files
@@ -103,7 +103,7 @@ async def _open_tree(opened: OpenSpace, command: str) -> tuple[DiskReader, Mappi
 def _files(opened: OpenSpace) -> Mapping[str, TreeFile]:
     """What the caller may read, by its path from the project."""
     stamps = {it.path: it.stamp for it in opened.documents.values()}
-    # What is hidden is often a secret, and never a document.
+    # Hidden files are often secrets, and never documents.
     stamps |= {path: it for path, it in opened.other_files.items() if not _is_hidden(path)}
     return {
         opened.prefix + path: TreeFile(it.size_bytes, it.mtime_ns) for path, it in stamps.items()
@@ -118,7 +118,7 @@ def _is_hidden(path: str) -> bool:
 
 
 def _refusal_result(opened: OpenSpace, error: CommandRefused) -> ToolResult:
-    told: dict[str, Json] = {
+    fields: dict[str, Json] = {
         "enrichedPaths": [],
         **listing_fields(opened),
         "stdout": "",
@@ -136,7 +136,7 @@ def _refusal_result(opened: OpenSpace, error: CommandRefused) -> ToolResult:
     failure = InvalidInput(
         error.message, field="command", category=error.category, allowed=[*COMMANDS]
     )
-    return ToolResult(told, (TextContent(text),), is_error=True, failure=failure)
+    return ToolResult(fields, (TextContent(text),), is_error=True, failure=failure)
 
 
 def _describe_path(
@@ -186,7 +186,7 @@ def _describe_folder(
     below = tree.below(path)
     counted = below[:MAX_COUNTED]
     documents = [it for path in counted if (it := _document_at(opened, path)) is not None]
-    told: dict[str, Json] = {
+    fields: dict[str, Json] = {
         "path": path,
         "type": "directory",
         "title": given.title,
@@ -201,12 +201,12 @@ def _describe_folder(
     }
     if documents:
         newest = max(documents, key=lambda it: it.stamp.mtime_ns)
-        told["mostRecentMd"] = {
+        fields["mostRecentMd"] = {
             "path": opened.prefix + newest.path,
             "title": graph.title(newest.name),
             "updatedAt": format_mtime(newest.stamp),
         }
-    return told
+    return fields
 
 
 def _format_text(out: str, warnings: list[str], entries: list[Json]) -> str:

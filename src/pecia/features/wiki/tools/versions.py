@@ -1,4 +1,4 @@
-"""Versions: a document's timeline, a checkpoint of the whole space, and the way back."""
+"""Versions: a document's timeline, checkpoints of the space, and rollback."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from pecia.kernel.identity.caller import Scope
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, TextContent, Tool, ToolResult
 
-# As documents may end, and as people write that.
+# Document extensions, in either case.
 FORMER_EXTENSIONS = (".md", ".mdx", ".MD", ".MDX")
 
 
@@ -44,7 +44,7 @@ class GetHistory(SpaceInput):
 
 class SaveVersion(SpaceInput):
     message: OptionalText = Field(
-        default=None, max_length=256, description="Kept for good: no secrets."
+        default=None, max_length=256, description="Stored permanently: no secrets."
     )
 
 
@@ -71,10 +71,10 @@ class VersionTools:
     wiki: Wiki
 
     async def get_history(self, call: Call, ask: GetHistory) -> ToolResult:
-        """The versions of a document, newest first: who, when, why, and the id to go back to."""
+        """The versions of a document, newest first: who, when, why, and the id to roll back to."""
         if ask.branch not in (None, "main"):
             raise InvalidInput(
-                'Field "branch" names no branch here: there is main',
+                'Field "branch" is unknown: there is only main',
                 field="branch",
                 allowed=["main"],
                 got=ask.branch,
@@ -88,17 +88,17 @@ class VersionTools:
         page = found[ask.offset : ask.offset + ask.limit]
         if not found and name not in opened.documents:
             raise NotFound(f"no document {name!r}", field="docName", docName=name)
-        told: dict[str, Json] = {
+        fields: dict[str, Json] = {
             "entries": [_version_row(opened, name, it, names) for it in page],
             "total": len(found),
             "hasMore": ask.offset + len(page) < len(found),
             **opened.preview.link(name),
         }
         opened.record_returned([path])
-        return ToolResult(told)
+        return ToolResult(fields)
 
     async def save_version(self, call: Call, ask: SaveVersion) -> ToolResult:
-        """Keep the whole space as it is now, under a reference that stays."""
+        """Save a checkpoint of the whole space, under a permanent reference."""
         opened = await self.wiki.open(call, ask.cwd, ask.space)
         async with begin_space_write(opened) as turn:
             await turn.require_may_write("")
@@ -107,11 +107,11 @@ class VersionTools:
             subject = f"checkpoint: {words.value if words else 'saved'}"
             note = CommitNote(writer_of(call), subject, tuple(sorted(opened.documents)))
             reference = await opened.history.checkpoint(bodies, note)
-        told: dict[str, Json] = {"checkpointRef": reference, "previewUrl": None}
-        return ToolResult(told, (TextContent(f"Saved {len(bodies)} documents as {reference}."),))
+        fields: dict[str, Json] = {"checkpointRef": reference, "previewUrl": None}
+        return ToolResult(fields, (TextContent(f"Saved {len(bodies)} documents as {reference}."),))
 
     async def rollback_to_version(self, call: Call, ask: Rollback) -> ToolResult:
-        """Give a document the text it had at a version. That is a new version: nothing is lost."""
+        """Restore a document to a version. This makes a new version: nothing is lost."""
         name = parse_document_name(ask.docName)
         opened = await self.wiki.open(call, ask.cwd, ask.space)
         path = await self._path(opened, name, ask.commitSha)
@@ -123,18 +123,19 @@ class VersionTools:
             await turn.record(f"rollback: {name} to {short}", [name], summary)
         who = (await self.wiki.load_writer_names(call)).get(commit.author.name, commit.author.name)
         when = commit.author.when.isoformat(timespec="seconds")
-        told: dict[str, Json] = {
+        fields: dict[str, Json] = {
             "docName": name,
             **opened.preview.link(name),
             "summary": summary.to_json(),
         }
         return ToolResult(
-            told, (TextContent(f"{name} is again as {who} left it on {when} ({short})."),)
+            fields,
+            (TextContent(f"{name} is restored to the version of {who} from {when} ({short})."),),
         )
 
     async def _path(self, opened: OpenSpace, name: str, sha: str | None = None) -> str:
-        """Where the document lies or lay, at a version if one is given. Of one that is gone, only a
-        writer may know."""
+        """The path of the document, now or at a version. For a deleted one, only if the caller may
+        write."""
         if (known := opened.documents.get(name)) is not None:
             return known.path
         async with self.wiki.store.reading(opened.call.caller) as tx:
@@ -145,7 +146,7 @@ class VersionTools:
 
 
 async def _former_path(opened: OpenSpace, name: str, sha: str | None) -> str:
-    """The file that a document was: its extension stands in the versions alone."""
+    """The last path of a deleted document: its extension is only in the versions."""
     latest: dict[str, str] = {}
     for extension in FORMER_EXTENSIONS:
         rows = await opened.history.timeline(f"{name}{extension}")
@@ -185,7 +186,7 @@ def version_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
 def _version_row(
     opened: OpenSpace, name: str, version: DocumentVersion, names: Mapping[str, str]
 ) -> dict[str, Json]:
-    """One row of a timeline. Of the other documents of a version, those the caller may see."""
+    """One row of a timeline. Other documents of the version only if the caller may see them."""
     note = version.note
     docs: list[Json] = [it for it in note.docs if it == name or it in opened.documents]
     contributors: list[dict[str, Json]] = [

@@ -1,4 +1,4 @@
-"""The workflow tools: steps for an agent to follow. They read a text of ours and do nothing."""
+"""The workflow tools: steps for an agent to follow. They return text and do nothing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,11 +34,11 @@ class WorkflowTools:
         space = await self.wiki.resolve_space(call, ask.cwd, ask.space)
         settings = await self.wiki.configs.load_effective(call, space)
         preview = await self.wiki.preview(space, settings)
-        told: dict[str, Json] = {"ui": preview.ui}
-        return _build_result("init-content", settings.config.content.dir, {}, told)
+        fields: dict[str, Json] = {"ui": preview.ui}
+        return _build_result("init-content", settings.config.content.dir, {}, fields)
 
     async def ingest(self, call: Call, ask: IngestInput) -> ToolResult:
-        """Steps to keep an outside source, a URL or a file, as raw reference material."""
+        """Steps to save an external source, a URL or a file, as raw reference material."""
         return await self._render_workflow(call, ask, "ingest", {"source": ask.source})
 
     async def research(self, call: Call, ask: WorkflowTopic) -> ToolResult:
@@ -54,7 +54,7 @@ class WorkflowTools:
     ) -> ToolResult:
         for field, text in words.items():
             if not text.strip():
-                raise InvalidInput(f'Field "{field}" must hold more than spaces', field=field)
+                raise InvalidInput(f'Field "{field}" must not be blank', field=field)
         space = await self.wiki.resolve_space(call, ask.cwd, ask.space)
         settings = await self.wiki.configs.load_effective(call, space)
         return _build_result(flow, settings.config.content.dir, words, {"previewUrl": None})
@@ -72,13 +72,13 @@ def workflow_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
 
 
 def _build_result(
-    flow: str, folder: str, words: Mapping[str, str], told: dict[str, Json]
+    flow: str, folder: str, words: Mapping[str, str], fields: dict[str, Json]
 ) -> ToolResult:
-    """The frame that all four share, then the steps, with the caller's words put in."""
+    """The common frame, then the steps, with the caller's values filled in."""
     text = f"{_load_text('frame')}\n{_load_text(flow)}"
     for name, value in {"content_dir": folder, "flow": flow, **words}.items():
         text = text.replace("{{" + name + "}}", " ".join(value.split()))
-    return ToolResult({**told, "text": text}, (TextContent(text),))
+    return ToolResult({**fields, "text": text}, (TextContent(text),))
 
 
 def _load_text(name: str) -> str:

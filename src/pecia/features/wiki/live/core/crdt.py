@@ -1,7 +1,7 @@
-"""A text that several hands change: the CRDT, and nothing of where it is kept. Pure.
+"""The CRDT of a text (Yjs), independent of storage. Pure.
 
-It belongs to one event loop. Our own edits are made under an id of ours, by whoever has the
-document to themselves; nobody else may write under such an id.
+Bound to one event loop. Server edits use a server client id, and are made only under the row lock;
+no client may write under such an id.
 """
 
 import secrets
@@ -26,17 +26,17 @@ from pecia.kernel.errors import InvalidFormat
 from pecia.kernel.text.diff.diff import diff_edits
 from pecia.kernel.text.span import Edit
 
-# The upper bits of the ids that we give ourselves. Those of others are drawn by lot.
+# The upper bits of server client ids. Those of clients are random.
 SERVER_ID_MARK = 0x16EC1A << 32
 
 
 def new_server_client_id() -> int:
-    """An id to make edits under; a new one for each document, and each time it is begun."""
+    """A new client id for server edits; one per document and history."""
     return SERVER_ID_MARK | secrets.randbits(31) << 1
 
 
 def file_client_id(house_id: int) -> int:
-    """The id beside it, for what is read from the file."""
+    """The id next to it, for edits read from the file."""
     return house_id | 1
 
 
@@ -45,7 +45,7 @@ def is_server_client_id(client: int) -> bool:
 
 
 class LiveText:
-    """A state of the text, with the history that is needed to merge."""
+    """A state of the text, with the history needed to merge."""
 
     def __init__(self, state: bytes | None = None, house_id: int | None = None) -> None:
         self._doc: pycrdt.Doc[pycrdt.Text] = pycrdt.Doc(client_id=house_id)
@@ -58,9 +58,9 @@ class LiveText:
 
     @classmethod
     def create(cls, text: str, house_id: int) -> "LiveText":
-        """A document that begins with this text."""
+        """A new document with this text."""
         made = cls(house_id=house_id)
-        # Also one without a word has a mark of ours, by which its history is told from others.
+        # An empty text gets a mark of ours too, which identifies its history.
         with made._doc.transaction():
             made._text.insert(0, text or "\n")
             if not text:
@@ -76,12 +76,12 @@ class LiveText:
 
     @property
     def state(self) -> bytes:
-        """All of it, for somebody who has nothing."""
+        """The full state, for a client that has nothing."""
         return self._doc.get_update()
 
     @property
     def encoded_state_vector(self) -> bytes:
-        """What is in it, as it is told to others."""
+        """The state vector, encoded for others."""
         return self._doc.get_state()
 
     @property
@@ -90,14 +90,14 @@ class LiveText:
 
     @property
     def deleted(self) -> RunSet:
-        """All that was deleted so far."""
+        """Everything deleted so far."""
         if self._deleted is None:
             self._deleted = RunSet(parse_deletions(self._doc.get_update(self._doc.get_state())))
         return self._deleted
 
     def offset(self, spot: ItemId) -> int:
-        """A number by which spots that are known can be ordered; the same for what is deleted and
-        for what follows it."""
+        """A number that orders known items; equal for a deleted item and for what follows
+        it."""
         client, clock = spot
         sticky = b"".join(
             (encode_varuint(0), encode_varuint(client), encode_varuint(clock), encode_varuint(0))
@@ -106,7 +106,7 @@ class LiveText:
 
     @property
     def order(self) -> Order:
-        """Where every spot stands, deleted or not. Read once, and then kept up."""
+        """The position of every item, deleted or not. Built once, then updated."""
         if self._order is None:
             self._order = Order()
             self._order.add(_read(self.state))
@@ -114,18 +114,18 @@ class LiveText:
 
     @property
     def halves(self) -> set[ItemId]:
-        """Spots before which no character ends: a cut there would go through one."""
+        """Second halves of surrogate pairs: a cut there would split a character."""
         if self._halves is None:
             is_needed = max(str(self), default="") > "\uffff"
             self._halves = _read(self.state).halves if is_needed else set()
         return self._halves
 
     def encode_diff(self, clocks: bytes) -> bytes:
-        """What somebody lacks who has this much."""
+        """What a client with this state vector lacks."""
         return self._doc.get_update(clocks)
 
     def apply(self, update: bytes) -> None:
-        """Somebody's change."""
+        """Apply a client's update."""
         self._deleted = None
         if self._halves is not None:
             self._halves |= _read(update).halves
@@ -134,9 +134,9 @@ class LiveText:
         self._doc.apply_update(update)
 
     def rewrite_character(self, spot: ItemId) -> bytes:
-        """The change that deletes the character that begins there and writes it anew.
+        """An update that deletes the character beginning there and inserts it again.
 
-        Whoever makes it for the same character makes it under the same id: then it is one change.
+        Deterministic: made twice for the same character it has the same id, and is one update.
         """
         id_ = _id_of(spot)
         other = LiveText(self.state, new_server_client_id() if id_ in self.state_vector else id_)
@@ -150,11 +150,11 @@ class LiveText:
         return merge_updates(made)
 
     def _locate(self, spot: ItemId) -> tuple[int, str]:
-        """The place of a character in bytes, and the character."""
+        """The byte offset of a character, and the character."""
         client, clock = spot
         written = _read(self.state).written
         run = next(it for it in written if it.client == client and it.start <= clock < it.end)
-        # The library counts bytes up to a run, and halves of characters within one.
+        # The library counts bytes up to a run, and UTF-16 units within one.
         units = run.words.encode("utf-16-le")
         before = units[: 2 * (clock - run.start)].decode("utf-16-le")
         at = self.offset((client, run.start)) + len(before.encode())
@@ -164,7 +164,7 @@ class LiveText:
         return at, sign
 
     def rewrite(self, text: str) -> bytes | None:
-        """Make it this text, changing no character that may stay; the change, for the others."""
+        """Change the text to this one with a minimal diff; returns the update."""
         old = str(self)
         if old == text:
             return None
@@ -187,17 +187,17 @@ def _id_of(spot: ItemId) -> int:
 
 
 def merge_updates(updates: list[bytes]) -> bytes:
-    """Several changes as one."""
+    """Merge several updates into one."""
     return updates[0] if len(updates) == 1 else pycrdt.merge_updates(*updates)
 
 
 def _read(update: bytes) -> YjsUpdate:
-    """One that was judged before, however long it is."""
+    """Parse an update that was validated before, without a size limit."""
     return parse_update(update, most=len(update))
 
 
 def _to_byte_offsets(old: str, edits: Sequence[Edit]) -> list[tuple[int, int, str]]:
-    """Edits as the library counts: in bytes."""
+    """Edits with byte offsets, as the library counts."""
     found: list[tuple[int, int, str]] = []
     characters, at = 0, 0
     for it in edits:

@@ -1,8 +1,7 @@
-"""The messages of a live document's socket: those of y-websocket, and one more. Pure.
+"""Wire messages of a live document: those of y-websocket, and one more. Pure.
 
-0 is the text (0: what I have; 1: what you lack; 2: a change), 1 is who is where, 2 is a refusal,
-3 asks who is where. 4 is ours, sent to who asked for it: how many changes of this socket are
-stored.
+0 is sync (0: step 1, 1: step 2, 2: update), 1 is awareness, 2 is a refusal, 3 queries awareness. 4
+is ours, sent on request: how many updates of this socket are stored.
 """
 
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ class SyncStep1:
 
 @dataclass(frozen=True, slots=True)
 class SyncUpdate:
-    """An update. It `answers` where we asked for what we lack."""
+    """An update. `is_reply`: it answers our sync step 1."""
 
     update: bytes
     is_reply: bool
@@ -32,7 +31,7 @@ class SyncUpdate:
 
 @dataclass(frozen=True, slots=True)
 class AwarenessState:
-    """Where one client is, as JSON; `null` when it went."""
+    """The state of one client, as JSON; `null` when it left."""
 
     client: int
     clock: int
@@ -46,14 +45,14 @@ class AwarenessUpdate:
 
 @dataclass(frozen=True, slots=True)
 class AwarenessQuery:
-    """Tell me of everybody."""
+    """Requests the state of all clients."""
 
 
 Frame: TypeAlias = SyncStep1 | SyncUpdate | AwarenessUpdate | AwarenessQuery
 
 
 def decode_frame(data: bytes) -> Frame:
-    """One message of a client, whole, or InvalidFormat."""
+    """One whole message of a client, or InvalidFormat."""
     reader = Lib0Reader(data)
     kind = reader.varuint()
     if kind == SYNC:
@@ -64,7 +63,7 @@ def decode_frame(data: bytes) -> Frame:
     elif kind == QUERY_AWARENESS:
         found = AwarenessQuery()
     else:
-        raise InvalidFormat(f"there are no messages of kind {kind}", field="message")
+        raise InvalidFormat(f"unknown message type {kind}", field="message")
     reader.require_end()
     return found
 
@@ -114,4 +113,4 @@ def _decode_sync(reader: Lib0Reader) -> Frame:
         return SyncStep1(reader.bytes())
     if kind in (SYNC_STEP2, SYNC_UPDATE):
         return SyncUpdate(reader.bytes(), is_reply=kind == SYNC_STEP2)
-    raise InvalidFormat(f"there is no step {kind} of coming together", field="message")
+    raise InvalidFormat(f"unknown sync step {kind}", field="message")

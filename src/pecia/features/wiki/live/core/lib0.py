@@ -1,16 +1,16 @@
-"""Numbers and strings as Yjs writes them in bytes. Pure; what is not whole is InvalidFormat."""
+"""The lib0 encoding of Yjs: varints and strings. Pure; truncated input is InvalidFormat."""
 
 from dataclasses import dataclass
 
 from pecia.kernel.errors import InvalidFormat
 
-# JavaScript counts exactly up to here, and so does everybody who speaks with it.
+# JavaScript's largest exact integer.
 MAX_INTEGER = 2**53 - 1
 
 
 @dataclass(slots=True)
 class Lib0Reader:
-    """Reads from the front. Nothing is believed: every length is held against what is left."""
+    """Reads untrusted input: every length is checked against what is left."""
 
     data: bytes
     at: int = 0
@@ -37,7 +37,7 @@ class Lib0Reader:
             shift += 7
 
     def bytes(self) -> bytes:
-        """A length, and so many bytes."""
+        """Length-prefixed bytes."""
         end = self.varuint() + self.at
         if end > len(self.data):
             raise _truncated()
@@ -53,7 +53,7 @@ class Lib0Reader:
 
     def require_end(self) -> None:
         if not self.is_done:
-            raise InvalidFormat("there is more than belongs here", field="message")
+            raise InvalidFormat("trailing bytes after the message", field="message")
 
 
 def encode_varuint(value: int) -> bytes:
@@ -66,7 +66,7 @@ def encode_varuint(value: int) -> bytes:
 
 
 def encode_bytes(value: bytes) -> bytes:
-    """The bytes after their length."""
+    """Length-prefixed bytes."""
     return encode_varuint(len(value)) + value
 
 

@@ -1,10 +1,10 @@
-"""From which text a program made the one that it wrote. Pure.
+"""Finds the merge base: the text that a program started from. Pure.
 
-A program reads the file, thinks, and writes it. If the file was replaced between the two, what was
-new then is not in what the program writes: not because it deleted it, but because it never saw it.
+A program reads the file, works, and writes it. If the file was replaced in between, what was new
+then is missing from what the program writes: not deleted, but never seen.
 
-Words decide. Marks and spaces do not: those that a program wrote match those that were new, and
-then a text that knows nothing of the new words looks as near to the one as to the other.
+Words decide. Punctuation and spaces do not: those that a program wrote match those that were new,
+and a text without the new words would then look equally close to both.
 """
 
 import re
@@ -17,13 +17,13 @@ _WORD = re.compile(r"\w+")
 
 
 def find_merge_base(text: str, current: str, earlier: Sequence[str]) -> int | None:
-    """Which of the earlier texts it was made from; None where that is the current one."""
+    """The index of the earlier text it was made from; None for the current one."""
     found = [it for it, old in enumerate(earlier) if _is_derived_from(text, old, current)]
     return min(found, key=lambda it: _distance(_words(earlier[it]), _words(text)), default=None)
 
 
 def _is_derived_from(text: str, old: str, current: str) -> bool:
-    """Whether it is nearer to the old text than to the current one. In doubt, words stay."""
+    """Whether it is closer to the old text than to the current one. In doubt, keep the words."""
     if old == current or text == current:
         return False
     was, now, has = _words(old), _words(current), _words(text)
@@ -33,17 +33,17 @@ def _is_derived_from(text: str, old: str, current: str) -> bool:
     if from_old != from_current:
         return from_old < from_current
     if not set(now).difference(was):
-        # Words were taken away only: made from the current text, none of them is lost.
+        # Words were only removed: based on the current text, none of them is lost.
         return False
     if not set(was).difference(now):
-        # Words came only, and at least as many of them are missing as are there.
+        # Words were only added, and at least as many of them are missing as present.
         return True
-    # Words became others, and in this text others again: by their letters.
+    # Words were replaced, and again in this text: compare by character.
     return _distance(old, text) <= _distance(current, text)
 
 
 def _leads_through(old: str, current: str, text: str) -> bool:
-    """Whether the way from the current text leads back through the old one: no word tells."""
+    """Whether the path from the current text goes back through the old one: no word decides."""
     was, now, has = diff_tokens(old), diff_tokens(current), diff_tokens(text)
     return _distance(now, has) == _distance(now, was) + _distance(was, has)
 

@@ -1,8 +1,8 @@
-"""Where every spot of a text stands, also of what was deleted, and who can have written there.
+"""The order of all items of a text, deleted ones included, and checks of an item's origins.
 
-The library tells no order among what is deleted, and asks nobody whether the neighbours that a run
-names ever were neighbours. Where they were not, the order of the text depends on the order in which
-changes arrive. So the spots are held a second time, with none deleted and one byte for each.
+The library exposes no order among deleted items, and does not check that the origins of a run were
+ever neighbours. If they were not, the text depends on the order in which updates arrive. So the
+items are kept a second time, with none deleted and one byte each.
 """
 
 from bisect import bisect_right
@@ -25,7 +25,7 @@ from pecia.features.wiki.live.core.update import (
 
 
 class Order:
-    """The spots of one text, in order."""
+    """The items of one text, in order."""
 
     def __init__(self) -> None:
         self._doc: pycrdt.Doc[pycrdt.Text] = pycrdt.Doc()
@@ -34,11 +34,11 @@ class Order:
         self._starts: dict[int, list[int]] = {}
         self._places: dict[int, list[Place]] = {}
         self._seen: dict[int, StateVector] = {}
-        """What each client must have known when it wrote, as far as somebody asked."""
+        """What each client must have known when it wrote, computed on demand."""
 
     def add(self, update: YjsUpdate) -> bool:
-        """What an update writes; what is here already is passed over. False: not all of it could
-        be put anywhere."""
+        """Add the runs of an update; known ones are skipped. False if not all of it could be
+        placed."""
         news = list(update.in_sequence(self._known))
         for run, place in news:
             self._note(run, place)
@@ -47,7 +47,7 @@ class Order:
         return not update.new_clocks(self._known)
 
     def add_checked(self, update: YjsUpdate) -> str | None:
-        """The same, run by run; what is wrong with the first that nobody can have written."""
+        """The same, run by run; returns what is wrong with the first impossible run."""
         for run, place in update.in_sequence(self._known):
             if wrong := self._wrong(run, place):
                 return wrong
@@ -74,8 +74,8 @@ class Order:
         return None
 
     def _seen_by(self, run: ItemRun, place: Place) -> StateVector:
-        """What its writer must have known: what it names, what it wrote before, and what those who
-        wrote that must have known."""
+        """What its writer must have known: its origins, its own earlier writing, and what the
+        writers of those must have known."""
         seen = self._seen.setdefault(run.client, {})
         asked = [(run.client, run.start - 1), *(it for it in place if it)]
         while asked:
@@ -90,7 +90,7 @@ class Order:
         return seen
 
     def _between(self, start: int, end: int) -> Iterator[ItemId]:
-        """The spots there; of those that follow each other in one run only the first."""
+        """The items in the range; only the first of consecutive items of one run."""
         while start < end:
             client, clock = found = self._spot(start)
             yield found
@@ -115,7 +115,7 @@ class Order:
 
 
 def _outline(runs: list[tuple[ItemRun, Place]]) -> bytes:
-    """An update that writes runs at their places, an x for each clock."""
+    """An update that inserts runs at their places, one x per clock."""
     sections: dict[int, list[tuple[ItemRun, Place]]] = {}
     for run, place in runs:
         sections.setdefault(run.client, []).append((run, place))

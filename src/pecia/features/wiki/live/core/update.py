@@ -1,8 +1,8 @@
-"""What an update of Yjs says, read before anything is done with it. Pure.
+"""Parses a Yjs update before anything is done with it. Pure.
 
-A document is one plain text under one name. Whatever else an update can carry (other texts, maps,
-formats, embedded things, other documents) is refused here, and so is what speaks of text that
-nobody has seen: the library that applies updates gets none of it.
+A document is one plain text under one name. Everything else an update can contain (other texts,
+maps, formats, embeds, subdocuments) is refused here, and so are references to unknown items: the
+library never sees them.
 """
 
 from bisect import bisect_right
@@ -18,16 +18,16 @@ TEXT_NAME = "source"
 """The name of the one text: the whole file, frontmatter included."""
 
 ItemId: TypeAlias = tuple[int, int]
-"""A client, and one of its clocks."""
+"""A client, and one of its clocks (a Yjs id)."""
 
 Place: TypeAlias = tuple[ItemId | None, ItemId | None]
-"""The spots that a run follows and precedes, where it names them."""
+"""The left and right origin of a run, where given."""
 
 StateVector: TypeAlias = dict[int, int]
-"""How much is known of each client's writing."""
+"""The next clock of each client."""
 
 MAX_RUNS = 50_000
-"""To be read in one go while everybody else waits."""
+"""Limit of what is parsed in one go, blocking the event loop."""
 
 DELETED, STRING = 1, 4
 KIND, HAS_KEY, HAS_RIGHT, HAS_LEFT = 0x1F, 0x20, 0x40, 0x80
@@ -35,7 +35,7 @@ KIND, HAS_KEY, HAS_RIGHT, HAS_LEFT = 0x1F, 0x20, 0x40, 0x80
 
 @dataclass(frozen=True, slots=True)
 class ItemRun:
-    """What one client wrote, from one of its clocks up to, and without, another."""
+    """Consecutive items of one client, from one clock up to, excluding, another."""
 
     client: int
     start: int
@@ -43,7 +43,7 @@ class ItemRun:
     words: str = field(default="", compare=False)
 
     def halves(self) -> Iterator[ItemId]:
-        """The second halves of characters that JavaScript counts as two."""
+        """The second halves of surrogate pairs, which JavaScript counts as two."""
         if self.words and max(self.words) > "\uffff":
             units = self.words.encode("utf-16-le")
             for at in range(1, len(units), 2):
@@ -53,19 +53,19 @@ class ItemRun:
 
 @dataclass(slots=True)
 class YjsUpdate:
-    """Runs that were written, and runs that were deleted.
+    """Inserted and deleted runs.
 
-    What is written stands after one spot, before another, or between the two.
+    An inserted run has a left origin, a right origin, or both.
     """
 
     written: list[ItemRun] = field(default_factory=list[ItemRun])
     deleted: list[ItemRun] = field(default_factory=list[ItemRun])
     places: list[Place] = field(default_factory=list[Place])
-    """Where each of the written runs stands."""
+    """The origins of each inserted run."""
 
     @property
     def size_bytes(self) -> int:
-        """Of the words that it brings."""
+        """Of the text it inserts."""
         return sum(len(it.words.encode()) for it in self.written)
 
     @property
@@ -74,7 +74,7 @@ class YjsUpdate:
 
     @property
     def cuts(self) -> list[ItemId]:
-        """Before which spots somebody's writing is cut in two."""
+        """The items before which a run would be split."""
         found = [(left[0], left[1] + 1) for left, _ in self.places if left]
         found += [right for _, right in self.places if right]
         for it in self.deleted:
@@ -82,7 +82,7 @@ class YjsUpdate:
         return found
 
     def new_clocks(self, known: Mapping[int, int]) -> StateVector:
-        """The clients of whom it says more than is known, and up to where."""
+        """The clients of which it knows more, and up to which clock."""
         found: StateVector = {}
         for it in self.written:
             if it.end > max(known.get(it.client, 0), found.get(it.client, 0)):
@@ -90,7 +90,7 @@ class YjsUpdate:
         return found
 
     def is_causally_complete(self, known: Mapping[int, int]) -> bool:
-        """Whether everything that it refers to is known, or in it."""
+        """Whether everything it refers to is known, or in it."""
         after = dict(known)
         for it in self.written:
             if it.start > after.get(it.client, 0):
@@ -102,9 +102,9 @@ class YjsUpdate:
         )
 
     def in_sequence(self, known: Mapping[int, int]) -> Iterator[tuple[ItemRun, Place]]:
-        """What it writes that is not known, each run after those that it names.
+        """The unknown inserted runs, each after its origins.
 
-        What names something that never comes, or waits for itself, is left out.
+        Runs whose origins never come, or that depend on themselves, are left out.
         """
         after = dict(known)
         waiting: dict[int, deque[tuple[ItemRun, Place]]] = {}
@@ -112,7 +112,7 @@ class YjsUpdate:
             waiting.setdefault(it[0].client, deque()).append(it)
         stuck: set[int] = set()
         for first, runs in waiting.items():
-            # Each of these waits for the next: as soon as that wrote a run, it is asked again.
+            # Each of these waits for the next: retried as soon as that one has been placed.
             stack = {first: None}
             while runs and first not in stuck:
                 client = next(reversed(stack))
@@ -132,7 +132,7 @@ class YjsUpdate:
 
 
 def parse_update(data: bytes, most: int = MAX_RUNS) -> YjsUpdate:
-    """All of it, or InvalidFormat."""
+    """The whole update, or InvalidFormat."""
     reader, found = Lib0Reader(data), YjsUpdate()
     named: set[int] = set()
     for _ in range(reader.varuint()):
@@ -148,7 +148,7 @@ def parse_update(data: bytes, most: int = MAX_RUNS) -> YjsUpdate:
 
 
 def parse_deletions(data: bytes) -> list[ItemRun]:
-    """What an update of our own deletes that writes nothing, however much it is."""
+    """The deletions of one of our own updates that inserts nothing, without a size limit."""
     reader = Lib0Reader(data)
     if reader.varuint():
         raise InvalidFormat("the update writes something", field="update")
@@ -164,7 +164,7 @@ def parse_state_vector(data: bytes) -> StateVector:
 
 
 class RunSet:
-    """Runs put together, to be asked whether others lie within."""
+    """Merged runs, to test whether others lie within."""
 
     def __init__(self, runs: list[ItemRun]) -> None:
         self._starts: dict[int, list[int]] = {}
@@ -187,7 +187,7 @@ class RunSet:
 
 
 def _parse_struct(reader: Lib0Reader, found: YjsUpdate, client: int, clock: int) -> ItemRun:
-    """One run of a client's writing, and where it stands."""
+    """One run of a client, and its origins."""
     flags = reader.byte()
     kind = flags & KIND
     if kind not in (DELETED, STRING) or flags & HAS_KEY:
@@ -198,15 +198,15 @@ def _parse_struct(reader: Lib0Reader, found: YjsUpdate, client: int, clock: int)
     if not left and not right and (reader.varuint() != 1 or reader.string() != TEXT_NAME):
         raise InvalidFormat(f'the text of a document is called "{TEXT_NAME}"', field="update")
     words = reader.string() if kind == STRING else ""
-    # Yjs counts as JavaScript does.
+    # Yjs counts UTF-16 units, as JavaScript does.
     length = len(words.encode("utf-16-le")) // 2 if kind == STRING else reader.varuint()
     if not length:
-        raise InvalidFormat("a run without words", field="update")
+        raise InvalidFormat("an empty run", field="update")
     return ItemRun(client, clock, clock + length, words)
 
 
 def _lacking(run: ItemRun, place: Place, known: Mapping[int, int]) -> int | None:
-    """A client of whom more has to be known before a run can stand there."""
+    """A client of which more must be known before the run can be placed."""
     if run.start >= run.end:
         return None
     needed = ((run.client, run.start - 1), *place)
@@ -214,7 +214,7 @@ def _lacking(run: ItemRun, place: Place, known: Mapping[int, int]) -> int | None
 
 
 def _from(clock: int, run: ItemRun, place: Place) -> tuple[ItemRun, Place]:
-    """What is left of a run of which everything before a clock is known; maybe nothing."""
+    """What is left of a run after a known clock; maybe nothing."""
     if clock <= run.start:
         return run, place
     return ItemRun(run.client, clock, run.end), ((run.client, clock - 1), place[1])
@@ -234,12 +234,12 @@ def _parse_delete_set(reader: Lib0Reader, most: int) -> list[ItemRun]:
 
 
 def _require_once(client: int, named: set[int]) -> None:
-    """Of two parts of one client, one library takes both and another the last."""
+    """With two sections of one client, libraries disagree: some take both, others the last."""
     if client in named:
-        raise InvalidFormat("an update has two parts of one client", field="update")
+        raise InvalidFormat("an update has two sections of one client", field="update")
     named.add(client)
 
 
 def _require_run_limit(runs: list[ItemRun], most: int) -> None:
     if len(runs) > most:
-        raise PayloadTooLarge(f"a change has at most {most} parts", field="update", max=most)
+        raise PayloadTooLarge(f"a change has at most {most} runs", field="update", max=most)

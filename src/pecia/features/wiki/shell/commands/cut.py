@@ -1,4 +1,4 @@
-"""`cut`: parts of every line, by field, letter or byte."""
+"""`cut`: parts of every line, by field, character or byte."""
 
 from collections.abc import Sequence
 

@@ -25,7 +25,7 @@ _UNITS = {"c": 1, "w": 2, "b": 512, "": 512, "k": 1 << 10, "M": 1 << 20, "G": 1 
 
 @dataclass(frozen=True, slots=True)
 class FindEntry:
-    """A path as it is shown, the same from the root, and how deep it lies below the start."""
+    """A path as shown, the same from the root, and its depth below the start."""
 
     shown: str
     path: str
@@ -71,7 +71,7 @@ def _walk(tree: FileTree, start: FindEntry, asked: "_Expression") -> Iterator[Fi
 
 @dataclass(slots=True)
 class _Expression:
-    """The tests, read with `or` weaker than `and`, `!` the strongest."""
+    """Parses the tests: `or` binds weakest, then `and`, then `!`."""
 
     io: CommandIo
     words: list[str]
@@ -79,7 +79,7 @@ class _Expression:
     most: int = 1 << 30
     prints: bool = False
     chooses: bool = False
-    """The caller says by path which folders to pass by."""
+    """Whether the caller's tests exclude folders by path."""
     skipped: set[str] = field(default_factory=set[str])
 
     def read(self) -> Test:

@@ -1,4 +1,4 @@
-"""`grep`: lines that fit a pattern, with where they are."""
+"""`grep`: lines that match a pattern, with their positions."""
 
 import re
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ SKIPPED_FOLDERS = frozenset(
         *(".cache", ".parcel-cache", ".vercel", ".ok", ".pecia", ".claude"),
     )
 )
-"""Folders that a search of everything does not enter, unless the caller says which."""
+"""Folders skipped in a recursive search, unless named explicitly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +68,11 @@ class _Search:
     after: int
     most: int
     longest: int
-    """Longer lines are not for this pattern, where it cannot be ended."""
+    """Longer lines are refused for this pattern, where it cannot be killed."""
 
 
 def parse_grep(arguments: list[str]) -> tuple[GrepPattern, ParsedOptions]:
-    """What is looked for, and the rest of what was given."""
+    """The pattern, and the remaining options."""
     given = parse_options(arguments, OPTIONS)
     operands = list(given.operands)
     patterns = list(given.values.get("e", ()))
@@ -156,7 +156,7 @@ def _is_included(given: ParsedOptions, name: str) -> bool:
 
 
 def _search_file(io: CommandIo, search: _Search, shown: str, text: str) -> bool:
-    """Say what one file has; whether it has anything."""
+    """Write the matches of one file; whether there are any."""
     given = search.given
     lines = lines_of(text)
     hits: list[int] = []

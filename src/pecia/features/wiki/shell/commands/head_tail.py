@@ -52,7 +52,7 @@ def tail(io: CommandIo, arguments: list[str]) -> None:
 
 
 def _with_titles(io: CommandIo, given: ParsedOptions) -> Iterator[str]:
-    """Each text, after a line that names it where there are several."""
+    """Each text, after a title line if there are several."""
     named = (len(given.operands) > 1 or given.has("v")) and not given.has("q")
     for number, (shown, text) in enumerate(io.inputs(given.operands)):
         if named:
@@ -70,6 +70,6 @@ def _count(given: ParsedOptions, letter: str) -> tuple[int | None, str]:
 
 
 def _split_lines(text: str) -> list[str]:
-    """Lines with their ends."""
+    """Lines with their line breaks."""
     pieces = text.split("\n")
     return [f"{it}\n" for it in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])

@@ -1,4 +1,4 @@
-"""What a command reads and says. Text in, text out; never a file changed."""
+"""Input and output of a command. Text in, text out; never changes a file."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ MAX_OUTPUT_CHARS = 16 * 1024 * 1024
 
 @dataclass(slots=True)
 class CommandIo:
-    """One command on its way. `stdin` is what the stage before it said, None for the first."""
+    """One running command. `stdin` is the output of the previous stage, None for the first."""
 
     name: str
     tree: FileTree
@@ -25,7 +25,7 @@ class CommandIo:
         self.written_chars += len(text)
         if self.written_chars > MAX_OUTPUT_CHARS:
             raise CommandRefused(
-                "output_overflow", f"{self.name} says more than {MAX_OUTPUT_CHARS} bytes"
+                "output_overflow", f"{self.name} writes more than {MAX_OUTPUT_CHARS} bytes"
             )
         self.out.append(text)
 
@@ -34,7 +34,7 @@ class CommandIo:
         self.code = max(self.code, code)
 
     def inputs(self, operands: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """Each file by the name it was given, with its text; what cannot be read is told."""
+        """Each file by its given name, with its text; unreadable ones are reported on stderr."""
         if not operands:
             yield "", self.stdin or ""
             return
@@ -58,7 +58,7 @@ class CommandIo:
 
 
 def lines_of(text: str) -> list[str]:
-    """Lines without their ends, which are LF, with or without a CR before."""
+    """Lines without their line breaks (LF or CRLF)."""
     pieces = text.split("\n")
     if pieces[-1] == "":
         pieces.pop()

@@ -1,4 +1,4 @@
-"""`ls`: what a folder holds, one name a line."""
+"""`ls`: the entries of a folder, one name per line."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -83,7 +83,7 @@ def _long(tree: FileTree, path: str, *, human: bool) -> str:
 
 
 def _size_and_mtime(tree: FileTree, path: str) -> tuple[int, int]:
-    """Size and time; of a folder, no size and the time of what changed in it last."""
+    """Size and mtime; for a folder 0 and the latest mtime in it."""
     if path in tree.files:
         it = tree.files[path]
         return it.size_bytes, it.mtime_ns

@@ -53,7 +53,7 @@ def sort(io: CommandIo, arguments: list[str]) -> None:
     if separator is not None and len(separator) != 1:
         raise UsageError("the separator must be one character")
     if not given.has("su"):
-        # What is equal by its key goes by the whole line.
+        # Ties by key are ordered by the whole line.
         lines.sort(reverse=given.has("r"))
     for key in reversed(keys):
         letters = key.letters or _ordering_letters(given)

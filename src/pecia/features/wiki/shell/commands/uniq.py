@@ -1,4 +1,4 @@
-"""`uniq`: lines that repeat the line before them, once."""
+"""`uniq`: adjacent repeated lines, once."""
 
 from itertools import groupby
 
@@ -24,7 +24,7 @@ OPTIONS = OptionSpec(
 def uniq(io: CommandIo, arguments: list[str]) -> None:
     given = parse_options(arguments, OPTIONS)
     if len(given.operands) > 1:
-        raise CommandRefused("write_blocked", "the second file of uniq would be written to")
+        raise CommandRefused("write_blocked", "uniq would write to its second file")
     for _, text in io.inputs(given.operands):
         for _, lines in groupby(lines_of(text), key=lambda it: _key(it, given)):
             same = [*lines]

@@ -1,4 +1,4 @@
-"""`wc`: how many lines, words, signs and bytes."""
+"""`wc`: counts lines, words, characters and bytes."""
 
 from pecia.features.wiki.shell.commands.io import CommandIo, lines_of
 from pecia.features.wiki.shell.options import OptionSpec, ParsedOptions, parse_options
