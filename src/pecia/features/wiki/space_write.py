@@ -143,8 +143,8 @@ class SpaceWrite:
 
     async def record(self, subject: str, docs: Sequence[str], summary: EditSummary | None) -> None:
         """Commit the changes so far as one version."""
-        told = summary.value if summary else None
-        note = CommitNote(writer_of(self.opened.call), subject, tuple(docs), told)
+        text = summary.value if summary else None
+        note = CommitNote(writer_of(self.opened.call), subject, tuple(docs), text)
         await self.opened.history.record(self._bodies_before, self._bodies_after, note)
 
     @property

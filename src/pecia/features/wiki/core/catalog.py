@@ -54,14 +54,14 @@ def render_catalogs(
     kept: Mapping[str, str],
 ) -> dict[str, str]:
     """Every page by its path. `given` are folder rules, `kept` the existing pages."""
-    shelves = _group_by_folder(articles)
+    pages = _group_by_folder(articles)
     heads = {
         it: _title_and_description(it, given.get(it, FolderDefaults()), kept.get(page_path(it)))
-        for it in shelves
+        for it in pages
     }
     return {
-        page_path(folder): _render_page(folder, shelf, shelves, heads)
-        for folder, shelf in sorted(shelves.items())
+        page_path(folder): _render_page(folder, page, pages, heads)
+        for folder, page in sorted(pages.items())
     }
 
 
@@ -74,21 +74,21 @@ def list_folders(articles: Sequence[CatalogEntry]) -> list[str]:
 
 
 def _group_by_folder(articles: Sequence[CatalogEntry]) -> dict[str, _FolderPage]:
-    shelves: dict[str, _FolderPage] = {}
+    pages: dict[str, _FolderPage] = {}
     for it in articles:
         folder, _, leaf = it.path.rpartition("/")
         if leaf.casefold() == PAGE_NAME.casefold():
             continue
-        shelves.setdefault(folder, _FolderPage()).articles.append(it)
+        pages.setdefault(folder, _FolderPage()).articles.append(it)
         while True:
-            shelf = shelves.setdefault(folder, _FolderPage())
-            shelf.count += 1
+            page = pages.setdefault(folder, _FolderPage())
+            page.count += 1
             if not folder:
                 break
             above = folder.rpartition("/")[0]
-            shelves.setdefault(above, _FolderPage()).folders.add(folder)
+            pages.setdefault(above, _FolderPage()).folders.add(folder)
             folder = above
-    return shelves
+    return pages
 
 
 def _title_and_description(
@@ -103,8 +103,8 @@ def _title_and_description(
 
 def _render_page(
     folder: str,
-    shelf: _FolderPage,
-    shelves: Mapping[str, _FolderPage],
+    page: _FolderPage,
+    pages: Mapping[str, _FolderPage],
     heads: Mapping[str, tuple[str, str | None]],
 ) -> str:
     title, description = heads[folder]
@@ -114,12 +114,12 @@ def _render_page(
         f"description: {_quote_yaml(description or '')}",
     ]
     lines += ["generated: true", f"schema_version: {VERSION}", "---", ""]
-    if shelf.articles:
-        rows = sorted(shelf.articles, key=lambda it: (it.title.casefold(), it.path))
+    if page.articles:
+        rows = sorted(page.articles, key=lambda it: (it.title.casefold(), it.path))
         lines += ["## Articles", "", *map(_render_entry, rows), ""]
-    if shelf.folders:
+    if page.folders:
         lines += ["## Subfolders", ""]
-        lines += [_render_folder(it, shelves[it].count, *heads[it]) for it in sorted(shelf.folders)]
+        lines += [_render_folder(it, pages[it].count, *heads[it]) for it in sorted(page.folders)]
         lines.append("")
     return "\n".join(lines)
 

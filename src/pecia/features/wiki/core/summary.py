@@ -17,13 +17,13 @@ class EditSummary:
     cut_from: int | None = None
 
     def to_json(self) -> dict[str, Json]:
-        told: dict[str, Json] = {"value": self.value}
+        fields: dict[str, Json] = {"value": self.value}
         if self.cut_from is not None:
-            told["truncatedFrom"] = self.cut_from
-            told["hint"] = (
+            fields["truncatedFrom"] = self.cut_from
+            fields["hint"] = (
                 f"Summaries have at most {MAX_SUMMARY_CHARS} characters: state only the outcome."
             )
-        return told
+        return fields
 
 
 def parse_summary(text: str | None) -> EditSummary | None:

@@ -168,8 +168,8 @@ class LiveServer:
                 async with connection:
                     await connection.execute(SQL["listen"])
                     self._wake(None)
-                    async for told in connection.notifies():
-                        self._wake(UUID(told.payload))
+                    async for notification in connection.notifies():
+                        self._wake(UUID(notification.payload))
             except psycopg.Error as error:
                 # Until reconnected, documents poll every second.
                 _log.failure("wiki.listen", error)
