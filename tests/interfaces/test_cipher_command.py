@@ -128,8 +128,8 @@ async def test_a_store_that_a_block_names_is_taken_and_the_one_in_use_is_told(
     said = ground.said.read_text(encoding="utf-8")
     told = [it for it in said.splitlines() if "PostgreSQL" in it]
     assert told == [
-        "warning: VECTOR_STORE_TYPE, VECTOR_STORE_URL, VECTOR_STORE_API_KEY: taken and not used, "
-        "memories are kept in PostgreSQL"
+        "warning: VECTOR_STORE_TYPE, VECTOR_STORE_URL, VECTOR_STORE_API_KEY: accepted and ignored, "
+        "memories are stored in PostgreSQL"
     ]
     assert STORE["VECTOR_STORE_API_KEY"] not in said
 

@@ -38,4 +38,4 @@ async def test_from_nothing_a_block_connects_and_its_variables_stay_its_own(shel
     assert shell.ok("status", "--json").document["running"] is True
     done = shell.run("doctor", "--json", env=store)
     told = [it["found"] for it in done.document["findings"]]
-    assert "VECTOR_STORE_TYPE: taken and not used, memories are kept in PostgreSQL" in told
+    assert "VECTOR_STORE_TYPE: accepted and ignored, memories are stored in PostgreSQL" in told

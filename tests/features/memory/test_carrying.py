@@ -45,7 +45,7 @@ async def test_what_was_brought_in_before_is_skipped_or_replaced(memories: Memor
     first = await memories.call(memories.bo, "memory_import", memories=[*given])
     again = await memories.call(memories.bo, "memory_import", memories=[*given])
     assert (again["imported"], again["ids"]) == (0, [""])
-    assert again["skipped"][0]["reason"] == "it was brought in before"
+    assert again["skipped"][0]["reason"] == "already imported"
     other = [{**given[0], "text": "Ports are closed."}]
     replaced = await memories.call(
         memories.bo, "memory_import", memories=[*other], on_conflict="replace"
@@ -62,7 +62,7 @@ async def test_what_is_shared_is_not_replaced_by_what_is_brought_in_for_oneself(
     await shared.call(memories.bo, "memory_import", memories=[given])
     asked = {"memories": [{**given, "text": "My password."}], "on_conflict": "replace"}
     made = await memories.call(memories.bo, "memory_import", **asked)
-    assert made["skipped"][0]["reason"] == "it was brought in before, to another place"
+    assert made["skipped"][0]["reason"] == "already imported, to another folder"
     assert await shared.recall(memories.cy, "ports", similarity_threshold=0) == ["Ports are open."]
 
 

@@ -171,10 +171,10 @@ async def test_without_a_model_ask_gives_what_memory_holds_and_says_so(memories:
     assert "- The build server is called Hephaistos." in said["response"]
     assert (said["usedModel"], said["note"]) == (
         False,
-        "no model is configured, and this client lends none",
+        "no model is configured, and this client does not support sampling",
     )
     nothing = await memories.call(memories.cy, "ask_cipher", message="Anything about penguins?")
-    assert nothing["response"] == "Memory holds nothing like this."
+    assert nothing["response"] == "No matching memories."
     reader = await member(memories.app, memories.ana, "gus", ["pecia.search"])
     kept = await memories.call(reader, "ask_cipher", message="The API server listens on port 1.")
     assert kept["remembered"][0] == {

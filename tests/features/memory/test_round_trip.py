@@ -98,7 +98,7 @@ async def test_what_is_known_already_is_left_and_told(memories: Memories) -> Non
     again = await memories.remember(memories.bo, PORT.replace(" ", "\n "))
     [told] = again["summary"]
     assert (told["action"], told["targetId"]) == ("NONE", first["memory"][0]["id"])
-    assert told["reason"] == "the same is known already"
+    assert told["reason"] == "a memory says the same"
     assert again["written"] == 0
     assert await memories.listed(memories.bo) == [PORT]
 
@@ -168,8 +168,8 @@ async def test_what_nothing_is_made_of_is_told_with_the_reason(memories: Memorie
     assert (made["extraction"]["extracted"], made["extraction"]["skipped"]) == (1, 3)
     assert [it["reason"] for it in made["skippedReasons"]] == [
         "it is blank",
-        "it is the answer to a search for memories",
-        "it is here twice",
+        "it is the result of a memory search",
+        "it is a duplicate in this call",
     ]
     forced = await memories.remember(memories.bo, echo, options={"force": True})
     assert forced["written"] == 1

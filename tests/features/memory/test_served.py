@@ -90,7 +90,7 @@ async def test_every_listed_tool_answers_a_client_without_any_key(serve: Serve) 
             }
             assert error == expected.get(tool), (tool, said)
         asked = await call(served.talk, "ask_cipher", {"message": "When is the cache flushed?"})
-        assert asked["content"][0]["text"].startswith("This is what memory holds:")
+        assert asked["content"][0]["text"].startswith("Matching memories:")
 
 
 @pytest.mark.requirement("memory.server.any_mcp_client", "memory.server.shared_by_clients")

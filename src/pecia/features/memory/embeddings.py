@@ -1,4 +1,4 @@
-"""Vectors of texts, for one call. Where no embedder answers there are none, and it says why."""
+"""Embeddings of texts, for one call. Without a working embedder there are none, with the reason."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,13 +9,13 @@ from pecia.kernel.corpus.vectors.embedder import Embedder, Vectors
 from pecia.kernel.errors import PeciaError
 
 EMBED_TIMEOUT_S = 20.0
-# Texts a call of the model. More of them are left to the job that embeds.
+# Texts per embedding call. The rest is left to the embedding job.
 MAX_EMBEDDED_TEXTS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class TextEmbeddings:
-    """Rows by text. `missing` says why there are none."""
+    """Vectors by text. `missing` says why there are none."""
 
     model: str = ""
     vectors: Mapping[str, Vectors] = field(default_factory=dict[str, Vectors])
@@ -26,7 +26,7 @@ class TextEmbeddings:
 
 
 async def embed_texts(embedder: Embedder | None, texts: Sequence[str]) -> TextEmbeddings:
-    """The vectors of these texts, made at once."""
+    """The vectors of these texts, in one batch."""
     if embedder is None:
         return TextEmbeddings(missing="no embedder is configured")
     if not texts:

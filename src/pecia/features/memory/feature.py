@@ -1,4 +1,4 @@
-"""The memory room, put together."""
+"""Composition of the memory feature."""
 
 from dataclasses import replace
 
@@ -30,7 +30,7 @@ from pecia.kernel.tool.model import AnyTool
 def memory_feature(
     corpus: Corpus, settings: MemorySettings, mind: MemoryChatModel | None = None
 ) -> Feature:
-    """The room, over the corpus. Without a mind it does all but what only a model can."""
+    """The feature, over the corpus. Without a chat model everything works but model answers."""
     thinker = ChatService(mind)
     finder = MemoryRetriever(corpus)
     recall = MemorySearchTool(finder, settings, thinker.refine)
@@ -49,7 +49,7 @@ def memory_feature(
         *ask_tools(AskTools(recall, learner, thinker, settings)),
         *introspect_tools(lambda: found),
     )
-    # What is switched off is there and hidden: a session may have it on.
+    # Disabled tools are registered but hidden: a session may enable them.
     found += [replace(it, hidden=is_disabled(it.name, settings)) for it in tools]
     return Feature(
         FEATURE,

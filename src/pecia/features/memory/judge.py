@@ -1,8 +1,8 @@
-"""What becomes of a new text, by a model where there is one and by the heuristic elsewhere.
+"""Decides what to do with a new text: by a model if there is one, else by the heuristic.
 
-A model only ever chooses among what it was shown: a memory that it names must be one of those. Nor
-does its word cost a fact: a memory is changed, or a text left out, only where the words of both say
-that nothing is lost. Elsewhere both are kept, and the memory says what supersedes it.
+A model chooses only among the candidates it was shown, and it cannot lose a fact: a memory is
+updated, or a text ignored, only where comparing both texts shows that nothing is lost. Otherwise
+both are kept, and the memory records what supersedes it.
 """
 
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ class DecisionRules:
 
 @dataclass(frozen=True, slots=True)
 class MemoryJudge:
-    """Decides for one text at a time."""
+    """Decides one text at a time."""
 
     model: MemoryChatModel | None
 
@@ -54,26 +54,26 @@ class MemoryJudge:
         rules: DecisionRules,
     ) -> Decision:
         text = fact.text
-        by_words = decide(text, candidates, rules.threshold, fact.given)
-        # What is known word for word needs no model to be recognised.
-        known = by_words.event is MemoryEvent.NONE
+        heuristic = decide(text, candidates, rules.threshold, fact.given)
+        # An exact duplicate needs no model.
+        known = heuristic.event is MemoryEvent.NONE
         if known or not candidates or self.model is None or not rules.with_model:
-            return by_words
+            return heuristic
         try:
             timeout_s = min(DECISION_TIMEOUT_S, call.remaining_s() / 2)
-            asked = _format_candidates(text, candidates)
-            answer = await self.model.say(call, SYSTEM_PROMPT, asked, timeout_s=timeout_s)
+            prompt = _format_candidates(text, candidates)
+            answer = await self.model.say(call, SYSTEM_PROMPT, prompt, timeout_s=timeout_s)
         except PeciaError:
-            return by_words
+            return heuristic
         verdict = parse_verdict(answer)
         decision = verdict and verdict_to_decision(verdict, candidates, rules)
-        return prevent_loss(fact, decision, candidates) if decision else by_words
+        return prevent_loss(fact, decision, candidates) if decision else heuristic
 
 
 def verdict_to_decision(
     verdict: ModelVerdict, candidates: Sequence[MemoryCandidate], rules: DecisionRules
 ) -> Decision | None:
-    """The verdict as a decision; None where it names no memory that was shown, or is not sure."""
+    """The verdict as a decision; None where its target was not shown, or confidence is too low."""
     targets = {it.id for it in candidates}
     target = verdict.target if verdict.target in targets else None
     needs_target = verdict.event is not MemoryEvent.ADD
@@ -82,27 +82,27 @@ def verdict_to_decision(
     if verdict.event is MemoryEvent.DELETE and not rules.may_delete:
         return None
     kept = target if verdict.event is not MemoryEvent.ADD else None
-    return Decision(verdict.event, verdict.confidence, "a model decided so", kept, "llm")
+    return Decision(verdict.event, verdict.confidence, "decided by the model", kept, "llm")
 
 
 def prevent_loss(
     fact: MemoryFact, decision: Decision, candidates: Sequence[MemoryCandidate]
 ) -> Decision:
-    """The decision where nothing is lost by it; else the text is kept beside the memory."""
+    """The decision if it is lossless; else the text is added beside the memory."""
     target = next((it for it in candidates if it.id == decision.target), None)
     if target is None or is_lossless(decision.event, fact, target):
         return decision
     if decision.event is MemoryEvent.NONE:
-        reason = f"a model takes it for known as {target.id}, which says it in other words"
+        reason = f"the model considers it a duplicate of {target.id}, which is worded differently"
         return replace(decision, event=MemoryEvent.ADD, reason=reason, target=None)
-    reason = f"a model holds {target.id} to be superseded; both are kept: they say different words"
+    reason = f"the model considers {target.id} superseded; both are kept, as their texts differ"
     return replace(
         decision, event=MemoryEvent.ADD, reason=reason, target=None, supersedes=target.id
     )
 
 
 def is_lossless(event: MemoryEvent, fact: MemoryFact, target: MemoryCandidate) -> bool:
-    """Whether the words of both bear the event out."""
+    """Whether comparing both texts shows that the event loses nothing."""
     if has_new_facts(fact.given, target.facts):
         return False
     match event:

@@ -1,4 +1,4 @@
-"""Texts become memories: compared, decided, written in one transaction, and told truthfully."""
+"""Turns texts into memories: compare, decide, write in one transaction, report each outcome."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,13 +35,13 @@ from pecia.kernel.errors import Json
 from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.tool.call import Call
 
-# So many memories are compared word for word, however few a model is to be shown.
+# Minimum number of memories compared exactly, however few the model is shown.
 MIN_CANDIDATES = 20
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedText:
-    """A text that nothing was made of."""
+    """A text that was not stored."""
 
     text: str
     reason: str
@@ -49,7 +49,7 @@ class SkippedText:
 
 @dataclass(frozen=True, slots=True)
 class LearnOutcome:
-    """What was done with one text. `id` is the memory it is in now, or that went."""
+    """What was done with one text. `id` is the memory it is in now, or the retired one."""
 
     fact: MemoryFact
     decision: Decision
@@ -59,7 +59,7 @@ class LearnOutcome:
 
 @dataclass(frozen=True, slots=True)
 class LearnPolicy:
-    """How to go about it. `others` are memories to compare with beside those that are found."""
+    """Options of a call. `extra_ids` are compared in addition to the memories that are found."""
 
     kind: MemoryKind
     rules: DecisionRules
@@ -75,7 +75,7 @@ class Learner:
     async def learn(
         self, call: Call, here: MemoryScope, facts: Sequence[MemoryFact], wanted: LearnPolicy
     ) -> list[LearnOutcome]:
-        """One outcome a fact, in order. Either all of them are written or none is."""
+        """One outcome per fact, in order. All are written or none."""
         meaning = await embed_texts(self.retriever.corpus.embedder, [it.text for it in facts])
         plans: list[tuple[MemoryFact, Decision]] = []
         for fact, candidates in await self._load_candidates(call, here, facts, wanted, meaning):
@@ -107,10 +107,10 @@ class Learner:
         async with self.retriever.corpus.store.reading(call.caller) as tx:
             named = await get_memories(tx, wanted.extra_ids)
             for fact in facts:
-                most = max(wanted.max_similar, MIN_CANDIDATES)
-                asked = MemoryQuery(fact.text, areas, most, wait_for_index=False)
-                found = await self.retriever.find(tx, call.caller, asked, meaning)
-                # Of many that are as alike, the one that says the very same must not be cut off.
+                limit = max(wanted.max_similar, MIN_CANDIDATES)
+                query = MemoryQuery(fact.text, areas, limit, wait_for_index=False)
+                found = await self.retriever.find(tx, call.caller, query, meaning)
+                # Among equal scores, an exact restatement must not be cut off.
                 found.sort(key=lambda it: not restates(it.memory.text, fact.text))
                 like = [
                     _to_candidate(it.memory, it.similarity) for it in found[: wanted.max_similar]
@@ -122,7 +122,7 @@ class Learner:
 
 
 def filter_texts(texts: Sequence[str], *, force: bool) -> tuple[list[str], list[SkippedText]]:
-    """The texts to look at, and those that are none, with the reason."""
+    """The texts to process, and the skipped ones with the reason."""
     kept: list[str] = []
     skipped: list[SkippedText] = []
     for text in texts:
@@ -130,9 +130,9 @@ def filter_texts(texts: Sequence[str], *, force: bool) -> tuple[list[str], list[
         if not plain:
             skipped.append(SkippedText(text, "it is blank"))
         elif any(restates(plain, it) for it in kept):
-            skipped.append(SkippedText(text, "it is here twice"))
+            skipped.append(SkippedText(text, "it is a duplicate in this call"))
         elif not force and is_echo(plain):
-            skipped.append(SkippedText(text, "it is the answer to a search for memories"))
+            skipped.append(SkippedText(text, "it is the result of a memory search"))
         else:
             kept.append(plain)
     return kept, skipped
@@ -140,7 +140,7 @@ def filter_texts(texts: Sequence[str], *, force: bool) -> tuple[list[str], list[
 
 @dataclass(frozen=True, slots=True)
 class _DecisionWriter:
-    """Carries out what was decided."""
+    """Applies decisions."""
 
     call: Call
     scope: MemoryScope
@@ -165,10 +165,10 @@ class _DecisionWriter:
     async def _skip_duplicate(
         self, tx: Transaction, fact: MemoryFact, decision: Decision
     ) -> Decision:
-        """A call that is sent twice at the same time adds one memory."""
+        """A concurrent retry of a call adds one memory, not two."""
         for known in await find_recent_duplicates(tx, self.scope.folder(self.kind), fact.text):
             if not known.is_retired and not has_new_facts(fact.given, known.facts):
-                reason = "the same was kept a moment ago"
+                reason = "the same text was stored a moment ago"
                 return replace(
                     decision, event=MemoryEvent.NONE, reason=reason, target=str(known.id)
                 )
@@ -177,16 +177,16 @@ class _DecisionWriter:
     def _revalidate(
         self, fact: MemoryFact, decision: Decision, held: Mapping[str, Memory]
     ) -> Decision:
-        """What holds now that nobody else writes. Only a memory of one's own is changed, and only
-        one for the same readers: a private text must not take the place of what all may read. What
-        was changed since it was compared is compared again. Else a new one is kept beside it."""
+        """Recheck a decision under the write lock. Only the caller's own memory is changed, and
+        only one with the same readers: a private text must not replace a shared one. A target
+        that changed since the comparison is compared again. Otherwise a new memory is added."""
         if decision.event not in (MemoryEvent.UPDATE, MemoryEvent.DELETE):
             return decision
         target = held.get(decision.target or "")
         if target is None or not self._may_change(target, decision.event):
-            reason = "what it speaks of is not yours to change here, or is gone"
+            reason = "the target is not yours to change here, or no longer exists"
         elif not is_lossless(decision.event, fact, _to_candidate(target, 0.0)):
-            reason = "what it extends was changed meanwhile, and says more than it repeats"
+            reason = "the target changed meanwhile, and is no longer fully repeated"
         else:
             return decision
         return replace(decision, event=MemoryEvent.ADD, target=None, reason=reason)
@@ -199,7 +199,7 @@ class _DecisionWriter:
     async def _apply_decision(
         self, tx: Transaction, fact: MemoryFact, decision: Decision, held: dict[str, Memory]
     ) -> LearnOutcome:
-        told: dict[str, Json] = {
+        payload: dict[str, Json] = {
             **fact.facts,
             **self.scope.origin_facts(self.kind),
             "event": decision.event,
@@ -209,24 +209,24 @@ class _DecisionWriter:
         target = held.get(decision.target or "")
         match decision.event:
             case MemoryEvent.ADD:
-                return await self._apply_add(tx, fact, decision, held, told)
+                return await self._apply_add(tx, fact, decision, held, payload)
             case MemoryEvent.UPDATE if target is not None:
-                told["old_memory"] = target.text
-                draft = MemoryDraft(fact.text, {**target.facts, **told})
+                payload["old_memory"] = target.text
+                draft = MemoryDraft(fact.text, {**target.facts, **payload})
                 await update_memory(tx, target, draft, self.embeddings)
                 held[str(target.id)] = replace(target, text=draft.text, facts=draft.facts)
                 self.call.record_returned(SOURCE, [target.key])
             case MemoryEvent.DELETE if target is not None:
-                # It is retired, and its words stay: a model may be wrong.
+                # Retired, not deleted: a model may be wrong.
                 await annotate_memory(
                     tx, target, {RETIRED_FIELD: format_now(), "retired_by": fact.text}
                 )
-                # Two texts may speak of one memory: for the second one it is gone.
+                # Two texts may target one memory: for the second it is gone.
                 del held[str(target.id)]
                 self.call.record_returned(SOURCE, [target.key])
             case _:
                 pass
-        return LearnOutcome(fact, decision, decision.target, told)
+        return LearnOutcome(fact, decision, decision.target, payload)
 
     async def _apply_add(
         self,
@@ -234,23 +234,23 @@ class _DecisionWriter:
         fact: MemoryFact,
         decision: Decision,
         held: Mapping[str, Memory],
-        told: dict[str, Json],
+        facts: dict[str, Json],
     ) -> LearnOutcome:
         id_, place = new_id(), self.scope.folder(self.kind)
         old = held.get(decision.supersedes or "")
         if old is not None:
-            told["supersedes"] = str(old.id)
-        await insert_memories(tx, {id_: (place, MemoryDraft(fact.text, told))}, self.embeddings)
+            facts["supersedes"] = str(old.id)
+        await insert_memories(tx, {id_: (place, MemoryDraft(fact.text, facts))}, self.embeddings)
         if old is not None and self._may_change(old, MemoryEvent.UPDATE):
             await annotate_memory(tx, old, {"superseded_by": str(id_)})
         self.call.record_returned(SOURCE, [place.key(id_)])
-        return LearnOutcome(fact, decision, str(id_), told)
+        return LearnOutcome(fact, decision, str(id_), facts)
 
 
 def _require_confidence(decision: Decision, rules: DecisionRules) -> Decision:
     if decision.event is MemoryEvent.NONE or decision.confidence >= rules.min_confidence:
         return decision
-    reason = f"the confidence {decision.confidence:g} is below {rules.min_confidence:g}"
+    reason = f"confidence {decision.confidence:g} is below {rules.min_confidence:g}"
     return replace(decision, event=MemoryEvent.NONE, reason=reason)
 
 

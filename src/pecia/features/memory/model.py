@@ -1,4 +1,4 @@
-"""What a memory is: words, and what is known of them. Data only."""
+"""A memory: a text and facts about it. Data only."""
 
 import os
 import time
@@ -11,11 +11,11 @@ from uuid import UUID
 from pecia.kernel.errors import Json
 
 VERSION = 2
-"""Of the payload, as the reference counts."""
+"""Payload version, as the reference counts."""
 
 
 RETIRED_FIELD = "retired_at"
-"""The fact that says since when a memory no longer holds."""
+"""The fact with the time at which a memory was retired."""
 
 
 class MemoryKind(StrEnum):
@@ -33,7 +33,7 @@ class MemoryEvent(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """One memory as its reader sees it."""
+    """One memory as the caller sees it."""
 
     id: UUID
     file_id: int
@@ -45,18 +45,18 @@ class Memory:
 
     @property
     def is_retired(self) -> bool:
-        """Whether a model said that it no longer holds. It is read by its id, and not found."""
+        """Whether a model retired it. It can be read by id; search does not return it."""
         return RETIRED_FIELD in self.facts
 
     def text_fact(self, name: str) -> str | None:
-        """A fact that is a text; None where it is not known."""
+        """A string fact; None where it is absent."""
         found = self.facts.get(name)
         return found if isinstance(found, str) else None
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryRevision:
-    """What a memory said before, and from when until when."""
+    """An earlier text of a memory, with its period."""
 
     text: str
     since: datetime
@@ -65,8 +65,8 @@ class MemoryRevision:
 
 @dataclass(frozen=True, slots=True)
 class MemoryFact:
-    """A text to remember. `facts` is all that is known of it, `given` what its caller says that
-    makes it another fact than the same words of somebody else."""
+    """A text to remember. `facts` are all facts about it; `given` are those from the caller that
+    distinguish it from the same text elsewhere."""
 
     text: str
     facts: Mapping[str, Json] = field(default_factory=dict[str, Json])
@@ -75,7 +75,7 @@ class MemoryFact:
 
 @dataclass(frozen=True, slots=True)
 class MemoryDraft:
-    """A memory to be kept. One that has the id of another takes its place."""
+    """A memory to write. It replaces the memory with the same id."""
 
     text: str
     facts: Mapping[str, Json] = field(default_factory=dict[str, Json])
@@ -83,7 +83,7 @@ class MemoryDraft:
 
 
 def new_id() -> UUID:
-    """A UUID of version 7: those made later sort later, and none tells how many there are."""
+    """A UUIDv7: sorts by creation time, and does not reveal how many there are."""
     ms = time.time_ns() // 1_000_000
     dice = int.from_bytes(os.urandom(10))
     bits = (ms & (1 << 48) - 1) << 80 | dice

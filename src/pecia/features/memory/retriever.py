@@ -1,6 +1,6 @@
-"""Memories like a text: by meaning, by words, and what was kept a moment ago. It changes nothing.
+"""Hybrid search for memories: semantic, lexical, and the latest writes. Read-only.
 
-Indexes give hints; every memory is read under the caller's rights before it is compared.
+Indexes give candidates; every memory is read under the caller's rights before it is scored.
 """
 
 from collections.abc import Sequence
@@ -23,14 +23,14 @@ from pecia.kernel.errors import Unavailable
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.transaction import Transaction, array_literal
 
-# So many of the last writes are looked at where the index does not hold them yet.
+# How many of the latest writes are scanned while the index does not hold them yet.
 MAX_NEWEST = 200
 MEMORY_FILTER = Filter(sources=frozenset({SOURCE}))
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryHit:
-    """A memory, and how like the question it is."""
+    """A memory and its similarity to the query."""
 
     memory: Memory
     similarity: float
@@ -39,9 +39,9 @@ class MemoryHit:
 
 @dataclass(frozen=True, slots=True)
 class MemoryQuery:
-    """`most` of each way to find are looked at. `everything`: the unlike ones too.
+    """`limit` applies per retriever and key range. `include_unlike`: dissimilar memories too.
 
-    `patient`: where many writes are not indexed yet, the index is waited for, two seconds at most.
+    `wait_for_index`: with many writes not indexed yet, wait for the index, two seconds at most.
     """
 
     text: str
@@ -53,24 +53,24 @@ class MemoryQuery:
 
 @dataclass(frozen=True, slots=True)
 class MemoryRetriever:
-    """Looks in the parts of the source that it is told to."""
+    """Searches the key ranges of a query."""
 
     corpus: Corpus
 
     async def find(
         self, tx: Transaction, caller: Caller, question: MemoryQuery, meaning: TextEmbeddings
     ) -> list[MemoryHit]:
-        """What is like the question, the most alike first."""
+        """Memories similar to the query, most similar first."""
         share = await knn.load_visible_set(tx, MEMORY_FILTER)
         if not share.chunks:
             return []
-        looking = _Retrieval(self.corpus, tx, caller, question, share)
-        return await looking.run(meaning)
+        retrieval = _Retrieval(self.corpus, tx, caller, question, share)
+        return await retrieval.run(meaning)
 
 
 @dataclass(slots=True)
 class _Retrieval:
-    """One question on its way."""
+    """State of one query."""
 
     corpus: Corpus
     tx: Transaction
@@ -79,14 +79,14 @@ class _Retrieval:
     share: VisibleSet
     cosines: dict[int, float] = field(default_factory=dict[int, float])
     files: dict[int, int] = field(default_factory=dict[int, int])
-    """The file of each chunk that may answer."""
+    """The file of each candidate chunk."""
 
     async def run(self, meaning: TextEmbeddings) -> list[MemoryHit]:
         vector = meaning.vector_of(self.question.text) if self.share.has_vectors else None
         if vector is not None:
             await self._search_vectors(vector, meaning.model)
-        by_words = await self._search_keywords()
-        await self._add_chunks([*self.cosines, *by_words])
+        keyword_hits = await self._search_keywords()
+        await self._add_chunks([*self.cosines, *keyword_hits])
         if self.question.include_unlike or not await self._is_indexed():
             await self._add_newest()
         if vector is not None:
@@ -96,35 +96,35 @@ class _Retrieval:
 
     async def _search_vectors(self, vector: knn.QueryVector, model: str) -> None:
         for area in self.question.ranges:
-            asked = (
+            arguments = (
                 vector,
                 model,
                 self.question.limit,
                 Filter(MEMORY_FILTER.classes, MEMORY_FILTER.sources, area.glob),
             )
-            self.cosines |= dict(await knn.find_nearest(self.tx, *asked, self.share))
+            self.cosines |= dict(await knn.find_nearest(self.tx, *arguments, self.share))
 
     async def _search_keywords(self) -> list[int]:
         words = Query(words=tuple(remove_stop_words(self.question.text)))
         classes = frozenset(self.share.classes)
         found: list[int] = []
         for area in self.question.ranges:
-            here = Filter(classes, MEMORY_FILTER.sources, area.glob)
-            found += await self._query_index(words, here)
+            filter_ = Filter(classes, MEMORY_FILTER.sources, area.glob)
+            found += await self._query_index(words, filter_)
         return found
 
-    async def _query_index(self, words: Query, here: Filter) -> list[int]:
+    async def _query_index(self, words: Query, filter_: Filter) -> list[int]:
         visible = self.share.visible
 
-        def ask(index: KeywordIndex) -> list[int]:
+        def run(index: KeywordIndex) -> list[int]:
             if not words.words or index.cursor() is None:
                 return []
-            return [it.id for it in index.search(words, here, self.question.limit, visible)]
+            return [it.id for it in index.search(words, filter_, self.question.limit, visible)]
 
         try:
-            return await self.corpus.reader_cache.submit(self.caller.tenant_id, ask)
+            return await self.corpus.reader_cache.submit(self.caller.tenant_id, run)
         except Unavailable:
-            # One that cannot be read is built anew by its keeper; the newest are looked at.
+            # The index writer rebuilds an unreadable index; the latest writes are scanned.
             return []
 
     async def _is_indexed(self) -> bool:
@@ -141,15 +141,15 @@ class _Retrieval:
         self.files |= {row["id"]: row["file_id"] for row in rows}
 
     async def _add_newest(self) -> None:
-        """What was written last; where that may not be all of it, the index is waited for."""
-        looked_at: set[int] = set()
+        """Add the latest writes; where there may be more of them, wait for the index."""
+        scanned: set[int] = set()
         for area in self.question.ranges:
             rows = await self.tx.fetch_all(SQL["newest"], most=MAX_NEWEST, **range_params(area))
             self.files |= {row["id"]: row["file_id"] for row in rows}
-            looked_at |= {row["file_id"] for row in rows}
+            scanned |= {row["file_id"] for row in rows}
         if (
             self.question.wait_for_index
-            and len(looked_at) >= MAX_NEWEST
+            and len(scanned) >= MAX_NEWEST
             and await self._wait_for_index()
         ):
             await self._add_chunks(await self._search_keywords())
@@ -169,9 +169,9 @@ class _Retrieval:
             if cosine is not None:
                 best[file] = max(cosine, best.get(file, -1.0))
         memories = await get_memories_by_file(self.tx, list(dict.fromkeys(self.files.values())))
-        asked = TermQuery(self.question.text)
+        terms = TermQuery(self.question.text)
         found = [
-            MemoryHit(it, asked.similarity(it.text, best.get(it.file_id)), best.get(it.file_id))
+            MemoryHit(it, terms.similarity(it.text, best.get(it.file_id)), best.get(it.file_id))
             for it in memories
             if not it.is_retired
         ]

@@ -1,4 +1,4 @@
-"""Where a call remembers and looks: the settings of its session, its user, its project. Pure."""
+"""Where a call stores and searches: session settings, user, project. Pure."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -13,7 +13,7 @@ from pecia.kernel.tool.call import Call
 
 @dataclass(frozen=True, slots=True)
 class ScopeLabels:
-    """Who and what memories say they are of, as the caller puts it. They give no right."""
+    """User and project labels from the caller. They grant no rights."""
 
     user: str | None = None
     project: str | None = None
@@ -21,30 +21,30 @@ class ScopeLabels:
 
 @dataclass(frozen=True, slots=True)
 class MemoryScope:
-    """What holds for one call."""
+    """The scope of one call."""
 
     settings: MemorySettings
     owner: UUID
     labels: ScopeLabels
 
     def folder(self, kind: MemoryKind) -> MemoryFolder:
-        """Where new memories go. Those of a team are for the team."""
+        """Where new memories go. Team memories are shared."""
         mode = "shared" if kind is MemoryKind.WORKSPACE else self.settings.workspace_mode
         return MemoryFolder(mode, self.owner, kind, self._collection(kind), self.labels.project)
 
     def search_ranges(self, kind: MemoryKind, *, any_project: bool = False) -> tuple[KeyRange, ...]:
-        """What is looked at: one's own, or what is shared."""
+        """The key ranges to search: the caller's own, or the shared ones."""
         place = self.folder(kind)
         if place.mode == "shared":
             return (shared_range(place),)
         return tuple(own_ranges(place, any_project=any_project or self.labels.project is None))
 
     def own_ranges(self, kind: MemoryKind) -> tuple[KeyRange, ...]:
-        """All of one's own of that kind."""
+        """All of the caller's own memories of that kind."""
         return tuple(own_ranges(self.folder(kind), any_project=True))
 
     def admits(self, memory: Memory) -> bool:
-        """In shared mode: of the same user or project, where one that is not named is any."""
+        """In shared mode: same user and project; an absent label matches any."""
         if self.settings.workspace_mode != "shared":
             return True
         return _matches(memory.text_fact("userId"), self.labels.user) or _matches(
@@ -52,13 +52,13 @@ class MemoryScope:
         )
 
     def origin_facts(self, kind: MemoryKind) -> dict[str, Json]:
-        """What every memory says of where it is from."""
-        said: dict[str, Json] = {"workspaceMode": self.folder(kind).mode}
+        """The origin facts of every memory."""
+        facts: dict[str, Json] = {"workspaceMode": self.folder(kind).mode}
         if self.labels.user is not None:
-            said["userId"] = self.labels.user
+            facts["userId"] = self.labels.user
         if self.labels.project is not None:
-            said["projectId"] = self.labels.project
-        return said
+            facts["projectId"] = self.labels.project
+        return facts
 
     def _collection(self, kind: MemoryKind) -> str:
         match kind:
@@ -71,16 +71,18 @@ class MemoryScope:
 
 
 def resolve_scope(
-    call: Call, settings: MemorySettings, said: ScopeLabels | None = None
+    call: Call, settings: MemorySettings, labels: ScopeLabels | None = None
 ) -> MemoryScope:
-    """The standing of a call. What the session sets wins over what the arguments say."""
+    """The scope of a call. Session settings win over arguments."""
     owner = call.caller.user_id
     if owner is None:
-        raise Forbidden("memories are of a user, and this token is nobody's")
+        raise Forbidden("memories belong to a user, and this token has none")
     here = apply_session(settings, call.session)
-    given = said or ScopeLabels()
-    labels = ScopeLabels(here.user_label or given.user, here.project_name or given.project)
-    return MemoryScope(here, owner, labels)
+    requested = labels or ScopeLabels()
+    effective = ScopeLabels(
+        here.user_label or requested.user, here.project_name or requested.project
+    )
+    return MemoryScope(here, owner, effective)
 
 
 def _matches(kept: str | None, wanted: str | None) -> bool:

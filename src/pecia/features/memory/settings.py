@@ -1,4 +1,4 @@
-"""The settings of the memory room, and the names the references gave them."""
+"""The settings of the memory feature, and their names in the references."""
 
 from collections.abc import Iterator
 from typing import Annotated, Literal, TypeAlias
@@ -14,9 +14,9 @@ SimilarityScore = Annotated[float, Field(ge=0, le=1)]
 
 
 class MemorySettings(SettingsSection):
-    """What is remembered where, and which of the tools are listed.
+    """Where memories are stored, and which tools are listed.
 
-    The first three govern the toolset `cipher`; `/mcp/memory` lists the room.
+    The first three apply to the toolset `cipher`; `/mcp/memory` lists all memory tools.
     """
 
     section = "memory"
@@ -42,72 +42,72 @@ class MemorySettings(SettingsSection):
     )
     collection: Label = setting(
         "knowledge_memory",
-        description="Which memories are searched and added to: those of one name, and no others.",
+        description="The collection of memories to search and add to.",
         env=("VECTOR_STORE_COLLECTION",),
         project=True,
     )
     reflection_collection: Label = setting(
         "reflection_memory",
-        description="The same for traces of reasoning.",
+        description="The same for reasoning traces.",
         env=("REFLECTION_VECTOR_STORE_COLLECTION",),
         project=True,
     )
     workspace_collection: Label = setting(
         "workspace_memory",
-        description="The same for memories of a team.",
+        description="The same for team memories.",
         env=("WORKSPACE_VECTOR_STORE_COLLECTION",),
         project=True,
     )
     user_label: Label | None = setting(
         None,
-        description="Who memories say they are of. It gives no right: those follow the caller.",
+        description="User label of memories. It grants no rights: those follow the caller.",
         env=("CIPHER_USER_ID",),
     )
     project_name: Label | None = setting(
         None,
-        description="The project that memories are of. Others' are not searched unless asked for.",
+        description="Project of memories. Other projects are searched only on request.",
         env=("CIPHER_PROJECT_NAME",),
         project=True,
     )
     workspace_mode: WorkspaceMode = setting(
         "isolated",
-        description="`isolated`: one's own memories. `shared`: those for all members to read.",
+        description="`isolated`: the user's own memories. `shared`: those all members can read.",
         env=("CIPHER_WORKSPACE_MODE",),
         project=True,
     )
     use_workspace: bool = setting(
         False,
-        description="List the tools for memories of a team.",
+        description="List the tools for team memories.",
         env=("USE_WORKSPACE_MEMORY",),
         project=True,
     )
     disable_default: bool = setting(
         False,
-        description="Leave memories of a team only.",
+        description="Use team memories only.",
         env=("DISABLE_DEFAULT_MEMORY",),
         project=True,
     )
     disable_reflection: bool = setting(
         False,
-        description="Leave out the tools for reasoning.",
+        description="Do not list the reasoning tools.",
         env=("DISABLE_REFLECTION_MEMORY",),
         project=True,
     )
     disable_significance: bool = setting(
         False,
-        description="Keep whatever ask_cipher is told, be it a greeting.",
+        description="Store every message to ask_cipher, even a greeting.",
         env=("DISABLE_SIGNIFICANCE_FILTER",),
         project=True,
     )
     refine_queries: bool = setting(
         False,
-        description="Have a model put a query in several ways, where one is at hand.",
+        description="Rewrite queries with a model, if one is configured.",
         env=("ENABLE_QUERY_REFINEMENT",),
         project=True,
     )
     workspace_threshold: SimilarityScore = setting(
         0.4,
-        description="How like the query a memory of a team must be, where a call does not say.",
+        description="Default similarity threshold for team memories.",
         env=("WORKSPACE_SEARCH_THRESHOLD",),
         project=True,
     )
@@ -119,7 +119,7 @@ class MemorySettings(SettingsSection):
     )
     vector_store_type: str = setting(
         "",
-        description="Taken and not used: memories are kept in PostgreSQL, whatever it names.",
+        description="Accepted and ignored: memories are stored in PostgreSQL.",
         env=("VECTOR_STORE_TYPE",),
     )
     vector_store_url: str = setting(
@@ -136,15 +136,15 @@ class MemorySettings(SettingsSection):
 
     def clashes(self) -> Iterator[SettingConflict]:
         if self.use_workspace and self.workspace_collection == self.collection:
-            yield SettingConflict("workspace_collection", "another name than memory.collection")
+            yield SettingConflict("workspace_collection", "a different name than memory.collection")
         if self.disable_default and not self.use_workspace:
             yield SettingConflict("disable_default", "not set without memory.use_workspace")
 
     def remarks(self) -> Iterator[str]:
-        given = {
+        ignored = {
             "VECTOR_STORE_TYPE": self.vector_store_type,
             "VECTOR_STORE_URL": self.vector_store_url,
             "VECTOR_STORE_API_KEY": self.vector_store_key,
         }
-        if names := ", ".join(name for name, value in given.items() if value):
-            yield f"{names}: taken and not used, memories are kept in PostgreSQL"
+        if names := ", ".join(name for name, value in ignored.items() if value):
+            yield f"{names}: accepted and ignored, memories are stored in PostgreSQL"

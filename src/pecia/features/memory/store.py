@@ -1,4 +1,4 @@
-"""Memories written and read, in the corpus and under its rights. It decides nothing about them."""
+"""Reads and writes memories in the corpus, under its rights. Makes no decisions about them."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -29,7 +29,7 @@ async def insert_memories(
     drafts: Mapping[UUID, tuple[MemoryFolder, MemoryDraft]],
     meaning: TextEmbeddings,
 ) -> None:
-    """Write these memories, new ones at their place; `meaning` holds vectors of their words."""
+    """Write these memories, new ones in their folder; `meaning` holds their vectors."""
     for folder in sorted({place.folder for place, _ in drafts.values()}):
         await tx.execute(SQL["claim"], folder=folder)
     keys = {id_: place.key(id_) for id_, (place, _) in drafts.items()}
@@ -37,12 +37,12 @@ async def insert_memories(
 
 
 async def lock_user_memories(tx: Transaction) -> None:
-    """Be the only one who writes for this user until the transaction ends."""
+    """Hold this user's write lock until the transaction ends."""
     await tx.execute(SQL["hold"])
 
 
 async def find_recent_duplicates(tx: Transaction, place: MemoryFolder, text: str) -> list[Memory]:
-    """Memories with the very same words that were kept a moment ago, after one looked for them."""
+    """Memories with the same text that were stored after this call searched for candidates."""
     prefix = place.prefix
     rows = await tx.fetch_all(
         SQL["latest"], prefix=prefix, before=prefix_upper_bound(prefix), text=text
@@ -53,28 +53,28 @@ async def find_recent_duplicates(tx: Transaction, place: MemoryFolder, text: str
 async def update_memory(
     tx: Transaction, memory: Memory, draft: MemoryDraft, meaning: TextEmbeddings
 ) -> None:
-    """Give a memory other words and facts. What it said before stays among its revisions."""
+    """Replace a memory's text and facts. The old text stays as a revision."""
     await _write(tx, {memory.key: (memory.id, draft)}, meaning)
 
 
 async def annotate_memory(tx: Transaction, memory: Memory, facts: Mapping[str, Json]) -> None:
-    """Note more about a memory. Its words stay as they are."""
+    """Add facts to a memory. Its text stays."""
     noted = Jsonb({**memory.facts, **facts})
     await tx.execute(SQL["note"], key=memory.key, id=memory.id, facts=noted, created_at=None)
 
 
 async def load_revisions(tx: Transaction, memory: Memory) -> list[MemoryRevision]:
-    """What it said before, the oldest first."""
+    """Earlier texts, oldest first."""
     return await tx.fetch_all_as(MemoryRevision, SQL["history"], file=memory.file_id)
 
 
 async def delete_memory(tx: Transaction, memory: Memory) -> None:
-    """The memory goes, with every revision of it."""
+    """Delete a memory with all its revisions."""
     await texts.remove(tx, SOURCE, memory.key)
 
 
 async def get_memory(tx: Transaction, id_: UUID) -> Memory:
-    """The memory, or NotFound: none, and none that the caller may see, are the same."""
+    """The memory, or NotFound: absent and not visible are indistinguishable."""
     found = await get_memories(tx, [id_])
     if not found:
         raise NotFound(f"no memory {id_}", id=str(id_))
@@ -82,7 +82,7 @@ async def get_memory(tx: Transaction, id_: UUID) -> Memory:
 
 
 async def get_memories(tx: Transaction, ids: Sequence[UUID]) -> list[Memory]:
-    """Those of them that the caller may see, in the order asked for."""
+    """The visible ones, in the order of the ids."""
     if not ids:
         return []
     rows = await tx.fetch_all(SQL["files"], ids=[*ids])
@@ -92,20 +92,20 @@ async def get_memories(tx: Transaction, ids: Sequence[UUID]) -> list[Memory]:
 
 
 async def get_memories_by_file(tx: Transaction, files: Sequence[int]) -> list[Memory]:
-    """The memories in these files, in the order asked for."""
+    """The memories in these files, in the same order."""
     rows = await tx.fetch_all_as(Memory, SQL["memories"], files=[*files])
     places = {it: place for place, it in enumerate(files)}
     return sorted(rows, key=lambda it: places[it.file_id])
 
 
-async def list_memories(tx: Transaction, area: KeyRange, after: str, most: int) -> list[Memory]:
-    """Memories of a part of the source, by key, from after a key on."""
-    rows = await tx.fetch_all(SQL["page"], after=after, most=most, **range_params(area))
+async def list_memories(tx: Transaction, area: KeyRange, after: str, limit: int) -> list[Memory]:
+    """Memories of a key range, by key, starting after a key."""
+    rows = await tx.fetch_all(SQL["page"], after=after, most=limit, **range_params(area))
     return await get_memories_by_file(tx, [row["id"] for row in rows])
 
 
 def range_params(area: KeyRange) -> dict[str, Any]:
-    """The part as the statements take it. Ranges keep their index under row-level security."""
+    """The range as SQL parameters. Ranges can use the index under row-level security."""
     return {
         "prefix": area.prefix,
         "before": prefix_upper_bound(area.prefix),
@@ -114,7 +114,7 @@ def range_params(area: KeyRange) -> dict[str, Any]:
 
 
 def to_canonical_text(text: str) -> str:
-    """The words as the corpus keeps them."""
+    """The text as the corpus stores it."""
     return build_canonical_text([_raw_unit(text)]).text
 
 
@@ -132,7 +132,7 @@ async def _write(
 
 
 async def _write_vectors(tx: Transaction, files: list[int], meaning: TextEmbeddings) -> None:
-    """Vectors of chunks whose words are known; those of long texts come from the job."""
+    """Store vectors of chunks that equal a text; long texts are embedded by the job."""
     if not files or not meaning.model:
         return
     chunks = await tx.fetch_all_as(UnembeddedChunk, SQL["chunks"], files=files)

@@ -50,8 +50,8 @@ def test_a_key_that_nothing_uses_does_not_travel() -> None:
     assert collect_session_settings(settings(given)) == {}
     [told] = settings(given).warnings
     assert told == (
-        "VECTOR_STORE_TYPE, VECTOR_STORE_API_KEY: taken and not used, "
-        "memories are kept in PostgreSQL"
+        "VECTOR_STORE_TYPE, VECTOR_STORE_API_KEY: accepted and ignored, "
+        "memories are stored in PostgreSQL"
     )
 
 

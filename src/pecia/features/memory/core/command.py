@@ -1,9 +1,9 @@
-"""What a message asks to be remembered, without the words that ask for it. Pure."""
+"""Extracts the fact from a "remember that …" message. Pure."""
 
 import re
 
-# A colon, or `that`, ends the command. `Remember to rotate the key` is a fact as it stands, and
-# `Store: open until nine` names a store, so verbs that are nouns too are no commands.
+# A colon, or `that`, ends the command. `Remember to rotate the key` is itself a fact, and
+# `Store: open until nine` names a store, so verbs that are also nouns are not commands.
 _COMMAND = re.compile(
     r"\s*(?:please,?\s+|pls\s+|bitte\s+)?"
     r"(?:(?:remember|memori[sz]e|keep\s+in\s+mind|do(?:n't|n’t|\s+not)\s+forget)"
@@ -14,8 +14,8 @@ _COMMAND = re.compile(
 
 
 def commanded(message: str) -> str | None:
-    """The fact behind the command; None where the message is no command, or may be none: a question
-    asks, and what would leave a single word says more with the command than without it."""
+    """The fact after the command; None where there is no clear command: not for a question, nor
+    where a single word would be left."""
     found = _COMMAND.match(message)
     if found is None:
         return None

@@ -1,8 +1,8 @@
-"""What becomes of a new text beside what is known already, without a model. Pure.
+"""Add, update or ignore a new text, decided without a model. Pure.
 
-Words alone cannot tell a correction from another fact. So nothing is deleted here, nothing is
-left out that a memory does not say sign for sign, and a memory is changed only by a text that says
-all of it again and then more.
+Text comparison cannot tell a correction from a different fact. So nothing is deleted here, a text
+is ignored only where a memory contains it character for character, and a memory is updated only by
+a text that repeats all of it and adds more.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ EXACT_SIMILARITY = 0.9
 
 @dataclass(frozen=True, slots=True)
 class MemoryCandidate:
-    """A memory that is like the new text."""
+    """A memory similar to the new text."""
 
     id: str
     text: str
@@ -31,8 +31,8 @@ class MemoryCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`target` is the memory to change, or the one that says it already. `supersedes` is one that a
-    model holds to be superseded by the new text; both are kept."""
+    """`target` is the memory to update, or the one that already says it. `supersedes` is one that
+    the model considers superseded by the new text; both are kept."""
 
     event: MemoryEvent
     confidence: float
@@ -48,32 +48,32 @@ def decide(
     threshold: float,
     given: Mapping[str, Json] | None = None,
 ) -> Decision:
-    """The heuristic: add, extend the memory that the text begins with, or leave. `given` is what
-    the caller says of the text: the same words of somebody else are another fact."""
+    """The heuristic: add, extend the memory that the text begins with, or ignore. `given` holds
+    the caller's facts about the text: the same text with other facts is a different memory."""
     if not candidates:
-        return Decision(MemoryEvent.ADD, 0.8, "nothing like it is known", quality="similarity")
+        return Decision(MemoryEvent.ADD, 0.8, "no similar memory", quality="similarity")
     same = [it for it in candidates if not has_new_facts(given or {}, it.facts)]
     for it in same:
         if restates(text, it.text):
-            return Decision(MemoryEvent.NONE, EXACT_SIMILARITY, "the same is known already", it.id)
+            return Decision(MemoryEvent.NONE, EXACT_SIMILARITY, "a memory says the same", it.id)
     for it in same:
         if extends(it.text, text):
-            return Decision(MemoryEvent.NONE, 0.8, "what is known says it already", it.id)
+            return Decision(MemoryEvent.NONE, 0.8, "a memory already contains it", it.id)
     longer = [
         it for it in same if extends(text, it.text) and candidate_similarity(text, it) >= threshold
     ]
     if longer:
         best = max(longer, key=lambda it: candidate_similarity(text, it))
-        return Decision(MemoryEvent.UPDATE, 0.75, "it says the same, and more", best.id)
+        return Decision(MemoryEvent.UPDATE, 0.75, "it repeats the memory and adds to it", best.id)
     if max(candidate_similarity(text, it) for it in candidates) < threshold:
         return Decision(
-            MemoryEvent.ADD, 0.7, "nothing known is like it enough", quality="similarity"
+            MemoryEvent.ADD, 0.7, "no memory reaches the similarity threshold", quality="similarity"
         )
-    return Decision(MemoryEvent.ADD, 0.7, "related to what is known, and says something else")
+    return Decision(MemoryEvent.ADD, 0.7, "related to a memory, but a different fact")
 
 
 def has_new_facts(given: "Json | Mapping[str, Json]", known: "Json | Mapping[str, Json]") -> bool:
-    """Whether what is given is otherwise than what is known, or not known at all."""
+    """Whether any given fact differs from the known ones, or is not among them."""
     if isinstance(given, Mapping):
         held = known if isinstance(known, Mapping) else {}
         return any(has_new_facts(it, held.get(name)) for name, it in given.items())
@@ -83,5 +83,5 @@ def has_new_facts(given: "Json | Mapping[str, Json]", known: "Json | Mapping[str
 
 
 def candidate_similarity(text: str, candidate: MemoryCandidate) -> float:
-    """How like a candidate is, by its vector or by the words of both."""
+    """The greater of vector similarity and term overlap."""
     return max(candidate.similarity, term_overlap(text, candidate.text))

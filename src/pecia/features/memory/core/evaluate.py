@@ -1,4 +1,4 @@
-"""How good a trace of reasoning is, by rules that anybody can check. Pure."""
+"""Scores a reasoning trace by deterministic rules. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ IssueSeverity: TypeAlias = Literal["low", "medium", "high"]
 COST: dict[IssueSeverity, float] = {"high": 0.3, "medium": 0.2, "low": 0.1}
 MIN_STORED_SCORE = 0.4
 LOOP_SIMILARITY = 0.7
-# Pairs grow with the square of the steps: of very long traces the beginning is compared.
+# Pairs are quadratic in the steps: of very long traces only the beginning is compared.
 MAX_COMPARED_STEPS = 100
 
 
@@ -41,7 +41,7 @@ class TraceEvaluation:
 
 @dataclass(frozen=True, slots=True)
 class TraceChecks:
-    """What to look at."""
+    """Which checks to run."""
 
     efficiency: bool = True
     loops: bool = True
@@ -51,7 +51,7 @@ class TraceChecks:
 def evaluate_trace(
     steps: Sequence[TraceStep], checks: TraceChecks | None = None
 ) -> TraceEvaluation:
-    """The score, what is wrong, and whether the trace is worth keeping."""
+    """The score, the issues, and whether the trace is worth storing."""
     wanted = checks or TraceChecks()
     issues = tuple(_find_issues(steps, wanted))
     score = score_issues(issues)
@@ -74,7 +74,7 @@ def is_worth_storing(score: float, issues: Sequence[TraceIssue]) -> bool:
 
 def _find_issues(steps: Sequence[TraceStep], checks: TraceChecks) -> Iterator[TraceIssue]:
     if not steps:
-        yield TraceIssue("empty_trace", "There are no steps.", "high")
+        yield TraceIssue("empty_trace", "The trace has no steps.", "high")
         return
     if checks.loops:
         yield from _find_loops(steps)
@@ -85,7 +85,7 @@ def _find_issues(steps: Sequence[TraceStep], checks: TraceChecks) -> Iterator[Tr
 def _find_loops(steps: Sequence[TraceStep]) -> Iterator[TraceIssue]:
     contents = [(it.type, " ".join(it.content.split()).casefold()) for it in steps]
     if len(set(contents)) < len(contents):
-        yield TraceIssue("reasoning_loop", "A step is there more than once.", "medium")
+        yield TraceIssue("reasoning_loop", "A step is repeated.", "medium")
     words = [frozenset(text.split()) for _, text in contents[:MAX_COMPARED_STEPS]]
     pairs = list(combinations(words, 2))
     alike = sum(_jaccard(a, b) > LOOP_SIMILARITY for a, b in pairs)
@@ -96,17 +96,17 @@ def _find_loops(steps: Sequence[TraceStep]) -> Iterator[TraceIssue]:
 def _find_thin_steps(steps: Sequence[TraceStep]) -> Iterator[TraceIssue]:
     short = sum(len(it.content.strip()) < 20 for it in steps)
     if short / len(steps) > 0.3:
-        yield TraceIssue("trivial_content", "Many steps say next to nothing.", "low")
+        yield TraceIssue("trivial_content", "Many steps have almost no content.", "low")
     if len(steps) > 3 and len({it.type for it in steps}) == 1:
         yield TraceIssue("low_diversity", "All steps are of one type.", "low")
 
 
 SUGGESTIONS = {
-    "empty_trace": "Write the steps down, one a line: Thought:, Action:, Observation:.",
-    "reasoning_loop": "Leave out steps that are repeated.",
+    "empty_trace": "Write one step per line: Thought:, Action:, Observation:.",
+    "reasoning_loop": "Remove repeated steps.",
     "semantic_redundancy": "Say each thing once.",
     "trivial_content": "Say in each step what was done and why.",
-    "low_diversity": "Tell thoughts from actions and what they showed.",
+    "low_diversity": "Separate thoughts, actions and observations.",
 }
 
 

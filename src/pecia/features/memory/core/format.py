@@ -1,4 +1,4 @@
-"""How facts are put in answers: times, texts, previews. Pure but for the clock."""
+"""Formats facts for output: times, texts, previews. Pure but for the clock."""
 
 from datetime import UTC, datetime
 
@@ -15,11 +15,11 @@ def format_time(moment: datetime) -> str:
 
 
 def list_texts(value: Json) -> list[str]:
-    """The texts of a list; none where it is no list."""
+    """The strings of a list; empty where the value is not a list."""
     return [it for it in value if isinstance(it, str)] if isinstance(value, list) else []
 
 
-def truncate_preview(text: str, most: int) -> str:
-    """The beginning of a text, marked where it was cut. Never longer than `most`."""
+def truncate_preview(text: str, limit: int) -> str:
+    """The beginning of a text, with an ellipsis where it was cut. At most `limit` characters."""
     flat = " ".join(text.split())
-    return flat if len(flat) <= most else f"{flat[: most - 1]}…"
+    return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"

@@ -1,6 +1,6 @@
-"""Where memories lie in the source `memory`: keys, and the parts that a search looks at. Pure.
+"""Keys of memories in the source `memory`, and the key ranges that a search covers. Pure.
 
-`user/OWNER/KIND/COLLECTION/PROJECT/ID.md` is the owner's alone; below `shared/` others read too.
+`user/OWNER/KIND/COLLECTION/PROJECT/ID.md` is readable by its owner alone; `shared/` by others too.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ class MemoryFolder:
 
     @property
     def folder(self) -> str:
-        """The part that rights are given to."""
+        """The prefix that rights are granted on."""
         return folder_of(self.mode)
 
     def key(self, id_: UUID) -> str:
@@ -40,20 +40,20 @@ class MemoryFolder:
         return f"{self.folder}/{self.owner}/{self.kind}/{encode_segment(self.collection)}/"
 
     def contains(self, key: str) -> bool:
-        """Whether a memory lies here: for the same eyes, and in the project where one is named."""
+        """Whether the key is in this folder: same readers, and same project where one is named."""
         project = f"{encode_segment(self.project)}/" if self.project is not None else ""
         return key.startswith(f"{self.prefix}{project}")
 
 
 @dataclass(frozen=True, slots=True)
 class KeyRange:
-    """Keys to look at: all that begin with `prefix` and match `glob`."""
+    """All keys that begin with `prefix` and match `glob`."""
 
     prefix: str
     glob: str
 
     def contains(self, key: str) -> bool:
-        """Whether a key of ours is in it. Owners stand for the one star there may be."""
+        """Whether a memory's key is in the range. The only `*` in a glob matches the owner."""
         parts, wanted = key.split("/"), self.glob.removesuffix("/**").split("/")
         return len(parts) > len(wanted) and all(
             want in ("*", part) for part, want in zip(parts, wanted, strict=False)
@@ -61,7 +61,7 @@ class KeyRange:
 
 
 def own_ranges(place: MemoryFolder, *, any_project: bool) -> Iterator[KeyRange]:
-    """One's own memories, those that others may read among them."""
+    """The owner's memories, both private and shared."""
     for folder in ("user", "shared"):
         base = f"{folder}/{place.owner}/{place.kind}/{encode_segment(place.collection)}/"
         prefix = base if any_project else f"{base}{encode_segment(place.project)}/"
@@ -69,7 +69,7 @@ def own_ranges(place: MemoryFolder, *, any_project: bool) -> Iterator[KeyRange]:
 
 
 def shared_range(place: MemoryFolder) -> KeyRange:
-    """What everybody may read, whoever keeps it."""
+    """Shared memories of all owners."""
     return KeyRange("shared/", f"shared/*/{place.kind}/{encode_segment(place.collection)}/**")
 
 
@@ -78,7 +78,7 @@ def folder_of(mode: WorkspaceMode) -> str:
 
 
 def encode_segment(name: str | None) -> str:
-    """A name as one part of a key, without a sign that a glob would take for its own."""
+    """A name as one segment of a key, without glob metacharacters."""
     if name is None:
         return NO_PROJECT
     plain = quote(name, safe="").replace("~", "%7E").replace(".", "%2E")
@@ -89,7 +89,7 @@ def encode_segment(name: str | None) -> str:
 
 
 def owner_of(key: str) -> str:
-    """The id of the user whose memory it is."""
+    """The id of the memory's owner."""
     return key.split("/")[1]
 
 

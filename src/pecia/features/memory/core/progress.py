@@ -1,4 +1,4 @@
-"""What a note of a team says of its work: who, what, how far, what is broken, where. Pure."""
+"""Extracts member, task, progress, bugs and domain from a team note. Pure."""
 
 import re
 from typing import Any
@@ -47,7 +47,7 @@ _DESIGN = re.compile(r"\b(?:design|figma|mock-?ups?|wireframes?|typography)\b", 
 
 
 def extract_progress(text: str) -> dict[str, Any]:
-    """All that the words tell, under the names of the payload. What they do not tell is absent."""
+    """Everything found in the text, under the payload's names. What is not found is absent."""
     found: dict[str, Any] = {
         "teamMember": _first(_MEMBER, text),
         "currentProgress": _progress(text),
@@ -59,7 +59,7 @@ def extract_progress(text: str) -> dict[str, Any]:
 
 
 def merge_progress(found: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    """What was found, with what the caller gave in its place, field by field."""
+    """The extracted fields, overridden field by field by the caller's."""
     whole = {**found}
     for name, it in given.items():
         both = isinstance(it, dict) and isinstance(whole.get(name), dict)

@@ -1,18 +1,17 @@
-"""Whether two texts state the same fact, sign for sign. Pure.
+"""Whether two texts state the same fact, character for character. Pure.
 
-One sign, or the case of one letter, can make another fact: `C` and `C++`, `-5` and `5`, `foo` and
-`Foo`. Which of them do cannot be told in every language and every product's names, and a second
-memory costs less than a lost fact. So all of them count, but for what belongs to writing alone:
-how a letter is composed, white space, the full stop at the end of a text, and the capital of a
-first word that is nobody's name.
+One character, or the case of one letter, can make a different fact: `C` and `C++`, `-5` and `5`,
+`foo` and `Foo`. No rule decides this for every language and product name, and a duplicate memory
+costs less than a lost fact. So every character counts, except Unicode composition, white space,
+the full stop at the end of a text, and the capital of a first word that is not a name.
 """
 
 import re
 import unicodedata
 from collections import Counter
 
-# Articles, pronouns and their like: words that are no names, so that a capital only says that a
-# sentence begins. `May`, `Will` and `IT` are names too, and are not here.
+# Articles, pronouns and the like: never names, so a capital only marks the start of a sentence.
+# `May`, `Will` and `IT` can be names, so they are not listed.
 _NO_NAMES = frozenset(
     (
         *("a", "all", "an", "each", "every", "for", "he", "if", "in", "it", "its", "my", "our"),
@@ -32,12 +31,12 @@ _BETWEEN = ".,;:…。、，；："
 
 
 def restates(new: str, old: str) -> bool:
-    """Whether both are the same text, but for how it is written down."""
+    """Whether both texts are equal after normalization."""
     return split_words(new) == split_words(old)
 
 
 def extends(new: str, old: str) -> bool:
-    """Whether a text says the other, whole and first, and then something beside it."""
+    """Whether `new` starts with all of `old` and adds something."""
     count = len(split_words(old))
     ends = [it.end() for it in _TOKEN.finditer(new)]
     if not 0 < count < len(ends):
@@ -48,14 +47,14 @@ def extends(new: str, old: str) -> bool:
 
 
 def mentions(new: str, old: str) -> bool:
-    """Whether every word of a text comes again in the other, in any order."""
-    # What began a sentence in one may stand within one in the other.
+    """Whether every word of `old` occurs in `new`, in any order."""
+    # The first word of one may be in the middle of the other.
     one, other = (Counter(_first(_bare(word)) for word in split_words(it)) for it in (new, old))
     return bool(other) and other <= one
 
 
 def split_words(text: str) -> list[str]:
-    """What stands between blanks, with every sign of it."""
+    """Split on white space; punctuation stays."""
     found = _TOKEN.findall(unicodedata.normalize("NFC", text))
     if not found:
         return found
@@ -70,12 +69,12 @@ def _first(word: str) -> str:
 
 
 def _last(word: str) -> str:
-    """Without one full stop behind letters; behind a number or a sign it may be a part of it."""
+    """Without one full stop after letters; after a digit or symbol it may be part of the word."""
     is_sentence = len(word) > 2 and word[-1] in _FULL_STOPS and word[-3:-1].isalpha()
     return word[:-1] if is_sentence else word
 
 
 def _bare(word: str) -> str:
-    """Without the mark that ends a part of a sentence."""
+    """Without trailing clause punctuation."""
     bare = word.rstrip(_BETWEEN)
     return bare if bare[-1:].isalpha() else word

@@ -1,7 +1,7 @@
-"""Whether something said in passing is worth keeping. Pure; asked for automatic capture alone.
+"""Whether a message is worth storing. Pure; used for automatic capture only.
 
-What is plainly technical is kept before anything else is looked at, so that "hash passwords with
-argon2" is. Patterns to leave out hold for how a text begins, not for a word somewhere in it.
+Clearly technical text is kept first, so that "hash passwords with argon2" is. Exclusion patterns
+match the beginning of a text, not a word somewhere in it.
 """
 
 import re
@@ -21,7 +21,7 @@ _ECHO = re.compile(
 
 
 def is_echo(text: str) -> bool:
-    """Whether a text begins like the answer to a search for memories."""
+    """Whether a text begins like the result of a memory search."""
     return bool(_ECHO.match(text))
 
 

@@ -1,4 +1,4 @@
-"""How like two texts are by their words, for what has no vector and beside what has. Pure."""
+"""Lexical similarity of two texts, with or without a vector similarity. Pure."""
 
 import re
 
@@ -15,13 +15,13 @@ _ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|s|e)$")
 
 
 def extract_terms(text: str) -> frozenset[str]:
-    """The words that carry a text, without common endings; where there are no blanks, pairs."""
+    """Stemmed terms without stop words; bigrams in scripts without spaces."""
     words = (_ENDING.sub("", it) for it in remove_stop_words(text) if has_no_cjk(it))
     return frozenset(words) | frozenset(cjk_query_bigrams(text))
 
 
 def extract_stems(text: str) -> frozenset[str]:
-    """All words of a text, in the same shape. Cheaper, for texts that are only looked into."""
+    """All stems of a text, stop words included. Cheaper, for the side that is searched."""
     return frozenset(_ENDING.sub("", it) for it in split_words(text)) | frozenset(
         cjk_query_bigrams(text)
     )
@@ -35,15 +35,15 @@ class TermQuery:
         self._trust = 0.5 + 0.5 * min(1.0, len(self._terms) / MIN_TERMS)
 
     def coverage(self, text: str) -> float:
-        """Which share of the query's words a text holds, from 0 to 1."""
+        """The fraction of the query's terms that a text contains, from 0 to 1."""
         held = len(self._terms & extract_stems(text))
         return held / len(self._terms) if self._terms else 0.0
 
     def similarity(self, text: str, cosine: float | None) -> float:
-        """By meaning, or by words where those say more.
+        """The greater of cosine and lexical score.
 
-        Half of the words are worth a quarter, and few words less than many: one word that is there
-        says little. Rounded, so that what is shown and what is compared are the same number.
+        Half of the terms score a quarter, and short queries score less: one matching term says
+        little. Rounded, so that the displayed and the compared number are the same.
         """
         by_words = self._trust * self.coverage(text) ** 2
         return round(min(1.0, max(0.0, cosine or 0.0, by_words)), 6)
@@ -54,6 +54,6 @@ def term_coverage(query: str, text: str) -> float:
 
 
 def term_overlap(one: str, other: str) -> float:
-    """Which share of the words of both are in each, from 0 to 1."""
+    """The fraction of the terms that both texts contain, from 0 to 1."""
     a, b = extract_terms(one), extract_terms(other)
     return len(a & b) / len(a | b) if a | b else 0.0

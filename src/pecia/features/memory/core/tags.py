@@ -1,4 +1,4 @@
-"""Tags, domain and code of a text, by the words in it. Pure."""
+"""Tags, domain and code of a text, by keywords. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -59,7 +59,7 @@ TAG_ALIASES = {
     "next.js": "nextjs",
     "py": "python",
 }
-# Words of everyday English: they are names only where they are written as one.
+# Everyday English words: they count as names only where written as one.
 CAPITALIZED_ONLY = frozenset({"go", "swift", "express", "spring", "rails"})
 FALLBACK_TAG = "general-knowledge"
 MAX_CODE_CHARS = 4000
@@ -106,14 +106,14 @@ _WORD = re.compile(r"[\w.+#-]*[\w+#]")
 
 
 def extract_tags(text: str) -> list[str]:
-    """The tags, names first; one that says so where there is nothing to say."""
+    """The tags, names first; a default tag where nothing matches."""
     named = [it for it in (*LANGUAGES, *FRAMEWORKS, *TOOLS) if it in _names(text)]
     structure = [tag for tag, pattern in _STRUCTURE.items() if pattern.search(text)]
     return [*named, *structure] or [FALLBACK_TAG]
 
 
 def detect_domain(text: str) -> str | None:
-    """The domain with most of its words in the text; the first of equals."""
+    """The domain with most of its keywords in the text; the first on a tie."""
     counts = {name: len(it.findall(text)) for name, it in _DOMAINS.items()}
     best = max(counts, key=lambda name: counts[name])
     return best if counts[best] else None
@@ -130,7 +130,7 @@ def has_code(text: str) -> bool:
 
 
 def has_command(text: str) -> bool:
-    """Whether a line looks like one for a shell."""
+    """Whether a line looks like a shell command."""
     return bool(_COMMAND.search(text))
 
 
@@ -141,7 +141,7 @@ _COMMAND = re.compile(
 
 
 def merge_tags(tags: Sequence[str], *more: str) -> list[str]:
-    """Each tag once, in order."""
+    """Tags, deduplicated, in order."""
     return list(dict.fromkeys((*more, *tags)))
 
 

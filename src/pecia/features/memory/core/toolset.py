@@ -1,4 +1,4 @@
-"""Which tools the toolset `cipher` lists, by its settings. Pure: a door makes a view of it."""
+"""Which tools the toolset `cipher` lists, by its settings. Pure; the MCP interface applies it."""
 
 from pecia.features.memory.settings import MemorySettings
 from pecia.kernel.errors import ToolNotFound
@@ -45,7 +45,7 @@ def is_listed(name: str, settings: MemorySettings) -> bool:
 
 
 def is_disabled(name: str, settings: MemorySettings) -> bool:
-    """Whether a setting leaves this tool out, in every mode and on the room's own endpoint."""
+    """Whether a setting disables this tool, in every mode and on `/mcp/memory` too."""
     return (
         (name in WORKSPACE_TOOLS and not settings.use_workspace)
         or (name in KNOWLEDGE_TOOLS and settings.disable_default)
@@ -55,15 +55,15 @@ def is_disabled(name: str, settings: MemorySettings) -> bool:
 
 
 def require_enabled(name: str, settings: MemorySettings) -> None:
-    """Refuse a tool that the session has switched off, though the server has it."""
+    """Refuse a tool that the session has disabled, though the server has it."""
     if is_disabled(name, settings):
         raise ToolNotFound(
-            f"Tool '{name}' not found", tool=name, hint="This session has switched it off."
+            f"Tool '{name}' not found", tool=name, hint="Disabled by the settings of this session."
         )
 
 
 def tool_not_listed(name: str, settings: MemorySettings) -> ToolNotFound:
-    """The refusal in the words of the reference, with what to do about it."""
+    """The error with the reference's wording, and a hint."""
     if name == ASK_TOOL and settings.server_mode == "aggregator" and not settings.only_contact:
         message = "ask_cipher tool is disabled in this aggregator configuration"
         return ToolNotFound(message, tool=name, hint="Set USE_ASK_CIPHER=true.")
@@ -72,9 +72,9 @@ def tool_not_listed(name: str, settings: MemorySettings) -> ToolNotFound:
 
 
 def _enabling_setting(name: str, settings: MemorySettings) -> str:
-    """Which variable would list it, as far as a name tells."""
+    """The variable that would list the tool, guessed from its name."""
     if settings.only_contact:
-        return f"MCP_ONLY_CONTACT_CT_KNOWLEDGE_MANAGEMENT is true: {CONTACT_TOOL} is all there is."
+        return f"MCP_ONLY_CONTACT_CT_KNOWLEDGE_MANAGEMENT is true: {CONTACT_TOOL} is the only tool."
     if name == ASK_TOOL:
         return "USE_ASK_CIPHER is false: set it to true, or leave it unset."
     if settings.server_mode == "default":
@@ -83,4 +83,4 @@ def _enabling_setting(name: str, settings: MemorySettings) -> str:
         return "Set USE_WORKSPACE_MEMORY=true."
     if name in GRAPH_TOOLS:
         return "Set KNOWLEDGE_GRAPH_ENABLED=true."
-    return "This session has switched it off." if is_disabled(name, settings) else ""
+    return "Disabled by the settings of this session." if is_disabled(name, settings) else ""

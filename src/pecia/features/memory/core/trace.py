@@ -1,4 +1,4 @@
-"""Steps of reasoning, found in what somebody wrote. Pure."""
+"""Extracts reasoning steps from a text. Pure."""
 
 import re
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ class TraceStep:
 
 @dataclass(frozen=True, slots=True)
 class TaskContext:
-    """What the reasoning was about, as far as words tell."""
+    """What the reasoning was about, by keywords."""
 
     goal: str | None
     taskType: str | None
@@ -62,7 +62,7 @@ class ExtractedSteps:
 
 
 def extract_steps(text: str, *, explicit: bool, implicit: bool) -> ExtractedSteps:
-    """Marked steps; only where there are none, lines that sound like steps."""
+    """Marked steps; only without any, lines that read like steps."""
     marked = tuple(_explicit_steps(text)) if explicit else ()
     if marked or not implicit:
         return ExtractedSteps(marked, bool(marked))
@@ -75,7 +75,7 @@ def complexity_of(text: str) -> Complexity:
 
 
 def task_type_of(text: str) -> str | None:
-    """What kind of task it is, by the first kind whose words are in it."""
+    """The first task type whose keywords are in the text."""
     return next((name for name, it in _TASKS if it.search(text)), None)
 
 
@@ -93,7 +93,7 @@ _TASKS = tuple(
 
 
 def _explicit_steps(text: str) -> Iterator[TraceStep]:
-    """A step goes on until the next mark: what stands below it belongs to it."""
+    """A step extends to the next mark: the lines below it belong to it."""
     kind, lines = "", list[str]()
     for line in text.splitlines():
         found = _EXPLICIT.match(line)

@@ -1,7 +1,7 @@
-"""What a model said about a text, read from whatever it wrote. Pure: what it says is data.
+"""Parses a model's verdict leniently. Pure: the answer is untrusted data.
 
-Read in this order: the whole answer as JSON, its first balanced object, any object in it, the words
-`operation` and `confidence` with values, a bare word. What fits none of these is no verdict.
+Tried in order: the whole answer as JSON, its first balanced object, any object in it, the words
+`operation` and `confidence` with values, a bare word. Anything else is no verdict.
 """
 
 import json
@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from pecia.features.memory.model import MemoryEvent
 
-# More than this is no verdict, and is not read.
+# Longer answers are not parsed.
 MAX_ANSWER_CHARS = 20_000
 MAX_OBJECTS = 50
 DEFAULT_CONFIDENCE = 0.7
@@ -26,7 +26,7 @@ _KEYWORD = re.compile(r"\b(ADD|UPDATE|DELETE|NONE)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class ModelVerdict:
-    """`target` is what the model named; whether there is such a memory is not known here."""
+    """`target` is the id that the model named; whether it exists is not checked here."""
 
     event: MemoryEvent
     confidence: float
@@ -45,7 +45,7 @@ def parse_verdict(answer: str) -> ModelVerdict | None:
 
 
 def _objects(answer: str) -> Iterator[dict[str, Any]]:
-    """The whole, then every object that begins somewhere, the first one first."""
+    """The whole answer, then every object in it, in order."""
     for text in (answer, *_balanced(answer)):
         try:
             found = json.loads(text)
@@ -56,7 +56,7 @@ def _objects(answer: str) -> Iterator[dict[str, Any]]:
 
 
 def _balanced(answer: str) -> Iterator[str]:
-    """The stretches from a brace to the one that closes it, outermost first."""
+    """Spans from a brace to its closing brace, outermost first."""
     starts = [it.start() for it in re.finditer(r"\{", answer)][:MAX_OBJECTS]
     for start in starts:
         end = _closing(answer, start)
@@ -92,12 +92,12 @@ def _parse_object(found: dict[str, Any]) -> ModelVerdict | None:
 
 def _parse_words(answer: str) -> ModelVerdict | None:
     if operation := _OPERATION.search(answer):
-        said, target = _CONFIDENCE.search(answer), _TARGET.search(answer)
-        confidence = _bounded(float(said[1])) if said else DEFAULT_CONFIDENCE
+        stated, target = _CONFIDENCE.search(answer), _TARGET.search(answer)
+        confidence = _bounded(float(stated[1])) if stated else DEFAULT_CONFIDENCE
         named = target[1] if target and target[1] != "null" else None
         return ModelVerdict(MemoryEvent(operation[1].upper()), confidence, named)
     words = {it.upper() for it in _KEYWORD.findall(answer)}
-    # Of several words none is a verdict: "do not delete, update" says either.
+    # Several words are no verdict: "do not delete, update" is ambiguous.
     return ModelVerdict(MemoryEvent(words.pop()), KEYWORD_CONFIDENCE) if len(words) == 1 else None
 
 

@@ -1,1 +1,1 @@
-"""The knowledge graph of a user: nodes and edges, searched in memory and kept in the store."""
+"""The knowledge graph of a user: nodes and edges, searched in memory and stored in PostgreSQL."""

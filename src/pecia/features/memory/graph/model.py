@@ -1,4 +1,4 @@
-"""Nodes and edges, and how to walk from one to the next. Pure."""
+"""Nodes and edges, and their traversal. Pure."""
 
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -43,7 +43,7 @@ class GraphEdge:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeGraph:
-    """All that one owner has."""
+    """The whole graph of one owner."""
 
     nodes: Mapping[str, GraphNode]
     edges: Mapping[str, GraphEdge]
@@ -56,7 +56,7 @@ class KnowledgeGraph:
                 yield it
 
     def adjacency(self) -> dict[str, list[GraphEdge]]:
-        """The edges at every node, for who walks far."""
+        """The edges at every node, for long traversals."""
         found: dict[str, list[GraphEdge]] = {it: [] for it in self.nodes}
         for edge in self.edges.values():
             found[edge.start_id].append(edge)
@@ -68,7 +68,7 @@ class KnowledgeGraph:
 def traverse(
     graph: KnowledgeGraph, starts: list[str], depth: int
 ) -> list[tuple[str, GraphEdge, int]]:
-    """What lies within so many steps of these, nearest first, each once, and by which edge."""
+    """Breadth-first: nodes within so many steps, nearest first, each once, with its edge."""
     at = graph.adjacency()
     seen = {*starts}
     found: list[tuple[str, GraphEdge, int]] = []
@@ -89,7 +89,7 @@ def traverse(
 def shortest_path(
     graph: KnowledgeGraph, start: str, end: str, depth: int
 ) -> list[GraphEdge] | None:
-    """The edges from one node to another, either way along each; None where it is too far."""
+    """The edges from one node to another, in either direction; None where it is too far."""
     if start == end:
         return []
     came: dict[str, GraphEdge] = {}

@@ -1,4 +1,4 @@
--- Statements about the caller's own graph. The functions know no other.
+-- Statements on the caller's own graph. The functions reach no other.
 
 -- name: nodes
 SELECT id, labels, properties FROM memory.nodes();

@@ -1,4 +1,4 @@
-"""The caller's graph, read whole and written bit by bit. Rights are the functions' business."""
+"""The caller's graph, read whole and written row by row. The SQL functions check rights."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from pecia.kernel.store.transaction import Transaction
 
 SQL = load_queries("pecia.features.memory.graph", "queries.sql")
 
-# A graph is searched in memory, so there must be an end to it.
+# A graph is searched in memory, so its size is bounded.
 MAX_NODES = 10_000
 MAX_EDGES = 50_000
 
@@ -25,14 +25,14 @@ async def load_graph(tx: Transaction) -> KnowledgeGraph:
 
 
 async def lock_graph(tx: Transaction) -> None:
-    """Be the only one who writes to it until the transaction ends."""
+    """Hold the graph's write lock until the transaction ends."""
     await tx.execute(SQL["hold"])
 
 
 async def upsert_graph(
     tx: Transaction, nodes: Sequence[GraphNode], edges: Sequence[GraphEdge]
 ) -> None:
-    """Write these, in place of what has their ids. Nodes come before the edges between them."""
+    """Upsert by id. Nodes are written before the edges between them."""
     for node in nodes:
         await tx.execute(
             SQL["put_node"],
@@ -54,6 +54,6 @@ async def upsert_graph(
 
 
 async def delete_from_graph(tx: Transaction, nodes: Sequence[str], edges: Sequence[str]) -> None:
-    """Remove these nodes, with their edges, and these edges."""
+    """Delete these nodes, with their edges, and these edges."""
     if nodes or edges:
         await tx.execute(SQL["drop_from_graph"], nodes=[*nodes], edges=[*edges])

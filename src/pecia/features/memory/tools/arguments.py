@@ -1,4 +1,4 @@
-"""What the arguments of many tools of the room are made of, and where they end."""
+"""Argument types that the memory tools share, and their bounds."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, cast
@@ -11,7 +11,7 @@ from pecia.kernel.tool.model import Input
 
 
 def compact_schema(schema: dict[str, Any]) -> None:
-    """Make the schema of a model smaller, in place. What it allows stays the same but for nulls."""
+    """Shrink a model's JSON Schema in place. It accepts the same values, except nulls."""
     for it in cast(dict[str, dict[str, Any]], schema.get("properties", {})).values():
         choices = [one for one in it.get("anyOf", ()) if one != {"type": "null"}]
         if len(choices) == 1 and len(it["anyOf"]) == 2:
@@ -24,7 +24,7 @@ def compact_schema(schema: dict[str, Any]) -> None:
 MAX_TEXT_CHARS = 100_000
 MAX_TEXTS = 50
 MAX_FACTS_BYTES = 20_000
-# The words of a memory are in one place, so that they can be removed from it.
+# A memory's text is stored in one place, so that it can be purged.
 UNAUDITED: dict[str, JsonValue] = {"unaudited": True}
 
 MemoryText = Annotated[str, Field(max_length=MAX_TEXT_CHARS)]
@@ -32,13 +32,13 @@ ShortName = Annotated[str, Field(max_length=100)]
 
 
 class ClosedArguments(Input):
-    """A part of the arguments, all of whose fields are named."""
+    """Nested arguments without additional properties."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(json_schema_extra=compact_schema)
 
 
 class OpenArguments(BaseModel):
-    """A part of the arguments that may hold more than is named here."""
+    """Nested arguments with additional properties."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(
         extra="allow", frozen=True, json_schema_extra=compact_schema
@@ -52,7 +52,7 @@ class CallContext(OpenArguments):
 
 
 def require_bounded(field: str, value: Mapping[str, Any]) -> dict[str, Json]:
-    """Facts of the caller's own choosing, refused where they are larger than they should be."""
+    """Free-form facts from the caller; refused above the size limit."""
     size = len(orjson.dumps(value))
     if size > MAX_FACTS_BYTES:
         raise PayloadTooLarge(

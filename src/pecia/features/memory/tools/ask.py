@@ -1,4 +1,4 @@
-"""`ask_cipher` and its twin: a message answered from memory, and kept where it is worth keeping."""
+"""`ask_cipher` and its alias: answers a message from memory, and stores it if worth it."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ MAX_HITS = 8
 MIN_SIMILARITY = 0.3
 MAX_SHOWN_CHARS = 4_000
 TIMEOUT_S = 180.0
-# As the reference has it for what is learnt in passing.
+# The reference's value for automatic capture.
 CAPTURE_RULES = DecisionRules(threshold=0.7, min_confidence=0.4, with_model=True, may_delete=False)
 
 EMPTY_ANSWER = "No response generated"
@@ -43,8 +43,8 @@ PTAH_PERSONA = f"You are Ptah, who keeps the knowledge of a team of developers.\
 
 class AskInput(Input):
     message: str = Field(min_length=1, max_length=MAX_MESSAGE_CHARS, json_schema_extra=UNAUDITED)
-    stream: bool = Field(default=False, description="Tell on the way what is being done.")
-    session_id: ShortName | None = Field(default=None, description="Noted on what is kept.")
+    stream: bool = Field(default=False, description="Report progress.")
+    session_id: ShortName | None = Field(default=None, description="Recorded with the memory.")
 
 
 class UsedMemory(Output):
@@ -61,8 +61,8 @@ class AskMemoryOutcome(Output):
 
 class AskOut(Output):
     response: str
-    memories: list[UsedMemory] = Field(description="What the answer was made from.")
-    remembered: list[AskMemoryOutcome] = Field(description="What became of the message itself.")
+    memories: list[UsedMemory] = Field(description="The memories used for the answer.")
+    remembered: list[AskMemoryOutcome] = Field(description="What was stored of the message.")
     usedModel: bool
     note: str = ""
 
@@ -77,14 +77,14 @@ class AskTools:
     settings: MemorySettings
 
     async def ask_cipher(self, call: Call, ask: AskInput) -> CitedOutput[AskOut]:
-        """Ask your memory, or tell it something to remember: it finds what was learnt before,
-        answers from it, and keeps what is new in the message. Use it to store facts and to look
-        things up."""
+        """Ask your memory, or give it something to remember: it searches memories, answers from
+        them, and stores what is new in the message. Use it to store facts and to look things
+        up."""
         return await self._answer(call, ask, CIPHER_PERSONA, needs_model=False)
 
     async def contact(self, call: Call, ask: AskInput) -> CitedOutput[AskOut]:
-        """Ask the team's keeper of knowledge, or tell them something to keep. Answers through a
-        model, from what is remembered."""
+        """Ask the team's memory, or give it something to remember. Answers through a model, from
+        memories."""
         return await self._answer(call, ask, PTAH_PERSONA, needs_model=True)
 
     async def _answer(
@@ -97,24 +97,24 @@ class AskTools:
         thought = await self.chat.complete(call, persona, _build_prompt(ask.message, found))
         if needs_model and not thought.text:
             raise Unavailable(
-                f"there is no model to answer: {thought.missing or EMPTY_ANSWER}",
+                f"no model available to answer: {thought.missing or EMPTY_ANSWER}",
                 retryable=False,
-                hint="Have the operator set one, or use cipher_memory_search, which needs none.",
+                hint="Ask the operator to configure one, or use cipher_memory_search (no model).",
             )
         await _report_step(call, ask, 2, "remembering")
         remembered = await self._remember(call, here, ask)
         response = thought.text or _answer_without_model(found, remembered)
-        said = AskOut(
+        answer = AskOut(
             response=response,
             memories=[_used_memory(it) for it in found],
             remembered=remembered,
             usedModel=bool(thought.text),
             note=thought.missing,
         )
-        return CitedOutput(said, (TextContent(response),))
+        return CitedOutput(answer, (TextContent(response),))
 
     async def _retrieve(self, call: Call, here: MemoryScope, message: str) -> list[MemoryHit]:
-        """The most alike, be they one's own or the team's."""
+        """The most similar memories, the user's own and the team's."""
         found: list[MemoryHit] = []
         for kind in kinds_of(here.settings):
             wanted = (kind, MAX_HITS, MIN_SIMILARITY)
@@ -128,10 +128,10 @@ class AskTools:
     async def _remember(
         self, call: Call, here: MemoryScope, ask: AskInput
     ) -> list[AskMemoryOutcome]:
-        """Kept where it is worth it. That it cannot be kept is told, and spoils no answer."""
+        """Store the message if worth it. A failure is reported and does not fail the answer."""
         if Scope.WRITE not in call.caller.scopes:
             return [_skipped_outcome(f"the token has no {Scope.WRITE}")]
-        # Whoever says that something is to be remembered has judged it already.
+        # An explicit "remember" needs no significance check.
         fact = commanded(ask.message)
         judged = assess_significance(ask.message)
         if not (fact or judged.significant or here.settings.disable_significance):
@@ -154,7 +154,7 @@ class AskTools:
 
 
 def kinds_of(settings: MemorySettings) -> tuple[MemoryKind, ...]:
-    """Where a session looks and keeps: its own memories, the team's, or both."""
+    """The kinds a session uses: its own memories, the team's, or both."""
     own = () if settings.disable_default else (MemoryKind.KNOWLEDGE,)
     return (*own, MemoryKind.WORKSPACE) if settings.use_workspace else own
 
@@ -177,7 +177,7 @@ def ask_tools(asking: AskTools) -> tuple[AnyTool, ...]:
 
     return (
         tool("ask_cipher", "Ask your memory", contact=False),
-        tool("contact_ct_knowledge_management", "Ask the keeper of knowledge", contact=True),
+        tool("contact_ct_knowledge_management", "Ask the team's memory", contact=True),
     )
 
 
@@ -194,15 +194,15 @@ def _build_prompt(message: str, found: list[MemoryHit]) -> str:
 
 
 def _answer_without_model(found: list[MemoryHit], remembered: list[AskMemoryOutcome]) -> str:
-    """What can be said without one: what was found, word for word, and what was kept."""
+    """The answer without a model: the memories found, verbatim, and whether one was stored."""
     kept = [it for it in remembered if it.event in (MemoryEvent.ADD, MemoryEvent.UPDATE)]
-    told = ["Remembered."] if kept else []
+    lines = ["Remembered."] if kept else []
     if found:
-        told.append("This is what memory holds:")
-        told += [f"- {it.memory.text}" for it in found]
+        lines.append("Matching memories:")
+        lines += [f"- {it.memory.text}" for it in found]
     elif not kept:
-        told.append("Memory holds nothing like this.")
-    return "\n".join(told)
+        lines.append("No matching memories.")
+    return "\n".join(lines)
 
 
 def _used_memory(it: MemoryHit) -> UsedMemory:

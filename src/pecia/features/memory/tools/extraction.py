@@ -1,4 +1,4 @@
-"""`cipher_extract_and_operate_memory`: what an agent wants remembered, and what became of it."""
+"""`cipher_extract_and_operate_memory`: stores facts, and reports the outcome of each."""
 
 import time
 from dataclasses import dataclass
@@ -54,19 +54,21 @@ class ExtractionTool:
 
     async def extract_and_operate(self, call: Call, ask: LearnInput) -> LearnOut:
         """Remember facts for later: decisions, how things work, what was tried, code worth keeping.
-        One text a fact, written so that it stands alone. The answer says
-        what became of each."""
-        said = ScopeLabels(
+        One fact per text, written so that it stands alone. The answer gives
+        the outcome of each."""
+        labels = ScopeLabels(
             ask.memoryMetadata.userId or ask.context.userId,
             ask.memoryMetadata.projectId or ask.context.projectId,
         )
-        here = resolve_scope(call, self.settings, said)
+        here = resolve_scope(call, self.settings, labels)
         require_enabled("cipher_extract_and_operate_memory", here.settings)
-        given = [ask.interaction] if isinstance(ask.interaction, str) else ask.interaction
-        kept, skipped = filter_texts(given, force=ask.options.force)
+        texts = [ask.interaction] if isinstance(ask.interaction, str) else ask.interaction
+        kept, skipped = filter_texts(texts, force=ask.options.force)
         shared = _call_facts(ask)
-        said = _distinguishing_facts(ask)
-        facts = [MemoryFact(text, {**shared, **_text_facts(text, ask)}, said) for text in kept]
+        distinguishing = _distinguishing_facts(ask)
+        facts = [
+            MemoryFact(text, {**shared, **_text_facts(text, ask)}, distinguishing) for text in kept
+        ]
         named, unknown = _parse_existing_ids(ask.existingMemories)
         known = await self.learner.filter_visible(call, named)
         unknown += [str(it) for it in named if it not in known]
@@ -96,7 +98,7 @@ def extraction_tools(learning: ExtractionTool) -> tuple[AnyTool, ...]:
 def build_learn_out(
     learnt: list[LearnOutcome], skipped: list[SkippedText], unknown: list[str]
 ) -> LearnOut:
-    """What was done, as it was done."""
+    """The output for these outcomes."""
     second = int(time.time())
     return LearnOut(
         success=True,
@@ -117,7 +119,7 @@ def build_learn_out(
 
 
 def summarize_outcome(it: LearnOutcome) -> DecisionSummary:
-    """What was done with one text, and why."""
+    """The outcome of one text, with the reason."""
     return DecisionSummary(
         factPreview=truncate_preview(it.fact.text, 80),
         action=it.decision.event,
@@ -129,7 +131,7 @@ def summarize_outcome(it: LearnOutcome) -> DecisionSummary:
 
 
 def extract_knowledge_facts(text: str) -> dict[str, Json]:
-    """What a text says of itself."""
+    """Tags, domain and code extracted from a text."""
     found: dict[str, Json] = {"tags": [*extract_tags(text)]}
     if domain := detect_domain(text):
         found["domain"] = domain
@@ -149,25 +151,25 @@ def _text_facts(text: str, ask: LearnInput) -> dict[str, Json]:
 
 
 def _call_facts(ask: LearnInput) -> dict[str, Json]:
-    """What holds for every text of a call."""
-    said: dict[str, Json] = {}
+    """Facts common to every text of a call."""
+    facts: dict[str, Json] = {}
     if ask.context.sessionId is not None:
-        said["sourceSessionId"] = ask.context.sessionId
+        facts["sourceSessionId"] = ask.context.sessionId
     metadata = ask.memoryMetadata.model_dump(mode="json", exclude_none=True)
     metadata = {name: it for name, it in metadata.items() if name not in ("projectId", "userId")}
     if metadata:
-        said["metadata"] = require_bounded("memoryMetadata", metadata)
-    return said
+        facts["metadata"] = require_bounded("memoryMetadata", metadata)
+    return facts
 
 
 def _distinguishing_facts(ask: LearnInput) -> dict[str, Json]:
-    """What makes the same words another fact: the code they speak of, and the environment."""
-    said: dict[str, Json] = {}
+    """Facts that make the same text a different memory: its code, and the environment."""
+    facts: dict[str, Json] = {}
     if ask.knowledgeInfo.codePattern is not None:
-        said["code_pattern"] = ask.knowledgeInfo.codePattern
+        facts["code_pattern"] = ask.knowledgeInfo.codePattern
     if ask.memoryMetadata.environment is not None:
-        said["metadata"] = {"environment": ask.memoryMetadata.environment}
-    return said
+        facts["metadata"] = {"environment": ask.memoryMetadata.environment}
+    return facts
 
 
 def _rules(options: LearnOptions) -> DecisionRules:

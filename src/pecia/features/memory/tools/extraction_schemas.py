@@ -1,4 +1,4 @@
-"""What `cipher_extract_and_operate_memory` takes and gives."""
+"""Input and output of `cipher_extract_and_operate_memory`."""
 
 from typing import Annotated, Any
 
@@ -32,13 +32,13 @@ class KnowledgeInfo(ClosedArguments):
 class LearnOptions(ClosedArguments):
     similarityThreshold: float = Field(default=0.6, ge=0, le=1)
     maxSimilarResults: int = Field(default=5, ge=1, le=10)
-    # Taken for older clients: a call is written as a whole in either case.
+    # Accepted for older clients and ignored: a call is always one transaction.
     enableBatchProcessing: bool = True
     useLLMDecisions: bool = True
     autoExtractKnowledgeInfo: bool = True
     confidenceThreshold: float = Field(default=0.4, ge=0, le=1)
     enableDeleteOperations: bool = True
-    force: bool = Field(default=False, description="Keep what looks like a search result too.")
+    force: bool = Field(default=False, description="Store what looks like a search result too.")
 
 
 class MemoryMetadata(OpenArguments):
@@ -110,8 +110,8 @@ class LearnOut(Output):
     memory: list[ActionOut]
     summary: list[DecisionSummary]
     written: int = Field(description="Memories that were added, changed or removed by this call.")
-    skippedReasons: list[SkippedOut] = Field(description="Texts that nothing was made of, and why.")
+    skippedReasons: list[SkippedOut] = Field(description="Texts that were not stored, and why.")
     unknownMemories: list[str] = Field(
-        description="Ids in existingMemories that are none of yours to see."
+        description="Ids in existingMemories that do not exist or are not visible."
     )
     timestamp: str

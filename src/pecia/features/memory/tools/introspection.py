@@ -1,4 +1,4 @@
-"""`tool_introspect`: what tools there are here, by category, by source or by a word."""
+"""`tool_introspect`: lists tools by category, by source or by a word."""
 
 import re
 from collections import Counter
@@ -66,13 +66,13 @@ class IntrospectOut(Output):
 
 @dataclass(frozen=True, slots=True)
 class IntrospectTool:
-    """The handler. It tells of what the caller may call, and of nothing else."""
+    """The handler. It lists only tools that the caller may call."""
 
     tools: Callable[[], Sequence[AnyTool]]
 
     async def tool_introspect(self, call: Call, ask: IntrospectInput) -> IntrospectOut:
-        """Ask which tools there are: all, those of a category or source, those that match a word,
-        or how many there are of each category."""
+        """List tools: all, those of a category or source, those that match a word, or the number
+        per category."""
         mine = [
             _describe_tool(it) for it in self.tools() if not it.hidden and may_call(call.caller, it)
         ]
@@ -98,7 +98,7 @@ def introspect_tools(tools: Callable[[], Sequence[AnyTool]]) -> tuple[AnyTool, .
 
 
 def categorize_tool(name: str, description: str) -> str:
-    """By the first whose words are in the name; else in the description."""
+    """The first category whose keywords are in the name; else in the description."""
     for text in (name.replace("_", " ") + " " + name, description):
         for category, pattern in _CATEGORIES:
             if pattern.search(text):

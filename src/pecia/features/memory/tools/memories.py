@@ -1,4 +1,4 @@
-"""What people want to do with memories: list them, read one, put one right, remove some."""
+"""Memory management: list, get, edit, delete."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class ListMemories(Input):
     kind: Literal["knowledge", "reasoning", "workspace"] = "knowledge"
     limit: int = Field(default=50, ge=1, le=MAX_LISTED)
     cursor: str | None = Field(default=None, max_length=3000, description="From `next_cursor`.")
-    all_projects: bool = Field(default=False, description="Beyond the project of this session.")
+    all_projects: bool = Field(default=False, description="Not only the project of this session.")
 
 
 class MemoryIdInput(Input):
@@ -61,7 +61,7 @@ class MemoryIdsInput(Input):
 
 
 class MemoryOut(Output):
-    """A memory with all that is known of it."""
+    """A memory with all its facts."""
 
     id: str
     kind: str
@@ -88,14 +88,14 @@ class RevisionOut(Output):
 class MemoryDetailOut(Output):
     success: bool
     memory: MemoryOut
-    history: list[RevisionOut] = Field(description="What it said before, the oldest first.")
+    history: list[RevisionOut] = Field(description="Earlier texts, oldest first.")
 
 
 class MemoryDeleteOut(Output):
     success: bool
     deleted: list[str]
-    notFound: list[str] = Field(description="None that you may see.")
-    notYours: list[str] = Field(description="You may read them, and not remove them.")
+    notFound: list[str] = Field(description="Absent, or not visible to you.")
+    notYours: list[str] = Field(description="You may read but not delete them.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +107,8 @@ class MemoryTools:
     embedder: Embedder | None
 
     async def memory_list(self, call: Call, ask: ListMemories) -> MemoryListOut:
-        """List what is remembered, without searching: your own memories or, in shared mode and for
-        a team, everybody's. Page by page."""
+        """List memories without searching: your own or, in shared mode and for a team, everybody's.
+        Paginated."""
         here = resolve_scope(call, self.settings)
         areas = here.search_ranges(MemoryKind(ask.kind), any_project=ask.all_projects)
         async with self.store.reading(call.caller) as tx:
@@ -122,7 +122,7 @@ class MemoryTools:
         )
 
     async def memory_get(self, call: Call, ask: MemoryIdInput) -> MemoryDetailOut:
-        """Read one memory by its id, with all that is known of it and what it said before."""
+        """Read one memory by its id, with its facts and history."""
         async with self.store.reading(call.caller) as tx:
             found = await get_memory(tx, parse_memory_id(ask.id))
             before = await load_revisions(tx, found)
@@ -130,8 +130,8 @@ class MemoryTools:
         return _memory_detail(found, before, call.caller.user_id)
 
     async def memory_edit(self, call: Call, ask: EditMemory) -> MemoryDetailOut:
-        """Put one of your memories right: its words, its tags, or both. What it said before is
-        kept as its history."""
+        """Edit one of your memories: its text, its tags, or both. The old text is kept as
+        history."""
         if ask.text is None and ask.tags is None:
             raise MissingField('Field "text" or "tags" is required', field="text")
         text = to_canonical_text(ask.text).strip() if ask.text is not None else None
@@ -153,7 +153,7 @@ class MemoryTools:
         return _memory_detail(after, earlier, call.caller.user_id)
 
     async def memory_delete(self, call: Call, ask: MemoryIdsInput) -> MemoryDeleteOut:
-        """Remove memories for good, with every earlier version of them."""
+        """Delete memories permanently, with all their history."""
         ids = {it: _try_parse_id(it) for it in dict.fromkeys(ask.ids)}
         async with self.store.writing(call.caller, call.trace) as tx:
             known = [it for it in ids.values() if it is not None]
@@ -201,14 +201,14 @@ def memory_tools(holding: MemoryTools) -> tuple[AnyTool, ...]:
 async def load_page(
     tx: Transaction, areas: tuple[KeyRange, ...], cursor: str | None, limit: int
 ) -> tuple[list[Memory], str | None]:
-    """So many memories of these parts, one part after the other, and where to go on."""
+    """One page of memories across these key ranges, and the next cursor."""
     number, after = _decode_cursor(cursor, len(areas))
     found: list[Memory] = []
     while number < len(areas):
         found += await list_memories(tx, areas[number], after, limit + 1 - len(found))
         if len(found) > limit:
             last = found[limit - 1].key
-            # The last one shown may be of the part before.
+            # The last one returned may be in the previous range.
             part = number if areas[number].contains(last) else number - 1
             return found[:limit], _encode_cursor(part, last)
         number, after = number + 1, ""
@@ -218,11 +218,11 @@ async def load_page(
 def _memory_detail(
     memory: Memory, before: list[MemoryRevision], user_id: UUID | None
 ) -> MemoryDetailOut:
-    said = [
+    revisions = [
         RevisionOut(text=it.text, since=format_time(it.since), until=format_time(it.until))
         for it in before
     ]
-    return MemoryDetailOut(success=True, memory=memory_out(memory, user_id), history=said)
+    return MemoryDetailOut(success=True, memory=memory_out(memory, user_id), history=revisions)
 
 
 def memory_out(memory: Memory, user_id: UUID | None) -> MemoryOut:
@@ -240,7 +240,7 @@ def memory_out(memory: Memory, user_id: UUID | None) -> MemoryOut:
 
 
 def parse_memory_id(text: str) -> UUID:
-    """The id, or NotFound: what is no id is the id of nothing."""
+    """The id; NotFound where it is not a UUID."""
     found = _try_parse_id(text)
     if found is None:
         raise NotFound(f"no memory {text}", id=text)
@@ -255,7 +255,7 @@ def _try_parse_id(text: str) -> UUID | None:
 
 
 async def _delete_if_own(tx: Transaction, memory: Memory) -> bool:
-    """Whether it went. One that the caller may read and not change stays."""
+    """Whether it was deleted. One that the caller may only read stays."""
     try:
         await delete_memory(tx, memory)
     except (NotFound, Forbidden):
@@ -276,5 +276,5 @@ def _decode_cursor(cursor: str | None, parts: int) -> tuple[int, str]:
     except ValueError:
         found = -1, ""
     if not 0 <= found[0] < parts or "\0" in found[1]:
-        raise InvalidFormat("this cursor is none of ours", field="cursor", got=cursor[:100])
+        raise InvalidFormat("invalid cursor", field="cursor", got=cursor[:100])
     return found

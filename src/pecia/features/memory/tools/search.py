@@ -1,4 +1,4 @@
-"""`cipher_memory_search`: memories like a query. It changes nothing."""
+"""`cipher_memory_search`: searches memories. Read-only."""
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -23,21 +23,19 @@ from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 FEATURE = "memory"
 
 RefineQuery: TypeAlias = Callable[[Call, str], Awaitable[Sequence[str]]]
-"""Puts a query in several ways; gives the query alone where it cannot."""
+"""Rewrites a query in several ways; returns the query alone where it cannot."""
 
 
 class MemorySearch(Input):
-    query: str = Field(min_length=1, max_length=1000, description="What you want to know.")
+    query: str = Field(min_length=1, max_length=1000, description="What to search for.")
     top_k: int = Field(default=5, ge=1, le=50)
-    similarity_threshold: float = Field(
-        default=0.3, ge=0, le=1, description="0 leaves nothing out."
-    )
+    similarity_threshold: float = Field(default=0.3, ge=0, le=1, description="0 filters nothing.")
     include_metadata: bool = True
     enable_query_refinement: bool = Field(
-        default=False, description="Have a model put the query in several ways, if there is one."
+        default=False, description="Rewrite the query with a model, if there is one."
     )
     all_projects: bool = Field(
-        default=False, description="Look beyond the project of this session."
+        default=False, description="Search all projects, not only this session's."
     )
 
 
@@ -75,7 +73,7 @@ class MemorySearchStats(Output):
     knowledgeResults: int
     reflectionResults: int = 0
     searchMode: str = "knowledge"
-    usedFallback: bool = Field(description="By words alone, because no embedder answered.")
+    usedFallback: bool = Field(description="Lexical search only: no embedder answered.")
     fallbackReason: str | None = None
     refinedQueries: list[str] = Field(default_factory=list[str])
 
@@ -90,7 +88,7 @@ class MemorySearchOut(Output):
 
 @dataclass(frozen=True, slots=True)
 class MemorySearchResult:
-    """What a search for memories gave, and what it cost."""
+    """Hits of a memory search, with timings."""
 
     hits: list[MemoryHit]
     embeddings: TextEmbeddings
@@ -100,15 +98,15 @@ class MemorySearchResult:
 
 @dataclass(frozen=True, slots=True)
 class MemorySearchTool:
-    """The handler, and how other tools of the room search."""
+    """The handler, and the search that other memory tools use."""
 
     retriever: MemoryRetriever
     settings: MemorySettings
     refine: RefineQuery
 
     async def memory_search(self, call: Call, ask: MemorySearch) -> MemorySearchOut:
-        """Search what was remembered: facts, decisions, code patterns, by meaning and by words.
-        Ask before you work on something, to know what was learnt about it before."""
+        """Search memories: facts, decisions, code patterns; semantic and lexical.
+        Search before you work on something, to find what was learnt about it."""
         here = resolve_scope(call, self.settings)
         require_enabled("cipher_memory_search", here.settings)
         wants = ask.enable_query_refinement or here.settings.refine_queries
@@ -139,8 +137,8 @@ class MemorySearchTool:
         wanted: tuple[MemoryKind, int, float],
         any_project: bool = False,
     ) -> MemorySearchResult:
-        """The most alike of a kind, each once, however many ways there are to ask for it."""
-        kind, most, threshold = wanted
+        """The most similar memories of a kind over all queries, deduplicated."""
+        kind, limit, threshold = wanted
         started = time.perf_counter()
         meaning = await embed_texts(self.retriever.corpus.embedder, queries)
         embedded = time.perf_counter()
@@ -148,8 +146,8 @@ class MemorySearchTool:
         best: dict[str, MemoryHit] = {}
         async with self.retriever.corpus.store.reading(call.caller) as tx:
             for query in queries:
-                asked = MemoryQuery(query, areas, most * 2, include_unlike=threshold == 0)
-                for it in await self.retriever.find(tx, call.caller, asked, meaning):
+                request = MemoryQuery(query, areas, limit * 2, include_unlike=threshold == 0)
+                for it in await self.retriever.find(tx, call.caller, request, meaning):
                     id_ = str(it.memory.id)
                     if id_ not in best or it.similarity > best[id_].similarity:
                         best[id_] = it
@@ -159,7 +157,7 @@ class MemorySearchTool:
         found.sort(key=lambda it: (-it.similarity, it.memory.id))
         done = time.perf_counter()
         return MemorySearchResult(
-            found[:most], meaning, _elapsed_ms(embedded, done), _elapsed_ms(started, embedded)
+            found[:limit], meaning, _elapsed_ms(embedded, done), _elapsed_ms(started, embedded)
         )
 
 
@@ -178,9 +176,9 @@ def search_tools(recall: MemorySearchTool) -> tuple[AnyTool, ...]:
 
 
 def search_hit_out(it: MemoryHit, *, with_facts: bool) -> MemorySearchHit:
-    """A memory as a result. Without facts, only what tells it apart."""
+    """A memory as a hit. Without facts, only its identifying fields."""
     memory = it.memory
-    told: dict[str, Json] = {
+    fields: dict[str, Json] = {
         "id": str(memory.id),
         "text": memory.text,
         "tags": [*list_texts(memory.facts.get("tags"))],
@@ -190,7 +188,7 @@ def search_hit_out(it: MemoryHit, *, with_facts: bool) -> MemorySearchHit:
     facts = {
         name: fact for name, fact in memory.facts.items() if name in SHOWN_FACTS and with_facts
     }
-    return MemorySearchHit.model_validate({**facts, **told})
+    return MemorySearchHit.model_validate({**facts, **fields})
 
 
 SHOWN_FACTS = frozenset(
@@ -229,7 +227,7 @@ def _search_stats(sought: MemorySearchResult, refined: list[str]) -> MemorySearc
 
 
 def similarity_range(found: Sequence[MemoryHit]) -> tuple[float, float, float]:
-    """The least, the greatest and the average; noughts where nothing was found."""
+    """Minimum, maximum and mean; zeros without hits."""
     scores = [it.similarity for it in found] or [0.0]
     return min(scores), max(scores), round(sum(scores) / len(scores), 6)
 

@@ -1,4 +1,4 @@
-"""What the reasoning tools take and give."""
+"""Inputs and outputs of the reasoning tools."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, cast
@@ -39,7 +39,7 @@ class TraceFacts(OpenArguments):
 
 
 class TraceIn(OpenArguments):
-    """A trace, as cipher_extract_reasoning_steps gives it; its whole answer is taken too."""
+    """A trace, as cipher_extract_reasoning_steps returns it; its whole output is accepted too."""
 
     id: ShortName
     steps: list[StepIn] = Field(max_length=MAX_STEPS)
@@ -62,7 +62,7 @@ class IssueIn(OpenArguments):
 
 
 class EvaluationIn(OpenArguments):
-    """An evaluation, as cipher_evaluate_reasoning gives it; its whole answer is taken too."""
+    """An evaluation, as cipher_evaluate_reasoning returns it; its whole output is accepted too."""
 
     qualityScore: float = Field(ge=0, le=1)
     efficiencyScore: float | None = Field(default=None, ge=0, le=1)
@@ -128,7 +128,7 @@ class PatternOptions(ClosedArguments):
     maxResults: int = Field(default=10, ge=1, le=50)
     minQualityScore: float = Field(default=0.3, ge=0, le=1)
     includeEvaluations: bool = True
-    # Taken for older clients: a query that was asked before is answered anew.
+    # Accepted for older clients and ignored: results are not cached.
     deduplicateQueries: bool = True
     enable_query_refinement: bool = False
 
@@ -140,7 +140,7 @@ class SearchPatterns(Input):
 
 
 class ExecutionInfo(Output):
-    """When it was done, and how long it took."""
+    """Start time and duration."""
 
     timestamp: str
     executionTime: float = Field(description="Milliseconds.")
@@ -153,7 +153,7 @@ class TraceOut(Output):
 
 
 def unwrap_result(value: Any, name: str) -> Any:
-    """What lies in `{result: {name: …}}` or `{name: …}`; anything else as it is."""
+    """The value in `{result: {name: …}}` or `{name: …}`; anything else unchanged."""
     for path in (("result", name), (name,)):
         found: Any = value
         for part in path:

@@ -1,4 +1,4 @@
-"""Traces of reasoning: found in a text, judged, kept, and found again. Kept ones never change."""
+"""Reasoning traces: extract, evaluate, store, search. Stored traces are immutable."""
 
 import secrets
 import time
@@ -41,7 +41,7 @@ from pecia.kernel.identity.caller import Scope
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Tool
 
-# Whatever is alike at all.
+# Any similarity at all.
 ANY_SIMILARITY = 0.000001
 
 
@@ -53,8 +53,8 @@ class TraceTools:
     settings: MemorySettings
 
     async def extract_steps(self, call: Call, ask: ExtractSteps) -> TraceOut:
-        """Find the steps of reasoning in a text: lines that begin with Thought:, Action:,
-        Observation:, Result: or Conclusion:, else lines that sound like them."""
+        """Extract reasoning steps from a text: lines that begin with Thought:, Action:,
+        Observation:, Result: or Conclusion:, else lines that read like steps."""
         started = time.perf_counter()
         text = "\n".join(it for it in (ask.userInput, ask.reasoningContent) if it)
         options = ask.options
@@ -77,8 +77,8 @@ class TraceTools:
         return _timed_result(started, {"trace": trace})
 
     async def evaluate_reasoning(self, call: Call, ask: EvaluateInput) -> TraceOut:
-        """Judge a trace of reasoning: loops, repetition, steps that say nothing; and whether it is
-        worth keeping."""
+        """Evaluate a reasoning trace: loops, repetition, empty steps; and whether it is worth
+        storing."""
         started = time.perf_counter()
         checks = TraceChecks(
             ask.options.checkEfficiency, ask.options.detectLoops, ask.options.generateSuggestions
@@ -88,8 +88,8 @@ class TraceTools:
         )
 
     async def store_reasoning(self, call: Call, ask: StoreTraceInput) -> TraceOut:
-        """Keep a trace of reasoning with its evaluation, to be found when a like task comes up.
-        One that is not worth keeping is not kept, and the answer says so."""
+        """Store a reasoning trace with its evaluation, to be found for similar tasks. One that is
+        not worth storing is not stored, and the answer says so."""
         started = time.perf_counter()
         trace, judged = ask.trace, ask.evaluation
         refused = _rejection_reason(trace, judged)
@@ -112,13 +112,13 @@ class TraceTools:
         return _timed_result(started, {**result, **({"reason": reason} if reason else {})})
 
     async def search_patterns(self, call: Call, ask: SearchPatterns) -> TraceOut:
-        """Find how like tasks were reasoned about before, with how good that reasoning was."""
+        """Find reasoning traces of similar tasks, with their quality."""
         started = time.perf_counter()
         here = resolve_scope(call, self.settings)
         options = ask.options
         wants = options.enable_query_refinement or here.settings.refine_queries
         queries = await self.recall.refine(call, ask.query) if wants else [ask.query]
-        # More than are asked for, because some fall to the filters below.
+        # Overfetch: the filters below drop some.
         sought = await self.recall.retrieve(
             call,
             here,
@@ -140,7 +140,7 @@ class TraceTools:
         return _timed_result(started, {"patterns": patterns, "metadata": facts})
 
     async def _store_trace(self, call: Call, trace: TraceIn, judged: EvaluationIn) -> str | None:
-        """The id of the memory; None where the very same is kept already."""
+        """The id of the memory; None where the same trace is already stored."""
         here = resolve_scope(call, self.settings)
         text = to_canonical_text(_embedded_text(trace, judged)).strip()
         alike = await self.recall.retrieve(
@@ -197,10 +197,10 @@ def trace_tools(reasoning: TraceTools) -> tuple[AnyTool, ...]:
 
 
 _MESSAGES = {
-    None: "The trace is kept.",
-    "quality_threshold": "Nothing was kept: the evaluation says that it is not worth keeping.",
-    "empty_trace": "Nothing was kept: the trace has no steps.",
-    "already_stored": "Nothing was kept: the very same trace is kept already.",
+    None: "The trace was stored.",
+    "quality_threshold": "Not stored: the evaluation says it is not worth storing.",
+    "empty_trace": "Not stored: the trace has no steps.",
+    "already_stored": "Not stored: the same trace is already stored.",
 }
 
 
@@ -248,10 +248,10 @@ def _matches_query(it: MemoryHit, ask: SearchPatterns) -> bool:
 
 
 def _is_compatible_context(kept: Json, wanted: PatternContext) -> bool:
-    """Whether it says nothing else than what is wanted; what it does not say is no hindrance."""
-    said = kept if isinstance(kept, dict) else {}
-    asked = wanted.model_dump(exclude_none=True)
-    return all(said.get(name) in (None, value) for name, value in asked.items())
+    """Whether no stored value contradicts the filter; absent values match."""
+    stored = kept if isinstance(kept, dict) else {}
+    filters = wanted.model_dump(exclude_none=True)
+    return all(stored.get(name) in (None, value) for name, value in filters.items())
 
 
 def _pattern_out(it: MemoryHit, with_evaluation: bool) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Memories taken out and brought in. What is brought in becomes the caller's own."""
+"""Export and import of memories. Imported memories belong to the caller."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -49,7 +49,7 @@ class ExportInput(Input):
 
 
 class ImportedMemory(OpenArguments):
-    """A memory as it travels. Fields of other memory servers come along as its metadata."""
+    """A memory in transfer format. Fields of other memory servers are kept as metadata."""
 
     text: str = Field(min_length=1, max_length=MAX_TEXT_CHARS)
     id: str | int | None = None
@@ -78,7 +78,7 @@ class ImportInput(Input):
         min_length=1, max_length=MAX_TRANSFER, json_schema_extra=UNAUDITED
     )
     on_conflict: Literal["skip", "replace"] = Field(
-        default="skip", description="What to do about a memory of yours that was brought in before."
+        default="skip", description="What to do with a memory that you imported before."
     )
 
 
@@ -92,7 +92,7 @@ class ImportOut(Output):
     imported: int
     replaced: int
     skipped: list[SkippedImport]
-    ids: list[str] = Field(description="Of each memory in turn; empty for one that was skipped.")
+    ids: list[str] = Field(description="One per memory, in order; empty for a skipped one.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +104,8 @@ class TransferTools:
     embedder: Embedder | None
 
     async def memory_export(self, call: Call, ask: ExportInput) -> ExportOut:
-        """Take out your own memories of a kind, of every project, page by page, in a form that
-        memory_import takes."""
+        """Export your own memories of a kind, of every project, paginated, in the format of
+        memory_import."""
         here = resolve_scope(call, self.settings)
         async with self.store.reading(call.caller) as tx:
             found, cursor = await load_page(
@@ -120,8 +120,8 @@ class TransferTools:
         )
 
     async def memory_import(self, call: Call, ask: ImportInput) -> ImportOut:
-        """Bring in memories that were exported here or elsewhere. They become yours. What was
-        brought in before is recognised by its id."""
+        """Import memories that were exported here or elsewhere. They become yours. A repeated
+        import is recognised by id."""
         here = resolve_scope(call, self.settings)
         drafts = [_build_draft(here, it, n) for n, it in enumerate(ask.memories)]
         meaning = await embed_texts(self.embedder, [it.text for it in drafts])
@@ -187,18 +187,18 @@ def _build_draft(here: MemoryScope, it: ImportedMemory, number: int) -> MemoryDr
     if not text:
         field = f"memories.{number}.text"
         raise InvalidFormat(f'Field "{field}" is blank', field=field, expected="words")
-    given = it.model_dump(
+    fields = it.model_dump(
         mode="json", exclude_none=True, exclude={"id", "kind", "text", "timestamp"}
     )
-    told = {name: fact for name, fact in given.items() if fact and _is_valid_fact(name, fact)}
+    valid = {name: fact for name, fact in fields.items() if fact and _is_valid_fact(name, fact)}
     found: dict[str, Json] = extract_knowledge_facts(text) if it.kind == "knowledge" else {}
     facts = require_bounded(
-        f"memories.{number}", {**found, **here.origin_facts(MemoryKind(it.kind)), **told}
+        f"memories.{number}", {**found, **here.origin_facts(MemoryKind(it.kind)), **valid}
     )
     return MemoryDraft(text, facts, _parse_time(it.timestamp, number))
 
 
-# Facts that answers show in a field of their own must have the type of that field.
+# Facts that have their own output field must have the type of that field.
 TEXT_FACTS = frozenset(
     (
         "reasoning",
@@ -226,9 +226,9 @@ def _parse_time(text: str | None, number: int) -> datetime | None:
     except ValueError:
         field = f"memories.{number}.timestamp"
         raise InvalidFormat(
-            f'Field "{field}" is no time', field=field, expected="RFC 3339", got=text
+            f'Field "{field}" is not a time', field=field, expected="RFC 3339", got=text
         ) from None
-    # A time without a zone is in UTC.
+    # A time without a zone is UTC.
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
@@ -237,7 +237,7 @@ def _target_folder(here: MemoryScope, it: ImportedMemory) -> MemoryFolder:
 
 
 def _candidate_ids(here: MemoryScope, it: ImportedMemory) -> tuple[UUID, ...]:
-    """The id it came with, and the one that it has here for this owner."""
+    """The original id, and the id derived from it for this owner."""
     if it.id is None:
         return ()
     own = uuid5(here.owner, str(it.id))
@@ -250,7 +250,7 @@ def _candidate_ids(here: MemoryScope, it: ImportedMemory) -> tuple[UUID, ...]:
 def _classify_imports(
     ids: list[tuple[UUID, ...]], mine: Mapping[UUID, Memory]
 ) -> tuple[dict[int, UUID], dict[int, Memory], list[tuple[int, str]]]:
-    """What is new, what is one's own already, and what is left, with the reason."""
+    """New memories, existing ones of the caller, and skipped ones with the reason."""
     new: dict[int, UUID] = {}
     again: dict[int, Memory] = {}
     skipped: list[tuple[int, str]] = []
@@ -258,7 +258,7 @@ def _classify_imports(
         known = next((mine[it] for it in named if it in mine), None)
         own = named[-1] if named else new_id()
         if own in new.values() or (known and known in again.values()):
-            skipped.append((n, "its id is here twice"))
+            skipped.append((n, "duplicate id in this call"))
         elif known is None:
             new[n] = own
         else:
@@ -273,15 +273,15 @@ def _plan_replacements(
     *,
     wanted: bool,
 ) -> tuple[dict[int, Memory], list[tuple[int, str]]]:
-    """What takes the place of one's own. What all may read is not replaced by what is private."""
+    """Replacements of existing memories. A private memory does not replace a shared one."""
     replaced: dict[int, Memory] = {}
     skipped: list[tuple[int, str]] = []
     for n, known in again.items():
         same = (known.text, {**known.facts}) == (drafts[n].text, {**drafts[n].facts})
         if not wanted or same:
-            skipped.append((n, "it was brought in before"))
+            skipped.append((n, "already imported"))
         elif places[n].contains(known.key):
             replaced[n] = known
         else:
-            skipped.append((n, "it was brought in before, to another place"))
+            skipped.append((n, "already imported, to another folder"))
     return replaced, skipped

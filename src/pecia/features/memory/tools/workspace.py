@@ -1,4 +1,4 @@
-"""Memories of a team: what one member notes, the others find. Always shared, in their own place."""
+"""Team memories: what one member stores, the others find. Always shared, in their own folder."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Tool
 
 MAX_SIMILAR = 5
-# Hits that a filter may leave out are looked for beyond those that are asked for.
+# Overfetch: a filter may drop some hits.
 OVERFETCH_FACTOR = 4
 
 
@@ -46,16 +46,16 @@ class WorkspaceTools:
     settings: MemorySettings
 
     async def workspace_search(self, call: Call, ask: WorkspaceSearch) -> TeamSearchOut:
-        """Search what the team noted: who works on what, how far it is, bugs, decisions."""
+        """Search team memories: who works on what, progress, bugs, decisions."""
         here = resolve_scope(call, self.settings)
         wants = ask.enable_query_refinement or here.settings.refine_queries
         queries = await self.recall.refine(call, ask.query) if wants else [ask.query]
         least = ask.similarity_threshold
         threshold = here.settings.workspace_threshold if least is None else least
         filters = ask.filters.model_dump(exclude_none=True)
-        most = min(ask.top_k * OVERFETCH_FACTOR, 200) if filters else ask.top_k
+        limit = min(ask.top_k * OVERFETCH_FACTOR, 200) if filters else ask.top_k
         sought = await self.recall.retrieve(
-            call, here, queries, (MemoryKind.WORKSPACE, most, threshold), any_project=True
+            call, here, queries, (MemoryKind.WORKSPACE, limit, threshold), any_project=True
         )
         found = [it for it in sought.hits if matches_filters(it.memory.facts, ask.filters)][
             : ask.top_k
@@ -80,15 +80,15 @@ class WorkspaceTools:
         )
 
     async def workspace_store(self, call: Call, ask: WorkspaceStore) -> TeamNoteOut:
-        """Note for the team what happened: progress, bugs, decisions. Every member can find it.
-        What the words tell of who, how far and where is found in them, unless you say it."""
+        """Store a team memory: progress, bugs, decisions. Every member can find it. Member,
+        progress and domain are extracted from the text, unless you give them."""
         here = resolve_scope(
             call, self.settings, ScopeLabels(ask.context.userId, ask.context.projectId)
         )
-        given = [ask.interaction] if isinstance(ask.interaction, str) else ask.interaction
-        kept, skipped = filter_texts(given, force=False)
-        said = ask.workspaceInfo.model_dump(mode="json", exclude_none=True)
-        facts = [MemoryFact(text, _facts(text, ask), said) for text in kept]
+        texts = [ask.interaction] if isinstance(ask.interaction, str) else ask.interaction
+        kept, skipped = filter_texts(texts, force=False)
+        given = ask.workspaceInfo.model_dump(mode="json", exclude_none=True)
+        facts = [MemoryFact(text, _facts(text, ask), given) for text in kept]
         options = ask.options
         rules = DecisionRules(
             options.similarityThreshold, options.confidenceThreshold, False, False
@@ -135,7 +135,7 @@ def workspace_tools(workspace: WorkspaceTools) -> tuple[AnyTool, ...]:
 
 
 def extract_team_facts(text: str) -> dict[str, Json]:
-    """What a text tells of who works on what, how far it is and where."""
+    """Facts about member, progress and domain, extracted from a text."""
     return {
         "tags": [*merge_tags(extract_tags(text), "workspace")],
         **merge_progress(extract_progress(text), {}),
@@ -146,7 +146,7 @@ INFO_FIELDS = ("teamMember", "currentProgress", "bugsEncountered", "workContext"
 
 
 def matches_filters(facts: Mapping[str, Json], filters: WorkspaceFilters) -> bool:
-    """Whether what is known of a memory is what is asked for. What is not known does not pass."""
+    """Whether a memory's facts match the filters. An absent fact does not match."""
     progress = facts.get("currentProgress")
     work = facts.get("workContext")
     status = progress.get("status") if isinstance(progress, dict) else None
@@ -168,12 +168,12 @@ def _contains_filter(known: Json, wanted: str | None) -> bool:
 
 
 def _facts(text: str, ask: WorkspaceStore) -> dict[str, Json]:
-    given = ask.workspaceInfo.model_dump(mode="json", exclude_none=True)
+    overrides = ask.workspaceInfo.model_dump(mode="json", exclude_none=True)
     found = extract_progress(text) if ask.options.autoExtractWorkspaceInfo else {}
     facts: dict[str, Json] = {"tags": [*merge_tags(extract_tags(text), "workspace")]}
     if ask.context.sessionId is not None:
         facts["sourceSessionId"] = ask.context.sessionId
-    return {**facts, **merge_progress(found, given)}
+    return {**facts, **merge_progress(found, overrides)}
 
 
 def _team_memory(it: MemoryHit, *, with_facts: bool) -> TeamMemory:

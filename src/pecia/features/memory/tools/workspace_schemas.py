@@ -1,4 +1,4 @@
-"""What the tools for memories of a team take and give."""
+"""Inputs and outputs of the team memory tools."""
 
 from typing import Annotated, Any, Literal
 
@@ -31,7 +31,7 @@ class WorkspaceSearch(Input):
     query: str = Field(min_length=1, max_length=1000)
     top_k: int = Field(default=10, ge=1, le=50)
     similarity_threshold: float | None = Field(
-        default=None, ge=0, le=1, description="Else 0.4, or as the settings say."
+        default=None, ge=0, le=1, description="Default 0.4, or the setting."
     )
     filters: WorkspaceFilters = Field(default_factory=WorkspaceFilters)
     include_metadata: bool = True
@@ -67,7 +67,7 @@ class WorkspaceInfo(ClosedArguments):
 class StoreOptions(ClosedArguments):
     similarityThreshold: float = Field(default=0.8, ge=0, le=1)
     confidenceThreshold: float = Field(default=0.6, ge=0, le=1)
-    # Taken for older clients: a call is written as a whole in either case.
+    # Accepted for older clients and ignored: a call is always one transaction.
     enableBatchProcessing: bool = True
     autoExtractWorkspaceInfo: bool = True
 
@@ -90,7 +90,7 @@ class TeamMemory(Output):
     version: int = VERSION
     source: str = "workspace"
     memoryType: str = "workspace"
-    metadata: dict[str, Any] = Field(description="Who, how far, bugs, where: what is known of it.")
+    metadata: dict[str, Any] = Field(description="Member, progress, bugs, domain.")
 
 
 class TeamSearchStats(Output):

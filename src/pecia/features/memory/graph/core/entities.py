@@ -1,4 +1,4 @@
-"""Things named in a text, and what it says of how they hang together. Pure: rules, no model."""
+"""Extracts entities and relations from a text. Pure: rules, no model."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,12 +8,12 @@ from hashlib import sha256
 from pecia.features.memory.core.tags import FRAMEWORKS, LANGUAGES, TOOLS, extract_tags
 
 MAX_ENTITIES = 200
-# Pairs are looked at, which grow with the square.
+# Pairs are compared, which is quadratic.
 MAX_ENTITIES_PER_SENTENCE = 10
 MAX_SENTENCE_CHARS = 1_000
 SURE, LIKELY, MAYBE = 0.9, 0.8, 0.6
 MAX_SLUG_CHARS = 150
-# Names of these that differ in case alone are others.
+# Case-sensitive kinds.
 _EXACT = frozenset(("File", "URL", "Function", "Class"))
 
 
@@ -25,8 +25,8 @@ class Entity:
 
     @property
     def id(self) -> str:
-        """One id for one name. Signs, and case in paths, URLs and code, tell names apart: where
-        they are lost in the readable part, a digest of the name follows it."""
+        """One id per name. Punctuation, and case in paths, URLs and code, distinguish names: where
+        the readable part loses them, a digest of the name follows it."""
         plain = re.sub(r"[^a-z0-9]+", "_", self.name.lower()).strip("_")[:MAX_SLUG_CHARS]
         exact = self.name if self.type in _EXACT else self.name.lower()
         if plain == exact.replace(" ", "_"):
@@ -46,7 +46,7 @@ _KINDS = (
         "File",
         SURE,
         re.compile(
-            # No part of a path is longer: without the bounds, dots and dashes cost a square.
+            # No path segment is longer; without the bounds, dots and dashes make it quadratic.
             r"(?<![\w/])(?:[\w.-]{1,255}/){1,64}[\w-]{1,255}\.\w{1,8}\b|\b[\w-]{1,255}\.(?:py|ts|js|go|rs|java|sql|md|json|ya?ml)\b"
         ),
     ),
@@ -70,7 +70,7 @@ _TECHNOLOGY = frozenset((*LANGUAGES, *FRAMEWORKS, *TOOLS))
 
 
 def extract_entities(text: str, types: Sequence[str] = ()) -> list[Entity]:
-    """What is named, each once, in the order in which it is found by kind."""
+    """The entities, deduplicated, in order of kind and position."""
     found: dict[str, Entity] = {}
     for it in _match_all(text):
         if not types or it.type.casefold() in {t.casefold() for t in types}:
@@ -81,7 +81,7 @@ def extract_entities(text: str, types: Sequence[str] = ()) -> list[Entity]:
 def extract_relations(
     text: str, entities: Sequence[Entity], types: Sequence[str] = ()
 ) -> list[Relation]:
-    """What a sentence says of two of these, where one verb stands between them."""
+    """Relations between two entities of a sentence with one verb between them."""
     found: dict[tuple[str, str, str], Relation] = {}
     for sentence in re.split(r"(?<=[.!?])\s+|\n", text):
         sentence = sentence[:MAX_SENTENCE_CHARS]

@@ -1,4 +1,4 @@
-"""What a sentence asks to be changed in a graph. Pure: word by word, in linear time."""
+"""Parses a sentence into a graph change. Pure; linear time."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -17,23 +17,23 @@ Read: TypeAlias = "Callable[[_Sentence], GraphChange | None]"
 
 
 class _Sentence:
-    """The words of an instruction, as they stand and as they are compared."""
+    """The words of an instruction, as written and casefolded."""
 
     def __init__(self, text: str) -> None:
-        # The mark at the end belongs to the sentence, and `C++` to its name.
+        # Final punctuation belongs to the sentence, but `C++` is a name.
         self.text = text.rstrip().rstrip(".!?…;, ")
         self.spans = [it.span() for it in _WORD.finditer(self.text)]
         self.words = [self.text[a:b].strip(_AROUND).casefold() for a, b in self.spans]
 
     def name(self, begin: int, end: int) -> str:
-        """What these words name, without quotes around it."""
+        """The name in these words, without quotes."""
         return self.text[self.spans[begin][0] : self.spans[end - 1][1]].strip(_QUOTES)
 
     def places(self, verbs: Sequence[str]) -> list[int]:
         return [at for at, it in enumerate(self.words) if it in verbs]
 
     def parted(self, begin: int, between: Sequence[str]) -> tuple[str, str]:
-        """The names before and after the first of these words; all of it where there is none."""
+        """The names before and after the first separator; the whole as one name without any."""
         count = len(self.words)
         for at in range(begin + 1, count - 1):
             if self.words[at] in between:
@@ -53,51 +53,63 @@ class _Sentence:
 
 
 def read_wish(instruction: str) -> GraphChange | None:
-    """The wish that a sentence states, None where it states none that is understood."""
+    """The change that a sentence asks for; None where it cannot be parsed."""
     sentence = _Sentence(instruction)
-    return next((wish for read in _READERS if (wish := read(sentence))), None)
+    return next((change for read in _READERS if (change := read(sentence))), None)
 
 
-def _merge(it: _Sentence) -> GraphChange | None:
-    # Where nothing parts the names behind the first verb, nothing does behind a later one.
-    for at in it.places(("merge",))[:1]:
-        one, other = it.parted(at + 1, ("and", "with", "into"))
+def _merge(sentence: _Sentence) -> GraphChange | None:
+    # Without a separator after the first verb, there is none after a later one.
+    for at in sentence.places(("merge",))[:1]:
+        one, other = sentence.parted(at + 1, ("and", "with", "into"))
         if one and other:
             return GraphChange("merge_entities", one, other)
     return None
 
 
-def _replace(it: _Sentence) -> GraphChange | None:
-    for at in it.places(("replace",))[:1]:
-        one, other = it.parted(at + 1, ("with", "by"))
+def _replace(sentence: _Sentence) -> GraphChange | None:
+    for at in sentence.places(("replace",))[:1]:
+        one, other = sentence.parted(at + 1, ("with", "by"))
         if one and other:
             return GraphChange("replace_entity", one, other)
     return None
 
 
-def _delete(it: _Sentence) -> GraphChange | None:
-    for verb in it.places(("delete", "remove")):
+def _delete(sentence: _Sentence) -> GraphChange | None:
+    for verb in sentence.places(("delete", "remove")):
         at = verb + 1
-        at += it.words[at : at + 1] == ["all"]
-        at += it.words[at : at + 1] == ["the"]
+        at += sentence.words[at : at + 1] == ["all"]
+        at += sentence.words[at : at + 1] == ["the"]
         type_ = ""
-        if it.is_type(at) and it.words[at] not in _RELATIONSHIPS:
-            type_, at = it.name(at, at + 1).strip(_AROUND), at + 1
-        if at < len(it.words) and it.words[at] in _RELATIONSHIPS and (ends := it.ends(at + 1)):
+        if sentence.is_type(at) and sentence.words[at] not in _RELATIONSHIPS:
+            type_, at = sentence.name(at, at + 1).strip(_AROUND), at + 1
+        if (
+            at < len(sentence.words)
+            and sentence.words[at] in _RELATIONSHIPS
+            and (ends := sentence.ends(at + 1))
+        ):
             return GraphChange("delete_relationships", *ends, type_)
     return None
 
 
-def _update(it: _Sentence) -> GraphChange | None:
-    for verb in it.places(("change", "update", "rename")):
+def _update(sentence: _Sentence) -> GraphChange | None:
+    for verb in sentence.places(("change", "update", "rename")):
         at = verb + 1
-        at += it.words[at : at + 1] == ["the"]
-        if it.words[at : at + 1] and it.words[at] in _RELATIONSHIPS and it.is_type(at + 1):
-            at += it.words[at + 1] != "to"
-        if not (it.is_type(at) and it.words[at + 1 : at + 2] == ["to"] and it.is_type(at + 2)):
+        at += sentence.words[at : at + 1] == ["the"]
+        if (
+            sentence.words[at : at + 1]
+            and sentence.words[at] in _RELATIONSHIPS
+            and sentence.is_type(at + 1)
+        ):
+            at += sentence.words[at + 1] != "to"
+        if not (
+            sentence.is_type(at)
+            and sentence.words[at + 1 : at + 2] == ["to"]
+            and sentence.is_type(at + 2)
+        ):
             continue
-        if ends := it.ends(at + 3):
-            old, new = (it.name(n, n + 1).strip(_AROUND) for n in (at, at + 2))
+        if ends := sentence.ends(at + 3):
+            old, new = (sentence.name(n, n + 1).strip(_AROUND) for n in (at, at + 2))
             return GraphChange("update_relationship", *ends, old, new)
     return None
 

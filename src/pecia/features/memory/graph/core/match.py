@@ -1,4 +1,4 @@
-"""Whether properties are what is asked for. Pure."""
+"""Property filters. Pure."""
 
 from collections.abc import Mapping
 from typing import cast
@@ -10,14 +10,14 @@ LIST_OPERATORS = ("any", "all")
 
 
 def matches_filter(properties: Mapping[str, Json], wanted: Mapping[str, Json]) -> bool:
-    """Equal, within bounds, one of several, or holding all; a property that is absent never is."""
+    """Equal, in range, any of, or all of; an absent property never matches."""
     return all(
         name in properties and matches_value(properties[name], it) for name, it in wanted.items()
     )
 
 
 def require_filter(wanted: Mapping[str, Json], field: str) -> None:
-    """Refuse a filter that would mean nothing."""
+    """Refuse a malformed filter."""
     for name, it in wanted.items():
         if not isinstance(it, dict) or not {*it} & {*BOUND_OPERATORS, *LIST_OPERATORS}:
             continue
@@ -25,7 +25,7 @@ def require_filter(wanted: Mapping[str, Json], field: str) -> None:
         wrong = [word for word in LIST_OPERATORS if word in it and not isinstance(it[word], list)]
         if strange or wrong:
             raise InvalidFormat(
-                f'Field "{field}.{name}" is no filter',
+                f'Field "{field}.{name}" is not a valid filter',
                 field=f"{field}.{name}",
                 expected="a value, {gte, gt, lte, lt}, {any: []} or {all: []}",
             )
@@ -45,7 +45,7 @@ def matches_value(value: Json, wanted: Json) -> bool:
 
 
 def _is_within_bound(value: Json, word: str, bound: Json) -> bool:
-    """Numbers with numbers and texts with texts: a date is a text that sorts."""
+    """Numbers against numbers and strings against strings: a date is a string that sorts."""
     if isinstance(value, bool) or isinstance(bound, bool):
         return False
     if isinstance(value, int | float) and isinstance(bound, int | float):

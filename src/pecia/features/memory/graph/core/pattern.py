@@ -1,7 +1,7 @@
-"""The few patterns that `query_graph` understands, read and answered. Pure.
+"""The few patterns that `query_graph` supports: parser and matcher. Pure.
 
 `(a:Label {name: "x"})`, `(a:Label)-[r:TYPE]->(b:Label)` with `MATCH … RETURN …` around them or not,
-and `START -> END` for a path. What is none of these is told, never guessed at.
+and `START -> END` for a path. Anything else is an error, never guessed at.
 """
 
 import re
@@ -44,7 +44,7 @@ class NodePattern:
 
 @dataclass(frozen=True, slots=True)
 class GraphPattern:
-    """Nodes of a kind or, with `end`, edges between two kinds."""
+    """Nodes with a label or, with `end`, edges between two labels."""
 
     start: NodePattern
     end: NodePattern | None = None
@@ -54,7 +54,7 @@ class GraphPattern:
 
 
 def parse_pattern(query: str, parameters: Mapping[str, Json]) -> GraphPattern | None:
-    """The pattern, or None where it is none that is understood."""
+    """The pattern, or None where it is not supported."""
     found = _WHOLE.fullmatch(query)
     if not found:
         return None
@@ -79,7 +79,7 @@ def parse_path(query: str) -> tuple[str, str] | None:
 def match_pattern(
     graph: KnowledgeGraph, pattern: GraphPattern
 ) -> tuple[list[GraphNode], list[GraphEdge]]:
-    """What fits: nodes, and with an edge in the pattern the edges beside them."""
+    """The matching nodes, and with an edge in the pattern the matching edges."""
     end = pattern.end
     if end is None:
         return [it for it in graph.nodes.values() if pattern.start.matches(it)], []
@@ -102,7 +102,7 @@ def _edge_matches(
 
 
 def _properties(text: str | None, parameters: Mapping[str, Json]) -> dict[str, Json] | None:
-    """What stands in braces; None where it cannot be read or names an unknown parameter."""
+    """The properties in braces; None where they do not parse or name an unknown parameter."""
     found: dict[str, Json] = {}
     inside = (text or "{}").strip()[1:-1].strip()
     while inside:

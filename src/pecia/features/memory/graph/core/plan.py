@@ -1,4 +1,4 @@
-"""Changes of a graph asked for in a sentence or by name, planned before anything is done. Pure."""
+"""Plans a graph change before anything is written. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +21,7 @@ GraphOperation: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class GraphChange:
-    """What is to be done. Names are ids, or what nodes are called."""
+    """A requested change. Nodes are given by id or by name."""
 
     operation: GraphOperation
     one: str = ""
@@ -34,7 +34,7 @@ class GraphChange:
 
 @dataclass(frozen=True, slots=True)
 class GraphPlan:
-    """What would be written and what would go. `problem` says why nothing would."""
+    """What would be written and deleted. `problem` says why nothing would."""
 
     nodes: tuple[GraphNode, ...] = ()
     edges: tuple[GraphEdge, ...] = ()
@@ -48,101 +48,101 @@ class GraphPlan:
         return sum(map(len, (self.nodes, self.edges, self.gone_nodes, self.gone_edges)))
 
 
-def plan_change(graph: KnowledgeGraph, wish: GraphChange) -> GraphPlan:
-    """What the wish would change."""
-    match wish.operation:
+def plan_change(graph: KnowledgeGraph, change: GraphChange) -> GraphPlan:
+    """The plan for a change."""
+    match change.operation:
         case "merge_entities":
-            return _plan_merge(graph, wish)
+            return _plan_merge(graph, change)
         case "replace_entity":
-            return _plan_replace(graph, wish)
+            return _plan_replace(graph, change)
         case "delete_relationships":
-            gone = _select_edges(graph, wish)
+            gone = _select_edges(graph, change)
             return GraphPlan(
                 gone_edges=tuple(it.id for it in gone), changes=_describe_changes("delete", gone)
             )
         case "update_relationship":
-            return _plan_retype(graph, wish)
+            return _plan_retype(graph, change)
         case "bulk_update" | "conditional_update":
-            return _plan_update(graph, wish)
+            return _plan_update(graph, change)
         case "auto":
-            return GraphPlan(problem="the instruction is none that is understood")
+            return GraphPlan(problem="the operation is not supported")
 
 
 def find_node(graph: KnowledgeGraph, name: str) -> GraphNode | None:
-    """A node by its id, else the only one of that name."""
+    """A node by its id, else the only one with that name."""
     if name in graph.nodes:
         return graph.nodes[name]
     named = [it for it in graph.nodes.values() if name_of(it).casefold() == name.casefold()]
-    # `C` and `c` may both be there: whoever writes one of them means that one.
+    # `C` and `c` may both exist: an exact match wins.
     named = [it for it in named if name_of(it) == name] or named
     return named[0] if len(named) == 1 else None
 
 
-def _plan_merge(graph: KnowledgeGraph, wish: GraphChange) -> GraphPlan:
-    """The first becomes a part of the second: its edges, and what the second does not know."""
-    one, other = find_node(graph, wish.one), find_node(graph, wish.other)
+def _plan_merge(graph: KnowledgeGraph, change: GraphChange) -> GraphPlan:
+    """Merge the first into the second: its edges, and properties that the second lacks."""
+    one, other = find_node(graph, change.one), find_node(graph, change.other)
     if one is None or other is None or one.id == other.id:
-        return GraphPlan(problem="two different nodes are merged, and one of them is not there")
+        return GraphPlan(problem="a merge needs two different nodes that exist")
     labels = tuple(dict.fromkeys((*other.labels, *one.labels)))
     kept = GraphNode(other.id, labels, {**one.properties, **other.properties})
     moved = [_reattach_edge(it, one.id, other.id) for it in graph.edges_at(one.id, "both")]
     loops = tuple(it.id for it in moved if it.start_id == it.end_id)
     edges = tuple(it for it in moved if it.id not in loops)
-    told = (f"merge {one.id} into {other.id}, with {len(edges)} edges",)
-    return GraphPlan((kept,), edges, (one.id,), loops, told)
+    summary = (f"merge {one.id} into {other.id}, with {len(edges)} edges",)
+    return GraphPlan((kept,), edges, (one.id,), loops, summary)
 
 
-def _plan_replace(graph: KnowledgeGraph, wish: GraphChange) -> GraphPlan:
-    """All edges of the first go to the second, which is made where it is not there."""
-    one = find_node(graph, wish.one)
-    if one is None or not wish.other:
-        return GraphPlan(problem="there is no such node to replace, or nothing to replace it with")
-    other = find_node(graph, wish.other) or GraphNode(
-        wish.other[:200], one.labels, {"name": wish.other}
+def _plan_replace(graph: KnowledgeGraph, change: GraphChange) -> GraphPlan:
+    """Move all edges of the first to the second, which is created if missing."""
+    one = find_node(graph, change.one)
+    if one is None or not change.other:
+        return GraphPlan(problem="the node to replace does not exist, or no replacement is given")
+    other = find_node(graph, change.other) or GraphNode(
+        change.other[:200], one.labels, {"name": change.other}
     )
     if other.id == one.id:
-        return GraphPlan(problem="a node is not replaced with itself")
+        return GraphPlan(problem="a node cannot be replaced with itself")
     edges = tuple(_reattach_edge(it, one.id, other.id) for it in graph.edges_at(one.id, "both"))
-    told = (f"replace {one.id} with {other.id} in {len(edges)} edges",)
+    summary = (f"replace {one.id} with {other.id} in {len(edges)} edges",)
     new = () if other.id in graph.nodes else (other,)
-    return GraphPlan(new, edges, (one.id,), (), told)
+    return GraphPlan(new, edges, (one.id,), (), summary)
 
 
-def _plan_retype(graph: KnowledgeGraph, wish: GraphChange) -> GraphPlan:
-    edges = _select_edges(graph, wish)
-    if not wish.new_type and not wish.set:
-        return GraphPlan(problem="neither a new type nor properties are given")
+def _plan_retype(graph: KnowledgeGraph, change: GraphChange) -> GraphPlan:
+    edges = _select_edges(graph, change)
+    if not change.new_type and not change.set:
+        return GraphPlan(problem="give a new type or properties")
     changed = tuple(
-        replace(it, type=wish.new_type or it.type, properties={**it.properties, **wish.set})
+        replace(it, type=change.new_type or it.type, properties={**it.properties, **change.set})
         for it in edges
     )
     return GraphPlan(edges=changed, changes=_describe_changes("update", edges))
 
 
-def _plan_update(graph: KnowledgeGraph, wish: GraphChange) -> GraphPlan:
-    if not wish.set:
-        return GraphPlan(problem="no properties are given")
-    if wish.operation == "conditional_update" and not (wish.labels or wish.one):
-        return GraphPlan(problem="a condition is given: labels, or a node")
+def _plan_update(graph: KnowledgeGraph, change: GraphChange) -> GraphPlan:
+    if not change.set:
+        return GraphPlan(problem="properties are required")
+    if change.operation == "conditional_update" and not (change.labels or change.one):
+        return GraphPlan(problem="a condition is required: labels, or a node")
     nodes = [
         it
         for it in graph.nodes.values()
-        if (not wish.labels or {*wish.labels} & {*it.labels})
-        and (not wish.one or it == find_node(graph, wish.one))
+        if (not change.labels or {*change.labels} & {*it.labels})
+        and (not change.one or it == find_node(graph, change.one))
     ]
-    changed = tuple(replace(it, properties={**it.properties, **wish.set}) for it in nodes)
+    changed = tuple(replace(it, properties={**it.properties, **change.set}) for it in nodes)
     return GraphPlan(changed, changes=tuple(f"update {it.id}" for it in nodes))
 
 
-def _select_edges(graph: KnowledgeGraph, wish: GraphChange) -> list[GraphEdge]:
-    ends = [(find_node(graph, it), it) for it in (wish.one, wish.other) if it]
-    if any(node is None for node, _ in ends) or not (ends or wish.type):
+def _select_edges(graph: KnowledgeGraph, change: GraphChange) -> list[GraphEdge]:
+    ends = [(find_node(graph, it), it) for it in (change.one, change.other) if it]
+    if any(node is None for node, _ in ends) or not (ends or change.type):
         return []
     ids = {node.id for node, _ in ends if node}
     return [
         it
         for it in graph.edges.values()
-        if (not wish.type or it.type.casefold() == wish.type.casefold())
+        if (not change.type or it.type.casefold() == change.type.casefold())
         and ids <= {it.start_id, it.end_id}
     ]
 

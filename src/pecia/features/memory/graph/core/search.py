@@ -1,4 +1,4 @@
-"""Nodes and edges found by labels, types, properties and words. Pure."""
+"""Finds nodes and edges by labels, types, properties and text. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class GraphFilter:
 
 @dataclass(frozen=True, slots=True)
 class TextMatchOptions:
-    """How words are compared."""
+    """How texts are matched."""
 
     words: bool = True
     fuzzy: bool = True
@@ -64,14 +64,14 @@ def find_edges(graph: KnowledgeGraph, wanted: GraphFilter) -> list[GraphEdge]:
 def score_nodes(
     nodes: Sequence[GraphNode], query: str, manner: TextMatchOptions
 ) -> list[ScoredNode]:
-    """Nodes like a query, best first, each with why."""
+    """Nodes matching a query, best first, each with the reason."""
     found = [_score_node(it, query, manner) for it in nodes]
     kept = [it for it in found if it.score >= MIN_SCORE]
     return sorted(kept, key=lambda it: (-it.score, it.node.id))
 
 
 def suggest_names(graph: KnowledgeGraph, query: str) -> list[str]:
-    """Names that somebody may have meant."""
+    """Similar names, as suggestions."""
     names = {name_of(it): None for it in graph.nodes.values()}
     return get_close_matches(query, [*names], n=3, cutoff=0.5)
 
@@ -95,19 +95,19 @@ def _score_text(text: str, query: str, manner: TextMatchOptions) -> list[tuple[f
     low = text.casefold()
     found = [(1.0, "the same")] if low == query else []
     if query and query in low:
-        found.append((0.9, "the words as they stand"))
+        found.append((0.9, "exact phrase"))
     if manner.words:
         found.append((0.8 * term_coverage(query, text), "words"))
     if manner.fuzzy and len(text) <= 200:
         ratio = SequenceMatcher(None, low, query).ratio()
         if ratio >= manner.fuzzy_threshold:
-            found.append((0.85 * ratio, "nearly the same"))
+            found.append((0.85 * ratio, "similar spelling"))
     return found
 
 
 def _texts(node: GraphNode, properties: Sequence[str]) -> list[tuple[str, str]]:
-    given = [(it, node.properties.get(it)) for it in properties]
-    texts = [(name, text) for name, text in given if isinstance(text, str)]
+    values = [(it, node.properties.get(it)) for it in properties]
+    texts = [(name, text) for name, text in values if isinstance(text, str)]
     return [("id", node.id), *(("labels", it) for it in node.labels), *texts]
 
 

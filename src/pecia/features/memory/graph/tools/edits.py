@@ -1,4 +1,4 @@
-"""The tools that change a graph by a node or an edge at a time."""
+"""Tools that change one node or edge at a time."""
 
 import secrets
 import time
@@ -35,7 +35,7 @@ class GraphEditTools:
     store: Store
 
     async def add_node(self, call: Call, ask: AddNode) -> NodeOut:
-        """Add a thing to the knowledge graph, with labels and properties."""
+        """Add a node to the knowledge graph, with labels and properties."""
         node = GraphNode(
             ask.id, tuple(dict.fromkeys(ask.labels)), require_bounded("properties", ask.properties)
         )
@@ -47,7 +47,7 @@ class GraphEditTools:
         return _node(f"Node '{node.id}' was added", node)
 
     async def update_node(self, call: Call, ask: UpdateNode) -> NodeOut:
-        """Give a node other properties, beside those it has, or other labels."""
+        """Merge properties into a node, or replace its labels."""
         async with self.store.writing(call.caller, call.trace) as tx:
             await lock_graph(tx)
             before = (await load_graph(tx)).nodes.get(ask.nodeId)
@@ -60,16 +60,16 @@ class GraphEditTools:
         return _node(f"Node '{node.id}' was changed", node)
 
     async def delete_node(self, call: Call, ask: DeleteNode) -> NodeOut:
-        """Remove a node and every edge at it."""
+        """Delete a node and all its edges."""
         async with self.store.writing(call.caller, call.trace) as tx:
             await lock_graph(tx)
             node = (await load_graph(tx)).nodes.get(ask.id)
             await delete_from_graph(tx, [ask.id], [])
-        said = "was removed" if node else "was not in the knowledge graph"
-        return NodeOut(success=True, message=f"Node '{ask.id}' {said}", timestamp=format_now())
+        outcome = "was removed" if node else "was not in the knowledge graph"
+        return NodeOut(success=True, message=f"Node '{ask.id}' {outcome}", timestamp=format_now())
 
     async def add_edge(self, call: Call, ask: AddEdge) -> EdgeOut:
-        """Say how two things of the knowledge graph hang together."""
+        """Add an edge between two nodes of the knowledge graph."""
         stamp = f"{time.time_ns() // 1_000_000}"
         name = f"edge_{ask.sourceId}_{ask.targetId}_{ask.edgeType}_{stamp}"
         properties = require_bounded("properties", ask.properties)

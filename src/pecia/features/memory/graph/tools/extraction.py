@@ -1,4 +1,4 @@
-"""The tools that fill a graph from a text, or change many things of it at once."""
+"""Tools that fill a graph from a text, or change it in bulk."""
 
 import hashlib
 from collections.abc import Sequence
@@ -45,8 +45,7 @@ class GraphExtractionTools:
     store: Store
 
     async def extract_entities(self, call: Call, ask: ExtractEntities) -> ExtractedOut:
-        """Find the things that a text names, and how it says they hang together, and add them to
-        the knowledge graph."""
+        """Extract entities and their relations from a text and add them to the knowledge graph."""
         options = ask.options
         entities = extract_entities(ask.text, options.entityTypes)
         linked = (
@@ -55,8 +54,8 @@ class GraphExtractionTools:
         return await self._add_to_graph(call, entities, linked, by_name=False)
 
     async def intelligent_processor(self, call: Call, ask: ProcessTextInput) -> ExtractedOut:
-        """The same, but nodes that are there under the same name are taken for what they are, and
-        what is doubtful is left out."""
+        """Like extract_entities, but reuses existing nodes of the same name and leaves out entities
+        of low confidence."""
         options = ask.options
         least = options.confidenceThreshold
         text = "\n".join(it for it in (options.previousContext, options.context, ask.text) if it)
@@ -65,20 +64,20 @@ class GraphExtractionTools:
         return await self._add_to_graph(call, entities, linked, by_name=options.autoResolve)
 
     async def relationship_manager(self, call: Call, ask: RelateInput) -> PlannedOut:
-        """Merge, replace or change things of the knowledge graph, many at once. It only says what
-        it would do until options.dryRun is false."""
+        """Merge, replace or change nodes and edges of the knowledge graph in bulk. A dry run unless
+        options.dryRun is false."""
         options = ask.options
-        wish = _requested_change(ask)
+        change = _requested_change(ask)
         async with self.store.writing(call.caller, call.trace) as tx:
             await lock_graph(tx)
             graph = await load_graph(tx)
             made = (
-                plan_change(graph, wish)
-                if wish
-                else GraphPlan(problem="the instruction is not understood")
+                plan_change(graph, change)
+                if change
+                else GraphPlan(problem="the instruction could not be parsed")
             )
             if made.size > options.bulkLimit:
-                made = GraphPlan(problem=f"{made.size} changes are more than bulkLimit allows")
+                made = GraphPlan(problem=f"{made.size} changes exceed bulkLimit")
             if not made.problem and not options.dryRun:
                 kept = _with_history(graph, made) if options.preserveHistory else made
                 await upsert_graph(tx, kept.nodes, kept.edges)
@@ -88,7 +87,7 @@ class GraphExtractionTools:
             success=not made.problem,
             message=made.problem or f"{made.size} changes {verb}",
             timestamp=format_now(),
-            operation=wish.operation if wish else ask.operation,
+            operation=change.operation if change else ask.operation,
             dryRun=options.dryRun,
             changes=[*made.changes],
             affected=made.size,
@@ -182,7 +181,7 @@ def _requested_change(ask: RelateInput) -> GraphChange | None:
 
 
 def _with_history(graph: KnowledgeGraph, made: GraphPlan) -> GraphPlan:
-    """What is changed says what it was; what is new has no past."""
+    """Changed items record their previous state; new ones have none."""
     nodes = tuple(_node_with_history(graph.nodes.get(it.id), it) for it in made.nodes)
     edges = tuple(_edge_with_history(graph.edges.get(it.id), it) for it in made.edges)
     return replace(made, nodes=nodes, edges=edges)
@@ -212,7 +211,7 @@ def _node(entity: Entity, id_: str) -> GraphNode:
 
 
 def _edge(relation: Relation, ids: dict[str, str]) -> GraphEdge:
-    """The same said twice is one edge."""
+    """A repeated relation is one edge."""
     start, end = ids[relation.start.id], ids[relation.end.id]
     digest = hashlib.sha256(f"{start}\n{relation.type}\n{end}".encode()).hexdigest()[:24]
     return GraphEdge(f"edge_{digest}", relation.type, start, end, {})

@@ -1,4 +1,4 @@
-"""The tools that look into a graph. They change nothing."""
+"""Read-only tools of the graph."""
 
 import re
 import time
@@ -61,7 +61,7 @@ class GraphQueryTools:
     store: Store
 
     async def get_neighbors(self, call: Call, ask: GetNeighbors) -> NeighborsOut:
-        """What hangs together with a node, and how."""
+        """The neighbors of a node, with their edges."""
         graph = await self._graph(call)
         if ask.nodeId not in graph.nodes:
             message = f"Node '{ask.nodeId}' is not in the knowledge graph"
@@ -80,7 +80,7 @@ class GraphQueryTools:
         )
 
     async def search_graph(self, call: Call, ask: SearchGraph) -> GraphSearchOut:
-        """Find nodes and edges by labels, types, properties or words in them."""
+        """Find nodes and edges by labels, types, properties or text."""
         require_filter(ask.properties, "properties")
         graph = await self._graph(call)
         labels = [*ask.nodeLabels, *ask.labels]
@@ -90,7 +90,7 @@ class GraphQueryTools:
         return _search_out(nodes, edges, ask.limit, {"searchType": ask.searchType})
 
     async def query_graph(self, call: Call, ask: QueryGraph) -> GraphSearchOut:
-        """Ask by a simple pattern: (n:Label {name: "x"}), (a)-[r:TYPE]->(b), or START -> END for
+        """Query by a simple pattern: (n:Label {name: "x"}), (a)-[r:TYPE]->(b), or START -> END for
         the shortest path."""
         graph = await self._graph(call)
         facts = {"queryType": ask.queryType, "query": ask.query}
@@ -101,22 +101,20 @@ class GraphQueryTools:
             nodes, edges = match_pattern(graph, pattern)
             return _search_out(nodes, edges, ask.limit, facts)
         if ask.queryType == "cypher" or "(" in ask.query:
-            return _failed_out(
-                f"The pattern is none that is understood: {SUPPORTED_PATTERNS}", facts
-            )
+            return _failed_out(f"Unsupported pattern. Supported: {SUPPORTED_PATTERNS}", facts)
         by_label = GraphFilter(labels=[ask.query.strip()], types=[ask.query.strip()])
         nodes = find_nodes(graph, by_label) if ask.queryType == "node" else []
         edges = find_edges(graph, by_label) if ask.queryType == "edge" else []
         return _search_out(nodes, edges, ask.limit, facts)
 
     async def enhanced_search(self, call: Call, ask: EnhancedSearch) -> EnhancedOut:
-        """Find things by a question in plain words, though they are spelled or worded otherwise,
-        and what hangs together with them."""
+        """Find nodes by a question in natural language, tolerant of spelling, with related
+        nodes."""
         started = time.perf_counter()
         graph = await self._graph(call)
         options = ask.options
-        asked = _ASKING.sub("", ask.query).strip() if options.naturalLanguage else ask.query
-        asked = asked or ask.query
+        question = _ASKING.sub("", ask.query).strip() if options.naturalLanguage else ask.query
+        question = question or ask.query
         manner = TextMatchOptions(
             options.semanticSearch,
             options.fuzzyMatching,
@@ -126,10 +124,10 @@ class GraphQueryTools:
         nodes: list[ScoredNode] = []
         if ask.searchType != "edges":
             named = find_nodes(graph, GraphFilter(labels=ask.nodeLabels))
-            nodes = score_nodes(named, asked, manner)[: ask.limit]
+            nodes = score_nodes(named, question, manner)[: ask.limit]
         edges: list[GraphEdge] = []
         if ask.searchType in ("edges", "both"):
-            edges = find_edges(graph, GraphFilter(types=ask.edgeTypes, text=asked))[: ask.limit]
+            edges = find_edges(graph, GraphFilter(types=ask.edgeTypes, text=question))[: ask.limit]
         related = _related_nodes(
             graph, nodes, options.relationDepth if options.includeRelated else 0
         )
@@ -139,7 +137,7 @@ class GraphQueryTools:
             timestamp=format_now(),
             query={
                 "original": ask.query,
-                "processed": asked,
+                "processed": question,
                 "type": ask.searchType,
                 "confidence": nodes[0].score if nodes else 0.0,
             },
@@ -150,7 +148,7 @@ class GraphQueryTools:
                 "totalCount": len(nodes) + len(edges),
                 "executionTime": round((time.perf_counter() - started) * 1000, 3),
             },
-            suggestions=[] if nodes else suggest_names(graph, asked),
+            suggestions=[] if nodes else suggest_names(graph, question),
         )
 
     async def _graph(self, call: Call) -> KnowledgeGraph:
@@ -178,9 +176,7 @@ def graph_query_tools(reading: GraphQueryTools) -> tuple[AnyTool, ...]:
 def _query_path(graph: KnowledgeGraph, ask: QueryGraph, facts: dict[str, Any]) -> GraphSearchOut:
     ends = parse_path(ask.query)
     if ends is None or not {*ends} <= graph.nodes.keys():
-        return _failed_out(
-            "A path is asked for as START -> END, by ids of nodes that are there", facts
-        )
+        return _failed_out("A path is START -> END, with ids of existing nodes", facts)
     edges = shortest_path(graph, *ends, MAX_PATH_LENGTH)
     if edges is None:
         return _failed_out(f"No path of at most {MAX_PATH_LENGTH} steps", facts)

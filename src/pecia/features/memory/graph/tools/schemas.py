@@ -1,4 +1,4 @@
-"""What the tools of the knowledge graph take and give."""
+"""Inputs and outputs of the knowledge graph tools."""
 
 from typing import Annotated, Any, Literal
 
@@ -78,7 +78,7 @@ class QueryGraph(Input):
 
 
 class EnhancedOptions(ClosedArguments):
-    semanticSearch: bool = Field(default=True, description="By words, in whatever order.")
+    semanticSearch: bool = Field(default=True, description="Match words in any order.")
     fuzzyMatching: bool = True
     fuzzyThreshold: float = Field(default=0.6, ge=0, le=1)
     includeRelated: bool = True
@@ -98,7 +98,7 @@ class EnhancedSearch(Input):
 
 class EntityOptions(ClosedArguments):
     entityTypes: Labels = Field(default_factory=list[str])
-    autoLink: bool = Field(default=True, description="Keep how they hang together too.")
+    autoLink: bool = Field(default=True, description="Add their relations too.")
     linkTypes: Labels = Field(default_factory=list[str])
 
 
@@ -108,7 +108,7 @@ class ExtractEntities(Input):
 
 
 class ProcessOptions(ClosedArguments):
-    autoResolve: bool = Field(default=True, description="Take a node that has the name already.")
+    autoResolve: bool = Field(default=True, description="Reuse a node of the same name.")
     confidenceThreshold: float = Field(default=0.7, ge=0, le=1)
     autoCreateRelationships: bool = True
     context: str | None = Field(default=None, max_length=MAX_GRAPH_TEXT_CHARS)
@@ -130,12 +130,14 @@ class RelateTargets(ClosedArguments):
 
 
 class RelateOptions(ClosedArguments):
-    preserveHistory: bool = Field(default=True, description="Note on what is changed what it was.")
+    preserveHistory: bool = Field(
+        default=True, description="Record the previous state on changed items."
+    )
     confidenceThreshold: float = Field(default=0.8, ge=0, le=1)
     autoResolveConflicts: bool = True
     bulkLimit: int = Field(default=100, ge=1, le=1000)
     validateRelationships: bool = True
-    dryRun: bool = Field(default=True, description="Only say what would be done.")
+    dryRun: bool = Field(default=True, description="Only report the changes.")
 
 
 class RelateInput(Input):
@@ -146,7 +148,7 @@ class RelateInput(Input):
 
 
 class GraphOut(Output):
-    """What every tool of the graph says."""
+    """Fields of every graph tool's output."""
 
     success: bool
     message: str
@@ -188,5 +190,5 @@ class ExtractedOut(GraphOut):
 class PlannedOut(GraphOut):
     operation: str
     dryRun: bool
-    changes: list[str] = Field(description="What is done, or would be.")
+    changes: list[str] = Field(description="What was done, or would be.")
     affected: int
