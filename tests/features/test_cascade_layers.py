@@ -148,7 +148,7 @@ async def test_a_missing_folder_is_degraded_and_named(tmp_path: Path) -> None:
     found = await it.result("list_concepts")
     assert found.structured == {
         "concepts": [{"id": "base", "type": "note", "title": "Good", "layers": ["company"]}],
-        "degraded": [{"layer": "extra", "reason": "the folder is not there"}],
+        "degraded": [{"layer": "extra", "reason": "the folder does not exist"}],
     }
     assert len(found.content) == 2
 

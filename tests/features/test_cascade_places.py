@@ -125,7 +125,7 @@ async def test_an_archive_that_does_not_come_is_named(tmp_path: Path) -> None:
         ids, why = await seen(it)
         assert (ids, bool(why), len(server.asked)) == (["base"], True, asked)
         it = with_layer(tmp_path, CascadePorts(), source="archive", url=url)
-        assert "no way to the web" in (await seen(it))[1]
+        assert "cannot fetch from the web" in (await seen(it))[1]
 
 
 @pytest.mark.parametrize("source", ["wiki:handbook", "lake:plans"])

@@ -100,7 +100,7 @@ async def test_a_source_or_space_that_nobody_has_is_named(
         for who in (house.ana, house.bo):
             found = await house.call(who, "cascade.read_file", concept_id="a")
             assert found["sections"][0]["content"] == "walrus"
-            reason = f"there is no source {source.removeprefix('lake:')!r}"
+            reason = f"no source {source.removeprefix('lake:')!r}"
             assert found["degraded"] == [{"layer": "gone", "reason": reason}]
 
 

@@ -1,4 +1,4 @@
-"""An open cascade: its layers as they were last read, and the views that callers have of them."""
+"""An open cascade: the last content of its layers, and the cached views on them."""
 
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping, Sequence
@@ -22,14 +22,14 @@ from pecia.features.cascade.ports import CascadePorts, FolderChanges
 from pecia.features.cascade.store import SourceContent
 
 REFRESH_INTERVAL_S = 60.0
-"""After how long a layer that tells nothing by itself is read anew, when somebody asks."""
+"""TTL of a layer without change notifications; it is reread on the next request."""
 
 MAX_VIEWS = 4
-"""Sets of layers whose views are kept. Each has an index of its own."""
+"""Cached views, one per set of layers, each with its own index."""
 
 
 class Cascade:
-    """The layers of one manifest. Nothing here knows who asks: a view is of layers by name."""
+    """The layers of one manifest. Callers are unknown here: a view is keyed by layer names."""
 
     def __init__(
         self,
@@ -52,12 +52,12 @@ class Cascade:
         return self._readings.keys() == self._layers.keys()
 
     async def open(self, report: ReportProgress = no_progress) -> None:
-        """Read every layer. Watching begins before reading does."""
+        """Read every layer. Watching starts before reading."""
         async with self._changing:
             if self.is_open:
                 return
             self._start_watches()
-            # Who asked may lose patience; the next one should find it done.
+            # Shielded: if the caller gives up, the next one finds it done.
             with anyio.CancelScope(shield=True):
                 async with anyio.create_task_group() as group:
                     group.start_soon(self._read_folders, report)
@@ -68,14 +68,14 @@ class Cascade:
     async def view(
         self, layers: frozenset[str], seen: Mapping[str, SourceContent] | None = None
     ) -> CascadeView:
-        """The cascade of these layers alone; of a source what was seen of it, and no more."""
+        """The view of these layers only; of a source, only the content the caller sees."""
         await self.open()
         own = seen or {}
         key = layers, frozenset((name, it.version) for name, it in own.items())
         async with self._changing:
             if key not in self._views:
                 readings = {**self._readings, **{name: it.content for name, it in own.items()}}
-                # In the order of the manifest, which is how what is missing is told.
+                # In manifest order, in which degraded layers are reported.
                 held = [
                     RankedLayer(_layer_rank(layer), readings[name])
                     for name, layer in self._layers.items()
@@ -88,7 +88,7 @@ class Cascade:
             return self._views[key]
 
     async def refresh(self) -> set[str]:
-        """Take in what the folders told since the last time; the ids that changed."""
+        """Apply the folder changes since the last call; returns the changed ids."""
         changed: set[str] = set()
         for name, layer in self._layers.items():
             is_old = self._read_at[name] + REFRESH_INTERVAL_S < anyio.current_time()
@@ -103,14 +103,14 @@ class Cascade:
         return changed
 
     async def refresh_concept(self, concept: str) -> set[str]:
-        """See whether a concept's own files are what they were: a read is never behind an edit."""
+        """Recheck a concept's own files, so that a read is never behind an edit."""
         folders = [it for it in self._layers.values() if isinstance(it, FolderLayer)]
         async with self._changing:
             found = {it.spec.name: await run_sync(it.refresh_concept, concept) for it in folders}
             return self._update_views(found)
 
     def take_changes(self) -> set[str]:
-        """Concepts that changed since this was last asked, whoever noticed."""
+        """Concepts that changed since the last call, however it was detected."""
         taken, self._news = self._news, set()
         return taken
 
@@ -120,7 +120,7 @@ class Cascade:
         self._notices.clear()
 
     async def _read_folders(self, report: ReportProgress) -> None:
-        """One after the other: threads that all parse only get into each other's way."""
+        """Sequentially: parsing threads only contend for the GIL."""
         for layer in self._layers.values():
             if isinstance(layer, FolderLayer):
                 await self._read(layer, report)
@@ -134,7 +134,7 @@ class Cascade:
         self._read_at[layer.spec.name] = anyio.current_time()
 
     async def _refresh_layer(self, layer: CascadeLayer) -> set[str]:
-        """A layer that tells nothing by itself, anew. Meanwhile others see it as it was."""
+        """Reread a layer without change notifications. Meanwhile others see the old content."""
         name = layer.spec.name
         self._read_at[name] = anyio.current_time()
         reading = await layer.read()
@@ -166,7 +166,7 @@ class Cascade:
 
     def _record_changes(self, concepts: set[str]) -> set[str]:
         self._news |= concepts
-        # What callers see of a source is theirs, and never replaced by what nobody sees.
+        # Source content is per caller, and never replaced by the empty shared content.
         own = {
             name: reading
             for name, reading in self._readings.items()

@@ -22,7 +22,7 @@ from pecia.kernel.store.store import Store
 def build_cascade_registry(
     store: Store, places: Mapping[str, CascadeOrigin], ports: CascadePorts, trust: TrustFile
 ) -> CascadeRegistry:
-    """The cascades of a server: rights to sources are the store's to tell."""
+    """The cascades of a server; the store decides rights to sources."""
 
     async def may_read(caller: Caller, source: str) -> bool:
         async with store.reading(caller) as tx:
@@ -37,7 +37,7 @@ def build_cascade_registry(
 
 
 def cascade_feature(cascades: CascadeRegistry, searcher: ConceptSearcher | None = None) -> Feature:
-    """The room over cascades that somebody set up."""
+    """The feature over configured cascades."""
     return Feature(
         FEATURE,
         tools=cascade_tools(cascades, searcher or ConceptSearcher()),

@@ -1,4 +1,4 @@
-"""Which layers a cascade has, at which level: the trust boundary. It opens no layer."""
+"""The manifest of a cascade: its layers and levels. The trust boundary; opens no layer."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ LOCAL_TENANT = "local"
 
 
 class LayerKind(StrEnum):
-    """What a layer is made of."""
+    """Kinds of layers."""
 
     FOLDER = "folder"
     FILES = "files"
@@ -32,11 +32,11 @@ class LayerKind(StrEnum):
 
 
 ALIASES = {"okf-local": LayerKind.FOLDER, "http": LayerKind.ARCHIVE}
-"""Other words that manifests use."""
+"""Aliases of kinds."""
 
 
 UNUSED = frozenset({"live", "origin", "settings", "packs", "pendingSources", "$schema", "label"})
-"""What manifests of others may say besides; nothing that is resolved depends on it."""
+"""Keys of other implementations, accepted and ignored."""
 
 LAYER_KEYS = UNUSED | {
     *("name", "level", "source", "path", "url", "ref", "subdir"),
@@ -50,7 +50,7 @@ class LayerSpec:
     """One layer as the manifest describes it.
 
     `readers` are the users that may read it, `rights` the source whose readers may; a layer that
-    names neither is open to whoever may use the cascade.
+    names neither is open to every user of the cascade.
     """
 
     name: str
@@ -69,7 +69,7 @@ class LayerSpec:
 
 @dataclass(frozen=True, slots=True)
 class CascadeManifest:
-    """The layers of one cascade. `sha256` is of the file, and what trust is bound to."""
+    """The layers of one cascade. Trust is bound to `sha256` of the file."""
 
     name: str
     layers: tuple[LayerSpec, ...]
@@ -99,12 +99,12 @@ def read_manifest(file: Path, name: str | None = None) -> CascadeManifest:
 def parse_manifest(
     value: Json, file: Path, sha256: str = "", name: str | None = None
 ) -> CascadeManifest:
-    """The manifest that a value means; every mistake names its field."""
+    """Parse a manifest; every error names its field."""
     top = _mapping(value, "manifest")
     _require_known(top, "manifest", MANIFEST_KEYS)
     listed = top.get("layers")
     if not isinstance(listed, list) or not listed:
-        raise InvalidInput("a manifest has a list of layers", field="layers", expected="list")
+        raise InvalidInput("a manifest needs a list of layers", field="layers", expected="list")
     layers = tuple(_layer(it, number, file.parent) for number, it in enumerate(listed))
     _require_distinct(layers)
     tenant = _text(top, "tenant", "manifest") or LOCAL_TENANT
@@ -113,7 +113,7 @@ def parse_manifest(
 
 
 def two_folder_manifest(personal: Path, shared: Path) -> CascadeManifest:
-    """The older way to start: one's own folder over a shared one."""
+    """The legacy options: a personal folder over a shared one."""
     layers = (
         LayerSpec("personal", PERSONAL_LEVEL, 0, LayerKind.FOLDER, personal.resolve()),
         LayerSpec("shared", SHARED_LEVEL, 1, LayerKind.FOLDER, shared.resolve()),
@@ -140,11 +140,13 @@ def _layer(value: Json, number: int, folder: Path) -> LayerSpec:
     _require_known(it, where, LAYER_KEYS)
     name = _text(it, "name", where)
     if not name:
-        raise InvalidInput("a layer has a name", field=f"{where}.name", expected="text")
+        raise InvalidInput("a layer needs a name", field=f"{where}.name", expected="text")
     kind, source = _kind(it, name, where)
     readers = it.get("readers")
     if readers is not None and not _is_texts(readers):
-        raise InvalidInput("readers is a list of users", field=f"{where}.readers", expected="list")
+        raise InvalidInput(
+            "readers must be a list of users", field=f"{where}.readers", expected="list"
+        )
     path = _text(it, "path", where)
     spec = LayerSpec(
         name,
@@ -165,7 +167,7 @@ def _layer(value: Json, number: int, folder: Path) -> LayerSpec:
 
 
 def _kind(it: Mapping[str, Json], name: str, where: str) -> tuple[LayerKind, str | None]:
-    """The kind, and for `wiki:` and `lake:` the space or source that is meant."""
+    """The kind, and for `wiki:` and `lake:` the space or source."""
     written = _text(it, "source", where) or LayerKind.FOLDER
     head, colon, rest = written.partition(":")
     if colon and head in (LayerKind.WIKI, LayerKind.LAKE) and rest:
@@ -198,7 +200,7 @@ def _level(value: Json, name: str, where: str) -> int:
         except ValueError:
             pass
     raise InvalidInput(
-        f'the level of layer "{name}" is a whole number',
+        f'the level of layer "{name}" must be an integer',
         field=f"{where}.level",
         expected="integer",
         got=value,
@@ -206,10 +208,10 @@ def _level(value: Json, name: str, where: str) -> int:
 
 
 def _argv(it: Mapping[str, Json], where: str, folder: Path) -> tuple[str, ...]:
-    """The program and its words. A word that opens with ./ or ../ is a path from the manifest."""
+    """The command and its arguments; ./ and ../ are relative to the manifest."""
     command, rest = _text(it, "command", where), it.get("args") or []
     if not _is_texts(rest):
-        raise InvalidInput("args is a list of texts", field=f"{where}.args", expected="list")
+        raise InvalidInput("args must be a list of strings", field=f"{where}.args", expected="list")
     words = [command, *cast(list[str], rest)] if command else []
     near = ("./", "../")
     return tuple(str((folder / it).resolve()) if it.startswith(near) else it for it in words)
@@ -219,13 +221,15 @@ def _url(it: Mapping[str, Json], where: str) -> str | None:
     url = _text(it, "url", where)
     if url and (urlsplit(url).password or urlsplit(url).username):
         raise InvalidInput(
-            "a manifest holds no credentials", field=f"{where}.url", expected="a URL without a user"
+            "a manifest must not hold credentials",
+            field=f"{where}.url",
+            expected="a URL without a user",
         )
     return url
 
 
 def _require_origin(spec: LayerSpec, where: str) -> None:
-    """Every kind has what it needs to be found."""
+    """Check the location that each kind requires."""
     wants: dict[LayerKind, tuple[str, bool]] = {
         LayerKind.FOLDER: ("path", spec.path is not None),
         LayerKind.FILES: ("path", spec.path is not None),
@@ -247,17 +251,17 @@ def _require_distinct(layers: Sequence[LayerSpec]) -> None:
     for it in layers:
         if it.name in seen:
             raise InvalidInput(
-                f'two layers are called "{it.name}"', field=f"layers.{it.position}.name"
+                f'duplicate layer name "{it.name}"', field=f"layers.{it.position}.name"
             )
         seen.add(it.name)
 
 
 def _require_known(it: Mapping[str, Json], where: str, known: frozenset[str]) -> None:
-    """A key that nobody reads was meant to be another one."""
+    """An unknown key is an error: it is probably a typo."""
     for key in it.keys() - known:
         near = suggest_name(key, sorted(known))
         raise InvalidInput(
-            f"{key!r} means nothing in a manifest{near}",
+            f"unknown key {key!r} in the manifest{near}",
             field=f"{where}.{key}",
             expected=[*sorted(known - UNUSED)],
         )
@@ -265,14 +269,14 @@ def _require_known(it: Mapping[str, Json], where: str, known: frozenset[str]) ->
 
 def _mapping(value: Json, where: str) -> Mapping[str, Json]:
     if not isinstance(value, dict):
-        raise InvalidInput(f"{where} is an object", field=where, expected="object")
+        raise InvalidInput(f"{where} must be an object", field=where, expected="object")
     return value
 
 
 def _text(it: Mapping[str, Json], key: str, where: str) -> str | None:
     value = it.get(key)
     if value is not None and not isinstance(value, str):
-        raise InvalidInput(f"{key} is a text", field=f"{where}.{key}", expected="text")
+        raise InvalidInput(f"{key} must be a string", field=f"{where}.{key}", expected="text")
     return value.strip() if value else None
 
 

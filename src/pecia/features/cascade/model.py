@@ -1,4 +1,4 @@
-"""What a cascade is made of, as plain values. Pure: no file, no clock, no store."""
+"""Data types of a cascade. Pure: no file, no clock, no store."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ NONE = "none"
 
 @dataclass(frozen=True, slots=True)
 class DocumentDate:
-    """A document's date as it is written, and where it was found; nothing when none was."""
+    """A document's date as written, and the key it came from; both None without one."""
 
     value: str | None = None
     source: str | None = None
@@ -49,12 +49,11 @@ class ConceptSection:
 
 @dataclass(frozen=True, slots=True)
 class ConceptDocument:
-    """One concept as one layer holds it. `sections` are read from `text` when they are asked for.
+    """One concept as one layer holds it. `sections` are parsed from `text` lazily.
 
-    `fault` is what is wrong with its frontmatter, where it could be read all the same.
-    `ready` are the sections of a document that was never a text; `is_plain` marks one that was
-    written without frontmatter for people, whose sections are its second-level headings. `start` is
-    where its body begins, after the frontmatter.
+    `fault` is an error in its frontmatter that did not prevent reading it. `ready` are the sections
+    of a document that was not parsed from text; `is_plain` marks a page without frontmatter, whose
+    sections are its second-level headings. `start` is where the body begins.
     """
 
     id: str
@@ -70,7 +69,7 @@ class ConceptDocument:
 
 @dataclass(frozen=True, slots=True)
 class DocumentFault:
-    """What is wrong with a document that counts nevertheless."""
+    """An error in a document that is used nevertheless."""
 
     code: str
     message: str
@@ -78,7 +77,7 @@ class DocumentFault:
 
 @dataclass(frozen=True, slots=True)
 class LayerProblem:
-    """Something a layer holds and could not give whole, named: which file, what is wrong."""
+    """A file of a layer that could not be read, or not fully, with the reason."""
 
     layer: str
     path: str
@@ -98,7 +97,7 @@ class LayerRank:
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What one layer says of a concept."""
+    """One layer's version of a concept."""
 
     rank: LayerRank
     document: ConceptDocument
@@ -110,7 +109,7 @@ class Contribution:
 
 @dataclass(frozen=True, slots=True)
 class Dissent:
-    """What another layer says in the place of the section that won."""
+    """Another layer's version of a section that lost."""
 
     layer: str
     updated: str | None
@@ -119,7 +118,7 @@ class Dissent:
 
 @dataclass(frozen=True, slots=True)
 class EffectiveSection:
-    """The section that won, and those it won against."""
+    """The winning section, and its dissent."""
 
     section: ConceptSection
     key: str
@@ -147,7 +146,7 @@ class KeyConflict:
 
 @dataclass(frozen=True, slots=True)
 class EffectiveConcept:
-    """A concept as the whole cascade has it."""
+    """A concept as resolved by the whole cascade."""
 
     id: str
     contributors: tuple[Contribution, ...]

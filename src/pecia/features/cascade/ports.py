@@ -1,4 +1,4 @@
-"""What the room needs from outside. Whoever builds the room hands it in."""
+"""Ports of the feature, injected at composition."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,26 +10,26 @@ from pecia.features.cascade.store import Sources
 
 
 class GitFiles(Protocol):
-    """Reads a repository, of this machine or another."""
+    """Reads a local or remote repository."""
 
     async def files(
         self, place: Path | str, ref: str, subdir: str
     ) -> tuple[Sequence[LayerFile], Mapping[str, str]]:
-        """The Markdown files of a commit, and by path why another one was passed over."""
+        """The Markdown files of a commit, and the skipped ones by path, with the reason."""
         ...
 
     async def days(self, folder: Path) -> Mapping[str, str]:
-        """By path in the folder the day on which its author last changed a file, where git knows.
+        """Author date of the last commit of each file, by path in the folder.
 
-        Nothing for a folder that lies in no repository.
+        Empty for a folder outside any repository.
         """
         ...
 
 
 class ForeignServerContent(Protocol):
-    """What another server holds: nodes as its tools give them, or pages of Markdown by path.
+    """Content of another server: nodes from its tools, or Markdown pages by path.
 
-    `refused`: by name what it listed and would not give.
+    `refused`: items that it listed but did not return, by name.
     """
 
     @property
@@ -41,24 +41,24 @@ class ForeignServerContent(Protocol):
 
 
 class ForeignServer(Protocol):
-    """Reads another MCP server, which runs as a program of its own."""
+    """Reads another MCP server, run as a subprocess."""
 
     async def read(self, argv: Sequence[str], folder: Path) -> ForeignServerContent:
-        """Everything it has. Of what is wrong with the server as a whole it raises."""
+        """All its content. Raises if the server as a whole fails."""
         ...
 
 
 class FetchFile(Protocol):
-    """Brings a file here from the web."""
+    """Fetches a file from the web."""
 
     async def __call__(self, url: str, max_bytes: int) -> bytes: ...
 
 
 class FolderChanges(Protocol):
-    """What happened in a folder since it was last asked."""
+    """Changes in a folder since the last call."""
 
     def taken(self) -> frozenset[str] | None:
-        """Paths that something happened to; None: look at everything."""
+        """Changed paths; None means rescan everything."""
         ...
 
     def close(self) -> None: ...
@@ -72,7 +72,7 @@ class WatchFolder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CascadePorts:
-    """All of them. A layer whose way out is missing is degraded, and says so."""
+    """All ports. A layer whose port is missing is degraded, with the reason."""
 
     git: GitFiles | None = None
     foreign: ForeignServer | None = None

@@ -5,11 +5,11 @@ SELECT EXISTS (
 );
 
 -- name: visible_revisions
--- Which files of a source the caller sees, and in which state.
+-- The files of a source visible to the caller, with their revisions.
 SELECT key, revision_id FROM kernel.file WHERE source_id = %(source_id)s ORDER BY key;
 
 -- name: visible_texts
--- The texts of those files, as far as they could be read.
+-- The extracted texts of those files.
 SELECT f.key, r.text
   FROM kernel.file f
   JOIN kernel.revision r ON r.tenant_id = f.tenant_id AND r.id = f.revision_id

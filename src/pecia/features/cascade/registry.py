@@ -1,4 +1,4 @@
-"""The cascades of a server by name: opened when first asked for, opened anew when changed."""
+"""The cascades of a server by name: opened on first use, reopened when the manifest changes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ _log = Log(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CascadeOrigin:
-    """A cascade that was configured: where its manifest is, or the manifest itself."""
+    """A configured cascade: the path of its manifest, or the manifest itself."""
 
     name: str
     file: Path | None = None
@@ -49,7 +49,7 @@ class VisibleCascade:
 
 @dataclass(slots=True)
 class CascadeRegistry:
-    """Every cascade that is configured."""
+    """All configured cascades."""
 
     origins: Mapping[str, CascadeOrigin]
     ports: CascadePorts
@@ -61,9 +61,9 @@ class CascadeRegistry:
     async def find_visible(
         self, caller: Caller, name: str | None, concept: str | None = None
     ) -> VisibleCascade:
-        """The cascade of that name, else the first, of the layers that the caller may read.
+        """The named cascade, else the first, with the layers that the caller may read.
 
-        With a concept its own files are looked at, so that a read is never behind an edit.
+        With a concept, its own files are rechecked, so that a read is never behind an edit.
         """
         for place in self._select(name):
             cascade = await self.get_or_open(place)
@@ -77,7 +77,7 @@ class CascadeRegistry:
         raise _not_found(name)
 
     async def list_visible(self, caller: Caller) -> list[str]:
-        """The cascades of which this caller sees anything."""
+        """The cascades with a layer visible to the caller."""
         found: list[str] = []
         for place in self.origins.values():
             cascade = await self.get_or_open(place)
@@ -88,7 +88,7 @@ class CascadeRegistry:
     async def get_or_open(
         self, place: CascadeOrigin, report: ReportProgress = no_progress
     ) -> Cascade:
-        """The cascade, read; read anew when its manifest is another one."""
+        """The open cascade; reloaded when its manifest changed."""
         async with self._open_lock:
             known = self._opened.get(place.name)
             stamp = await run_sync(_stamp, place.file)
@@ -99,7 +99,7 @@ class CascadeRegistry:
         return known.cascade
 
     async def take_changes(self) -> dict[str, set[str]]:
-        """By cascade: the concepts that changed since this was last asked."""
+        """Concepts that changed since the last call, by cascade."""
         for it in self._opened.values():
             if it.cascade.is_open:
                 await it.cascade.refresh()
@@ -114,7 +114,7 @@ class CascadeRegistry:
     async def _reload(
         self, place: CascadeOrigin, known: _OpenCascade | None, stamp: tuple[int, int] | None
     ) -> _OpenCascade:
-        """The cascade of the manifest as it is now; a wrong one leaves the last good one."""
+        """Reload from the current manifest; an invalid one keeps the last good cascade."""
         try:
             manifest = await run_sync(_load_manifest, place)
         except PeciaError as error:
@@ -132,7 +132,7 @@ class CascadeRegistry:
     async def _read_sources(
         self, caller: Caller, manifest: CascadeManifest, layers: frozenset[str]
     ) -> dict[str, SourceContent]:
-        """What this caller sees of the server's own sources among the layers."""
+        """The caller's content of the layers that are sources of this server."""
         read = self.ports.sources
         named = [it for it in manifest.layers if it.source and it.name in layers]
         if read is None:
@@ -151,7 +151,7 @@ class CascadeRegistry:
 
 
 def parse_origins(entries: Sequence[str]) -> dict[str, CascadeOrigin]:
-    """What a setting names: `name=/path` or a path, whose folder lends the name."""
+    """Parse the setting: `name=/path`, or a path, named after its folder."""
     found: dict[str, CascadeOrigin] = {}
     for entry in entries:
         name, equals, path = entry.partition("=")
@@ -159,7 +159,7 @@ def parse_origins(entries: Sequence[str]) -> dict[str, CascadeOrigin]:
         named = name if equals else file.parent.name
         if not file.is_absolute() or not named or named in found:
             raise InvalidInput(
-                f"{entry!r} names no cascade, or one that is named already",
+                f"{entry!r} has no cascade name, or a duplicate one",
                 field="cascade.manifests",
                 expected="name=/an/absolute/path",
             )
@@ -184,5 +184,5 @@ def _stamp(file: Path | None) -> tuple[int, int] | None:
 
 def _not_found(name: str | None) -> NotFound:
     if name is None:
-        return NotFound("there is no cascade here, or none that you may read")
+        return NotFound("no cascade is configured, or none that you may read")
     return NotFound(f"no cascade {name!r}", cascade=name)

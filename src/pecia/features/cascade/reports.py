@@ -1,7 +1,7 @@
-"""What people keep a cascade in order by: conflicts, stale concepts, problems, what a layer does.
+"""Maintenance reports of a cascade: conflicts, stale concepts, problems, the diff of a layer.
 
-The same rows for who types a command on a manifest and for who asks a server; a page of the server
-gives them, because the tools are exactly those of the reference.
+The same rows for the CLI and the server; served over HTTP, because the MCP tools are exactly those
+of the reference.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ ROUTE_PATH = "/cascades/{report}"
 
 @dataclass(frozen=True, slots=True)
 class ReportRequest:
-    """Which report, and for `diff` of which layer: as it was added, or moved to a level."""
+    """Which report; for `diff`, which layer: as added, or moved to a level."""
 
     report: str
     layer: str | None = None
@@ -30,11 +30,9 @@ class ReportRequest:
 
 
 def build_report(view: CascadeView, wanted: ReportRequest) -> list[dict[str, Json]]:
-    """The rows of a report, over all that the view holds. Blocking: it reads every concept."""
+    """The rows of a report over the whole view. Blocking: it reads every concept."""
     if wanted.report not in REPORTS:
-        raise InvalidEnum(
-            f"there is no report {wanted.report!r}", field="report", allowed=[*REPORTS]
-        )
+        raise InvalidEnum(f"unknown report {wanted.report!r}", field="report", allowed=[*REPORTS])
     return REPORTS[wanted.report](view, wanted)
 
 
@@ -78,7 +76,7 @@ def _problem_rows(view: CascadeView, wanted: ReportRequest) -> list[dict[str, Js
 def _diff_rows(view: CascadeView, wanted: ReportRequest) -> list[dict[str, Json]]:
     layer, known = wanted.layer, sorted(view.layers)
     if layer is None:
-        raise MissingField("say which layer", field="layer", available=[*known])
+        raise MissingField("layer is required", field="layer", available=[*known])
     if layer not in known:
         raise NotFound(f"Unknown layer: {layer}", layer=layer, known=[*known])
     if wanted.level is None:
@@ -102,5 +100,5 @@ def _parse_level(query: Mapping[str, str]) -> int | None:
         return int(written) if written is not None else None
     except ValueError:
         raise InvalidInput(
-            "level is a whole number", field="level", expected="integer", got=written
+            "level must be an integer", field="level", expected="integer", got=written
         ) from None

@@ -61,7 +61,7 @@ class ConceptResources:
         return (EmbeddedResource(uri, render_markdown(seen.view.effective(concept)), MARKDOWN),)
 
     async def text(self, caller: Caller, uri: str) -> tuple[str, str]:
-        """Title and effective Markdown of the concept at an address, as this caller sees it."""
+        """Title and effective Markdown of the concept at a URI, as this caller sees it."""
         cascade, concept = _parse_uri(uri)
         view = (await self.cascades.find_visible(caller, cascade, concept)).view
         return view.effective_title(concept), render_markdown(view.effective(concept))
@@ -69,7 +69,7 @@ class ConceptResources:
     async def complete(
         self, call: Call, name: str, value: str, known: Mapping[str, str]
     ) -> Completion:
-        """Ids that begin with what was typed."""
+        """Ids that begin with the typed prefix."""
         names = await self.cascades.list_visible(call.caller)
         if name == "cascade":
             return Completion(tuple(it for it in names if it.startswith(value)))
@@ -78,11 +78,11 @@ class ConceptResources:
         return Completion(tuple(found[:100]), len(found), len(found) > 100)
 
     async def has_changed(self) -> bool:
-        """Whether any concept is not what it was when this was last asked."""
+        """Whether any concept changed since the last call."""
         return bool(await self.cascades.take_changes())
 
     async def load_versions(self, caller: Caller, uris: Sequence[str]) -> dict[str, int]:
-        """What tells a change of each; a concept that went away has a stamp of its own."""
+        """A version per URI; a removed concept has a version of its own."""
         wanted: dict[str, dict[str, str]] = {}
         for uri in uris:
             with suppress(NotFound, BadArgument):
@@ -108,7 +108,7 @@ def cascade_template(cascades: CascadeRegistry) -> ResourceTemplate:
         "okf://{cascade}/{+id}",
         "concept",
         Scope.READ,
-        "A concept as the whole cascade has it, dissent in quotes.",
+        "A concept as resolved by the whole cascade, dissent in quotes.",
         MARKDOWN,
         ConceptResources(cascades).complete,
     )
@@ -120,7 +120,7 @@ def _entry(cascade: str, card: ConceptCard) -> ResourceEntry:
 
 def _parse_uri(uri: str) -> tuple[str, str]:
     parts = urlsplit(uri)
-    # The host of a URL loses its case when it is parsed as such.
+    # URL parsing would lowercase the host.
     cascade = unquote(uri.partition("://")[2].partition("/")[0])
     if parts.scheme != SCHEME or not parts.path.strip("/"):
         raise NotFound(f"no resource {uri[:500]!r}", uri=uri[:500])

@@ -1,6 +1,6 @@
 """Search over the concepts of a view: effective text first, and dissent at a lower weight.
 
-Each view has an index of its own, so that no word of a layer can be found by who may not read it.
+Each view has its own index, so that no term of a layer is searchable without the right to read it.
 """
 
 import re
@@ -27,21 +27,21 @@ from pecia.kernel.corpus.keyword.index import (
 from pecia.kernel.errors import InvalidInput, Json
 
 DISSENT_WEIGHT = 0.3
-"""What a hit in overruled text counts, beside one in the text that holds."""
+"""Weight of a hit in dissent, relative to effective text."""
 
 SNIPPET_CHARS, SNIPPET_LEAD_CHARS = 240, 80
 BATCH_SIZE = 500
 
 WRITER_BYTES = 60_000_000
-"""Room for the engine while it reads a whole cascade: with less it writes pieces to merge them."""
+"""Writer buffer for indexing a whole cascade: with less, it flushes and merges segments."""
 
 SAMPLE, MIN_KNOWN_WORDS = 400, 3
-"""How much of a text is looked at, and how many of its function words say the language is known."""
+"""Prefix of a text used for language detection, and stop words needed for a match."""
 
 
 @dataclass(slots=True)
 class ConceptIndex:
-    """The words of one view."""
+    """The keyword index of one view."""
 
     keywords: KeywordIndex = field(default_factory=lambda: KeywordIndex.in_memory(WRITER_BYTES))
     numbers: dict[str, int] = field(default_factory=dict[str, int])
@@ -51,9 +51,9 @@ class ConceptIndex:
     def update(
         self, view: CascadeView, concepts: Iterable[str], report: ReportProgress = no_progress
     ) -> None:
-        """Take these concepts as they are now. Blocking.
+        """Reindex these concepts. Blocking.
 
-        The engine works beside us on what it was given, so it is made to finish once, at the end.
+        The engine indexes in the background, so there is one commit, at the end.
         """
         waiting = sorted(concepts)
         for start in range(0, len(waiting), BATCH_SIZE):
@@ -76,24 +76,24 @@ class ConceptIndex:
 
     def _entries(self, view: CascadeView, concept: str) -> Sequence[IndexEntry]:
         number = self._number(concept)
-        said = extract_concept_text(view, concept)
-        frontmatter = said.frontmatter
+        text = extract_concept_text(view, concept)
+        frontmatter = text.frontmatter
         first = IndexEntry(
             2 * number,
             number,
             key=concept,
             content_type=text_or_empty(frontmatter.get("type")),
-            language=text_or_empty(frontmatter.get("language")) or self._language(said.body),
+            language=text_or_empty(frontmatter.get("language")) or self._language(text.body),
             title=text_or_empty(frontmatter.get("title")),
-            headings=said.headings,
-            body="\n".join([*said.frontmatter_texts(), said.body]),
+            headings=text.headings,
+            body="\n".join([*text.frontmatter_texts(), text.body]),
         )
-        if not said.dissent:
+        if not text.dissent:
             return (first,)
-        return first, IndexEntry(2 * number + 1, number, language=first.language, body=said.dissent)
+        return first, IndexEntry(2 * number + 1, number, language=first.language, body=text.dissent)
 
     def _language(self, text: str) -> str:
-        """Most texts are in the language of the one before, and asking anew costs more than all."""
+        """Try the previous text's language first: detection costs more than all else."""
         known = STOP_WORDS.get(self.language, frozenset())
         if len(known.intersection(text[:SAMPLE].lower().split())) < MIN_KNOWN_WORDS:
             self.language = detect_language(text) or DEFAULT_LANGUAGE
@@ -108,7 +108,7 @@ class ConceptIndex:
 
 @dataclass(slots=True)
 class _ViewIndex:
-    """The index of a view, and who is at work on it."""
+    """The index of a view, and its running build."""
 
     index: ConceptIndex | None = None
     lock: anyio.Lock = field(default_factory=anyio.Lock)
@@ -116,7 +116,7 @@ class _ViewIndex:
 
 @dataclass(slots=True)
 class ConceptSearcher:
-    """The indexes of all views that were searched; one goes with its view."""
+    """Indexes of the searched views; dropped with their view."""
 
     _indexes: "WeakKeyDictionary[CascadeView, _ViewIndex]" = field(
         default_factory=lambda: WeakKeyDictionary[CascadeView, _ViewIndex]()
@@ -125,7 +125,7 @@ class ConceptSearcher:
     async def get_index(
         self, view: CascadeView, report: ReportProgress = no_progress
     ) -> ConceptIndex:
-        """The index of a view, up to date with it. No view waits for another's."""
+        """The up-to-date index of a view. Views do not wait for each other."""
         kept = self._indexes.setdefault(view, _ViewIndex())
         async with kept.lock:
             if kept.index is None:
@@ -135,7 +135,7 @@ class ConceptSearcher:
             return kept.index
 
     async def search(self, view: CascadeView, text: str, limit: int) -> list[dict[str, Json]]:
-        """One result a concept, the best first."""
+        """One result per concept, best first."""
         query = parse_query(text)
         if not query.has_terms:
             raise InvalidInput(
@@ -149,7 +149,7 @@ class ConceptSearcher:
 
 
 async def _build_index(view: CascadeView, report: ReportProgress) -> ConceptIndex:
-    """A new index. Who asked may lose patience; the next one should find it done."""
+    """A new index. If the caller gives up, the next one finds it done."""
     index = ConceptIndex()
     with anyio.CancelScope(shield=True):
         view.take_changes()
@@ -158,7 +158,7 @@ async def _build_index(view: CascadeView, report: ReportProgress) -> ConceptInde
 
 
 def extract_snippet(text: str, words: Sequence[str]) -> str:
-    """Some of the text around the first word that was asked for, else its beginning."""
+    """The text around the first query term, else its beginning."""
     at = _first_match(text, words)
     start = max(0, at - SNIPPET_LEAD_CHARS) if at >= 0 else 0
     end = start + SNIPPET_CHARS
@@ -167,7 +167,7 @@ def extract_snippet(text: str, words: Sequence[str]) -> str:
 
 
 def _first_match(text: str, words: Sequence[str]) -> int:
-    """Where the first of these words stands; where none does, one that begins alike."""
+    """Position of the first of these words, else of one with the same prefix."""
     for wanted in (words, [it[: max(4, len(it) - 3)] for it in words]):
         either = "|".join(re.escape(it) for it in wanted)
         if either and (found := re.search(rf"(?i)(?<!\w)(?:{either})", text)):

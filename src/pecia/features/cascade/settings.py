@@ -1,4 +1,4 @@
-"""The settings of the cascade room."""
+"""The settings of the cascade feature."""
 
 from pecia.kernel.settings.model import SettingsSection, setting
 
@@ -11,5 +11,5 @@ class CascadeSettings(SettingsSection):
     manifests: tuple[str, ...] = setting(
         (),
         description="Manifests of cascades, as `name=/path/manifest.json` or the path alone. The "
-        "first is the one that tools mean when they name none.",
+        "first is the default.",
     )

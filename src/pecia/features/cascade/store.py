@@ -1,6 +1,6 @@
-"""Sources of the server as layers: each file under its own rights, asked anew for every caller.
+"""Sources of the server as layers: rights are checked per file, for every caller.
 
-What is kept is kept by what was seen, the very files and revisions, so that two callers share it
+The cache key is the exact set of visible files and revisions, so that two callers share an entry
 only when they see the same.
 """
 
@@ -21,17 +21,17 @@ MAX_CACHED_READINGS = 8
 
 @dataclass(frozen=True, slots=True)
 class SourceContent:
-    """What a caller sees of a source. Equal marks mean that the very same is seen."""
+    """What a caller sees of a source. Equal marks mean equal content."""
 
     version: str
     content: LayerContent
 
 
 class Sources(Protocol):
-    """Reads a source as far as the caller may."""
+    """Reads the part of a source visible to the caller."""
 
     async def has(self, caller: Caller, source: str) -> bool:
-        """Whether the caller's tenant has such a source, whoever may read it."""
+        """Whether the caller's tenant has such a source, visible or not."""
         ...
 
     async def read(self, caller: Caller, source: str, layer: str) -> SourceContent: ...
@@ -47,7 +47,7 @@ class StoreSources:
     )
 
     async def has(self, caller: Caller, source: str) -> bool:
-        # Asked for nobody: what no caller may see and what is not there must be told apart.
+        # Without a caller: "not visible" must be distinguished from "does not exist".
         async with self.store.system() as tx:
             return await tx.fetch_value(SQL["exists"], tenant_id=caller.tenant_id, source_id=source)
 
@@ -55,15 +55,15 @@ class StoreSources:
         async with self.store.reading(caller) as tx:
             seen = await tx.fetch_all(SQL["visible_revisions"], source_id=source)
             if not seen and not await self.has(caller, source):
-                return SourceContent(
-                    "missing", LayerContent(degraded=f"there is no source {source!r}")
-                )
-            said = repr((caller.tenant_id, source, [(it["key"], it["revision_id"]) for it in seen]))
-            key = layer, hashlib.sha256(said.encode()).hexdigest()
+                return SourceContent("missing", LayerContent(degraded=f"no source {source!r}"))
+            fingerprint = repr(
+                (caller.tenant_id, source, [(it["key"], it["revision_id"]) for it in seen])
+            )
+            key = layer, hashlib.sha256(fingerprint.encode()).hexdigest()
             unread = key not in self._cache
             rows = await tx.fetch_all(SQL["visible_texts"], source_id=source) if unread else []
         if unread:
-            # After the transaction: what strangers wrote may take until the deadline to read.
+            # After the transaction: parsing untrusted files may take until the deadline.
             files = [LayerFile(it["key"], it["text"].encode()) for it in rows]
             reading = await compute(caller.tenant_id, parse_files, layer, files, len(files))
             self._cache[key] = SourceContent(key[1], reading)

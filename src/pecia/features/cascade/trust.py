@@ -1,4 +1,4 @@
-"""Which manifests may start programs: those whose very bytes somebody declared trusted."""
+"""Which manifests may start programs: those whose exact bytes were declared trusted."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from pecia.features.cascade.manifest import CascadeManifest
 
 @dataclass(frozen=True, slots=True)
 class TrustFile:
-    """A file of hashes, the owner's alone. Without a file nothing is trusted."""
+    """A file of hashes, readable by its owner alone. Without it nothing is trusted."""
 
     path: Path | None = None
 
@@ -20,7 +20,7 @@ class TrustFile:
         return bool(manifest.sha256) and manifest.sha256 in self._hashes()
 
     def add(self, manifest: CascadeManifest) -> None:
-        """Trust a manifest as it is now. A changed one has to be trusted again. Blocking."""
+        """Trust a manifest's current content. A changed one must be trusted again. Blocking."""
         assert self.path is not None
         known = {**self._hashes(), manifest.sha256: str(manifest.file)}
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -1,4 +1,4 @@
-"""Which layers of a cascade a caller may read. What is left out leaves no trace anywhere."""
+"""Which layers of a cascade a caller may read. Hidden layers are not observable."""
 
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
@@ -8,15 +8,15 @@ from pecia.features.cascade.store import Sources
 from pecia.kernel.identity.caller import Caller
 
 MayRead: TypeAlias = Callable[[Caller, str], Awaitable[bool]]
-"""Whether the caller may read a source, asked of the store."""
+"""Whether the caller may read a source; the store decides."""
 
 
 async def find_visible_layers(
     caller: Caller, manifest: CascadeManifest, may_read: MayRead, sources: Sources | None = None
 ) -> frozenset[str]:
-    """The layers that this caller's cascade is made of.
+    """The layers of this caller's cascade.
 
-    One that is a source which nobody has is among them: it holds nothing, and is named as missing.
+    A layer whose source does not exist is included: it is empty, and reported as missing.
     """
     if caller.tenant != manifest.tenant:
         return frozenset()

@@ -1,4 +1,4 @@
-"""Names of concepts: how a caller writes one, and which one is meant. Never looks at a disk."""
+"""Concept ids: parsing and normalization. No I/O."""
 
 import posixpath
 import re
@@ -13,7 +13,7 @@ MAX_ID_CHARS = 1_000
 
 
 def parse_concept_id(written: str) -> str:
-    """The id that a caller means, whichever way they wrote it; one that climbs out is refused."""
+    """The id in any accepted spelling; path traversal is refused."""
     if not written.strip():
         raise MissingField("concept_id is required", field="concept_id")
     cut = written.partition("#")[0].partition("?")[0].strip().replace("\\", "/")
@@ -28,7 +28,7 @@ def parse_concept_id(written: str) -> str:
 
 
 def is_id(path: str) -> bool:
-    """Whether a path names something inside of a layer."""
+    """Whether a path stays inside the layer."""
     parts = path.split("/")
     clean = all(it not in ("", ".", "..") for it in parts)
     return clean and len(path) <= MAX_ID_CHARS and path.isprintable() and "\ufffd" not in path
@@ -40,7 +40,7 @@ def id_of_path(path: str) -> str:
 
 
 def is_reserved(path: str) -> bool:
-    """Whether a file is an index or a log, which no level has as a concept."""
+    """Whether a file is an index or a log, which are never concepts."""
     return without_extension(path).rpartition("/")[2] in RESERVED
 
 
@@ -49,7 +49,7 @@ def without_extension(path: str) -> str:
 
 
 def normalize_nfc(text: str) -> str:
-    """One spelling for an accent, however the disk spells it."""
+    """NFC, whichever normalization form the file system uses."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 

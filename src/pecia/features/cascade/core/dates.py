@@ -1,4 +1,4 @@
-"""Dates of documents and sections: read, compared, never guessed from a clock or a disk."""
+"""Dates of documents and sections: parsed and compared, never taken from a clock or mtime."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -26,7 +26,7 @@ def read_document_date(frontmatter: Mapping[str, Json], git_day: str | None = No
 
 
 def parse_instant(written: str | None) -> datetime | None:
-    """The instant that a date or time means, None where it means none. A day is its midnight."""
+    """The instant of a date or time, None if it does not parse. A day is its midnight."""
     if not written:
         return None
     try:
@@ -37,7 +37,7 @@ def parse_instant(written: str | None) -> datetime | None:
 
 
 def age_rank(written: str | None) -> float:
-    """The later, the greater; what has no date is the oldest."""
+    """Greater for later dates; without a date, the lowest."""
     found = parse_instant(written)
     return found.timestamp() if found and found.year > 1 else float("-inf")
 

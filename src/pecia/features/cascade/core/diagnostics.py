@@ -1,4 +1,4 @@
-"""The whole cascade looked over: where layers disagree, what is stale, what would change. Pure."""
+"""Reports on a whole cascade: conflicts, stale concepts, and diffs between views. Pure."""
 
 import json
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from pecia.kernel.errors import Json
 
 
 def list_conflicts(view: CascadeView, now: datetime) -> Iterator[dict[str, Json]]:
-    """Every contradiction, with its age and who could settle it."""
+    """Every conflict, with its age and owner."""
     for concept in view.ids:
         if len(view.list_layers(concept)) < 2:
             continue
@@ -48,7 +48,7 @@ def list_stale(view: CascadeView, now: datetime) -> Iterator[dict[str, Json]]:
 
 
 def owner_of(effective: EffectiveConcept) -> str | None:
-    """Who answers for a concept: its `owner`, else who generated it."""
+    """The `owner` of a concept, else who generated it."""
     values = effective.frontmatter
     generated = values.get("generated")
     by = generated.get("by") if isinstance(generated, dict) else None
@@ -57,7 +57,7 @@ def owner_of(effective: EffectiveConcept) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class ConceptChange:
-    """What becomes of one part of one concept."""
+    """The change of one part of one concept."""
 
     id: str
     part: str
@@ -119,7 +119,7 @@ def _conflict_json(
 
 
 def _dissent_age_days(dates: list[str | None], now: datetime) -> int | None:
-    """How long the youngest dissent has stood."""
+    """Age of the latest dissent."""
     found = [it for date in dates if (it := parse_instant(date))]
     return (now - max(found)).days if found else None
 

@@ -1,4 +1,4 @@
-"""Links of concepts: what each one means in the effective graph, and who points back. Pure."""
+"""Links of concepts, resolved against the effective graph, and backlinks. Pure."""
 
 import re
 from bisect import bisect_right
@@ -64,7 +64,7 @@ def find_incoming(
     effective: Mapping[str, EffectiveConcept],
     graph: ConceptGraph,
 ) -> list[ConceptBacklink]:
-    """Who points to the concept: the first link of each layer of each other concept."""
+    """Backlinks: the first link of each layer of each other concept."""
     found = [
         it
         for source in sources
@@ -75,25 +75,25 @@ def find_incoming(
 
 
 def backlink_json(it: ConceptBacklink) -> dict[str, Json]:
-    """The link as callers get it; whether it counts is said only where it does not."""
+    """The link as output; `effective` is included only where it is false."""
     value: dict[str, Json] = {"id": it.id, "layer": it.layer, "raw": it.raw}
     return value if it.effective else {**value, "effective": False}
 
 
 def extract_links(text: str) -> list[Link]:
-    """Links a reader can follow: no images, no addresses in angle brackets."""
+    """Links a reader can follow: no images, no autolinks."""
     return [it for it in find_links(text) if not it.embed and it.kind is not LinkKind.AUTO]
 
 
 def resolve_concept_link(link: Link, source: str, graph: ConceptGraph) -> LinkResolution:
-    """What the link means in a concept."""
+    """The link's target, resolved from a concept."""
     return resolve_link(link, source, graph.names, graph.rules)
 
 
 def extract_target_leaves(text: str) -> set[str]:
-    """The last parts of all that could be links in a text. Never fewer than there are.
+    """Last segments of everything that could be a link in a text; a superset of the links.
 
-    A cheap look at every document, so that who points back is found without parsing them all.
+    A cheap scan of every document, so that backlinks are found without parsing them all.
     """
     if "](" not in text and "[[" not in text and "]:" not in text:
         return set()
@@ -103,14 +103,14 @@ def extract_target_leaves(text: str) -> set[str]:
 
 
 def path_leaf(path: str) -> str:
-    """What a link to the concept ends in, whichever way it is written."""
+    """The last segment of any link to the concept."""
     cut = _CUT.split(unescape(path.strip()), maxsplit=1)[0].strip().rstrip("/")
     last = decode_path(cut).rpartition("/")[2].rpartition(":")[2]
     return _EXTENSION.sub("", last).casefold()
 
 
 class _Body:
-    """Sections as one text, so that a reference and its definition find each other."""
+    """Sections as one text, so that reference links find their definitions."""
 
     def __init__(self, sections: Sequence[ConceptSection]) -> None:
         pieces = ["\n".join([it.heading or "", *it.lines, "", ""]) for it in sections]
@@ -148,7 +148,7 @@ def _outgoing_json(
 def _first_link(
     target: str, source: Contribution, effective: EffectiveConcept, graph: ConceptGraph
 ) -> ConceptBacklink | None:
-    """The first link that counts, else the first that a higher layer took out of sight."""
+    """The first effective link, else the first that a higher layer replaced."""
     shown = {(it.layer, it.section.key) for it in effective.sections if not it.suppressed}
     body = _Body(sections_of(source.document))
     hidden: ConceptBacklink | None = None

@@ -1,4 +1,4 @@
-"""The effective concept as callers get it: a plain value, and Markdown with dissent in it. Pure."""
+"""The effective concept as JSON, and as Markdown with dissent in quotes. Pure."""
 
 from collections.abc import Mapping
 
@@ -16,11 +16,11 @@ from pecia.kernel.errors import Json
 from pecia.kernel.text.yaml.writer import dump_yaml
 
 OWN_DATE_SOURCES = ("updated",)
-"""Where a date stands that a person wrote as the document's own."""
+"""The date key written by the document's author."""
 
 
 def effective_json(concept: EffectiveConcept) -> dict[str, Json]:
-    """The resolved shape. What is optional is there only when it says something."""
+    """The resolved shape. Optional keys are present only with a value."""
     value: dict[str, Json] = {
         "id": concept.id,
         "contributors": contributors_json(concept),
@@ -51,7 +51,7 @@ def contributors_json(concept: EffectiveConcept) -> list[Json]:
 
 
 def contributor_json(it: Contribution) -> dict[str, Json]:
-    """A layer, its level and its date; a date that is not the document's own says whose it is."""
+    """A layer, its level and its date; a date that is not the document's own names its origin."""
     dated = it.document.dated
     value: dict[str, Json] = {
         "layer": it.layer,
@@ -71,7 +71,7 @@ def render_markdown(concept: EffectiveConcept) -> str:
 
 
 def render_frontmatter(frontmatter: Mapping[str, Json]) -> str:
-    """The block at the head, without a line end after it."""
+    """The frontmatter block, without a trailing newline."""
     return f"---\n{dump_yaml(dict(frontmatter)) if frontmatter else ''}---"
 
 
@@ -121,7 +121,7 @@ def _section_markdown(it: EffectiveSection) -> str:
 
 
 def _render_dissent(it: Dissent) -> str:
-    """One line where one line holds it: a joined table or code block would be broken."""
+    """On one line if it fits: joining a table or code block would break it."""
     says = f"> ⚠ {it.layer} disagrees (updated {it.updated or '?'}):"
     if "\n" not in it.content:
         return f"{says} {it.content}"

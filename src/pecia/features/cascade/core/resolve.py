@@ -1,8 +1,8 @@
 """The merge: many layers, one concept, dissent kept. Pure: no store, no clock, no I/O.
 
 The highest level wins; between equals the newer document, then the earlier in the manifest. A
-tombstone wins like any other section, and silences conflicts: the layer that hid the section has
-already answered them. In which order the layers come in does not matter.
+tombstone wins like any other section, and suppresses conflicts: the layer that hid the section has
+already settled them. The input order of the layers does not matter.
 """
 
 import re
@@ -23,13 +23,13 @@ from pecia.features.cascade.okf.document import sections_of
 from pecia.kernel.errors import Json
 
 UNCONTESTED = frozenset({"updated", "override"})
-"""Keys that say something of a document itself: layers do not disagree on them."""
+"""Keys about the document itself: they are never conflicts."""
 
 Sections = Callable[[ConceptDocument], Sequence[ConceptSection]]
 
 
 def resolve(concept: str, found: Iterable[Contribution]) -> EffectiveConcept:
-    """The effective concept of everything that layers say of it."""
+    """The effective concept, merged from all contributions."""
     contributors = sort_contributions(found)
     active = cut_at_override(contributors)
     frontmatter, provenance = merge_frontmatter(active)
@@ -52,7 +52,7 @@ def sort_contributions(found: Iterable[Contribution]) -> list[Contribution]:
 
 
 def cut_at_override(contributors: Sequence[Contribution]) -> Sequence[Contribution]:
-    """Those that count: the first `override: full` from the top is the last of them."""
+    """The active contributions: down to the first `override: full`, inclusive."""
     for number, it in enumerate(contributors, start=1):
         if it.document.frontmatter.get("override") == FULL:
             return contributors[:number]
@@ -73,7 +73,7 @@ def merge_frontmatter(
 
 
 def merge_sections(active: Sequence[Contribution]) -> tuple[EffectiveSection, ...]:
-    """Every section once, with what it won against; the hidden ones last."""
+    """Every section once, with its dissent; the hidden ones last."""
     read = [(it, sections_of(it.document)) for it in active]
     anchors = {it.key for _, sections in read for it in sections if it.anchored}
     rivals: dict[str, list[tuple[Contribution, ConceptSection]]] = {}
@@ -88,16 +88,16 @@ def merge_sections(active: Sequence[Contribution]) -> tuple[EffectiveSection, ..
 
 
 def has_same_content(one: str, other: str) -> bool:
-    """Whether two texts differ in nothing but blanks, line ends and the marks of bullets."""
+    """Whether two texts differ only in white space, line ends and bullet characters."""
     if one == other:
         return True
-    # The last word stands in both ways of writing, and most texts that differ differ there.
+    # Cheap check first: normalization keeps the last word, where most differing texts differ.
     ends_alike = one.rsplit(None, 1)[-1:] == other.rsplit(None, 1)[-1:]
     return ends_alike and _normalize_text(one) == _normalize_text(other)
 
 
 def _merge_key(section: ConceptSection, anchors: set[str], own: set[str]) -> str:
-    """Words meet the anchor that another layer made of them, unless it is taken at home."""
+    """A heading's slug matches another layer's anchor, unless its own layer uses that anchor."""
     met = section.slug in anchors and section.slug not in own
     return section.slug if met and not section.anchored else section.key
 
@@ -139,7 +139,7 @@ def _key_conflicts(active: Sequence[Contribution]) -> Iterable[KeyConflict]:
 def _normalize_text(text: str) -> str:
     unix = text.replace("\r\n", "\n").replace("\r", "\n")
     rows = [_BULLET.sub(r"\1- ", it.rstrip()) for it in unix.split("\n")]
-    # Between two items of a list a blank line says nothing.
+    # A blank line between two list items is insignificant.
     listed = _LOOSE_LIST.sub(r"\1\n", "\n".join(rows))
     return _BLANK_RUN.sub("\n\n", listed).strip()
 

@@ -1,4 +1,4 @@
-"""What a concept is found by: the words that hold, and those that were overruled. Pure."""
+"""The indexed text of a concept: effective text, and dissent. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ from pecia.kernel.errors import Json
 
 @dataclass(frozen=True, slots=True)
 class ConceptText:
-    """What a concept says, and what was said against it."""
+    """Effective text and dissent of a concept."""
 
     frontmatter: Mapping[str, Json]
     headings: str
@@ -26,7 +26,7 @@ class ConceptText:
     dissent: str = ""
 
     def frontmatter_texts(self) -> Iterator[str]:
-        """What the frontmatter says of the concept."""
+        """The frontmatter's searchable texts."""
         yield text_or_empty(self.frontmatter.get("description"))
         tags = self.frontmatter.get("tags")
         listed = (
@@ -36,10 +36,10 @@ class ConceptText:
 
 
 def extract_concept_text(view: CascadeView, concept: str) -> ConceptText:
-    """The words of a concept. Where one layer alone speaks, there is nothing to merge."""
+    """The text of a concept. With a single layer there is nothing to merge."""
     found = view.contributions(concept)
     if not found:
-        # It went while others were read, and what is gone is looked at again.
+        # Removed meanwhile; the removal is processed as a change later.
         return ConceptText({}, "", "")
     document = found[0].document
     if len(found) == 1 and document.ready is None and "override=" not in document.text:
@@ -48,7 +48,7 @@ def extract_concept_text(view: CascadeView, concept: str) -> ConceptText:
     frontmatter, _ = merge_frontmatter(active)
     sections = merge_sections(active)
     shown = [it for it in sections if not it.suppressed]
-    # A hidden section is found by its heading: that it is hidden may be the answer.
+    # A hidden section is indexed by its heading: that it is hidden may be the answer.
     headings = "\n".join(_strip_heading_marks(it.section.clean or "") for it in sections)
     body = "\n\n".join(f"{it.section.heading or ''}\n\n{it.content}" for it in shown)
     overruled = "\n\n".join(it.content for section in shown for it in section.conflicts)
@@ -56,7 +56,7 @@ def extract_concept_text(view: CascadeView, concept: str) -> ConceptText:
 
 
 def text_or_empty(value: Json) -> str:
-    """A text, and nothing where there is none."""
+    """The string, else an empty one."""
     return value if isinstance(value, str) else ""
 
 
@@ -68,7 +68,7 @@ def _single_layer_text(document: ConceptDocument) -> ConceptText:
 
 @lru_cache(4096)
 def _strip_heading_marks(heading: str) -> str:
-    """The words of a heading, which many documents share."""
+    """The text of a heading; cached, as many documents share headings."""
     return _MARKS.sub(" ", heading)
 
 

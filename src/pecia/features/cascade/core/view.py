@@ -1,7 +1,6 @@
-"""The cascade of some layers: what a caller sees who may read these and no others.
+"""The cascade of a set of layers: what a caller with the rights to exactly these sees.
 
-Everything here is derived from the readings of its layers, and kept in step when they change. It
-does no I/O.
+Everything is derived from the content of its layers, and updated when they change. No I/O.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +28,7 @@ from pecia.kernel.text.links.name_index import NameIndex
 
 @dataclass(frozen=True, slots=True)
 class RankedLayer:
-    """A layer that counts, and what it holds."""
+    """A layer with its rank and content."""
 
     rank: LayerRank
     content: LayerContent
@@ -99,11 +98,11 @@ class CascadeView:
         return resolve(concept, found)
 
     def version_of(self, concept: str) -> int:
-        """A number that is another one when anything that layers say of the concept is."""
+        """A number that changes whenever any layer's version of the concept does."""
         return hash(tuple(_contribution_mark(it) for it in self.contributions(concept)))
 
     def get_layer_contribution(self, concept: str, layer: str) -> Contribution:
-        """What one layer alone says."""
+        """One layer's own version."""
         held = self._held.get(layer)
         if held is None:
             raise NotFound(f"Unknown layer: {layer}", layer=layer, known=[*sorted(self._held)])
@@ -115,7 +114,7 @@ class CascadeView:
         return Contribution(held.rank, document)
 
     def degraded(self, concept: str | None = None) -> list[Json]:
-        """Layers that are not whole; and for a concept those whose file of it cannot be read."""
+        """Incomplete layers; for a concept also layers whose file of it cannot be read."""
         found: list[Json] = []
         for it in self._held.values():
             if it.content.degraded:
@@ -126,7 +125,7 @@ class CascadeView:
         return found
 
     def problems(self) -> list[LayerProblem]:
-        """Every file that gave no concept, or one that could not be read as it is written."""
+        """Every file without a concept, or with one that could not be read as written."""
         return [problem for it in self._held.values() for problem in it.content.problems]
 
     def graph(self) -> ConceptGraph:
@@ -143,14 +142,14 @@ class CascadeView:
         return list_outgoing(self.effective(concept), self.graph())
 
     def incoming(self, concept: str) -> list[ConceptBacklink]:
-        """Who points to the concept, from anywhere."""
+        """All backlinks of the concept."""
         near = self._pointers().get(path_leaf(concept), set()) - {concept}
         sources = [it for name in sorted(near) for it in self.contributions(name)]
         effective = {name: self.effective(name) for name in near if name in self._cards}
         return find_incoming(concept, sources, effective, self.graph())
 
     def update(self, readings: Mapping[str, LayerContent], concepts: Iterable[str]) -> None:
-        """Take over what layers hold now, where only these concepts may differ."""
+        """Apply the layers' new content; only these concepts may differ."""
         for layer, reading in readings.items():
             if layer in self._held:
                 self._held[layer] = RankedLayer(self._held[layer].rank, reading)
@@ -165,7 +164,7 @@ class CascadeView:
             self._repoint(concept)
 
     def without_layer(self, layer: str) -> "CascadeView":
-        """The same cascade as if a layer were not there."""
+        """The same cascade without a layer."""
         return CascadeView([it for name, it in self._held.items() if name != layer])
 
     def with_layer_level(self, layer: str, level: int) -> "CascadeView":
@@ -175,7 +174,7 @@ class CascadeView:
         return CascadeView([*held.values()])
 
     def take_changes(self) -> set[str]:
-        """Concepts that changed since this was last asked."""
+        """Concepts that changed since the last call."""
         taken, self._changes = self._changes, set()
         return taken
 
@@ -197,7 +196,7 @@ class CascadeView:
         )
 
     def _pointers(self) -> dict[str, set[str]]:
-        """By the last part of a target: concepts that may hold such a link."""
+        """Concepts that may hold a link, by the last segment of its target."""
         if self._pointing is None:
             self._pointing = {}
             for concept in self._cards:
@@ -205,7 +204,7 @@ class CascadeView:
         return self._pointing
 
     def _repoint(self, concept: str) -> None:
-        # What no longer points there is found out when the concept is read.
+        # Stale entries are filtered when the concept is read.
         if self._pointing is None:
             return
         for it in self.contributions(concept):
@@ -215,13 +214,13 @@ class CascadeView:
 
 def _contribution_mark(it: Contribution) -> tuple[object, ...]:
     document = it.document
-    # What was never a text has its frontmatter nowhere else.
+    # A document that was not parsed from text has its frontmatter only here.
     own = (document.ready, repr(document.frontmatter)) if document.ready is not None else ()
     return it.rank, document.path, document.text, document.dated, own
 
 
 def _written(it: Contribution) -> str:
-    """The text of a document that was never one."""
+    """A document that was not parsed from text, as text."""
     return "\n".join(line for section in it.document.ready or () for line in section.lines)
 
 
@@ -230,7 +229,7 @@ def _words(value: Json) -> str | None:
 
 
 def _not_found(message: str, degraded: Sequence[Json], concept: str) -> NotFound:
-    """Not there; and where a layer is not whole, it may be for that."""
+    """NotFound; names the incomplete layers, which may be the reason."""
     if not degraded:
         return NotFound(message, concept_id=concept)
     return NotFound(message, concept_id=concept, degraded=[*degraded])

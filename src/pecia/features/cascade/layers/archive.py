@@ -29,11 +29,11 @@ MAX_ENTRIES = 200_000
 
 
 class ArchiveTooLarge(Exception):
-    """The archive holds more than is read."""
+    """The archive exceeds the limits."""
 
 
 class ArchiveLayer:
-    """A bundle in one file, of this machine or the web."""
+    """A bundle in one file, local or from the web."""
 
     def __init__(self, spec: LayerSpec, fetched: FetchFile | None) -> None:
         self.spec = spec
@@ -55,7 +55,7 @@ class ArchiveLayer:
         if self.spec.path is not None:
             return await run_sync(_file, self.spec.path)
         if self._fetched is None or self.spec.url is None:
-            raise ArchiveTooLarge("no way to the web is open here")
+            raise ArchiveTooLarge("this server cannot fetch from the web")
         return await self._fetched(self.spec.url, MAX_ARCHIVE_BYTES)
 
     def _files(self, raw: bytes) -> list[LayerFile]:
@@ -69,13 +69,13 @@ def _file(path: Path) -> bytes:
 
 
 def _members(raw: bytes, subdir: str) -> Iterator[LayerFile]:
-    """Every Markdown file. A path that climbs is read by its name alone, and is a named problem."""
+    """Every Markdown file. A path with traversal is reduced to its name, and reported."""
     lead = f"{subdir}/" if subdir else ""
     left = MAX_TEXT_BYTES
     for number, (name, body) in enumerate(_read_members(raw), start=1):
         left -= len(body)
         if number > MAX_ENTRIES or left < 0:
-            raise ArchiveTooLarge("more files or more text than is read")
+            raise ArchiveTooLarge("too many files or too much text")
         path = name.removeprefix("./")
         if path.startswith(lead) and path.lower().endswith(".md"):
             inner = path[len(lead) :]
@@ -95,7 +95,7 @@ def _read_members(raw: bytes) -> Iterator[tuple[str, bytes]]:
         return
     with tarfile.open(fileobj=BytesIO(raw)) as archive:
         for member in archive:
-            # Neither links nor devices: nothing in the file can point out of it.
+            # Neither links nor devices: nothing can point outside the archive.
             if member.isreg() and (file := archive.extractfile(member)):
                 yield member.name, _read_bounded(file)
 

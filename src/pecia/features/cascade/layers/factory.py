@@ -1,4 +1,4 @@
-"""The layer that a manifest describes. One whose way is closed is there, and says why."""
+"""Builds the layers of a manifest. One that cannot be read here is degraded, with the reason."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,12 +18,12 @@ from pecia.features.cascade.manifest import CascadeManifest, LayerKind, LayerSpe
 from pecia.features.cascade.ports import CascadePorts
 
 UNTRUSTED_REASON = (
-    "the manifest is not trusted to start programs; look at it, then: pecia cascade trust MANIFEST"
+    "the manifest is not trusted to start programs; review it, then: pecia cascade trust MANIFEST"
 )
 
 NO_SERVER_REASON = (
     "spaces and sources of a server are read there: name the manifest in its "
-    "PECIA_CASCADE_MANIFESTS, then ask with --cascade NAME"
+    "PECIA_CASCADE_MANIFESTS, then use --cascade NAME"
 )
 
 
@@ -40,7 +40,7 @@ class ClosedLayer:
 
 @dataclass(frozen=True, slots=True)
 class SourceLayer:
-    """A source of the server. It holds nothing here: every caller sees another part of it."""
+    """A source of the server. Empty here: its content depends on the caller."""
 
     spec: LayerSpec
 
@@ -51,7 +51,7 @@ class SourceLayer:
 def build_layers(
     manifest: CascadeManifest, ports: CascadePorts, *, trusted: bool
 ) -> list[CascadeLayer]:
-    """Every layer of a manifest, ready to be read. Only a trusted one may start a program."""
+    """Every layer of a manifest, unread. Only a trusted manifest may start programs."""
     folder = manifest.file.parent if manifest.file else Path.cwd()
     return [_build_layer(it, ports, folder, trusted=trusted) for it in manifest.layers]
 

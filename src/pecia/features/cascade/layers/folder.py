@@ -1,6 +1,6 @@
-"""A folder of this machine as a layer. It follows no link and reads nothing outside of the folder.
+"""A local folder as a layer. It follows no symlink and reads nothing outside the folder.
 
-What was read is kept until the file changes, so that looking again costs one look at each file.
+Parsed files are cached until they change, so that a rescan costs one stat per file.
 """
 
 import os
@@ -31,7 +31,7 @@ from pecia.kernel.compute.pool import compute
 
 
 def read_bundle_files(folder: Path) -> dict[str, bytes]:
-    """By path every `.md` file beneath the folder; links and hidden files are none. Blocking."""
+    """Every `.md` file below the folder by path, except symlinks and hidden files. Blocking."""
     return dict(_walk_bundle(folder.resolve(), ""))
 
 
@@ -51,18 +51,18 @@ SKIPPED_FOLDERS = frozenset({"node_modules"})
 MAX_ENTRIES = 1_000_000
 
 LARGE_HEAD_BYTES, HEAD_TIMEOUT_S = 8_192, 10.0
-"""Frontmatter larger than this is read by a compute worker, and no longer than this."""
+"""Larger frontmatter is parsed by a compute worker, with this timeout."""
 
 READ_BLOCK_BYTES = 65_536
-"""How much of a file is read at once. To make room for the largest took longer than to read."""
+"""Read block size. Allocating for the largest file took longer than reading."""
 
 FileState: TypeAlias = tuple[int, int, int]
-"""Size, time and number of a file: another state has another stamp."""
+"""Size, mtime and inode: any change gives another stamp."""
 
 
 @dataclass(slots=True)
 class _Walk:
-    """One round through the folder."""
+    """State of one walk through the folder."""
 
     files: dict[str, FileState] = field(default_factory=dict[str, FileState])
     problems: list[LayerProblem] = field(default_factory=list[LayerProblem])
@@ -70,7 +70,7 @@ class _Walk:
 
 
 class FolderLayer:
-    """The `.md` files beneath a folder, hidden ones and links apart."""
+    """The `.md` files below a folder, except hidden ones and symlinks."""
 
     def __init__(self, spec: LayerSpec) -> None:
         assert spec.path is not None
@@ -88,12 +88,12 @@ class FolderLayer:
         return self.current_content()
 
     def current_content(self) -> LayerContent:
-        """What is known now. Its documents go on changing with the folder."""
+        """The current content. Its documents keep changing with the folder."""
         problems = (*self._passed, *self._problems.values())
         return LayerContent(self._documents, problems, self._degraded)
 
     def reread(self, paths: Iterable[str]) -> set[str]:
-        """Look at these files alone; the ids that are not what they were. Blocking."""
+        """Reread only these files; returns the changed ids. Blocking."""
         changed: set[str] = set()
         for path in paths:
             stamp = self._stamp(path) if self.is_concept_path(path) else None
@@ -106,11 +106,11 @@ class FolderLayer:
         return changed
 
     def refresh_concept(self, concept: str) -> set[str]:
-        """Look at what is, or would be, the file of one concept. Blocking."""
+        """Reread the file that is, or would be, one concept. Blocking."""
         return self.reread([f"{concept}.md"])
 
     def is_unclear(self, paths: Iterable[str]) -> bool:
-        """Whether a folder may be among these paths, so that only a walk can tell. Blocking."""
+        """Whether a folder may be among these paths, which requires a walk. Blocking."""
         return any(
             not self.is_concept_path(it) and not _is_hidden(it) and not (self.root / it).is_file()
             for it in paths
@@ -121,14 +121,14 @@ class FolderLayer:
         return any(it.dated.value is None for it in self._documents.values())
 
     def apply_git_days(self, days: Mapping[str, str]) -> None:
-        """Give documents that have no date of their own the day that git knows."""
+        """Date documents without a date of their own by git."""
         self._days = days
         for it in [*self._documents.values()]:
             if it.dated.value is None and it.path in days:
                 self._documents[it.id] = replace(it, dated=DocumentDate(days[it.path], GIT))
 
     def is_concept_path(self, path: str) -> bool:
-        """Whether a file of that path would be a concept."""
+        """Whether a file at that path would be a concept."""
         is_page = path.lower().endswith(".md") and not is_reserved(path)
         return is_page and not _is_hidden(path)
 
@@ -147,9 +147,9 @@ class FolderLayer:
                 report(number, len(walk.files))
         report(len(walk.files), len(walk.files))
         self._passed = tuple(walk.problems)
-        self._degraded = None if is_there else "the folder is not there"
+        self._degraded = None if is_there else "the folder does not exist"
         if walk.entries > MAX_ENTRIES:
-            self._degraded = f"it has more than {MAX_ENTRIES} entries, and not all were read"
+            self._degraded = f"more than {MAX_ENTRIES} entries; not all were read"
 
     def _walk(self, walk: _Walk) -> None:
         waiting = [(str(self.root), "")]
@@ -184,14 +184,16 @@ class FolderLayer:
             path.encode()
             found = entry.stat(follow_symlinks=False)
         except UnicodeEncodeError:
-            walk.problems.append(self._problem(ascii(path), "invalid-id", "the name is not UTF-8"))
+            walk.problems.append(
+                self._problem(ascii(path), "invalid-id", "the file name is not UTF-8")
+            )
         except OSError as error:
             walk.problems.append(self._problem(path, "unreadable", _reason(error)))
         else:
             if stat.S_ISREG(found.st_mode):
                 walk.files[path] = _stamp_of(found)
             else:
-                walk.problems.append(self._problem(path, "unreadable", "not a plain file"))
+                walk.problems.append(self._problem(path, "unreadable", "not a regular file"))
 
     def _update_file(self, path: str, stamp: FileState) -> None:
         self._stamps[path] = stamp
@@ -225,14 +227,14 @@ class FolderLayer:
         return from_thread.run(self._parse_in_worker, raw)
 
     async def _parse_in_worker(self, raw: LayerFile) -> ConceptDocument | LayerProblem | None:
-        """A file that may take long to read, out of the way of everybody else."""
+        """Parse a file that may take long in a compute worker."""
         with anyio.move_on_after(HEAD_TIMEOUT_S):
             return await compute(self.spec.name, parse_file, self.spec.name, raw)
-        message = f"its frontmatter was not read within {HEAD_TIMEOUT_S:g} seconds"
+        message = f"parsing the frontmatter took more than {HEAD_TIMEOUT_S:g} seconds"
         return self._problem(raw.path, "too-slow", message)
 
     def _stamp(self, path: str) -> FileState | None:
-        """The state of a file that is there, with no link on the way to it."""
+        """The stat of an existing file without a symlink in its path."""
         place = self.root / path
         try:
             found = place.lstat()
@@ -247,7 +249,7 @@ class FolderLayer:
 
 
 def read_bounded(path: str) -> bytes:
-    """The file, or so much of it that it is known to be too large. A link is an error."""
+    """The file, or enough of it to know that it is too large. A symlink is an error."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         pieces: list[bytes] = []

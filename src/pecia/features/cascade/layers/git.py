@@ -1,4 +1,4 @@
-"""A commit of a git repository as a layer: what is committed counts, not what lies about."""
+"""A commit of a git repository as a layer; the work tree is ignored."""
 
 from pecia.features.cascade.layers.layer import (
     LayerContent,
@@ -14,7 +14,7 @@ from pecia.kernel.errors import PeciaError
 
 
 class GitLayer:
-    """The concepts of one commit, dated by who last changed each file."""
+    """The concepts of one commit, dated by the last commit of each file."""
 
     def __init__(self, spec: LayerSpec, git: GitFiles) -> None:
         self.spec = spec

@@ -1,4 +1,4 @@
-"""What reading a layer gives, and the one Protocol every kind of layer fits."""
+"""The content of a layer, and the Protocol of all layer kinds."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -10,7 +10,7 @@ from pecia.features.cascade.model import ConceptDocument, LayerProblem
 from pecia.features.cascade.okf.document import UnreadableDocument, decode_leniently, parse_document
 
 ReportProgress: TypeAlias = Callable[[int, int], None]
-"""Told how many of how many documents have been read."""
+"""Progress callback: documents read, and in total."""
 
 
 def no_progress(done: int, total: int) -> None:
@@ -19,7 +19,7 @@ def no_progress(done: int, total: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class LayerContent:
-    """Every concept of a layer, and every file that gave none. `degraded`: why it is not whole."""
+    """Concepts of a layer, and files without one. `degraded`: why it is incomplete."""
 
     documents: Mapping[str, ConceptDocument] = field(default_factory=dict[str, ConceptDocument])
     problems: tuple[LayerProblem, ...] = ()
@@ -33,7 +33,7 @@ class CascadeLayer(Protocol):
     def spec(self) -> LayerSpec: ...
 
     async def read(self, report: ReportProgress = no_progress) -> LayerContent:
-        """All of it, as it is now. Never raises for what a layer may hold: it names the problem."""
+        """The current content. Never raises for bad content: it reports a problem."""
         ...
 
 
@@ -49,7 +49,7 @@ class LayerFile:
 def parse_files(
     layer: str, files: Iterable[LayerFile], total: int, report: ReportProgress = no_progress
 ) -> LayerContent:
-    """The concepts among these files, in order of path; the second of one name is a problem."""
+    """The concepts among these files, by path; a duplicate id is a problem."""
     documents: dict[str, ConceptDocument] = {}
     problems: list[LayerProblem] = []
     for number, it in enumerate(files, start=1):
@@ -70,12 +70,12 @@ def parse_files(
 
 
 def parse_file(layer: str, file: LayerFile) -> ConceptDocument | LayerProblem | None:
-    """The concept in a file, what is wrong with it, or nothing where it is no concept."""
+    """The concept in a file, or its problem; None where it is not a concept."""
     if not file.path.lower().endswith(".md") or is_reserved(file.path):
         return None
     concept = id_of_path(file.path)
     if not is_id(concept):
-        return LayerProblem(layer, file.path, "invalid-id", "the path is not a name of a concept")
+        return LayerProblem(layer, file.path, "invalid-id", "the path is not a valid concept id")
     try:
         text, fault = decode_leniently(file.body)
         found = parse_document(concept, file.path, text, file.git_day)
@@ -85,7 +85,7 @@ def parse_file(layer: str, file: LayerFile) -> ConceptDocument | LayerProblem | 
 
 
 def fault_problem(layer: str, document: ConceptDocument) -> LayerProblem:
-    """What is wrong with a document that counts, as a problem of its layer."""
+    """The fault of a usable document, as a problem of its layer."""
     assert document.fault is not None
     fault = document.fault
     return LayerProblem(layer, document.path, fault.code, fault.message, document.id)

@@ -1,7 +1,7 @@
 """Another MCP server as a layer: its nodes, concepts or resources become concepts here.
 
-What it says is a stranger's word: every field is checked, and what does not fit is a problem with a
-name. A server that is silent, dead or lying degrades the layer and nothing else.
+Its output is untrusted: every field is checked, and what does not fit is reported as a problem. A
+server that hangs, crashes or lies degrades the layer and nothing else.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ from pecia.kernel.text.slug import github_slug
 
 
 class McpLayer:
-    """What a program holds that the manifest names."""
+    """The content of the MCP server that the manifest names."""
 
     def __init__(self, spec: LayerSpec, server: ForeignServer, folder: Path) -> None:
         self.spec = spec
@@ -35,22 +35,22 @@ class McpLayer:
 
     async def read(self, report: ReportProgress = no_progress) -> LayerContent:
         try:
-            told = await self._server.read(self.spec.argv, self._folder)
+            content = await self._server.read(self.spec.argv, self._folder)
         except PeciaError as error:
             return LayerContent(degraded=f"unreachable: {error.message}")
-        found = await compute(self.spec.name, parse_foreign_content, self.spec.name, told)
+        found = await compute(self.spec.name, parse_foreign_content, self.spec.name, content)
         report(len(found.documents), len(found.documents))
         return found
 
 
-def parse_foreign_content(layer: str, told: ForeignServerContent) -> LayerContent:
-    """What a server told, as concepts; what does not fit is named."""
-    files = [LayerFile(path, _bytes(text)) for path, text in told.pages.items()]
+def parse_foreign_content(layer: str, content: ForeignServerContent) -> LayerContent:
+    """A server's content as concepts; what does not fit is a problem."""
+    files = [LayerFile(path, _bytes(text)) for path, text in content.pages.items()]
     read = parse_files(layer, files, len(files))
     documents = dict(read.documents)
-    problems = [*read.problems, *_parse_nodes(layer, told.nodes, documents)]
+    problems = [*read.problems, *_parse_nodes(layer, content.nodes, documents)]
     refused = [
-        LayerProblem(layer, name[:200], "refused", why) for name, why in told.refused.items()
+        LayerProblem(layer, name[:200], "refused", why) for name, why in content.refused.items()
     ]
     return LayerContent(documents, (*problems, *refused))
 
@@ -58,18 +58,18 @@ def parse_foreign_content(layer: str, told: ForeignServerContent) -> LayerConten
 def _parse_nodes(
     layer: str, nodes: Sequence[Mapping[str, Any]], documents: dict[str, ConceptDocument]
 ) -> Iterator[LayerProblem]:
-    """Put every node where it belongs; the problems of the others."""
+    """Add every valid node to `documents`; yields the problems of the others."""
     for node in nodes:
         document = parse_node(node)
         if document is None or document.id in documents:
-            message = "the node has no usable name, or one that another has"
+            message = "the node has no valid name, or a duplicate one"
             yield LayerProblem(layer, str(node.get("node"))[:200], "invalid-node", message)
         else:
             documents[document.id] = document
 
 
 def parse_node(node: Mapping[str, Any]) -> ConceptDocument | None:
-    """A node as a concept, None where it has no name that a concept could have."""
+    """A node as a concept, None without a valid concept id."""
     name = node.get("node")
     if not isinstance(name, str) or not is_id(without_extension(name)):
         return None
@@ -111,7 +111,7 @@ def _section(topic: str, key: str, lines: tuple[str, ...], updated: str | None) 
 
 
 def _bytes(text: str) -> bytes:
-    # A lone surrogate is no character; what holds one is then no UTF-8, and is named as such.
+    # A lone surrogate becomes invalid UTF-8, which is reported.
     return text.encode("utf-8", "surrogatepass")
 
 

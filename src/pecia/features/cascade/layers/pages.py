@@ -1,4 +1,4 @@
-"""Plain pages as a layer: folders that were never written as OKF. Nothing is written to them."""
+"""A folder of plain pages, not written as OKF, as a layer. Read-only."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -30,7 +30,7 @@ PREFERRED_EXTENSIONS = (".md", ".mdx", ".txt")
 
 
 class PagesLayer:
-    """Every page beneath a folder. Here index and log are pages like others."""
+    """Every page below a folder. Index and log are ordinary pages here."""
 
     def __init__(self, spec: LayerSpec) -> None:
         assert spec.path is not None
@@ -42,7 +42,7 @@ class PagesLayer:
 
     def _read(self, report: ReportProgress) -> LayerContent:
         if not self.root.is_dir():
-            return LayerContent(degraded="the folder is not there")
+            return LayerContent(degraded="the folder does not exist")
         documents: dict[str, ConceptDocument] = {}
         problems: list[LayerProblem] = []
         for path in sorted(self._pages(), key=_preference):
@@ -71,7 +71,7 @@ class PagesLayer:
 
 
 def parse_page(concept: str, file: LayerFile) -> ConceptDocument:
-    """A page as a concept: its own frontmatter if it has any, else what can be told of it."""
+    """A page as a concept: its own frontmatter if any, else derived metadata."""
     text, fault = decode_leniently(file.body)
     document = parse_document(concept, file.path, text, file.git_day)
     if fault:

@@ -20,13 +20,13 @@ from pecia.kernel.text.yaml.reader import RepeatedKey
 MAX_BYTES = 2_000_000
 
 RULES = SectionRules(underlined=False, slug=github_slug)
-"""A line under a heading starts no section: an underlined heading is text here."""
+"""Setext headings are not recognised: an underlined heading is text here."""
 
 DOCUMENT_TYPE = "document"
 
 
 class UnreadableDocument(Exception):
-    """A document that cannot contribute; `code` names why."""
+    """A document that cannot be used; `code` says why."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -51,16 +51,16 @@ class OkfDocument:
 
 
 def parse_okf(text: str) -> OkfDocument:
-    """Every part of a document; Unreadable when its frontmatter is no mapping."""
+    """The parts of a document; UnreadableDocument if its frontmatter is not a mapping."""
     split = split_document(text)
     values, repeated = _frontmatter(text, split)
     return OkfDocument(split, values, repeated, read_outline(text, RULES), text)
 
 
 def decode(raw: bytes) -> str:
-    """The text of a file, or Unreadable with the reason."""
+    """The text of a file, or UnreadableDocument with the reason."""
     if len(raw) > MAX_BYTES:
-        raise UnreadableDocument("too-large", f"{len(raw)} bytes, at most {MAX_BYTES} are read")
+        raise UnreadableDocument("too-large", f"{len(raw)} bytes; the maximum is {MAX_BYTES}")
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
@@ -68,7 +68,7 @@ def decode(raw: bytes) -> str:
 
 
 def decode_leniently(raw: bytes) -> tuple[str, DocumentFault | None]:
-    """The same, with a sign in the place of every byte that is no text."""
+    """The same, with a replacement character for every invalid byte."""
     try:
         return decode(raw), None
     except UnreadableDocument as error:
@@ -80,7 +80,7 @@ def decode_leniently(raw: bytes) -> tuple[str, DocumentFault | None]:
 def parse_document(
     concept: str, path: str, text: str, git_day: str | None = None
 ) -> ConceptDocument:
-    """A concept's document. One that has no frontmatter at all is of the type `document`."""
+    """A concept's document. Without frontmatter its type is `document`."""
     if not text.strip("\ufeff \t\r\n"):
         raise UnreadableDocument("empty", "the file is empty")
     if quick := parse_head_fast(text):
@@ -96,8 +96,8 @@ def parse_document(
 def parse_head(text: str) -> tuple[dict[str, Json], int, DocumentFault | None]:
     """The frontmatter of any text, where its body begins, and what is wrong with it.
 
-    A concept is never lost for its frontmatter: what cannot be read leaves it with none, which
-    wins over nothing that other layers say.
+    A concept is never lost for its frontmatter: if unreadable, it is empty, and overrides nothing
+    of other layers.
     """
     split = split_document(text)
     if split.unclosed:
@@ -115,12 +115,12 @@ def parse_head(text: str) -> tuple[dict[str, Json], int, DocumentFault | None]:
 def _repeated(keys: tuple[RepeatedKey, ...]) -> DocumentFault | None:
     if not keys:
         return None
-    told = ", ".join(f"{it.key!r} again in line {it.at.line}" for it in keys[:5])
-    return DocumentFault("repeated-key", f"frontmatter has {told}; the last counts")
+    repetitions = ", ".join(f"{it.key!r} again in line {it.at.line}" for it in keys[:5])
+    return DocumentFault("repeated-key", f"frontmatter has {repetitions}; the last counts")
 
 
 def _repair_frontmatter(split: DocumentSplit) -> dict[str, Json]:
-    """The block with every plain value in quotes that only its own colon spoils; else nothing."""
+    """Retry with quotes around plain values that contain a colon; else empty."""
     lines = [_quoted(it) for it in split.yaml.replace("\t", "  ").splitlines()]
     text = "\n".join(["---", *lines, "---", ""])
     try:
@@ -142,7 +142,7 @@ def _not_utf8(raw: bytes, error: UnicodeDecodeError) -> str:
 
 
 def sections_of(document: ConceptDocument) -> tuple[ConceptSection, ...]:
-    """The sections of a document, in order; a preamble without text is none."""
+    """The sections of a document, in order; an empty preamble is left out."""
     if document.ready is not None:
         return document.ready
     text = document.text
@@ -152,7 +152,7 @@ def sections_of(document: ConceptDocument) -> tuple[ConceptSection, ...]:
 
 
 def parse_sections(text: str) -> list[ConceptSection]:
-    """The sections of any text, whatever it holds."""
+    """The sections of any text."""
     return [_section(text, it) for it in read_outline(text, RULES).sections]
 
 
@@ -171,14 +171,14 @@ def _frontmatter(
     return found.values, found.repeated
 
 
-# A key at the margin, and a value that opens no quote, list, block, anchor or comment.
+# An unindented key, and a value that starts no quote, list, block, anchor or comment.
 _PLAIN_LINE = re.compile(r"([A-Za-z_][\w-]*:[ \t]+)([^\s\"'\[\]{}&*!|>%@`#-].*)")
 
 
 def _section(text: str, piece: Piece) -> ConceptSection:
     lines = [it.rstrip("\r\n") for it in split_lines(piece.body.of(text))]
     if piece.body.end == len(text) and text.endswith(("\n", "\r")):
-        # What follows the last line end of a file is a line too, as editors count.
+        # Text after the last newline is a line too, as editors count.
         lines.append("")
     heading = piece.heading
     if heading is None:
@@ -201,7 +201,7 @@ def _attribute(heading: Heading, name: str) -> str | None:
 
 
 def _group_by_second_level(sections: list[ConceptSection]) -> tuple[ConceptSection, ...]:
-    """Pages written without OKF in mind: one section for each second-level heading."""
+    """Plain pages: one section per second-level heading."""
     has_parts = any(it.level == 2 for it in sections)
     merged: list[ConceptSection] = []
     for it in sections:

@@ -1,7 +1,7 @@
-"""A quick reader for frontmatter that is plain, or has one level of nesting as `generated` has it.
+"""Fast path for frontmatter that is flat, or has one level of nesting like `generated`.
 
 The full parser takes most of a millisecond for such a block, which is a minute for a cascade of
-60,000 concepts. Gives up whenever it is not sure; a law holds it to the full parser's answer.
+60,000 concepts. Falls back whenever unsure; a property test compares it with the full parser.
 """
 
 import re
@@ -11,30 +11,30 @@ from pecia.kernel.errors import Json
 from pecia.kernel.text.yaml.fast_reader import read_plain_yaml
 from pecia.kernel.text.yaml.reader import DEFAULT_LIMITS
 
-# A character is four bytes at most, so this is within what the full parser takes.
+# A character is at most four bytes, so this is within the full parser's limit.
 MAX_CHARS = DEFAULT_LIMITS.size_bytes // 4
 
 
 def parse_head_fast(text: str) -> tuple[dict[str, Json], int] | None:
-    """The frontmatter and where the body begins, or None when the full reader must look."""
+    """The frontmatter and the start of the body, or None to fall back to the full parser."""
     end = text.find("\n---", 3)
     start = end + 5
     if not text.startswith("---\n") or end < 0 or text[start - 1 : start] != "\n":
         return None
-    # Nor may a closing line stand before, after a lone carriage return: such a line is not plain.
+    # Nor may a closing line come earlier, after a lone carriage return: such a line is not flat.
     values = parse_values_fast(text[4 : end + 1])
     return (values, start) if values else None
 
 
 def parse_values_fast(yaml: str) -> dict[str, Json] | None:
-    """What a block says, or None when the full parser must look."""
+    """The values of a block, or None to fall back."""
     if len(yaml) > MAX_CHARS:
         return None
     return read_plain_yaml(yaml) or parse_nested_fast(yaml)
 
 
 def parse_nested_fast(yaml: str) -> dict[str, Json] | None:
-    """The mapping, or None when the full parser must look."""
+    """The mapping, or None to fall back."""
     lines = yaml.replace("\r\n", "\n").split("\n")
     if not all(map(str.isprintable, lines)):
         return None
@@ -48,7 +48,7 @@ def parse_nested_fast(yaml: str) -> dict[str, Json] | None:
 
 
 def _entries(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """Every line that starts a key, and the lines beneath it."""
+    """Every line that starts a key, with the lines below it."""
     head: str | None = None
     block: list[str] = []
     for line in lines:

@@ -1,8 +1,8 @@
-"""A quick reader for the sections of a document in which every `#` line is a heading.
+"""Fast path for the sections of a document in which every `#` line is a heading.
 
-The full one looks at every line, which is too long for a cascade of 60,000 concepts. Gives up
-wherever a fence, a tag, an indent or an odd line end might hide a heading; a law holds it to the
-full reader's answer.
+The full parser scans every line, which is too slow for a cascade of 60,000 concepts. Falls back
+wherever a fence, a tag, an indent or an odd line end might hide a heading; a property test compares
+it with the full parser.
 """
 
 import re
@@ -15,7 +15,7 @@ from pecia.kernel.text.slug import github_slug
 
 
 def parse_sections_fast(text: str, start: int) -> list[ConceptSection] | None:
-    """The sections of the body that begins at `start`, or None when the full reader must look."""
+    """The sections of the body from `start`, or None to fall back to the full parser."""
     follows_line = start > 0 and text[start - 1] == "\n"
     if not follows_line or any(it in text for it in _HIDING):
         return None
@@ -44,7 +44,7 @@ def _section(source: str, lines: tuple[str, ...]) -> ConceptSection:
 
 @lru_cache(4096)
 def _parse_heading(source: str) -> tuple[Heading, str, str]:
-    """A heading, its key and its slug. Documents of a cascade share most of their headings."""
+    """A heading, its key and its slug. Cached: documents share most of their headings."""
     level = len(source) - len(source.lstrip("#"))
     heading = read_heading(source, level, underlined=False)
     key = " ".join((heading.anchor or heading.text).lower().split())
@@ -52,19 +52,19 @@ def _parse_heading(source: str) -> tuple[Heading, str, str]:
 
 
 def _lines(text: str, start: int, end: int) -> tuple[str, ...]:
-    """Lines without their ends. What follows the last line end of a file is a line too."""
+    """Lines without their ends. Text after the last newline is a line too."""
     lines = text[start:end].split("\n")
     is_last_line = end == len(text) and text.endswith("\n")
     return tuple(lines if lines[-1] or is_last_line else lines[:-1])
 
 
 def _are_distinct(found: list[ConceptSection]) -> bool:
-    """Whether no name has to be numbered."""
+    """Whether no duplicate key needs a number."""
     headed = [it for it in found if it.heading is not None]
     keys, slugs = {it.key for it in headed}, {it.slug for it in headed}
     return "" not in keys and len(keys) == len(headed) == len(slugs)
 
 
 _HEADING = re.compile(r"\n(#{1,6}(?:[ \t].*)?)$", re.MULTILINE)
-# Fences, tags, other line ends, and a heading that a list may hold or not.
+# Fences, tags, other line ends, and headings that may belong to a list.
 _HIDING = ("```", "~~~", "<", "\r", "\n #", "\n  #", "\n   #")

@@ -1,4 +1,4 @@
-"""The index.md of a folder, made from what lies in it: by type, then the folders below. Pure."""
+"""Generates the index.md of a folder: concepts by type, then subfolders. Pure."""
 
 from collections import defaultdict
 
@@ -9,7 +9,7 @@ VERSION = "0.2"
 
 
 def render_indexes(bundle: OkfBundle) -> dict[str, str]:
-    """By path the text of every index that the bundle should have."""
+    """The text of every index of the bundle, by path."""
     folders = {it.folder for it in bundle.concepts}
     above = {
         "/".join(it.split("/")[:depth]) for it in folders for depth in range(it.count("/") + 1)
@@ -19,7 +19,7 @@ def render_indexes(bundle: OkfBundle) -> dict[str, str]:
 
 
 def render_index(bundle: OkfBundle, folder: str, folders: list[str]) -> str:
-    """One index. Only that of the root says which version of OKF it is."""
+    """One index. Only the root's states the OKF version."""
     by_type: defaultdict[str, list[str]] = defaultdict(list)
     for page in bundle.concepts:
         if page.folder == folder:
@@ -35,9 +35,9 @@ def render_index(bundle: OkfBundle, folder: str, folders: list[str]) -> str:
 
 def _line(page: BundlePage) -> str:
     title = _word(page, "title") or page.name.removesuffix(".md")
-    said = _word(page, "description")
+    description = _word(page, "description")
     link = f"* [{title}]({encode_path(page.name, angled=False)})"
-    return f"{link} - {said}" if said else link
+    return f"{link} - {description}" if description else link
 
 
 def _word(page: BundlePage, key: str) -> str:

@@ -1,4 +1,4 @@
-"""The four tools, thin: a concept is found, resolved and shown. Text blocks hold the bare value."""
+"""The four tools. Text blocks hold the bare value."""
 
 import json
 from bisect import bisect_right
@@ -37,7 +37,7 @@ class ConceptTools:
     searcher: ConceptSearcher
 
     async def search(self, call: Call, ask: ConceptSearch) -> ToolResult:
-        """Full-text search across all layers; one result a concept, with its contributing layers.
+        """Full-text search across all layers; one result per concept, with its contributing layers.
 
         Start here. Then read_file gives the whole concept, resolved.
         """
@@ -138,7 +138,7 @@ MAX_PROBLEMS = 20
 
 
 def problems_json(view: CascadeView) -> list[Json]:
-    """Files of the layers that could not be read as they are written: which, where and why."""
+    """Files of the layers that could not be read as written, with the reason."""
     found: list[Json] = [
         {"layer": it.layer, "path": it.path, "code": it.code, "message": it.message}
         for it in view.problems()[:MAX_PROBLEMS]
@@ -154,12 +154,12 @@ def _build_result(
     degraded: list[Json],
     problems: Sequence[Json] = (),
 ) -> ToolResult:
-    """Whoever reads only text learns too that a layer is missing, or that a file is broken."""
+    """Also as text, for clients that ignore structured content: degraded layers and problems."""
     content: list[Content] = [TextContent(json.dumps(shown, ensure_ascii=False, indent=2))]
-    for name, told in (("degraded", degraded), ("problems", [*problems])):
-        if told:
-            structured = {**structured, name: told}
-            content.append(TextContent(f"{name}: {json.dumps(told, ensure_ascii=False)}"))
+    for name, values in (("degraded", degraded), ("problems", [*problems])):
+        if values:
+            structured = {**structured, name: values}
+            content.append(TextContent(f"{name}: {json.dumps(values, ensure_ascii=False)}"))
     return ToolResult(structured, tuple(content))
 
 

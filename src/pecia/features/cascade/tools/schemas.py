@@ -1,4 +1,4 @@
-"""What the four tools take and give, field by field as the reference has it."""
+"""Inputs and outputs of the four tools, as in the reference."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ class GetLinks(Input):
 
 
 class CascadeOutput(Output):
-    """An output with fields that are there only when they say something."""
+    """An output whose optional fields are present only with a value."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 

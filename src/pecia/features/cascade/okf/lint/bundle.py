@@ -11,12 +11,12 @@ from pecia.kernel.text.links.name_index import NameIndex
 from pecia.kernel.text.span import find_position
 
 GUIDE_FILES = frozenset({"AGENTS.md", "README.md", "CLAUDE.md"})
-"""Pages for people and their tools that bundles carry without frontmatter."""
+"""Files for people and tools that need no frontmatter."""
 
 
 @dataclass(frozen=True, slots=True)
 class BundlePage:
-    """One file: its text and parts, or why there are none."""
+    """One file: its text and parts, or why it could not be parsed."""
 
     path: str
     text: str = ""
@@ -37,7 +37,7 @@ class BundlePage:
 
 @dataclass(frozen=True, slots=True)
 class OkfBundle:
-    """Every `.md` file of a bundle by its path, and the moment by which staleness is judged."""
+    """Every `.md` file of a bundle by its path, and the time for staleness checks."""
 
     pages: Mapping[str, BundlePage]
     now: datetime
@@ -52,7 +52,7 @@ class OkfBundle:
 
 
 def parse_bundle(files: Mapping[str, bytes], now: datetime) -> OkfBundle:
-    """The bundle that these files are."""
+    """Parse a bundle."""
     return OkfBundle({path: parse_page(path, files[path]) for path in sorted(files)}, now)
 
 

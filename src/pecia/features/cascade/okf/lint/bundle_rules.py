@@ -12,7 +12,7 @@ from pecia.kernel.text.links.resolver import MissingLink, ResolvedLink, SamePage
 
 
 def check_bundle(bundle: OkfBundle) -> Iterator[LintFinding]:
-    """Links, orphans, indexes that say something else, titles that come twice."""
+    """Links, orphans, index descriptions that differ, duplicate titles."""
     graph = bundle.graph()
     by_id = {id_of_path(it.path): it for it in bundle.concepts}
     for page in bundle.concepts:
@@ -28,12 +28,12 @@ def _check_links(
     for link in extract_links(page.text):
         line = page.line_of(link.span.start)
         if link.kind is LinkKind.WIKI:
-            yield info(page.path, "wiki-link", "other readers of OKF know no wiki links", line)
+            yield info(page.path, "wiki-link", "other OKF readers do not support wiki links", line)
         match resolve_concept_link(link, own, graph):
             case MissingLink(name=name):
-                yield info(page.path, "broken-link", f"there is no concept {name!r}", line)
+                yield info(page.path, "broken-link", f"no concept {name!r}", line)
             case ResolvedLink(name=name, anchor=anchor) if name == own and anchor is None:
-                yield warning(page.path, "self-link", "the link leads to its own page", line)
+                yield warning(page.path, "self-link", "the link points to its own page", line)
             case ResolvedLink(name=name):
                 yield from _check_target(page, link, by_id[name], line)
             case SamePageLink():
@@ -64,15 +64,15 @@ def _check_indexes(bundle: OkfBundle, graph: ConceptGraph) -> Iterator[LintFindi
         for page in bundle.concepts:
             if page.folder != folder:
                 continue
-            said = listed.get(id_of_path(page.path))
-            if said is None:
+            description = listed.get(id_of_path(page.path))
+            if description is None:
                 yield warning(page.path, "orphan", f"{index.path} does not list it")
             else:
-                yield from _check_description(index, page, said)
+                yield from _check_description(index, page, description)
 
 
 def _index_entries(index: BundlePage, graph: ConceptGraph) -> Iterator[tuple[str, str]]:
-    """The concepts that an index lists, and what it says of each."""
+    """The concepts that an index lists, with their descriptions."""
     for link in extract_links(index.text):
         found = resolve_concept_link(link, id_of_path(index.path), graph)
         if isinstance(found, ResolvedLink):
@@ -80,10 +80,12 @@ def _index_entries(index: BundlePage, graph: ConceptGraph) -> Iterator[tuple[str
             yield found.name, rest.strip().lstrip("-–— ").strip()
 
 
-def _check_description(index: BundlePage, page: BundlePage, said: str) -> Iterator[LintFinding]:
+def _check_description(
+    index: BundlePage, page: BundlePage, description: str
+) -> Iterator[LintFinding]:
     own = page.okf.frontmatter.get("description") if page.okf else None
-    if isinstance(own, str) and said and said != own.strip():
-        yield warning(index.path, "index-description", f"it describes {page.path} in other words")
+    if isinstance(own, str) and description and description != own.strip():
+        yield warning(index.path, "index-description", f"its description of {page.path} differs")
 
 
 def _check_titles(bundle: OkfBundle) -> Iterator[LintFinding]:

@@ -1,4 +1,4 @@
-"""Rules for one concept file: what makes it OKF, and what makes it better. Pure."""
+"""Rules for one concept file: errors and advice. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -27,20 +27,20 @@ def check_concept_errors(page: BundlePage, *, strict: bool) -> Iterator[LintFind
     elif not page.okf.split.has_block:
         yield _without_block(page, strict=strict)
     elif not page.okf.frontmatter:
-        yield error(page.path, "empty-frontmatter", "the frontmatter says nothing")
+        yield error(page.path, "empty-frontmatter", "the frontmatter is empty")
     else:
         kind = page.okf.frontmatter.get("type")
         if not isinstance(kind, str) or not kind.strip():
-            yield error(page.path, "type", "`type` is required, a text that is not empty")
+            yield error(page.path, "type", "`type` is required, a non-empty string")
 
 
 def check_concept_advice(page: BundlePage, now: datetime) -> Iterator[LintFinding]:
-    """Everything that OKF lets pass, and a reader would want to know."""
+    """Everything that OKF allows but is worth a warning."""
     if page.okf is None or not page.okf.frontmatter:
         return
     values = page.okf.frontmatter
     for it in page.okf.repeated:
-        yield warning(page.path, "repeated-key", f"`{it.key}` comes twice", it.at.line)
+        yield warning(page.path, "repeated-key", f"duplicate key `{it.key}`", it.at.line)
     yield from _keys(page.path, values)
     yield from _times(page.path, values, now)
     yield from _sources(page, values)
@@ -55,7 +55,7 @@ def _without_block(page: BundlePage, *, strict: bool) -> LintFinding:
         return warning(page.path, "no-frontmatter", "a guide without frontmatter")
     if page.text.lstrip("\ufeff \t\r\n").startswith("---"):
         return error(page.path, "late-frontmatter", "the first line must be --- alone")
-    return error(page.path, "no-frontmatter", "a concept begins with frontmatter")
+    return error(page.path, "no-frontmatter", "a concept must begin with frontmatter")
 
 
 def _keys(path: str, values: Mapping[str, Json]) -> Iterator[LintFinding]:
@@ -63,16 +63,16 @@ def _keys(path: str, values: Mapping[str, Json]) -> Iterator[LintFinding]:
         if not values.get(key):
             yield info(path, "recommended", f"`{key}` is recommended")
     if "tags" in values and not _are_texts(values["tags"]):
-        yield warning(path, "tags", "`tags` is a list of texts")
+        yield warning(path, "tags", "`tags` must be a list of strings")
     if values.get("status", "stable") not in STATUSES:
-        yield warning(path, "status", f"`status` is one of {', '.join(STATUSES)}")
+        yield warning(path, "status", f"`status` must be one of {', '.join(STATUSES)}")
     if values.get("status") == "draft":
         yield info(path, "draft", "the concept is a draft")
     resource = values.get("resource")
     if resource is not None and not (isinstance(resource, str) and _URI.fullmatch(resource)):
-        yield warning(path, "resource", "`resource` is a URI or a path")
+        yield warning(path, "resource", "`resource` must be a URI or a path")
     if values.get("type") == COMPUTATION and not values.get("runtime"):
-        yield warning(path, "runtime", "an attested computation names its `runtime`")
+        yield warning(path, "runtime", "an attested computation must name its `runtime`")
     if "timestamp" in values:
         yield warning(path, "legacy-timestamp", "`timestamp` is of OKF 0.1: use `generated.at`")
 
@@ -85,11 +85,11 @@ def _times(path: str, values: Mapping[str, Json], now: datetime) -> Iterator[Lin
     written |= {f"verified.{number}.at": it for number, it in enumerate(checked)}
     for key, value in written.items():
         if value is not None and not (isinstance(value, str) and _RFC3339.fullmatch(value)):
-            yield warning(path, "time", f"`{key}` is a date-time with an offset (RFC 3339)")
+            yield warning(path, "time", f"`{key}` must be a date-time with an offset (RFC 3339)")
     if is_stale(values, now):
         yield warning(path, "stale", f"stale since {values.get('stale_after')}")
     if not checked:
-        yield info(path, "unverified", "nobody verified it")
+        yield info(path, "unverified", "it was never verified")
     made = parse_instant(_text(generated.get("at")))
     seen = [found for it in checked if (found := parse_instant(_text(it)))]
     if made and seen and max(seen) < made:
@@ -97,13 +97,13 @@ def _times(path: str, values: Mapping[str, Json], now: datetime) -> Iterator[Lin
 
 
 def is_stale(values: Mapping[str, Json], now: datetime) -> bool:
-    """Whether the moment after which it should not be relied on has come."""
+    """Whether `stale_after` has passed."""
     limit = parse_instant(_text(values.get("stale_after")))
     return limit is not None and now >= limit
 
 
 def verified_times(values: Mapping[str, Json]) -> list[Json]:
-    """When it was verified, each time; a bare mapping is a list of one."""
+    """All verification times; a bare mapping is a list of one."""
     verified = values.get("verified")
     listed = verified if isinstance(verified, list) else [verified]
     return [it.get("at") for it in listed if isinstance(it, dict)]

@@ -1,4 +1,4 @@
-"""What a linter finds: a rule, a place, a sentence. Pure."""
+"""A lint finding: rule, position, message. Pure."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,7 +14,7 @@ class LintSeverity(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class LintFinding:
-    """One thing to know of a file, on a line counted from 1."""
+    """One finding in a file; lines count from 1."""
 
     path: str
     line: int

@@ -23,9 +23,9 @@ def check_index(page: BundlePage) -> Iterator[LintFinding]:
         return
     yield from _index_head(page)
     if not any(it.heading for it in page.okf.outline.sections):
-        yield error(page.path, "index-heading", "an index has a heading")
+        yield error(page.path, "index-heading", "an index must have a heading")
     if not find_links(page.text):
-        yield error(page.path, "index-link", "an index lists links")
+        yield error(page.path, "index-link", "an index must list links")
 
 
 def check_log(page: BundlePage) -> Iterator[LintFinding]:
@@ -35,7 +35,7 @@ def check_log(page: BundlePage) -> Iterator[LintFinding]:
         return
     assert page.okf is not None
     if page.okf.split.has_block:
-        yield warning(page.path, "log-frontmatter", "a log has no frontmatter")
+        yield warning(page.path, "log-frontmatter", "a log must not have frontmatter")
     days: list[date] = []
     start = page.line_of(page.okf.split.block.end)
     for number, line in enumerate(split_lines(page.okf.split.body), start=start):
@@ -47,11 +47,11 @@ def _index_head(page: BundlePage) -> Iterator[LintFinding]:
     values = page.okf.frontmatter
     if page.okf.split.has_block and page.folder:
         rule = "index-version" if VERSION in values else "index-frontmatter"
-        yield error(page.path, rule, "only the index at the root has frontmatter")
+        yield error(page.path, rule, "only the root index may have frontmatter")
     elif VERSION in values and not isinstance(values[VERSION], str):
-        yield error(page.path, "index-version", f'`{VERSION}` is a text, such as "0.2"')
+        yield error(page.path, "index-version", f'`{VERSION}` must be a string, such as "0.2"')
     elif page.okf.split.has_block and not values:
-        yield warning(page.path, "empty-frontmatter", "the frontmatter says nothing")
+        yield warning(page.path, "empty-frontmatter", "the frontmatter is empty")
     for key in sorted(values.keys() - {VERSION}) if not page.folder else ():
         yield warning(page.path, "index-key", f"`{key}` has no meaning in an index")
 
@@ -68,32 +68,32 @@ def _log_line(path: str, line: str, number: int, days: list[date]) -> Iterator[L
     if level == 1 and not days and not looks_dated:
         return
     if level > 2:
-        yield error(path, "log-nested", "headings are days, of level 2", number)
+        yield error(path, "log-nested", "headings must be days, at level 2", number)
     elif level != 2:
-        yield error(path, "log-level", "a day is a heading of level 2", number)
+        yield error(path, "log-level", "a day must be a level 2 heading", number)
     else:
         yield from _day(path, words, number, days)
 
 
 def _day(path: str, words: str, number: int, days: list[date]) -> Iterator[LintFinding]:
     if not _DATE.fullmatch(words):
-        yield error(path, "log-format", f"{words!r} is not a day as in 2026-01-31", number)
+        yield error(path, "log-format", f"{words!r} is not a date such as 2026-01-31", number)
         return
     try:
         day = date.fromisoformat(words)
     except ValueError:
-        yield error(path, "log-date", f"there is no day {words}", number)
+        yield error(path, "log-date", f"no such date: {words}", number)
         return
     if days and day > days[-1]:
-        yield error(path, "log-order", "the newest day comes first", number)
+        yield error(path, "log-order", "the newest day must come first", number)
     days.append(day)
 
 
 def _log_text(path: str, line: str, number: int, in_day: bool) -> Iterator[LintFinding]:
     if _NESTED.match(line):
-        yield error(path, "log-bullet", "bullets are not nested", number)
+        yield error(path, "log-bullet", "bullets must not be nested", number)
     elif in_day and not _BULLET.match(line) and not line.startswith("  "):
-        yield error(path, "log-text", "a day holds bullets only", number)
+        yield error(path, "log-text", "a day may hold bullets only", number)
 
 
 _HEADING = re.compile(r"(#{1,6})(?:[ \t]+(.*?))?[ \t]*#*")

@@ -1,4 +1,4 @@
-"""All rules over a bundle, in order of place. Pure."""
+"""Runs all rules over a bundle; findings in order of position. Pure."""
 
 from collections.abc import Iterator
 
@@ -11,12 +11,12 @@ from pecia.features.cascade.okf.lint.reserved_rules import check_index, check_lo
 
 
 def validate_bundle(bundle: OkfBundle, *, strict: bool = False) -> list[LintFinding]:
-    """What OKF forbids, and nothing else."""
+    """Errors only."""
     return [it for it in lint_bundle(bundle, strict=strict) if it.severity is LintSeverity.ERROR]
 
 
 def lint_bundle(bundle: OkfBundle, *, strict: bool = False) -> list[LintFinding]:
-    """Everything there is to say of a bundle."""
+    """Errors, warnings and advice."""
     return sorted([*_page_findings(bundle, strict=strict), *check_bundle(bundle)])
 
 
