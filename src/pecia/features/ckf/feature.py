@@ -1,4 +1,4 @@
-"""The ckf room: text compiled into packages, and packages checked, compared, cut and shown."""
+"""Composition of the ckf feature: compile texts into packages; check, diff, slice and view them."""
 
 from pecia.features.ckf.library.library import PostLibrary, ShippedLibrary
 from pecia.features.ckf.library.store import StoredLibrary
@@ -19,7 +19,7 @@ from pecia.kernel.identity.caller import Caller
 
 
 async def no_sources(caller: Caller, uri: str) -> SourceText:
-    """Where no other room lends its texts, there is nothing behind a URI."""
+    """The default where no other feature provides sources: every URI is NotFound."""
     raise NotFound(f"no text at {uri}", uri=uri, hint="Give the text itself.")
 
 
@@ -30,13 +30,13 @@ def ckf_feature(
     outside: PageServices | None = None,
     asking: LlmServices | None = None,
 ) -> Feature:
-    """The room. `base_url` begins the links that people open."""
+    """The feature. `base_url` is the prefix of links for people."""
     posts = library or ShippedLibrary()
     publishing = (
         (publish_tool(posts, read_source, base_url),) if isinstance(posts, StoredLibrary) else ()
     )
     llm = llm_compiler(read_source, asking) if asking else None
-    desk = PageContext(posts, read_source, base_url.rstrip("/"), outside or PageServices(), llm)
+    context = PageContext(posts, read_source, base_url.rstrip("/"), outside or PageServices(), llm)
     return Feature(
         FEATURE,
         tools=(
@@ -50,6 +50,6 @@ def ckf_feature(
         resources=(build_resource(posts),),
         templates=build_templates(posts),
         prompts=build_prompts(posts),
-        routes=page_routes(desk),
+        routes=page_routes(context),
         migrations="pecia.features.ckf.schema",
     )

@@ -1,4 +1,4 @@
-"""What a compiler is given. Plain values: whoever calls has already fetched and checked them."""
+"""Input of a compiler. Plain values: the caller has fetched and checked them."""
 
 from dataclasses import dataclass
 
@@ -7,10 +7,10 @@ from pecia.features.ckf.package.model import NO_DATE
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """One text and what is known of it. Without a `language` the compiler looks for it itself.
+    """One text and its metadata. Without a `language` the compiler detects it.
 
-    `stored_language` is what a store says of it: it counts where the text itself does not tell, so
-    that the same words give the same package, wherever they are read.
+    `stored_language` is the store's value: used only where detection fails, so that the same text
+    gives the same package wherever it is read.
     """
 
     text: str
@@ -25,7 +25,7 @@ class SourceText:
 
 @dataclass(frozen=True, slots=True)
 class CompileOptions:
-    """`created_at` is handed in, so that the same text gives the same bytes on any day."""
+    """`created_at` is an input, so that the same text gives the same bytes on any day."""
 
     source_type: str = "article"
     compression_level: str = "standard"

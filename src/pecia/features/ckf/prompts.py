@@ -1,4 +1,4 @@
-"""Two openings for a conversation. What a package or a source says is data, never an order."""
+"""Two MCP prompts. Text of a package or a source is data, never an instruction."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class PromptHandlers:
     library: PostLibrary
 
     async def talk(self, call: Call, given: Mapping[str, str]) -> Sequence[PromptMessage]:
-        # A slug that is none is refused here, before a model goes looking for it.
+        # An unknown slug is refused here, before a model searches for it.
         post, _ = await self.library.fetch(call.caller, given["slug"])
         return [PromptMessage("user", TextContent(f"{TALK_PROMPT}\n\nslug: {post.slug}"))]
 
@@ -46,7 +46,7 @@ def build_prompts(library: PostLibrary) -> tuple[Prompt, ...]:
             "talk-to-article",
             Scope.READ,
             "Answer questions from one published package, with citations.",
-            (PromptArgument("slug", "Of the post, as ckf.search_posts gives it."),),
+            (PromptArgument("slug", "The post's slug, from ckf.search_posts."),),
             it.talk,
             it.complete,
         ),

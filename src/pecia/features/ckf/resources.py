@@ -1,4 +1,4 @@
-"""What the room offers by address: the schema, the examples, and published posts."""
+"""MCP resources: the schema, the examples, and published posts."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -60,7 +60,7 @@ class CkfResources:
             return (EmbeddedResource(uri, text, MIME_TYPES[PackageFormat.JSON]),)
         address = _ADDRESS.fullmatch(uri.partition("?")[0])
         if not address:
-            raise NotFound(f"nothing at {uri}", uri=uri, hint="resources/list names what there is.")
+            raise NotFound(f"nothing at {uri}", uri=uri, hint="resources/list lists the resources.")
         format = _format(uri)
         return (
             EmbeddedResource(uri, await self._text(call, uri, address, format), MIME_TYPES[format]),
@@ -108,15 +108,15 @@ def build_templates(library: PostLibrary) -> tuple[ResourceTemplate, ...]:
 
 
 def _format(uri: str) -> PackageFormat:
-    (asked, *_) = parse_qs(urlsplit(uri).query).get("format", [PackageFormat.JSON.value])
-    if asked not in [it.value for it in PackageFormat]:
+    (requested, *_) = parse_qs(urlsplit(uri).query).get("format", [PackageFormat.JSON.value])
+    if requested not in [it.value for it in PackageFormat]:
         allowed = ", ".join(PackageFormat)
         raise InvalidEnum(
-            f"format must be one of {allowed}; got {asked!r}",
+            f"format must be one of {allowed}; got {requested!r}",
             field="format",
             allowed=[*PackageFormat],
         )
-    return PackageFormat(asked)
+    return PackageFormat(requested)
 
 
 _ADDRESS = re.compile(r"ckf://(post|example)/([a-z0-9]+(?:-[a-z0-9]+)*)")

@@ -1,4 +1,4 @@
-"""The settings of the compiler that asks a model: whose keys, for whom, and how often."""
+"""Settings of the model compiler: keys, entitlement and quotas."""
 
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
@@ -12,18 +12,18 @@ ProviderName: TypeAlias = Literal["openai", "anthropic", "gemini", "deepseek", "
 
 
 def parse_kill_switch(text: str) -> bool:
-    """A kill switch counts as thrown by whatever is written, unless it is plainly a no."""
+    """Any value turns the kill switch on, except a clear "no"."""
     return text.strip().lower() not in ("", "0", "false", "no", "off")
 
 
 class CkfSettings(SettingsSection):
-    """Models that this server pays for. Callers with a key of their own need none of it."""
+    """Models that this server pays for. Not needed for callers with their own key."""
 
     section = "ckf"
 
     openai_key: SecretStr | None = setting(
         None,
-        description="For the local owner, admins and the allowlist alone, as are the other keys.",
+        description="Only for the local owner, admins and the allowlist; so are the other keys.",
         env=("OPENAI_API_KEY",),
         secret=True,
     )
@@ -44,19 +44,17 @@ class CkfSettings(SettingsSection):
     )
     operator_provider: ProviderName | None = setting(
         None,
-        description="Whose model `provider: operator` (or `lovable`) is; its key is set above.",
+        description="Provider of `provider: operator` (or `lovable`); its key is set above.",
     )
     operator_url: WebUrl | None = setting(
         None,
-        description="In place of a provider: a server of yours that speaks OpenAI's chat "
+        description="Instead of a provider: your own server with OpenAI's chat "
         "completions, up to `/v1`. An internal host is fine.",
     )
     operator_key: SecretStr | None = setting(
-        None, description="The key of `operator_url`, if it wants one.", secret=True
+        None, description="The key of `operator_url`, if it needs one.", secret=True
     )
-    operator_model: str = setting(
-        "", description="The model to ask for; empty, the provider's usual one."
-    )
+    operator_model: str = setting("", description="The model; empty for the provider's default.")
     operator_disabled: bool = setting(
         False,
         description="Refuse every model that this server pays for, to admins too. Callers with "
@@ -65,16 +63,16 @@ class CkfSettings(SettingsSection):
         convert={"MCP_LOVABLE_AI_DISABLED": parse_kill_switch},
     )
     allowlist: tuple[str, ...] = setting(
-        (), description="Who beside admins may use them, each as `tenant/user`."
+        (), description="Users besides admins who may use them, each as `tenant/user`."
     )
     daily_per_user: NonNegativeInt = setting(
-        50, description="Compiles a user may have this server pay for in a day (UTC)."
+        50, description="Compiles per user and day (UTC) that this server pays for."
     )
     daily_total: NonNegativeInt = setting(
         500, description="The same for all users of all tenants together."
     )
     chunk_timeout_s: Seconds = setting(
-        90.0, description="How long a model may take over one part of a source.", unit="s"
+        90.0, description="Timeout of a model for one part of a source.", unit="s"
     )
 
     def clashes(self) -> Iterator[SettingConflict]:
@@ -84,7 +82,7 @@ class CkfSettings(SettingsSection):
             yield SettingConflict("operator_model", "set when ckf.operator_url is")
 
     def key_of(self, provider: str) -> str:
-        """The key that this server holds for a provider, or nothing."""
+        """This server's key for a provider, or an empty string."""
         keys = {
             "openai": self.openai_key,
             "anthropic": self.anthropic_key,

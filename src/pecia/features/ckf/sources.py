@@ -1,6 +1,6 @@
-"""The texts behind URIs, as a caller may read them, and whether a package is older than they are.
+"""Source texts by URI, under the caller's rights, and staleness of packages.
 
-Reads through the corpus alone, so its rights are the only ones.
+Reads only through the corpus, whose rights apply.
 """
 
 import hashlib
@@ -17,20 +17,20 @@ from pecia.kernel.errors import BadArgument, InvalidFormat, NotFound, Unprocessa
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.store import Store
 
-# A package names its sources itself, so there must be an end to how many are read for it.
+# A package names its sources itself, so the number that is read is bounded.
 MAX_SOURCES = 50
 CONCEPT_SCHEME = "okf://"
 
 
 def file_source_reader(store: Store, address_of: Callable[[str], tuple[str, str]]) -> ReadSource:
-    """Reads files. `address_of` knows how a URI names a source and a key."""
+    """Reads files. `address_of` maps a URI to a source and a key."""
 
     async def read(caller: Caller, uri: str) -> SourceText:
         try:
             source_id, key = address_of(uri)
             found = await _read(store, caller, source_id, key)
         except (InvalidFormat, NotFound):
-            # No address, no file and no right to it look the same.
+            # Invalid URI, absent file and missing right are indistinguishable.
             missing = NotFound(f"no text at {uri}", uri=uri, hint="Give the text itself.")
             raise missing from None
         if not found.text:
@@ -41,7 +41,7 @@ def file_source_reader(store: Store, address_of: Callable[[str], tuple[str, str]
                 hint="Give the text itself.",
             )
         filename = key.rpartition("/")[2]
-        # The hash and not a number: the same text put back is the same revision.
+        # The hash, not a number: restoring the same text restores the revision.
         return SourceText(
             found.text,
             found.title,
@@ -57,7 +57,7 @@ def file_source_reader(store: Store, address_of: Callable[[str], tuple[str, str]
 def add_concept_reader(
     files: ReadSource, concept: Callable[[Caller, str], Awaitable[tuple[str, str]]]
 ) -> ReadSource:
-    """Reads concepts of cascades too. `concept` gives the title and text behind a URI."""
+    """Also reads concepts of cascades. `concept` returns title and text of a URI."""
 
     async def read(caller: Caller, uri: str) -> SourceText:
         if not uri.startswith(CONCEPT_SCHEME):
@@ -76,7 +76,7 @@ def add_concept_reader(
 async def load_sources(
     read_source: ReadSource, caller: Caller, package: Package
 ) -> dict[str, CurrentSource]:
-    """The sources that a package names, as they are now; those that cannot be read are absent."""
+    """The current sources of a package; unreadable ones are absent."""
     found: dict[str, CurrentSource] = {}
     for name in list_source_names(package)[:MAX_SOURCES]:
         try:
@@ -88,7 +88,7 @@ async def load_sources(
 
 
 async def find_stale(read_source: ReadSource, caller: Caller, package: Package) -> list[str]:
-    """The sources of a package that changed since it was compiled, as far as the caller sees."""
+    """The sources of a package that changed since it was compiled, as visible to the caller."""
     now = await load_sources(read_source, caller, package)
     if not now:
         return []
@@ -97,7 +97,7 @@ async def find_stale(read_source: ReadSource, caller: Caller, package: Package) 
 
 @dataclass(frozen=True, slots=True)
 class StoredFiles:
-    """What a caller may pick a source from. `uri_of` knows how a source and a key are named."""
+    """The files a caller may pick a source from. `uri_of` maps a source and a key to a URI."""
 
     store: Store
     uri_of: Callable[[str, str], str]
@@ -118,7 +118,7 @@ class StoredFiles:
 
 async def _read(store: Store, caller: Caller, source_id: str, key: str) -> texts.StoredText:
     if not caller.tenant:
-        # A visitor of a public page, for whom the store opens nothing.
+        # An anonymous user of a public page, who has no tenant.
         raise NotFound(f"no file {key!r}")
     async with store.reading(caller) as tx:
         return await texts.read_text(tx, source_id, key)

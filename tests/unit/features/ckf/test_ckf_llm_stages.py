@@ -135,7 +135,7 @@ def test_names_become_references_and_unknown_ones_are_counted() -> None:
     assert related[0]["entity_id"] == board["id"]
     assert bank["related"] == [{"name": "Nobody", "relation": "supports"}]
     assert loan["supports"] == [fee["id"]]
-    assert "2 references named nothing in the package" in made.warnings
+    assert "2 references could not be resolved" in made.warnings
 
 
 def test_an_exception_is_tied_to_the_rule_it_changes() -> None:

@@ -69,7 +69,7 @@ def _file(path: Path) -> bytes:
 
 
 def _members(raw: bytes, subdir: str) -> Iterator[LayerFile]:
-    """Every Markdown file. A path with traversal is reduced to its name, and reported."""
+    """Every Markdown file. One with path traversal comes without content, to be reported."""
     lead = f"{subdir}/" if subdir else ""
     left = MAX_TEXT_BYTES
     for number, (name, body) in enumerate(_read_members(raw), start=1):

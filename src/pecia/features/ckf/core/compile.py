@@ -1,4 +1,4 @@
-"""What `ckf.compile` computes: a package of a text, and figures. Runs in compute workers."""
+"""The computation of `ckf.compile`: package and metrics. Runs in compute workers."""
 
 import time
 from collections.abc import Callable
@@ -18,13 +18,13 @@ from pecia.features.ckf.tools.outputs import CompileOut
 def compile_source(
     source: SourceText, ask: CompileInput, report: Callable[[int, int], None]
 ) -> CompileOut:
-    """The package of a text, its document, and what is measured of both."""
+    """The package of a text, its document, and their metrics."""
     started = time.perf_counter()
     options = CompileOptions(ask.source_type, ask.compression_level)
-    # Only a source read by its address can be longer than what is read in one go.
+    # Only a source read by URI can exceed the length of one pass.
     package = compile_long_text(source, options, report)
     took_ms = round((time.perf_counter() - started) * 1000, 1)
-    # What parsing puts back need not be paid for by whoever reads the document.
+    # Defaults that parsing restores are left out, to save the reader's tokens.
     document = encode_package(Package(compact_package(package)), ask.format)
     return CompileOut(
         format=PackageFormat(ask.format),

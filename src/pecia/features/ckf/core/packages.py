@@ -1,6 +1,6 @@
-"""What the tools over packages compute, from what they take to what they give. Pure.
+"""The computations of the package tools, from input to output. Pure.
 
-Runs in compute workers: a package that a stranger sends may take any time to read.
+Runs in compute workers: an untrusted package may take arbitrarily long to parse.
 """
 
 from pecia.features.ckf.package.checks.validate import validate_package

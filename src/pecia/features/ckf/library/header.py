@@ -1,6 +1,6 @@
-"""What a published package says of itself as a post: lines of its own header. Pure.
+"""Post metadata in the header of a published package. Pure.
 
-The lines are read without the rest of the package, so that a list of posts stays cheap.
+The header is read without the rest of the package, so that listing posts is cheap.
 """
 
 from enum import StrEnum
@@ -17,7 +17,7 @@ TEXT_FIELDS = ("slug", "title", "excerpt", "category", "date", "author", "langua
 
 
 class PostVisibility(StrEnum):
-    """Who reads it: you, every member of the tenant, or strangers too where the room is open."""
+    """Readers: the owner, every member of the tenant, or anonymous users too if allowed."""
 
     PRIVATE = "private"
     TENANT = "tenant"
@@ -28,7 +28,7 @@ PUBLISHED = (PostVisibility.TENANT, PostVisibility.PUBLIC)
 
 
 def add_post_header(package: Package, post: ShippedPost) -> Package:
-    """The package with the facts of the post in its header."""
+    """The package with the post's metadata in its header."""
     facts: Item = {f"{HEADER_PREFIX}{it}": collapse_lines(getattr(post, it)) for it in TEXT_FIELDS}
     facts[f"{HEADER_PREFIX}tags"] = ", ".join(post.tags)
     facts[f"{HEADER_PREFIX}version"] = post.version
@@ -44,7 +44,7 @@ def remove_post_header(package: Package) -> Package:
 
 
 def parse_post(key: str, document: str) -> ShippedPost | None:
-    """The post at that key, by its header alone; None where something else was put there."""
+    """The post at that key, by its header alone; None where the file is not a post."""
     head = parse_header(document.partition("\n## ")[0].split("\n"))
     facts = {it: text_of(head, f"{HEADER_PREFIX}{it}") for it in (*TEXT_FIELDS, "tags", "version")}
     if not facts["slug"] or not facts["version"].isdecimal():
@@ -65,10 +65,10 @@ def post_key(folder: str, slug: str) -> str:
 
 
 def published_keys(slug: str) -> list[str]:
-    """Where a post of that slug is, if there is one."""
+    """The keys at which a post of that slug may be."""
     return [post_key(f"{it}/{slug}/", slug) for it in PUBLISHED]
 
 
 def collapse_lines(text: str) -> str:
-    """A header line has no second line."""
+    """Collapse to one line, as header lines require."""
     return " ".join(text.split())

@@ -1,4 +1,4 @@
-"""Published packages: what a post is, and where posts come from. Ranks by words; keeps nothing."""
+"""Published packages: the library interface, and posts that ship. Lexical ranking; stateless."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ TITLE_WEIGHT, TAGS_WEIGHT, EXCERPT_WEIGHT, TEXT_WEIGHT = 3, 2, 1, 1
 
 @dataclass(frozen=True, slots=True)
 class PostSearchResult:
-    """Posts that match, best first, and how many there are in all."""
+    """Matching posts, best first, and the total."""
 
     count: int
     posts: Sequence[ShippedPost]
 
 
 class PostLibrary(Protocol):
-    """Where posts come from, as a caller may see them."""
+    """A library of posts, as visible to a caller."""
 
     async def search(
         self, caller: Caller, query: str, lang: str, limit: int
@@ -37,7 +37,7 @@ class PostLibrary(Protocol):
     async def fetch(
         self, caller: Caller, slug: str, version: int | None = None
     ) -> tuple[ShippedPost, Package]:
-        """The post and its package, the newest version unless told; or NotFound."""
+        """The post and its package, by default the newest version; or NotFound."""
         ...
 
     async def slugs(self, caller: Caller) -> Sequence[str]: ...
@@ -73,7 +73,7 @@ def post_not_found(slug: str, version: int | None = None) -> NotFound:
 
 
 def rank_posts(posts: Iterable[ShippedPost], query: str) -> list[ShippedPost]:
-    """Posts with a word of the query; first those with most of its words, then by weight."""
+    """Posts with a term of the query; most terms first, then by weight."""
     terms = set(normalize_words(query).split())
     scored = [(*_score(it, terms), it) for it in posts]
     found = [it for it in scored if it[0]]

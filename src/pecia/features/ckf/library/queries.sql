@@ -1,11 +1,11 @@
--- Published packages are files of the source `ckf`, below `tenant/` or `public/`. A source that has the
--- name and another protocol holds none. Everything is read under the caller's rights.
+-- Published packages are files of the source `ckf`, below `tenant/` or `public/`. A source of that name
+-- with another protocol has none. Everything is read under the caller's rights.
 
 -- name: claim
 SELECT ckf.claim(%(slug)s, %(visibility)s);
 
 -- name: own
--- Where the package of that slug is that the caller may replace.
+-- The key of the caller's own package of that slug.
 SELECT f.key, r.text FROM kernel.file f
   JOIN kernel.revision r ON r.tenant_id = f.tenant_id AND r.id = f.revision_id
  WHERE f.tenant_id = kernel.tenant() AND f.source_id = 'ckf' AND f.key = ANY (%(keys)s)
@@ -15,7 +15,7 @@ SELECT f.key, r.text FROM kernel.file f
  ORDER BY f.key LIMIT 1;
 
 -- name: post
--- The text of a post, or of the version that was so many publications ago.
+-- The text of a post, or of the version so many publications back.
 SELECT f.key, r.text FROM kernel.file f
   JOIN kernel.source s ON s.tenant_id = f.tenant_id AND s.id = f.source_id AND s.protocol = 'ckf'
   JOIN kernel.revision r ON r.tenant_id = f.tenant_id AND r.file_id = f.id
@@ -30,7 +30,7 @@ SELECT DISTINCT split_part(f.key, '/', 2) AS slug FROM kernel.file f
  ORDER BY slug;
 
 -- name: clock
--- How many commits the index must hold to know every post.
+-- The commit that the index must have reached to hold every post.
 SELECT kernel.clock();
 
 -- name: posts_at
@@ -42,8 +42,8 @@ SELECT f.key, r.text FROM kernel.file f
    AND f.key = ANY (%(keys)s) AND (starts_with(f.key, 'public/') OR starts_with(f.key, 'tenant/'));
 
 -- name: posts_with
--- The same by reading all of them, for when no index can be asked: posts in a language that hold one of these terms, which are in lower case and without accents. The
--- term may stand inside a word here: words are told apart by whoever ranks.
+-- The same by a full scan, for when no index is available: posts in a language that hold one of these terms, which are in lower case and without accents. The
+-- term may match inside a word here: the ranking compares whole words.
 SELECT f.key, r.text FROM kernel.file f
   JOIN kernel.source s ON s.tenant_id = f.tenant_id AND s.id = f.source_id AND s.protocol = 'ckf'
   JOIN kernel.revision r ON r.tenant_id = f.tenant_id AND r.id = f.revision_id,

@@ -1,4 +1,4 @@
-"""The posts of a tenant, kept in the corpus beside those that ship. Decides no right itself."""
+"""The posts of a tenant in the corpus, and those that ship. Rights are the corpus's."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -42,13 +42,13 @@ from pecia.kernel.text.canonical import RawUnit, UnitKind, build_canonical_text
 from pecia.kernel.tool.call import Call
 
 SQL = load_queries("pecia.features.ckf.library", "queries.sql")
-# Passages, of which a post has many.
+# Chunks, of which a post has many.
 MAX_SCANNED_POSTS = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class PublishResult:
-    """Where a package went. `changed` says that it is a new version."""
+    """Where a package was stored. `changed`: a new version was written."""
 
     post: ShippedPost
     key: str
@@ -57,9 +57,9 @@ class PublishResult:
 
 @dataclass(frozen=True, slots=True)
 class StoredLibrary:
-    """What ships, and what the members of the tenant published.
+    """Posts that ship, and those that members of the tenant published.
 
-    `corpus` finds posts by its index; without it, all of them are read.
+    `corpus` searches posts by index; without it, a full scan.
     """
 
     store: Store
@@ -88,7 +88,7 @@ class StoredLibrary:
         try:
             found = await self.corpus.search(caller, ask)
         except NotFound:
-            # Nobody has published anything yet that this caller may see.
+            # No published post is visible to this caller yet.
             return []
         return list({it.passage.key: None for it in found.hits})
 
@@ -123,9 +123,9 @@ class StoredLibrary:
         return (*SLUGS, *(row["slug"] for row in rows))
 
     async def publish(self, call: Call, package: Package, post: ShippedPost) -> PublishResult:
-        """Keep a package under its slug: a new version, unless nothing in it is new."""
+        """Store a package under its slug as a new version, unless unchanged."""
         if post.slug in SLUGS:
-            raise Conflict(f"the slug {post.slug!r} is of a post that ships", field="slug")
+            raise Conflict(f"the slug {post.slug!r} is reserved for a built-in post", field="slug")
         async with self.store.writing(call.caller, call.trace) as tx:
             folder = await tx.fetch_value(SQL["claim"], slug=post.slug, visibility=post.visibility)
             key = post_key(folder, post.slug)
@@ -155,7 +155,7 @@ async def _load_row(tx: Transaction, slug: str, version: int | None) -> DictRow:
     post = parse_post(newest["key"], newest["text"])
     if post is None or version in (None, post.version):
         return newest
-    # Counted from the newest, for the oldest may have been forgotten.
+    # Counted from the newest, as old revisions may have been purged.
     older = None
     if 0 < version < post.version:
         older = await tx.fetch_optional(SQL["post"], keys=keys, ago=post.version - version)
@@ -191,7 +191,7 @@ def _render_document(package: Package, post: ShippedPost) -> str:
 
 
 def _is_unchanged(before: ShippedPost, document: str, package: Package, post: ShippedPost) -> bool:
-    """Whether it would be the same document but for its number and its date."""
+    """Whether the document is the same except for version and date."""
     again = replace(post, version=before.version, date=before.date)
     written = _render_document(package, again)
     return build_canonical_text([RawUnit(1, UnitKind.SECTION, written)]).text == document

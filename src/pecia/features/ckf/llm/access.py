@@ -1,4 +1,4 @@
-"""Whose key a compile runs on, and whether this caller may have it. Never sends or keeps a key."""
+"""Which key a compile uses, and whether this caller may use it. Never sends or stores a key."""
 
 import re
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ KEY_SHAPES = {
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """What a caller asked for. An empty text is nothing."""
+    """The model that a caller requested. An empty string means unset."""
 
     provider: str
     model: str
@@ -31,7 +31,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class ModelGrant:
-    """A model and the key to use it with; `ours` says that this server pays."""
+    """A model and its key; `is_server_paid`: this server pays."""
 
     model: ChatModel
     is_server_paid: bool
@@ -39,28 +39,28 @@ class ModelGrant:
 
 
 class ModelAccess:
-    """Decides by who asks. Quotas are counted by `charge`, when the work is about to begin."""
+    """Authorizes by caller. `charge` counts quotas, just before the work begins."""
 
     def __init__(self, settings: CkfSettings, models: ModelCatalog, quota: DailyQuota) -> None:
         self._settings = settings
         self._models = models
         self._quota = quota
 
-    def authorize(self, caller: Caller, wish: ModelRequest) -> ModelGrant:
-        provider = "gemini" if wish.provider == "google" else wish.provider
-        if wish.key:
-            return self._with_caller_key(provider, wish)
+    def authorize(self, caller: Caller, request: ModelRequest) -> ModelGrant:
+        provider = "gemini" if request.provider == "google" else request.provider
+        if request.key:
+            return self._with_caller_key(provider, request)
         if caller.is_anonymous:
-            raise AuthRequired("this needs a key of your own, or a bearer token", hint=OWN_KEY_HINT)
+            raise AuthRequired("your own key or a bearer token is required", hint=OWN_KEY_HINT)
         if provider and provider not in OPERATOR_PROVIDERS:
-            return self._with_server_key(caller, provider, wish.model)
-        return self._with_operator_model(caller, wish.model)
+            return self._with_server_key(caller, provider, request.model)
+        return self._with_operator_model(caller, request.model)
 
     async def charge(self, caller: Caller, paid: ModelGrant) -> None:
         if paid.is_server_paid:
             await self._quota.take(caller.tenant_id, caller.user_id or caller.credential_id)
 
-    def _with_caller_key(self, provider: str, wish: ModelRequest) -> ModelGrant:
+    def _with_caller_key(self, provider: str, request: ModelRequest) -> ModelGrant:
         if not provider:
             raise MissingField(
                 'Field "provider" is required with byok_key', field="provider", hint=OWN_KEY_HINT
@@ -68,19 +68,19 @@ class ModelAccess:
         shape = KEY_SHAPES.get(provider)
         if shape is None:
             raise InvalidFormat(
-                "a byok_key is for a provider of your own; the operator's model takes none",
+                "byok_key needs a provider of your own; the operator's model takes none",
                 field="provider",
                 hint=OWN_KEY_HINT,
             )
-        if not shape.fullmatch(wish.key):
+        if not shape.fullmatch(request.key):
             raise InvalidFormat(
-                f'Field "byok_key" does not have the shape of a key of {provider}',
+                f'Field "byok_key" is not a valid key format of {provider}',
                 field="byok_key",
                 expected=shape.pattern,
                 hint="Copy the whole key, and check that it belongs to this provider.",
             )
         return ModelGrant(
-            self._models.model(provider, wish.model), is_server_paid=False, key=wish.key
+            self._models.model(provider, request.model), is_server_paid=False, key=request.key
         )
 
     def _with_server_key(self, caller: Caller, provider: str, model: str) -> ModelGrant:
@@ -99,7 +99,7 @@ class ModelAccess:
         found = self._models.operators()
         if found is None:
             raise Unavailable(
-                "this server has no model of its own", retryable=False, hint=OWN_KEY_HINT
+                "no operator model is configured on this server", retryable=False, hint=OWN_KEY_HINT
             )
         if model and model != found.name:
             raise Forbidden(
@@ -113,7 +113,7 @@ class ModelAccess:
 
     def _require_entitled(self, caller: Caller) -> None:
         if self._settings.operator_disabled:
-            raise Forbidden("models that this server pays for are switched off", hint=OWN_KEY_HINT)
+            raise Forbidden("models that this server pays for are disabled", hint=OWN_KEY_HINT)
         local = caller.kind is CredentialKind.LOCAL
         listed = f"{caller.tenant}/{caller.user}" in self._settings.allowlist
         if not (local or caller.is_admin or listed):
@@ -124,7 +124,7 @@ class ModelAccess:
 
 
 def key_missing(provider: str) -> Unavailable:
-    """A provider was chosen, and nothing opens it."""
+    """A provider was chosen, and there is no key for it."""
     return Unavailable(
         f"{provider.upper()}_API_KEY not found",
         retryable=False,

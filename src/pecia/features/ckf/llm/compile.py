@@ -1,7 +1,7 @@
-"""The compiler that asks a model: every stage in order, and what each of them found.
+"""The model compiler: every stage in order, with metrics.
 
-What the model writes is data. It reaches the package only with a quotation that stands in the
-source, in the right language, with numbers that were looked up; the rest is told in the metrics.
+Model output is untrusted data. An item reaches the package only with a quotation found in the
+source, in the right language, with checked numbers; the rest is reported in the metrics.
 """
 
 import time
@@ -21,7 +21,7 @@ from pecia.kernel.compute.pool import compute
 async def compile_with_model(
     known: PreparedSource, order: CompileOrder, model: ChatModel, key: str, report: ReportChunk
 ) -> CompileResult:
-    """The package and its metrics, or the failure of a model that gave nothing at all."""
+    """The package and its metrics; raises if the model returned nothing usable."""
     started = time.perf_counter()
     level = order.options.compression_level
     lens = ExtractionContext(model, known.language, level, order.chunk_timeout_s, key)

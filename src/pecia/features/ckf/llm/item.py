@@ -1,4 +1,4 @@
-"""Something that a model or the text itself gave, on its way into the package. Pure."""
+"""An item from the model or the source, before assembly. Pure."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -14,7 +14,7 @@ EXPLICIT = "explicit"
 
 @dataclass(slots=True, eq=False)
 class ExtractedItem:
-    """An item without an id. `quotes` are places in the source; it is nothing without one.
+    """An item without an id. `quotes` are spans of the source; at least one is required.
 
     References are still names, or ids of the package that the item was taken from (`old_id`).
     """
@@ -29,6 +29,6 @@ class ExtractedItem:
 
     @property
     def words(self) -> str:
-        """What it is told apart by."""
+        """The text that identifies it."""
         named = SECTION_BY_KEY[self.section].identity
         return " ".join(it for it in (text_of(self.fields, name) for name in named) if it)

@@ -1,4 +1,4 @@
-"""What the compiler needs of a chat model, and nothing of how one is reached."""
+"""The chat model interface of the compiler. No transport."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -8,7 +8,7 @@ from pecia.features.ckf.package.model import Item
 
 @dataclass(frozen=True, slots=True)
 class ExtractionForm:
-    """What an answer must look like: a name to call it by, and a JSON schema of an object."""
+    """The required shape of an answer: a tool name, and a JSON schema."""
 
     name: str
     description: str
@@ -17,7 +17,7 @@ class ExtractionForm:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionRequest:
-    """One chunk of a source to be lifted into a form."""
+    """One chunk of a source to extract into a form."""
 
     system: str
     source: str
@@ -27,7 +27,7 @@ class ExtractionRequest:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionReply:
-    """An object that somebody outside wrote: data, and nothing in it is checked yet."""
+    """The model's answer: untrusted, nothing in it is checked yet."""
 
     value: Item
     tokens_in: int = 0
@@ -36,7 +36,7 @@ class ExtractionReply:
 
 @dataclass(frozen=True, slots=True)
 class ModelName:
-    """Which model it was, for the record."""
+    """Provider and model, for the metadata."""
 
     provider: str
     name: str
@@ -58,7 +58,7 @@ class ChatModel(Protocol):
 
 class ModelCatalog(Protocol):
     def model(self, provider: str, name: str) -> ChatModel:
-        """That model of a provider, by default the one that the provider is known for."""
+        """A model of a provider; by default the provider's standard model."""
         ...
 
     def operators(self) -> ChatModel | None:

@@ -1,4 +1,4 @@
-"""How many compiles a day this server pays for: by user and in all, over restarts."""
+"""Daily quota of compiles that this server pays for: per user and in total, persistent."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,19 +20,19 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class DailyAllowance:
-    """The most that one user, and all of them together, may have in a day."""
+    """Daily limits per user and in total."""
 
     per_user: int
     total: int
 
 
 class QuotaCounter(Protocol):
-    """Where compiles are counted."""
+    """Counts compiles."""
 
     async def take(
         self, tenant_id: UUID, payer: UUID, day: date, allowed: DailyAllowance
     ) -> str | None:
-        """Count one and say nothing, or count none and name what is used up: user or total."""
+        """Count one and return None, or count none and return the limit reached: user or total."""
         ...
 
 
@@ -45,7 +45,7 @@ class StoredQuotaCounter:
     async def take(
         self, tenant_id: UUID, payer: UUID, day: date, allowed: DailyAllowance
     ) -> str | None:
-        # It counts over all tenants, so it is the house that counts and not the caller.
+        # The count spans all tenants, so it runs as the system, not as the caller.
         async with self.store.system() as tx:
             return await tx.fetch_value(
                 SQL["take_compile"],
@@ -58,19 +58,22 @@ class StoredQuotaCounter:
 
 
 class DailyQuota:
-    """An allowance for each day, as UTC counts days."""
+    """The quota per UTC day."""
 
     def __init__(
-        self, allowed: DailyAllowance, ledger: QuotaCounter, clock: Callable[[], datetime] = utc_now
+        self,
+        allowed: DailyAllowance,
+        counter: QuotaCounter,
+        clock: Callable[[], datetime] = utc_now,
     ) -> None:
         self._allowed = allowed
-        self._ledger = ledger
+        self._counter = counter
         self._clock = clock
 
     async def take(self, tenant_id: UUID, payer: UUID) -> None:
         """Count one compile of this user, or RateLimited with the seconds until midnight."""
         moment = self._clock()
-        spent = await self._ledger.take(tenant_id, payer, moment.date(), self._allowed)
+        spent = await self._counter.take(tenant_id, payer, moment.date(), self._allowed)
         if spent == "user":
             raise _quota_exceeded("your", self._allowed.per_user, moment, spent)
         if spent:

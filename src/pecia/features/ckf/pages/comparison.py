@@ -36,7 +36,7 @@ DASH = "–"
 
 @dataclass(frozen=True, slots=True)
 class ComparisonPage:
-    desk: PageContext
+    context: PageContext
 
     async def show(self, ask: FeatureRequest) -> FeaturePage:
         """One of the examples, compiled now."""
@@ -62,7 +62,7 @@ class ComparisonPage:
         self, ask: FeatureRequest, form: Mapping[str, str], *, is_example: bool = False
     ) -> FeaturePage:
         started = perf_counter()
-        done = await compile_form(self.desk, ask, form)
+        done = await compile_form(self.context, ask, form)
         took_ms = (perf_counter() - started) * 1000
         other = await self._other(ask, form)
         text = done.source.text
@@ -81,7 +81,7 @@ class ComparisonPage:
     async def _other(self, ask: FeatureRequest, form: Mapping[str, str]) -> CompiledWork | None:
         """The model's package: made now, or as it was pasted."""
         if is_model_requested(form):
-            return await compile_form_with_model(self.desk, ask, form)
+            return await compile_form_with_model(self.context, ask, form)
         pasted = form.get("document", "").strip()
         if not pasted:
             return None

@@ -52,7 +52,7 @@ class CompiledWork:
 
 @dataclass(frozen=True, slots=True)
 class CompilerPage:
-    desk: PageContext
+    context: PageContext
 
     async def form(self, ask: FeatureRequest) -> FeaturePage:
         """The empty form, or one with a source that was picked."""
@@ -76,7 +76,7 @@ class CompilerPage:
             )
 
     async def _without(self, ask: FeatureRequest, form: Mapping[str, str]) -> FeaturePage:
-        done = await compile_form(self.desk, ask, form)
+        done = await compile_form(self.context, ask, form)
         if wanted := form.get("as"):
             return await downloads.download_package(
                 ask.caller, done.package, downloads.parse_format(wanted)
@@ -94,7 +94,7 @@ class CompilerPage:
 
     async def _by_model(self, ask: FeatureRequest, form: Mapping[str, str]) -> FeaturePage:
         """What a model made is kept in the page: to ask it again would cost again."""
-        done = await compile_form_with_model(self.desk, ask, form)
+        done = await compile_form_with_model(self.context, ask, form)
         document = await compute(ask.caller.tenant_id, _json, done.package)
         kept = (render_hidden("document", document), render_hidden("source", done.source.text))
         again = tag("form", kept, id=FORM_ID, method="post", action="/viewer")
@@ -107,12 +107,12 @@ class CompilerPage:
 
 
 async def compile_form(
-    desk: PageContext, ask: FeatureRequest, form: Mapping[str, str]
+    context: PageContext, ask: FeatureRequest, form: Mapping[str, str]
 ) -> CompiledWork:
     """What a form asks for, without a model."""
-    desk.require_may_work(ask)
-    asked, source = await _source(desk, ask, form)
-    call = desk.progress.open_call(ask, form.get("progress", ""))
+    context.require_may_work(ask)
+    asked, source = await _source(context, ask, form)
+    call = context.progress.open_call(ask, form.get("progress", ""))
     options = CompileOptions(compression_level=asked.compression_level)
     package = await compute(
         ask.caller.tenant_id, compile_long_text, source, options, report=progress_reporter(call)
@@ -121,17 +121,17 @@ async def compile_form(
 
 
 async def compile_form_with_model(
-    desk: PageContext, ask: FeatureRequest, form: Mapping[str, str]
+    context: PageContext, ask: FeatureRequest, form: Mapping[str, str]
 ) -> CompiledWork:
     """The same with the model that the form names."""
-    desk.require_may_work(ask)
-    _, source = await _source(desk, ask, form)
-    made = await compile_with_form_model(desk, ask, form, source)
+    context.require_may_work(ask)
+    _, source = await _source(context, ask, form)
+    made = await compile_with_form_model(context, ask, form, source)
     return CompiledWork(source, Package(made.package), made.metrics, tuple(made.warnings))
 
 
 async def _source(
-    desk: PageContext, ask: FeatureRequest, form: Mapping[str, str]
+    context: PageContext, ask: FeatureRequest, form: Mapping[str, str]
 ) -> tuple[CompileInput, SourceText]:
     asked = _parse_input(form)
     text = form.get("text", "")
@@ -139,7 +139,7 @@ async def _source(
         _require_size(text)
         title, language = asked.source_title, requested_language(asked)
         return asked, SourceText(text, title, filename=asked.filename, language=language)
-    found = await desk.read_source(ask.caller, asked.uri)
+    found = await context.read_source(ask.caller, asked.uri)
     title = asked.source_title or found.title
     return asked, replace(found, title=title, language=requested_language(asked))
 

@@ -29,11 +29,11 @@ MAX_NAME_CHARS = 80
 class PostDownload:
     """The companion file of a post, in a format of choice."""
 
-    def __init__(self, desk: PageContext) -> None:
-        self._desk = desk
+    def __init__(self, context: PageContext) -> None:
+        self._context = context
 
     async def serve(self, ask: FeatureRequest) -> FeaturePage:
-        _, package = await self._desk.library.fetch(ask.caller, ask.path["slug"])
+        _, package = await self._context.library.fetch(ask.caller, ask.path["slug"])
         format = parse_format(ask.query.get("format", PackageFormat.JSON.value))
         return await download_package(ask.caller, package, format)
 

@@ -24,10 +24,10 @@ def is_model_requested(form: Mapping[str, str]) -> bool:
 
 
 async def compile_with_form_model(
-    desk: PageContext, ask: FeatureRequest, form: Mapping[str, str], source: SourceText
+    context: PageContext, ask: FeatureRequest, form: Mapping[str, str], source: SourceText
 ) -> CompileOut:
     """The package that a model makes of a text, under the rules of the tool."""
-    if desk.llm is None:
+    if context.llm is None:
         raise Unavailable("no model can be asked here", retryable=False, hint="Use the other one.")
     given = {name: form[name].strip() for name in FORWARDED_FIELDS if form.get(name, "").strip()}
     try:
@@ -38,8 +38,8 @@ async def compile_with_form_model(
     async def read() -> SourceText:
         return source
 
-    call = desk.progress.open_call(ask, form.get("progress", ""))
-    return await desk.llm.compile_source(call, wanted, read)
+    call = context.progress.open_call(ask, form.get("progress", ""))
+    return await context.llm.compile_source(call, wanted, read)
 
 
 def render_model_fields(form: Mapping[str, str]) -> Html:

@@ -15,10 +15,10 @@ PAGE_SIZE = 100
 
 @dataclass(frozen=True, slots=True)
 class PickerPage:
-    desk: PageContext
+    context: PageContext
 
     async def show(self, ask: FeatureRequest) -> FeaturePage:
-        files = self.desk.services.files
+        files = self.context.services.files
         if files is None or not ask.caller.tenant:
             raise NotFound("there are no sources here to pick from")
         source, after = ask.query.get("source", ""), ask.query.get("after", "")

@@ -15,8 +15,12 @@ from pecia.features.ckf.tools.compile_llm import TIMEOUT_S
 from pecia.kernel.feature import FeatureRoute
 
 
-def page_routes(desk: PageContext) -> tuple[FeatureRoute, ...]:
-    viewer, compiler, comparison = ViewerPage(desk), CompilerPage(desk), ComparisonPage(desk)
+def page_routes(context: PageContext) -> tuple[FeatureRoute, ...]:
+    viewer, compiler, comparison = (
+        ViewerPage(context),
+        CompilerPage(context),
+        ComparisonPage(context),
+    )
     versus = "/compiler-heuristic-vs-llm"
     return (
         FeatureRoute("GET", "/viewer", "ckf/viewer", viewer.show, public=True),
@@ -24,11 +28,13 @@ def page_routes(desk: PageContext) -> tuple[FeatureRoute, ...]:
         FeatureRoute("GET", "/compiler", "ckf/compiler", compiler.form, public=True),
         FeatureRoute("POST", "/compiler", "ckf/compiler", compiler.compile, True, TIMEOUT_S),
         FeatureRoute(
-            "GET", "/compiler/progress/{name}", "ckf/progress", desk.progress.show, public=True
+            "GET", "/compiler/progress/{name}", "ckf/progress", context.progress.show, public=True
         ),
-        FeatureRoute("GET", "/compiler/pick", "ckf/pick", PickerPage(desk).show, public=True),
+        FeatureRoute("GET", "/compiler/pick", "ckf/pick", PickerPage(context).show, public=True),
         FeatureRoute("GET", versus, "ckf/comparison", comparison.show, public=True),
         FeatureRoute("POST", versus, "ckf/comparison", comparison.compare, True, TIMEOUT_S),
-        FeatureRoute("GET", "/news/{slug}.ckf", "ckf/news", PostDownload(desk).serve, public=True),
+        FeatureRoute(
+            "GET", "/news/{slug}.ckf", "ckf/news", PostDownload(context).serve, public=True
+        ),
         FeatureRoute("GET", "/ckf/{name}", "ckf/file", serve_static, public=True),
     )

@@ -36,7 +36,7 @@ QUERY_KEYS = ("post", "example", "uri", "src")
 
 @dataclass(frozen=True, slots=True)
 class ViewerPage:
-    desk: PageContext
+    context: PageContext
 
     async def show(self, ask: FeatureRequest) -> FeaturePage:
         """What the address names, or the ways to name something."""
@@ -64,7 +64,7 @@ class ViewerPage:
 
     async def read(self, ask: FeatureRequest) -> FeaturePage:
         """A package that was pasted, shown or given back in another format."""
-        self.desk.require_may_work(ask)
+        self.context.require_may_work(ask)
         form = parse_form(ask)
         document, source = form.get("document", ""), form.get("source", "")
         try:
@@ -79,7 +79,7 @@ class ViewerPage:
             render_hidden("document", document), render_hidden("source", source)
         )
         actions = join_html(kept, downloads.render_buttons(FORM_ID), _print())
-        old = await find_stale(self.desk.read_source, ask.caller, package)
+        old = await find_stale(self.context.read_source, ask.caller, package)
         about = "As it was pasted. Nothing of it is kept here."
         portion = parse_portion(form.get("part", ""))
         shown = PackagePage(package, source or None, about=about, actions=actions, stale=tuple(old))
@@ -88,7 +88,7 @@ class ViewerPage:
     async def _post(self, caller: Caller, slug: str, version: str) -> PackagePage:
         if version and not version.isdecimal():
             raise InvalidFormat('Field "version" is a number', field="version", got=version[:50])
-        post, package = await self.desk.library.fetch(
+        post, package = await self.context.library.fetch(
             caller, slug, int(version) if version else None
         )
         source = post.text if slug in SLUGS else await self._source(caller, package)
@@ -99,11 +99,11 @@ class ViewerPage:
             post.title,
             join_html(post.excerpt, tag("br"), tag("small", about)),
             join_html(downloads.render_links(post.slug), _print()),
-            tuple(await find_stale(self.desk.read_source, caller, package)),
+            tuple(await find_stale(self.context.read_source, caller, package)),
         )
 
     async def _stored(self, caller: Caller, uri: str) -> PackagePage:
-        found = await self.desk.read_source(caller, uri)
+        found = await self.context.read_source(caller, uri)
         package = remove_post_header(await compute(caller.tenant_id, _read, found.text))
         kept = _render_download_form(render_hidden("document", found.text))
         return PackagePage(
@@ -111,11 +111,11 @@ class ViewerPage:
             await self._source(caller, package),
             about=join_html("From ", tag("code", uri)),
             actions=join_html(kept, downloads.render_buttons(FORM_ID), _print()),
-            stale=tuple(await find_stale(self.desk.read_source, caller, package)),
+            stale=tuple(await find_stale(self.context.read_source, caller, package)),
         )
 
     async def _remote(self, ask: FeatureRequest, url: str) -> PackagePage:
-        self.desk.require_may_work(ask)
+        self.context.require_may_work(ask)
         if not urlsplit(url).path.endswith(PACKAGE_EXTENSIONS):
             raise InvalidFormat(
                 'Field "src" must be the address of a package',
@@ -123,7 +123,7 @@ class ViewerPage:
                 expected=f"a path that ends in {', '.join(PACKAGE_EXTENSIONS)}",
                 got=url[:200],
             )
-        body = await self.desk.services.fetch(url)
+        body = await self.context.services.fetch(url)
         document = body.decode("utf-8", "replace")
         package = await compute(ask.caller.tenant_id, _read, document)
         kept = _render_download_form(render_hidden("document", document))
@@ -132,11 +132,11 @@ class ViewerPage:
 
     async def _source(self, caller: Caller, package: Package) -> str | None:
         """The source, where there is one that the caller may read."""
-        found = await load_sources(self.desk.read_source, caller, package)
+        found = await load_sources(self.context.read_source, caller, package)
         return next(iter(found.values())).text if len(found) == 1 else None
 
     async def _index(self, caller: Caller, problem: str = "", document: str = "") -> FeaturePage:
-        slugs = await self.desk.library.slugs(caller)
+        slugs = await self.context.library.slugs(caller)
         main = (
             tag("div", id="fragment", hidden=True),
             tag(

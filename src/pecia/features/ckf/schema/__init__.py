@@ -1,1 +1,1 @@
-"""What the room adds to the store, as numbered migrations."""
+"""Numbered migrations of the feature."""

@@ -1,4 +1,4 @@
-"""A package as a tool is handed it: an object, JSON, or a document in any format. Pure."""
+"""A package as a tool argument: an object, JSON, or a document in any format. Pure."""
 
 from typing import cast
 
@@ -23,10 +23,10 @@ def parse_package_argument(value: Json) -> Package:
 def parse_document_argument(
     value: Json, format: PackageFormat | None = None, filename: str = ""
 ) -> DecodedDocument:
-    """What was given, before anything is filled in."""
+    """The decoded argument, before defaults are filled in."""
     if isinstance(value, str):
         return _decode(value, format, filename)
-    # The door has let through nothing but texts and objects.
+    # Validation has admitted only strings and objects.
     body = cast(Item, value)
     if not body.keys() & SECTION_BY_KEY.keys():
         raise Unprocessable(

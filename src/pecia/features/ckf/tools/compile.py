@@ -1,4 +1,4 @@
-"""`ckf.compile`: the compiler that needs no key, served. Computes in a worker."""
+"""`ckf.compile`: the heuristic compiler as a tool. Runs in a compute worker."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
@@ -18,11 +18,11 @@ from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, CitedOutput, TextContent, Tool
 
 FEATURE = "ckf"
-# By address, as the reference has it. Whoever has a token has the general limits.
+# Rate limit by IP address, as in the reference. Callers with a token have the general limits.
 ANONYMOUS_COMPILE_LIMIT = RateLimit(calls=30, per_s=3600, burst=30)
 
 ReadSource: TypeAlias = Callable[[Caller, str], Awaitable[SourceText]]
-"""The text behind a URI, as this caller may read it, or NotFound."""
+"""Reads the text of a URI under the caller's rights, or NotFound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def compile_tool(read_source: ReadSource) -> AnyTool:
 async def load_requested_source(
     call: Call, ask: CompileInput, read_source: ReadSource
 ) -> SourceText:
-    """The text that was given, or the one at the uri, with what the caller says of it."""
+    """The given text, or the one at the uri, with the caller's metadata."""
     if ask.text is None and ask.uri is None:
         raise MissingField(
             'Field "text" is required', field="text", hint="Give text, or the uri of one."
@@ -82,12 +82,12 @@ async def load_requested_source(
 
 
 def requested_language(ask: CompileInput) -> str | None:
-    """As everybody here writes it: `eng` is `en`."""
+    """The normalized language tag: `eng` is `en`."""
     return normalize_language_tag(ask.language or "") or ask.language
 
 
 def progress_reporter(call: Call) -> ReportComputeProgress:
-    """Tells the caller how far a long text is."""
+    """Reports progress on a long text."""
 
     async def report(done: int, total: int) -> None:
         await call.progress(done, total, f"{done:,} of {total:,} characters")

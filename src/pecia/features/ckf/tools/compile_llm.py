@@ -1,4 +1,4 @@
-"""`ckf.compile_llm`: the compiler that asks a model, served. A key is used and forgotten."""
+"""`ckf.compile_llm`: the model compiler as a tool. A key is used and never stored."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -31,10 +31,10 @@ from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, CitedOutput, TextContent, Tool
 
 MAX_LLM_TEXT_CHARS = 60_000
-# A source that is read where it lies may be longer: as many parts as one call can have answered.
+# A source read by URI may be longer: as many parts as one call can process.
 MAX_LLM_SOURCE_CHARS = 400_000
 TIMEOUT_S = 300.0
-# What is kept back of a call's time, so that a slow model still leaves a package to give.
+# Reserved from the call's deadline, so that a slow model still leaves time to finish a package.
 RESERVE_S = 5.0
 ANONYMOUS_LLM_LIMIT = RateLimit(calls=12, per_s=3600, burst=12)
 
@@ -50,7 +50,7 @@ class LlmProvider(StrEnum):
     OPERATOR = "operator"
 
 
-# Too long a text is refused by the handler, which knows where longer ones are taken.
+# Too long a text is refused by the handler, whose hint says where longer ones are accepted.
 LlmText: TypeAlias = Annotated[
     str,
     Field(min_length=MIN_TEXT_CHARS),
@@ -66,15 +66,15 @@ class CompileLlmInput(CompileInput):
     )
     provider: LlmProvider | None = Field(
         default=None,
-        description="Whose model. `operator` (or `lovable`) is this server's own, if you may.",
+        description="`operator` (or `lovable`) is this server's own model, if you may use it.",
     )
-    model: str = Field(default="", max_length=100, description="Else the provider's usual one.")
+    model: str = Field(default="", max_length=100, description="Default: the provider's.")
     byok_key: str | None = Field(
         default=None,
         min_length=1,
         max_length=500,
         repr=False,
-        description="Your key of that provider: used for this call, never kept or shown.",
+        description="Your key of that provider: used for this call, never stored or shown.",
         json_schema_extra={"secret": True},
     )
     coverage_mode: CoverageMode | None = Field(
@@ -85,7 +85,7 @@ class CompileLlmInput(CompileInput):
 
 
 ReadRequestedSource: TypeAlias = Callable[[], Awaitable[SourceText]]
-"""Reads the text of a call when its turn has come."""
+"""Reads the text of a call, after authorization."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class CompileLlmTool:
     async def compile_source(
         self, call: Call, ask: CompileLlmInput, read: ReadRequestedSource
     ) -> CompileOut:
-        """The package of what `read` gives, once it is clear that somebody pays for it."""
+        """Compile what `read` returns, after authorization; the quota is charged before the model."""
         if call.caller.is_anonymous:
             self.hourly.take(call.trace.client_ip or "")
         key = ask.byok_key or call.model_key or ""
@@ -142,7 +142,7 @@ class CompileLlmTool:
 
 @dataclass(frozen=True, slots=True)
 class LlmServices:
-    """The models that may be asked, who pays for which, and where that is counted."""
+    """Model catalog, entitlement settings and quota counter."""
 
     models: ModelCatalog
     settings: CkfSettings
@@ -175,23 +175,23 @@ def compile_llm_tool(handler: CompileLlmTool) -> AnyTool:
     )
 
 
-def _too_long(field: str, length: int, most: int) -> PayloadTooLarge:
+def _too_long(field: str, length: int, limit: int) -> PayloadTooLarge:
     longer = (
         f"Up to {MAX_LLM_SOURCE_CHARS:,} characters are compiled in parts: give the uri of a "
         "stored "
         "text, or paste it at /compiler."
     )
     return PayloadTooLarge(
-        f'Field "{field}" is too long (max {most} chars, got {length})',
+        f'Field "{field}" is too long (max {limit} chars, got {length})',
         field=field,
-        max=most,
+        max=limit,
         length=length,
-        hint=longer if most < MAX_LLM_SOURCE_CHARS else "ckf.compile has no such limit for a uri.",
+        hint=longer if limit < MAX_LLM_SOURCE_CHARS else "ckf.compile has no such limit for a uri.",
     )
 
 
 def _with_hint(error: PeciaError) -> PeciaError:
-    """What cannot be tried again says what to do instead."""
+    """Add a hint to errors that are not retryable."""
     retryable = error.fields.get("retryable", error.code.retryable)
     if retryable or "hint" in error.fields:
         return error

@@ -1,4 +1,4 @@
-"""What the tools of the room take. Names, bounds and defaults are the reference's."""
+"""Inputs of the ckf tools. Names, bounds and defaults are the reference's."""
 
 from enum import StrEnum
 from typing import Annotated, Any, TypeAlias, cast
@@ -29,7 +29,7 @@ def _object_or_text(value: object) -> object:
     return cast(object, value)
 
 
-# A union would name its branches in an error, and a caller should read the argument's name.
+# A union would name its branches in errors, instead of the argument.
 PackageArgument: TypeAlias = Annotated[
     Any,
     BeforeValidator(_object_or_text),
@@ -50,16 +50,16 @@ class CompileInput(Input):
         default=None,
         min_length=1,
         max_length=2000,
-        description="In place of text: a file or document, pecia://file/…, or a concept, okf://….",
+        description="Instead of text: a file or document, pecia://file/…, or a concept, okf://….",
     )
     format: PackageFormat = Field(
-        default=PackageFormat.JSON, description="Of the document you get."
+        default=PackageFormat.JSON, description="Format of the output document."
     )
     language: str | None = Field(
         default=None,
         pattern=LANGUAGE_PATTERN,
         max_length=35,
-        description="BCP 47; else it is detected.",
+        description="BCP 47; default: detected.",
     )
     source_type: ShortText = Field(default="article", description="article, policy, transcript, …")
     compression_level: CompressionLevel = Field(
@@ -77,7 +77,7 @@ class ParseInput(Input):
         validation_alias=AliasChoices("document", "text", "content"),
         description="A package as JSON, YAML or Markdown.",
     )
-    format: PackageFormat | None = Field(default=None, description="Else told by name and content.")
+    format: PackageFormat | None = Field(default=None, description="Default: by name and content.")
     filename: ShortText = ""
 
 
@@ -107,13 +107,13 @@ class DiffInput(Input):
     a: PackageArgument = Field(description="The older: an object, or a document in any format.")
     b: PackageArgument = Field(description="The newer.")
     ignore_volatile: bool = Field(
-        default=True, description="Pass over the package's id, its date and the order of traces."
+        default=True, description="Ignore the package's id, date and order of traces."
     )
 
 
 class SliceInput(Input):
     package: PackageArgument = Field(description="An object, or a document in any format.")
-    query: str = Field(min_length=1, max_length=1000, description="What is to be answered.")
+    query: str = Field(min_length=1, max_length=1000, description="The question to answer.")
     budget_tokens: int = Field(
         default=1500, ge=50, le=100_000, description="Never exceeded; four characters a token."
     )
@@ -124,18 +124,18 @@ class VerifyInput(Input):
     source_text: str | None = Field(
         default=None,
         max_length=MAX_DOCUMENT_CHARS,
-        description="The source as it is now; else the sources that the package names are read.",
+        description="The current source; default: the sources that the package names.",
     )
     uri: str | None = Field(
         default=None,
         min_length=1,
         max_length=2000,
-        description="In place of source_text: where the source is, of anything you may read.",
+        description="Instead of source_text: the source's URI, anything you may read.",
     )
 
 
 class ViewerUrlInput(Input):
-    package: PackageArgument | None = Field(default=None, description="Put into the link itself.")
+    package: PackageArgument | None = Field(default=None, description="Embedded in the link.")
     url: str | None = Field(
         default=None,
         max_length=2000,
@@ -173,4 +173,4 @@ class FetchPost(Input):
         pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=200, description="From ckf.search_posts."
     )
     format: PackageFormat = PackageFormat.JSON
-    version: int | None = Field(default=None, ge=1, description="Else the newest.")
+    version: int | None = Field(default=None, ge=1, description="Default: the newest.")

@@ -1,4 +1,4 @@
-"""What the tools of the room give. New fields may come; none may go or change its type."""
+"""Outputs of the ckf tools. Fields may be added; none may be removed or change its type."""
 
 from typing import Any, TypeAlias
 
@@ -65,8 +65,8 @@ class QuotationOut(Output):
     state: str
     char_start: int | None = None
     char_end: int | None = None
-    was: str = Field(default="", description="All that was cited, as it was compiled.")
-    now: str = Field(default="", description="What the source says in its place now.")
+    was: str = Field(default="", description="The cited text when compiled.")
+    now: str = Field(default="", description="The text of the source in its place now.")
 
 
 class VerifyOut(Output):

@@ -52,7 +52,7 @@ async def serialize_package(call: Call, ask: SerializeInput) -> CitedOutput[Seri
 
 async def validate_document(call: Call, ask: ValidateInput) -> ValidateOut:
     """Check a CKF document. Every fault is listed with a stable code, its place, what was expected
-    and a hint: mend what `errors` names and ask again."""
+    and a hint: fix what `errors` names and validate again."""
     return await compute(call.caller.tenant_id, run_validate, ask)
 
 
@@ -70,7 +70,7 @@ async def slice_for_query(call: Call, ask: SliceInput) -> SliceOut:
 
 @dataclass(frozen=True, slots=True)
 class VerifyTool:
-    """The one handler here that reads sources."""
+    """The handler that reads sources."""
 
     read_source: ReadSource
 

@@ -1,4 +1,4 @@
-"""The tools that give packages to read: `ckf.example`, `ckf.search_posts`, `ckf.fetch_post`."""
+"""Tools that return packages: `ckf.example`, `ckf.search_posts`, `ckf.fetch_post`."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -31,7 +31,7 @@ async def give_example(call: Call, ask: ExampleInput) -> CitedOutput[ExampleOut]
 
 @dataclass(frozen=True, slots=True)
 class PostTools:
-    """The handlers that need the library. `base_url` begins the addresses of posts."""
+    """The handlers that need the library. `base_url` is the prefix of post URLs."""
 
     library: PostLibrary
     read_source: ReadSource

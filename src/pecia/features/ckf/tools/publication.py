@@ -1,4 +1,4 @@
-"""`ckf.publish`: a package becomes a post of the tenant. What it says is kept, never acted on."""
+"""`ckf.publish`: stores a package as a post of the tenant. Its text is never acted on."""
 
 import re
 from dataclasses import dataclass
@@ -34,15 +34,17 @@ class PublishInput(Input):
         default=None,
         pattern=SLUG_PATTERN,
         max_length=MAX_SLUG_CHARS,
-        description="Under which it is fetched; else made of the title.",
+        description="The post's id; default: from the title.",
     )
-    title: ShortText = Field(default="", description="Else that of the source.")
-    excerpt: str = Field(default="", max_length=MAX_EXCERPT_CHARS, description="Else its purpose.")
+    title: ShortText = Field(default="", description="Default: the source's.")
+    excerpt: str = Field(
+        default="", max_length=MAX_EXCERPT_CHARS, description="Default: its purpose."
+    )
     category: ShortText = "Package"
     tags: list[str] = Field(default_factory=list[str], max_length=20)
     visibility: PostVisibility = Field(
         default=PostVisibility.TENANT,
-        description="private: kept for you and not published; tenant; public: strangers too.",
+        description="private: stored for you, not published; tenant; public: anonymous users too.",
     )
 
 
@@ -50,7 +52,7 @@ class PublishOut(Output):
     slug: str
     version: int
     visibility: PostVisibility
-    changed: bool = Field(description="False when this very package was published already.")
+    changed: bool = Field(description="False if this exact package is already published.")
     uri: str
     url: str
     stale: list[str] = Field(description="Sources that have changed since it was compiled.")
@@ -58,7 +60,7 @@ class PublishOut(Output):
 
 @dataclass(frozen=True, slots=True)
 class PublishTool:
-    """The handler. `base_url` begins the addresses of posts."""
+    """The handler. `base_url` is the prefix of post URLs."""
 
     library: StoredLibrary
     read_source: ReadSource

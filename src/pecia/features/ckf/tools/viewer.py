@@ -1,4 +1,4 @@
-"""`ckf.viewer_url`: a link that a person can open. Only builds it; nothing is fetched here."""
+"""`ckf.viewer_url`: builds a viewer link for people. Fetches nothing."""
 
 import base64
 import zlib
@@ -24,7 +24,7 @@ PACKAGE_EXTENSIONS = (".ckf", ".ckf.json", ".ckf.yaml", ".ckf.md", ".json")
 
 @dataclass(frozen=True, slots=True)
 class ViewerUrlTool:
-    """The handler. `base_url` is where people reach this server."""
+    """The handler. `base_url` is this server's public URL."""
 
     base_url: str
 
@@ -52,13 +52,13 @@ def viewer_tool(base_url: str) -> AnyTool:
 
 
 def pack_fragment(value: Json) -> str:
-    """The package for the part of an address that browsers never send: zlib, then base64url."""
+    """The package for the URL fragment, which browsers never send: zlib, then base64url."""
     body = orjson.dumps(compact_package(parse_package_argument(value)))
     return base64.urlsafe_b64encode(zlib.compress(body, 9)).decode().rstrip("=")
 
 
 def unpack_fragment(fragment: str) -> Json:
-    """What `packed` was given, for tests and for the page."""
+    """The inverse of `pack_fragment`, for tests and the page."""
     padded = fragment + "=" * (-len(fragment) % 4)
     return orjson.loads(zlib.decompress(base64.urlsafe_b64decode(padded)))
 
@@ -76,7 +76,7 @@ def _viewer_out(url: str, mode: str) -> ViewerUrlOut:
 
 
 def _parse_package_url(url: str) -> str:
-    """The address, percent-encoded, if it can be that of a package."""
+    """The URL, percent-encoded, if it can be a package's."""
     try:
         parts = urlsplit(url)
         ours = (

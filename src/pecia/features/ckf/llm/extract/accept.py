@@ -1,7 +1,7 @@
-"""What a model answered, made into items, or refused with a reason. Pure.
+"""Validates a model's answer into items, or refuses them with a reason. Pure.
 
-The answer is somebody's text: only known fields of the right kind and a bounded size pass, and only
-items with a quotation that stands in the source.
+The answer is untrusted: only known fields of the right type and a bounded size pass, and only
+items with a quotation found in the source.
 """
 
 import re
@@ -34,7 +34,7 @@ class ItemRefused(Exception):
 
 @dataclass(slots=True)
 class AcceptedItems:
-    """What could be used of one answer, and how often something could not, by reason."""
+    """The usable items of one answer, and refusal counts by reason."""
 
     items: list[ExtractedItem] = field(default_factory=list[ExtractedItem])
     intent: Item = field(default_factory=dict[str, Json])
@@ -78,7 +78,7 @@ def _item(
         fields["steps"] = _renumber_steps(fields["steps"])
     basis = text_of(given, "source_basis")
     basis = basis if basis in BASES else "inferred"
-    # What the model made up itself has no place among what the source says.
+    # A model's items need a quotation, so none counts as synthesized.
     basis = "inferred" if basis == "synthesized" else basis
     made = ExtractedItem(section.key, fields, (), basis, _confidence(given, basis))
     quotes = [_quote(it, sought) for it in texts_of(given, "source_excerpts")[:MAX_LIST_ENTRIES]]
@@ -92,7 +92,7 @@ def _item(
 
 
 def _quote(words: str, sought: SearchableText) -> Span | None:
-    """Where the words stand; of a long quotation, where its beginning stands."""
+    """The span of the quotation; of a long one, of its beginning."""
     if len(words) > MAX_FIELD_CHARS:
         return None
     found = sought.find(words.strip())
@@ -106,11 +106,11 @@ def _quote(words: str, sought: SearchableText) -> Span | None:
 
 
 def _confidence(given: Item, basis: str) -> float:
-    """As the model said, within what its basis allows."""
+    """The model's confidence, clamped to the band of its basis."""
     low, high = CONFIDENCE_BANDS.get(basis, (0.25, 1.0))
-    said = number_of(given, "confidence")
-    # A number that is none compares false with everything.
-    sure = said if said is not None and 0 <= said <= 1 else (low + high) / 2
+    stated = number_of(given, "confidence")
+    # NaN compares false with everything.
+    sure = stated if stated is not None and 0 <= stated <= 1 else (low + high) / 2
     return round(min(max(sure, low), high), 2)
 
 
@@ -123,7 +123,7 @@ def _record(fields: tuple[PackageField, ...], given: Item) -> Item:
         elif it.required:
             if it.name != "type":
                 raise ItemRefused("incomplete")
-            # What kind of thing it is can be left open; what it says cannot.
+            # A type may be left out; content may not.
             made[it.name] = "fact" if it.role is FieldRole.CHOICE else "thing"
     return made
 
@@ -150,19 +150,19 @@ def _text(field: PackageField, value: Json) -> str:
 
 
 def _texts(value: Json) -> list[Json]:
-    given = [value] if isinstance(value, str) else value if isinstance(value, list) else []
-    if len(given) > MAX_LIST_ENTRIES:
+    values = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+    if len(values) > MAX_LIST_ENTRIES:
         raise ItemRefused("too_long")
-    cleaned_texts = (clean_text(it) for it in given if isinstance(it, str))
+    cleaned_texts = (clean_text(it) for it in values if isinstance(it, str))
     return [it for it in dict.fromkeys(cleaned_texts) if it]
 
 
 def _records(field: PackageField, value: Json) -> list[Json]:
-    given = value if isinstance(value, list) else []
-    if len(given) > MAX_LIST_ENTRIES:
+    values = value if isinstance(value, list) else []
+    if len(values) > MAX_LIST_ENTRIES:
         raise ItemRefused("too_long")
     made: list[Json] = []
-    for it in given:
+    for it in values:
         if isinstance(it, dict):
             made.append(_record(field.parts, it))
         elif isinstance(it, str) and field.shape is FieldShape.TEXTS_OR_RECORDS and clean_text(it):
@@ -171,11 +171,11 @@ def _records(field: PackageField, value: Json) -> list[Json]:
 
 
 def _renumber_steps(steps: Json) -> list[Json]:
-    """Steps count from one without gaps, whatever numbers they came with."""
-    given = steps if isinstance(steps, list) else []
+    """Renumber steps from 1 without gaps."""
+    values = steps if isinstance(steps, list) else []
     return [
         {**it, "step": number}
-        for number, it in enumerate((it for it in given if isinstance(it, dict)), start=1)
+        for number, it in enumerate((it for it in values if isinstance(it, dict)), start=1)
     ]
 
 
@@ -192,12 +192,12 @@ def _limit_names(names: list[str]) -> list[str]:
 
 
 def clean_text(text: str, *, refuse: bool = True) -> str:
-    """One line of composed characters; what is too long is refused, never cut."""
+    """One line in NFC; too long is refused, never cut."""
     if len(text) > MAX_FIELD_CHARS:
         if refuse:
             raise ItemRefused("too_long")
         return ""
-    # A lone surrogate is valid in JSON and in no text.
+    # A lone surrogate is valid in JSON but not in text.
     sound = _CONTROL.sub(" ", text.encode("utf-8", "replace").decode("utf-8"))
     return " ".join(unicodedata.normalize("NFC", sound).split())
 

@@ -1,4 +1,4 @@
-"""Asks a model about every chunk, a few at a time. What fails is told; it never fails the rest."""
+"""Runs a model over every chunk, a few concurrently. A failed chunk is reported, not fatal."""
 
 import math
 from collections.abc import Awaitable, Callable, Mapping
@@ -24,12 +24,12 @@ from pecia.kernel.errors import Json, PeciaError, RateLimited, UpstreamError
 MAX_CONCURRENT = 4
 
 ReportChunk: TypeAlias = Callable[[int, int], Awaitable[None]]
-"""Hears how many chunks are done, of how many."""
+"""Progress callback: chunks done, and in total."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractionContext:
-    """Through what a source is read: a model, its key, and the language to write in."""
+    """A model, its key, and the output language."""
 
     model: ChatModel
     language: str
@@ -40,7 +40,7 @@ class ExtractionContext:
 
 @dataclass(slots=True)
 class ExtractionResult:
-    """What came of the chunks, by their number."""
+    """Results and failures by chunk number."""
 
     accepted: dict[int, AcceptedItems] = field(default_factory=dict[int, AcceptedItems])
     failures: dict[int, PeciaError] = field(default_factory=dict[int, PeciaError])
@@ -60,7 +60,7 @@ async def extract_chunks(
     within_s: float,
     report: ReportChunk,
 ) -> ExtractionResult:
-    """Every chunk, until time is up. A refusal that holds for all of them ends it at once."""
+    """Process every chunk until the timeout. A permanent error stops at once."""
     done = ExtractionResult()
     places = anyio.CapacityLimiter(MAX_CONCURRENT)
     with anyio.move_on_after(within_s):
@@ -84,12 +84,12 @@ async def extract_chunks(
 
 
 def is_transient(error: PeciaError) -> bool:
-    """Whether another chunk, or another try, may fare better."""
+    """Whether another chunk, or a retry, may succeed."""
     return bool(error.fields.get("retryable", error.code.retryable)) or _is_about_chunk(error)
 
 
 def pick_failure(lifted: ExtractionResult) -> PeciaError:
-    """The one failure to tell where nothing was lifted: the longest wait, else the first."""
+    """The error to raise if nothing was extracted: the longest retry-after, else the first."""
     failures = [lifted.failures[number] for number in sorted(lifted.failures)]
     final = next((it for it in failures if not is_transient(it)), None)
     waits = [it for it in failures if isinstance(it, RateLimited)]
@@ -99,7 +99,7 @@ def pick_failure(lifted: ExtractionResult) -> PeciaError:
 def _mark_unreached(
     done: ExtractionResult, chunks: list[SourceChunk], lens: ExtractionContext, within_s: float
 ) -> None:
-    """Chunks that were never reached share the reason for it."""
+    """Mark chunks that were not reached before the timeout."""
     final = next((it for it in done.failures.values() if not is_transient(it)), None)
     reason = final or UpstreamError(
         f"{lens.model.provider} did not answer for every part within {math.floor(within_s)} s",
@@ -134,7 +134,7 @@ async def _ask_with_fallback(
     except UpstreamError as error:
         if error.fields.get("status") != 400:
             raise
-    # Some models refuse a form of this size; the flat one says less and is always taken.
+    # Some models reject a schema of this size; the flat one holds less and always works.
     return expand_flat_answer(await _fill_form(build_flat_form(), text, chunk, lens, done))
 
 

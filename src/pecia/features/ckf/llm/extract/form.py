@@ -1,6 +1,6 @@
-"""What a model is asked to fill in, made from the table of fields. Pure.
+"""The JSON schema for a model's answer, generated from the table of fields. Pure.
 
-Ids, places and links are never asked for: they are worked out here from what was quoted.
+Ids, offsets and links are not requested: they are derived from the quotations.
 """
 
 from functools import cache
@@ -11,7 +11,7 @@ from pecia.features.ckf.package.fields import BASES, CORE_INTENT, DOMAINS, ITEM_
 from pecia.features.ckf.package.model import Item
 from pecia.kernel.errors import Json
 
-# Where a reference may be given by name, because what it points at has one.
+# References that may be given by name, because their targets have one.
 NAMED_SECTIONS = frozenset({"entities", "concepts"})
 TRACE_FIELDS = ("source_basis", "confidence", "source_excerpts")
 _UNASKED = frozenset({"id", "source_refs", "related_entities", *(it.name for it in LINKS)})
@@ -67,9 +67,9 @@ def _is_asked(field: PackageField) -> bool:
 
 
 def _item(section: PackageSection) -> Item:
-    asked = list_asked_fields(section)
-    properties: Item = {it.name: _field(it) for it in asked}
-    required = [it.name for it in asked if it.required]
+    requested = list_asked_fields(section)
+    properties: Item = {it.name: _field(it) for it in requested}
+    required = [it.name for it in requested if it.required]
     return _object({**properties, **_trace()}, (*required, *TRACE_FIELDS))
 
 

@@ -1,4 +1,4 @@
-"""What a model is told, and how a part of a source is handed to it. Pure."""
+"""The prompt for a model: instructions and a delimited part of the source. Pure."""
 
 from importlib.resources import files
 
@@ -17,7 +17,7 @@ _LEVELS = {
 
 
 def build_prompt(chunk: SourceChunk, text: str, language: str, level: str) -> str:
-    """The user's message. A closing mark inside the source cannot end it early."""
+    """The user message. A delimiter inside the source cannot end it early."""
     words = (
         chunk.span.of(text)
         .replace(SOURCE_OPEN, "< < <SOURCE> > >")

@@ -1,4 +1,4 @@
-"""Items made into a package: ids, quotations, trace rows, references that lead somewhere. Pure."""
+"""Assembles items into a package: ids, quotations, trace rows, resolved references. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from pecia.kernel.errors import Json
 from pecia.kernel.text.span import Span
 
 MAX_ID_CHARS = 120
-# An exception is tied to a rule that shares this much of its words.
+# Minimum word overlap that ties an exception to a rule.
 SAME_RULE_SIMILARITY = 0.5
 RELATED_SIMILARITY = 0.7
 
 
 @dataclass(slots=True)
 class AssembledBody:
-    """The sections, and how many references named nothing that the package has."""
+    """The sections, and the number of unresolved references."""
 
     body: Item
     unresolved: int = 0
@@ -43,7 +43,7 @@ def assemble_items(
 
 
 class _ItemNames:
-    """Ids for all items, and the ways by which one item may name another."""
+    """Ids of all items, and lookup by name."""
 
     def __init__(self, items: list[ExtractedItem]) -> None:
         self.id_of: dict[int, str] = {}
@@ -64,7 +64,7 @@ class _ItemNames:
                 self._rules.append((word_set(it.words), name))
 
     def resolve(self, field: PackageField, text: str) -> str:
-        """The id that is meant, or nothing."""
+        """The referenced id, or an empty string."""
         if found := self._by_old_id.get(text):
             return found
         targets = [it for it in field.targets if it != ANY]
@@ -105,8 +105,8 @@ def _item(
 
 def _value(field: PackageField, value: Json, names: _ItemNames, made: AssembledBody) -> Json:
     if field.role is FieldRole.REFERENCE:
-        given = value if isinstance(value, list) else [value]
-        found = [names.resolve(field, it) for it in given if isinstance(it, str)]
+        values = value if isinstance(value, list) else [value]
+        found = [names.resolve(field, it) for it in values if isinstance(it, str)]
         made.unresolved += sum(not it for it in found)
         ids = list[Json](dict.fromkeys(it for it in found if it))
         return ids if isinstance(value, list) else next(iter(ids), None)
@@ -118,7 +118,7 @@ def _value(field: PackageField, value: Json, names: _ItemNames, made: AssembledB
 def _resolve_records(
     field: PackageField, records: list[Json], names: _ItemNames, made: AssembledBody
 ) -> list[Json]:
-    """Records that point at an item; one that points nowhere goes."""
+    """Records that refer to an item; unresolved ones are dropped."""
     found: list[Json] = []
     for it in records:
         if not isinstance(it, dict):
@@ -134,7 +134,7 @@ def _resolve_records(
 
 
 def _resolve_relations(item: Item, names: _ItemNames, made: AssembledBody) -> None:
-    """Relations by name become relations by id; a name that is unknown stays a name."""
+    """Resolve relations from name to id; an unknown name stays a name."""
     related = item.pop("related", None)
     target = PackageField("entity_id", FieldRole.REFERENCE, targets=("entities",))
     by_id = item.get("related_entities")

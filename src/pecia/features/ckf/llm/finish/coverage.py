@@ -1,4 +1,4 @@
-"""What the model passed over, put back from the source in its own words. Pure."""
+"""Adds passages that the model skipped, verbatim from the source. Pure."""
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
@@ -60,7 +60,7 @@ def fill_coverage(
     segments: SourceSegments,
     answers: list[ExtractedItem],
 ) -> CoverageResult:
-    """What to add in this mode. `answers` are the questions that the source itself answers."""
+    """The items to add in this mode. `answers` are Q&A pairs of the source itself."""
     done = CoverageResult(mode, len(segments.parts))
     if mode is not CoverageMode.SUMMARY:
         done.inserted += _chunks(mode, items, segments)
@@ -110,7 +110,7 @@ def _passages(part: SourceSpan, text: str) -> list[ExtractedItem]:
 def _numbers(
     items: list[ExtractedItem], reading: ParsedText, segments: SourceSegments
 ) -> list[ExtractedItem]:
-    """Sentences with numbers that no item has."""
+    """Sentences with numbers that no item contains."""
     known = {number for it in items for number in extract_numbers(_text_of_value(it.fields))}
     count: defaultdict[str, int] = defaultdict(int)
     found: list[ExtractedItem] = []

@@ -1,4 +1,4 @@
-"""From lifted items to a package: reduce, promote, cover, check numbers, sanitize, rate. Pure."""
+"""Items to package: reduce, promote, cover, check numbers, sanitize, score. Pure."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ LONG_SOURCE_WORDS = 1000
 
 @dataclass(slots=True)
 class CompileResult:
-    """A package, what every stage found, and what a reader should know first."""
+    """A package, the metrics of every stage, and warnings."""
 
     package: Package
     metrics: Item
@@ -46,7 +46,7 @@ class CompileResult:
 
 @dataclass(slots=True)
 class _StageResults:
-    """What the stages said, one after the other."""
+    """Results of the stages, in order."""
 
     promotion: Promotion
     coverage: CoverageResult
@@ -112,7 +112,7 @@ def _collect_items(
 
 
 def _apply_coverage(known: PreparedSource, items: list[ExtractedItem]) -> CoverageResult:
-    """In another language than the source's, its own words cannot fill the gaps."""
+    """Only a summary if the package's language is not the source's: passages are verbatim."""
     mode = known.mode if known.is_source_language else CoverageMode.SUMMARY
     answers = [it for it in known.heuristic_items if it.section == "qa_pairs"]
     done = fill_coverage(mode, items, known.reading, known.segments, answers)
@@ -121,13 +121,13 @@ def _apply_coverage(known: PreparedSource, items: list[ExtractedItem]) -> Covera
 
 
 def _sanitize(package: Package, known: PreparedSource) -> SanitizeResult:
-    """Prose in another language goes, on a list. Where the source is foreign, so is its wording."""
+    """Remove prose in the wrong language, and list it. Verbatim text is exempt, if in the right one."""
     source = known.source.text if known.is_source_language else ""
     return sanitize_package(package, source, SanitizeOptions(SanitizeAction.REMOVE))
 
 
 def _drop_invalid(package: Package, text: str) -> tuple[Package, Counter[str]]:
-    """Without the items that a check refuses: no stage may let one through, and this is the net."""
+    """Drop items that fail a check: a safety net, as no stage should let one through."""
     verdict = validate_package(package.body, source=text)
     wrong = Counter(it.code for it in verdict.errors)
     ids = {it.item_id for it in verdict.errors if it.item_id}
@@ -162,9 +162,9 @@ def _number(failed: tuple[int, PeciaError]) -> int:
 
 
 def _failure(number: int, error: PeciaError) -> Item:
-    told: Item = {"chunk": number, "code": error.code.name, "message": error.message}
+    failure: Item = {"chunk": number, "code": error.code.name, "message": error.message}
     wait_s = error.fields.get("retry_after_seconds")
-    return told if wait_s is None else {**told, "retry_after_seconds": wait_s}
+    return failure if wait_s is None else {**failure, "retry_after_seconds": wait_s}
 
 
 def _list_warnings(
@@ -177,7 +177,7 @@ def _list_warnings(
         instead = (
             "they were compiled without a model"
             if known.is_source_language
-            else "nothing of them is in here"
+            else "they are missing from the package"
         )
         found.append(
             f"{len(lifted.failures)} of {len(known.chunks)} parts got no usable answer: {instead}"
@@ -186,12 +186,12 @@ def _list_warnings(
         found.append("the package is in another language than its source: gaps were not filled")
     unquoted = sum(it.refused["no_quotation"] for it in lifted.accepted.values())
     if unquoted:
-        found.append(f"{unquoted} items quoted nothing that is in the source, and were left out")
+        found.append(f"{unquoted} items without a quotation from the source were left out")
     if stages.figures.unverifiable:
         count = len(stages.figures.unverifiable)
         found.append(f"{count} numbers were not found where the model quoted: see uncertain items")
     if stages.assembly.unresolved:
-        found.append(f"{stages.assembly.unresolved} references named nothing in the package")
+        found.append(f"{stages.assembly.unresolved} references could not be resolved")
     if stages.left_out:
         found.append(f"{stages.left_out} items did not fit into their sections")
     if invalid:

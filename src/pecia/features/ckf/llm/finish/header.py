@@ -1,6 +1,6 @@
 """The header and the object sections of a package that a model helped to make. Pure.
 
-What agents are told to do is ours, never the model's: it has read a text that strangers wrote.
+Agent instructions are fixed, never the model's: it has read untrusted text.
 """
 
 import re
@@ -56,17 +56,17 @@ def _header(known: PreparedSource, model: ModelName) -> Item:
 
 
 def infer_header(known: PreparedSource) -> Item:
-    """What the text itself suggests, with its title freed of the marks of a chapter."""
+    """The header inferred from the text, with chapter numbering removed from the title."""
     plain = known.heuristic_package.metadata
     title = text_of(plain, "source_title")
     cleaned = _SECTION_OF.sub("", _CHAPTER.sub("", title)).strip()
-    # What the caller calls it is not ours to mend.
+    # A title given by the caller is not changed.
     keep = known.source.title.strip() or not cleaned
     return plain if keep else {**plain, "source_title": cleaned}
 
 
 def _intent(given: list[Item], language: str) -> Item:
-    """Of each text, the first that a part gave in the language of the package."""
+    """For each field, the first value in the package's language."""
     found: Item = {}
     for intent in given:
         for name in intent:

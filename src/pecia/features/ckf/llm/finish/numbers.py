@@ -1,7 +1,7 @@
-"""Every number that a model wrote, looked for where the model quoted. Pure.
+"""Checks every number that a model wrote against its quotations. Pure.
 
-A number that was cut off is completed where only one can be meant. One that is not there at all
-stays, and its item is marked as uncertain: a wrong figure must not look like a fact.
+A truncated number is completed where it is unambiguous. One that is not found stays, and its item
+is marked as uncertain: a wrong figure must not look like a fact.
 """
 
 import re
@@ -23,7 +23,7 @@ _CHECKED_ROLES = (FieldRole.LABEL, FieldRole.CLAUSE, FieldRole.PROSE)
 
 @dataclass(slots=True)
 class NumberCheck:
-    """How the numbers fared."""
+    """Result of the number check."""
 
     exact: int = 0
     corrections: list[Item] = field(default_factory=list[Item])
@@ -44,7 +44,7 @@ class NumberCheck:
 
 
 def check_numbers(items: list[ExtractedItem], segments: SourceSegments) -> NumberCheck:
-    """Compare, complete and mark. What was taken from the source itself needs no check."""
+    """Compare, complete and mark. Verbatim source text needs no check."""
     figures = NumberCheck()
     known: dict[str, frozenset[str]] = {}
     for it in items:
@@ -71,11 +71,11 @@ def _check(item: ExtractedItem, ref: str, known: frozenset[str], figures: Number
             figures.exact += 1
             return number
         whole = _completed(number, known)
-        told: Item = {"section": item.section, "field": name, "source_ref": ref}
+        entry: Item = {"section": item.section, "field": name, "source_ref": ref}
         if not whole:
-            figures.unverifiable.append({**told, "value": number})
+            figures.unverifiable.append({**entry, "value": number})
             return number
-        figures.corrections.append({**told, "from": number, "to": whole})
+        figures.corrections.append({**entry, "from": number, "to": whole})
         return whole
 
     item.fields = _rewritten(SECTION_BY_KEY[item.section].fields, item.fields, change)
@@ -84,9 +84,9 @@ def _check(item: ExtractedItem, ref: str, known: frozenset[str], figures: Number
 
 
 def _completed(number: str, known: frozenset[str]) -> str:
-    """The one longer number that this is the beginning of; dates and times are never completed.
+    """The only longer number with this prefix; dates and times are never completed.
 
-    Nor is a single digit: it begins too many numbers to be the rest of this one.
+    Nor is a single digit: too many numbers begin with it.
     """
     if len(number) < 2 or _DATED.search(number):
         return ""

@@ -1,4 +1,4 @@
-"""Statements that are also rules get a second home among the rules. Pure; nothing is moved."""
+"""Copies statements that are also rules into the rule sections. Pure; nothing is moved."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -41,7 +41,7 @@ class Promotion:
 
 
 def promote_items(items: list[ExtractedItem], grammar: Grammar, language: str) -> Promotion:
-    """Second homes for conditions, prohibitions and exceptions among the model's statements."""
+    """Copy conditions, prohibitions and exceptions among the model's statements."""
     done = Promotion()
     taken = [(it.section, word_set(it.words)) for it in items]
     for it in items:
@@ -80,7 +80,7 @@ def _exception(line: Sentence, grammar: Grammar) -> Item | None:
 
 
 def _copy_item(item: ExtractedItem, section: str, fields: Item) -> ExtractedItem:
-    # Cut out of a statement, it is the reader's conclusion and no longer the source's sentence.
+    # Cut out of a statement, it is inferred and no longer the source's sentence.
     sure = round(min(0.89, max(0.25, item.confidence * CONFIDENCE_FACTOR)), 2)
     basis = "uncertain" if item.basis == "uncertain" else "inferred"
     sure = min(sure, 0.49) if basis == "uncertain" else sure

@@ -1,7 +1,7 @@
-"""Items of several chunks that say the same made into one. Pure.
+"""Merges equivalent items of several chunks. Pure.
 
-What two sources say differently is worth less than what one says: the merged item is no surer than
-the less sure of its bases allows.
+Two differing statements are worth less than one: the merged confidence is capped by the weaker
+basis.
 """
 
 import statistics
@@ -23,14 +23,14 @@ _MIN_SIMILARITY = {
     "qa_pairs": 0.80,
     "atomic_units": 0.80,
 }
-# Told apart by their names alone.
+# Compared by name alone.
 _EXACT = frozenset({"patterns", "mental_models", "retrieval_chunks"})
 _WEAKEST_FIRST = ("uncertain", "author_opinion", "inferred", "explicit")
 
 
 @dataclass(slots=True)
 class _Group:
-    """One item to be, with the confidences that went into it."""
+    """One merged item, with the confidences of its parts."""
 
     item: ExtractedItem
     words: frozenset[str]
@@ -38,7 +38,7 @@ class _Group:
 
 
 def reduce_items(items: Iterable[ExtractedItem]) -> tuple[list[ExtractedItem], int]:
-    """The items, each once, and how many were left out because a section was full."""
+    """The deduplicated items, and how many were dropped because a section was full."""
     groups: defaultdict[str, list[_Group]] = defaultdict(list)
     left_out = 0
     for it in items:
@@ -87,7 +87,7 @@ def _strength(basis: str) -> int:
 
 
 def _merge_fields(first: Item, second: Item) -> Item:
-    """The longer of two texts and of two lists of steps; of other lists, both."""
+    """The longer text or list of steps; the union of other lists."""
     made = dict(first)
     for name, value in second.items():
         mine = made.get(name)

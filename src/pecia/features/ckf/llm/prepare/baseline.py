@@ -1,4 +1,4 @@
-"""The heuristic compiler's package as a stock of items, for what the model did not give. Pure."""
+"""Items of the heuristic package, as a fallback for what the model did not return. Pure."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ _TRACE = frozenset({"id", "source_basis", "confidence", "source_refs", "source_e
 
 
 def list_heuristic_items(package: Package) -> list[ExtractedItem]:
-    """Every item with the places that it quotes."""
+    """Every item with its quoted spans."""
     quotes: defaultdict[str, list[Span]] = defaultdict(list)
     for row in package.trace:
         start, end = integer_of(row, "source_char_start"), integer_of(row, "source_char_end")

@@ -1,4 +1,4 @@
-"""What the first and last pages of a PDF say about the book itself. Pure; no model is asked.
+"""Bibliographic metadata from the first and last pages of a PDF. Pure; no model.
 
 Only what is printed there counts: a field that is not found is left out, never guessed.
 """
@@ -73,7 +73,7 @@ class Bibliography:
         return "pdf_book" if self.is_book else "pdf_document"
 
     def merge_header(self, inferred: Item) -> Item:
-        """The header with what is printed in the place of what was inferred."""
+        """The header, with inferred values overridden by printed ones."""
         made = {**inferred, "source_type": "PDF e-book" if self.is_book else "PDF document"}
         made.update((name, it.value) for name, it in self.facts.items())
         authors = self.facts.get("source_authors")
@@ -126,7 +126,7 @@ def _titles(pages: list[BookPage]) -> Iterator[tuple[str, BibliographicFact]]:
         subtitle = below.pop(0)
     if subtitle:
         yield "source_subtitle", BibliographicFact(subtitle, page)
-    # A line that says `by` elsewhere may be about a foreword.
+    # A `by` line elsewhere may credit a foreword.
     authors = _authors([page]) or _below(page, below) or _authors(pages)
     if authors:
         yield "source_authors", authors
@@ -166,8 +166,8 @@ def _split_subtitle(line: str) -> tuple[str, str]:
 def _authors(pages: list[BookPage]) -> BibliographicFact | None:
     for page in pages:
         for line in page.lines if page.number <= TITLE_PAGES else ():
-            told = _BY.match(line)
-            if told and (names := _names(line[told.end() :])):
+            match = _BY.match(line)
+            if match and (names := _names(line[match.end() :])):
                 return BibliographicFact([*names], page)
     return None
 
@@ -178,7 +178,7 @@ def _below(page: BookPage, lines: list[str]) -> BibliographicFact | None:
 
 
 def _names(line: str) -> list[str]:
-    """The people that a line names, or none where any part of it is no name."""
+    """The names in a line; empty where any part is not a name."""
     parts = [it.strip() for it in _BETWEEN.split(line) if it.strip()]
     return parts if parts and all(_NAME.fullmatch(it) for it in parts) else []
 
@@ -193,7 +193,7 @@ def _imprint(pages: list[BookPage]) -> Iterator[tuple[str, BibliographicFact]]:
         hits = [(find(line), page) for page in pages for line in page.lines]
         found = [(value, page) for value, page in hits if value]
         if found:
-            # A number of thirteen digits is preferred to one of ten.
+            # ISBN-13 is preferred to ISBN-10.
             value, page = max(found, key=lambda it: len(str(it[0])) if name == "source_isbn" else 0)
             yield name, BibliographicFact(value, page)
 

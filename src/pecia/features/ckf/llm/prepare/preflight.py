@@ -1,4 +1,4 @@
-"""What can be said of a source before a model sees it, and whether one should. Pure."""
+"""Profiles a source before a model sees it, and rejects unsuitable ones. Pure."""
 
 import json
 import math
@@ -21,7 +21,7 @@ SAMPLED_LINES = 50
 
 @dataclass(frozen=True, slots=True)
 class SourceProfile:
-    """`blocked` says why a compile would be a waste; empty, it may go on."""
+    """`block_reason` says why a compile would be pointless; empty to proceed."""
 
     chars: int
     words: int
@@ -94,7 +94,7 @@ def _warnings(words: int, language: str, filename: str) -> list[str]:
 
 
 def _format(text: str) -> tuple[str, int]:
-    """The kind of source, and how many records it has where it has any."""
+    """The format of the source, and its number of records if any."""
     if records := count_json_lines(text):
         return "jsonl_records", records
     if records := _json_array(text):
@@ -111,8 +111,8 @@ def count_json_lines(text: str) -> int:
         return 0
     sample = [_object(it) for it in lines[:SAMPLED_LINES]]
     read = [it for it in sample if it is not None]
-    told = [it for it in read if any(name in it for name in RECORD_TEXTS)]
-    enough = len(read) >= 0.9 * len(sample) and len(told) >= 0.5 * len(sample)
+    textual = [it for it in read if any(name in it for name in RECORD_TEXTS)]
+    enough = len(read) >= 0.9 * len(sample) and len(textual) >= 0.5 * len(sample)
     return len(lines) if enough else 0
 
 
@@ -123,10 +123,10 @@ def _json_array(text: str) -> int:
         found = json.loads(text)
     except (ValueError, RecursionError):
         return 0
-    # A text that begins with a bracket and is JSON is a list.
+    # JSON that begins with a bracket is a list.
     records = [it for it in cast(list[Json], found) if isinstance(it, dict)]
-    told = [it for it in records if any(name in it for name in RECORD_TEXTS)]
-    return len(records) if told and len(told) >= 0.5 * len(records) else 0
+    textual = [it for it in records if any(name in it for name in RECORD_TEXTS)]
+    return len(records) if textual and len(textual) >= 0.5 * len(records) else 0
 
 
 def _object(line: str) -> Item | None:

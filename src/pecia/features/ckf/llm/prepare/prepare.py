@@ -1,4 +1,4 @@
-"""What is known of a source before a model is asked. Pure."""
+"""Prepares a source before a model is called. Pure."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
@@ -24,22 +24,22 @@ from pecia.kernel.text.language import normalize_language_tag, primary_language
 
 @dataclass(frozen=True, slots=True)
 class CompileOrder:
-    """What is wanted: a mode, or none to have it chosen, and how long the model may take."""
+    """Options of a compile: a mode, or none to choose by profile, and the model's timeout."""
 
     options: CompileOptions
     mode: CoverageMode | None
     chunk_timeout_s: float
     budget_s: float
     share: Hashable = None
-    """Whose part of the compute workers it takes."""
+    """The compute pool's fairness key."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedSource:
-    """Everything that is known of the source before a model is asked.
+    """Everything derived from the source before a model is called.
 
-    `language` is what the package is written in; `own` whether that is the source's language, so
-    that its own words may fill gaps.
+    `language` is the package's language; `is_source_language`: it is also the source's, so that
+    verbatim passages may fill gaps.
     """
 
     source: SourceText
@@ -57,7 +57,7 @@ class PreparedSource:
 
 
 def prepare_source(source: SourceText, order: CompileOrder) -> PreparedSource:
-    """Preflight and segmentation; a source that is none is refused here, before it costs."""
+    """Preflight and segmentation; an unusable source is refused here, before it costs anything."""
     profile = profile_source(source.text, source.filename)
     if profile.block_reason:
         raise Unprocessable(
@@ -74,7 +74,7 @@ def prepare_source(source: SourceText, order: CompileOrder) -> PreparedSource:
     language = source.language or spoken
     reading = parse_text(source.text, lowercase_aligned(source.text), load_grammar(spoken))
     segments = segment_source(reading, profile)
-    # The stock is always read at the level that keeps quotations and statements.
+    # The baseline always uses the level that keeps quotations and statements.
     options = replace(order.options, compression_level="standard")
     plain = compile_text(replace(source, language=spoken), options)
     return PreparedSource(

@@ -32,7 +32,7 @@ class SourceSpan:
 
 @dataclass(frozen=True, slots=True)
 class SourceChunk:
-    """What one call to a model is about."""
+    """The part of the source for one model call."""
 
     number: int
     path: str
@@ -40,7 +40,7 @@ class SourceChunk:
 
 
 class SourceSegments:
-    """The parts in order, and the way from a place to its part and its line."""
+    """The parts in order, and lookup of part and line by offset."""
 
     def __init__(self, text: str, parts: list[SourceSpan]) -> None:
         self.text = text
@@ -49,7 +49,7 @@ class SourceSegments:
         self._lines = _line_starts(text)
 
     def part_at(self, place: int) -> SourceSpan:
-        """The part that a place is in; what stands between two parts belongs to the first."""
+        """The part at an offset; a gap between two parts belongs to the first."""
         return self.parts[max(0, bisect_right(self._starts, place) - 1)]
 
     def line_at(self, place: int) -> int:
@@ -141,7 +141,7 @@ def _elements(text: str) -> Iterator[Span]:
 
 
 def _after(text: str, at: int) -> int:
-    """The next place that is neither white space nor a comma."""
+    """The next offset that is neither white space nor a comma."""
     while text[at] in ", \t\r\n":
         at += 1
     return at
