@@ -79,8 +79,8 @@ def build_core_intent(reading: ParsedText, level: CompressionProfile) -> Item:
 def build_domain_map(reading: ParsedText, level: CompressionProfile, domain: Json) -> Item:
     """The titles are what the source itself divides its subject into."""
     titles = dict.fromkeys(it.title for it in reading.parts if it.title)
-    most = 0 if level.spare else MAX_SUBDOMAINS
-    subdomains: list[Json] = [{"name": it} for it in list(titles)[:most]]
+    limit = 0 if level.spare else MAX_SUBDOMAINS
+    subdomains: list[Json] = [{"name": it} for it in list(titles)[:limit]]
     return {
         "main_domain": domain,
         "subdomains": subdomains,
@@ -96,13 +96,13 @@ def build_agent_instructions(
     if level.spare:
         return {}
     behaviour, reasoning, response = advice_for(reading.grammar.language)
-    asked: list[Json] = [*islice(dict.fromkeys(questions), 3)]
+    preferred: list[Json] = [*islice(dict.fromkeys(questions), 3)]
     return {
         "behavior_rules": behaviour,
         "reasoning_rules": reasoning,
         "response_rules": response,
         "forbidden_behaviors": [],
-        "preferred_questions": asked,
+        "preferred_questions": preferred,
         "tool_usage_guidance": [],
     }
 

@@ -1,6 +1,6 @@
 """Sources beyond the length of one call: compiled piece by piece, then reduced to one package.
 
-Pure but for `report`, which is told how far it is. What one piece says of another is not linked.
+Pure but for the progress callback `report`. References between pieces are not linked.
 """
 
 import re
@@ -27,7 +27,7 @@ def compile_long_text(
     piece_chars: int = CHUNK_CHARS,
     whole_chars: int = MAX_SINGLE_PASS_CHARS,
 ) -> Package:
-    """The package of a text of any length; `report` hears characters done and in all.
+    """The package of a text of any length; `report` receives characters done and in total.
 
     What has up to `whole_chars` is read in one go.
     """

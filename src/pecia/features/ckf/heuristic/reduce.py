@@ -1,7 +1,7 @@
-"""Packages of the pieces of one text made into the package of the whole. Pure.
+"""Merges the packages of the pieces of one text. Pure.
 
-Places move by where the piece begins. An item that two pieces make alike is one item with both
-rows; two items of one id that differ are told apart by their piece.
+Offsets are shifted by the start of the piece. An item that two pieces share is one item with both
+rows; two different items with one id are renamed by piece.
 """
 
 import hashlib
@@ -56,7 +56,7 @@ def reduce_pieces(pieces: list[CompiledPiece], source: SourceText) -> Package:
 
 
 class _MergedPackage:
-    """What the pieces taken so far come to."""
+    """The merged package so far."""
 
     def __init__(self) -> None:
         self.body = make_empty_body()

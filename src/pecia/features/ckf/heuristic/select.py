@@ -98,11 +98,11 @@ def _limit_sections(candidates: list[ItemCandidate], homes: int) -> list[ItemCan
 
 def _drop_restated(candidates: list[ItemCandidate]) -> list[ItemCandidate]:
     """A statement that a rule quotes already says nothing new."""
-    said = {line.span.start for it in candidates if it.section in _TELLING for line in it.lines}
+    quoted = {line.span.start for it in candidates if it.section in _TELLING for line in it.lines}
     return [
         it
         for it in candidates
-        if it.section != "atomic_units" or it.lines[0].span.start not in said
+        if it.section != "atomic_units" or it.lines[0].span.start not in quoted
     ]
 
 

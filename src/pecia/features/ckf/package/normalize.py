@@ -65,7 +65,7 @@ def _compact_section(section: PackageSection, value: Json) -> Json:
 
 
 def _without(item: Item, empty: Item) -> Item:
-    # An empty text and an empty list are told apart: only the very default may go.
+    # An empty string and an empty list differ: only the exact default is dropped.
     return {key: it for key, it in item.items() if key not in empty or it != empty[key]}
 
 
@@ -78,7 +78,7 @@ def _defaults(section: PackageSection) -> Item:
 
 
 def _empties(section: PackageSection) -> Item:
-    # The fields of the objects are always there; of an item, a missing one must be told.
+    # Fields of object sections are always filled in; a missing item field must stay visible.
     whole = section.kind is SectionKind.OBJECT
     return {it.name: _empty(it) for it in section.fields if it.fill or (whole and it.required)}
 

@@ -33,7 +33,7 @@ def build_package_schema(*, extensions: bool = True) -> Item:
 
 
 def id_pattern(section: PackageSection) -> str:
-    """The three styles of ids: by words, by upper-case counter, by lower-case counter."""
+    """The three id styles: words, upper-case counter, lower-case counter."""
     assert section.prefixes
     words, upper, lower = section.prefixes
     return f"^(?:{words}_[a-z0-9_]+|{upper}_[0-9]{{3,}}|{lower}_[0-9]{{3,}})$"

@@ -1,6 +1,7 @@
-"""Pairs items of two lists that say almost the same. Symmetric: which list is first is the same.
+"""Pairs near-duplicate items of two lists. Symmetric.
 
-Only texts that share one of their rarest words are compared; two texts as alike as asked for must.
+Only texts that share one of their rarest words are compared (prefix filtering): any pair above the
+threshold must.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Whether a text was cut off. Looks only at marks that no whole text has. Pure."""
+"""Detects truncated texts, by signs that no complete text has. Pure."""
 
 import re
 
@@ -13,7 +13,7 @@ MIN_SENTENCE_WORDS = 8
 
 
 def is_truncated(text: str) -> bool:
-    """Ends in a comma or dash, in a word that wants another, or with a bracket still open."""
+    """Ends in a comma or dash, in a dangling word, or with an open bracket."""
     stripped = text.rstrip()
     if stripped.endswith((",", ";", ":", "-", "/", "…", "...")):
         return True

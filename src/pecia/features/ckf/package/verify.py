@@ -1,4 +1,4 @@
-"""Re-reads every quotation of a package in the texts it came from, which are handed in. Pure."""
+"""Verifies every quotation of a package against its source texts. Pure."""
 
 import hashlib
 import re
@@ -177,7 +177,7 @@ def _diff_texts(
 
 
 def _nearest(cited: _Citation, text: str) -> Span | None:
-    """Where words that are gone most likely stood: beside what is left of them."""
+    """The likely former position of missing text: next to what is left of it."""
     words = cited.words
     for parts in (2, 4, 8):
         size = len(words) // parts
@@ -198,7 +198,7 @@ def _to_sentence_end(text: str, span: Span) -> str:
 
 
 def hash_span(words: str) -> str:
-    """Short, because every row carries it, and nobody gains from another text with the same."""
+    """A short hash, because every row has one, and a collision gains an attacker nothing."""
     return _sha256(words)[:HASH_CHARS]
 
 

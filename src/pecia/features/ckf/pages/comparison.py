@@ -1,7 +1,7 @@
 """`/compiler-heuristic-vs-llm`: two packages of one source, side by side, with the same figures.
 
-The heuristic package is made here. The other one is made by a model that is asked now, or pasted as
-`ckf.compile_llm` gave it.
+The heuristic package is compiled here. The other comes from a model called now, or is pasted from
+`ckf.compile_llm`.
 """
 
 from collections.abc import Mapping
@@ -48,7 +48,7 @@ class ComparisonPage:
         return await self._page(ask, {"text": load_example_source(topic).text}, is_example=True)
 
     async def compare(self, ask: FeatureRequest) -> FeaturePage:
-        """A text of one's own, and the package that a model made of it."""
+        """The user's text, and a model's package of it."""
         form = parse_form(ask)
         try:
             return await self._page(ask, form)
@@ -79,7 +79,7 @@ class ComparisonPage:
         return render_page("Comparison", *main, here=PAGE_PATH)
 
     async def _other(self, ask: FeatureRequest, form: Mapping[str, str]) -> CompiledWork | None:
-        """The model's package: made now, or as it was pasted."""
+        """The model's package: compiled now, or pasted."""
         if is_model_requested(form):
             return await compile_form_with_model(self.context, ask, form)
         pasted = form.get("document", "").strip()
@@ -141,7 +141,7 @@ def _row(name: str, left: Piece, right: Piece) -> Html:
 def list_measures(package: Package, text: str) -> dict[str, str]:
     """The figures of a package, and how many items are in each section."""
     source = QuotedSource(package, text)
-    # Both are reports of our own, whose shape is known.
+    # Both reports are our own, so their shape is known.
     report = cast(Mapping[str, Any], inspect_package(package, text))
     scores = cast(Mapping[str, Any], score_quality(package, CompileContext(text, 1)))
     verdict = validate_package(package.body, strict=False, source=text)

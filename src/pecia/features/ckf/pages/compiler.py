@@ -1,4 +1,4 @@
-"""`/compiler`: a text of any length becomes a package, to be read, saved or published."""
+"""`/compiler`: compiles a text of any length, to be viewed, saved or published."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -36,13 +36,13 @@ from pecia.kernel.tool.argument_errors import argument_error
 
 PAGE_PATH = "/compiler"
 FORM_FIELDS = ("text", "uri", "source_title", "language", "compression_level", "filename")
-# What is pasted may be longer than what a tool takes, and is compiled in pieces.
+# Pasted text may exceed the tool's limit, and is compiled in pieces.
 MAX_PASTED_CHARS = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledWork:
-    """A text that was read and compiled, and what the model's compiler said of it, if it did."""
+    """A compiled text, with the model compiler's metrics if it was used."""
 
     source: SourceText
     package: Package
@@ -93,7 +93,7 @@ class CompilerPage:
         return await render_package_page(ask.caller, shown, PAGE_PATH)
 
     async def _by_model(self, ask: FeatureRequest, form: Mapping[str, str]) -> FeaturePage:
-        """What a model made is kept in the page: to ask it again would cost again."""
+        """A model's package is kept in the page: calling the model again would cost again."""
         done = await compile_form_with_model(self.context, ask, form)
         document = await compute(ask.caller.tenant_id, _json, done.package)
         kept = (render_hidden("document", document), render_hidden("source", done.source.text))
@@ -109,11 +109,11 @@ class CompilerPage:
 async def compile_form(
     context: PageContext, ask: FeatureRequest, form: Mapping[str, str]
 ) -> CompiledWork:
-    """What a form asks for, without a model."""
+    """Compile a form's text without a model."""
     context.require_may_work(ask)
-    asked, source = await _source(context, ask, form)
+    requested, source = await _source(context, ask, form)
     call = context.progress.open_call(ask, form.get("progress", ""))
-    options = CompileOptions(compression_level=asked.compression_level)
+    options = CompileOptions(compression_level=requested.compression_level)
     package = await compute(
         ask.caller.tenant_id, compile_long_text, source, options, report=progress_reporter(call)
     )
@@ -133,15 +133,15 @@ async def compile_form_with_model(
 async def _source(
     context: PageContext, ask: FeatureRequest, form: Mapping[str, str]
 ) -> tuple[CompileInput, SourceText]:
-    asked = _parse_input(form)
+    requested = _parse_input(form)
     text = form.get("text", "")
-    if text.strip() or asked.uri is None:
+    if text.strip() or requested.uri is None:
         _require_size(text)
-        title, language = asked.source_title, requested_language(asked)
-        return asked, SourceText(text, title, filename=asked.filename, language=language)
-    found = await context.read_source(ask.caller, asked.uri)
-    title = asked.source_title or found.title
-    return asked, replace(found, title=title, language=requested_language(asked))
+        title, language = requested.source_title, requested_language(requested)
+        return requested, SourceText(text, title, filename=requested.filename, language=language)
+    found = await context.read_source(ask.caller, requested.uri)
+    title = requested.source_title or found.title
+    return requested, replace(found, title=title, language=requested_language(requested))
 
 
 def _require_size(text: str) -> None:
@@ -160,9 +160,9 @@ def _require_size(text: str) -> None:
 
 
 def _parse_input(form: Mapping[str, str]) -> CompileInput:
-    given = {it: form[it] for it in FORM_FIELDS if it != "text" and form.get(it, "").strip()}
+    fields = {it: form[it] for it in FORM_FIELDS if it != "text" and form.get(it, "").strip()}
     try:
-        return CompileInput.model_validate(given)
+        return CompileInput.model_validate(fields)
     except ValidationError as error:
         raise argument_error(error, CompileInput) from None
 
@@ -189,8 +189,8 @@ def _format_figures(done: CompiledWork) -> str:
 
 
 def _about(source: SourceText) -> Html:
-    told = f"Compiled without a model from {len(source.text):,} characters"
-    return join_html(told, join_html(" of ", tag("code", source.uri)) if source.uri else ".")
+    summary = f"Compiled without a model from {len(source.text):,} characters"
+    return join_html(summary, join_html(" of ", tag("code", source.uri)) if source.uri else ".")
 
 
 def _form(form: Mapping[str, str]) -> tuple[Html, ...]:
@@ -270,7 +270,7 @@ def _pick() -> Html:
 
 
 def _publish() -> Html:
-    """Publishing is a tool call like any other, which the script of the pages makes."""
+    """Publishing is an ordinary tool call, made by the page's script."""
     slug = tag("input", name="slug", pattern="[a-z0-9]+(-[a-z0-9]+)*", maxlength=200)
     seen = render_select(
         "visibility", [it.value for it in PostVisibility], PostVisibility.TENANT.value

@@ -1,4 +1,4 @@
-"""What the pages need, whoever looks: the library, sources, and what strangers may have done."""
+"""Dependencies of the pages: library, sources, and limits for anonymous users."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -14,18 +14,18 @@ from pecia.kernel.identity.caller import Caller
 from pecia.kernel.rate_limit import RateLimiter
 
 FetchDocument: TypeAlias = Callable[[str], Awaitable[bytes]]
-"""The bytes at an address of the web, or an error that says why not."""
+"""Fetches a URL from the web, or raises with the reason."""
 
-# By address, as the tool has it.
+# By IP address, like the tool's.
 ANONYMOUS_LIMIT = ANONYMOUS_COMPILE_LIMIT
 
 
 async def refuse_fetch(url: str) -> bytes:
-    raise NotFound("this server fetches nothing from the web", url=url)
+    raise NotFound("this server does not fetch from the web", url=url)
 
 
 class SourcePicker(Protocol):
-    """What there is to pick a source from, as a caller may see it. Both go on after a name."""
+    """Sources and files visible to a caller. Both paginate by name."""
 
     async def sources(self, caller: Caller, after: str, limit: int) -> Sequence[str]: ...
 
@@ -38,7 +38,7 @@ class SourcePicker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PageServices:
-    """What the pages have from outside the room, and whether strangers may use it."""
+    """Services from outside the feature, and whether anonymous users may use them."""
 
     is_open: bool = False
     fetch: FetchDocument = refuse_fetch
@@ -47,7 +47,7 @@ class PageServices:
 
 @dataclass(frozen=True, slots=True)
 class PageContext:
-    """Handed to every page."""
+    """Passed to every page."""
 
     library: PostLibrary
     read_source: ReadSource
@@ -58,15 +58,15 @@ class PageContext:
     progress: PageProgressLog = field(default_factory=PageProgressLog)
 
     def require_may_work(self, ask: FeatureRequest) -> None:
-        """Refuse work for a stranger where the room is closed, or where there was too much of it.
+        """Refuse work for anonymous users if not allowed, or over the rate limit.
 
-        Showing what ships is no work.
+        Showing what ships is free.
         """
         if not ask.caller.is_anonymous:
             return
         if not self.services.is_open:
             raise AuthRequired(
-                "this needs a sign-in",
+                "sign-in required",
                 hint="Sign in at the start page, then come back in the same tab.",
             )
         self.anonymous_limiter.take(ask.call.trace.client_ip or "")

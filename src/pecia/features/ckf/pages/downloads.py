@@ -1,4 +1,4 @@
-"""Packages as files to save: of a post by its address, and of what a page was given."""
+"""Packages as downloads: of a post by URL, and of a page's form."""
 
 from pecia.features.ckf.package.codec.codec import PackageFormat, encode_package
 from pecia.features.ckf.package.model import Package, text_of
@@ -72,7 +72,7 @@ def render_links(slug: str) -> Html:
 
 
 def render_buttons(form: str) -> Html:
-    """The same for what a form on the page holds; the form is sent once more."""
+    """The same for a form on the page, which is submitted again."""
     return join_html(
         tag("button", LABEL_BY_FORMAT[it], name="as", value=it.value, form=form, type="submit")
         for it in PackageFormat

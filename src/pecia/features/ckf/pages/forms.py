@@ -1,4 +1,4 @@
-"""Forms as browsers send them, read into fields; and the parts that forms are made of."""
+"""Parses submitted forms, and renders form controls."""
 
 from collections.abc import Iterable, Mapping
 from urllib.parse import parse_qsl
@@ -11,7 +11,7 @@ MAX_FIELDS = 50
 
 
 def parse_form(ask: FeatureRequest) -> Mapping[str, str]:
-    """The fields of a form, each at most once. Line ends are as the text had them before."""
+    """The fields of a form, each at most once. Line ends are restored."""
     try:
         pairs = parse_qsl(
             ask.body.decode("ascii"),
@@ -21,18 +21,18 @@ def parse_form(ask: FeatureRequest) -> Mapping[str, str]:
             max_num_fields=MAX_FIELDS,
         )
     except ValueError as error:
-        raise InvalidRequest("the body is no form of ours") from error
+        raise InvalidRequest("the body is not a valid form") from error
     found: dict[str, str] = {}
     for name, value in pairs:
         if name in found:
-            raise InvalidInput(f'Field "{name[:100]}" came more than once', field=name[:100])
-        # Browsers send every line end as CR LF.
+            raise InvalidInput(f'Field "{name[:100]}" is repeated', field=name[:100])
+        # Browsers submit every line end as CRLF.
         found[name] = value.replace("\r\n", "\n")
     return found
 
 
 def render_field(label: str, control: Html, note: Piece = None) -> Html:
-    """A control under its name."""
+    """A labelled control."""
     hint = tag("small", note) if note is not None else None
     return tag("label", tag("span", label), control, hint, class_="field")
 
@@ -43,7 +43,7 @@ def render_select(name: str, values: Iterable[str], chosen: str) -> Html:
 
 
 def render_hidden(name: str, value: str) -> Html:
-    """A value of any length that goes along. A textarea keeps every line end, an input does not."""
+    """A hidden value of any length. A textarea keeps line ends, an input does not."""
     # HTML drops one line end at the start of a textarea.
     return tag("textarea", f"\n{value}", name=name, hidden=True, readonly=True)
 
@@ -53,6 +53,6 @@ def render_error(message: str, hint: str = "") -> Html:
 
 
 def render_failure(error: PeciaError) -> Html:
-    """What was wrong, and what to do about it where that is known."""
+    """The error message, with its hint if any."""
     hint = error.fields.get("hint")
     return render_error(error.message, hint if isinstance(hint, str) else "")

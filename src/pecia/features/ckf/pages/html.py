@@ -1,4 +1,4 @@
-"""HTML that is escaped by construction: whatever is no `Html` is text, and stays text.
+"""HTML that is escaped by construction: everything but `Html` is escaped as text.
 
 Knows no page. There is no way here to write a script or a style into a document.
 """
@@ -17,7 +17,7 @@ class Html(str):
 
 
 Piece: TypeAlias = "str | int | float | Iterable[Piece] | None"
-"""What may stand inside an element. None is nothing."""
+"""Content of an element. None renders nothing."""
 
 Attribute: TypeAlias = "str | int | float | bool | None"
 

@@ -1,4 +1,4 @@
-"""The page around every page: its head, its links, and what a browser may do with it."""
+"""The layout of every page: head, navigation and security headers."""
 
 from functools import cache
 from importlib.resources import files
@@ -7,12 +7,12 @@ from pecia.features.ckf.pages.html import Html, Piece, join_html, tag
 from pecia.kernel.errors import NotFound
 from pecia.kernel.feature import FeaturePage, FeatureRequest
 
-# No inline script, no inline style, nothing from elsewhere: text of a package cannot become any.
+# No inline script or style, nothing cross-origin: text of a package cannot become code.
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-# Without a referrer, browsers send forms as from nowhere, and the door refuses those.
+# Without a referrer, browsers send `Origin: null` with forms, which the HTTP interface refuses.
 HEADERS = (("content-security-policy", CONTENT_SECURITY_POLICY), ("referrer-policy", "same-origin"))
 STATIC_FILES = {
     "pages.css": "text/css; charset=utf-8",
@@ -44,12 +44,12 @@ async def serve_static(ask: FeatureRequest) -> FeaturePage:
     """The style and the script of the pages."""
     name = ask.path["name"]
     if name not in STATIC_FILES:
-        raise NotFound(f"the pages have no file {name[:100]!r}")
+        raise NotFound(f"no static file {name[:100]!r}")
     return FeaturePage(_file(name), STATIC_FILES[name], headers=(("cache-control", "no-cache"),))
 
 
 def attachment(body: str, name: str, content_type: str) -> FeaturePage:
-    """A file to be saved. `name` is of our making, and plain."""
+    """A download. `name` is generated here, and plain ASCII."""
     saved = ("content-disposition", f'attachment; filename="{name}"')
     return FeaturePage(body.encode(), f"{content_type}; charset=utf-8", headers=(saved,))
 

@@ -1,4 +1,4 @@
-"""The part of a form by which a model is asked, and the asking. A key is never shown again."""
+"""The model fields of a form, and the compile with a model. A key is never rendered again."""
 
 from collections.abc import Mapping
 
@@ -26,12 +26,14 @@ def is_model_requested(form: Mapping[str, str]) -> bool:
 async def compile_with_form_model(
     context: PageContext, ask: FeatureRequest, form: Mapping[str, str], source: SourceText
 ) -> CompileOut:
-    """The package that a model makes of a text, under the rules of the tool."""
+    """Compile a text with a model, under the tool's access rules."""
     if context.llm is None:
-        raise Unavailable("no model can be asked here", retryable=False, hint="Use the other one.")
-    given = {name: form[name].strip() for name in FORWARDED_FIELDS if form.get(name, "").strip()}
+        raise Unavailable(
+            "no model is available here", retryable=False, hint="Use the heuristic compiler."
+        )
+    fields = {name: form[name].strip() for name in FORWARDED_FIELDS if form.get(name, "").strip()}
     try:
-        wanted = CompileLlmInput.model_validate(given)
+        wanted = CompileLlmInput.model_validate(fields)
     except ValidationError as error:
         raise argument_error(error, CompileLlmInput) from None
 
@@ -43,7 +45,7 @@ async def compile_with_form_model(
 
 
 def render_model_fields(form: Mapping[str, str]) -> Html:
-    """Whose model, which one, and on whose key. The key is not put back into a form."""
+    """Provider, model and key. The key is not put back into a form."""
     provider = form.get("provider") or PROVIDERS[0]
     key = tag("input", name="byok_key", type="password", maxlength=500, autocomplete="off")
     name = tag("input", name="model", value=form.get("model", ""), maxlength=100)
@@ -54,7 +56,7 @@ def render_model_fields(form: Mapping[str, str]) -> Html:
             render_select("provider", PROVIDERS, provider),
             "operator: this server's own",
         ),
-        render_field("Model", name, "else the provider's usual one"),
-        render_field("Your key", key, "used for this once, never kept or shown"),
+        render_field("Model", name, "default: the provider's"),
+        render_field("Your key", key, "used once, never stored or shown"),
         class_="row",
     )

@@ -20,7 +20,7 @@ class PickerPage:
     async def show(self, ask: FeatureRequest) -> FeaturePage:
         files = self.context.services.files
         if files is None or not ask.caller.tenant:
-            raise NotFound("there are no sources here to pick from")
+            raise NotFound("no sources to pick from on this server")
         source, after = ask.query.get("source", ""), ask.query.get("after", "")
         entries: list[tuple[str, str, str]]
         if source:

@@ -1,6 +1,6 @@
-"""How far the work of a page is, for the page itself to ask. Kept in memory, and not for long.
+"""Progress of a page's work, polled by the page. In memory, short-lived.
 
-Where several processes serve, a page may ask another one than its own, and is told nothing.
+With several processes, a poll may reach another one, and gets null.
 """
 
 import re
@@ -16,7 +16,7 @@ from pecia.kernel.feature import FeaturePage, FeatureRequest
 from pecia.kernel.tool.call import Call, ClientInquiry, ClientReply
 from pecia.kernel.tool.null_channel import NULL_CHANNEL
 
-# The oldest go first: a page that left without asking must not be kept for ever.
+# Oldest evicted first: abandoned pages must not accumulate.
 MAX_ENTRIES = 1000
 
 
@@ -28,13 +28,13 @@ class PageProgress:
 
 
 class PageProgressLog:
-    """What is under way, by who asked for it and the name that their page gave it."""
+    """Running work, by user and the page's name for it."""
 
     def __init__(self) -> None:
         self._by_name: OrderedDict[tuple[UUID, str], PageProgress] = OrderedDict()
 
     def open_call(self, ask: FeatureRequest, name: str) -> Call:
-        """The call of a page whose progress is written down; without a name, nobody asks for it."""
+        """A call that records its progress under a name; without a name, it does not."""
         if not name:
             return ask.call
         if not _NAME.fullmatch(name):
@@ -48,11 +48,11 @@ class PageProgressLog:
     async def show(self, ask: FeatureRequest) -> FeaturePage:
         """The newest progress as JSON; null when there is none."""
         found = self._by_name.get((ask.caller.credential_id, ask.path["name"]))
-        told: Json = None
+        body: Json = None
         if found:
-            told = {"done": found.done, "total": found.total, "message": found.message}
+            body = {"done": found.done, "total": found.total, "message": found.message}
         kept = (("cache-control", "no-store"),)
-        return FeaturePage(orjson.dumps(told), "application/json", headers=kept)
+        return FeaturePage(orjson.dumps(body), "application/json", headers=kept)
 
     def record(self, key: tuple[UUID, str], progress: PageProgress) -> None:
         self._by_name[key] = progress
@@ -63,7 +63,7 @@ class PageProgressLog:
 
 @dataclass(frozen=True, slots=True)
 class _ProgressChannel:
-    """A channel that only hears progress."""
+    """A channel that only records progress."""
 
     works: PageProgressLog
     key: tuple[UUID, str]

@@ -1,7 +1,7 @@
-"""The room's pages and downloads, each under its path.
+"""Routes of the pages and downloads.
 
-They are open to everybody: what ships may be seen by all, what is stored is read under the caller's
-rights, and work for strangers is refused where the room is closed.
+All are public: what ships is visible to everyone, stored content is read under the caller's rights,
+and work for anonymous users is refused unless allowed.
 """
 
 from pecia.features.ckf.pages.comparison import ComparisonPage

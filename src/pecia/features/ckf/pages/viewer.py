@@ -1,4 +1,4 @@
-"""`/viewer`: a package as a page, wherever it comes from. It acts on nothing that a package says.
+"""`/viewer`: a package as a page, from any origin. Text of a package is never acted on.
 
 A package behind `#ckf=` stays in the browser: the script of the pages shows it there.
 """
@@ -39,16 +39,16 @@ class ViewerPage:
     context: PageContext
 
     async def show(self, ask: FeatureRequest) -> FeaturePage:
-        """What the address names, or the ways to name something."""
-        given = [it for it in QUERY_KEYS if ask.query.get(it)]
-        if len(given) > 1:
+        """The package that the query names, or the start page."""
+        keys = [it for it in QUERY_KEYS if ask.query.get(it)]
+        if len(keys) > 1:
             raise InvalidInput(
-                f"one of {', '.join(QUERY_KEYS)}, not several", field=given[1], expected=given[0]
+                f"one of {', '.join(QUERY_KEYS)}, not several", field=keys[1], expected=keys[0]
             )
-        if not given:
+        if not keys:
             return await self._index(ask.caller)
-        name = ask.query[given[0]]
-        match given[0]:
+        name = ask.query[keys[0]]
+        match keys[0]:
             case "post":
                 shown = await self._post(ask.caller, name, ask.query.get("version", ""))
             case "example":
@@ -57,13 +57,13 @@ class ViewerPage:
                 shown = await self._stored(ask.caller, name)
             case _:
                 shown = await self._remote(ask, name)
-        kept = {it: ask.query[it] for it in (given[0], "version") if ask.query.get(it)}
+        kept = {it: ask.query[it] for it in (keys[0], "version") if ask.query.get(it)}
         portion = parse_portion(ask.query.get("part", ""))
         lead = page_link_maker(f"{PAGE_PATH}?{urlencode(kept)}")
         return await render_package_page(ask.caller, replace(shown, portion=portion, lead=lead))
 
     async def read(self, ask: FeatureRequest) -> FeaturePage:
-        """A package that was pasted, shown or given back in another format."""
+        """A pasted package, shown or converted to another format."""
         self.context.require_may_work(ask)
         form = parse_form(ask)
         document, source = form.get("document", ""), form.get("source", "")
@@ -163,7 +163,7 @@ async def render_package_page(
     caller: Caller, shown: PackagePage, here: str = PAGE_PATH
 ) -> FeaturePage:
     """The page of a package."""
-    # Texts travel to a worker; pieces that are still to be joined do not.
+    # Only strings are pickled to a worker, not unjoined pieces.
     plain = replace(shown, about=join_html(shown.about), actions=join_html(shown.actions))
     return await compute(caller.tenant_id, _render, plain, here)
 
@@ -201,7 +201,7 @@ def _example(topic: str) -> PackagePage:
 
 
 def _render_download_form(*fields: Html) -> Html:
-    """The form that downloads are made from; its buttons stand elsewhere."""
+    """The form for downloads; its buttons are elsewhere on the page."""
     return tag("form", fields, id=FORM_ID, method="post", action=PAGE_PATH)
 
 

@@ -111,7 +111,7 @@ class CompileLlmTool:
     async def compile_source(
         self, call: Call, ask: CompileLlmInput, read: ReadRequestedSource
     ) -> CompileOut:
-        """Compile what `read` returns, after authorization; the quota is charged before the model."""
+        """Compile what `read` returns, after authorization; then charge the quota."""
         if call.caller.is_anonymous:
             self.hourly.take(call.trace.client_ip or "")
         key = ask.byok_key or call.model_key or ""

@@ -48,8 +48,8 @@ def _extract_labelled(reading: ParsedText, at: int, start: int, found: list[Item
         if label:
             end = _end_of_answer(reading, answer)
             question = Span(start, lines[answer - 1].span.end).of(reading.text)
-            told = Span(label.start, lines[end - 1].span.end).of(reading.text)
-            _add(question, told, (lines[at], lines[answer]), found)
+            answer_text = Span(label.start, lines[end - 1].span.end).of(reading.text)
+            _add(question, answer_text, (lines[at], lines[answer]), found)
             for it in lines[at:end]:
                 it.asked = True
             return end
@@ -78,8 +78,8 @@ def _extract_titled(reading: ParsedText, at: int, found: list[ItemCandidate]) ->
     ):
         end += 1
     if end > first:
-        told = Span(lines[first].span.start, lines[end - 1].span.end).of(reading.text)
-        _add(lines[at].text.strip("*_# "), told, (lines[at], lines[first]), found)
+        answer_text = Span(lines[first].span.start, lines[end - 1].span.end).of(reading.text)
+        _add(lines[at].text.strip("*_# "), answer_text, (lines[at], lines[first]), found)
     return max(end, first)
 
 

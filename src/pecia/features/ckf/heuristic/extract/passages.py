@@ -34,7 +34,7 @@ def extract_chunks(reading: ParsedText, size: int) -> list[ItemCandidate]:
 
 
 def extract_statements(reading: ParsedText, *, every: bool) -> Iterator[ItemCandidate]:
-    """Sentences that carry a cue or a number, or all of them, each as one unit."""
+    """Sentences with a cue or a number, or all of them, each as one unit."""
     for line in reading.lines:
         if not (line.is_statement or line.block.shape is BlockShape.ROW):
             continue

@@ -84,14 +84,14 @@ def extract_rules(line: Sentence, grammar: Grammar) -> list[ItemCandidate]:
     makers = [make for kinds, make in _MAKERS if not line.kinds.isdisjoint(kinds)]
     if not makers:
         return []
-    told = SplitSentence(
+    split = SplitSentence(
         line,
         grammar,
         extract_opening_phrase(line, grammar),
         split_condition(line, grammar),
         split_cause(line, grammar) if line.own & _WHY else None,
     )
-    made = [make(told) for make in makers]
+    made = [make(split) for make in makers]
     return [it for it in made if it]
 
 
@@ -105,48 +105,48 @@ def make_short_name(words: str) -> str:
     return cut_between_words(" ".join(trim_clause(words).split()), MAX_NAME_CHARS)
 
 
-def _if_then(told: SplitSentence) -> ItemCandidate | None:
-    found = told.condition
+def _if_then(split: SplitSentence) -> ItemCandidate | None:
+    found = split.condition
     if not found:
         return None
     fields: dict[str, Json] = {"if": found.opened, "then": found.main}
-    if told.cause and CueKind.CAUSE in told.line.own:
-        fields["because"] = told.cause.opened
-    return verbatim_candidate("if_then_rules", told.line, fields)
+    if split.cause and CueKind.CAUSE in split.line.own:
+        fields["because"] = split.cause.opened
+    return verbatim_candidate("if_then_rules", split.line, fields)
 
 
-def _decision(told: SplitSentence) -> ItemCandidate | None:
+def _decision(split: SplitSentence) -> ItemCandidate | None:
     """A rule that a limit, a day or a duty with its condition makes."""
-    line = told.line
+    line = split.line
     limited = not line.kinds.isdisjoint(_LIMITS)
-    if not limited and not (line.has(CueKind.CONDITION) or told.phrase):
+    if not limited and not (line.has(CueKind.CONDITION) or split.phrase):
         return None
-    found = told.condition or _around_limit(told)
+    found = split.condition or _around_limit(split)
     if not found:
         return None
     fields: dict[str, Json] = {"condition": found.opened, "decision": found.main}
-    fields |= _limits(told)
+    fields |= _limits(split)
     return verbatim_candidate("decision_rules", line, fields)
 
 
-def _around_limit(told: SplitSentence) -> Clauses | None:
+def _around_limit(split: SplitSentence) -> Clauses | None:
     """With no condition of its own, a rule holds for what its limit names."""
-    line = told.line
+    line = split.line
     cue = line.first(CueKind.TEMPORAL, CueKind.SCOPE, CueKind.PRECONDITION)
     places = [it for it in (cue.start if cue else None, line.time) if it is not None]
-    return extract_limit_phrase(line, min(places, default=line.span.start), told.grammar)
+    return extract_limit_phrase(line, min(places, default=line.span.start), split.grammar)
 
 
-def _limits(told: SplitSentence) -> dict[str, Json]:
+def _limits(split: SplitSentence) -> dict[str, Json]:
     """Scope, days and tags: the fields that let rules be put together."""
-    line = told.line
+    line = split.line
     found: dict[str, Json] = {}
-    if told.phrase:
-        found["scope"] = told.phrase.opened
+    if split.phrase:
+        found["scope"] = split.phrase.opened
     elif cue := line.first(CueKind.SCOPE):
         found["scope"] = trim_clause(line.text[cue.start - line.span.start :])
     if line.time is not None:
-        days = extract_validity(line.text.lower(), told.grammar)
+        days = extract_validity(line.text.lower(), split.grammar)
         found |= {key: it for key, it in (("valid_from", days.start), ("valid_to", days.end)) if it}
     tags: list[Json] = [it.value for it in _TAGS if it in line.kinds]
     if tags:
@@ -154,29 +154,31 @@ def _limits(told: SplitSentence) -> dict[str, Json]:
     return found
 
 
-def _principle(told: SplitSentence) -> ItemCandidate | None:
-    line = told.line
-    if CueKind.OBLIGATION not in line.own or line.has(*_CONDITIONAL) or told.phrase:
+def _principle(split: SplitSentence) -> ItemCandidate | None:
+    line = split.line
+    if CueKind.OBLIGATION not in line.own or line.has(*_CONDITIONAL) or split.phrase:
         return None
     return ItemCandidate("principles", line.text, {"statement": trim_clause(line.text)}, (line,))
 
 
-def _anti_pattern(told: SplitSentence) -> ItemCandidate:
-    line = told.line
+def _anti_pattern(split: SplitSentence) -> ItemCandidate:
+    line = split.line
     fields: dict[str, Json] = {"name": make_short_name(line.text), "description": line.text}
-    if told.cause:
-        fields["why_it_fails"] = told.cause.opened if CueKind.CAUSE in line.own else told.cause.main
+    if split.cause:
+        fields["why_it_fails"] = (
+            split.cause.opened if CueKind.CAUSE in line.own else split.cause.main
+        )
     if cue := line.first(CueKind.CONTRAST):
         fields["replacement_behavior"] = trim_clause(line.text[cue.start - line.span.start :])
     return ItemCandidate("anti_patterns", line.text, fields, (line,))
 
 
-def _heuristic(told: SplitSentence) -> ItemCandidate:
-    found = told.condition or _after_colon(told.line)
-    trigger = found.opened if found else make_short_name(told.line.text)
-    action = found.main if found else trim_clause(told.line.text)
+def _heuristic(split: SplitSentence) -> ItemCandidate:
+    found = split.condition or _after_colon(split.line)
+    trigger = found.opened if found else make_short_name(split.line.text)
+    action = found.main if found else trim_clause(split.line.text)
     return verbatim_candidate(
-        "heuristics", told.line, {"trigger": trigger, "recommended_action": action}
+        "heuristics", split.line, {"trigger": trigger, "recommended_action": action}
     )
 
 
@@ -185,28 +187,28 @@ def _after_colon(line: Sentence) -> Clauses | None:
     return Clauses(opened, main) if opened and main else None
 
 
-def _pattern(told: SplitSentence) -> ItemCandidate:
-    line = told.line
+def _pattern(split: SplitSentence) -> ItemCandidate:
+    line = split.line
     fields: dict[str, Json] = {"name": make_short_name(line.text), "signal": trim_clause(line.text)}
-    if told.condition and CueKind.CONDITION in line.own:
-        fields["observed_when"] = told.condition.opened
+    if split.condition and CueKind.CONDITION in line.own:
+        fields["observed_when"] = split.condition.opened
     return ItemCandidate("patterns", line.text, fields, (line,))
 
 
-def _cause(told: SplitSentence) -> ItemCandidate | None:
-    found = told.cause
+def _cause(split: SplitSentence) -> ItemCandidate | None:
+    found = split.cause
     if not found:
         return None
     return verbatim_candidate(
-        "causal_chains", told.line, {"cause": found.opened, "effect": found.main}
+        "causal_chains", split.line, {"cause": found.opened, "effect": found.main}
     )
 
 
-def _model(told: SplitSentence) -> ItemCandidate:
-    line = told.line
+def _model(split: SplitSentence) -> ItemCandidate:
+    line = split.line
     fields: dict[str, Json] = {"name": make_short_name(line.text), "description": line.text}
-    if told.condition and CueKind.CONDITION in line.own:
-        fields["use_when"] = told.condition.opened
+    if split.condition and CueKind.CONDITION in line.own:
+        fields["use_when"] = split.condition.opened
     return ItemCandidate("mental_models", line.text, fields, (line,))
 
 

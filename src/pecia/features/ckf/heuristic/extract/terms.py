@@ -38,9 +38,9 @@ def extract_entities(reading: ParsedText) -> list[ItemCandidate]:
         if line.is_statement or line.block.shape is BlockShape.ROW:
             _names_in(line, reading, names)
     kept = [it for it in names.values() if it.count > it.at_start or it.sure]
-    most = max(MIN_NAMES, len(reading.text) // CHARS_PER_NAME)
+    limit = max(MIN_NAMES, len(reading.text) // CHARS_PER_NAME)
     kept.sort(key=lambda it: (-it.count, it.line.span.start, it.name))
-    chosen = sorted(kept[:most], key=lambda it: (it.line.span.start, it.name))
+    chosen = sorted(kept[:limit], key=lambda it: (it.line.span.start, it.name))
     return [_entity(it) for it in chosen]
 
 

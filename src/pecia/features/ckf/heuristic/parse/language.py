@@ -25,7 +25,7 @@ def detect_language(lowered: str) -> str:
 
 
 def resolve_language(source: SourceText, lowered: str) -> str:
-    """What the caller says; else what the words tell; else what the store has it for."""
+    """The caller's language; else the detected one; else the store's."""
     if source.language:
         return source.language
     found = detect_language(lowered)

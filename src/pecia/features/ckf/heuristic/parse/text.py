@@ -1,4 +1,4 @@
-"""A text as sentences that know what they do: the cues they carry, their heading, their section.
+"""A text as sentences with their cues, heading and section.
 
 Pure and linear: blocks, sentences and cues are each found in one pass and then merged by place.
 """

@@ -121,7 +121,7 @@ def _apply_coverage(known: PreparedSource, items: list[ExtractedItem]) -> Covera
 
 
 def _sanitize(package: Package, known: PreparedSource) -> SanitizeResult:
-    """Remove prose in the wrong language, and list it. Verbatim text is exempt, if in the right one."""
+    """Remove and list prose in the wrong language. Verbatim text in the right one is exempt."""
     source = known.source.text if known.is_source_language else ""
     return sanitize_package(package, source, SanitizeOptions(SanitizeAction.REMOVE))
 

@@ -29,7 +29,7 @@ class PackageFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DecodedDocument:
-    """What a text held, before anything is filled in, and what was odd about it."""
+    """A decoded document, before defaults are filled in, with warnings."""
 
     format: PackageFormat
     body: Item
@@ -78,7 +78,7 @@ def detect_format(text: str, filename: str = "") -> PackageFormat:
 
 
 def check_values(value: Json, depth: int = 0) -> None:
-    """Refuses what not every format can say: huge integers, half characters, endless nesting."""
+    """Refuses what not every format can represent: huge integers, lone surrogates, deep nesting."""
     if depth > MAX_DEPTH:
         raise _unprocessable(f"nested deeper than {MAX_DEPTH}")
     if isinstance(value, dict):
@@ -98,14 +98,14 @@ def _check_text(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise _unprocessable("half of a surrogate pair") from error
+        raise _unprocessable("lone surrogate") from error
 
 
 def _check_number(number: float) -> None:
     if isinstance(number, int):
         raise _unprocessable("an integer beyond 64 bits")
     if not math.isfinite(number):
-        raise _unprocessable("a number that is none")
+        raise _unprocessable("NaN or infinity")
 
 
 def _mapping(text: str, format: PackageFormat) -> DecodedMapping:

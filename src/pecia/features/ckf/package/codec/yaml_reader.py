@@ -1,7 +1,7 @@
 """Reads YAML of any writer, and that of ours quickly. Never writes.
 
 The full parser reads some 100,000 characters a second. The form that we write is read line by line;
-at the first line in any other form the full parser reads it all. A law holds the two together.
+at the first line in any other form the full parser reads it all. A property test compares the two.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The inspection report of a package: what a person looks at before trusting it. Pure."""
+"""The inspection report of a package, for people to judge it. Pure."""
 
 from collections import Counter
 
@@ -18,7 +18,7 @@ WORST_ITEMS = 5
 
 
 def inspect_package(package: Package, source: str | None = None) -> Item:
-    """Everything that can be told without a model; with the source, what can be found in it."""
+    """Everything that can be measured without a model; with the source, also against it."""
     return {
         "cover": _cover(package),
         "section_counts": _counts(package),

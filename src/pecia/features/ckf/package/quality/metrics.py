@@ -26,15 +26,15 @@ def measure_coverage(package: Package) -> Item:
 def measure_numeric_integrity(package: Package, source: str) -> Item:
     """Numbers in the package that are in the source, and numbers of the source that were kept."""
     known = set(extract_numbers(source))
-    said = [number for text in iter_said_texts(package) for number in extract_numbers(text)]
-    exact = sum(it in known for it in said)
-    kept = known & set(said)
+    stated = [number for text in iter_said_texts(package) for number in extract_numbers(text)]
+    exact = sum(it in known for it in stated)
+    kept = known & set(stated)
     return {
-        "numeric_integrity_score": round(exact / len(said), 2) if said else 1.0,
-        "total_values_checked": len(said),
+        "numeric_integrity_score": round(exact / len(stated), 2) if stated else 1.0,
+        "total_values_checked": len(stated),
         "exact_matches": exact,
         "corrected": 0,
-        "unverifiable": len(said) - exact,
+        "unverifiable": len(stated) - exact,
         "corrections": [],
         "source_values": len(known),
         "source_values_kept": len(kept),

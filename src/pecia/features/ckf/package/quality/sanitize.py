@@ -1,7 +1,7 @@
 """Finds texts that a compiler cut off, left unfinished or wrote in another language.
 
-They are put on a list and stay in the package: a rule that looks odd may still be the rule. Only
-when asked, prose in another language is taken out. What is verbatim in the source is never judged.
+They are listed and stay in the package: an odd rule may still be the rule. Only on request, prose
+in another language is removed. Verbatim source text is exempt.
 """
 
 from collections.abc import Iterator
@@ -76,7 +76,7 @@ class SanitizeResult:
 def sanitize_package(
     package: Package, source: str = "", options: SanitizeOptions | None = None
 ) -> SanitizeResult:
-    """The package without doubles, and the list of texts to look at."""
+    """The deduplicated package, and the list of suspect texts."""
     wanted = options or SanitizeOptions()
     before = sum(1 for _ in package.iter_items())
     single = deduplicate_items(package) if wanted.deduplicate else package

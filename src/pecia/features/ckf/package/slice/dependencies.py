@@ -1,4 +1,4 @@
-"""How the items of a package hang together: what must be read with what. Pure."""
+"""Dependencies between items: what must be read with what. Pure."""
 
 from collections import defaultdict
 from collections.abc import Container

@@ -1,4 +1,4 @@
-"""How much each item has to do with a question. By words only: no model, no index. Pure."""
+"""Relevance of items to a question. Lexical only: no model, no index. Pure."""
 
 import math
 from collections import Counter
@@ -11,7 +11,7 @@ from pecia.features.ckf.package.similarity import normalize_words
 from pecia.features.ckf.package.walk import item_texts
 
 SATURATION = 1.2
-# Words that share so many letters are one: reimburse, reimbursement.
+# Words with a common prefix of this length match: reimburse, reimbursement.
 STEM_CHARS = 5
 # An answer is made of rules; atoms and chunks say the same again.
 WEIGHTS = {

@@ -22,7 +22,7 @@ TRACE_FIELDS = ("extracted_item_id", "source_location", "source_excerpt", "extra
 
 @dataclass(frozen=True, slots=True)
 class PackageSlice:
-    """`left_out` are relevant items for which there was no room, best first."""
+    """`left_out` are relevant items that did not fit, best first."""
 
     document: str
     included: tuple[str, ...]
@@ -70,7 +70,7 @@ def _best_first(scores: dict[str, float]) -> list[str]:
 
 
 def _bare(section: str, item: Item) -> tuple[str, Item]:
-    # The quotation stands in the trace row, if there is room for it.
+    # The quotation is in the trace row, if it fits.
     return section, {key: it for key, it in item.items() if key != "source_excerpts"}
 
 

@@ -1,4 +1,4 @@
-"""The inspection report: what a person looks at before trusting a package. Pure."""
+"""The inspection report, for people to judge a package. Pure."""
 
 from collections.abc import Container, Mapping, Sequence
 from typing import Any, cast
@@ -19,8 +19,8 @@ MAX_CATALOGUE_ROWS = 300
 
 
 def render_inspection(package: Package, source: QuotedSource | None, ids: Container[str]) -> Html:
-    """The report. `ids` are the items that stand on the same page."""
-    # The report is our own, made a few lines away: its shape is known.
+    """The report. `ids` are the items on the same page."""
+    # The report is our own, so its shape is known.
     report = cast(Mapping[str, Any], inspect_package(package, source.text if source else None))
     verdict = validate_package(package.body, strict=False, source=source.text if source else None)
     return tag(
@@ -99,9 +99,9 @@ def _finding(it: PackageFinding) -> Piece:
 
 def _confidences(report: Mapping[str, Any]) -> Html:
     buckets: Mapping[str, int] = report["buckets"]
-    most = max(1, *buckets.values())
+    highest = max(1, *buckets.values())
     rows = [
-        (name, tag("meter", str(count), min=0, max=most, value=count), count)
+        (name, tag("meter", str(count), min=0, max=highest, value=count), count)
         for name, count in buckets.items()
     ]
     return _table("Confidence", [*rows, ("unrated", None, report["unrated"])])

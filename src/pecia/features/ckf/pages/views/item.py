@@ -1,4 +1,4 @@
-"""One item of a package as people read it: what it says, how sure, and on whose word. Pure."""
+"""Renders one item of a package: fields, confidence and quotations. Pure."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ SEPARATE_FIELDS = frozenset(("id", "confidence", "source_basis", "source_excerpt
 
 @dataclass(frozen=True, slots=True)
 class PageAnchors:
-    """Where things are on the page: which ids have an anchor, and where a quotation stands."""
+    """Anchors on the page: ids of items, and of quotations in the source."""
 
     ids: frozenset[str]
     find: Callable[[str], str | None]

@@ -87,8 +87,8 @@ def _back(lead: MakePageLink) -> Html:
 
 def _cover(shown: PackagePage) -> Html:
     metadata = shown.package.metadata
-    said = ((it, text_of(metadata, it)) for it in COVER_FIELDS)
-    facts = [(name, it) for name, it in said if it and it != NO_DATE]
+    values = ((it, text_of(metadata, it)) for it in COVER_FIELDS)
+    facts = [(name, it) for name, it in values if it and it != NO_DATE]
     return tag(
         "header",
         tag("h1", shown.title or text_of(metadata, "source_title") or "A package"),

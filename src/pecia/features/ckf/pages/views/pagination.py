@@ -1,4 +1,4 @@
-"""Which part of a package a page shows: a small one whole, of a large one a part. Pure.
+"""Pagination of large packages; a small one is shown whole. Pure.
 
 The overview of a large package has the beginning of every section; every other page has a run of
 items of one section. Nothing is left out without a way to it.
@@ -20,11 +20,11 @@ from pecia.kernel.errors import InvalidFormat
 LARGE_PACKAGE_ITEMS = 600
 OVERVIEW_ITEMS = 20
 PAGE_SIZE = 200
-# The form that a page is made from again; its buttons stand elsewhere.
+# The form that is submitted again for another page; its buttons are elsewhere.
 FORM_ID = "again"
 
 MakePageLink: TypeAlias = Callable[[str, str], Html]
-"""Makes a control from its words and the part that it leads to; an empty part is the overview."""
+"""Makes a control from a label and its target part; an empty part is the overview."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,24 +88,24 @@ class PackageWindow:
 
 
 def render_pager(run: ItemPage, section: PackageSection, lead: MakePageLink) -> Html | None:
-    """What leads from an overview to the whole section, or from page to page of one."""
+    """Links from an overview to the whole section, or between its pages."""
     if run.is_whole:
         return None
     pages = -(-run.total // PAGE_SIZE)
     if len(run.items) == OVERVIEW_ITEMS and not run.first:
-        told = f"The first {OVERVIEW_ITEMS} of {run.total:,} are shown. "
-        return tag("p", told, lead(f"All {run.total:,}", f"{section.key}.1"), class_="note")
+        summary = f"The first {OVERVIEW_ITEMS} of {run.total:,} are shown. "
+        return tag("p", summary, lead(f"All {run.total:,}", f"{section.key}.1"), class_="note")
     page = run.first // PAGE_SIZE + 1
     last = run.first + len(run.items)
-    told = f"{run.first + 1:,} to {last:,} of {run.total:,}. "
+    summary = f"{run.first + 1:,} to {last:,} of {run.total:,}. "
     steps: list[Piece] = [lead("Previous", f"{section.key}.{page - 1}")] if page > 1 else []
     if page < pages:
         steps += [" ", lead("Next", f"{section.key}.{page + 1}")]
-    return tag("p", told, join_html(steps), class_="note")
+    return tag("p", summary, join_html(steps), class_="note")
 
 
 def render_page_button(words: str, part: str) -> Html:
-    """For what a form on the page holds: the form is sent once more."""
+    """For a form on the page, which is submitted again."""
     return tag("button", words, name="part", value=part, form=FORM_ID, type="submit")
 
 
