@@ -11,8 +11,8 @@ from uuid import UUID
 
 import anyio
 
+from pecia.features.hub.hub import Hub, RunTool, to_foreign_tool
 from pecia.features.hub.model import StoredTool
-from pecia.features.hub.service import Hub, RunTool, to_foreign_tool
 from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.tool.call import Call

@@ -7,10 +7,10 @@ from pecia.features.hub.configured_servers import ServersFile
 from pecia.features.hub.connection_pool import ConnectionPool
 from pecia.features.hub.core.tool_name import ToolNamePolicy
 from pecia.features.hub.dynamic_tools import UpstreamTools
+from pecia.features.hub.hub import FEATURE, Hub, HubLimits
 from pecia.features.hub.ports import UpstreamGateway
 from pecia.features.hub.registration import ServerConsent
 from pecia.features.hub.secrets import ServerVault
-from pecia.features.hub.service import FEATURE, Hub, HubLimits
 from pecia.features.hub.settings import HubSettings
 from pecia.features.hub.store import ServerRegistry
 from pecia.features.hub.tools.server_tools import server_user_tools

@@ -13,7 +13,7 @@ from pecia.app.app import App
 from pecia.app.composition.hub import HubGateway
 from pecia.app.dispatch import RequestContext
 from pecia.features.hub.feature import HubContext, build_hub_feature, open_hub
-from pecia.features.hub.service import Hub
+from pecia.features.hub.hub import Hub
 from pecia.features.hub.settings import HubSettings
 from pecia.interfaces.http.server import serve_asgi
 from pecia.kernel.errors import Json

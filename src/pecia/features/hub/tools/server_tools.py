@@ -6,8 +6,8 @@ from pydantic import Field, RootModel
 
 from pecia.features.hub.call_timeout import MAX_CALL_S
 from pecia.features.hub.dynamic_tools import UpstreamTools
+from pecia.features.hub.hub import FEATURE, Hub
 from pecia.features.hub.model import StoredTool
-from pecia.features.hub.service import FEATURE, Hub
 from pecia.features.hub.tools.output import (
     ServerName,
     ServersOut,

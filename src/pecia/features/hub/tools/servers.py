@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from pecia.features.hub.hub import FEATURE, Hub
 from pecia.features.hub.model import ServerEndpoint, UpstreamServer
 from pecia.features.hub.registration import (
     SECRET_FIELD,
@@ -18,7 +19,6 @@ from pecia.features.hub.registration import (
     replace_secrets,
     require_server_name,
 )
-from pecia.features.hub.service import FEATURE, Hub
 from pecia.features.hub.tools.output import (
     ServerName,
     ServerOut,
