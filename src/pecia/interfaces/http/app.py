@@ -1,4 +1,4 @@
-"""The HTTP door as one ASGI app, put together from an open App. It starts nothing."""
+"""The HTTP interface as one ASGI app, built from an open App. It starts nothing."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -36,18 +36,18 @@ BODY_IDLE_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class HttpMount:
-    """What another door hangs into this one: its routes, and what runs while they are served."""
+    """What another interface mounts here: its routes, and what runs while they are served."""
 
     routes: tuple[BaseRoute, ...] = ()
     paths: Mapping[str, ASGIApp] = field(default_factory=dict[str, ASGIApp])
-    """Paths known to the letter, and who answers there."""
+    """Exact paths and their apps."""
     resources: tuple[str, ...] = ()
-    """Paths of it that are protected resources, each with metadata of its own."""
+    """Its paths that are protected resources, each with its own metadata."""
     lifespan: Callable[[], AbstractAsyncContextManager[None]] | None = None
     home: Handler | None = None
-    """Stands at `/` instead of the plain page."""
+    """Served at `/` instead of the overview page."""
     on_shutdown: Callable[[], None] | None = None
-    """Told when the server stops: the moment to end streams that would never end by themselves."""
+    """Called when the server stops, to end streams that would never end by themselves."""
 
 
 BuildMount: TypeAlias = Callable[[App, HttpAuthenticator], HttpMount]
@@ -55,29 +55,29 @@ BuildMount: TypeAlias = Callable[[App, HttpAuthenticator], HttpMount]
 
 def build_http_app(
     app: App,
-    keeper: HttpAuthenticator,
+    authenticator: HttpAuthenticator,
     annexes: Sequence[HttpMount] = (),
     *,
     instance: str = "",
 ) -> ASGIApp:
-    """Everything that is served over HTTP, with the front before it."""
+    """Everything that is served over HTTP, inside the edge middleware."""
     resources = (API, *(it for annex in annexes for it in annex.resources))
     health = Health(app, instance)
     exact: dict[str, ASGIApp] = {
-        **_builtin_paths(app, keeper, health),
+        **_builtin_paths(app, authenticator, health),
         **_home(app, annexes),
         **metadata_paths(app, resources),
-        **tool_paths(app, keeper),
-        **confirmation_paths(app, keeper),
+        **tool_paths(app, authenticator),
+        **confirmation_paths(app, authenticator),
         **{path: it for annex in annexes for path, it in annex.paths.items()},
     }
     rest = Router(
         [
             *(it for annex in annexes for it in annex.routes),
-            *page_routes(app, keeper),
-            *websocket_routes(app, keeper),
-            *confirmation_routes(app, keeper),
-            Route(f"{API}/{{room}}/{{tool}}", dynamic_tool_endpoint(app, keeper)),
+            *page_routes(app, authenticator),
+            *websocket_routes(app, authenticator),
+            *confirmation_routes(app, authenticator),
+            Route(f"{API}/{{room}}/{{tool}}", dynamic_tool_endpoint(app, authenticator)),
         ],
         redirect_slashes=False,
         default=not_found,
@@ -87,19 +87,21 @@ def build_http_app(
     )
 
 
-def _builtin_paths(app: App, keeper: HttpAuthenticator, health: Health) -> Mapping[str, ASGIApp]:
+def _builtin_paths(
+    app: App, authenticator: HttpAuthenticator, health: Health
+) -> Mapping[str, ASGIApp]:
     handlers: dict[str, Handler] = {
         "/healthz": health.alive,
         "/readyz": health.ready,
         f"{API}/docs": docs_page(app),
         f"{API}/openapi.json": _openapi(app),
-        f"{API}/tools": tool_list_handler(app, keeper),
-        DOWNLOAD: DownloadHandler(app, keeper).handle,
+        f"{API}/tools": tool_list_handler(app, authenticator),
+        DOWNLOAD: DownloadHandler(app, authenticator).handle,
     }
     if app.settings.kernel.metrics_enabled:
         metrics = CallMetrics(app)
         app.dispatcher.observers.append(metrics)
-        handlers["/metrics"] = MetricsHandler(app, keeper, health, metrics).handle
+        handlers["/metrics"] = MetricsHandler(app, authenticator, health, metrics).handle
     return {path: HttpEndpoint({"GET": handler}) for path, handler in handlers.items()}
 
 
@@ -125,7 +127,7 @@ def _openapi(app: App) -> Handler:
 
 
 def _dispatch_by_path(exact: Mapping[str, ASGIApp], rest: ASGIApp) -> ASGIApp:
-    """Most paths are known to the letter: one look in a table, however many tools there are."""
+    """Exact paths by dict lookup, O(1) however many tools there are; patterns after that."""
 
     async def dispatch(scope: Scope, receive: Receive, send: Send) -> None:
         found = exact.get(scope["path"], rest) if scope["type"] == "http" else rest

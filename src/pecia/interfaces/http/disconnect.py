@@ -1,4 +1,4 @@
-"""Work that stops when the client goes away: nobody would read what it gives."""
+"""Work that is cancelled when the client disconnects."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -12,12 +12,12 @@ from pecia.kernel.errors import Cancelled
 T = TypeVar("T")
 
 WATCH_DELAY_S = 0.02
-"""Most calls are over by then, and need no second task to watch over them: it costs more than
-all else that this door does for a call."""
+"""Most calls are over by then and need no watcher task, which costs more than all else that the
+HTTP interface does for a call."""
 
 
 async def cancel_on_disconnect(receive: Receive, work: Callable[[], Awaitable[T]]) -> T:
-    """What the work gives, or Cancelled. The body must have been read before."""
+    """The result of the work, or Cancelled. The body must have been read before."""
     outcome: list[T] = []
     failure: Exception | None = None
     is_watched = False
@@ -36,7 +36,7 @@ async def cancel_on_disconnect(receive: Receive, work: Callable[[], Awaitable[T]
         later = asyncio.get_running_loop().call_later(WATCH_DELAY_S, begin)
         try:
             outcome.append(await work())
-        except Exception as error:  # noqa: BLE001 - carried out of the group as it is, not wrapped.
+        except Exception as error:  # noqa: BLE001 - raised outside the group, not wrapped.
             failure = error
         finally:
             later.cancel()

@@ -1,4 +1,4 @@
-"""One path: a handler per method, and what every path does alike. Knows no path by name."""
+"""One path: a handler per method, and what all paths have in common. Knows no path by name."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias
@@ -14,7 +14,7 @@ Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 
 class HttpEndpoint:
-    """An ASGI app for one path. Failures are rendered here; OPTIONS and HEAD come for free."""
+    """An ASGI app for one path. Renders errors, and answers OPTIONS and HEAD."""
 
     def __init__(self, handlers: Mapping[str, Handler]) -> None:
         self._handlers = dict(handlers)
@@ -36,7 +36,7 @@ class HttpEndpoint:
             return Response(status_code=204, headers={"allow": self.allow})
         raise HttpStatusError(
             MethodNotFound(
-                f"{request.method} is not a method of this path; it takes {self.allow}",
+                f"{request.method} is not allowed here; allowed: {self.allow}",
                 allowed=[*self.allow.split(", ")],
             ),
             405,
@@ -45,6 +45,6 @@ class HttpEndpoint:
 
 
 async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
-    """The answer for every path that nobody serves."""
+    """The 404 of every unknown path."""
     response = render_error(NotFound(f"there is nothing at {scope['path'][:200]}"), scope)
     await response(scope, receive, send)

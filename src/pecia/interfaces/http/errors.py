@@ -1,4 +1,4 @@
-"""The one place where a failure becomes an HTTP answer. It invents no message of its own."""
+"""The one place where an error becomes an HTTP response. It adds no message of its own."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -27,7 +27,7 @@ class HttpStatusError(Exception):
 
 
 def render_error(failure: Exception, scope: Scope) -> Response:
-    """Any failure as a response, JSON or a page by `Accept`; and its code noted for the log."""
+    """Any error as a response, JSON or HTML by `Accept`; its code goes to the log line."""
     error, status, headers = _split_failure(failure)
     get_request_info(scope).log_line.fail(failure if isinstance(error, InternalError) else error)
     connection = HTTPConnection(scope)
@@ -41,18 +41,18 @@ def render_error(failure: Exception, scope: Scope) -> Response:
 def json_response(
     body: object, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """JSON, the shortest way."""
+    """A JSON response, encoded by orjson."""
     return Response(orjson.dumps(body), status, headers, media_type="application/json")
 
 
 def retry_after_headers(error: PeciaError) -> dict[str, str]:
-    """The header that tells when to come back, for whatever failure knows it."""
+    """`Retry-After`, for errors that know it."""
     seconds = error.fields.get("retry_after_seconds", 1 if isinstance(error, RateLimited) else None)
     return {} if seconds is None else {"retry-after": str(seconds)}
 
 
 def wants_html(accept: str) -> bool:
-    """Whether a person with a browser asks: it names HTML, and does not prefer JSON to it."""
+    """Whether a browser asks: `Accept` names HTML and does not prefer JSON."""
     kinds = [it.partition(";")[0].strip().lower() for it in accept.split(",")]
     if "text/html" not in kinds:
         return False
@@ -64,7 +64,7 @@ def _split_failure(failure: Exception) -> tuple[PeciaError, int, dict[str, str]]
         return failure.error, failure.status, dict(failure.headers)
     if isinstance(failure, PeciaError):
         return failure, failure.code.http, {}
-    error = InternalError("something went wrong on our side; the log has it under this request")
+    error = InternalError("internal error; the server log has the details under this request id")
     return error, error.code.http, {}
 
 

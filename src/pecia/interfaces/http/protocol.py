@@ -1,4 +1,4 @@
-"""Uvicorn's HTTP parser, held to what it does not hold itself to: the size and pace of a head."""
+"""Uvicorn's HTTP parser with two limits that it lacks: size and read timeout of a request head."""
 
 import asyncio
 from typing import cast
@@ -18,7 +18,7 @@ HEAD_TIMEOUT_S = 10.0
 
 
 class GuardedProtocol(HttpToolsProtocol):
-    """One connection. A head that is too long or too slow is refused before anybody reads it."""
+    """One connection. A head that is too long or too slow is rejected before it is parsed."""
 
     max_head_bytes = MAX_HEAD_BYTES
     head_s = HEAD_TIMEOUT_S
@@ -29,7 +29,7 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - as uvicorn has it
         super().connection_made(transport)
-        # Copied into the scope of every request, and handed on where one becomes a websocket.
+        # Copied into the scope of every request, and kept on a websocket upgrade.
         self.app_state = {**self.app_state, PEER_KEY: PeerProcess(transport)}
         self._expect_head()
 
@@ -59,7 +59,7 @@ class GuardedProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def send_400_response(self, msg: str) -> None:
-        self._refuse(400, "this is not HTTP/1.1 as we read it")
+        self._refuse(400, "the request is not valid HTTP/1.1")
 
     def _expect_head(self) -> None:
         self._awaits_head = True
@@ -86,13 +86,13 @@ class GuardedProtocol(HttpToolsProtocol):
         return cycle is not None and not cycle.response_complete
 
     def _may_answer(self) -> bool:
-        """Whether what we say now would be read as the answer to what is wrong."""
+        """Whether a response sent now would be read as the answer to the faulty request."""
         if not self._is_answering():
             return True
         return not (self._awaits_head or self.pipeline or self.cycle.response_started)
 
     def _refuse(self, status: int, message: str) -> None:
-        """Say so in the shape of every other error, and hang up."""
+        """Send the error in the common JSON shape, and close the connection."""
         self._stop_timer()
         if self.transport.is_closing():
             return

@@ -1,4 +1,4 @@
-"""What the front learned of a request before anybody asked who sent it. Decides nothing."""
+"""What the edge middleware knows of a request before authentication. Decides nothing."""
 
 from dataclasses import dataclass
 from typing import cast
@@ -13,26 +13,26 @@ SCOPE_KEY = "pecia.arrival"
 
 @dataclass(frozen=True, slots=True)
 class RequestInfo:
-    """One request: from where, under which name of ours, and the line the log will hold."""
+    """One request: where it came from, under which public URL, and its log line."""
 
     request_id: str
     client_ip: str | None
     is_local: bool
-    """From this machine, and forwarded by nobody. By whom is another question: see `peer`."""
+    """From this machine and not forwarded. For the user that sent it, see `peer`."""
     base_url: str
-    """Where the client reaches us, without a last slash."""
+    """The base URL that the client uses, without a trailing slash."""
     resource: str
-    """The path of the protected endpoint asked for, empty for the server as a whole."""
+    """The path of the requested protected endpoint, empty for the server as a whole."""
     log_line: RequestRecord
     peer: PeerProcess | None = None
-    """The process that sent it, where it came over a connection of ours."""
+    """The process that sent it, where the peer of the connection is known."""
 
     @property
     def is_of_same_user(self) -> bool:
-        """From a process of the user that this server runs as, and forwarded by nobody."""
+        """From a process of the user that this server runs as, and not forwarded."""
         return self.is_local and self.peer is not None and self.peer.is_same_user
 
 
 def get_request_info(scope: Scope) -> RequestInfo:
-    """The arrival that the front put into every scope it let in."""
+    """The request info that the edge middleware put into the scope."""
     return cast(RequestInfo, scope[SCOPE_KEY])

@@ -1,4 +1,4 @@
-"""Runs the HTTP door in this process: a socket, uvicorn on it, and an orderly end."""
+"""Runs the HTTP interface in this process: a socket, uvicorn on it, a graceful shutdown."""
 
 import asyncio
 import gc
@@ -21,12 +21,12 @@ from pecia.kernel.settings.kernel import KernelSettings
 
 KEEP_ALIVE_S = 30
 CANCEL_GRACE_S = 5.0
-# How many objects are made between two looks for those that only refer to each other. A call makes
-# some thousand: with Python's own 700 the looks take 2 to 3 % of its time.
+# GC threshold of generation 0. A call allocates some thousand objects: with Python's default of 700
+# the collector takes 2 to 3 % of its time.
 GC_THRESHOLDS = (10_000, 10, 10)
 
 LOOP_OPTIONS = {"use_uvloop": True}
-"""For `anyio.run(main, backend_options=LOOP)`: the loop belongs to whoever runs the program."""
+"""For `anyio.run(main, backend_options=LOOP)`: the loop is chosen by the program that runs it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,8 @@ class ListenAddress:
 
 
 def freeze_gc() -> None:
-    """Say that what was made up to now stays: the collector need not look at it again. For the
-    program of a server, once it is up.
+    """Exempt all objects made so far from GC, and raise its thresholds. For a server process,
+    once it is up.
     """
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
@@ -61,15 +61,15 @@ async def serve_http(
     annexes: Sequence[BuildMount] = (),
     instance: str = "",
 ) -> AsyncGenerator[ListenAddress]:
-    """Requests are answered inside the block. Leaving it lets running calls finish, in time.
+    """Serve inside the block. Leaving it lets running calls finish, within a time limit.
 
     Host and port are those of the settings unless given; port 0 takes a free one. A `listener`
-    that listens already is taken over, so that who came early only waits. Signals are the
-    caller's business, and so is `keep_house`. `instance` is what `/healthz` answers to.
+    that listens already is taken over, so that early clients only wait. Signals are the
+    caller's business, and so is `run_maintenance`. `/healthz` reports `instance`.
     """
-    keeper = HttpAuthenticator(app)
-    built = [build(app, keeper) for build in annexes]
-    asgi = build_http_app(app, keeper, built, instance=instance)
+    authenticator = HttpAuthenticator(app)
+    built = [build(app, authenticator) for build in annexes]
+    asgi = build_http_app(app, authenticator, built, instance=instance)
     async with AsyncExitStack() as stack:
         for annex in built:
             if annex.lifespan is not None:
@@ -91,7 +91,7 @@ async def serve_http(
 async def serve_asgi(
     asgi: ASGIApp, settings: KernelSettings, listener: socket.socket
 ) -> AsyncGenerator[ListenAddress]:
-    """Any ASGI app on a socket of ours."""
+    """Serve any ASGI app on a socket."""
     server = _UvicornServer(_config(asgi, settings))
     failure: Exception | None = None
     async with anyio.create_task_group() as tasks:
@@ -104,12 +104,12 @@ async def serve_asgi(
         finally:
             server.should_exit = True
     if failure is not None:
-        # As it was: a group would wrap it, and nobody could catch it by its name.
+        # Raised as it was: a group would wrap it, and `except` by class would miss it.
         raise failure
 
 
 class _UvicornServer(uvicorn.Server):
-    """Uvicorn that leaves signals alone, says when it is up, and ends in its own time."""
+    """Uvicorn without signal handlers, with an event for readiness and a graceful shutdown."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -124,13 +124,13 @@ class _UvicornServer(uvicorn.Server):
         self.is_up.set()
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
-        # Shielded: whoever cancels us wants an end, not an accident. It comes by should_exit.
+        # Shielded: a cancellation means a graceful shutdown, which should_exit begins.
         with anyio.CancelScope(shield=True):
             await super().serve(sockets)
             await self._await_cancelled_tasks()
 
     async def _await_cancelled_tasks(self) -> None:
-        """A call that was cut off still writes its audit row; the store closes after us."""
+        """A cancelled call still writes its audit row; the store closes after us."""
         if left := {*self.server_state.tasks}:
             await asyncio.wait(left, timeout=CANCEL_GRACE_S)
 

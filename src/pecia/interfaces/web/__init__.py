@@ -1,1 +1,1 @@
-"""The console: pages built from `web/`, served as files. They ask the API like anybody else."""
+"""The console: pages built from `web/`, served as files. They use the same API as any client."""

@@ -1,4 +1,4 @@
-"""The console as an annex of the HTTP door. It knows the built files, and no tool."""
+"""The console as a mount of the HTTP interface. It knows the built files, and no tool."""
 
 import mimetypes
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ STATIC_FOLDER = "static"
 
 @dataclass(frozen=True, slots=True)
 class StaticAsset:
-    """One file. What its name hashes never changes, so a browser may keep it for ever."""
+    """One file. One with a hash in its name never changes, so a browser may cache it for ever."""
 
     body: bytes
     content_type: str
@@ -65,7 +65,7 @@ CONSOLE_PATH = "/console"
 
 
 def mount_console(app: App, keeper: HttpAuthenticator) -> HttpMount:
-    """The routes of the console. Everything it shows comes from the API, under its own rights."""
+    """The routes of the console. Everything it shows comes from the API, with the user's rights."""
     assets = load_assets()
     settings = app.settings.kernel
     return HttpMount(
@@ -82,7 +82,7 @@ def mount_console(app: App, keeper: HttpAuthenticator) -> HttpMount:
 
 
 def content_security_policy(settings: KernelSettings) -> str:
-    """What the page may do: its own files, this server, and the issuer for signing in."""
+    """The Content-Security-Policy: own files, this server, and the issuer for signing in."""
     issuer = urlsplit(settings.oidc_issuer or "")
     beside = f" {issuer.scheme}://{issuer.netloc}" if issuer.netloc else ""
     return (
@@ -92,7 +92,7 @@ def content_security_policy(settings: KernelSettings) -> str:
 
 
 def about_document(settings: KernelSettings) -> dict[str, object]:
-    """What the page must know before anybody has signed in. Nothing here is anybody's."""
+    """What the page needs before sign-in. Public data only."""
     can_sign_in = settings.oidc_issuer and settings.oidc_client_id
     return {
         "version": __version__,

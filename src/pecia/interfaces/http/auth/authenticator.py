@@ -1,4 +1,4 @@
-"""Who comes in, and how: the bearer token of a request becomes a Caller, its headers a Visit."""
+"""Authentication of HTTP requests: token to Caller, headers to RequestContext."""
 
 import math
 from ipaddress import IPv6Address, ip_network
@@ -21,41 +21,43 @@ MODEL_KEY_HEADER = "X-CKF-BYOK-Key"
 
 
 class HttpAuthenticator:
-    """Admits callers for every endpoint of this door, and for those that are hung into it."""
+    """Authenticates callers for every endpoint of the HTTP interface and its mounts."""
 
     def __init__(self, app: App) -> None:
         self._app = app
         self._settings = app.settings.kernel
         rate = max(1, round(self._settings.address_rate_per_s * 1000))
-        self._strangers = RateLimiter(RateLimit(rate, 1000, self._settings.address_burst))
+        self._address_limiter = RateLimiter(RateLimit(rate, 1000, self._settings.address_burst))
 
     async def authenticate(
-        self, connection: HTTPConnection, visit: RequestContext, *, scope: str | None = None
+        self, connection: HTTPConnection, context: RequestContext, *, scope: str | None = None
     ) -> Caller | Operator:
-        """Who asks, or AuthRequired. `scope` is what the challenge then tells to come with."""
+        """The caller, or AuthRequired. `scope` is the scope named in the challenge."""
         try:
-            return await self._authenticate(connection, visit)
+            return await self._authenticate(connection, context)
         except AuthRequired as error:
             fields = {"scope": scope} if scope else {}
             raise AuthRequired(error.message, **{**fields, **error.fields}) from error
 
-    def request_context(self, connection: HTTPConnection, door: str = "http") -> RequestContext:
-        """How this request came in."""
-        arrival = get_request_info(connection.scope)
+    def request_context(
+        self, connection: HTTPConnection, interface: str = "http"
+    ) -> RequestContext:
+        """The request context: interface, address, deadline, ids."""
+        info = get_request_info(connection.scope)
         return RequestContext(
-            door,
-            client_ip=arrival.client_ip,
-            request_id=arrival.request_id,
+            interface,
+            client_ip=info.client_ip,
+            request_id=info.request_id,
             timeout_s=self._timeout_s(connection.headers.get(TIMEOUT_HEADER)),
             model_key=connection.headers.get(MODEL_KEY_HEADER),
         )
 
     async def authenticate_optional(
-        self, connection: HTTPConnection, visit: RequestContext
+        self, connection: HTTPConnection, context: RequestContext
     ) -> Caller | Operator | None:
-        """Who asks for something public: whom their token names, or nobody at all."""
+        """The caller of a public endpoint: the one the token names, or None."""
         if raw_authorization(connection) is not None:
-            return await self.authenticate(connection, visit)
+            return await self.authenticate(connection, context)
         self.limit_address(connection)
         try:
             return await self._authenticate_without_token(connection)
@@ -63,22 +65,22 @@ class HttpAuthenticator:
             return None
 
     async def _authenticate(
-        self, connection: HTTPConnection, visit: RequestContext
+        self, connection: HTTPConnection, context: RequestContext
     ) -> Caller | Operator:
         if raw_authorization(connection) is None:
             self.limit_address(connection)
         try:
-            given = bearer_token(connection)
+            token = bearer_token(connection)
             who = await (
-                self._app.authenticator.authenticate(given)
-                if given
+                self._app.authenticator.authenticate(token)
+                if token
                 else self._authenticate_without_token(connection)
             )
         except PeciaError as error:
             if raw_authorization(connection) is not None and isinstance(error, DENIAL_ERRORS):
-                # Before the denial is written down: a flood of guesses must not fill the audit.
+                # Before the denial is audited: a flood of guesses must not fill the audit log.
                 self.limit_address(connection)
-            self._app.dispatcher.record_denial(error, visit)
+            self._app.dispatcher.record_denial(error, context)
             raise
         get_request_info(connection.scope).log_line.note(**_log_fields(who))
         return who
@@ -94,44 +96,44 @@ class HttpAuthenticator:
         return get_request_info(connection.scope).is_of_same_user
 
     async def _authenticate_without_token(self, connection: HTTPConnection) -> Caller | Operator:
-        """Whom a request without a token stands for; in local mode the owner or nobody."""
+        """The caller of a request without a token: in local mode the owner, else nobody."""
         if self._settings.mode == "local" and not self.is_owner(connection):
             raise AuthRequired(SIGN_IN_HELP)
         return await self._app.authenticator.authenticate(None)
 
     def limit_address(self, connection: HTTPConnection) -> None:
-        """One more request of this address without a good token. The owner's are not counted."""
+        """Rate limit per address of requests without a valid token. The owner's are not counted."""
         if raw_authorization(connection) is not None or not self.is_owner(connection):
-            self._strangers.take(rate_limit_key(get_request_info(connection.scope).client_ip))
+            self._address_limiter.take(rate_limit_key(get_request_info(connection.scope).client_ip))
 
-    def _timeout_s(self, given: str | None) -> float | None:
-        """The deadline that the caller asks for, in seconds."""
-        if given is None:
+    def _timeout_s(self, token: str | None) -> float | None:
+        """The deadline that the caller requests, in seconds."""
+        if token is None:
             return None
-        most = self._settings.request_timeout_max_s
+        maximum = self._settings.request_timeout_max_s
         try:
-            seconds = float(given)
+            seconds = float(token)
         except ValueError:
             seconds = math.nan
         if math.isnan(seconds):
             raise InvalidFormat(
                 f"{TIMEOUT_HEADER} is a number of seconds",
                 field=TIMEOUT_HEADER,
-                got=given[:100],
+                got=token[:100],
             )
-        if not 0 < seconds <= most:
+        if not 0 < seconds <= maximum:
             raise OutOfRange(
-                f"{TIMEOUT_HEADER} is more than 0 and at most {most:g} seconds",
+                f"{TIMEOUT_HEADER} is more than 0 and at most {maximum:g} seconds",
                 field=TIMEOUT_HEADER,
                 min=0,
-                max=most,
-                got=given[:100],
+                max=maximum,
+                got=token[:100],
             )
         return seconds
 
 
 def rate_limit_key(client_ip: str | None) -> str:
-    """What counts as one address: of IPv6 everybody has a whole network to call from."""
+    """The rate limit key of an address. IPv6 by network: every client has a whole one."""
     address = parse_address(client_ip)
     if isinstance(address, IPv6Address):
         return str(ip_network((address, 64), strict=False))

@@ -1,4 +1,4 @@
-"""What `WWW-Authenticate` says, as RFC 6750 and RFC 9728 want it. Pure."""
+"""The `WWW-Authenticate` header by RFC 6750 and RFC 9728. Pure."""
 
 import re
 
@@ -14,10 +14,10 @@ _UNQUOTABLE = re.compile(r"[^\x20-\x21\x23-\x5b\x5d-\x7e]")
 
 
 def challenge_headers(error: PeciaError, connection: HTTPConnection) -> dict[str, str]:
-    """The header of a 401, and of a 403 that a stronger token would mend; none for the rest."""
+    """The header of a 401, and of a 403 that a token with more scope would solve; else none."""
     scope = error.fields.get("scope")
     if isinstance(error, AuthRequired):
-        # A client without a token made no mistake yet, and is told of none.
+        # A client without a token made no mistake yet: no `error` parameter.
         wrong = "invalid_token" if raw_authorization(connection) is not None else None
     elif isinstance(error, Forbidden) and isinstance(scope, str):
         wrong = "insufficient_scope"
@@ -27,15 +27,15 @@ def challenge_headers(error: PeciaError, connection: HTTPConnection) -> dict[str
     metadata = f"{arrival.base_url}{RESOURCE_METADATA_PATH}{arrival.resource}"
     wanted = scope if isinstance(scope, str) else None
     if wrong is None:
-        said = _format_parameters(resource_metadata=metadata, scope=wanted)
+        parameters = _format_parameters(resource_metadata=metadata, scope=wanted)
     else:
-        said = _format_parameters(
+        parameters = _format_parameters(
             error=wrong,
             scope=wanted,
             resource_metadata=metadata,
             error_description=error.message,
         )
-    return {"www-authenticate": f"Bearer {said}"}
+    return {"www-authenticate": f"Bearer {parameters}"}
 
 
 def _format_parameters(**words: str | None) -> str:
@@ -43,5 +43,5 @@ def _format_parameters(**words: str | None) -> str:
 
 
 def _escape_quoted(text: str) -> str:
-    """What may stand between the quotes: RFC 6750 leaves out quotes and backslashes."""
+    """The text as a quoted value: RFC 6750 allows no quotes and no backslashes."""
     return _UNQUOTABLE.sub("'", text)

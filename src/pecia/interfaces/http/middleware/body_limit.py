@@ -1,4 +1,4 @@
-"""How a body may arrive: not too long, not too slowly, whatever its headers claim."""
+"""Limits on request bodies: size and read timeout, whatever the headers claim."""
 
 from dataclasses import dataclass
 
@@ -13,16 +13,16 @@ DRAIN_TIMEOUT_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class BodyLimits:
-    """What one request body may cost us."""
+    """The limits of one request body."""
 
     max_bytes: int
     idle_s: float
-    """The longest wait for the next piece."""
+    """The timeout for the next chunk of the body."""
     total_s: float
 
 
 class LimitedBody:
-    """A `receive` that counts. What is over the limit is never handed on."""
+    """A `receive` that counts bytes. Nothing over the limit is passed on."""
 
     def __init__(self, receive: Receive, limits: BodyLimits, *, is_complete: bool = False) -> None:
         self._receive = receive
@@ -42,9 +42,9 @@ class LimitedBody:
         return message
 
     async def drain(self) -> None:
-        """Swallow what is still coming, for a moment: a client that writes does not read.
+        """Drain the rest of the body for a moment: a client that writes does not read.
 
-        Without it the connection would be reset, and the refusal lost on its way.
+        Without it the connection would be reset, and the error response lost.
         """
         with anyio.move_on_after(DRAIN_TIMEOUT_S):
             while not self.is_complete:
@@ -58,7 +58,7 @@ class LimitedBody:
         limit_s = min(self._limits.idle_s, self._deadline - now)
         with anyio.CancelScope(deadline=now + limit_s):
             return await self._receive()
-        # Nothing more is waited for, not even to be polite.
+        # A body that timed out is not drained.
         self.is_complete = True
         slow = Timeout("the body came too slowly", timeout_s=limit_s)
         raise HttpStatusError(slow, 408, CLOSE_HEADERS)
@@ -75,7 +75,7 @@ def payload_too_large(max_bytes: int) -> HttpStatusError:
 
 
 def check_length(declared: str | None, limits: BodyLimits) -> None:
-    """Refuse by the `Content-Length` alone what need not be read to be refused."""
+    """Reject by `Content-Length` alone, before anything is read."""
     if declared is None:
         return
     if not declared.isascii() or not declared.isdigit():

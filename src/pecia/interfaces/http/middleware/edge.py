@@ -1,4 +1,4 @@
-"""What every request passes before anything else, in one pass. It knows no tool and no caller."""
+"""The outermost middleware, one pass for every request. It knows no tool and no caller."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ from pecia.kernel.identity import owner_token, pat
 from pecia.kernel.redaction import redact
 
 SINGLE_HEADERS = ("authorization", "content-length", "content-type", "host", "origin")
-"""Given twice, one reader might believe the first and another the last."""
+"""Sent twice, one parser might take the first and another the last."""
 
 ROUTINE_PATHS = frozenset(("/healthz", "/readyz", "/metrics"))
 TOKEN_PARAMETERS = frozenset(("access_token", "authorization", "bearer"))
@@ -40,7 +40,7 @@ _UNSAFE_PATH = re.compile(r"[\x00-\x1f\x7f\\]|(^|/)\.{1,2}(/|$)")
 
 @dataclass(frozen=True, slots=True)
 class EdgeRules:
-    """What the front holds requests to."""
+    """The rules that the edge enforces."""
 
     hosts: TrustedHosts
     trusted: tuple[IpNetwork, ...]
@@ -51,14 +51,14 @@ class EdgeRules:
 
 
 class EdgeMiddleware:
-    """An ASGI app around another: refuses what is out of order, logs one line, adds headers."""
+    """ASGI middleware: rejects malformed requests, logs one line, adds headers."""
 
     def __init__(self, inner: ASGIApp, rules: EdgeRules) -> None:
         self._inner = inner
         self._rules = rules
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        # A copy: the server goes on writing to its own, and trailers are not headers.
+        # A copy: uvicorn appends trailers to its own list, and trailers are not headers.
         pairs = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
         headers = _join_headers(pairs)
         request_id = _request_id(headers.get("x-request-id", ""))
@@ -67,14 +67,14 @@ class EdgeMiddleware:
             line.is_routine = scope["path"] in ROUTINE_PATHS
             body = LimitedBody(receive, self._rules.body, is_complete=scope["type"] == "websocket")
             reply = ResponseSender(send, request_id, body)
-            # Whatever is refused before we know more is answered as to a stranger.
-            stranger = RequestInfo(request_id, None, False, self._rules.public_url or "", "", line)
-            inner = {**scope, "headers": pairs, SCOPE_KEY: stranger}
+            # What is rejected before the client is known is answered as to an anonymous one.
+            anonymous = RequestInfo(request_id, None, False, self._rules.public_url or "", "", line)
+            inner = {**scope, "headers": pairs, SCOPE_KEY: anonymous}
             try:
                 await self._serve(inner, headers, body, reply)
             except ClientDisconnect:
                 line.fail(Cancelled("the client went away"))
-            except Exception as failure:  # noqa: BLE001 - the edge: nobody else answers.
+            except Exception as failure:  # noqa: BLE001 - the outermost handler.
                 await _send_error(failure, inner, body, reply)
             finally:
                 line.note(http_status=reply.status)
@@ -98,15 +98,15 @@ class EdgeMiddleware:
         await self._inner(scope, body, reply)
 
     def _request_info(self, scope: Scope, far: ForwardedClient) -> RequestInfo:
-        stranger: RequestInfo = scope[SCOPE_KEY]
+        anonymous: RequestInfo = scope[SCOPE_KEY]
         address = parse_address(far.client_ip)
         return RequestInfo(
-            request_id=stranger.request_id,
+            request_id=anonymous.request_id,
             client_ip=far.client_ip,
             is_local=address is not None and address.is_loopback and not far.was_forwarded,
             base_url=self._rules.public_url or f"{far.scheme}://{far.host}",
             resource=self._rules.resource_of(scope["path"]),
-            log_line=stranger.log_line,
+            log_line=anonymous.log_line,
             peer=scope.get("state", {}).get(PEER_KEY),
         )
 
@@ -133,7 +133,7 @@ async def _send_error(
 ) -> None:
     response = render_error(failure, scope)
     if reply.status is not None:
-        # Too late to say so: the server cuts the connection, and the client sees a torn answer.
+        # The response has begun: the server cuts the connection, and the client sees it truncated.
         raise failure
     await response(scope, body, reply)
 
@@ -147,22 +147,22 @@ def _forbidden_origin(origin: str) -> Forbidden:
 
 
 def _is_cross_site(headers: Mapping[str, str]) -> bool:
-    """Whether a browser says that a page of another site asked, by an image or a script.
+    """Whether a browser says that a page of another site sent it, by an image or a script.
 
-    Such requests carry no Origin, and in local mode they would be made in the owner's name.
+    Such requests have no Origin, and in local mode they would run as the owner.
     """
     site, mode = headers.get("sec-fetch-site", ""), headers.get("sec-fetch-mode", "")
     return site in ("cross-site", "same-site") and mode != "navigate"
 
 
 def _check_well_formed(scope: Scope) -> None:
-    """Refuse what two readers could read in two ways."""
+    """Reject what two parsers could read in two ways."""
     names = [name.decode("latin-1") for name, _ in scope["headers"]]
     for name in SINGLE_HEADERS:
         if names.count(name) > 1:
             raise InvalidRequest(f"the header {name} came more than once", header=name)
     if _UNSAFE_PATH.search(scope["path"]):
-        raise InvalidRequest("the path holds dot segments, backslashes or control characters")
+        raise InvalidRequest("the path contains dot segments, backslashes or control characters")
     _check_query(scope["query_string"])
 
 
@@ -175,7 +175,7 @@ def _check_query(query: bytes) -> None:
             query.decode("latin-1"), keep_blank_values=True, max_num_fields=MAX_PARAMETERS
         )
     except ValueError:
-        raise InvalidRequest(f"the query holds more than {MAX_PARAMETERS} parameters") from None
+        raise InvalidRequest(f"the query has more than {MAX_PARAMETERS} parameters") from None
     for name, value in pairs:
         if (
             name.lower() in TOKEN_PARAMETERS
@@ -191,7 +191,7 @@ def _check_query(query: bytes) -> None:
 
 
 def _join_headers(pairs: list[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Headers by name; those that came more than once joined by commas."""
+    """Headers by name; repeated ones joined by commas."""
     found: dict[str, str] = {}
     for name, value in pairs:
         key, text = name.decode("latin-1"), value.decode("latin-1")
@@ -199,7 +199,7 @@ def _join_headers(pairs: list[tuple[bytes, bytes]]) -> dict[str, str]:
     return found
 
 
-def _request_id(given: str) -> str:
-    """The client's own id, unless it is no id or carries a secret: ids are written everywhere."""
-    is_sane = _VALID_ID.fullmatch(given) is not None and redact(given) == given
-    return given if is_sane else uuid4().hex
+def _request_id(client_id: str) -> str:
+    """The client's own id, unless it is malformed or contains a secret: ids are logged."""
+    is_sane = _VALID_ID.fullmatch(client_id) is not None and redact(client_id) == client_id
+    return client_id if is_sane else uuid4().hex

@@ -1,4 +1,4 @@
-"""Who is really there when a proxy stands between. Only a trusted peer's word counts. Pure."""
+"""The client address behind a proxy. Only a trusted peer's headers count. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ IpAddress: TypeAlias = IPv4Address | IPv6Address
 PROXY_HEADERS = frozenset(
     ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
 )
-"""Headers that only a proxy writes, or somebody who wants to pass for one."""
+"""Headers that only a proxy writes, or a client that pretends to be one."""
 
 _SCHEMES = {"http": "http", "https": "https", "ws": "http", "wss": "https"}
 _ELEMENT = re.compile(r'(?:[^",]|"(?:[^"\\]|\\.)*")+')
@@ -24,7 +24,7 @@ _PAIR = re.compile(r'([A-Za-z]+)=("(?:[^"\\]|\\.)*"|[^\s;,"]*)')
 
 @dataclass(frozen=True, slots=True)
 class ForwardedClient:
-    """The far end of a connection, as far as it can be believed."""
+    """The client end of a connection, as far as it can be trusted."""
 
     client_ip: str | None
     scheme: str
@@ -35,7 +35,7 @@ class ForwardedClient:
 def resolve_client(
     peer: str | None, scheme: str, headers: Mapping[str, str], trusted: Sequence[IpNetwork]
 ) -> ForwardedClient:
-    """The client behind the peer. `headers` hold every value of a name, joined by commas."""
+    """The client behind the peer. `headers` has every value of a name, joined by commas."""
     address = parse_address(peer)
     direct = ForwardedClient(
         client_ip=str(address) if address else None,
@@ -79,7 +79,7 @@ def parse_address(text: str | None) -> IpAddress | None:
 
 @dataclass(frozen=True, slots=True)
 class _ForwardedHeaders:
-    """What one family of headers says: addresses from the far end to the near one."""
+    """The addresses in one family of headers, client first, nearest proxy last."""
 
     chain: tuple[str, ...]
     scheme: str | None
@@ -119,7 +119,7 @@ def _last_value(values: str) -> str:
 def _first_untrusted(
     chain: Sequence[str], peer: IpAddress, trusted: Sequence[IpNetwork]
 ) -> IpAddress:
-    """The first hop, from our end, that is not one of our proxies. Beyond it anyone may lie."""
+    """The first hop, from our end, that is no trusted proxy. Beyond it nothing is trusted."""
     nearest = peer
     for hop in reversed(chain):
         address = parse_address(hop)

@@ -1,4 +1,4 @@
-"""The way out: what every response carries, whoever made it."""
+"""The headers of every response."""
 
 from starlette.types import Message, Send
 
@@ -13,7 +13,7 @@ DEFAULT_HEADERS: tuple[tuple[bytes, bytes], ...] = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
 )
-"""Closed by default: a page that needs more says so in a header of its own."""
+"""Strict by default: a page that needs more sets a header of its own."""
 
 START_MESSAGES = frozenset(
     ("http.response.start", "websocket.http.response.start", "websocket.accept")
@@ -21,7 +21,7 @@ START_MESSAGES = frozenset(
 
 
 class ResponseSender:
-    """A `send` that completes the headers, and remembers what was answered."""
+    """A `send` that completes the headers, and keeps the status for the log."""
 
     def __init__(self, send: Send, request_id: str, body: LimitedBody) -> None:
         self._send = send
@@ -42,10 +42,10 @@ class ResponseSender:
 
     def _complete_headers(self, message: Message) -> Message:
         self.status = message.get("status", 101)
-        given: list[tuple[bytes, bytes]] = [*message.get("headers", ())]
+        headers: list[tuple[bytes, bytes]] = [*message.get("headers", ())]
         if message["type"] == "websocket.accept":
-            return {**message, "headers": [*given, *self.extra_headers]}
-        self._closes = (b"connection", b"close") in given
-        names = {name.lower() for name, _ in given}
+            return {**message, "headers": [*headers, *self.extra_headers]}
+        self._closes = (b"connection", b"close") in headers
+        names = {name.lower() for name, _ in headers}
         defaults = [it for it in DEFAULT_HEADERS if it[0] not in names]
-        return {**message, "headers": [*given, *defaults, *self.extra_headers]}
+        return {**message, "headers": [*headers, *defaults, *self.extra_headers]}

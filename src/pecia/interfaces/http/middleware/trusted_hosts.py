@@ -1,4 +1,4 @@
-"""Under which names we may be called, and which pages may call us: Host and Origin. Pure."""
+"""Allowed values of Host and Origin. Pure."""
 
 import re
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from pecia.kernel.settings.kernel import KernelSettings
 
 WILDCARD_ADDRESSES = frozenset(("", "0.0.0.0", "::"))
-"""Addresses to listen on that are nobody's name: a browser takes some of them for this machine."""
+"""Wildcard listen addresses, never a valid Host: browsers resolve some to this machine."""
 
 LOOPBACK_HOSTS = frozenset(("localhost", "127.0.0.1", "[::1]"))
 
@@ -17,7 +17,7 @@ _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:[0-9]{1,5})?", re.IGNORECAS
 
 @dataclass(frozen=True, slots=True)
 class TrustedHosts:
-    """The names of this server and of the pages it trusts."""
+    """The host names of this server, and the origins that it trusts."""
 
     hosts: frozenset[str]
     """With a port, that port; without one, any."""
@@ -35,7 +35,7 @@ class TrustedHosts:
         )
 
     def has_host(self, host: str) -> bool:
-        """Whether a `Host` header names us: the wall against DNS rebinding."""
+        """Whether a `Host` header names this server: protects against DNS rebinding."""
         found = _HOST.fullmatch(host)
         if found is None:
             return False
@@ -43,7 +43,7 @@ class TrustedHosts:
         return name in self.hosts or f"{name}{found[2] or ''}" in self.hosts
 
     def has_origin(self, origin: str, *, own: str) -> bool:
-        """Whether a page of that origin may call: one of ours, or one the operator named."""
+        """Whether a page of that origin may call: our own, or one in `allowed_origins`."""
         return origin.lower() == own.lower() or self.is_cors_origin(origin)
 
     def is_cors_origin(self, origin: str) -> bool:
@@ -58,5 +58,5 @@ def _normalize_origins(texts: Iterable[str]) -> Iterable[str]:
 
 
 def _bracket_ipv6(host: str) -> str:
-    """IPv6 addresses stand in brackets in a Host header."""
+    """IPv6 addresses are in brackets in a Host header."""
     return f"[{host}]" if host.count(":") > 1 and not host.startswith("[") else host

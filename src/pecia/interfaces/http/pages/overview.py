@@ -1,4 +1,4 @@
-"""The pages of this door, for people: what the server is, and which tools it has."""
+"""HTML pages of the HTTP interface: what the server is, and which tools it has."""
 
 from collections.abc import Sequence
 from html import escape
@@ -15,14 +15,14 @@ from pecia.kernel.tool.model import AnyTool
 
 LINKS = {
     f"{API}/docs": "The tools of the API",
-    f"{API}/openapi.json": "The same for machines",
+    f"{API}/openapi.json": "The same as OpenAPI",
     "/healthz": "Whether the process is up",
-    "/readyz": "Whether it is fit to serve",
+    "/readyz": "Whether it is ready to serve",
 }
 
 
 def home_page(app: App) -> Handler:
-    """What this is. It names nobody, because it does not know who looks."""
+    """The start page. It names nobody: the reader is not authenticated."""
     links = "".join(f'<li><a href="{path}">{escape(it)}</a></li>' for path, it in LINKS.items())
     shown = render_page(
         "Pecia",
@@ -44,7 +44,7 @@ def docs_page(app: App) -> Handler:
 
 def _introduction() -> str:
     return (
-        "POST a JSON object to a path; where GET is named too, arguments may stand in the query. "
+        "POST a JSON object to a path; where GET is listed too, arguments may be in the query. "
         "The token goes in the Authorization header, as Bearer."
     )
 
@@ -59,7 +59,7 @@ def _list(tools: Sequence[AnyTool]) -> str:
 
 
 def _static_handler(shown: Response) -> Handler:
-    """The same page for everybody: it is made once."""
+    """A static page, the same for everybody: rendered once."""
 
     async def answer(request: Request) -> Response:
         return Response(shown.body, 200, shown.headers)

@@ -1,4 +1,4 @@
-"""A request's body or query as the arguments of a tool. What is valid, the tool itself says."""
+"""A request's body or query as the arguments of a tool. The tool itself validates them."""
 
 import json
 import re
@@ -17,16 +17,16 @@ EXPECTED_TYPE = "application/json"
 _CONTENT_TYPE = re.compile(
     r'application/(?:json|[\w.+-]+\+json)\s*(?:;\s*charset="?utf-?8"?\s*)?', re.IGNORECASE
 )
-# As long as Python reads at once. Whether it is too large, validation says.
+# The most digits that Python parses. Whether it is too large, validation says.
 _INTEGER = re.compile(r"(-?(?:0|[1-9][0-9]{0,4000}))(?:\.0+)?")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
 
 
 async def arguments_from_body(request: Request) -> dict[str, Json]:
     """The JSON object of the body."""
-    given = request.headers.get("content-type", "")
-    if not _CONTENT_TYPE.fullmatch(given):
-        raise _unsupported("Content-Type", f"{EXPECTED_TYPE} in UTF-8", given)
+    content_type = request.headers.get("content-type", "")
+    if not _CONTENT_TYPE.fullmatch(content_type):
+        raise _unsupported("Content-Type", f"{EXPECTED_TYPE} in UTF-8", content_type)
     encoding = request.headers.get("content-encoding", "identity")
     if encoding != "identity":
         raise _unsupported("Content-Encoding", "sent as it is", encoding)
@@ -34,10 +34,10 @@ async def arguments_from_body(request: Request) -> dict[str, Json]:
 
 
 def parse_json_object(body: bytes) -> dict[str, Json]:
-    """A JSON object, read strictly: no NaN, no half characters, no name twice."""
+    """A JSON object, read strictly: no NaN, no lone surrogates, no duplicate names."""
     try:
         found = orjson.loads(body)
-        # orjson keeps the last of two equal names without a word; this one tells.
+        # orjson silently keeps the last of two equal names; this parser raises.
         json.loads(body, object_pairs_hook=_reject_duplicates)
     except orjson.JSONDecodeError as error:
         raise ParseError(f"the body is not JSON: {error.msg}", position=error.pos) from None
@@ -56,7 +56,7 @@ def raw_query(request: Request) -> str:
 def arguments_from_query(query: str, schema: Mapping[str, Any]) -> dict[str, Json]:
     """The parameters of a query, each as the type its property has; arrays by repetition.
 
-    What does not look like its type stays text, so that validation names it and says why.
+    What cannot be converted stays text, so that validation names it and says why.
     """
     found: dict[str, Json] = {}
     properties: Mapping[str, Any] = schema.get("properties", {})
@@ -72,8 +72,8 @@ def arguments_from_query(query: str, schema: Mapping[str, Any]) -> dict[str, Jso
     return found
 
 
-def _unsupported(header: str, expected: str, given: str) -> HttpStatusError:
-    got = given[:100]
+def _unsupported(header: str, expected: str, value: str) -> HttpStatusError:
+    got = value[:100]
     return HttpStatusError(
         InvalidFormat(
             f"the body must be {expected}; {header} was {got!r}",
@@ -110,7 +110,7 @@ def _convert(text: str, schema: Mapping[str, Any]) -> Json:
 
 
 def _resolve_schema(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The schema that counts: behind a reference, and of `X or null` the X."""
+    """The effective schema: references resolved, and of `X or null` the X."""
     if "$ref" in schema:
         name = str(schema["$ref"]).removeprefix("#/$defs/")
         return _resolve_schema(root.get("$defs", {}).get(name, {}), root)

@@ -1,7 +1,7 @@
-"""What only a person does: say yes to what waits, and sign a browser in. None of it is a tool.
+"""Confirmations and browser sign-in: only a person does these, so none of it is a tool.
 
-An agent has the tools, and a process of the owner's user is trusted with them. A yes takes more: a
-token that the person has and their agents' requests do not show by themselves.
+An agent has the tools, and a process of the owner's user is trusted with them. A confirmation
+needs more: a token that the person has and that their agents' requests do not send.
 """
 
 from collections.abc import Awaitable, Callable
@@ -35,9 +35,9 @@ ANSWERS = ("confirm", "refuse")
 T = TypeVar("T")
 
 
-def confirmation_paths(app: App, keeper: HttpAuthenticator) -> dict[str, ASGIApp]:
-    """The paths that are known to the letter."""
-    it = ConfirmationHandlers(app, keeper)
+def confirmation_paths(app: App, authenticator: HttpAuthenticator) -> dict[str, ASGIApp]:
+    """The routes."""
+    it = ConfirmationHandlers(app, authenticator)
     return {
         CONFIRMATIONS: HttpEndpoint({"GET": it.list_pending}),
         SESSION: HttpEndpoint({"POST": it.sign_in}),
@@ -45,8 +45,8 @@ def confirmation_paths(app: App, keeper: HttpAuthenticator) -> dict[str, ASGIApp
     }
 
 
-def confirmation_routes(app: App, keeper: HttpAuthenticator) -> list[BaseRoute]:
-    it = ConfirmationHandlers(app, keeper)
+def confirmation_routes(app: App, authenticator: HttpAuthenticator) -> list[BaseRoute]:
+    it = ConfirmationHandlers(app, authenticator)
     return [Route(f"{CONFIRMATIONS}/{{id}}", HttpEndpoint({"POST": it.answer}))]
 
 
@@ -58,7 +58,7 @@ class ConfirmationHandlers:
     authenticator: HttpAuthenticator
 
     async def list_pending(self, request: Request) -> Response:
-        """What waits for a yes in the tenant of an administrator."""
+        """Pending confirmations in the tenant of an administrator."""
         who = await self._require_admin(request)
 
         async def read(call: Call) -> list[Json]:
@@ -67,11 +67,11 @@ class ConfirmationHandlers:
         return json_response({"confirmations": await self._run(request, who, "pending", {}, read)})
 
     async def answer(self, request: Request) -> Response:
-        """Yes or no to one of them."""
+        """Confirm or refuse one of them."""
         who = await self._require_admin(request)
         self._require_token(request, who)
-        given = (await arguments_from_body(request)).get("answer", "confirm")
-        if given not in ANSWERS:
+        answer = (await arguments_from_body(request)).get("answer", "confirm")
+        if answer not in ANSWERS:
             allowed: list[Json] = [*ANSWERS]
             raise InvalidEnum(
                 f'Field "answer" is one of {", ".join(ANSWERS)}', field="answer", allowed=allowed
@@ -80,14 +80,14 @@ class ConfirmationHandlers:
 
         async def write(call: Call) -> None:
             waiting = self.app.confirmations
-            await (waiting.confirm if given == "confirm" else waiting.refuse)(call.caller, name)
+            await (waiting.confirm if answer == "confirm" else waiting.refuse)(call.caller, name)
 
         facts: dict[str, Json] = {"confirmation": name}
-        await self._run(request, who, str(given), facts, write)
-        return json_response({"confirmation": name, "answer": given})
+        await self._run(request, who, str(answer), facts, write)
+        return json_response({"confirmation": name, "answer": answer})
 
     async def make_link(self, request: Request) -> Response:
-        """A link by which the owner's browser signs in, once."""
+        """A one-time link by which the owner's browser signs in."""
         owner = self._local_owner()
         who = await self._require_admin(request)
         self._require_token(request, who)
@@ -100,35 +100,37 @@ class ConfirmationHandlers:
         return json_response({"code": code, "url": f"{base}/console/#/sign-in?code={code}"})
 
     async def sign_in(self, request: Request) -> Response:
-        """The session of a browser that came by such a link. The code is all there is to show."""
+        """Exchange the code of such a link for a session token. The code alone is the proof."""
         self.authenticator.limit_address(request)
         owner, code = self._local_owner(), str((await arguments_from_body(request)).get("code"))
-        errand = Operation("session.sign_in", Scope.READ, public=True)
+        operation = Operation("session.sign_in", Scope.READ, public=True)
 
         async def write(call: Call) -> str:
             return owner.sign_in(code)
 
-        visit = self.authenticator.request_context(request)
-        return json_response({"token": await self.app.dispatcher.run(None, errand, visit, write)})
+        context = self.authenticator.request_context(request)
+        return json_response(
+            {"token": await self.app.dispatcher.run(None, operation, context, write)}
+        )
 
     async def _require_admin(self, request: Request) -> Caller:
-        visit = self.authenticator.request_context(request)
-        who = await self.authenticator.authenticate(request, visit, scope=Scope.ADMIN.value)
+        context = self.authenticator.request_context(request)
+        who = await self.authenticator.authenticate(request, context, scope=Scope.ADMIN.value)
         if isinstance(who, Operator) or not (who.is_admin and Scope.ADMIN in who.scopes):
             raise Forbidden("this is for administrators of a tenant", scope=Scope.ADMIN.value)
         return who
 
     def _require_token(self, request: Request, who: Caller) -> None:
-        """On a machine of one's own the owner's user is not enough: an agent has that as well.
+        """In local mode running as the owner's user is not enough: an agent does so as well.
 
-        Nor is a token that an agent could have made: there it is the owner's.
+        Nor is a token that an agent could have made: it takes the owner's.
         """
         is_local = self.app.settings.kernel.mode == "local"
         if is_local and who.kind is not CredentialKind.LOCAL:
-            raise Forbidden("only the owner of this install can say yes to this")
+            raise Forbidden("only the owner of this install can confirm this")
         if bearer_token(request) is None:
             raise AuthRequired(
-                "a yes takes the owner's token: run `pecia confirm` in a terminal, or sign this "
+                "this needs the owner's token: run `pecia confirm` in a terminal, or sign this "
                 "browser in with the link of `pecia open`"
             )
 
@@ -146,7 +148,7 @@ class ConfirmationHandlers:
         facts: dict[str, Json],
         work: Callable[[Call], Awaitable[T]],
     ) -> T:
-        errand = Operation(f"confirmations.{name}", Scope.ADMIN, arguments=facts)
+        operation = Operation(f"confirmations.{name}", Scope.ADMIN, arguments=facts)
         return await self.app.dispatcher.run(
-            who, errand, self.authenticator.request_context(request), work
+            who, operation, self.authenticator.request_context(request), work
         )

@@ -1,6 +1,6 @@
-"""`GET /files/download`: an original, to whoever has a link to it, as the principal of that link.
+"""`GET /files/download`: an original file by signed link, with the rights of the link's principal.
 
-The link is all there is to show: a bearer token that comes along changes nothing.
+The link alone decides: a bearer token sent with it changes nothing.
 """
 
 import re
@@ -26,7 +26,7 @@ from pecia.kernel.tool.call import Call
 OPERATION_NAME = "files/download"
 BLOCK_BYTES = 1 << 18
 DEFAULT_TYPE = "application/octet-stream"
-# What a browser shows without running any of it. All else is saved.
+# Types that a browser shows without running anything. All others are saved.
 INLINE_TYPES = frozenset(
     {"application/pdf", "image/gif", "image/jpeg", "image/png", "image/webp", "text/plain"}
 )
@@ -49,10 +49,10 @@ class DownloadHandler:
     authenticator: HttpAuthenticator
 
     async def handle(self, request: Request) -> Response:
-        visit = self.authenticator.request_context(request)
+        context = self.authenticator.request_context(request)
         ticket, refusal = self._read_ticket(request)
-        # Open to all: the rights are those of the link's principal, and the store knows them.
-        errand = Operation(
+        # Public: the rights are those of the link's principal, checked by the store.
+        operation = Operation(
             OPERATION_NAME, Scope.READ, public=True, arguments=_audit_arguments(ticket)
         )
 
@@ -64,15 +64,15 @@ class DownloadHandler:
         who = (
             ticket.caller
             if ticket
-            else await self.authenticator.authenticate_optional(request, visit)
+            else await self.authenticator.authenticate_optional(request, context)
         )
         original = await cancel_on_disconnect(
-            request.receive, lambda: self.app.dispatcher.run(who, errand, visit, fetch)
+            request.receive, lambda: self.app.dispatcher.run(who, operation, context, fetch)
         )
         return _response(original, request.headers.get("range"))
 
     def _read_ticket(self, request: Request) -> tuple[DownloadTicket | None, NotFound]:
-        """A link that leads nowhere is written down as well, so it is no failure yet."""
+        """An invalid link is audited as well, so it does not raise here."""
         try:
             token = request.query_params.get("token", "")
             return self.app.original_fetcher.open_ticket(token), NotFound("")
@@ -81,9 +81,9 @@ class DownloadHandler:
 
 
 def parse_range(wanted: str | None, size: int) -> ByteRange | None:
-    """What a Range header asks for; all of it where it asks for nothing we know, None past the end.
+    """The requested Range; the whole file if it cannot be parsed, None if past the end.
 
-    Several ranges at once are answered with the whole, as the protocol allows.
+    Multiple ranges are answered with the whole file, as the protocol allows.
     """
     whole = ByteRange(0, size, size)
     found = _RANGE.fullmatch(wanted.strip()) if wanted else None
@@ -91,7 +91,7 @@ def parse_range(wanted: str | None, size: int) -> ByteRange | None:
         return whole
     first, last = found.groups()
     if not first:
-        # The last so many bytes.
+        # A suffix range: the last N bytes.
         start = max(0, size - int(last))
         return ByteRange(start, size, size) if int(last) and size else None
     start = int(first)
@@ -105,7 +105,7 @@ _RANGE = re.compile(r"bytes\s*=\s*(\d{0,18})\s*-\s*(\d{0,18})", re.ASCII)
 
 
 def content_disposition(key: str, content_type: str) -> str:
-    """How a browser treats the file, and what it calls it. No sign of a key reaches a header."""
+    """`Content-Disposition`. Keys are encoded, so none can inject a header."""
     name = key.rpartition("/")[2] or "file"
     plain = re.sub(r"[^A-Za-z0-9._ -]", "_", name)
     how = "inline" if content_type in INLINE_TYPES else "attachment"
@@ -117,7 +117,7 @@ def _response(original: OpenOriginal, wanted: str | None) -> Response:
     part = parse_range(wanted, original.size)
     headers = {
         "accept-ranges": "bytes",
-        # Not as media type, to which a charset would be added that nobody knows.
+        # Not as media_type, to which Starlette would add a charset that is not known.
         "content-type": content_type,
         "content-disposition": content_disposition(original.facts.key, content_type),
         "x-content-type-options": "nosniff",
@@ -132,9 +132,9 @@ def _response(original: OpenOriginal, wanted: str | None) -> Response:
     return StreamingResponse(_blocks(original.body, part), 206 if is_part else 200, headers)
 
 
-def _content_type(given: str | None) -> str:
-    """As the source says, if that is one."""
-    return given if given and _TYPE.fullmatch(given) else DEFAULT_TYPE
+def _content_type(declared: str | None) -> str:
+    """The content type of the source, if it is well formed."""
+    return declared if declared and _TYPE.fullmatch(declared) else DEFAULT_TYPE
 
 
 _TYPE = re.compile(r"[a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+", re.ASCII | re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""The pages that rooms bring: authenticated, audited and refused like any tool call."""
+"""HTTP routes of features: authenticated, audited and refused like any tool call."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -20,22 +20,22 @@ from pecia.kernel.tool.call import Call
 MAX_AUDITED_CHARS = 500
 
 
-def page_routes(app: App, keeper: HttpAuthenticator) -> list[Path]:
-    """One path for each, with the methods that its routes name."""
+def page_routes(app: App, authenticator: HttpAuthenticator) -> list[Path]:
+    """One endpoint per path, with the methods of its routes."""
     by_path: defaultdict[str, dict[str, Handler]] = defaultdict(dict)
-    for room in app.features:
-        for route in room.routes:
-            by_path[route.path][route.method.upper()] = _handler(app, keeper, route)
+    for feature in app.features:
+        for route in feature.routes:
+            by_path[route.path][route.method.upper()] = _handler(app, authenticator, route)
     return [Path(path, HttpEndpoint(handlers)) for path, handlers in by_path.items()]
 
 
 def audit_path_arguments(path: Mapping[str, str]) -> dict[str, Json]:
-    """What the audit keeps of a path. The query may hold a signed link, and is not kept."""
+    """What the audit log keeps of a path. The query may contain a signed link, and is not kept."""
     return {name: str(value)[:MAX_AUDITED_CHARS] for name, value in path.items()}
 
 
 def query_parameters(request: HTTPConnection) -> dict[str, str]:
-    """What stands behind the question mark, each name once."""
+    """The query parameters, each name once."""
     found: dict[str, str] = {}
     for name, value in request.query_params.multi_items():
         if name in found:
@@ -44,24 +44,24 @@ def query_parameters(request: HTTPConnection) -> dict[str, str]:
     return found
 
 
-def _handler(app: App, keeper: HttpAuthenticator, route: FeatureRoute) -> Handler:
+def _handler(app: App, authenticator: HttpAuthenticator, route: FeatureRoute) -> Handler:
     async def answer(request: Request) -> Response:
-        visit = keeper.request_context(request)
+        context = authenticator.request_context(request)
         if route.public:
-            who = await keeper.authenticate_optional(request, visit)
+            who = await authenticator.authenticate_optional(request, context)
         else:
-            who = await keeper.authenticate(request, visit, scope=Scope.READ.value)
+            who = await authenticator.authenticate(request, context, scope=Scope.READ.value)
         path = {name: str(value) for name, value in request.path_params.items()}
         query, body = query_parameters(request), await request.body()
-        kept = audit_path_arguments(path)
-        errand = Operation(route.name, Scope.READ, route.public, kept, route.timeout_s)
+        audited = audit_path_arguments(path)
+        operation = Operation(route.name, Scope.READ, route.public, audited, route.timeout_s)
 
         async def serve(call: Call) -> FeaturePage:
             return await route.serve(FeatureRequest(call, path, query, body))
 
         return _response(
             await cancel_on_disconnect(
-                request.receive, lambda: app.dispatcher.run(who, errand, visit, serve)
+                request.receive, lambda: app.dispatcher.run(who, operation, context, serve)
             )
         )
 

@@ -1,4 +1,4 @@
-"""The websockets that rooms bring: authenticated before they open, audited when they close."""
+"""Websockets of features: authenticated before they open, audited when they close."""
 
 import math
 from collections.abc import Awaitable, Callable
@@ -21,17 +21,17 @@ from pecia.kernel.tool.call import Call
 SUBPROTOCOL = "pecia"
 UNSUPPORTED_DATA = 1003
 APPLICATION_CLOSE_CODE = 4000
-"""Where the close codes of applications begin: ours are this and the HTTP status."""
+"""Base of application close codes: ours are this plus the HTTP status."""
 
 
 class WebSocketMessages:
-    """A websocket as messages of bytes, both ways. EndOfStream says that nobody is there."""
+    """A websocket as binary messages, both ways. EndOfStream: the peer disconnected."""
 
     def __init__(self, socket: WebSocket) -> None:
         self._socket = socket
 
     async def accept(self) -> None:
-        """Accept it, unless it is."""
+        """Accept it, unless already accepted."""
         if self._socket.application_state is WebSocketState.CONNECTING:
             offered: list[str] = self._socket.scope.get("subprotocols", [])
             await self._socket.accept(SUBPROTOCOL if SUBPROTOCOL in offered else None)
@@ -43,7 +43,7 @@ class WebSocketMessages:
         if message["type"] == "websocket.disconnect":
             raise anyio.EndOfStream
         if message.get("bytes") is None:
-            await self._socket.close(UNSUPPORTED_DATA, "messages are binary here")
+            await self._socket.close(UNSUPPORTED_DATA, "this websocket takes binary messages only")
             raise anyio.EndOfStream
         return message["bytes"]
 
@@ -55,21 +55,21 @@ class WebSocketMessages:
             raise anyio.EndOfStream from None
 
 
-def websocket_routes(app: App, keeper: HttpAuthenticator) -> list[WebSocketRoute]:
-    """One path for each."""
+def websocket_routes(app: App, authenticator: HttpAuthenticator) -> list[WebSocketRoute]:
+    """One route per websocket."""
     return [
-        WebSocketRoute(socket.path, _endpoint(app, keeper, socket))
-        for room in app.features
-        for socket in room.sockets
+        WebSocketRoute(socket.path, _endpoint(app, authenticator, socket))
+        for feature in app.features
+        for socket in feature.sockets
     ]
 
 
 def _endpoint(
-    app: App, keeper: HttpAuthenticator, socket: FeatureSocket
+    app: App, authenticator: HttpAuthenticator, socket: FeatureSocket
 ) -> Callable[[WebSocket], Awaitable[None]]:
     async def endpoint(connection: WebSocket) -> None:
         try:
-            await _serve(app, keeper, socket, connection)
+            await _serve(app, authenticator, socket, connection)
         except (PeciaError, HttpStatusError) as failure:
             response = render_error(failure, connection.scope)
             if connection.application_state is WebSocketState.CONNECTING:
@@ -82,28 +82,28 @@ def _endpoint(
 
 
 async def _serve(
-    app: App, keeper: HttpAuthenticator, socket: FeatureSocket, connection: WebSocket
+    app: App, authenticator: HttpAuthenticator, socket: FeatureSocket, connection: WebSocket
 ) -> None:
-    visit = keeper.request_context(connection)
-    who = await keeper.authenticate(connection, visit, scope=Scope.READ.value)
+    context = authenticator.request_context(connection)
+    who = await authenticator.authenticate(connection, context, scope=Scope.READ.value)
     path = {name: str(value) for name, value in connection.path_params.items()}
     query = query_parameters(connection)
-    errand = Operation(
+    operation = Operation(
         socket.name,
         Scope.READ,
         arguments=audit_path_arguments(path),
-        # A socket is open for as long as both sides want it.
+        # No time limit: a socket stays open for as long as both sides want it.
         timeout_s=math.inf,
     )
 
     async def serve(call: Call) -> None:
         messages = WebSocketMessages(connection)
-        # That the other side went away is how most sockets end.
+        # Most sockets end by a disconnect of the client: not an error.
         with suppress(anyio.EndOfStream):
             await socket.serve(FeatureRequest(call, path, query), messages)
         await messages.accept()
 
-    await app.dispatcher.run(who, errand, visit, serve)
+    await app.dispatcher.run(who, operation, context, serve)
     await _close(connection, 1000, "")
 
 

@@ -1,4 +1,4 @@
-"""Whether this process is up, and whether it is fit to serve. Tells nothing of anybody's data."""
+"""Liveness and readiness. Reveals nothing of anybody's data."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -22,19 +22,19 @@ MAX_DRAIN_AGE_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class HealthCheck:
-    """One thing that must hold, and what was found."""
+    """The result of one check."""
 
     is_ok: bool
     found: str
     is_vital: bool = True
-    """Whether no request should be sent here without it."""
+    """Whether a failure makes this node not ready."""
 
     def as_json(self) -> Json:
         return {"ok": self.is_ok, "found": self.found}
 
 
 class Health:
-    """The two questions that those who run servers ask."""
+    """The handlers of `/healthz` and `/readyz`."""
 
     def __init__(self, app: App, instance: str = "") -> None:
         self._app = app
@@ -44,7 +44,7 @@ class Health:
         self._asked_at = -CACHE_TTL_S
 
     async def alive(self, request: Request) -> Response:
-        """The process answers. Nothing else is looked at, so that nothing else can fail it."""
+        """Liveness. Nothing else is checked, so that nothing else can fail it."""
         return json_response(
             {
                 "status": "ok",
@@ -56,7 +56,7 @@ class Health:
         )
 
     async def ready(self, request: Request) -> Response:
-        """Whether requests should be sent here; each check by name."""
+        """Readiness; each check by name."""
         found = await self.checks()
         is_ready = all(it.is_ok for it in found.values() if it.is_vital)
         is_whole = all(it.is_ok for it in found.values())
@@ -69,7 +69,7 @@ class Health:
         )
 
     async def checks(self) -> dict[str, HealthCheck]:
-        """What holds now. Asked once a second however many ask: anybody may, without a token."""
+        """The checks, cached for one second: the endpoint is public."""
         async with self._asking:
             if time.monotonic() - self._asked_at >= CACHE_TTL_S:
                 self._last = {
@@ -97,12 +97,12 @@ class Health:
         return HealthCheck(ago_s < MAX_DRAIN_AGE_S, f"written to the database {ago_s:.0f} s ago")
 
     def _index(self) -> HealthCheck:
-        """Search still answers from an index that does not move, and lacks what is new."""
+        """Search still answers from a stalled index, and lacks what is new."""
         stalled = self._app.index_lag.stalled_tenants()
         if not stalled:
             return HealthCheck(True, "keeps up", is_vital=False)
         longest = max(stalled.values())
-        found = f"{len(stalled)} not moving for {longest:.0f} s: pecia index status"
+        found = f"{len(stalled)} stalled for {longest:.0f} s: pecia index status"
         return HealthCheck(False, found, is_vital=False)
 
 

@@ -1,4 +1,4 @@
-"""Figures for Prometheus: what was called and how it went. No argument, no caller, no content."""
+"""Prometheus metrics of calls and outcomes. No argument, no caller, no content."""
 
 from collections.abc import Iterator
 
@@ -22,7 +22,7 @@ BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
 
 
 class CallMetrics:
-    """Counts every call of every door, by watching the corridor."""
+    """Counts every call of every interface, as an observer of the dispatcher."""
 
     def __init__(self, app: App) -> None:
         self._known = frozenset(_call_names(app))
@@ -51,7 +51,9 @@ class CallMetrics:
             registry=self.registry,
         )
         self._spool = Gauge(
-            "pecia_audit_spool_bytes", "Audit waiting for the database.", registry=self.registry
+            "pecia_audit_spool_bytes",
+            "Audit rows waiting for the database.",
+            registry=self.registry,
         )
         self._up = Gauge("pecia_database_up", "Whether it answers.", registry=self.registry)
 
@@ -61,14 +63,14 @@ class CallMetrics:
     def ended(
         self, trace: AuditRecord, status: AuditStatus, code: str | None, duration_us: int
     ) -> None:
-        # A name that is no tool's comes from outside, and each would be a series for ever.
+        # Unknown names come from clients; each would add a series (label cardinality).
         tool = trace.tool if trace.tool in self._known else "unknown"
         self._in_flight.dec()
         self._calls.labels(tool, trace.door, status).inc()
         self._seconds.labels(tool).observe(duration_us / 1_000_000)
 
     async def render(self, app: App, health: Health) -> bytes:
-        """Everything as of now."""
+        """All metrics as of now."""
         checks = await health.checks()
         self._up.set(checks["database"].is_ok)
         self._spool.set(await anyio.to_thread.run_sync(app.audit_log.backlog_bytes))
@@ -85,16 +87,16 @@ class CallMetrics:
 
 
 class MetricsHandler:
-    """Who may read the figures: an administrator, an operator, and the owner of a local install.
+    """Who may read the metrics: an administrator, an operator, and the owner of a local install.
 
-    On a server the address proves nothing: whoever comes through a proxy beside us has ours.
+    On a server the address proves nothing: requests through a local proxy have ours.
     """
 
     def __init__(
-        self, app: App, keeper: HttpAuthenticator, health: Health, metrics: CallMetrics
+        self, app: App, authenticator: HttpAuthenticator, health: Health, metrics: CallMetrics
     ) -> None:
         self._app = app
-        self._keeper = keeper
+        self._authenticator = authenticator
         self._health = health
         self._metrics = metrics
 
@@ -108,17 +110,17 @@ class MetricsHandler:
 
     async def _require_admin(self, request: Request) -> None:
         scope = Scope.ADMIN.value
-        who = await self._keeper.authenticate(
-            request, self._keeper.request_context(request), scope=scope
+        who = await self._authenticator.authenticate(
+            request, self._authenticator.request_context(request), scope=scope
         )
         if not isinstance(who, Operator) and not (who.is_admin and Scope.ADMIN in who.scopes):
             raise Forbidden(f"metrics need the scope {scope}", scope=scope)
 
 
 def _call_names(app: App) -> Iterator[str]:
-    """Every name that a call can have here."""
+    """Every known operation name."""
     yield "authenticate"
     yield from (full_name(it) for it in app.tools)
-    for room in app.features:
-        yield from (it.name for it in room.routes)
-        yield from (it.name for it in room.sockets)
+    for feature in app.features:
+        yield from (it.name for it in feature.routes)
+        yield from (it.name for it in feature.sockets)

@@ -33,7 +33,7 @@ ERROR = {
 def build_document(
     tools: Sequence[AnyTool], *, server_url: str, needs_token: bool
 ) -> dict[str, Any]:
-    """The whole document. `needs_token` is false where the owner of the machine asks."""
+    """The whole document. `needs_token` is false in local mode for the owner."""
     named = sorted(tools, key=full_name)
     return {
         "openapi": "3.1.0",
@@ -44,7 +44,7 @@ def build_document(
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": server_url}],
-        "tags": [{"name": room} for room in sorted({it.feature for it in named})],
+        "tags": [{"name": feature} for feature in sorted({it.feature for it in named})],
         "paths": {tool_path(it): {"post": _operation(it, needs_token)} for it in named},
         "components": {
             "schemas": {
@@ -58,7 +58,7 @@ def build_document(
 
 
 def operation_id(tool: AnyTool) -> str:
-    """The full name in the letters that every generator takes."""
+    """The full name in characters that every code generator accepts."""
     return full_name(tool).replace(".", "_").replace("/", "_")
 
 
@@ -88,7 +88,10 @@ def _operation(tool: AnyTool, needs_token: bool) -> dict[str, Any]:
             "content": {JSON: {"schema": {"$ref": f"#/components/schemas/{name}_in"}}},
         },
         "responses": {
-            "200": {"description": "What the tool gives.", "content": {JSON: {"schema": answer}}},
+            "200": {
+                "description": "The result of the tool.",
+                "content": {JSON: {"schema": answer}},
+            },
             **{str(it): {"$ref": f"#/components/responses/{it}"} for it in statuses},
         },
     }
@@ -103,7 +106,7 @@ def _schemas(tool: AnyTool) -> list[tuple[str, Any]]:
 
 
 def _rebase_refs(node: Any, to: str) -> Any:
-    """A schema whose references still lead home from its new place in the document."""
+    """A schema with its references rewritten for its place in the document."""
     if isinstance(node, Mapping):
         pairs = cast(Mapping[str, Any], node).items()
         return {
@@ -142,7 +145,7 @@ def _response(errors: Sequence[type[PeciaError]]) -> dict[str, Any]:
 
 
 def _documented_errors() -> list[type[PeciaError]]:
-    """Those that somebody is left to read, as the table of errors has them."""
+    """The errors that a client can receive, from the table of error codes."""
     table = PeciaError.__module__
     listed = (next(it for it in kind.__mro__ if it.__module__ == table) for kind in iter_errors())
     return [it for it in dict.fromkeys(listed) if it is not Cancelled]

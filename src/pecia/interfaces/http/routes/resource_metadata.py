@@ -1,4 +1,4 @@
-"""What an OAuth client must know of this server before it asks for a token: RFC 9728. Public."""
+"""OAuth protected resource metadata, RFC 9728. Public."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,7 +14,7 @@ from pecia.kernel.errors import Json
 from pecia.kernel.settings.kernel import KernelSettings
 
 DEFAULT_RESOURCE = "/mcp"
-"""The endpoint that the server as a whole stands for, unless `resource_url` names another."""
+"""The default resource of the server, unless `resource_url` names another."""
 
 
 def metadata_paths(app: App, resources: Sequence[str]) -> Mapping[str, HttpEndpoint]:

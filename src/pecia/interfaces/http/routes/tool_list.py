@@ -25,11 +25,11 @@ class ListToolsQuery(Input):
     limit: int = Field(default=100, ge=1, le=500)
 
 
-def tool_list_handler(app: App, keeper: HttpAuthenticator) -> Handler:
+def tool_list_handler(app: App, authenticator: HttpAuthenticator) -> Handler:
     """Lists by full name, which is also the cursor: a page neither repeats nor skips a tool."""
 
     async def answer(request: Request) -> Response:
-        who = await keeper.authenticate(request, keeper.request_context(request))
+        who = await authenticator.authenticate(request, authenticator.request_context(request))
         if isinstance(who, Operator):
             raise Forbidden("MCP tools are tenant-scoped")
         ask = _parse_query(raw_query(request))
@@ -49,7 +49,7 @@ def tool_list_handler(app: App, keeper: HttpAuthenticator) -> Handler:
 
 
 def describe_tool(tool: AnyTool) -> dict[str, Any]:
-    """A tool as data: what it is for, how it is called, and what it does to the world."""
+    """A tool as data: description, schemas, scope and annotations."""
     methods: list[Json] = ["GET", "POST"] if may_get(tool) else ["POST"]
     return {
         "name": full_name(tool),

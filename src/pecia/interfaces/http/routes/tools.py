@@ -1,4 +1,4 @@
-"""Every tool as a path: POST with a JSON object, and GET too where nothing is changed."""
+"""Every tool as a path: POST with a JSON object, and GET too for read-only tools."""
 
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Mapping
@@ -36,10 +36,10 @@ from pecia.kernel.tool.view import full_name, prefixed_name
 API = "/api/v1"
 
 
-def tool_paths(app: App, keeper: HttpAuthenticator) -> dict[str, HttpEndpoint]:
+def tool_paths(app: App, authenticator: HttpAuthenticator) -> dict[str, HttpEndpoint]:
     """One endpoint per tool that is not hidden."""
     return {
-        tool_path(tool): HttpEndpoint(ToolHandlers(app, keeper, tool).handlers())
+        tool_path(tool): HttpEndpoint(ToolHandlers(app, authenticator, tool).handlers())
         for tool in app.full_view.tools.values()
     }
 
@@ -50,7 +50,7 @@ def tool_path(tool: AnyTool) -> str:
 
 
 def may_get(tool: AnyTool) -> bool:
-    """Whether a GET may call it. Never with a secret among the arguments: URLs are written down."""
+    """Whether a GET may call it. Never with a secret among the arguments: URLs are logged."""
     return tool.read_only and not secret_fields(tool)
 
 
@@ -81,44 +81,44 @@ class ToolHandlers:
     async def _call(
         self, request: Request, read: Callable[[Request], Awaitable[dict[str, Json]]]
     ) -> Response:
-        visit = self.authenticator.request_context(request)
-        who = await self.authenticator.authenticate(request, visit, scope=self.tool.scope.value)
+        context = self.authenticator.request_context(request)
+        who = await self.authenticator.authenticate(request, context, scope=self.tool.scope.value)
         try:
             arguments = await read(request)
         except (PeciaError, HttpStatusError) as failure:
-            raise self._audit_refusal(who, failure, visit) from None
+            raise self._audit_refusal(who, failure, context) from None
 
         async def work() -> ToolResult:
-            return await self.app.call(who, prefixed_name(self.tool), arguments, visit)
+            return await self.app.call(who, prefixed_name(self.tool), arguments, context)
 
         return tool_response(await cancel_on_disconnect(request.receive, work), self.tool)
 
     def _audit_refusal(
-        self, who: Caller | Operator, failure: PeciaError | HttpStatusError, visit: RequestContext
+        self, who: Caller | Operator, failure: PeciaError | HttpStatusError, context: RequestContext
     ) -> PeciaError | HttpStatusError:
-        """The failure to read the arguments, written down as the call that it was meant to be."""
-        found = failure.error if isinstance(failure, HttpStatusError) else failure
-        told = self.app.dispatcher.record_refusal(who, full_name(self.tool), found, visit)
-        return failure if told is found else told
+        """Audit arguments that could not be parsed, as the call they were meant for."""
+        error = failure.error if isinstance(failure, HttpStatusError) else failure
+        refusal = self.app.dispatcher.record_refusal(who, full_name(self.tool), error, context)
+        return failure if refusal is error else refusal
 
 
-def dynamic_tool_endpoint(app: App, keeper: HttpAuthenticator) -> HttpEndpoint:
-    """The answer for a path below a room that was no tool at the start.
+def dynamic_tool_endpoint(app: App, authenticator: HttpAuthenticator) -> HttpEndpoint:
+    """The endpoint for paths below a feature that were no tool at startup.
 
-    A guest is called; anything else is refused and audited like any call.
+    A dynamic tool is called; anything else is refused and audited like any call.
     """
 
     async def call(request: Request) -> Response:
-        visit = keeper.request_context(request)
-        who = await keeper.authenticate(request, visit)
-        room, tool = request.path_params["room"], request.path_params["tool"]
-        guest = (await app.view_for(who)).aliases.get(f"{room}__{tool}")
-        if guest is not None and (
-            handler := ToolHandlers(app, keeper, guest).handler(request.method)
+        context = authenticator.request_context(request)
+        who = await authenticator.authenticate(request, context)
+        feature, tool = request.path_params["room"], request.path_params["tool"]
+        dynamic_tool = (await app.view_for(who)).aliases.get(f"{feature}__{tool}")
+        if dynamic_tool is not None and (
+            handler := ToolHandlers(app, authenticator, dynamic_tool).handler(request.method)
         ):
             return await handler(request)
-        # The slash keeps it from being the name of anything.
-        return json_response((await app.call(who, f"{room}/{tool}", {}, visit)).structured)
+        # No tool name has a slash, so this is never found.
+        return json_response((await app.call(who, f"{feature}/{tool}", {}, context)).structured)
 
     return HttpEndpoint({"GET": call, "POST": call})
 
@@ -133,7 +133,7 @@ def tool_response(result: ToolResult, tool: AnyTool) -> Response:
             f"{full_name(tool)} reported a failure",
             result=result.structured,
             content=content,
-            # It ran: only what changes nothing, or the same thing twice, may be asked for again.
+            # It ran: only a read-only or idempotent tool may be retried.
             retryable=tool.read_only or tool.idempotent,
         )
     return json_response(
