@@ -1,4 +1,4 @@
-"""Who comes to an endpoint, in both transports alike: admitted, and told what there is for them."""
+"""Authentication of MCP requests, the same in both HTTP transports: caller and endpoint view."""
 
 from dataclasses import dataclass
 
@@ -19,25 +19,27 @@ INTERFACE = "mcp"
 
 @dataclass(frozen=True, slots=True)
 class McpAuthenticator:
-    """The entrance of one endpoint."""
+    """Authentication for one endpoint."""
 
     endpoint: McpEndpoint
     services: McpServices
     authenticator: HttpAuthenticator
 
     async def authenticate(self, request: Request) -> McpRequestContext:
-        """The standing of a request, left in its scope for the handlers."""
-        visit = self.authenticator.request_context(request, INTERFACE)
-        who = await self.authenticator.authenticate(request, visit, scope=Scope.SEARCH.value)
-        visit = with_session_settings(visit, request, self.services.app)
-        offers = self.services.views
-        wants = offers.cipher_options(self.endpoint, visit.session)
-        shows_guests = offers.has_dynamic_tools(self.endpoint, wants)
-        guests = (
-            await self.services.app.dynamic_tools_for(who) if shows_guests else NO_DYNAMIC_TOOLS
+        """The context of a request, also put into its scope for the handlers."""
+        context = self.authenticator.request_context(request, INTERFACE)
+        who = await self.authenticator.authenticate(request, context, scope=Scope.SEARCH.value)
+        context = with_session_settings(context, request, self.services.app)
+        views = self.services.views
+        options = views.cipher_options(self.endpoint, context.session)
+        has_dynamic_tools = views.has_dynamic_tools(self.endpoint, options)
+        dynamic_tools = (
+            await self.services.app.dynamic_tools_for(who)
+            if has_dynamic_tools
+            else NO_DYNAMIC_TOOLS
         )
-        offer = offers.get(self.endpoint, parse_filter(request.headers), guests, wants)
-        here = McpRequestContext(who, visit, offer, may_confirm=self._may_confirm(request, who))
+        view = views.get(self.endpoint, parse_filter(request.headers), dynamic_tools, options)
+        here = McpRequestContext(who, context, view, may_confirm=self._may_confirm(request, who))
         set_request_context(request.scope, here)
         return here
 

@@ -16,18 +16,18 @@ from pecia.kernel.tool.model import (
 )
 
 COMPLETE_RESULT = {"resultType": "complete"}
-"""What the newer era wants on every result; the SDK takes it off for the older one."""
+"""Required on every modern result; the SDK removes it for legacy clients."""
 
 MAX_TEXT_COPY_BYTES = 400_000
 
 
 def tool_result(result: ToolResult, *, modern: bool) -> dict[str, Any]:
-    """A tool's answer. Whoever reads no structured content finds it as text."""
+    """A tool's result. Structured content is repeated as text for clients that do not read it."""
     content = [content_block(it) for it in result.content]
     # Before 2026-07-28 structured content is an object or nothing.
     is_sent = isinstance(result.structured, dict) or (modern and result.structured is not None)
     is_told = any(it["type"] == "text" for it in content)
-    # What another server answers comes once; only what cannot be sent as it is becomes text.
+    # Upstream content is passed through once; only what cannot be sent as it is becomes text.
     if result.structured is not None and not is_told and not (result.is_foreign and is_sent):
         written = orjson.dumps(result.structured)
         text = _as_text(written) if is_sent else written.decode()
@@ -43,7 +43,7 @@ def tool_result(result: ToolResult, *, modern: bool) -> dict[str, Any]:
 
 
 def _as_text(structured: bytes) -> str:
-    """Structured content once more as text, unless that would double a large answer."""
+    """Structured content repeated as text, unless that would double a large result."""
     if len(structured) <= MAX_TEXT_COPY_BYTES:
         return structured.decode()
     return f"The result is {len(structured)} bytes of JSON, whole in structuredContent only."
@@ -66,7 +66,7 @@ def content_block(it: Content) -> dict[str, Any]:
 
 
 def resource_contents(it: EmbeddedResource) -> dict[str, Any]:
-    """What a resource holds."""
+    """The contents of a resource."""
     body = {"text": it.body} if isinstance(it.body, str) else {"blob": b64encode(it.body).decode()}
     return drop_none({"uri": it.uri, "mimeType": it.mime_type, **body})
 
@@ -84,5 +84,5 @@ def resource_link(it: ResourceLink) -> dict[str, Any]:
 
 
 def drop_none(fields: dict[str, Any]) -> dict[str, Any]:
-    """Without what is not known."""
+    """The mapping without None values."""
     return {name: value for name, value in fields.items() if value is not None}

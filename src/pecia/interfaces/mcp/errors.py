@@ -1,4 +1,4 @@
-"""The one place where a failure becomes MCP: a result that a model reads, or a JSON-RPC error."""
+"""The one place where an error becomes MCP: a tool result for the model, or a JSON-RPC error."""
 
 from typing import Any, cast
 
@@ -20,13 +20,13 @@ from pecia.kernel.errors import (
 )
 
 CAPABILITIES_FIELD = "required_capabilities"
-"""The field of a failure that names what the client would have to be able to do."""
+"""The error field that names the missing client capabilities."""
 
 RESOURCE_NOT_FOUND = -32002
 
 
 class ProtocolRejection(Exception):
-    """A failure for which the newer revision has a number of its own."""
+    """An error for which the modern revision has a JSON-RPC code of its own."""
 
     def __init__(self, error: PeciaError, number: int) -> None:
         super().__init__(error.message)
@@ -35,7 +35,7 @@ class ProtocolRejection(Exception):
 
 
 def to_rejection(found: InboundLadderRejection) -> ProtocolRejection:
-    """A refusal of the SDK's: its number and its words, and a code of ours."""
+    """An error of the SDK: its JSON-RPC code and message, and a code of ours."""
     told = cast(dict[str, Json], found.data or {})
     if found.code == INVALID_PARAMS:
         return ProtocolRejection(
@@ -45,7 +45,7 @@ def to_rejection(found: InboundLadderRejection) -> ProtocolRejection:
 
 
 def tool_error(error: PeciaError) -> dict[str, Any]:
-    """A failure inside a tool: a result that the model can read and act on."""
+    """An error inside a tool, as a result that the model can read and act on."""
     return {
         **COMPLETE_RESULT,
         "isError": True,
@@ -55,21 +55,21 @@ def tool_error(error: PeciaError) -> dict[str, Any]:
 
 
 def is_protocol_error(error: PeciaError, *, modern: bool) -> bool:
-    """Whether a failure of a call is no tool's: a wrong name, or a fault of the server."""
+    """Whether an error of a call is not the tool's: an unknown name, or a server error."""
     is_ours = isinstance(error, ToolNotFound | InternalError)
     return is_ours or (modern and CAPABILITIES_FIELD in error.fields)
 
 
 def rpc_error(error: PeciaError, *, modern: bool) -> MCPError:
-    """A failure of the protocol, as the SDK wants it raised."""
+    """A protocol error, as the SDK wants it raised."""
     found = error_object(error, modern=modern)
     return MCPError(int(str(found["code"])), error.message, found["data"])
 
 
 def resource_error(error: PeciaError, *, modern: bool, by_reference: bool) -> MCPError:
-    """The same for reading: older revisions have a number of their own for what is not there.
+    """The same for resources: older revisions have a code of their own for "not found".
 
-    The compiled-knowledge reference uses that number for something else, and keeps its own.
+    The compiled-knowledge reference uses that code for something else, and keeps its own.
     """
     if isinstance(error, NotFound) and not modern and not by_reference:
         return MCPError(RESOURCE_NOT_FOUND, error.message, error_data(error))
@@ -90,7 +90,7 @@ def error_object(error: PeciaError, *, modern: bool) -> dict[str, Json]:
 def error_envelope(
     failure: PeciaError | ProtocolRejection, request_id: Json, *, modern: bool
 ) -> bytes:
-    """A whole JSON-RPC answer that says what is wrong."""
+    """A complete JSON-RPC error response."""
     if isinstance(failure, ProtocolRejection):
         found = {**error_object(failure.error, modern=True), "code": failure.number}
     else:
@@ -99,7 +99,7 @@ def error_envelope(
 
 
 def error_data(error: PeciaError) -> dict[str, Json]:
-    """What a program needs to know; the message stands beside it."""
+    """The `data` of an error, for programs; the message is beside it."""
     payload = error.payload()
     del payload["message"]
     return payload

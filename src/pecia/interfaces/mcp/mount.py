@@ -1,4 +1,4 @@
-"""Every MCP endpoint of this server, hung into the HTTP door by one function."""
+"""Mounts every MCP endpoint of this server on the HTTP interface."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -27,36 +27,44 @@ from pecia.kernel.tool.model import ResourceWatch
 
 
 def mount_mcp(
-    app: App, keeper: HttpAuthenticator, changes: Subscriptions | None = None
+    app: App, authenticator: HttpAuthenticator, changes: Subscriptions | None = None
 ) -> HttpMount:
     """Everything below `/mcp` and `/sse`; nothing where MCP is switched off.
 
-    Whoever keeps the `changes` can tell clients that something changed.
+    The owner of `changes` can notify clients of changes.
     """
     settings = app.settings.kernel
     if not settings.mcp_enabled:
         return HttpMount()
     changes = changes or Subscriptions()
-    desk = app.settings.part(DiscoverySettings)
-    require_known_tools(app.full_view, desk.tools)
-    guests = [room.dynamic_tools for room in app.features if room.dynamic_tools is not None]
-    following = McpChangeListener(app.store, changes, _watches_by_scheme(app.features), guests)
-    changes.stamps = following.read_stamps
-    extra = _conformance_features(changes) if desk.conformance else ()
-    offers, sessions = (
-        EndpointViews(app, desk.tools, extra),
+    discovery = app.settings.part(DiscoverySettings)
+    require_known_tools(app.full_view, discovery.tools)
+    dynamic_tools = [
+        feature.dynamic_tools for feature in app.features if feature.dynamic_tools is not None
+    ]
+    listener = McpChangeListener(
+        app.store, changes, _watches_by_scheme(app.features), dynamic_tools
+    )
+    changes.stamps = listener.read_stamps
+    extra = _conformance_features(changes) if discovery.conformance else ()
+    views, sessions = (
+        EndpointViews(app, discovery.tools, extra),
         SessionTable(_session_limits(settings)),
     )
-    parts = McpServices(app, offers, changes, McpTaskStore(), DisconnectWatchers(), sessions)
-    names = [room.name for room in (*app.features, *extra)]
-    doors = [
-        StreamableHttpEndpoint(it, parts, keeper) for it in list_endpoints(names, settings.mcp_root)
+    services = McpServices(app, views, changes, McpTaskStore(), DisconnectWatchers(), sessions)
+    names = [feature.name for feature in (*app.features, *extra)]
+    endpoints = [
+        StreamableHttpEndpoint(it, services, authenticator)
+        for it in list_endpoints(names, settings.mcp_root)
     ]
-    older = [SseEndpoint(it, parts, keeper) for it in list_sse_endpoints(names, settings.mcp_root)]
+    older = [
+        SseEndpoint(it, services, authenticator)
+        for it in list_sse_endpoints(names, settings.mcp_root)
+    ]
     return HttpMount(
-        paths={**{it.endpoint.path: it for it in doors}, **_sse_paths(older)},
-        resources=tuple(it.endpoint.path for it in (*doors, *older)),
-        lifespan=lambda: _lifespan(doors, parts, following),
+        paths={**{it.endpoint.path: it for it in endpoints}, **_sse_paths(older)},
+        resources=tuple(it.endpoint.path for it in (*endpoints, *older)),
+        lifespan=lambda: _lifespan(endpoints, services, listener),
     )
 
 
@@ -69,34 +77,34 @@ def _session_limits(settings: KernelSettings) -> SessionLimits:
     )
 
 
-def _watches_by_scheme(rooms: Sequence[Feature]) -> dict[str, ResourceWatch]:
-    return {it.scheme: it.watch for room in rooms for it in room.resources if it.watch}
+def _watches_by_scheme(features: Sequence[Feature]) -> dict[str, ResourceWatch]:
+    return {it.scheme: it.watch for feature in features for it in feature.resources if it.watch}
 
 
-def _sse_paths(doors: Sequence[SseEndpoint]) -> dict[str, ASGIApp]:
-    streams = {it.endpoint.path: it.stream for it in doors}
-    return {**streams, **{messages_path(it.endpoint): it.messages for it in doors}}
+def _sse_paths(endpoints: Sequence[SseEndpoint]) -> dict[str, ASGIApp]:
+    streams = {it.endpoint.path: it.stream for it in endpoints}
+    return {**streams, **{messages_path(it.endpoint): it.messages for it in endpoints}}
 
 
 @asynccontextmanager
 async def _lifespan(
-    doors: Sequence[StreamableHttpEndpoint], parts: McpServices, following: McpChangeListener
+    endpoints: Sequence[StreamableHttpEndpoint], services: McpServices, listener: McpChangeListener
 ) -> AsyncGenerator[None]:
     async with anyio.create_task_group() as group:
-        await group.start(parts.tasks.serve)
-        group.start_soon(following.run)
+        await group.start(services.tasks.serve)
+        group.start_soon(listener.run)
         async with AsyncExitStack() as stack:
-            await stack.enter_async_context(parts.watchers.run())
-            for door in doors:
-                await stack.enter_async_context(door.lifespan())
-            # Before the sessions end: a stream is closed in good order while it can be.
-            stack.callback(parts.subscriptions.close)
+            await stack.enter_async_context(services.watchers.run())
+            for endpoint in endpoints:
+                await stack.enter_async_context(endpoint.lifespan())
+            # Before the sessions end: streams are closed cleanly while they can be.
+            stack.callback(services.subscriptions.close)
             yield
         group.cancel_scope.cancel()
 
 
 def _conformance_features(changes: Subscriptions) -> tuple[Feature, ...]:
-    # Fixtures for tests: nobody else should pay for importing them.
+    # Lazy import: test fixtures only.
     from pecia.interfaces.mcp.conformance.feature import conformance_feature
 
     return (conformance_feature(changes),)

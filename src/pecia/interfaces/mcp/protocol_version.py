@@ -1,4 +1,4 @@
-"""The two eras of the protocol: with a handshake and sessions, and without. Pure."""
+"""The two eras of the protocol: legacy with handshake and sessions, modern without. Pure."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -7,18 +7,18 @@ from mcp_types import PROTOCOL_VERSION_META_KEY
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 BATCH_VERSION = "2025-03-26"
-"""The one revision that knows batches, and what a client speaks that names no revision."""
+"""The only revision with batches, and the default of a client that names none."""
 
 
 def is_modern(version: str) -> bool:
-    """Whether a revision is of the era without sessions."""
+    """Whether a revision is modern: without sessions."""
     return version in MODERN_PROTOCOL_VERSIONS
 
 
 def speaks_modern(header: str | None, message: Any) -> bool:
-    """Whether a request is to be judged by the rules of the newer era.
+    """Whether a request is handled by the modern rules.
 
-    A revision that nobody knows is, because that era has an error for it.
+    An unknown revision is, because that era has an error for it.
     """
     if header is not None:
         return header not in HANDSHAKE_PROTOCOL_VERSIONS

@@ -1,4 +1,4 @@
-"""Who stands at the door with this request, and what is offered to them."""
+"""The caller of an MCP request, and the view of the endpoint for that caller."""
 
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
@@ -20,37 +20,37 @@ Context: TypeAlias = ServerRequestContext[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class McpRequestContext:
-    """One request, admitted."""
+    """One authenticated request."""
 
     caller: Caller | Operator
     context: RequestContext
     view: EndpointView
     may_confirm: bool = True
-    """Whether a yes of this client is a person's. In a local install only the owner's token says
-    so: whoever runs as the owner's user, or made a token over the API, may be an agent that
-    answers its own question."""
+    """Whether a confirmation by this client comes from a person. In a local install only the
+    owner's token proves it: a process of the owner's user, or a client with a token made over
+    the API, may be an agent that answers its own question."""
 
     @property
     def owner(self) -> str:
-        """Whose sessions, tasks and states these are. Possession of an id is no proof."""
+        """The owner of sessions, tasks and request states. Knowing an id proves nothing."""
         if isinstance(self.caller, Operator):
             return f"operator:{self.caller.credential_id}"
         return f"{self.caller.tenant_id}:{self.caller.user_id or self.caller.kind.value}"
 
     @property
     def quota_key(self) -> str:
-        """Whom open sessions and streams are counted against: who has no name, by its address."""
+        """The quota key for open sessions and streams: anonymous callers by address."""
         if isinstance(self.caller, Caller) and self.caller.is_anonymous:
             return f"{self.owner}:{rate_limit_key(self.context.client_ip)}"
         return self.owner
 
 
-def set_request_context(scope: Scope, standing: McpRequestContext) -> None:
-    scope[SCOPE_KEY] = standing
+def set_request_context(scope: Scope, context: McpRequestContext) -> None:
+    scope[SCOPE_KEY] = context
 
 
 def get_request_context(ctx: Context) -> McpRequestContext:
-    """The standing that the door put into the request."""
+    """The context that McpAuthenticator put into the request."""
     request = ctx.request
     assert request is not None
     return cast(McpRequestContext, request.scope[SCOPE_KEY])

@@ -55,7 +55,7 @@ INSTRUCTIONS = (
 
 
 class NotifyingServer(Server[Any]):
-    """A server that says in the handshake that its lists may change."""
+    """A server that declares in the handshake that its lists may change."""
 
     def create_initialization_options(
         self,
@@ -66,7 +66,7 @@ class NotifyingServer(Server[Any]):
         changing = NotificationOptions(
             prompts_changed=True, resources_changed=True, tools_changed=True
         )
-        # The extensions are of the newer era, which does not come this way.
+        # Extensions are modern, and modern clients send no handshake.
         return super().create_initialization_options(
             notification_options or changing, experimental_capabilities, extensions or {}
         )
@@ -84,9 +84,11 @@ class McpServices:
     sessions: SessionTable
 
 
-def make_server(endpoint: McpEndpoint, parts: McpServices, listings: ToolListCache) -> Server[Any]:
+def make_server(
+    endpoint: McpEndpoint, services: McpServices, listings: ToolListCache
+) -> Server[Any]:
     """The server of an endpoint, with every method of the protocol."""
-    whole = parts.views.get(endpoint, NO_FILTER)
+    whole = services.views.get(endpoint, NO_FILTER)
 
     def schema_of(name: str) -> Any:
         tool = whole.find(name)
@@ -95,20 +97,20 @@ def make_server(endpoint: McpEndpoint, parts: McpServices, listings: ToolListCac
     server = NotifyingServer(
         endpoint.server_name,
         version=endpoint.server_version,
-        instructions=_instructions(endpoint, parts.app),
+        instructions=_instructions(endpoint, services.app),
         cache_hints={"server/discover": CacheHint(TTL_MS, "private")},
         get_tool_input_schema=schema_of,
     )
     server.middleware = [
         _add_error_codes,
-        request_state_middleware(parts.app.keyring, endpoint),
-        _HandshakeVersion(parts.subscriptions),
+        request_state_middleware(services.app.keyring, endpoint),
+        _HandshakeVersion(services.subscriptions),
     ]
-    _serve_tools(server, parts, listings)
-    shelf = ResourceHandlers(parts.app, endpoint)
-    _serve_resources(server, shelf)
-    _serve_subscriptions(server, parts.subscriptions, shelf)
-    _serve_tasks(server, parts.tasks)
+    _serve_tools(server, services, listings)
+    resources = ResourceHandlers(services.app, endpoint)
+    _serve_resources(server, resources)
+    _serve_subscriptions(server, services.subscriptions, resources)
+    _serve_tasks(server, services.tasks)
     server.add_request_handler("logging/setLevel", SetLevelRequestParams, _set_level)
     return server
 
@@ -119,7 +121,7 @@ def _instructions(endpoint: McpEndpoint, app: App) -> str | None:
     return next((it.instructions for it in app.features if it.name == endpoint.toolset), None)
 
 
-def _serve_tools(server: Server[Any], parts: McpServices, listings: ToolListCache) -> None:
+def _serve_tools(server: Server[Any], services: McpServices, listings: ToolListCache) -> None:
     async def list_tools(ctx: Context, params: PaginatedRequestParams) -> HandlerResult:
         here = get_request_context(ctx)
         try:
@@ -128,31 +130,31 @@ def _serve_tools(server: Server[Any], parts: McpServices, listings: ToolListCach
             raise rpc_error(error, modern=is_modern_client(ctx)) from None
         return page.wire
 
-    calls = ToolCallHandler(parts.app, parts.tasks)
+    calls = ToolCallHandler(services.app, services.tasks)
     server.add_request_handler("tools/list", PaginatedRequestParams, list_tools)
     server.add_request_handler("tools/call", CallToolRequestParams, calls.call)
 
 
-def _serve_resources(server: Server[Any], shelf: ResourceHandlers) -> None:
+def _serve_resources(server: Server[Any], resources: ResourceHandlers) -> None:
     add = server.add_request_handler
-    add("resources/list", PaginatedRequestParams, shelf.list_resources)
-    add("resources/templates/list", PaginatedRequestParams, shelf.list_templates)
-    add("resources/read", ReadResourceRequestParams, shelf.read)
-    add("prompts/list", PaginatedRequestParams, shelf.list_prompts)
-    add("prompts/get", GetPromptRequestParams, shelf.get_prompt)
-    add("completion/complete", CompleteRequestParams, shelf.complete)
+    add("resources/list", PaginatedRequestParams, resources.list_resources)
+    add("resources/templates/list", PaginatedRequestParams, resources.list_templates)
+    add("resources/read", ReadResourceRequestParams, resources.read)
+    add("prompts/list", PaginatedRequestParams, resources.list_prompts)
+    add("prompts/get", GetPromptRequestParams, resources.get_prompt)
+    add("completion/complete", CompleteRequestParams, resources.complete)
 
 
 def _serve_subscriptions(
-    server: Server[Any], changes: Subscriptions, shelf: ResourceHandlers
+    server: Server[Any], changes: Subscriptions, resources: ResourceHandlers
 ) -> None:
     async def subscribe(ctx: Context, params: SubscribeRequestParams) -> HandlerResult:
-        await shelf.require_readable(ctx, params.uri)
+        await resources.require_readable(ctx, params.uri)
         return await changes.subscribe(ctx, params)
 
     async def listen(ctx: Context, params: SubscriptionsListenRequestParams) -> HandlerResult:
         for uri in requested_uris(params):
-            await shelf.require_readable(ctx, uri)
+            await resources.require_readable(ctx, uri)
         return await changes.listen(ctx, params)
 
     add = server.add_request_handler
@@ -175,7 +177,7 @@ async def _set_level(ctx: Context, params: SetLevelRequestParams) -> EmptyResult
 
 @dataclass(frozen=True, slots=True)
 class _HandshakeVersion:
-    """Says our own version in the handshake, where the server bears the name of a reference."""
+    """Adds our own version to the handshake, where the server has the name of a reference."""
 
     subscriptions: Subscriptions
 
@@ -192,13 +194,13 @@ class _HandshakeVersion:
 async def _add_error_codes(
     ctx: ServerRequestContext[Any, Any], call_next: CallNext
 ) -> HandlerResult:
-    """Gives the SDK's own refusals the stable code that all of ours carry."""
+    """Adds our stable error codes to the SDK's own errors."""
     try:
         return await call_next(ctx)
     except ValidationError as wrong:
         at = ".".join(map(str, wrong.errors()[0]["loc"])) or "params"
-        told = InvalidInput(f"the params of {ctx.method} are wrong at {at}", field=at)
-        raise rpc_error(told, modern=is_modern_client(ctx)) from None
+        error = InvalidInput(f"invalid params of {ctx.method} at {at}", field=at)
+        raise rpc_error(error, modern=is_modern_client(ctx)) from None
     except MCPError as error:
         if error.code == METHOD_NOT_FOUND and not isinstance(error.data, dict):
             unknown = MethodNotFound(f"Method not found: {ctx.method}", method=ctx.method)

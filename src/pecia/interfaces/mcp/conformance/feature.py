@@ -1,6 +1,6 @@
-"""The fixtures of the MCP conformance suite as a room. Served only where a test asks for it.
+"""The MCP conformance suite's fixtures as a feature. Served only with the setting `conformance`.
 
-Its tools go through the corridor like all others: what the suite proves, it proves of every room.
+Its tools go through the dispatcher like all others, so the suite covers every feature.
 """
 
 from pecia.interfaces.mcp.conformance.questions import question_tools
@@ -12,7 +12,7 @@ from pecia.kernel.feature import Feature
 
 
 def conformance_feature(changes: Subscriptions) -> Feature:
-    """The room that the suite is pointed at."""
+    """The feature that the suite tests."""
     return Feature(
         "conformance",
         tools=(*plain_tools(changes), *question_tools(), *task_tools()),

@@ -31,7 +31,7 @@ SOUND = MediaContent(WAV, "audio/wav")
 
 
 def fixture(name: str, run: FixtureHandler, schema: Mapping[str, Any] | None = None) -> AnyTool:
-    """A tool of this room. Without a schema it takes anything."""
+    """A tool of this feature. Without a schema it takes anything."""
     described = (run.__doc__ or name).strip()
     return ForeignTool(
         FEATURE, name, Scope.READ, described, schema or {"type": "object"}, run, destructive=False
@@ -39,7 +39,7 @@ def fixture(name: str, run: FixtureHandler, schema: Mapping[str, Any] | None = N
 
 
 def constant_result(*content: Content) -> FixtureHandler:
-    """A handler that always gives this."""
+    """A handler that always returns this."""
 
     async def run(call: Call, arguments: Mapping[str, Json]) -> ToolResult:
         return ToolResult(content=content)

@@ -78,7 +78,7 @@ def question_tools() -> tuple[AnyTool, ...]:
 
 
 def _ask_and_return(inquiries: Mapping[str, ClientInquiry]) -> FixtureHandler:
-    """A handler that gives back what it was told."""
+    """A handler that returns the answers."""
 
     async def run(call: Call, arguments: Mapping[str, Json]) -> ToolResult:
         told = await call.inquire(inquiries)

@@ -1,4 +1,4 @@
-"""Fixtures of the tasks extension: calls that let go of their request, and ask on the way."""
+"""Fixtures of the tasks extension: calls that detach from their request, and ask questions."""
 
 from collections.abc import Mapping
 

@@ -105,7 +105,7 @@ async def _progress(call: Call, arguments: Mapping[str, Json]) -> ToolResult:
 
 
 class _ChangeTrigger:
-    """Says that lists changed, though they did not."""
+    """Notifies of changed lists, though nothing changed."""
 
     def __init__(self, changes: Subscriptions) -> None:
         self._changes = changes

@@ -1,6 +1,6 @@
-"""Follows the store, and what rooms watch: whoever subscribed to what changed is told of it.
+"""Listens to the store, polls the watches of features, and notifies subscribers of changes.
 
-What is missed while the line is down is told when it is back, for it is found by comparing.
+Changes missed while disconnected are found after the reconnect, by comparing stamps.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,12 +30,12 @@ POLL_INTERVAL_S = 0.2
 
 @dataclass(frozen=True, slots=True)
 class McpChangeListener:
-    """The task that listens, and what it compares."""
+    """The LISTEN loop, and the stamps that it compares."""
 
     store: Store
     subscriptions: Subscriptions
     watches: Mapping[str, ResourceWatch]
-    """By scheme: what the store knows nothing of."""
+    """By URI scheme: resources that are not in the store."""
     dynamic_tools: Sequence[DynamicTools] = ()
 
     async def run(self) -> None:
@@ -50,7 +50,7 @@ class McpChangeListener:
                 if [it for it in self.watches.values() if await it.changed()]:
                     await self.subscriptions.notify_all_tenants()
             except (psycopg.Error, PeciaError) as error:
-                log.failure("mcp.following", error)
+                log.failure("mcp.change_listener", error)
                 await anyio.sleep(RECONNECT_DELAY_S)
 
     async def _listen_with_reconnect(self) -> NoReturn:
@@ -58,17 +58,17 @@ class McpChangeListener:
             try:
                 await self._listen()
             except (psycopg.Error, PeciaError) as error:
-                log.failure("mcp.following", error)
+                log.failure("mcp.change_listener", error)
             await anyio.sleep(RECONNECT_DELAY_S)
 
     async def read_stamps(self, caller: Caller, uris: Sequence[str]) -> Mapping[str, int]:
-        """What tells a change of those that this caller may read now."""
+        """The change stamps of those that this caller may read now."""
         addresses = {uri: address for uri in uris if (address := _parse_address(uri))}
         try:
             async with self.store.reading(caller) as tx:
                 found = await load_revisions(tx, [*addresses.values()])
         except AuthRequired:
-            # A token that was revoked hears nothing more.
+            # A revoked token gets no more notifications.
             return {}
         stamps = {uri: found[it] for uri, it in addresses.items() if it in found}
         for scheme, watch in self.watches.items():
@@ -84,9 +84,9 @@ class McpChangeListener:
             await connection.execute(changelog.SQL["listen"])
             await connection.execute(SQL["listen_tools"])
             await self.subscriptions.notify_all_tenants()
-            async for told in connection.notifies():
-                tenant_id = UUID(told.payload)
-                if told.channel == "pecia_tools":
+            async for notification in connection.notifies():
+                tenant_id = UUID(notification.payload)
+                if notification.channel == "pecia_tools":
                     await self._refresh_dynamic_tools(tenant_id)
                 else:
                     await self.subscriptions.notify_tenant(tenant_id)

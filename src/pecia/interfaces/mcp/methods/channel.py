@@ -1,4 +1,4 @@
-"""What a running call can say to its client, in either era of the protocol."""
+"""Progress, logs and questions from a running call to its client, in both eras of the protocol."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -39,22 +39,22 @@ LEVELS: tuple[LoggingLevel, ...] = get_args(LoggingLevel)
 
 
 def logging_level(level: str) -> LoggingLevel:
-    """Our word for a level as the protocol's."""
+    """Our log level as the protocol's."""
     return LEVELS[LEVELS.index(level)] if level in LEVELS else "info"
 
 
 def is_level_enabled(level: LoggingLevel, least: str) -> bool:
-    """Whether a message of that level reaches someone who asked for `least` and above."""
+    """Whether a message of that level passes the minimum `least`."""
     return LEVELS.index(level) >= LEVELS.index(logging_level(least))
 
 
 LOG_LEVEL_KEY = "log_level"
-"""Where a session keeps the level that its client asked for."""
+"""The state key for the log level that the client set."""
 
 
 @dataclass(frozen=True, slots=True)
 class BaseClientChannel:
-    """Progress and logs, which both eras carry alike."""
+    """Progress and logs, the same in both eras."""
 
     ctx: Context
 
@@ -77,7 +77,7 @@ class BaseClientChannel:
         return False
 
     def _min_level(self) -> str | None:
-        """The newer era is told only what the very request asked for."""
+        """Modern clients set the level per request."""
         if is_modern_client(self.ctx):
             meta: Mapping[str, Any] = self.ctx.meta or {}
             return meta.get(LOG_LEVEL_META_KEY)
@@ -86,7 +86,7 @@ class BaseClientChannel:
 
 @dataclass(frozen=True, slots=True)
 class SessionChannel(BaseClientChannel):
-    """The older era: the client is asked while the call runs."""
+    """Legacy: the client is asked while the call runs."""
 
     async def inquire(self, inquiries: Mapping[str, ClientInquiry]) -> Mapping[str, ClientReply]:
         able = _select_askable(self.ctx, inquiries)
@@ -103,7 +103,7 @@ class SessionChannel(BaseClientChannel):
             )
         except NoBackChannelError:
             raise Unprocessable(
-                "without a session a client cannot be asked", question=key
+                "a client without a session cannot be asked questions", question=key
             ) from None
         except MCPError as error:
             raise Unprocessable(f"the client refused: {error.message}", question=key) from error
@@ -115,12 +115,12 @@ class SessionChannel(BaseClientChannel):
 
 @dataclass(frozen=True, slots=True)
 class InputRequiredChannel(BaseClientChannel):
-    """The newer era: the client takes the questions with it, and comes back with the answers."""
+    """Modern: the call ends with the questions, and the client retries it with the answers."""
 
     answers: Mapping[str, object] = field(default_factory=dict[str, object])
     previous_rounds: InquiryRounds = field(default_factory=InquiryRounds)
     replies: dict[str, ClientReply] = field(default_factory=dict[str, ClientReply])
-    """What this run was told, kept for the next one."""
+    """Replies so far, kept for the next round."""
 
     async def inquire(self, inquiries: Mapping[str, ClientInquiry]) -> Mapping[str, ClientReply]:
         known = {key: self._find_reply(key, it) for key, it in inquiries.items()}
@@ -131,13 +131,15 @@ class InputRequiredChannel(BaseClientChannel):
             raise InputRequired(able)
         return {key: found.get(key, ClientReply("cancel")) for key in inquiries}
 
-    def input_required_result(self, asked: InputRequired) -> InputRequiredResult:
-        """The answer that sends the client away with the questions."""
+    def input_required_result(self, required: InputRequired) -> InputRequiredResult:
+        """The result that returns the questions to the client."""
         asks = {
-            question_digest(key, it) for key, it in asked.inquiries.items() if _is_confirmation(it)
+            question_digest(key, it)
+            for key, it in required.inquiries.items()
+            if _is_confirmation(it)
         }
         return InputRequiredResult(
-            input_requests={key: to_client_request(it) for key, it in asked.inquiries.items()},
+            input_requests={key: to_client_request(it) for key, it in required.inquiries.items()},
             request_state=orjson.dumps(
                 dump_rounds(InquiryRounds(self.replies, frozenset(asks)))
             ).decode(),
@@ -150,7 +152,7 @@ class InputRequiredChannel(BaseClientChannel):
             _is_confirmation(inquiry)
             and question_digest(key, inquiry) not in self.previous_rounds.confirmations
         ):
-            # A yes that came with the request itself is no person's: nobody had asked.
+            # A confirmation sent before it was asked for does not come from a person.
             return None
         return parse_reply(inquiry, self.answers.get(key))
 
@@ -158,8 +160,8 @@ class InputRequiredChannel(BaseClientChannel):
 def _select_askable(
     ctx: Context, inquiries: Mapping[str, ClientInquiry]
 ) -> Mapping[str, ClientInquiry]:
-    """What this client can ask its person. A yes upon which something is done is asked of those
-    alone that have proved to be the person's."""
+    """The questions that this client can show. Confirmations go only to clients that are proven
+    to act for a person."""
     able = select_askable(ctx.session.client_capabilities, inquiries)
     if get_request_context(ctx).may_confirm:
         return able
@@ -173,6 +175,6 @@ def _is_confirmation(inquiry: ClientInquiry) -> TypeGuard[Elicitation]:
 def input_required_channel(
     ctx: Context, answers: Mapping[str, object] | None, state: str | None
 ) -> InputRequiredChannel:
-    """The channel of a request that may be a return. The state was opened before, and is ours."""
+    """The channel of a request that may be a retry. The signature of `state` is verified."""
     earlier = load_rounds(orjson.loads(state)) if state else InquiryRounds()
     return InputRequiredChannel(ctx, answers or {}, earlier)

@@ -1,4 +1,4 @@
-"""Questions to a client as MCP writes them, and its answers as we do. Pure."""
+"""Questions and answers between our model and MCP's. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -37,28 +37,28 @@ ClientResult = ElicitResult | CreateMessageResult | ListRootsResult
 
 
 def to_client_request(inquiry: ClientInquiry) -> ClientRequest:
-    """The request that asks it."""
+    """The question as an MCP request."""
     match inquiry:
         case Elicitation(message=message, schema=schema):
             form = ElicitRequestFormParams(message=message, requested_schema=dict(schema))
             return ElicitRequest(params=form)
         case SamplingRequest(messages, max_tokens):
-            said = [SamplingMessage.model_validate(it) for it in messages]
+            converted = [SamplingMessage.model_validate(it) for it in messages]
             return CreateMessageRequest(
-                params=CreateMessageRequestParams(messages=said, max_tokens=max_tokens)
+                params=CreateMessageRequestParams(messages=converted, max_tokens=max_tokens)
             )
         case RootsRequest():
             return ListRootsRequest()
 
 
 def parse_reply(inquiry: ClientInquiry, answer: object) -> ClientReply | None:
-    """What an answer says; None where it does not answer the question."""
+    """The reply in an answer; None where it does not fit the question."""
     match inquiry, answer:
         case Elicitation(), ElicitResult():
             return _parse_form(inquiry, answer)
         case SamplingRequest(), CreateMessageResult():
-            said = answer.content
-            text = said.text if isinstance(said, TextContent) else ""
+            content = answer.content
+            text = content.text if isinstance(content, TextContent) else ""
             return ClientReply("accept", {"text": text, "model": answer.model, "role": answer.role})
         case RootsRequest(), ListRootsResult():
             return ClientReply("accept", {"roots": [str(it.uri) for it in answer.roots]})
@@ -79,7 +79,7 @@ def result_type(inquiry: ClientInquiry) -> type[ClientResult]:
 def select_askable(
     can: ClientCapabilities | None, inquiries: Mapping[str, ClientInquiry]
 ) -> Mapping[str, ClientInquiry]:
-    """Those that the client said it can answer. Where it can answer none, there is no use."""
+    """Those that the client declared support for; an error where it supports none."""
     able = {
         key: it for key, it in inquiries.items() if _has_capability(can, _required_capability(it))
     }
@@ -87,7 +87,7 @@ def select_askable(
         return able
     missing = sorted({_required_capability(it) for it in inquiries.values()})
     raise Unprocessable(
-        f"this client cannot be asked: it has no {', '.join(missing)}",
+        f"this client cannot answer questions: it does not support {', '.join(missing)}",
         questions=[*inquiries],
         **{CAPABILITIES_FIELD: cast(Json, {name: {} for name in missing})},
     )
@@ -95,20 +95,20 @@ def select_askable(
 
 @dataclass(frozen=True, slots=True)
 class InquiryRounds:
-    """What the client carries from one round to the next: what it said, and what it was asked."""
+    """The state between rounds: the replies so far, and the confirmations asked for."""
 
     replies: Mapping[str, ClientReply] = field(default_factory=dict[str, ClientReply])
     confirmations: frozenset[str] = frozenset()
-    """The questions, each by `mark`, upon whose yes something is done."""
+    """Digests of the confirmation questions, see `question_digest`."""
 
 
 def question_digest(key: str, question: Elicitation) -> str:
-    """Stands for a question to the letter."""
+    """A digest of the exact question."""
     return sha256(f"{key}\n{question.message}".encode()).hexdigest()
 
 
 def dump_rounds(rounds: InquiryRounds) -> dict[str, Any]:
-    """The rounds so far, as they travel with the client."""
+    """The rounds so far, as request state."""
     replies = {
         key: {"action": it.action, "content": dict(it.content)}
         for key, it in rounds.replies.items()
@@ -117,7 +117,7 @@ def dump_rounds(rounds: InquiryRounds) -> dict[str, Any]:
 
 
 def load_rounds(state: object) -> InquiryRounds:
-    """The same, read back. It was sealed by us, so its shape is known."""
+    """The same, read back. We signed it, so its shape is known."""
     if not _is_mapping(state) or "replies" not in state:
         return InquiryRounds()
     replies = {
@@ -134,7 +134,7 @@ def _parse_form(question: Elicitation, answer: ElicitResult) -> ClientReply | No
     if answer.action != "accept":
         return ClientReply(answer.action)
     content = dict(answer.content or {})
-    # A form that does not fit its schema is no answer: the client is asked again.
+    # A form that does not match its schema is no answer: the client is asked again.
     if not Draft202012Validator(dict(question.schema)).is_valid(content):  # pyright: ignore[reportUnknownMemberType] - the library is untyped here
         return None
     return ClientReply("accept", cast(Mapping[str, Json], content))
@@ -153,6 +153,6 @@ def _required_capability(inquiry: ClientInquiry) -> str:
 def _has_capability(can: ClientCapabilities | None, name: str) -> bool:
     found = getattr(can, name) if can is not None else None
     if isinstance(found, ElicitationCapability):
-        # Neither of the two: a client of before there were two, which shows forms.
+        # Neither of the two: an older client, which supports forms.
         return found.form is not None or found.url is None
     return found is not None

@@ -1,4 +1,4 @@
-"""Seals what a client carries from one round to the next, so that nobody can change or lend it."""
+"""Signs the request state that a client returns in the next round: no tampering, no sharing."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ TTL_S = 600.0
 
 @dataclass(frozen=True, slots=True)
 class KeyringCodec:
-    """Signs with the keys of this house: every node of it reads what another one wrote."""
+    """Signs with the server's keyring: every node accepts the state of another."""
 
     keyring: Keyring
 
@@ -41,7 +41,7 @@ class KeyringCodec:
 
 
 def request_state_middleware(keyring: Keyring, endpoint: McpEndpoint) -> RequestStateBoundary:
-    """Binds a state to the one it was given to, to the request, to the endpoint and to a time."""
+    """Binds a state to its caller, request, endpoint and TTL."""
     security = RequestStateSecurity(codec=KeyringCodec(keyring), ttl=TTL_S, bind_principal=_owner)
     return RequestStateBoundary(security, default_audience=endpoint.toolset)
 
@@ -55,7 +55,7 @@ def _encode(data: bytes) -> str:
 
 
 def _decode(text: str) -> bytes:
-    """Strictly: two spellings of one state would be two states."""
+    """Strict base64: one state must have one encoding."""
     data = urlsafe_b64decode(text + "=" * (-len(text) % 4))
     if _encode(data) != text:
         raise ValueError("not canonical")

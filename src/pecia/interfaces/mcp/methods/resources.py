@@ -1,6 +1,6 @@
-"""Resources, templates, prompts and completions of the rooms that an endpoint serves.
+"""Resources, templates, prompts and completions of the features that an endpoint serves.
 
-What reads somebody's data goes through the corridor, as an errand; what only names things does not.
+What reads data runs through the dispatcher, as an operation; static lists do not.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -60,7 +60,7 @@ MAX_COMPLETIONS = 100
 
 @dataclass(frozen=True, slots=True)
 class ResourceHandlers:
-    """The handlers of one endpoint for everything that is no tool."""
+    """The handlers of one endpoint for everything but tools."""
 
     app: App
     endpoint: McpEndpoint
@@ -68,12 +68,12 @@ class ResourceHandlers:
     async def list_resources(self, ctx: Context, params: PaginatedRequestParams) -> HandlerResult:
         here = get_request_context(ctx)
         families = [it for it in _resources(here) if _may_use(here, it)]
-        errand = Operation("resources/list", Scope.READ, public=True)
+        operation = Operation("resources/list", Scope.READ, public=True)
 
         async def work(call: Call) -> ResourcePage:
             return await _read_page(families, call, params.cursor)
 
-        page = await self._run(ctx, errand, work, SessionChannel(ctx))
+        page = await self._run(ctx, operation, work, SessionChannel(ctx))
         entries = [
             drop_none(
                 {
@@ -107,7 +107,7 @@ class ResourceHandlers:
         return self._list_page(ctx, "resourceTemplates", found, params.cursor)
 
     async def read(self, ctx: Context, params: ReadResourceRequestParams) -> HandlerResult:
-        family, errand = self._find_resource(ctx, params.uri, "resources/read")
+        family, operation = self._find_resource(ctx, params.uri, "resources/read")
 
         async def work(call: Call) -> HandlerResult:
             contents = await family.read(call, params.uri)
@@ -119,17 +119,17 @@ class ResourceHandlers:
             }
 
         return await self._run_interactive(
-            ctx, params, errand, work, by_reference=self._by_reference
+            ctx, params, operation, work, by_reference=self._by_reference
         )
 
     async def require_readable(self, ctx: Context, uri: str) -> None:
-        """Refuse, as reading would, what this caller could not read."""
-        family, errand = self._find_resource(ctx, uri, "resources/subscribe")
+        """Raise what reading would raise, if this caller may not read it."""
+        family, operation = self._find_resource(ctx, uri, "resources/subscribe")
 
         async def work(call: Call) -> None:
             await family.read(call, uri)
 
-        await self._run(ctx, errand, work, SessionChannel(ctx), by_reference=self._by_reference)
+        await self._run(ctx, operation, work, SessionChannel(ctx), by_reference=self._by_reference)
 
     async def list_prompts(self, ctx: Context, params: PaginatedRequestParams) -> HandlerResult:
         here = get_request_context(ctx)
@@ -145,14 +145,14 @@ class ResourceHandlers:
             raise rpc_error(absent, modern=is_modern_client(ctx))
         given = params.arguments or {}
         self._require_arguments(ctx, prompt, given)
-        errand = _operation(here, prompt, "prompts/get", {"name": prompt.name})
+        operation = _operation(here, prompt, "prompts/get", {"name": prompt.name})
 
         async def work(call: Call) -> HandlerResult:
             said = await prompt.render(call, given)
             messages = [_message(it) for it in said]
             return {**COMPLETE_RESULT, "description": prompt.description, "messages": messages}
 
-        return await self._run_interactive(ctx, params, errand, work)
+        return await self._run_interactive(ctx, params, operation, work)
 
     async def complete(self, ctx: Context, params: CompleteRequestParams) -> HandlerResult:
         here = get_request_context(ctx)
@@ -162,19 +162,19 @@ class ResourceHandlers:
         if about is None or about[1] is None:
             return _completion_result(Completion(()))
         target, complete = about
-        errand = _operation(here, target, "completion/complete", {"argument": name[:200]})
+        operation = _operation(here, target, "completion/complete", {"argument": name[:200]})
 
         async def work(call: Call) -> HandlerResult:
             return _completion_result(await complete(call, name, value, known))
 
-        return await self._run(ctx, errand, work, SessionChannel(ctx))
+        return await self._run(ctx, operation, work, SessionChannel(ctx))
 
     @property
     def _by_reference(self) -> bool:
         return self.endpoint.toolset == "ckf"
 
     def _find_resource(self, ctx: Context, uri: str, method: str) -> tuple[Resource, Operation]:
-        """The family that a URI belongs to, and the errand to it."""
+        """The resource family of a URI, and the operation that reads it."""
         here = get_request_context(ctx)
         scheme = uri.partition(":")[0].lower()
         family = next((it for it in _resources(here) if it.scheme == scheme), None)
@@ -189,19 +189,19 @@ class ResourceHandlers:
         self,
         ctx: Context,
         params: ReadResourceRequestParams | GetPromptRequestParams,
-        errand: Operation,
+        operation: Operation,
         work: Callable[[Call], Awaitable[HandlerResult]],
         *,
         by_reference: bool = True,
     ) -> HandlerResult:
-        """The errand, on a channel by which it may ask the client something."""
+        """Run the operation on a channel that can send questions to the client."""
         channel = (
             input_required_channel(ctx, params.input_responses, params.request_state)
             if is_modern_client(ctx)
             else SessionChannel(ctx)
         )
         try:
-            return await self._run(ctx, errand, work, channel, by_reference=by_reference)
+            return await self._run(ctx, operation, work, channel, by_reference=by_reference)
         except InputRequired as asked:
             assert isinstance(channel, InputRequiredChannel)
             return channel.input_required_result(asked)
@@ -209,16 +209,16 @@ class ResourceHandlers:
     async def _run(
         self,
         ctx: Context,
-        errand: Operation,
+        operation: Operation,
         work: Callable[[Call], Awaitable[T]],
         channel: Channel,
         *,
         by_reference: bool = True,
     ) -> T:
         here = get_request_context(ctx)
-        visit = replace(here.context, channel=channel)
+        context = replace(here.context, channel=channel)
         try:
-            return await self.app.dispatcher.run(here.caller, errand, visit, work)
+            return await self.app.dispatcher.run(here.caller, operation, context, work)
         except PeciaError as error:
             raise resource_error(
                 error, modern=is_modern_client(ctx), by_reference=by_reference
@@ -242,15 +242,15 @@ class ResourceHandlers:
 
 
 def _resources(here: McpRequestContext) -> list[Resource]:
-    return [it for room in here.view.features for it in room.resources]
+    return [it for feature in here.view.features for it in feature.resources]
 
 
 def _templates(here: McpRequestContext) -> list[ResourceTemplate]:
-    return [it for room in here.view.features for it in room.templates]
+    return [it for feature in here.view.features for it in feature.templates]
 
 
 def _prompts(here: McpRequestContext) -> list[Prompt]:
-    return [it for room in here.view.features for it in room.prompts]
+    return [it for feature in here.view.features for it in feature.prompts]
 
 
 def _is_public(it: Resource | ResourceTemplate | Prompt) -> bool:
@@ -275,7 +275,7 @@ def _operation(
 
 
 async def _read_page(families: Sequence[Resource], call: Call, cursor: str | None) -> ResourcePage:
-    """One family after the other; a cursor says in which one, and where in it."""
+    """One family after the other; the cursor has the family, and the cursor within it."""
     index, inner = _decode_cursor(cursor, len(families))
     while index < len(families):
         page = await families[index].listing(call, inner)
@@ -302,7 +302,9 @@ def _decode_cursor(cursor: str | None, families: int) -> tuple[int, str | None]:
                 raise ValueError
     except ValueError:
         raise InvalidFormat(
-            "this cursor is none of ours", field="cursor", got=cursor[:100]
+            "invalid cursor; use the nextCursor of the previous page",
+            field="cursor",
+            got=cursor[:100],
         ) from None
 
 
@@ -324,7 +326,7 @@ def _message(said: PromptMessage) -> dict[str, Any]:
 def _completion_target(
     here: McpRequestContext, params: CompleteRequestParams
 ) -> tuple[Prompt | ResourceTemplate, Complete] | None:
-    """What the completion is about, among what this caller may use."""
+    """The prompt or template that the completion refers to, if this caller may use it."""
     if isinstance(params.ref, PromptReference):
         named = [it for it in _prompts(here) if it.name == params.ref.name]
     else:

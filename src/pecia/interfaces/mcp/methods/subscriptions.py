@@ -1,4 +1,4 @@
-"""Who wants to hear that something changed, in either era. No tenant hears of another's changes."""
+"""Subscriptions to changes, in both eras. No tenant is notified of another's changes."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -32,7 +32,7 @@ from pecia.kernel.errors import QuotaExceeded
 from pecia.kernel.identity.caller import Caller, Operator
 
 MAX_URIS = 1_000
-"""Subscriptions of one session or stream; more than any client shows."""
+"""Subscriptions of one session or stream; more than any client needs."""
 NOTIFY_TIMEOUT_S = 1.0
 
 __all__ = [
@@ -46,7 +46,7 @@ __all__ = [
 
 
 def requested_uris(params: SubscriptionsListenRequestParams) -> list[str]:
-    """The resources that a stream is asked to watch, each once."""
+    """The resources that a stream subscribes to, deduplicated."""
     uris = sorted({str(it) for it in params.notifications.resource_subscriptions or ()})
     if len(uris) > MAX_URIS:
         raise rpc_error(_quota_error(), modern=True)
@@ -54,16 +54,16 @@ def requested_uris(params: SubscriptionsListenRequestParams) -> list[str]:
 
 
 Stamps: TypeAlias = Callable[[Caller, Sequence[str]], Awaitable[Mapping[str, int]]]
-"""What tells a change of each resource that this caller may read now; others are absent."""
+"""The change stamp of each resource that this caller may read now; others are absent."""
 
 
 @dataclass(slots=True)
 class _Listeners:
-    """Those of one user, who may all read the same."""
+    """The listeners of one user, who may all read the same."""
 
     who: Caller | Operator
     known: dict[str, int] = field(default_factory=dict[str, int])
-    """The stamps that these listeners were told of, or began with."""
+    """The stamps last notified, or those at subscription."""
     streamed: Counter[str] = field(default_factory=Counter[str])
     bus: InMemorySubscriptionBus = field(default_factory=InMemorySubscriptionBus)
     sessions: dict[object, tuple[ServerSession, set[str]]] = field(
@@ -80,14 +80,14 @@ class _Listeners:
         return UUID(int=0) if isinstance(self.who, Operator) else self.who.tenant_id
 
     def subscribed_uris(self) -> set[str]:
-        """Every resource that any of them asked for."""
+        """Every resource that any of them subscribed to."""
         asked = (uris for _, uris in self.sessions.values())
         return {it for it, count in self.streamed.items() if count}.union(*asked)
 
     async def notify(self, event: ServerEvent) -> None:
         await self.bus.publish(event)
         for session, uris in [*self.sessions.values()]:
-            # One that is just going, or does not read on, must not keep others from hearing.
+            # A session that is closing or does not read must not block the others.
             gone = suppress(anyio.ClosedResourceError, anyio.BrokenResourceError)
             with gone, anyio.move_on_after(NOTIFY_TIMEOUT_S):
                 await _notify_session(session, uris, event)
@@ -101,17 +101,17 @@ class Subscriptions:
         self.stamps: Stamps = _no_stamps
 
     async def publish(self, tenant_id: UUID, event: ServerEvent) -> None:
-        """Tell whoever of that tenant listens."""
+        """Notify all listeners of that tenant."""
         for listeners in self._of_tenant(tenant_id):
             await listeners.notify(event)
 
     async def notify_all_tenants(self) -> None:
-        """Nobody knows what changed: tell all of it."""
+        """After missed notifications: compare every subscription of every tenant."""
         for tenant_id in {it.tenant_id for it in self._by_owner.values()}:
             await self.notify_tenant(tenant_id)
 
     async def notify_tenant(self, tenant_id: UUID) -> None:
-        """Something changed in a tenant: tell each who asked for it and may read it now."""
+        """Something changed in a tenant: notify the subscribers who may read it now."""
         for listeners in self._of_tenant(tenant_id):
             now = await self._read_stamps(listeners, sorted(listeners.subscribed_uris()))
             changed = [uri for uri, stamp in now.items() if listeners.known.get(uri) != stamp]
@@ -120,7 +120,7 @@ class Subscriptions:
                 await listeners.notify(ResourceUpdated(uri=uri))
 
     async def listen(self, ctx: Context, params: SubscriptionsListenRequestParams) -> HandlerResult:
-        """A stream of the newer era, for as long as the client keeps it."""
+        """A modern stream, open until the client closes it."""
         listeners, uris = self._listeners_of(ctx), requested_uris(params)
         listeners.streamed.update(uris)
         try:
@@ -131,7 +131,7 @@ class Subscriptions:
             self._cleanup(listeners)
 
     async def add_session(self, ctx: Context) -> None:
-        """A session of the older era hears of changed lists without asking."""
+        """A legacy session is notified of changed lists without subscribing."""
         listeners, connection = self._listeners_of(ctx), get_connection(ctx)
         if connection in listeners.sessions:
             return
@@ -160,14 +160,14 @@ class Subscriptions:
         return EmptyResult()
 
     def close(self) -> None:
-        """End every stream in good order."""
+        """Close every stream cleanly."""
         for listeners in self._by_owner.values():
             listeners.streams.close()
 
     def _listeners_of(self, ctx: Context) -> _Listeners:
         here = get_request_context(ctx)
         found = self._by_owner.setdefault(here.owner, _Listeners(here.caller))
-        # The token they came with last is the one whose rights count.
+        # The rights of the token that was used last count.
         found.who = here.caller
         return found
 
@@ -180,7 +180,7 @@ class Subscriptions:
         return await self.stamps(listeners.who, uris)
 
     def _cleanup(self, listeners: _Listeners) -> None:
-        """Forget those who have all gone."""
+        """Remove an owner without sessions and streams."""
         if not listeners.sessions and not any(listeners.streamed.values()):
             left = {name: it for name, it in self._by_owner.items() if it is not listeners}
             self._by_owner = left
@@ -192,7 +192,7 @@ async def _no_stamps(caller: Caller, uris: Sequence[str]) -> Mapping[str, int]:
 
 def _quota_error() -> QuotaExceeded:
     return QuotaExceeded(
-        f"{MAX_URIS} subscriptions a session", quota="subscriptions", limit=MAX_URIS
+        f"at most {MAX_URIS} subscriptions per session", quota="subscriptions", limit=MAX_URIS
     )
 
 

@@ -1,6 +1,6 @@
-"""The tasks extension: a long call goes on without its request, and the client asks after it.
+"""The tasks extension: a long call outlives its request, and the client polls it.
 
-Tasks live in this process, belong to whoever started them, and are forgotten after a while.
+Tasks live in this process, belong to the caller that started them, and expire after a TTL.
 """
 
 import math
@@ -47,7 +47,7 @@ EXTENSION = "io.modelcontextprotocol/tasks"
 TTL_S = 600.0
 POLL_INTERVAL_MS = 200
 MAX_TASKS = 100
-"""Tasks of one caller at a time."""
+"""Concurrent tasks per caller."""
 
 
 class TaskParams(RequestParams):
@@ -64,7 +64,7 @@ class McpTask:
 
     owner: str
     request: Channel
-    """The way to the client while the request is still there."""
+    """The channel to the client while the request is open."""
     id: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     status: str = "working"
     message: str | None = None
@@ -72,7 +72,7 @@ class McpTask:
     updated_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     is_detached: bool = False
     answerable: anyio.Event = field(default_factory=anyio.Event)
-    """Set when the request can be answered: with the outcome, or with the name of the task."""
+    """Set when the request can be answered: with the result, or with the task id."""
     result: dict[str, Any] | None = None
     failure: Exception | None = None
     inquiries: dict[str, ClientInquiry] = field(default_factory=dict[str, ClientInquiry])
@@ -92,7 +92,7 @@ class McpTask:
             self.answerable.set()
 
     def to_wire(self) -> dict[str, Any]:
-        """How it stands."""
+        """The task in the protocol's shape."""
         found: dict[str, Any] = {
             "taskId": self.id,
             "status": self.status,
@@ -135,7 +135,7 @@ class McpTask:
         return True
 
     def answer(self, answers: Mapping[str, Any]) -> None:
-        """Take what fits a question; whatever else came is not for us."""
+        """Take the answers that fit an open question; ignore others."""
         for key, given in answers.items():
             inquiry = self.inquiries.get(key)
             found = (
@@ -166,7 +166,7 @@ class McpTaskStore:
         request: Channel,
         work: Callable[[Channel], Awaitable[dict[str, Any]]],
     ) -> dict[str, Any]:
-        """What the work gives; or, when it lets go of its request, how to ask after it."""
+        """The result of the work; or, when it detaches from its request, the task to poll."""
         task = McpTask(here.owner, request)
         assert self._group is not None
         self._group.start_soon(_execute, task, work)
@@ -198,7 +198,7 @@ class McpTaskStore:
 
     def _find(self, ctx: Context, params: TaskParams) -> McpTask:
         if not is_modern_client(ctx):
-            # An extension of the newer era, which older ones are not told of.
+            # The extension is modern: legacy clients get "method not found".
             unknown = MethodNotFound(f"Method not found: {ctx.method}", method=ctx.method)
             raise rpc_error(unknown, modern=False)
         if not has_tasks_extension(ctx):
@@ -206,7 +206,7 @@ class McpTaskStore:
         _check_header(ctx, params)
         self._evict_expired()
         task = self._tasks.get(params.task_id)
-        # Somebody else's task looks like none at all.
+        # Another caller's task is reported as unknown.
         if task is None or task.owner != get_request_context(ctx).owner:
             raise MCPError(INVALID_PARAMS, "Unknown task", {"code": "NOT_FOUND"})
         return task
@@ -216,7 +216,9 @@ class McpTaskStore:
         mine = [it for it in self._tasks.values() if it.owner == task.owner]
         if len(mine) >= MAX_TASKS:
             task.scope.cancel()
-            full = QuotaExceeded(f"{MAX_TASKS} tasks at a time", quota="tasks", limit=MAX_TASKS)
+            full = QuotaExceeded(
+                f"at most {MAX_TASKS} tasks at a time", quota="tasks", limit=MAX_TASKS
+            )
             raise rpc_error(full, modern=True)
         self._tasks[task.id] = task
 
@@ -227,13 +229,13 @@ class McpTaskStore:
 
 
 def has_tasks_extension(ctx: Context) -> bool:
-    """Whether the client said, with this request, that it knows what a task is."""
+    """Whether the client declared the tasks extension with this request."""
     can = ctx.session.client_capabilities
     return can is not None and EXTENSION in (can.extensions or {})
 
 
 def tasks_unsupported() -> Unprocessable:
-    """The refusal for a client that cannot be handed a task."""
+    """The error for a client without the tasks extension."""
     missing: dict[str, Json] = {"extensions": {EXTENSION: {}}}
     return Unprocessable(
         "this client did not declare the tasks extension", **{CAPABILITIES_FIELD: missing}
@@ -241,7 +243,7 @@ def tasks_unsupported() -> Unprocessable:
 
 
 async def _execute(task: McpTask, work: Callable[[Channel], Awaitable[dict[str, Any]]]) -> None:
-    """Run the work to its end, and keep whatever that was for the one who asks."""
+    """Run the work to its end, and keep its outcome for the client."""
     try:
         with task.scope:
             task.result = await work(task)

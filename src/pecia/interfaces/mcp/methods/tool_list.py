@@ -1,4 +1,4 @@
-"""Lists of tools, written once for each offer, set of scopes and revision. It calls nothing."""
+"""Tool lists, cached by view, scopes and revision. It calls nothing."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import OrderedDict
@@ -23,7 +23,7 @@ from pecia.kernel.tool.view import may_call
 
 Schema: TypeAlias = Mapping[str, Any]
 
-# Bounds that a call seldom meets; one that does is refused with the bound named.
+# Bounds that a call seldom exceeds; the error then names the bound.
 _BOUNDS = frozenset(
     {"maxLength", "minLength", "pattern", "format", "minItems", "maxItems", "minimum", "maximum"}
 )
@@ -31,9 +31,9 @@ _NULL_SCHEMA: Schema = {"type": "null"}
 
 
 def compact_schema(schema: Schema) -> dict[str, Any]:
-    """The same arguments by the same names, without bounds and without ways to say nothing.
+    """The same arguments by the same names, without bounds and null alternatives.
 
-    What lies inside an argument is for `find_tools` to tell: few calls need it.
+    `find_tools` returns the schemas of nested arguments: few calls need them.
     """
     known = schema.get("$defs", {})
     arguments = {name: _compact(it, known) for name, it in schema.get("properties", {}).items()}
@@ -45,20 +45,20 @@ def _compact(schema: Schema, known: Mapping[str, Schema]) -> dict[str, Any]:
     if "$ref" in schema:
         name = str(schema["$ref"]).rpartition("/")[2]
         schema = {**known.get(name, {}), **{key: it for key, it in schema.items() if key != "$ref"}}
-        # Once on the way: one that refers to itself, as another server's may, has an end here.
+        # Each definition once per path: an upstream schema may be recursive.
         known = {key: it for key, it in known.items() if key != name}
     choices = [it for it in schema.get("anyOf", ()) if it != _NULL_SCHEMA]
     if len(choices) == 1:
         rest = {key: it for key, it in schema.items() if key != "anyOf"}
         return _compact({**choices[0], **rest}, known)
-    told = {key: it for key, it in schema.items() if _is_shown(key, it) and key != "properties"}
+    compact = {key: it for key, it in schema.items() if _is_shown(key, it) and key != "properties"}
     if "properties" in schema:
-        told.pop("required", None)
-    if "items" in told:
-        told["items"] = _compact(told["items"], known)
+        compact.pop("required", None)
+    if "items" in compact:
+        compact["items"] = _compact(compact["items"], known)
     if choices:
-        told["anyOf"] = [_compact(it, known) for it in choices]
-    return told
+        compact["anyOf"] = [_compact(it, known) for it in choices]
+    return compact
 
 
 def _is_shown(key: str, value: Any) -> bool:
@@ -82,7 +82,7 @@ Wire: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ToolListPage:
-    """One page of tools, as an object and as the bytes that go out."""
+    """One page of tools, as an object and serialised."""
 
     wire: Wire
     body: bytes
@@ -96,34 +96,34 @@ class ToolListCache:
         self._pages: OrderedDict[tuple[object, ...], ToolListPage] = OrderedDict()
 
     def get_page(
-        self, offer: EndpointView, who: Caller | Operator, version: str, cursor: str | None = None
+        self, view: EndpointView, who: Caller | Operator, version: str, cursor: str | None = None
     ) -> ToolListPage:
-        """What this caller may call, from the cursor on."""
+        """The tools that this caller may call, from the cursor on."""
         start = _decode_cursor(cursor)
-        key = (offer, _visibility_key(who), version, start)
+        key = (view, _visibility_key(who), version, start)
         if key not in self._pages:
-            self._pages[key] = self._build_page(offer, who, version, start)
+            self._pages[key] = self._build_page(view, who, version, start)
         self._pages.move_to_end(key)
         while len(self._pages) > MAX_CACHED_PAGES:
             self._pages.popitem(last=False)
         return self._pages[key]
 
     def _build_page(
-        self, offer: EndpointView, who: Caller | Operator, version: str, start: int
+        self, view: EndpointView, who: Caller | Operator, version: str, start: int
     ) -> ToolListPage:
         mine = [
             (name, tool)
-            for name, tool in offer.view.tools.items()
+            for name, tool in view.view.tools.items()
             if isinstance(who, Caller) and may_call(who, tool)
         ]
         wire: Wire = {
             **COMPLETE_RESULT,
             "tools": [
-                describe_tool(name, it, is_lean=offer.is_compact)
+                describe_tool(name, it, is_lean=view.is_compact)
                 for name, it in mine[start:][:PAGE_SIZE]
             ],
             "_meta": {VERSION_META_KEY: __version__},
-            **cache_hints(offer),
+            **cache_hints(view),
         }
         if len(mine) > start + PAGE_SIZE:
             wire["nextCursor"] = encode_cursor(start + PAGE_SIZE)
@@ -134,7 +134,7 @@ class ToolListCache:
 
 
 def describe_tool(name: str, tool: AnyTool, *, is_lean: bool) -> Wire:
-    """A tool as clients see it. At the front desk only what a model needs to call it."""
+    """A tool on the wire. At the discovery endpoint only what a model needs to call it."""
     wire = {
         "name": name,
         "description": tool.description,
@@ -156,9 +156,9 @@ def describe_tool(name: str, tool: AnyTool, *, is_lean: bool) -> Wire:
     )
 
 
-def cache_hints(offer: EndpointView) -> Wire:
-    """How long a client may keep a list. The spec's key knows no headers of ours."""
-    return {"ttlMs": 0 if offer.is_narrowed else TTL_MS, "cacheScope": "private"}
+def cache_hints(view: EndpointView) -> Wire:
+    """How long a client may cache a list. Not if filtered: its cache key ignores our headers."""
+    return {"ttlMs": 0 if view.is_narrowed else TTL_MS, "cacheScope": "private"}
 
 
 def encode_cursor(position: int) -> str:
@@ -166,7 +166,7 @@ def encode_cursor(position: int) -> str:
 
 
 def paginate(items: Sequence[Wire], cursor: str | None) -> tuple[Sequence[Wire], str | None]:
-    """A page of a list that is known whole, and the cursor of the next one."""
+    """A page of a complete list, and the cursor of the next one."""
     start = _decode_cursor(cursor)
     return items[start : start + PAGE_SIZE], encode_cursor(start + PAGE_SIZE) if len(
         items
@@ -182,13 +182,17 @@ def _decode_cursor(cursor: str | None) -> int:
     except ValueError:
         word, position = "", 0
     if word != "at" or position < 0:
-        raise InvalidFormat("this cursor is none of ours", field="cursor", got=cursor[:100])
+        raise InvalidFormat(
+            "invalid cursor; use the nextCursor of the previous page",
+            field="cursor",
+            got=cursor[:100],
+        )
     return position
 
 
 def _hints(tool: AnyTool) -> Wire:
     if tool.read_only:
-        # What changes nothing changes nothing the second time either.
+        # Read-only implies idempotent.
         return {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": tool.open_world}
     return {
         "readOnlyHint": False,
@@ -198,7 +202,7 @@ def _hints(tool: AnyTool) -> Wire:
     }
 
 
-# What the protocol holds a tool to be of which nothing is said.
+# The protocol's defaults for missing hints.
 _DEFAULT_HINTS = {
     "readOnlyHint": False,
     "destructiveHint": True,

@@ -1,4 +1,4 @@
-"""Calls of tools: into the corridor, and back as a result that the client's era understands."""
+"""`tools/call`: through the dispatcher, and back as a result in the client's revision."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -47,9 +47,9 @@ class ToolCallHandler:
             if is_modern_client(ctx) and has_tasks_extension(ctx):
                 return await self.tasks.run(here, channel, work)
             return await work(channel)
-        except InputRequired as asked:
+        except InputRequired as required:
             assert isinstance(channel, InputRequiredChannel)
-            return channel.input_required_result(asked)
+            return channel.input_required_result(required)
 
     async def _run(
         self,
@@ -60,11 +60,11 @@ class ToolCallHandler:
         is_modern: bool,
     ) -> dict[str, Any]:
         name, arguments, view = here.view.resolve_call(params.name, params.arguments or {})
-        visit = replace(here.context, channel=channel)
+        context = replace(here.context, channel=channel)
         try:
-            result = await self.app.call(here.caller, name, arguments, visit, view)
+            result = await self.app.call(here.caller, name, arguments, context, view)
         except PeciaError as error:
-            # A wrong name given to `call_tool` is the model's mistake, and its to mend.
+            # An unknown name in `call_tool` is the model's mistake: a tool error, to be corrected.
             if name == params.name and is_protocol_error(error, modern=is_modern):
                 raise rpc_error(error, modern=is_modern) from None
             return tool_error(error)

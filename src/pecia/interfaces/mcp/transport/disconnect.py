@@ -1,6 +1,6 @@
-"""Stops the work of a client that went away, and keeps the line of one that waits.
+"""Cancels the work of a client that disconnected, and sends pings to one that waits.
 
-Most calls are done before anybody could have gone: they cost a timer and nothing else.
+Most calls are done before that: they cost a timer and nothing else.
 """
 
 import asyncio
@@ -13,12 +13,12 @@ from anyio.abc import TaskGroup
 from starlette.types import Receive
 
 WATCH_DELAY_S = 0.05
-"""How long a call may take before anybody looks whether its client is still there."""
+"""How long a call may take before its connection is watched."""
 PING_INTERVAL_S = 15.0
 
 
 class DisconnectWatchers:
-    """The tasks that watch the calls which take long. One group for all of them."""
+    """The watcher tasks of long calls, in one task group."""
 
     def __init__(self) -> None:
         self.group: TaskGroup | None = None
@@ -31,7 +31,7 @@ class DisconnectWatchers:
 
 
 class DisconnectWatch:
-    """A block that is left as soon as its client is gone."""
+    """A block that is cancelled as soon as its client disconnects."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The headers that mirror a body, for frames that came over stdio and have none. Pure."""
+"""The headers that mirror a body, for messages from stdio, which have none. Pure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
@@ -22,7 +22,7 @@ NAME_PARAMS = {**NAME_BEARING_METHODS, **dict.fromkeys(("tasks/get", "tasks/upda
 
 
 def add_mirrored_headers(scope: Scope, found: Mapping[str, Any], offer: EndpointView) -> Scope:
-    """The scope with the headers that a client of HTTP would have written."""
+    """The scope with the headers that an HTTP client would have sent."""
     ours = (MCP_METHOD_HEADER, MCP_NAME_HEADER, MCP_PARAM_HEADER_PREFIX.lower())
     others = [it for it in scope["headers"] if not it[0].decode("latin-1").startswith(ours)]
     added = [(name.encode(), value.encode()) for name, value in _headers(found, offer)]

@@ -1,4 +1,4 @@
-"""What HTTP wants around a frame: kinds of content, statuses and challenges. Answers no frame."""
+"""The HTTP side of a message: content types, statuses and challenges. Answers no message."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -24,7 +24,7 @@ JSON, EVENT_STREAM = "application/json", "text/event-stream"
 
 MAX_REFUSED_BYTES = 65_536
 
-# Host and Origin are the front's business, and it is stricter.
+# The edge middleware checks Host and Origin, more strictly.
 NO_SDK_HOST_CHECK = TransportSecuritySettings(enable_dns_rebinding_protection=False)
 
 
@@ -35,15 +35,15 @@ def error_response(
     *,
     modern: bool,
 ) -> Response:
-    """A refusal as JSON-RPC, with the status and the challenge that HTTP has for it."""
+    """An error as JSON-RPC, with its HTTP status and challenge."""
     error = failure if isinstance(failure, PeciaError) else failure.error
     status = failure.status if isinstance(failure, HttpStatusError) else error.code.http
     headers = dict(failure.headers) if isinstance(failure, HttpStatusError) else {}
     headers |= challenge_headers(error, request)
     headers |= retry_after_headers(error)
     get_request_info(request.scope).log_line.fail(error)
-    told = failure if isinstance(failure, ProtocolRejection) else error
-    return json_response(error_envelope(told, request_id, modern=modern), status, headers)
+    shown = failure if isinstance(failure, ProtocolRejection) else error
+    return json_response(error_envelope(shown, request_id, modern=modern), status, headers)
 
 
 def json_response(
@@ -52,24 +52,24 @@ def json_response(
     return Response(body, status, headers, media_type=JSON)
 
 
-def check_content_type(given: str) -> None:
-    kind = given.partition(";")[0].strip().lower()
+def check_content_type(declared: str) -> None:
+    kind = declared.partition(";")[0].strip().lower()
     if kind != JSON:
         raise HttpStatusError(
             InvalidFormat(
-                f"the body must be {JSON}; {given[:100] or 'no content type'} came",
+                f"the body must be {JSON}; got {declared[:100] or 'no content type'}",
                 field="Content-Type",
                 expected=JSON,
-                got=given[:100],
+                got=declared[:100],
             ),
             415,
         )
 
 
 def accepted_types(request: Request) -> frozenset[str]:
-    """What the client takes. Who says nothing takes anything."""
-    given = request.headers.get("accept", "").strip()
-    kinds = {it.partition(";")[0].strip().lower() for it in (given or "*/*").split(",")}
+    """The accepted content types. Without an Accept header, any."""
+    declared = request.headers.get("accept", "").strip()
+    kinds = {it.partition(";")[0].strip().lower() for it in (declared or "*/*").split(",")}
     takes_json = kinds & {"*/*", "application/*", JSON}
     takes_streams = kinds & {"*/*", "text/*", EVENT_STREAM}
     if not takes_json and not takes_streams:
@@ -80,19 +80,19 @@ def accepted_types(request: Request) -> frozenset[str]:
 
 
 def with_full_accept(scope: Scope) -> Scope:
-    """The scope as the SDK wants it: it insists on both kinds by name."""
+    """The scope with both types in Accept, which the SDK requires."""
     others = [it for it in scope["headers"] if it[0] != b"accept"]
     return {**scope, "headers": [*others, (b"accept", f"{JSON}, {EVENT_STREAM}".encode())]}
 
 
 def without_last_event_id(scope: Scope) -> Scope:
-    """The scope without the wish for lost events: none are kept, and the SDK would not answer."""
+    """The scope without Last-Event-ID: no events are kept, and the SDK would not answer."""
     kept = [it for it in scope["headers"] if it[0] != b"last-event-id"]
     return {**scope, "headers": kept}
 
 
 async def read_body(request: Request) -> bytes:
-    """The whole body. Nearly always it is there at once, and comes in one piece."""
+    """The whole body. Nearly always available at once, in one chunk."""
     pieces: list[bytes] = []
     while True:
         message = await request.receive()
@@ -104,8 +104,8 @@ async def read_body(request: Request) -> bytes:
 
 
 async def read_request_id(request: Request) -> str | int | None:
-    """The id in the body of a request that is refused unread. Only in a short one: who is refused
-    must not make us read much."""
+    """The id in the body of a request that is rejected unread. Short bodies only: a rejected
+    client must not make us read much."""
     body = b""
     while len(body) <= MAX_REFUSED_BYTES:
         message = await request.receive()
@@ -120,7 +120,7 @@ async def read_request_id(request: Request) -> str | int | None:
 
 
 def replay_body(request: Request, body: bytes) -> Receive:
-    """The body once more, for whoever reads after us; then what really comes."""
+    """A `receive` that replays the body, then continues with the real one."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive() -> Message:
@@ -130,7 +130,7 @@ def replay_body(request: Request, body: bytes) -> Receive:
 
 
 def session_user(here: McpRequestContext) -> AuthenticatedUser:
-    """Whose session it is, as the SDK compares it: the owner's. A token may be renewed."""
+    """The session's user for the SDK's check: the owner, not the token, which may be renewed."""
     client = here.caller.tenant if isinstance(here.caller, Caller) else "operator"
     token = AccessToken(token="", client_id=client, scopes=[], subject=here.owner)
     return AuthenticatedUser(token)

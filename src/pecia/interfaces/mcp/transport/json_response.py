@@ -1,8 +1,8 @@
-"""An answer in a session as plain JSON, where nothing comes before it.
+"""The response of a session request as plain JSON, if nothing is sent before it.
 
-The SDK streams every answer of a session, and clients limit how long one event of a stream may be;
-a JSON body they take whole. What is streamed after all, a notification or a question before the
-answer, or a comment that keeps a slow call's line open, goes out as the stream it is.
+The SDK streams every response of a session, and clients limit the size of one event; a JSON body
+has no such limit. A response with notifications, questions or keepalive comments before it stays a
+stream.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from pecia.interfaces.mcp.transport.http_message import EVENT_STREAM, JSON
 
 
 class JsonResponseSender:
-    """A `send` for the answer to one request. It holds the head back until it knows the kind."""
+    """A `send` for one response. It buffers the headers until the kind is known."""
 
     def __init__(self, send: Send, request_id: str | int) -> None:
         self._send = send
@@ -38,7 +38,7 @@ class JsonResponseSender:
             await self._send(head)
             await self._send(message)
             return
-        # What follows is the end of a stream that there is none of.
+        # The rest is the end of the stream that was not sent.
         self._is_done = True
         headers = MutableHeaders(raw=[*head["headers"]])
         headers["content-type"] = JSON
@@ -52,7 +52,7 @@ def _is_stream(head: Message) -> bool:
 
 
 def _parse_answer(event: bytes, request_id: str | int) -> bytes | None:
-    """The JSON in an event, if it is the answer to the request."""
+    """The JSON of an event, if it is the response to the request."""
     lines = event.splitlines()
     data = b"\n".join(it[5:].removeprefix(b" ") for it in lines if it.startswith(b"data:"))
     try:

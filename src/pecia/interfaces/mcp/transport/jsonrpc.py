@@ -1,4 +1,4 @@
-"""The body of a POST as JSON-RPC, or the reason why it is none. Pure."""
+"""The body of a POST as JSON-RPC, or the error. Pure."""
 
 from typing import Any, TypeAlias, cast
 
@@ -13,7 +13,7 @@ MAX_BATCH = 100
 
 
 def parse_body(body: bytes) -> RpcMessage | list[Any]:
-    """A message, or a batch whose members are looked at later."""
+    """A message, or a batch whose members are validated later."""
     try:
         found = orjson.loads(body)
     except orjson.JSONDecodeError as error:
@@ -24,7 +24,7 @@ def parse_body(body: bytes) -> RpcMessage | list[Any]:
 
 
 def parse_message(found: Any) -> RpcMessage:
-    """One JSON-RPC message: a request, a notification or an answer to us."""
+    """One JSON-RPC message: a request, a notification or a response."""
     if not isinstance(found, dict):
         raise InvalidRequest("the body is JSON, but not an object", expected="object")
     fields = cast(RpcMessage, found)
@@ -46,9 +46,9 @@ def is_request(fields: RpcMessage) -> bool:
 
 
 def get_request_id(found: Any) -> str | int | None:
-    """The id to answer with, as far as one can be made out."""
-    given = cast(RpcMessage, found).get("id") if isinstance(found, dict) else None
-    return given if _is_id(given) else None
+    """The id to answer with, if it can be read."""
+    id_ = cast(RpcMessage, found).get("id") if isinstance(found, dict) else None
+    return id_ if _is_id(id_) else None
 
 
 def _check_batch(members: list[Any]) -> list[Any]:
@@ -66,5 +66,5 @@ def _check_response(fields: RpcMessage) -> None:
         raise InvalidRequest('"id" is missing', field="id")
 
 
-def _is_id(given: Any) -> bool:
-    return isinstance(given, str | int) and not isinstance(given, bool)
+def _is_id(id_: Any) -> bool:
+    return isinstance(id_, str | int) and not isinstance(id_, bool)

@@ -1,5 +1,5 @@
-"""A request's body as frames. A call that cannot be read leaves its audit row here, as any other:
-what is refused further on, by the SDK, is refused without one.
+"""A request's body as JSON-RPC messages. A call that cannot be parsed is audited here, because the
+SDK's later refusals write no audit row.
 """
 
 from typing import Any, cast
@@ -13,14 +13,14 @@ from pecia.kernel.store.audit.arguments import MAX_DEPTH
 from pecia.kernel.tool.view import full_name
 
 UNREADABLE_CALL = "mcp.unreadable"
-"""The tool of the audit row, where nobody can say which one was meant."""
+"""The tool name in the audit row where the tool is not known."""
 
 ENVELOPE_DEPTH = 8
-"""Levels around the arguments: the frame, its params, and those of a tool that calls tools."""
+"""Levels around the arguments: the message, its params, and those of `call_tool`."""
 
 
 def read_frames(
-    corridor: Dispatcher, here: McpRequestContext, body: bytes
+    dispatcher: Dispatcher, here: McpRequestContext, body: bytes
 ) -> RpcMessage | list[Any]:
     """The message, or the batch."""
     try:
@@ -32,12 +32,12 @@ def read_frames(
                 max=MAX_DEPTH,
             )
     except PeciaError as error:
-        raise corridor.record_refusal(here.caller, UNREADABLE_CALL, error, here.context) from None
+        raise dispatcher.record_refusal(here.caller, UNREADABLE_CALL, error, here.context) from None
     return found
 
 
-def audit_malformed(corridor: Dispatcher, here: McpRequestContext, found: RpcMessage) -> None:
-    """Write down a call whose name or arguments have the wrong type: the SDK will refuse it."""
+def audit_malformed(dispatcher: Dispatcher, here: McpRequestContext, found: RpcMessage) -> None:
+    """Audit a call whose name or arguments have the wrong type: the SDK will refuse it."""
     if found.get("method") != "tools/call" or not is_request(found):
         return
     params = cast(dict[str, Any], found.get("params") or {})
@@ -45,17 +45,17 @@ def audit_malformed(corridor: Dispatcher, here: McpRequestContext, found: RpcMes
     if isinstance(name, str) and (arguments is None or isinstance(arguments, dict)):
         return
     tool = here.view.find(name) if isinstance(name, str) else None
-    wrong = InvalidInput("the arguments of a call are an object", field="params.arguments")
-    told = corridor.record_refusal(
+    wrong = InvalidInput("the arguments of a call must be an object", field="params.arguments")
+    refusal = dispatcher.record_refusal(
         here.caller, full_name(tool) if tool else UNREADABLE_CALL, wrong, here.context
     )
-    if isinstance(told, RateLimited):
-        raise told
+    if isinstance(refusal, RateLimited):
+        raise refusal
 
 
 def _is_too_deep(body: bytes, found: RpcMessage | list[Any]) -> bool:
-    most = MAX_DEPTH + ENVELOPE_DEPTH
-    # Fewer brackets than levels: true of nearly every frame, and told without looking inside.
-    if body.count(b"[") + body.count(b"{") <= most:
+    limit = MAX_DEPTH + ENVELOPE_DEPTH
+    # Fast path for nearly every message: fewer brackets than levels.
+    if body.count(b"[") + body.count(b"{") <= limit:
         return False
-    return measure_depth(found, most) > most
+    return measure_depth(found, limit) > limit

@@ -1,4 +1,4 @@
-"""The sessions of one endpoint: the SDK's, within the limits that all endpoints share."""
+"""The SDK's sessions of one endpoint, within limits shared by all endpoints."""
 
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -17,7 +17,7 @@ _SESSION_ID_HEADER = SESSION_ID_HEADER.encode()
 
 
 class SessionManager:
-    """Serves the requests of sessions. Who may have how many of them the table says."""
+    """Serves the requests of sessions. The session table has the limits."""
 
     def __init__(self, server: Server[Any], table: SessionTable, body_limit_bytes: int) -> None:
         self._table = table
@@ -30,7 +30,7 @@ class SessionManager:
         )
 
     def lifespan(self) -> AbstractAsyncContextManager[None]:
-        """What must be entered while the endpoint is served."""
+        """Enter it while the endpoint is served."""
         return self._sdk.run()
 
     async def serve(self, scope: Scope, receive: Receive, send: Send, owner: str) -> None:
@@ -67,7 +67,7 @@ class SessionManager:
         self, scope: Scope, receive: Receive, send: Send, session: McpSession | None
     ) -> None:
         if session is None:
-            # The SDK answers 404, upon which clients shake hands again.
+            # The SDK answers 404, and clients initialize again.
             await self._sdk.asgi_app(scope, receive, send)
             return
         is_over = False
@@ -88,7 +88,7 @@ class SessionManager:
                 self._table.close(session)
 
     async def _end(self, session_id: bytes, user: object) -> None:
-        """End a session as its own client would."""
+        """End a session as its client would: by DELETE."""
         scope: Scope = {
             "type": "http",
             "method": "DELETE",
@@ -102,7 +102,7 @@ class SessionManager:
 
 @asynccontextmanager
 async def open_session(table: SessionTable, owner: str) -> AsyncGenerator[McpSession]:
-    """A place in the table while the block runs; a session that got its id keeps it afterwards."""
+    """An entry in the table while the block runs; a session that got its id keeps it afterwards."""
     session, ended = table.open(owner)
     try:
         for it in ended:
@@ -121,4 +121,4 @@ async def _empty_receive() -> Message:
 
 
 async def _discard_send(message: Message) -> None:
-    """Nobody waits for this answer."""
+    """Discards the response."""

@@ -1,6 +1,6 @@
-"""Settings that a session brings along: the shim forwards them, and only to its own machine.
+"""Settings of a session: the stdio relay sends them, to a server on the same machine only.
 
-The space that its calls mean comes by headers of its own, from anywhere: it permits nothing.
+The default space comes in separate headers, from any machine: it grants no rights.
 """
 
 from base64 import b64decode
@@ -18,37 +18,37 @@ from pecia.kernel.errors import Forbidden, InvalidFormat, Json
 
 SESSION_HEADER = "X-Pecia-Session"
 
-# Headers for the name of a space, or for a folder in it; and what the wiki knows them by.
+# Headers for the name of a space, or for a folder in it, and their session keys in the wiki.
 SPACE_HEADERS = {"X-Pecia-Space": "wiki.space", "X-Pecia-Project": "wiki.project"}
 MAX_SPACE_CHARS = 4000
 
 
-def with_session_settings(visit: RequestContext, request: Request, app: App) -> RequestContext:
-    """The visit with the settings of its session. They are neither stored nor logged."""
+def with_session_settings(context: RequestContext, request: Request, app: App) -> RequestContext:
+    """The context with the settings of its session. They are neither stored nor logged."""
     meant = _space_settings(request)
     found = _forwarded_settings(request, app)
-    return replace(visit, session={**found, **meant}) if found or meant else visit
+    return replace(context, session={**found, **meant}) if found or meant else context
 
 
 def _space_settings(request: Request) -> dict[str, Json]:
-    given = {SPACE_HEADERS[name]: request.headers.get(name) for name in SPACE_HEADERS}
-    return {key: unquote(it)[:MAX_SPACE_CHARS] for key, it in given.items() if it}
+    headers = {SPACE_HEADERS[name]: request.headers.get(name) for name in SPACE_HEADERS}
+    return {key: unquote(it)[:MAX_SPACE_CHARS] for key, it in headers.items() if it}
 
 
 def _forwarded_settings(request: Request, app: App) -> dict[str, Json]:
-    given = request.headers.get(SESSION_HEADER)
-    if given is None:
+    header = request.headers.get(SESSION_HEADER)
+    if header is None:
         return {}
     if app.settings.kernel.mode != "local" or not get_request_info(request.scope).is_local:
         raise Forbidden(
-            "settings of a session are taken from this machine only", header=SESSION_HEADER
+            "session settings are accepted from this machine only", header=SESSION_HEADER
         )
     try:
-        found = orjson.loads(b64decode(given, validate=True))
+        found = orjson.loads(b64decode(header, validate=True))
     except ValueError:
         found = None
     if not isinstance(found, dict):
         raise InvalidFormat(
-            f"{SESSION_HEADER} is JSON in base64", field=SESSION_HEADER, expected="object"
+            f"{SESSION_HEADER} must be JSON in base64", field=SESSION_HEADER, expected="object"
         )
     return cast(dict[str, Json], found)

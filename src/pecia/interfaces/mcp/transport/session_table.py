@@ -1,8 +1,8 @@
-"""Which sessions and streams are open, and whose: the caps per owner and over all. Pure but for the
-clock that it is given.
+"""Open sessions and streams by owner, with limits per owner and in total. Pure but for the clock,
+which is passed in.
 
-A session is idle while no request of it is in flight. A cap that is reached ends the session that
-was idle longest, of the owner who asks; only where none is idle is another refused.
+A session is idle while it has no request in flight. At a limit, the session of that owner that was
+idle longest is evicted (LRU); only where none is idle is a new one refused.
 """
 
 import time
@@ -14,15 +14,15 @@ from pecia.kernel.errors import RateLimited
 from pecia.kernel.rate_limit import RateLimit, RateLimiter
 
 RETRY_AFTER_S = 30
-"""When to come again where all sessions of an owner are busy."""
+"""Retry-After where all sessions of an owner are busy."""
 
 EXPIRY_MARGIN_S = 1.0
-"""By so much the transport, which has a clock of its own, may be late."""
+"""Tolerance for the transport, which has its own idle timer."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionLimits:
-    """How many sessions and streams may be open, and how long an idle one stays."""
+    """Limits on open sessions and streams, and the idle timeout."""
 
     per_owner: int
     total: int
@@ -32,7 +32,7 @@ class SessionLimits:
 
 @dataclass(eq=False, slots=True)
 class McpSession:
-    """One that is open. `end` ends it at its transport; a stream without an id is never idle."""
+    """An open session. `end` closes it at its transport; a stream without an id is never idle."""
 
     owner: str
     id: str = ""
@@ -42,7 +42,7 @@ class McpSession:
 
 @dataclass(slots=True)
 class _Owner:
-    """The sessions of one owner; the idle ones with the moment since when, oldest first."""
+    """The sessions of one owner; the idle ones with their start of idleness, oldest first."""
 
     busy: set[McpSession] = field(default_factory=set[McpSession])
     idle: OrderedDict[McpSession, float] = field(default_factory=OrderedDict[McpSession, float])
@@ -67,11 +67,11 @@ class SessionTable:
         return self._count
 
     def count_handshake(self, owner: str) -> None:
-        """One more handshake of this owner, or RateLimited."""
+        """Count one handshake of this owner, or RateLimited."""
         self._begun.take(owner)
 
     def open(self, owner: str) -> tuple[McpSession, list[McpSession]]:
-        """A new session, busy, and those that the caller must end for it; or RateLimited."""
+        """A new busy session, and the evicted ones, which the caller must end; or RateLimited."""
         ended: list[McpSession] = []
         own = self._owners.get(owner)
         if own is not None and len(own) >= self.limits.per_owner:
@@ -81,7 +81,7 @@ class SessionTable:
             if self._count >= self.limits.total:
                 largest = max(self._owners.values(), key=lambda it: len(it.idle))
                 ended += self._evict_oldest_idle(
-                    largest, "this server has no room for another session"
+                    largest, "this server has reached its session limit"
                 )
         session = McpSession(owner, in_flight=1)
         self._owners.setdefault(owner, _Owner()).busy.add(session)
@@ -89,7 +89,7 @@ class SessionTable:
         return session, ended
 
     def identify(self, session: McpSession, id_: str, end: Callable[[], Awaitable[None]]) -> None:
-        """The session has its id."""
+        """The session got its id."""
         session.id, session.end = id_, end
         self._by_id[id_] = session
 
@@ -113,7 +113,7 @@ class SessionTable:
             own.idle[session] = self._clock()
 
     def close(self, session: McpSession) -> None:
-        """The session is no more, however it ended."""
+        """Remove a session, however it ended."""
         own = self._owners.get(session.owner)
         if own is None or (session not in own.busy and session not in own.idle):
             return
@@ -136,7 +136,7 @@ class SessionTable:
         return [oldest]
 
     def _evict_expired(self) -> None:
-        """Forget those that their transport has ended since: an idle one ends by itself there."""
+        """Drop sessions that their transport has ended by its idle timeout."""
         before = self._clock() - self.limits.idle_s - EXPIRY_MARGIN_S
         for own in [*self._owners.values()]:
             for session in [it for it, since in own.idle.items() if since < before]:

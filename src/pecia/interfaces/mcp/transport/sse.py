@@ -35,7 +35,7 @@ from pecia.kernel.identity.caller import Operator
 
 
 class SseEndpoint:
-    """One endpoint of the older transport: the stream, and the way back."""
+    """One endpoint of the SSE transport: the stream, and the path for messages."""
 
     def __init__(
         self, endpoint: McpEndpoint, parts: McpServices, keeper: HttpAuthenticator
@@ -73,7 +73,7 @@ class SseEndpoint:
         body = await read_body(request)
         found = read_frames(self._corridor, here, body)
         if isinstance(found, list):
-            raise InvalidRequest("this transport knows no batches", expected="object")
+            raise InvalidRequest("the SSE transport has no batches", expected="object")
         audit_malformed(self._corridor, here, found)
         await self._transport.handle_post_message(
             request.scope,
@@ -90,7 +90,7 @@ class SseEndpoint:
 
 
 class _SingleMethodApp:
-    """An ASGI app for one method, whose refusals are JSON-RPC."""
+    """An ASGI app for one method, with errors as JSON-RPC."""
 
     def __init__(self, serve: Any, method: str) -> None:
         self._serve = serve
@@ -101,7 +101,9 @@ class _SingleMethodApp:
         try:
             if request.method != self._method:
                 raise HttpStatusError(
-                    MethodNotFound(f"this path takes {self._method}"), 405, {"allow": self._method}
+                    MethodNotFound(f"method not allowed; this path takes {self._method}"),
+                    405,
+                    {"allow": self._method},
                 )
             await self._serve(request, send)
         except (PeciaError, HttpStatusError) as failure:
@@ -109,7 +111,7 @@ class _SingleMethodApp:
 
 
 class _JsonRpcErrorSender:
-    """A `send` that tells the SDK's refusals, which are bare words, as all others are told."""
+    """A `send` that turns the SDK's plain-text errors into JSON-RPC errors."""
 
     def __init__(self, request: Request, send: Send, request_id: Json) -> None:
         self._request = request
@@ -123,16 +125,16 @@ class _JsonRpcErrorSender:
         if self._status < 400:
             await self._send(message)
         elif message["type"] == "http.response.body":
-            said = message.get("body", b"").decode("utf-8", "replace")
-            error = NotFound(said) if self._status == 404 else InvalidRequest(said)
-            told = error_response(
+            text = message.get("body", b"").decode("utf-8", "replace")
+            error = NotFound(text) if self._status == 404 else InvalidRequest(text)
+            response = error_response(
                 HttpStatusError(error, self._status), self._request, self._id, modern=False
             )
-            await told(self._request.scope, self._request.receive, self._send)
+            await response(self._request.scope, self._request.receive, self._send)
 
 
 def _disable_buffering(send: Send) -> Send:
-    """Proxies must not hold events back."""
+    """Headers that keep proxies from buffering events."""
 
     async def passed(message: Message) -> None:
         if message["type"] == "http.response.start":

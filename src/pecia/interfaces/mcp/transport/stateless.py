@@ -1,6 +1,6 @@
-"""One request that belongs to no session, of either era: asked and answered in one exchange.
+"""One request without a session, of either era: one exchange.
 
-JSON, unless the handler speaks before it is done and the client takes a stream.
+JSON, unless the handler sends notifications and the client accepts a stream.
 """
 
 from collections.abc import Mapping
@@ -36,17 +36,17 @@ PING_COMMENT = b": ping\r\n\r\n"
 
 @dataclass(slots=True)
 class StatelessExchange:
-    """What the SDK needs to know of a request, and where notifications go."""
+    """What the SDK needs of a request, and where notifications go."""
 
     request: Request
     message: Mapping[str, Any]
     stream: "EventStream | None" = None
-    """Where the client can be told something before the answer; None where it takes no stream."""
+    """For notifications before the answer; None where the client accepts no stream."""
     can_send_request: bool = False
 
     @property
     def cancel_requested(self) -> anyio.Event:
-        """Never set: here a client cancels by hanging up."""
+        """Never set: here a client cancels by disconnecting."""
         return anyio.Event()
 
     @property
@@ -76,22 +76,22 @@ class StatelessExchange:
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
     ) -> None:
         if self.stream is not None:
-            said = {"jsonrpc": "2.0", "method": method, "params": dict(params or {})}
-            await self.stream.send(format_event(said))
+            message = {"jsonrpc": "2.0", "method": method, "params": dict(params or {})}
+            await self.stream.send(format_event(message))
 
     async def progress(
         self, progress: float, total: float | None = None, message: str | None = None
     ) -> None:
         if self.progress_token is None:
             return
-        said = {"progressToken": self.progress_token, "progress": progress}
+        params = {"progressToken": self.progress_token, "progress": progress}
         extra = {"total": total, "message": message}
         known = {name: value for name, value in extra.items() if value is not None}
-        await self.notify("notifications/progress", said | known)
+        await self.notify("notifications/progress", params | known)
 
 
 class EventStream:
-    """A response that becomes a stream of events with the first of them."""
+    """A response that becomes an event stream with the first event."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -100,15 +100,15 @@ class EventStream:
 
     @property
     def is_open(self) -> bool:
-        """Whether anything was said yet."""
+        """Whether an event was sent yet."""
         return self._send_lock is not None
 
     async def send(self, piece: bytes, *, last: bool = False) -> None:
-        """One event, or a comment. What comes after the last one is dropped."""
+        """Send one event or comment. After the last event it is dropped."""
         is_first = self._send_lock is None
         if self._send_lock is None:
             self._send_lock = anyio.Lock()
-        # A handler may speak from several tasks, and pings come from yet another one.
+        # A handler may send from several tasks, and pings come from another one.
         async with self._send_lock:
             if self._is_closed:
                 return
@@ -120,7 +120,7 @@ class EventStream:
             await self._send({"type": "http.response.body", "body": piece, "more_body": not last})
 
     async def ping(self) -> None:
-        """A comment: an idle line is cut by proxies."""
+        """A comment as keepalive: proxies cut idle connections."""
         await self.send(PING_COMMENT)
 
 
@@ -139,7 +139,7 @@ async def handle_request(
             connection=connection,
             lifespan_state={},
         )
-    except Exception as error:  # noqa: BLE001 - the edge: the SDK says what may be told.
+    except Exception as error:  # noqa: BLE001 - outermost; the SDK maps it.
         frame["error"] = modern_error_data(error).model_dump(exclude_none=True)
     return frame
 
@@ -151,7 +151,7 @@ async def respond(
     send: Send,
     watchmen: DisconnectWatchers,
 ) -> None:
-    """Answer over HTTP. When the client goes away, the work stops."""
+    """Answer over HTTP. The work is cancelled when the client disconnects."""
     request, stream = exchange.request, exchange.stream
     with DisconnectWatch(watchmen, request.receive, stream.ping if stream else None):
         frame = await handle_request(server, exchange, connection)
@@ -167,5 +167,5 @@ def format_event(frame: Mapping[str, Any]) -> bytes:
 
 
 def _status(frame: Mapping[str, Any]) -> int:
-    """What the newer era wants HTTP to say of a failure."""
+    """The HTTP status of an error in modern revisions."""
     return ERROR_CODE_HTTP_STATUS.get(frame["error"]["code"], 200) if "error" in frame else 200

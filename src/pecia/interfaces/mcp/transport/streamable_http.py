@@ -1,4 +1,4 @@
-"""An endpoint of Streamable HTTP: admits, reads the frame, and hands it to who can answer it."""
+"""An endpoint of Streamable HTTP: authenticates, parses the message, and routes it."""
 
 from collections.abc import Generator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
@@ -78,59 +78,59 @@ class StreamableHttpEndpoint:
     """One endpoint, as an ASGI app."""
 
     def __init__(
-        self, endpoint: McpEndpoint, parts: McpServices, keeper: HttpAuthenticator
+        self, endpoint: McpEndpoint, services: McpServices, authenticator: HttpAuthenticator
     ) -> None:
         self.endpoint = endpoint
-        self._parts = parts
-        self._admission = McpAuthenticator(endpoint, parts, keeper)
+        self._parts = services
+        self._admission = McpAuthenticator(endpoint, services, authenticator)
         self._listings = ToolListCache(endpoint)
-        self.server = make_server(endpoint, parts, self._listings)
-        limit = parts.app.settings.kernel.body_limit_bytes
-        self._sessions = SessionManager(self.server, parts.sessions, limit)
+        self.server = make_server(endpoint, services, self._listings)
+        limit = services.app.settings.kernel.body_limit_bytes
+        self._sessions = SessionManager(self.server, services.sessions, limit)
         self._in_flight: set[tuple[str, str | int]] = set()
 
     def lifespan(self) -> AbstractAsyncContextManager[None]:
-        """What must be entered while the endpoint is served."""
+        """Enter it while the endpoint is served."""
         return self._sessions.lifespan()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        asked = _RequestFacts()
+        facts = _RequestFacts()
         try:
-            await self._serve(request, send, asked)
+            await self._serve(request, send, facts)
         except (PeciaError, HttpStatusError, ProtocolRejection) as failure:
-            if request.method == "POST" and not asked.was_read:
-                # Without its id a client cannot tell which of its requests was refused.
-                asked.id = await read_request_id(request)
-            await error_response(failure, request, asked.id, modern=asked.modern)(
+            if request.method == "POST" and not facts.was_read:
+                # Without the id a client cannot tell which of its requests was rejected.
+                facts.id = await read_request_id(request)
+            await error_response(failure, request, facts.id, modern=facts.modern)(
                 scope, receive, send
             )
 
-    async def _serve(self, request: Request, send: Send, asked: "_RequestFacts") -> None:
+    async def _serve(self, request: Request, send: Send, facts: "_RequestFacts") -> None:
         version = request.headers.get(VERSION_HEADER)
-        asked.modern = speaks_modern(version, None)
-        self._check_method(request, modern=asked.modern)
+        facts.modern = speaks_modern(version, None)
+        self._check_method(request, modern=facts.modern)
         here = await self._admission.authenticate(request)
         if request.method != "POST":
             self._require_session(request)
             await self._serve_session(request, here, send)
             return
         check_content_type(request.headers.get("content-type", ""))
-        asked.was_read = True
+        facts.was_read = True
         body = await read_body(request)
         found = read_frames(self._parts.app.dispatcher, here, body)
-        asked.id = get_request_id(found)
-        asked.modern = speaks_modern(version, found)
+        facts.id = get_request_id(found)
+        facts.modern = speaks_modern(version, found)
         if isinstance(found, list):
-            await self._serve_batch(request, here, found, send, modern=asked.modern)
+            await self._serve_batch(request, here, found, send, modern=facts.modern)
             return
         await self._require_scope(here, found)
         audit_malformed(self._parts.app.dispatcher, here, found)
         _log_request(request, found)
-        if asked.modern:
+        if facts.modern:
             await self._serve_modern(request, here, found, send)
         elif self._has_session(request, found):
-            id_ = asked.id if is_request(found) else None
+            id_ = facts.id if is_request(found) else None
             if id_ is not None and JSON in accepted_types(request):
                 send = JsonResponseSender(send, id_)
             with self._reserve_request_id(request, id_):
@@ -141,7 +141,7 @@ class StreamableHttpEndpoint:
     async def _serve_modern(
         self, request: Request, here: McpRequestContext, found: RpcMessage, send: Send
     ) -> None:
-        """The era without sessions: every request says all there is to know about it."""
+        """Modern: no sessions, every request is self-contained."""
         takes_streams = EVENT_STREAM in accepted_types(request)
         if "id" not in found and "method" in found:
             require_known_version(request.headers)
@@ -172,7 +172,7 @@ class StreamableHttpEndpoint:
     async def _serve_legacy(
         self, request: Request, here: McpRequestContext, found: RpcMessage, send: Send
     ) -> None:
-        """The era with a handshake, for those who need none: they ask and are answered."""
+        """Legacy without a session: one request, one response."""
         accepted_types(request)
         version = request.headers.get(VERSION_HEADER) or BATCH_VERSION
         if (page := self._cached_tool_list(here, found, version)) is not None:
@@ -189,7 +189,7 @@ class StreamableHttpEndpoint:
     async def _serve_session(
         self, request: Request, here: McpRequestContext, send: Send, body: bytes | None = None
     ) -> None:
-        """Sessions are the SDK's business; it compares whose they are."""
+        """Sessions are handled by the SDK, which also checks their owner."""
         scope = {**request.scope, "user": session_user(here)}
         if body is None:
             await self._sessions.serve(
@@ -202,7 +202,7 @@ class StreamableHttpEndpoint:
 
     @contextmanager
     def _reserve_request_id(self, request: Request, id_: str | int | None) -> Generator[None]:
-        """Of two under one id a session answers the later alone, and the other would wait."""
+        """Reject a duplicate id: the SDK answers the later request only, the other would hang."""
         if id_ is None or (session := request.headers.get(SESSION_ID_HEADER)) is None:
             yield
             return
@@ -218,7 +218,7 @@ class StreamableHttpEndpoint:
     def _cached_tool_list(
         self, here: McpRequestContext, found: RpcMessage, version: str
     ) -> bytes | None:
-        """The list of tools in ready bytes, where nothing about the request is unusual."""
+        """The cached, serialised tool list, for plain requests of the first page."""
         params: Mapping[str, Any] = found.get("params") or {}
         if found.get("method") != "tools/list" or "id" not in found or "cursor" in params:
             return None
@@ -236,9 +236,11 @@ class StreamableHttpEndpoint:
         *,
         modern: bool,
     ) -> None:
-        """Every answer of a batch, in its order. Only one revision knows batches."""
+        """Every response of a batch, in order. Only one revision has batches."""
         if modern or request.headers.get(VERSION_HEADER, BATCH_VERSION) != BATCH_VERSION:
-            raise InvalidRequest("only revision 2025-03-26 knows batches", expected="object")
+            raise InvalidRequest(
+                "batches are supported in revision 2025-03-26 only", expected="object"
+            )
         answers = [
             it
             for member in members
@@ -256,7 +258,7 @@ class StreamableHttpEndpoint:
         try:
             found = parse_message(member)
             if found.get("method") == "initialize":
-                raise InvalidRequest("initialize may not stand in a batch", field="method")
+                raise InvalidRequest("initialize is not allowed in a batch", field="method")
             audit_malformed(self._parts.app.dispatcher, here, found)
         except PeciaError as error:
             return error_envelope(error, get_request_id(member), modern=False)
@@ -268,7 +270,7 @@ class StreamableHttpEndpoint:
         )
 
     async def _require_scope(self, here: McpRequestContext, found: RpcMessage) -> None:
-        """Refuse with the status that makes a client fetch a better token, before any stream."""
+        """Refuse with 401 or 403 before any stream, so that a client can get another token."""
         if isinstance(here.caller, Operator):
             raise await self._dispatch_refusal(here, str(found.get("method", ""))[:200], {})
         params: Mapping[str, Any] = found.get("params") or {}
@@ -285,19 +287,22 @@ class StreamableHttpEndpoint:
     async def _dispatch_refusal(
         self, here: McpRequestContext, name: str, arguments: Mapping[str, Json]
     ) -> PeciaError:
-        """The corridor's own refusal, which also writes it down."""
+        """The dispatcher's own refusal, which is also audited."""
         view = here.view.callable_view or here.view.view
         try:
             await self._parts.app.call(here.caller, name, arguments, here.context, view)
         except (AuthRequired, Forbidden, RateLimited) as error:
             return error
-        return InternalError("what was to be refused was not")
+        return InternalError("a call without the required scope was not refused")
 
     def _check_method(self, request: Request, *, modern: bool) -> None:
         allowed = ("GET", "POST", "DELETE") if self.endpoint.streams and not modern else ("POST",)
         if request.method not in allowed:
             raise HttpStatusError(
-                MethodNotFound(f"this endpoint takes {', '.join(allowed)}", allowed=[*allowed]),
+                MethodNotFound(
+                    f"method not allowed; this endpoint takes {', '.join(allowed)}",
+                    allowed=[*allowed],
+                ),
                 405,
                 {"allow": ", ".join(allowed)},
             )
@@ -307,7 +312,7 @@ class StreamableHttpEndpoint:
             raise InvalidRequest("Mcp-Session-Id is missing", header="Mcp-Session-Id")
 
     def _has_session(self, request: Request, found: RpcMessage) -> bool:
-        """Who shakes hands and takes no streams gets no session: it could use it for nothing."""
+        """A client that initializes without accepting streams gets no session: it needs none."""
         if not self.endpoint.streams:
             return False
         begins = found.get("method") == "initialize" and _names_event_stream(request)
@@ -315,7 +320,7 @@ class StreamableHttpEndpoint:
 
 
 class _RequestFacts:
-    """What is known of a request by the time it is refused."""
+    """What is known of a request when it is rejected."""
 
     __slots__ = ("id", "modern", "was_read")
 
@@ -326,7 +331,7 @@ class _RequestFacts:
 
 
 def _has_valid_params(found: RpcMessage, version: str) -> bool:
-    """Whether the SDK would find nothing wrong with the params of a list."""
+    """Whether the SDK would accept the params of a list."""
     try:
         validate_client_request("tools/list", version, found.get("params"))
     except (KeyError, ValidationError):
@@ -335,12 +340,12 @@ def _has_valid_params(found: RpcMessage, version: str) -> bool:
 
 
 def _names_event_stream(request: Request) -> bool:
-    """In the older era only who says so gets a stream: many who take anything cannot read one."""
+    """Legacy clients must name the type to get a stream: many that accept */* cannot read one."""
     return EVENT_STREAM in request.headers.get("accept", "")
 
 
 def _is_stdio(request: Request) -> bool:
-    """Whether the frame came to us over stdio, where there are no headers to write."""
+    """Whether the message came through the stdio relay, which sends no mirrored headers."""
     return "x-pecia-stdio" in request.headers
 
 

@@ -1,6 +1,6 @@
-"""What a request of the newer era must be before anybody answers it. Pure.
+"""Validation of a modern request before it is handled. Pure.
 
-The checks are the SDK's own, in its order; the refusals carry our codes.
+The checks are the SDK's own, in its order; the errors have our codes.
 """
 
 from collections.abc import Mapping
@@ -31,10 +31,12 @@ from pecia.kernel.tool.validate import SCHEMA_CACHE_SIZE, input_schema
 def validate_request(
     headers: Headers, found: RpcMessage, offer: EndpointView
 ) -> InboundModernRoute:
-    """Who asks in which revision, as the request says of itself; or Rejected."""
+    """The client and revision that the request declares; or ProtocolRejection."""
     require_known_version(headers)
     if "method" not in found:
-        raise InvalidRequest("in this era a client has nothing to answer", field="method")
+        raise InvalidRequest(
+            "this revision takes requests and notifications only, no responses", field="method"
+        )
     duplicated = find_duplicated_routing_header(headers.items())
     if duplicated is not None:
         twice = f"{duplicated} header appears more than once"
@@ -48,7 +50,7 @@ def validate_request(
 
 
 def require_known_version(headers: Headers) -> None:
-    """Refuse a revision that we do not speak."""
+    """Reject an unsupported revision."""
     version = headers.get(MCP_PROTOCOL_VERSION_HEADER)
     if version is not None:
         wrong = unsupported_protocol_version_rejection(version)

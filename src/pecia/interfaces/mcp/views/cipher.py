@@ -1,5 +1,5 @@
-"""The toolset `cipher`: the memory room and the guests of the hub, as clients of its reference know
-them. A view by the settings of a session; no tool is made here."""
+"""The toolset `cipher`: memory tools and the hub's upstream tools, under the names that clients of
+Cipher know. A view by the settings of a session; no tool is made here."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,11 +25,11 @@ from pecia.kernel.tool.view import ToolView, feature_view
 Aliases: TypeAlias = tuple[tuple[str, str], ...]
 
 SERVERS_KEY = "hub.servers"
-"""By the names that a session has for them: the servers that it brought, and no others."""
+"""The servers that the session brought, by its own names for them, and no others."""
 
 UNSET_TIMEOUT_S = -1.0
 
-# What decides about lists. The rest may be a secret, and is not kept with them.
+# The settings that decide about lists. Others may be secret, and are kept out of the cache key.
 _LIST_SETTINGS = (
     "server_mode",
     "use_ask_cipher",
@@ -43,7 +43,7 @@ _LIST_SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class ConflictRule:
-    """How a session wants two tools of one name to be told apart."""
+    """How a session resolves name conflicts between tools."""
 
     on_conflict: OnConflict = "prefix"
     prefix_always: bool = False
@@ -55,11 +55,11 @@ class ConflictRule:
 
 @dataclass(frozen=True, slots=True)
 class CipherOptions:
-    """What a session wants of the toolset. Where it says nothing, None: as the server has it."""
+    """The session's options for the toolset. None: the server's setting."""
 
     settings: MemorySettings
     timeout_s: float | None = None
-    """How long each call of our own tools may take."""
+    """The timeout of each call of our own tools."""
     rule: ConflictRule | None = None
     servers: Aliases | None = None
 
@@ -70,7 +70,7 @@ class CipherOptions:
 
 
 def cipher_options(settings: Settings, session: Mapping[str, Json]) -> CipherOptions:
-    """By the settings of this server, and those of the session over them."""
+    """The settings of this server, overridden by those of the session."""
     memory = apply_session(settings.part(MemorySettings), session)
     usual = settings.part(HubSettings).model_copy(update={"timeout_s": UNSET_TIMEOUT_S})
     hub = apply_session(usual, session, ("timeout_s", "on_conflict", "prefix_always"))
@@ -79,28 +79,28 @@ def cipher_options(settings: Settings, session: Mapping[str, Json]) -> CipherOpt
     return CipherOptions(
         MemorySettings.model_construct(**decided),
         hub.timeout_s if hub.timeout_s != UNSET_TIMEOUT_S else None,
-        # Where nothing is its own, tools keep the names that the hub gave them once and for all.
+        # Without options of its own, a session sees the names that the hub gave the tools.
         rule if servers is not None or rule != ConflictRule.from_settings(usual) else None,
         servers,
     )
 
 
 def cipher_view(
-    tools: Iterable[AnyTool], guests: Sequence[AnyTool], wants: CipherOptions
+    tools: Iterable[AnyTool], foreign_tools: Sequence[AnyTool], options: CipherOptions
 ) -> ToolView:
-    """Built-in tools under the names of the reference, and behind them those of other servers."""
-    room = [it for it in tools if it.feature == FEATURE]
-    listed = (it for it in room if is_listed(it.name, wants.settings))
-    own = feature_view([_with_timeout(it, wants.timeout_s) for it in listed], FEATURE)
-    if not wants.aggregates:
+    """Built-in tools under the names of the reference, followed by those of upstream servers."""
+    own_tools = [it for it in tools if it.feature == FEATURE]
+    listed = (it for it in own_tools if is_listed(it.name, options.settings))
+    own = feature_view([_with_timeout(it, options.timeout_s) for it in listed], FEATURE)
+    if not options.aggregates:
         return own
-    foreign = [it for it in guests if isinstance(it, ForeignTool)]
-    return own.with_dynamic_tools([*_rename_tools(foreign, {it.name for it in room}, wants)])
+    foreign = [it for it in foreign_tools if isinstance(it, ForeignTool)]
+    return own.with_dynamic_tools([*_rename_tools(foreign, {it.name for it in own_tools}, options)])
 
 
-def with_reference_errors(view: ToolView, wants: CipherOptions) -> ToolView:
-    """The view as it is, with the refusals of the reference."""
-    return replace(view, absent=partial(tool_not_listed, settings=wants.settings))
+def with_reference_errors(view: ToolView, options: CipherOptions) -> ToolView:
+    """The same view, with the error messages of the reference."""
+    return replace(view, absent=partial(tool_not_listed, settings=options.settings))
 
 
 def _with_timeout(tool: AnyTool, timeout_s: float | None) -> AnyTool:
@@ -109,16 +109,16 @@ def _with_timeout(tool: AnyTool, timeout_s: float | None) -> AnyTool:
 
 
 def _rename_tools(
-    guests: Iterable[ForeignTool], ours: set[str], wants: CipherOptions
+    foreign_tools: Iterable[ForeignTool], ours: set[str], options: CipherOptions
 ) -> Iterator[ForeignTool]:
-    """Tools of others as this session knows them."""
-    if wants.servers is None and wants.rule is None:
-        yield from (it for it in guests if not is_agent_server(it.server))
+    """Upstream tools under the names of this session."""
+    if options.servers is None and options.rule is None:
+        yield from (it for it in foreign_tools if not is_agent_server(it.server))
         return
-    rule = wants.rule or ConflictRule()
+    rule = options.rule or ConflictRule()
     naming = ToolNamePolicy(rule.on_conflict, rule.prefix_always, ours)
     taken: dict[str, str] = {}
-    for alias, it in _tools_by_alias(guests, wants.servers):
+    for alias, it in _tools_by_alias(foreign_tools, options.servers):
         full = prefix_name(alias, it.upstream_name)
         name = naming.choose_name(alias, it.upstream_name, taken) or full
         taken[name] = alias
@@ -126,23 +126,24 @@ def _rename_tools(
 
 
 def _tools_by_alias(
-    guests: Iterable[ForeignTool], servers: Aliases | None
+    foreign_tools: Iterable[ForeignTool], servers: Aliases | None
 ) -> Iterator[tuple[str, ForeignTool]]:
-    """In the order in which the session names them, so that the first of a name is always one."""
+    """In the order of the session's servers, so that conflicts resolve deterministically."""
     if servers is None:
-        yield from ((it.server, it) for it in guests if not is_agent_server(it.server))
+        yield from ((it.server, it) for it in foreign_tools if not is_agent_server(it.server))
         return
-    every = [*guests]
+    every = [*foreign_tools]
     for alias, server in servers:
         yield from ((alias, it) for it in every if it.server == server)
 
 
-def _parse_aliases(given: Json) -> Aliases | None:
-    if given is None:
+def _parse_aliases(value: Json) -> Aliases | None:
+    if value is None:
         return None
-    found = cast(dict[str, Json], given) if isinstance(given, dict) else {"": None}
+    found = cast(dict[str, Json], value) if isinstance(value, dict) else {"": None}
     if not all(SERVER_NAME.fullmatch(alias) and isinstance(it, str) for alias, it in found.items()):
         raise InvalidFormat(
-            f"{SERVERS_KEY} of this session is no mapping of names", field=SERVERS_KEY
+            f"{SERVERS_KEY} of this session must map server names to server names",
+            field=SERVERS_KEY,
         )
     return tuple((alias, str(it)) for alias, it in found.items())

@@ -1,4 +1,4 @@
-"""What a client finds at an endpoint, after narrowing: tools, and rooms with the rest."""
+"""What an endpoint serves after filtering: tools, and features with resources and prompts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,20 +23,20 @@ from pecia.kernel.tool.view import ToolView, feature_view
 CACHE_SIZE = 512
 
 
-# An offer is itself and equal to no other, which makes it a cheap key.
+# Compared by identity, which makes it a cheap cache key.
 @dataclass(frozen=True, slots=True, eq=False)
 class EndpointView:
-    """Tools by name, and the rooms whose resources and prompts are served beside them."""
+    """Tools by name, and the features whose resources and prompts are served with them."""
 
     view: ToolView
     features: tuple[Feature, ...]
     callable_view: ToolView | None = None
-    """At the front desk: all that can be called from there, listed or not."""
+    """Discovery endpoint only: every tool that `call_tool` can reach, listed or not."""
     is_narrowed: bool = False
 
     @property
     def is_compact(self) -> bool:
-        """Whether every token of the list counts."""
+        """Whether the tool list must be as short as possible."""
         return self.callable_view is not None
 
     def find(self, name: str) -> AnyTool | None:
@@ -46,7 +46,7 @@ class EndpointView:
     def resolve_call(
         self, name: str, arguments: Mapping[str, Json]
     ) -> tuple[str, Mapping[str, Json], ToolView]:
-        """Which tool is really called, with what, and among which it is looked for."""
+        """The effective tool name, arguments and view: `call_tool` is unwrapped."""
         if (
             self.callable_view is not None
             and name == CALL_TOOL
@@ -57,56 +57,60 @@ class EndpointView:
 
 
 class EndpointViews:
-    """Every endpoint's offer, made once for each way of narrowing it."""
+    """The view of every endpoint, cached (LRU) by filter, dynamic tools and session options."""
 
     def __init__(self, app: App, lean: Sequence[str], extra: Sequence[Feature] = ()) -> None:
         self._app = app
         self._lean = tuple(lean)
-        self._extra = {room.name: room for room in extra}
-        hosts = (room.name for room in app.features if room.dynamic_tools is not None)
+        self._extra = {feature.name: feature for feature in extra}
+        hosts = (feature.name for feature in app.features if feature.dynamic_tools is not None)
         self._hosts = frozenset((DISCOVERY, ALL, CIPHER, *hosts))
         self.get = lru_cache(CACHE_SIZE)(self._build)
 
     def cipher_options(
         self, endpoint: McpEndpoint, session: Mapping[str, Json]
     ) -> CipherOptions | None:
-        """What this session wants of the toolset that sessions may choose from."""
+        """The session's options for the toolset `cipher`; None for other toolsets."""
         return cipher_options(self._app.settings, session) if endpoint.toolset == CIPHER else None
 
-    def has_dynamic_tools(self, endpoint: McpEndpoint, wants: CipherOptions | None = None) -> bool:
-        """Whether tools are shown there that come and go."""
-        return endpoint.toolset in self._hosts and (wants is None or wants.aggregates)
+    def has_dynamic_tools(
+        self, endpoint: McpEndpoint, options: CipherOptions | None = None
+    ) -> bool:
+        """Whether the endpoint lists dynamic tools."""
+        return endpoint.toolset in self._hosts and (options is None or options.aggregates)
 
     def _build(
         self,
         endpoint: McpEndpoint,
-        asked: ToolFilter,
-        guests: DynamicToolList = NO_DYNAMIC_TOOLS,
-        wants: CipherOptions | None = None,
+        tool_filter: ToolFilter,
+        dynamic_tools: DynamicToolList = NO_DYNAMIC_TOOLS,
+        options: CipherOptions | None = None,
     ) -> EndpointView:
-        rooms = self._features(endpoint, asked)
-        narrowed = self._tools_view(endpoint, guests, wants).narrow(
-            rooms=asked.features,
-            tools=asked.tools,
-            exclude=asked.exclude,
-            read_only=endpoint.read_only or asked.read_only,
+        features = self._features(endpoint, tool_filter)
+        narrowed = self._tools_view(endpoint, dynamic_tools, options).narrow(
+            rooms=tool_filter.features,
+            tools=tool_filter.tools,
+            exclude=tool_filter.exclude,
+            read_only=endpoint.read_only or tool_filter.read_only,
         )
-        is_narrowed = asked != NO_FILTER
+        is_narrowed = tool_filter != NO_FILTER
         if endpoint.toolset == DISCOVERY:
-            desk = build_discovery_view(narrowed, self._lean, self._app.embedder)
-            return EndpointView(desk, rooms, narrowed, is_narrowed)
-        if wants is not None:
-            return EndpointView(with_reference_errors(narrowed, wants), rooms, None, is_narrowed)
-        return EndpointView(narrowed, rooms, None, is_narrowed)
+            discovery = build_discovery_view(narrowed, self._lean, self._app.embedder)
+            return EndpointView(discovery, features, narrowed, is_narrowed)
+        if options is not None:
+            return EndpointView(
+                with_reference_errors(narrowed, options), features, None, is_narrowed
+            )
+        return EndpointView(narrowed, features, None, is_narrowed)
 
     def _tools_view(
-        self, endpoint: McpEndpoint, guests: DynamicToolList, wants: CipherOptions | None
+        self, endpoint: McpEndpoint, dynamic_tools: DynamicToolList, options: CipherOptions | None
     ) -> ToolView:
         if endpoint.toolset == CIPHER:
-            asks = wants or cipher_options(self._app.settings, {})
-            return cipher_view(self._app.tools, guests.tools, asks)
+            cipher = options or cipher_options(self._app.settings, {})
+            return cipher_view(self._app.tools, dynamic_tools.tools, cipher)
         base = self._base_view(endpoint)
-        return base.with_dynamic_tools(guests.tools) if guests.tools else base
+        return base.with_dynamic_tools(dynamic_tools.tools) if dynamic_tools.tools else base
 
     def _base_view(self, endpoint: McpEndpoint) -> ToolView:
         if endpoint.toolset in (DISCOVERY, ALL):
@@ -115,13 +119,13 @@ class EndpointViews:
             return feature_view(extra.tools, extra.name)
         return feature_view(self._app.tools, endpoint.toolset)
 
-    def _features(self, endpoint: McpEndpoint, asked: ToolFilter) -> tuple[Feature, ...]:
+    def _features(self, endpoint: McpEndpoint, tool_filter: ToolFilter) -> tuple[Feature, ...]:
         if extra := self._extra.get(endpoint.toolset):
             return (extra,)
         every = endpoint.toolset in (DISCOVERY, ALL)
         return tuple(
-            room
-            for room in self._app.features
-            if (every or room.name == endpoint.toolset)
-            and (asked.features is None or room.name in asked.features)
+            feature
+            for feature in self._app.features
+            if (every or feature.name == endpoint.toolset)
+            and (tool_filter.features is None or feature.name in tool_filter.features)
         )

@@ -1,4 +1,4 @@
-"""Which paths there are, and what each one serves. Only data: nothing is opened here."""
+"""The MCP paths, and what each one serves. Data only: nothing is opened here."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ DISCOVERY, ALL, CIPHER = "desk", "all", "cipher"
 # As their references have it: these endpoints answer POST alone.
 POST_ONLY = frozenset(("lake", "ckf"))
 
-# Clients of a reference look for the name of its server.
+# Clients of a reference check for the name of its server.
 SERVER_NAMES = {
     "ckf": ("ckf-mcp-server", "0.2.0"),
     "wiki": ("open-knowledge", __version__),
@@ -20,11 +20,11 @@ SERVER_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class McpEndpoint:
-    """One path, and what a client finds there."""
+    """One path, and what it serves."""
 
     path: str
     toolset: str
-    """The front desk, everything, the toolset `cipher`, or a room by its name."""
+    """The discovery toolset, all tools, the toolset `cipher`, or a feature by its name."""
     read_only: bool = False
 
     @property
@@ -41,23 +41,23 @@ class McpEndpoint:
         return SERVER_NAMES.get(self.toolset, ("", __version__))[1]
 
 
-def list_endpoints(rooms: Iterable[str], root: str) -> list[McpEndpoint]:
-    """Every path of Streamable HTTP. `root` says what the shortest one serves."""
-    shown = [DISCOVERY, ALL, CIPHER, *rooms]
+def list_endpoints(features: Iterable[str], root: str) -> list[McpEndpoint]:
+    """Every path of Streamable HTTP. `root` is the toolset of the shortest one."""
+    shown = [DISCOVERY, ALL, CIPHER, *features]
     found = [McpEndpoint("/mcp", root), *(McpEndpoint(f"/mcp/{it}", it) for it in shown)]
     if "ckf" in shown:
         found.append(McpEndpoint("/api/mcp", "ckf"))
     return [*found, *_read_only(found)]
 
 
-def list_sse_endpoints(rooms: Iterable[str], root: str) -> list[McpEndpoint]:
-    """Every path of the older transport. Each has a second one, for messages."""
-    shown = (DISCOVERY, ALL, CIPHER, *rooms)
+def list_sse_endpoints(features: Iterable[str], root: str) -> list[McpEndpoint]:
+    """Every path of the SSE transport. Each has a second one, for messages."""
+    shown = (DISCOVERY, ALL, CIPHER, *features)
     return [McpEndpoint("/sse", root), *(McpEndpoint(f"/sse/{it}", it) for it in shown)]
 
 
 def messages_path(endpoint: McpEndpoint) -> str:
-    """Where a client of the older transport posts to."""
+    """Where a client of the SSE transport posts to."""
     return endpoint.path.replace("/sse", "/messages", 1)
 
 

@@ -1,4 +1,4 @@
-"""The headers by which a client asks for less than an endpoint has. Pure."""
+"""The headers by which a client filters the tools of an endpoint. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _BOOLEANS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "
 
 @dataclass(frozen=True, slots=True)
 class ToolFilter:
-    """What is left out. The empty one leaves out nothing."""
+    """What is filtered out. The empty one filters nothing."""
 
     features: tuple[str, ...] | None = None
     tools: tuple[str, ...] | None = None
@@ -27,7 +27,7 @@ NO_FILTER = ToolFilter()
 
 
 def parse_filter(headers: Mapping[str, str]) -> ToolFilter:
-    """What the headers of a request ask for. A name that is not there is refused by the view."""
+    """The filter in the headers of a request. Unknown names are refused by the view."""
     if not any(name in headers for name in (TOOLSETS, TOOLS, EXCLUDED_TOOLS, READ_ONLY)):
         return NO_FILTER
     return ToolFilter(
@@ -48,7 +48,7 @@ def _parse_boolean(given: str) -> bool:
     value = _BOOLEANS.get(given.strip().lower())
     if value is None:
         raise InvalidFormat(
-            f"{READ_ONLY} is true or false; got {given[:100]!r}",
+            f"{READ_ONLY} must be true or false; got {given[:100]!r}",
             field=READ_ONLY,
             expected="true or false",
             got=given[:100],

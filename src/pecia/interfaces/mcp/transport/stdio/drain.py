@@ -1,7 +1,7 @@
-"""Answers that are still owed when stdin ends: who pipes frames in wants all of them.
+"""Delays the end of stdin until all pending requests are answered, for piped input.
 
-The protocol's server stops at the end of what it reads, and drops what it has in hand. So the end
-is told to it only when everything that was asked is answered.
+The SDK's server stops at EOF and drops requests in flight. So it sees EOF only when every request
+is answered.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -21,7 +21,7 @@ Incoming: TypeAlias = SessionMessage | Exception
 
 
 class MessageReader(Protocol):
-    """As much of the protocol's stream as is needed here."""
+    """The part of the SDK's stream that is needed here."""
 
     def __aiter__(self) -> AsyncIterator[Incoming]: ...
     async def aclose(self) -> None: ...
@@ -38,33 +38,33 @@ async def drain_on_eof(
 ) -> AsyncGenerator[
     tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]
 ]:
-    """The same streams, of which the first ends late."""
-    to_server, heard = anyio.create_memory_object_stream[Incoming]()
-    said, from_server = anyio.create_memory_object_stream[SessionMessage]()
-    owed = _PendingRequests()
-    bringing = anyio.CancelScope()
+    """The same streams, with EOF of the first delayed."""
+    to_server, incoming = anyio.create_memory_object_stream[Incoming]()
+    to_client, from_server = anyio.create_memory_object_stream[SessionMessage]()
+    pending = _PendingRequests()
+    input_scope = anyio.CancelScope()
 
-    async def bring() -> None:
-        with bringing:
+    async def read_input() -> None:
+        with input_scope:
             async with aclosing(reading), to_server:
                 async for it in reading:
-                    owed.add(it)
+                    pending.add(it)
                     await to_server.send(it)
-                await owed.wait_until_empty()
+                await pending.wait_until_empty()
 
-    async def give() -> None:
+    async def write_output() -> None:
         async with from_server, aclosing(writing):
             async for it in from_server:
                 await writing.send(it)
-                owed.remove_answered(it)
+                pending.remove_answered(it)
 
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(bring)
-        tasks.start_soon(give)
-        async with heard, said:
-            yield heard, said
-        # A server that stopped by itself reads no more; what it said is still given.
-        bringing.cancel()
+        tasks.start_soon(read_input)
+        tasks.start_soon(write_output)
+        async with incoming, to_client:
+            yield incoming, to_client
+        # A server that stopped by itself reads no more; its output is still written.
+        input_scope.cancel()
 
 
 class _PendingRequests:
@@ -75,19 +75,19 @@ class _PendingRequests:
         self._none = anyio.Event()
         self._none.set()
 
-    def add(self, heard: Incoming) -> None:
-        message = heard.message if isinstance(heard, SessionMessage) else None
+    def add(self, incoming: Incoming) -> None:
+        message = incoming.message if isinstance(incoming, SessionMessage) else None
         if isinstance(message, JSONRPCRequest) and message.method != STREAM_METHOD:
             if not self._ids:
                 self._none = anyio.Event()
             self._ids.add(message.id)
         elif isinstance(message, JSONRPCNotification) and message.method == CANCELLED_METHOD:
-            # It is not answered.
+            # A cancelled request is not answered.
             self._drop((message.params or {}).get("requestId"))
 
-    def remove_answered(self, said: SessionMessage) -> None:
-        if isinstance(said.message, JSONRPCResponse | JSONRPCError):
-            self._drop(said.message.id)
+    def remove_answered(self, to_client: SessionMessage) -> None:
+        if isinstance(to_client.message, JSONRPCResponse | JSONRPCError):
+            self._drop(to_client.message.id)
 
     async def wait_until_empty(self) -> None:
         with anyio.move_on_after(DRAIN_TIMEOUT_S):

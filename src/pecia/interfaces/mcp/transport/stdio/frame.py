@@ -29,7 +29,7 @@ def parse_id(given: object) -> RequestId | None:
 
 
 def is_notification(frame: Any) -> bool:
-    """Whether it is answered by nothing, not even by an error: a notification or a response."""
+    """Whether it gets no response, not even an error: a notification or a response."""
     if not isinstance(frame, dict):
         return False
     fields = cast(dict[str, Any], frame)
@@ -45,13 +45,13 @@ def modern_version(frame: Any) -> str | None:
     params = cast(Any, frame).get("params") if isinstance(frame, dict) else None
     meta = cast(Any, params).get("_meta") if isinstance(params, dict) else None
     version = cast(dict[str, Any], meta).get(VERSION_META_KEY) if isinstance(meta, dict) else None
-    # What no header can hold the server finds in the body, and refuses there.
+    # A value that fits no header is in the body too, and the server rejects it there.
     is_sane = isinstance(version, str) and version.isascii() and version.isprintable()
     return version if is_sane else None
 
 
 def error_frame(request_id: RequestId | None, error: PeciaError) -> bytes:
-    """An error as the answer to a request. Its message says what to do: editors show no more."""
+    """An error response. Its message includes the hint: editors show nothing else."""
     payload = error.payload()
     if hint := error.fields.get("hint"):
         payload["message"] = f"{error.message} (try: {hint})"
@@ -59,7 +59,7 @@ def error_frame(request_id: RequestId | None, error: PeciaError) -> bytes:
 
 
 def assign_ids(body: bytes, waiting: set[RequestId]) -> Iterator[bytes]:
-    """A message of the server as its client needs it, and the answered ids taken from `waiting`.
+    """A server message made fit for its client; removes the answered ids from `waiting`.
 
     A server that refuses a request before reading it answers with `id: null`, or not in JSON-RPC
     at all. No client finds its request in that: the error is repeated under each waiting id.
@@ -74,7 +74,7 @@ def assign_ids(body: bytes, waiting: set[RequestId]) -> Iterator[bytes]:
         waiting.difference_update(_answered_ids(members))
         yield body
     else:
-        raise ValueError("the server's answer is no JSON-RPC")
+        raise ValueError("the server's answer is not JSON-RPC")
 
 
 def error_message(body: bytes) -> str | None:
@@ -98,7 +98,7 @@ def _answered_ids(members: Iterable[Any]) -> set[RequestId]:
 
 
 def _unaddressed_error(found: Any) -> dict[str, Any] | None:
-    """The error object of a refusal that names no request."""
+    """The error object of a response that names no request."""
     if not isinstance(found, dict) or parse_id(cast(Any, found).get("id")) is not None:
         return None
     error = cast(Any, found).get("error")

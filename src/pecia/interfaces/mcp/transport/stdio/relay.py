@@ -1,9 +1,9 @@
-"""The shim: frames from stdin to a running server over HTTP, and its frames back to stdout.
+"""The stdio relay: messages from stdin to a running server over HTTP, and its messages to stdout.
 
 It understands as little as it can, answers no call itself, and imports nothing but the standard
-library: an editor waits for it at every start. Stdout carries frames and nothing else. Every
-request that it takes is answered under its own id, by the server or by an error of its own: clients
-have no time limit, and one without an answer waits for ever.
+library: an editor waits for it at every start. Stdout has messages and nothing else. Every
+request is answered under its own id, by the server or by an error of the relay: clients have no
+timeout, and one without an answer would hang.
 """
 
 import json
@@ -34,19 +34,19 @@ from pecia.kernel.errors import InvalidRequest, ParseError, PeciaError, Unavaila
 CONNECT_TIMEOUT_S = 10.0
 DRAIN_TIMEOUT_S = 60.0
 
-# It has no answer to wait for: the stream ends with whoever listens.
+# No answer to wait for: the stream ends with its client.
 STREAM_METHOD = "subscriptions/listen"
 
-# Says that nobody wrote the headers which mirror the body: the door does it.
+# Marks requests without mirrored headers: the server adds them.
 STDIO_HEADER = {"x-pecia-stdio": "1"}
 
-# All that goes wrong on the way to a server and back, an answer that is no JSON included.
+# Every transport failure, invalid JSON in the answer included.
 CONNECTION_ERRORS = (OSError, HTTPException, ValueError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
 class RelayTarget:
-    """The endpoint that frames go to, and what goes with each of them."""
+    """The endpoint that messages go to, and the headers of each."""
 
     url: str
     headers: Mapping[str, str]
@@ -63,7 +63,7 @@ class RelayTarget:
 
 @dataclass(frozen=True, slots=True)
 class SentFrame:
-    """A frame on its way, and the session that it was sent in."""
+    """A message in flight, and its session."""
 
     connection: HTTPConnection
     session: str | None
@@ -73,12 +73,12 @@ class SentFrame:
 
 @dataclass(slots=True)
 class RelayHandshake:
-    """The client's own frames that began its session, to begin another when that one is gone."""
+    """The client's handshake messages, to replay them when the session is lost."""
 
     initialize: bytes = b""
     initialized: bytes = b""
     replayable: dict[str, bytes] = field(default_factory=dict[str, bytes])
-    """The log level, and subscriptions by URI: the session at the server forgets them."""
+    """The log level, and subscriptions by URI: a new session at the server lacks them."""
 
     def record(self, frame: Any, line: bytes) -> None:
         method = get_method(frame)
@@ -98,7 +98,7 @@ class RelayHandshake:
 
 @dataclass(slots=True)
 class StdioRelay:
-    """One client at stdio, and its session at the server if the client speaks the older era."""
+    """One stdio client, and its session at the server if the client is legacy."""
 
     upstream: RelayTarget
     out: BinaryIO
@@ -112,7 +112,7 @@ class StdioRelay:
     renewal_lock: threading.Lock = field(default_factory=threading.Lock)
     was_served: bool = False
     refusal_reason: str | None = None
-    """Why the server did not begin a session, or has answered nothing else so far."""
+    """Why the server did not begin a session, or its only answer so far."""
 
     def run(self, lines: Iterable[bytes]) -> str | None:
         """Every frame until stdin ends, or until the handshake is refused; then whatever is still
@@ -128,7 +128,7 @@ class StdioRelay:
         for thread in self.threads:
             thread.join(max(0.0, end - time.monotonic()))
         self._end_session()
-        # What nobody read is complained of here, and not by the interpreter at its end.
+        # Flush errors are raised here, not by the interpreter at exit.
         self.out.flush()
         return self.refusal_reason
 
@@ -140,7 +140,7 @@ class StdioRelay:
             self._write(error_frame(None, ParseError(f"the frame is not JSON: {error}")))
             return None
         except RecursionError:
-            # Too deep for us. The server says so, and writes it down.
+            # Nested too deeply to parse here. The server rejects and audits it.
             frame = None
         if get_method(frame) == "notifications/cancelled" and self._cancel(frame):
             return None
@@ -148,10 +148,10 @@ class StdioRelay:
         return get_method(frame)
 
     def _forward(self, frame: Any, line: bytes) -> None:
-        """Send in the order of the frames; the answers may come in any."""
+        """Send in order; the answers may come in any order."""
         ids = request_ids(frame)
         if taken := [it for it in ids if it in self.in_flight]:
-            # Of two under one id a session can answer the later alone; the other would wait.
+            # With a duplicate id a session answers only the later request; the other would hang.
             error = InvalidRequest(f"the request {taken[0]!r} is not answered yet: use another id")
             self._refuse(ids, error)
             return
@@ -174,7 +174,7 @@ class StdioRelay:
     def _send(self, frame: Any, line: bytes) -> SentFrame:
         connection, session = self.upstream.connection(), self.session
         try:
-            # A server may refuse a large body, and hang up, before it has all of it.
+            # A server may reject a large body and disconnect before it has all of it.
             with suppress(BrokenPipeError, ConnectionResetError):
                 connection.request("POST", self.upstream.path, line, self._headers(frame))
         except BaseException:
@@ -188,7 +188,7 @@ class StdioRelay:
         try:
             self._relay_response(sent, waiting)
             if waiting:
-                raise HTTPException("it ended its answer before it was complete")
+                raise HTTPException("the connection closed before the answer was complete")
         except CONNECTION_ERRORS as error:
             self._fail_requests(waiting, error)
         finally:
@@ -197,7 +197,7 @@ class StdioRelay:
             sent.connection.close()
 
     def _relay_response(self, sent: SentFrame, waiting: set[RequestId]) -> None:
-        """What the server answers to the client, and the answered ids taken from `waiting`."""
+        """Forward the server's answers to the client; removes the answered ids from `waiting`."""
         response = _response(sent.connection)
         is_gone = response.status == 404 and sent.session is not None and bool(waiting)
         if not (is_gone and self._renew_session(sent)):
@@ -234,9 +234,9 @@ class StdioRelay:
         threading.Thread(target=self._listen, args=(session,), daemon=True).start()
 
     def _note_answer(self, frame: Any, status: int, body: bytes) -> None:
-        """Whether the server serves this client at all: the exit code says so in the end."""
+        """Whether the server serves this client at all: decides the exit code."""
         if status < 400 or _is_malformed(body):
-            # Of a frame that is none, the client is told, and may send a better one.
+            # For a malformed message the client gets an error, and may send another one.
             self.was_served, self.refusal_reason = True, None
         elif get_method(frame) == "initialize" or not self.was_served:
             self.refusal_reason = (
@@ -249,8 +249,8 @@ class StdioRelay:
                 self.version = json.loads(body)["result"]["protocolVersion"]
 
     def _renew_session(self, sent: SentFrame) -> bool:
-        """Whether there is a session again after the server ended one: stdio knows no sessions, so
-        the client could not begin another itself."""
+        """Begin a new session after the server ended one, and whether that worked: stdio has no
+        sessions, so the client could not do it."""
         if get_method(sent.frame) == "initialize" or modern_version(sent.frame) is not None:
             return False
         with self.renewal_lock:
@@ -269,13 +269,13 @@ class StdioRelay:
             with closing(self._send(frame, line).connection) as connection:
                 response = _response(connection)
                 self._begin_session(frame, response)
-                # The client had the answer to its own, and knows nothing of this one.
+                # The client already has the answer to its own handshake.
                 response.read()
             if self.session is None:
                 return
 
     def _listen(self, session: str) -> None:
-        """What the server says of its own accord."""
+        """The session's stream of server-initiated messages."""
         connection = self.upstream.connection()
         headers = {**self._headers(None), "accept": "text/event-stream", "mcp-session-id": session}
         with suppress(*CONNECTION_ERRORS):
@@ -287,7 +287,7 @@ class StdioRelay:
         connection.close()
 
     def _cancel(self, frame: Any) -> bool:
-        """The newer era cancels by hanging up. Whether that was it."""
+        """Modern requests are cancelled by disconnecting. Whether that was done."""
         params = frame.get("params")
         request_id = (
             parse_id(cast(Any, params).get("requestId")) if isinstance(params, dict) else None
@@ -324,7 +324,7 @@ class StdioRelay:
         return {**known, **STDIO_HEADER, **self.upstream.headers}
 
     def _write(self, body: bytes) -> None:
-        """One frame, one line. A cancelled request gets no answer, nor does who reads no more."""
+        """One message per line. A cancelled request gets no answer, nor does a closed stdout."""
         frame = json.loads(body)
         if is_response(frame) and parse_id(frame.get("id")) in self.cancelled:
             return
@@ -347,10 +347,10 @@ class StdioRelay:
 
 
 def refuse_requests(lines: Iterable[bytes], out: BinaryIO, error: PeciaError) -> None:
-    """Answer with an error, where there is no server to ask, until the handshake is answered.
+    """Answer every request with an error, without a server, until the handshake is answered.
 
-    Clients of both eras probe with another request first, and take its error for the sign of an
-    older server: they must find somebody when they shake hands then.
+    Clients of both eras probe with another request first, and take its error as the sign of a
+    legacy server: the handshake that follows must be answered too.
     """
     for line in lines:
         try:
@@ -366,33 +366,33 @@ def refuse_requests(lines: Iterable[bytes], out: BinaryIO, error: PeciaError) ->
 
 
 def iter_frames(response: HTTPResponse) -> Iterator[bytes]:
-    """Every frame of an answer: one in JSON, any number in a stream."""
+    """Every message of a response: one in JSON, any number in a stream."""
     kind = (response.getheader("content-type") or "").partition(";")[0]
     if kind != "text/event-stream":
         body = response.read().strip()
         if body:
             yield body
         return
-    said: list[bytes] = []
+    lines: list[bytes] = []
     for line in response:
         text = line.rstrip(b"\r\n")
         if text.startswith(b"data:"):
-            said.append(text[5:].removeprefix(b" "))
-        elif not text and said:
-            if body := b"\n".join(said).strip():
+            lines.append(text[5:].removeprefix(b" "))
+        elif not text and lines:
+            if body := b"\n".join(lines).strip():
                 yield body
-            said = []
+            lines = []
 
 
 def _response(connection: HTTPConnection) -> HTTPResponse:
-    # A call may take as long as the server lets it.
+    # No timeout here: the server limits how long a call takes.
     if connection.sock is not None:
         connection.sock.settimeout(None)
     return connection.getresponse()
 
 
 MALFORMED_CODES = (-32700, -32600, -32602)
-"""No JSON, no request, no such parameters: the frame was at fault, and not who sent it."""
+"""Parse error, invalid request or invalid params: the message was at fault, not the client."""
 
 
 def _is_malformed(body: bytes) -> bool:

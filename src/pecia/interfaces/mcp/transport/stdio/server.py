@@ -1,7 +1,7 @@
-"""One room spoken over stdio by this very process: no server, no database, one caller.
+"""One feature served over stdio by this process: no server, no database, one caller.
 
-Every call still takes the corridor. Its trail goes to a folder that ends with the process: there is
-no house here to keep it. Stdout carries frames and nothing else.
+Every call still goes through the dispatcher. Its audit log goes to a temporary folder: there is no
+database to keep it. Stdout has messages and nothing else.
 """
 
 import tempfile
@@ -57,24 +57,28 @@ REQUEST_CONTEXT = RequestContext("stdio")
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
 NotifyChanges: TypeAlias = Callable[[Iterable[str], bool], Awaitable[None]]
-"""Told which URIs changed, and whether the list of all did."""
+"""Called with the URIs that changed, and whether the list changed."""
 
 
 async def serve_stdio(
-    room: Feature, caller: Caller, watching: Callable[[NotifyChanges], Coroutine[Any, Any, None]]
+    feature: Feature, caller: Caller, watching: Callable[[NotifyChanges], Coroutine[Any, Any, None]]
 ) -> None:
-    """Speak until stdin ends. `watching` runs beside, and tells what changed."""
+    """Serve until stdin ends. `watching` runs concurrently, and reports changes."""
     with tempfile.TemporaryDirectory(prefix="pecia-") as folder:
         store = Store(DatabaseLogins("", "", ""))
-        corridor = Dispatcher(AuditLog(store, Path(folder)), RateLimiter(UNLIMITED), CALL_TIMEOUT_S)
-        alone = _StdioHandlers(room, caller, corridor, feature_view(room.tools, room.name))
+        dispatcher = Dispatcher(
+            AuditLog(store, Path(folder)), RateLimiter(UNLIMITED), CALL_TIMEOUT_S
+        )
+        handlers = _StdioHandlers(
+            feature, caller, dispatcher, feature_view(feature.tools, feature.name)
+        )
         async with (
             stdio_server() as streams,
             drain_on_eof(*streams) as (reading, writing),
             anyio.create_task_group() as group,
         ):
-            group.start_soon(watching, alone.notify)
-            server = _server(alone)
+            group.start_soon(watching, handlers.notify)
+            server = _server(handlers)
             changing = NotificationOptions(resources_changed=True)
             options = server.create_initialization_options(changing, {}, {})
             await server.run(reading, writing, options)
@@ -83,7 +87,7 @@ async def serve_stdio(
 
 @dataclass(slots=True)
 class _StdioHandlers:
-    """The handlers, and who wants to hear of changes."""
+    """The handlers and the subscriptions."""
 
     feature: Feature
     caller: Caller
@@ -94,7 +98,7 @@ class _StdioHandlers:
     uris: set[str] = field(default_factory=set[str])
 
     async def notify(self, uris: Iterable[str], listing: bool) -> None:
-        """Say to whoever asked that resources changed."""
+        """Notify subscribers of changed resources."""
         for uri in uris:
             await self.bus.publish(ResourceUpdated(uri=uri))
             if self.session is not None and uri in self.uris:
@@ -176,23 +180,23 @@ class _StdioHandlers:
         method: str,
         work: Callable[[Call], Awaitable[HandlerResult]],
     ) -> HandlerResult:
-        errand = Operation(f"{family.feature}.{method}", family.scope)
+        operation = Operation(f"{family.feature}.{method}", family.scope)
         try:
-            return await self.dispatcher.run(self.caller, errand, REQUEST_CONTEXT, work)
+            return await self.dispatcher.run(self.caller, operation, REQUEST_CONTEXT, work)
         except PeciaError as error:
             modern = is_modern(ctx.protocol_version)
             raise resource_error(error, modern=modern, by_reference=False) from None
 
 
-def _server(alone: _StdioHandlers) -> Server[Any]:
-    server: Server[Any] = Server(f"pecia-{alone.feature.name}", version=__version__)
+def _server(handlers: _StdioHandlers) -> Server[Any]:
+    server: Server[Any] = Server(f"pecia-{handlers.feature.name}", version=__version__)
     add = server.add_request_handler
-    add("tools/list", PaginatedRequestParams, alone.list_tools)
-    add("tools/call", CallToolRequestParams, alone.call)
-    add("resources/list", PaginatedRequestParams, alone.list_resources)
-    add("resources/templates/list", PaginatedRequestParams, alone.list_templates)
-    add("resources/read", ReadResourceRequestParams, alone.read)
-    add("resources/subscribe", SubscribeRequestParams, alone.subscribe)
-    add("resources/unsubscribe", UnsubscribeRequestParams, alone.unsubscribe)
-    add("subscriptions/listen", SubscriptionsListenRequestParams, ListenHandler(alone.bus))
+    add("tools/list", PaginatedRequestParams, handlers.list_tools)
+    add("tools/call", CallToolRequestParams, handlers.call)
+    add("resources/list", PaginatedRequestParams, handlers.list_resources)
+    add("resources/templates/list", PaginatedRequestParams, handlers.list_templates)
+    add("resources/read", ReadResourceRequestParams, handlers.read)
+    add("resources/subscribe", SubscribeRequestParams, handlers.subscribe)
+    add("resources/unsubscribe", UnsubscribeRequestParams, handlers.unsubscribe)
+    add("subscriptions/listen", SubscriptionsListenRequestParams, ListenHandler(handlers.bus))
     return server
