@@ -406,7 +406,7 @@ async def test_with_its_flags_it_serves_streamable_http_on_that_port(ground: Gro
         (["--mcp-transport-type", "udp"], "stdio, sse, streamable-http"),
         (["--mcp-host", "0.0.0.0"], "127.0.0.1, localhost, ::1"),
         (["--mcp-port", "70000"], "0 to 65535"),
-        (["--timeout", "5s"], "--timeout is a number of milliseconds"),
+        (["--timeout", "5s"], "--timeout must be a number of milliseconds"),
         (["--retries", "3"], "--retries"),
     ],
 )

@@ -288,7 +288,7 @@ def test_a_server_lets_in_whoever_has_a_token_and_nobody_else(shell: Shell, conf
         env = {"PECIA_TOKEN": made["token"]}
         assert shell.ok("call", "whoami", "--json", env=env).document["tenant"] == "acme"
         assert "[AUTH_REQUIRED]" in shell.run("call", "whoami").err
-        assert "a server has" in shell.run("serve", "--config", config).err
+        assert "a server runs already" in shell.run("serve", "--config", config).err
         server.send_signal(signal.SIGTERM)
         assert server.wait(timeout=30) == 0
 

@@ -38,7 +38,7 @@ def test_what_an_agent_asked_for_is_listed_confirmed_and_then_done(
     done = ask(shell, "office/add_source", source_id="agents", folder=str(tmp_path))
     assert done.status_code == 200
     assert shell.run("confirm", waits, "--yes").code == 1
-    assert "Nothing waits" in shell.run("confirm").out
+    assert "No pending confirmations" in shell.run("confirm").out
 
 
 def test_a_folder_in_a_command_is_the_yes_and_a_program_is_shown_first(

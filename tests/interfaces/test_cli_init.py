@@ -188,7 +188,7 @@ def test_a_person_reads_what_was_done_what_was_not_and_what_to_do(ana: User) -> 
         "One that starts it outside of a project, as Claude Desktop does, needs a server that "
         "runs, or a folder: pecia init --space FOLDER",
         "To replace what is your own in VS Code: pecia init --force",
-        "Left as it was: Windsurf. Mend the file, then run pecia init again.",
+        "Not changed: Windsurf. Fix the file, then run pecia init again.",
     ]
     assert ana.text("windsurf") == "{bad"
 
@@ -228,7 +228,7 @@ def test_an_answer_that_cannot_be_kept_is_told_and_what_was_done_stays(ana: User
     (ana.home / ".pecia").write_text("a file, where a folder should be", encoding="utf-8")
     done = ana.run("init")
     assert done.code == 0
-    assert "warning: the answer is not remembered" in done.err
+    assert "warning: the answer could not be saved" in done.err
     assert ana.json("cursor") == {"mcpServers": {"pecia": OURS}}
 
 
@@ -306,7 +306,7 @@ def test_at_a_terminal_the_editors_found_are_listed_and_all_are_chosen(ana: User
 def test_numbers_choose_some_and_what_is_no_answer_is_asked_again(ana: User) -> None:
     ana.have("claude", "cursor", "codex")
     done = ana.type("maybe\n1, 3\n", "init")
-    assert "'maybe' is none of: Enter, s, or numbers from 1 to 3" in done.out
+    assert "'maybe' is not valid: Enter, s, or numbers from 1 to 3" in done.out
     assert ana.note["editors"] == ["claude", "codex"]
     assert not (ana.home / FILES["cursor"]).exists()
 

@@ -153,5 +153,5 @@ def test_serve_says_that_the_shared_list_gives_nothing_to_tenants() -> None:
             assert "is at" in server.stdout.readline()
             server.terminate()
             _, said = server.communicate(timeout=30)
-        assert "hub.trusted_hosts gives nothing to the tenants" in said
+        assert "hub.trusted_hosts has no effect on the tenants" in said
         assert "pecia tenant allow TENANT --host tools.lan:8080" in said

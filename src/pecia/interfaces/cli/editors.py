@@ -1,6 +1,6 @@
-"""Editors and people: which editors are found here, which of them a person chose, what was done.
+"""Editor setup in the terminal: which editors were found, which were chosen, what was done.
 
-What an editor's file becomes is decided by the adapter; here is what is asked and what is told.
+The adapter edits the files; this module only asks and prints.
 """
 
 import os
@@ -28,7 +28,7 @@ ALL_ANSWERS = frozenset({"", "y", "yes", "a", "all", "add"})
 
 @dataclass(frozen=True, slots=True)
 class StatusText:
-    """How a status reads to a person."""
+    """Statuses in words."""
 
     done: str
     would: str
@@ -63,20 +63,20 @@ def find_own_command(terminal: Terminal) -> str:
     command = find_command_path(script, environ().get("PATH", "").split(":"))
     if is_temporary(command):
         terminal.info(
-            f"warning: {command} may be gone tomorrow: install Pecia to stay, with "
+            f"warning: {command} is temporary: install Pecia permanently with "
             "uv tool install pecia, then run pecia init again"
         )
     return str(command)
 
 
 def can_ask(terminal: Terminal) -> bool:
-    """Whether a person sits there, who sees a question and can answer it."""
+    """Whether stdin and stderr are a terminal, so that questions can be answered."""
     is_there = not terminal.as_json and terminal.is_terminal and sys.stdin.isatty()
     return is_there and _is_foreground()
 
 
 def offer_setup_once(terminal: Terminal) -> None:
-    """The question of the first start: once per user, and only where somebody can answer it."""
+    """The question of the first start: once per user, and only in a terminal."""
     from pecia.adapters.editors.install import detect_editors, install_entries
     from pecia.adapters.editors.marker import has_marker
     from pecia.adapters.editors.plan import EntryRequest
@@ -90,7 +90,7 @@ def offer_setup_once(terminal: Terminal) -> None:
     try:
         wish = EntryRequest(find_own_command(terminal))
     except NotFound:
-        # Run from its source: there is no program that an editor could start.
+        # Run from source: there is no program that an editor could start.
         return
     chosen = ask_editors(terminal, machine, found)
     if chosen is None:
@@ -104,7 +104,7 @@ def offer_setup_once(terminal: Terminal) -> None:
 def ask_editors(
     terminal: Terminal, machine: "Machine", found: Sequence["CodeEditor"]
 ) -> Sequence["CodeEditor"] | None:
-    """Those of the editors that the person wants; none of them is Skip. None: no answer at all."""
+    """The chosen editors; an empty list means skip. None: no answer at all."""
     terminal.print_line("Pecia can be added to the editors found here:")
     for number, it in enumerate(found, start=1):
         terminal.print_line(f"  [x] {number}  {it.title:<15} {shorten_path(machine, it.file)}")
@@ -122,7 +122,7 @@ def ask_editors(
 
 
 def parse_choice(found: Sequence["CodeEditor"], answer: str) -> Sequence["CodeEditor"]:
-    """What an answer means. Everything is preselected: an empty one takes all."""
+    """The editors in an answer. Everything is preselected: an empty one takes all."""
     words = answer.replace(",", " ").lower().split()
     if " ".join(words) in ALL_ANSWERS:
         return found
@@ -131,7 +131,7 @@ def parse_choice(found: Sequence["CodeEditor"], answer: str) -> Sequence["CodeEd
     by_number = {str(number): it for number, it in enumerate(found, start=1)}
     if unknown := [it for it in words if it not in by_number]:
         raise InvalidInput(
-            f"{unknown[0]!r} is none of: Enter, s, or numbers from 1 to {len(found)}",
+            f"{unknown[0]!r} is not valid: Enter, s, or numbers from 1 to {len(found)}",
             field="answer",
         )
     return [it for number, it in by_number.items() if number in words]
@@ -143,7 +143,7 @@ def save_choice(
     outcomes: Sequence["EditorOutcome"],
     wish: "EntryRequest",
 ) -> None:
-    """Remember that this user decided, and how. Where every file failed nothing is settled yet."""
+    """Save this user's decision. Not where every file failed."""
     from pecia.adapters.editors.marker import configured_marker, skipped_marker, write_marker
 
     settled = [it for it in outcomes if it.status not in ("failed", "skipped-missing")]
@@ -155,7 +155,7 @@ def save_choice(
         told = configured_marker(now, ours, wish.command) if outcomes else skipped_marker(now)
         write_marker(machine.home, told)
     except (OSError, PeciaError) as error:
-        terminal.info(f"warning: the answer is not remembered, and will be asked again: {error}")
+        terminal.info(f"warning: the answer could not be saved, and will be asked again: {error}")
 
 
 def show_outcomes(
@@ -166,7 +166,7 @@ def show_outcomes(
     *,
     dry_run: bool = False,
 ) -> None:
-    """What was written where, what was kept and why, and what to do next."""
+    """Print what was written, what was kept and why, and what to do next."""
     words = [
         STATUS_TEXTS[it.status].would if dry_run else STATUS_TEXTS[it.status].done
         for it in outcomes
@@ -188,7 +188,7 @@ def next_steps(
     *,
     dry_run: bool = False,
 ) -> list[str]:
-    """What a person does next."""
+    """Print the next steps."""
     lines: list[str] = []
     changed = _join_titles(outcomes, "written", "overwritten", "removed")
     if changed and not dry_run:
@@ -204,12 +204,12 @@ def next_steps(
     if kept := _join_titles(outcomes, "skipped-custom"):
         lines.append(f"To replace what is your own in {kept}: pecia init --force")
     if failed := _join_titles(outcomes, "failed"):
-        lines.append(f"Left as it was: {failed}. Mend the file, then run pecia init again.")
+        lines.append(f"Not changed: {failed}. Fix the file, then run pecia init again.")
     return lines
 
 
 def _is_foreground() -> bool:
-    """Whether we may read: a job in the background is stopped when it tries."""
+    """Whether we may read the terminal: a background job is stopped when it tries."""
     with suppress(OSError):
         return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
     return True
@@ -222,12 +222,12 @@ def _lacks_home_space(terminal: Terminal) -> bool:
     try:
         return load_settings(terminal).part(WikiSettings).home_space is None
     except PeciaError:
-        # Whatever is wrong with the settings is told by whoever needs them.
+        # Errors in the settings are reported by the code that needs them.
         return False
 
 
 def shorten_path(machine: "Machine", path: Path) -> str:
-    """A path as people read it."""
+    """A path with `~` for the home."""
     inside = path.is_relative_to(machine.home)
     return f"~/{path.relative_to(machine.home)}" if inside else str(path)
 

@@ -74,13 +74,13 @@ def run(words: Sequence[str]) -> int:
             terminal.print_error(InvalidInput(said, field="command", hint="pecia --help"))
         return error.exit_code
     except BrokenPipeError:
-        # Whoever read us has enough. Without this the interpreter would complain at its end.
+        # The reader closed the pipe. Without this the interpreter would print an error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
     except (typer.Abort, KeyboardInterrupt):
         terminal.info("stopped")
         return EXIT_INTERRUPTED
-    except Exception as error:  # noqa: BLE001 - a door: nobody else is left to tell.
+    except Exception as error:  # noqa: BLE001 - the outermost handler.
         cause = unwrap_group(error)
         if isinstance(cause, PeciaError):
             return terminal.print_error(cause)

@@ -1,4 +1,4 @@
-"""The settings of one run of a command: flags, environment and the two files, read once."""
+"""The settings of one command: flags, environment and the two files, read once."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from pecia.kernel.settings.layers.values import FlagValue
     from pecia.kernel.settings.load import Settings
 
-# Read by commands themselves: it says who asks, and not how the server behaves.
+# Read by commands themselves: it identifies the caller, and is no server setting.
 TOKEN_VARIABLE = "PECIA_TOKEN"
 
-# The same for the space that a session means.
+# The same for the default space of a session.
 SPACE_VARIABLE = "PECIA_SPACE"
 
 
@@ -26,9 +26,9 @@ def load_settings(
     folder: Path | None = None,
     around: Mapping[str, str] | None = None,
 ) -> "Settings":
-    """Every setting as it holds in that folder. A file named with --config is the user's file.
+    """Every setting as effective in that folder. A file named with --config is the user's file.
 
-    `around` stands in for the environment of this process.
+    `around` replaces the environment of this process.
     """
     from pecia.app.settings import SETTINGS
     from pecia.kernel.settings.layers.paths import find_project_file, find_user_file
@@ -56,16 +56,16 @@ def environ() -> Mapping[str, str]:
 
 def read_token() -> str | None:
     """The token of the person at the keyboard, if one is set."""
-    given = environ().get(TOKEN_VARIABLE, "").strip()
-    if not (given.isascii() and given.isprintable()):
-        # Said here, since whoever fails to send it would say what it is.
+    token = environ().get(TOKEN_VARIABLE, "").strip()
+    if not (token.isascii() and token.isprintable()):
+        # Checked here, since the HTTP library's error would contain the token.
         raise InvalidFormat(
-            f"{TOKEN_VARIABLE} has characters in it that no token has", field=TOKEN_VARIABLE
+            f"{TOKEN_VARIABLE} contains characters that no token has", field=TOKEN_VARIABLE
         )
-    return given or None
+    return token or None
 
 
 def print_warnings(terminal: Terminal, settings: "Settings") -> None:
-    """Say what is odd about the settings."""
+    """Print the warnings of the settings."""
     for warning in settings.warnings:
         terminal.info(f"warning: {warning}")

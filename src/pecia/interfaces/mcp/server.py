@@ -199,8 +199,8 @@ async def _add_error_codes(
         return await call_next(ctx)
     except ValidationError as wrong:
         at = ".".join(map(str, wrong.errors()[0]["loc"])) or "params"
-        error = InvalidInput(f"invalid params of {ctx.method} at {at}", field=at)
-        raise rpc_error(error, modern=is_modern_client(ctx)) from None
+        invalid = InvalidInput(f"invalid params of {ctx.method} at {at}", field=at)
+        raise rpc_error(invalid, modern=is_modern_client(ctx)) from None
     except MCPError as error:
         if error.code == METHOD_NOT_FOUND and not isinstance(error.data, dict):
             unknown = MethodNotFound(f"Method not found: {ctx.method}", method=ctx.method)

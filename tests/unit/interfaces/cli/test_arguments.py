@@ -159,7 +159,7 @@ def test_a_required_argument_that_is_missing_is_named_as_it_is_typed() -> None:
 
 
 def test_a_secret_is_not_taken_from_the_command_line() -> None:
-    with pytest.raises(InvalidInput, match="a command line is no place"):
+    with pytest.raises(InvalidInput, match="must not be on a command line"):
         parse_arguments(["--value", "hunter2"], SCHEMA)
 
 

@@ -82,11 +82,11 @@ def test_a_server_that_a_session_starts_gets_none_of_its_settings() -> None:
         ("DISABLE_EMBEDDINGS", "PECIA_EMBED_"),
         ("OLLAMA_BASE_URL", "PECIA_CKF_OPERATOR_URL"),
         ("KNOWLEDGE_GRAPH_URI", "PostgreSQL"),
-        ("WEB_SEARCH_ENABLE", "no search of the web"),
+        ("WEB_SEARCH_ENABLE", "no web search"),
         ("EVENT_PERSISTENCE_ENABLED", "audit"),
         ("SEARCH_MEMORY_TYPE", "tool of its own"),
         ("MCP_GLOBAL_TIMEOUT", "AGGREGATOR_TIMEOUT"),
-        ("LAZY_EMBEDDING", "before it is needed"),
+        ("LAZY_EMBEDDING", "loaded lazily"),
         ("REDACT_SECRETS", "never shown"),
     ],
 )

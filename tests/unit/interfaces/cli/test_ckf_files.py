@@ -146,7 +146,7 @@ def test_a_text_in_place_of_a_package_says_how_to_make_one(
     more = {"slice": ["refund"], "diff": ["good.ckf.md"], "publish": []}[verb]
     assert run(["ckf", verb, "refunds.txt", *more]) == 1
     said = capsys.readouterr().err
-    assert "refunds.txt is no package" in said
+    assert "refunds.txt is not a package" in said
     assert "pecia ckf compile refunds.txt" in said
     assert "database" not in said
 

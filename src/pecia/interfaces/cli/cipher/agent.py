@@ -1,4 +1,4 @@
-"""An agent file, `cipher.yml`: the model and the servers that a session has of its own."""
+"""An agent file, `cipher.yml`: the model and the upstream servers of a session."""
 
 import hashlib
 import re
@@ -44,7 +44,7 @@ _VARIABLE = re.compile(r"\$\{(\w+)\}|\$(\w+)")
 
 @dataclass(frozen=True, slots=True)
 class AgentServer:
-    """A server of the file. `name` is unique to what the file says of it, `alias` is the file's."""
+    """A server of the file. `name` is unique per definition, `alias` is the name in the file."""
 
     alias: str
     name: str
@@ -54,7 +54,7 @@ class AgentServer:
 
 @dataclass(frozen=True, slots=True)
 class AgentFile:
-    """What the file gives a session. Without the key `mcpServers` it sees those of the hub."""
+    """The content of the file. Without the key `mcpServers` a session sees those of the hub."""
 
     flags: Mapping[str, str]
     servers: tuple[AgentServer, ...] | None
@@ -62,7 +62,7 @@ class AgentFile:
 
 
 def read_agent(path: Path, environ: Mapping[str, str]) -> AgentFile:
-    """The agent file at that path, its variables filled in."""
+    """The agent file at that path, with variables substituted."""
     try:
         text = expanded(path, "--agent").read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -76,26 +76,26 @@ def parse_agent(text: str, environ: Mapping[str, str]) -> AgentFile:
     """The same from its text. Pure."""
     found = load_yaml(text).value
     if not isinstance(found, dict):
-        raise InvalidFormat("an agent file is a mapping", field="--agent", expected="object")
-    given = {
+        raise InvalidFormat("an agent file must be a mapping", field="--agent", expected="object")
+    document = {
         key: _expand_variables(it, environ, key) for key, it in found.items() if key in USED_KEYS
     }
-    llm = given.get("llm")
+    llm = document.get("llm")
     if llm is not None and not isinstance(llm, dict):
-        raise InvalidFormat("llm is no mapping", field="llm", expected="object")
+        raise InvalidFormat("llm must be a mapping", field="llm", expected="object")
     model = llm or {}
     unused = [
         *(key for key in found if key not in USED_KEYS),
         *(f"llm.{key}" for key in model if key not in USED_MODEL_KEYS),
     ]
-    own = _parse_servers(given[SERVERS]) if given.get(SERVERS) is not None else None
+    own = _parse_servers(document[SERVERS]) if document.get(SERVERS) is not None else None
     return AgentFile(_model_flags(model, environ) if model else {}, own, tuple(unused))
 
 
 def connect_servers(
     server: ServerClient, own: Sequence[AgentServer], holder: str, *, strict: bool
 ) -> Iterator[str]:
-    """Have the hub know these servers. What is wrong with one is told; a strict one must be up."""
+    """Register these servers in the hub; yields warnings. A strict server must be up."""
     failed: list[str] = []
     for it in own:
         condition = _add_server(server, it, holder)
@@ -110,7 +110,7 @@ def _add_server(server: ServerClient, it: AgentServer, holder: str) -> Mapping[s
     try:
         found = call_as_owner(server, f"{API}/hub/add_server", {**it.arguments, "holder": holder})
     except Conflict:
-        # It was brought before: the name holds all that the file says of it.
+        # Registered before with the same definition: the name contains its hash.
         held = server.call(f"{API}/hub/hold_servers", {"servers": [it.name], "holder": holder})
         if cast(dict[str, Json], held)["missing"]:
             return _add_server(server, it, holder)
@@ -118,14 +118,14 @@ def _add_server(server: ServerClient, it: AgentServer, holder: str) -> Mapping[s
     return cast(dict[str, Json], found)
 
 
-def _parse_servers(given: Json) -> tuple[AgentServer, ...]:
-    entries = cast(dict[str, Json], given) if isinstance(given, dict) else {}
+def _parse_servers(document: Json) -> tuple[AgentServer, ...]:
+    entries = cast(dict[str, Json], document) if isinstance(document, dict) else {}
     strict = {
         name
         for name, it in entries.items()
         if isinstance(it, dict) and it.pop("connectionMode", "lenient") == "strict"
     }
-    listed = parse_servers(dump_yaml({SERVERS: given}), is_own_machine=True)
+    listed = parse_servers(dump_yaml({SERVERS: document}), is_own_machine=True)
     return tuple(_to_agent_server(it, is_required=it.name in strict) for it in listed if it.enabled)
 
 
@@ -149,14 +149,14 @@ def _to_agent_server(listed: ConfiguredServer, *, is_required: bool) -> AgentSer
 
 
 def _definition_hash(alias: str, ask: Mapping[str, Json]) -> str:
-    """Tells one definition from another. It may hold a password, and names are read by others: so
-    it takes long to guess."""
-    said = orjson.dumps(ask, option=orjson.OPT_SORT_KEYS)
-    return hashlib.scrypt(said, salt=alias.encode(), n=2**14, r=8, p=1, dklen=4).hex()
+    """A hash of the definition. It may contain a password, and names are public: hence scrypt, slow
+    to guess."""
+    definition = orjson.dumps(ask, option=orjson.OPT_SORT_KEYS)
+    return hashlib.scrypt(definition, salt=alias.encode(), n=2**14, r=8, p=1, dklen=4).hex()
 
 
 def _model_flags(llm: Mapping[str, Json], environ: Mapping[str, str]) -> dict[str, str]:
-    """The model as settings of ours."""
+    """The model as our settings."""
     provider = str(llm.get("provider") or "openai").lower()
     model, key = str(llm.get("model") or ""), str(llm.get("apiKey") or "")
     key = key or environ.get(f"{provider.upper()}_API_KEY", "")
@@ -166,7 +166,7 @@ def _model_flags(llm: Mapping[str, Json], environ: Mapping[str, str]) -> dict[st
     if provider not in PROVIDERS:
         known: list[Json] = [*PROVIDERS, *LOCAL_PROVIDER_URLS]
         raise InvalidEnum(
-            f"llm.provider: {provider!r} is none of {', '.join(map(str, known))}, "
+            f"llm.provider: {provider!r} is not one of {', '.join(map(str, known))}, "
             "and without llm.baseURL it cannot be reached",
             field="llm.provider",
             allowed=known,
@@ -177,20 +177,20 @@ def _model_flags(llm: Mapping[str, Json], environ: Mapping[str, str]) -> dict[st
 
 
 def openai_compatible_flags(url: str, key: str, model: str) -> dict[str, str]:
-    """A server that speaks as OpenAI's does, as settings of ours."""
+    """A server with OpenAI's API, as our settings."""
     flags = {"ckf.operator_url": url, "ckf.operator_model": model}
     return {**flags, "ckf.operator_key": key} if key else flags
 
 
 def default_model(provider: str) -> str:
-    """The model of a provider where nobody names one."""
+    """The default model of a provider."""
     if provider in PROVIDERS:
         return PROVIDERS[provider].default_model
     raise MissingField(f"llm.model is required with the provider {provider}", field="llm.model")
 
 
 def _expand_variables(value: Json, environ: Mapping[str, str], at: str) -> Json:
-    """The value with `$NAME` and `${NAME}` as they are in the environment."""
+    """The value with `$NAME` and `${NAME}` substituted from the environment."""
     if isinstance(value, dict):
         return {key: _expand_variables(it, environ, f"{at}.{key}") for key, it in value.items()}
     if isinstance(value, list):
@@ -200,7 +200,7 @@ def _expand_variables(value: Json, environ: Mapping[str, str], at: str) -> Json:
 
     def known(found: re.Match[str]) -> str:
         name = found[1] or found[2]
-        # A key that is not there is told when it is needed, as without any file.
+        # A missing key is an error only when it is needed, as without any file.
         if name not in environ and not at.endswith(".apiKey"):
             raise InvalidInput(f"{at}: the variable {name} is not set", field=at, variable=name)
         return environ.get(name, "")

@@ -44,7 +44,7 @@ def add_to(app: typer.Typer) -> None:
 
 def cipher(
     ctx: typer.Context,
-    mode: str = typer.Option("mcp", help="`mcp`: speak MCP. Cipher's other modes are not here."),
+    mode: str = typer.Option("mcp", help="Only `mcp`. Cipher's other modes are not available."),
     transport: str | None = typer.Option(
         None, "--mcp-transport-type", help="stdio, sse or streamable-http; unset: stdio."
     ),
@@ -55,15 +55,15 @@ def cipher(
     ),
     timeout: str | None = typer.Option(None, help="How long a call may take, in milliseconds."),
     strict: bool = typer.Option(
-        False, "--strict", "-s", help="Fail where a server of the agent file is down."
+        False, "--strict", "-s", help="Fail if a server of the agent file is down."
     ),
     env_file: Path | None = typer.Option(
         None, help="Variables for this session. Those that are exported win."
     ),
     dns: bool = typer.Option(
-        False, "--mcp-dns-rebinding-protection", help="Taken: Host and Origin are always checked."
+        False, "--mcp-dns-rebinding-protection", help="Ignored: Host and Origin are always checked."
     ),
-    verbose: bool = typer.Option(True, help="Say on stderr what is connected, and how."),
+    verbose: bool = typer.Option(True, help="Log to stderr what is connected, and how."),
     home_server: bool = typer.Option(False, hidden=True),
 ) -> None:
     """Serve memory and other servers' tools to a client that was made for Cipher."""
@@ -78,49 +78,49 @@ def cipher(
         "--mcp-transport-type" if transport else "MCP_TRANSPORT_TYPE", chosen, TRANSPORTS
     )
     require_choice("--mcp-host", host, LOOPBACK_HOSTS)
-    given = CipherFlags(
+    flags = CipherFlags(
         chosen, host, parse_port(port, around), parse_timeout_ms(timeout), strict, around
     )
     try:
-        _connect(terminal, given, agent, verbose)
+        _connect(terminal, flags, agent, verbose)
     except (Timeout, Unavailable) as error:
         print_failure(terminal, error)
-        _answer_stdio(given, error)
+        _answer_stdio(flags, error)
         raise typer.Exit(EXIT_FAILED) from error
     except PeciaError as error:
         code = terminal.print_error(error)
-        _answer_stdio(given, error)
+        _answer_stdio(flags, error)
         raise typer.Exit(code) from error
 
 
-def _answer_stdio(given: CipherFlags, error: PeciaError) -> None:
-    if given.transport == "stdio":
+def _answer_stdio(flags: CipherFlags, error: PeciaError) -> None:
+    if flags.transport == "stdio":
         answer_first_request(error)
 
 
 def _connect(
-    terminal: Terminal, given: CipherFlags, agent_file: Path | None, verbose: bool
+    terminal: Terminal, flags: CipherFlags, agent_file: Path | None, verbose: bool
 ) -> None:
     from pecia.interfaces.cli.cipher.environment import server_environment
     from pecia.interfaces.cli.cipher.home_server import ensure_home_server
 
-    agent = _load_agent(agent_file, given)
-    settings = load_settings(terminal, _setting_flags(given, agent), around=given.environ)
+    agent = _load_agent(agent_file, flags)
+    settings = load_settings(terminal, _setting_flags(flags, agent), around=flags.environ)
     if verbose:
-        _print_remarks(terminal, settings, given, agent)
-    url = ensure_home_server(terminal, settings, server_environment(given.environ))
+        _print_remarks(terminal, settings, flags, agent)
+    url = ensure_home_server(terminal, settings, server_environment(flags.environ))
     if not ServerClient(url).has_endpoint(ENDPOINT_PATH, limit_s=HEALTH_TIMEOUT_S):
         raise Unavailable(
             f"the server at {url} has no toolset at {ENDPOINT_PATH}",
             hint="pecia stop, then try again",
         )
     server = ServerClient(url, token_for_home(settings.kernel.home))
-    with _lease_agent_servers(terminal, server, agent, strict=given.strict) as own:
+    with _lease_agent_servers(terminal, server, agent, strict=flags.strict) as own:
         sent = _headers(settings, server, own)
-        if given.transport == "stdio":
+        if flags.transport == "stdio":
             _serve_stdio(terminal, settings, url, sent)
         else:
-            _serve_http(terminal, settings, given, url, sent)
+            _serve_http(terminal, settings, flags, url, sent)
 
 
 def _serve_stdio(
@@ -134,7 +134,7 @@ def _serve_stdio(
         end_session(terminal, StdioRelay(upstream, sys.stdout.buffer).run(sys.stdin.buffer))
         return
     traced = TracedOutput(sys.stdout.buffer, terminal.info)
-    # All that a relay does with its stdout is to write and to flush.
+    # A relay only calls write and flush on its stdout.
     relay = StdioRelay(upstream, cast(BinaryIO, traced))
     end_session(terminal, relay.run(traced.trace_input(sys.stdin.buffer)))
 
@@ -142,16 +142,16 @@ def _serve_stdio(
 def _serve_http(
     terminal: Terminal,
     settings: "Settings",
-    given: CipherFlags,
+    flags: CipherFlags,
     url: str,
     headers: Mapping[str, str],
 ) -> None:
     from pecia.interfaces.cli.cipher.proxy import serve_proxy
     from pecia.interfaces.cli.server.port import reserve_port
 
-    reserved = reserve_port(given.host, given.port, exact=True)
-    path = "/sse" if given.transport == "sse" else "/mcp"
-    name = f"[{given.host}]" if ":" in given.host else given.host
+    reserved = reserve_port(flags.host, flags.port, exact=True)
+    path = "/sse" if flags.transport == "sse" else "/mcp"
+    name = f"[{flags.host}]" if ":" in flags.host else flags.host
     terminal.info(f"serving MCP at http://{name}:{reserved.port}{path}, from {url}")
     serve_proxy(settings.kernel, reserved.listener, url, headers)
 
@@ -164,45 +164,47 @@ def _serve_home(terminal: Terminal) -> None:
     serve_home(terminal, settings)
 
 
-def _load_agent(file: Path | None, given: CipherFlags) -> "AgentFile | None":
+def _load_agent(file: Path | None, flags: CipherFlags) -> "AgentFile | None":
     if file is None:
         return None
-    # Here, because most sessions have no such file, and an editor waits.
+    # Lazy import: most sessions have no such file, and an editor waits.
     from pecia.interfaces.cli.cipher.agent import read_agent
 
-    return read_agent(file, given.environ)
+    return read_agent(file, flags.environ)
 
 
-def _setting_flags(given: CipherFlags, agent: "AgentFile | None") -> dict[str, str | float]:
-    """What the flags and the agent file say, by the names of our settings."""
-    flags: dict[str, str | float] = {"mode": "local"}
-    if given.timeout_ms is not None:
-        flags["hub.timeout_s"] = given.timeout_ms / 1000
+def _setting_flags(flags: CipherFlags, agent: "AgentFile | None") -> dict[str, str | float]:
+    """The flags and the agent file, as our settings."""
+    settings: dict[str, str | float] = {"mode": "local"}
+    if flags.timeout_ms is not None:
+        settings["hub.timeout_s"] = flags.timeout_ms / 1000
     if agent is not None and agent.flags:
-        return {**flags, **agent.flags}
-    if url := given.environ.get("OPENAI_BASE_URL"):
+        return {**settings, **agent.flags}
+    if url := flags.environ.get("OPENAI_BASE_URL"):
         from pecia.interfaces.cli.cipher.agent import default_model, openai_compatible_flags
 
-        key = given.environ.get("OPENAI_API_KEY", "")
-        return {**flags, **openai_compatible_flags(url, key, default_model("openai"))}
-    return flags
+        key = flags.environ.get("OPENAI_API_KEY", "")
+        return {**settings, **openai_compatible_flags(url, key, default_model("openai"))}
+    return settings
 
 
 def _print_remarks(
-    terminal: Terminal, settings: "Settings", given: CipherFlags, agent: "AgentFile | None"
+    terminal: Terminal, settings: "Settings", flags: CipherFlags, agent: "AgentFile | None"
 ) -> None:
-    """Everything that is taken and not used, and what is odd: nothing is passed over in silence."""
+    """Warn of everything that is accepted but not used."""
     from pecia.features.memory.settings import MemorySettings
     from pecia.interfaces.cli.cipher.environment import unused_variable_warnings
 
     print_warnings(terminal, settings)
-    for remark in unused_variable_warnings(given.environ):
+    for remark in unused_variable_warnings(flags.environ):
         terminal.info(f"warning: {remark}")
     if agent is not None and agent.unused:
-        terminal.info(f"warning: of the agent file not used here: {', '.join(agent.unused)}")
+        terminal.info(
+            f"warning: keys of the agent file that are not used here: {', '.join(agent.unused)}"
+        )
     found = Path("memAgent/cipher.yml")
     if agent is None and found.is_file():
-        # A folder that somebody cloned must not choose what is run here.
+        # A cloned folder must not choose which programs run here.
         terminal.info(f"warning: {found} is not read unless it is named: --agent {found}")
     memory = settings.part(MemorySettings)
     if memory.server_mode == "default" and memory.use_ask_cipher is False:
@@ -213,7 +215,7 @@ def _print_remarks(
 def _lease_agent_servers(
     terminal: Terminal, server: ServerClient, agent: "AgentFile | None", *, strict: bool
 ) -> Generator[dict[str, Json]]:
-    """The setting that names the servers of this session, which the hub has for as long."""
+    """The setting that names the servers of this session, registered in the hub while it lasts."""
     if agent is None or agent.servers is None:
         yield {}
         return
@@ -226,15 +228,15 @@ def _lease_agent_servers(
 
     holder = uuid4().hex
     with lease_servers(server, agent.servers, holder):
-        for said in connect_servers(server, agent.servers, holder, strict=strict):
-            terminal.info(f"warning: {said}")
+        for warning in connect_servers(server, agent.servers, holder, strict=strict):
+            terminal.info(f"warning: {warning}")
         yield named
 
 
 def _headers(
     settings: "Settings", server: ServerClient, more: Mapping[str, Json]
 ) -> dict[str, str]:
-    """What goes with every request: who asks, and the settings of this session."""
+    """The headers of every request: token and session settings."""
     from pecia.interfaces.cli.cipher.environment import collect_session_settings
 
     session = {**collect_session_settings(settings), **more}

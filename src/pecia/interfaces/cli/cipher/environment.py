@@ -1,5 +1,5 @@
-"""What a client of Cipher sets, read: which of it is a setting of the session, and which is taken
-and not used. Pure: it says what is to be said, and says nothing itself."""
+"""Cipher's environment variables: which are session settings, and which are accepted but not used.
+Pure: it returns warnings, and prints nothing."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ from pecia.kernel.settings.layers.origin import SettingLayer
 if TYPE_CHECKING:
     from pecia.kernel.settings.load import Settings
 
-# Of the session that sets them. Everything else is the server's, which may serve others too.
+# Session settings. All other variables are the server's, which may serve other sessions too.
 _HUB = ("timeout_s", "on_conflict", "prefix_always")
 _MODEL = ("provider", "url", "key", "model")
 _KEYS = ("openai", "anthropic", "gemini", "deepseek", "openrouter")
@@ -31,13 +31,13 @@ SESSION_SETTINGS = frozenset(
         *(f"ckf.{it}_key" for it in _KEYS),
     )
 )
-# Of this process alone: how it talks, and where a client finds it.
+# Settings of this process only: transport and address.
 PROCESS_SETTINGS = frozenset(("log_level", "log_file", "port"))
 UNUSED_SETTINGS = frozenset(f"memory.vector_store_{it}" for it in ("type", "url", "key"))
 
 _EXPLICIT_LAYERS = frozenset((SettingLayer.FLAG, SettingLayer.ENVIRONMENT, SettingLayer.PROJECT))
 
-# By pattern: variables of Cipher that nothing here needs, and what is there in their place.
+# By pattern: variables of Cipher that are not used here, and what replaces them.
 REPLACEMENTS = (
     (
         r"(WORKSPACE_)?VECTOR_STORE_\w+|(WORKSPACE_)?PINECONE_\w+|PGVECTOR_\w+|FAISS_\w+|"
@@ -48,7 +48,7 @@ REPLACEMENTS = (
         r"STORAGE_DATABASE_\w+|CIPHER_PG_URL",
         "everything is kept in one PostgreSQL; PECIA_DATABASE_URL names another",
     ),
-    (r"STORAGE_CACHE_\w+", "no cache has to be configured"),
+    (r"STORAGE_CACHE_\w+", "no cache needs to be configured"),
     (
         r"EMBEDDING_\w+|DISABLE_EMBEDDINGS|DISABLE_EMBEDDING_TOOLS|VOYAGE_API_KEY",
         "the server embeds, with a model of its own; PECIA_EMBED_* settings choose another",
@@ -58,27 +58,27 @@ REPLACEMENTS = (
         "PECIA_CKF_OPERATOR_URL names any server that speaks OpenAI's chat completions",
     ),
     (r"KNOWLEDGE_GRAPH_(?!ENABLED$)\w+", "the graph is kept in PostgreSQL"),
-    (r"WEB_SEARCH_\w+", "there is no search of the web here"),
-    (r"EVENT_PERSISTENCE_\w+", "the audit trail keeps every call: pecia audit"),
+    (r"WEB_SEARCH_\w+", "there is no web search here"),
+    (r"EVENT_PERSISTENCE_\w+", "the audit log records every call: pecia audit"),
     (r"SEARCH_MEMORY_TYPE", "each kind of memory has a tool of its own"),
     (
         r"MCP_GLOBAL_TIMEOUT|MCP_TOOL_TIMEOUT|CIPHER_MCP_TIMEOUT",
-        "AGGREGATOR_TIMEOUT or --timeout says how long a call may take",
+        "AGGREGATOR_TIMEOUT or --timeout limits how long a call may take",
     ),
-    (r"CIPHER_API_PREFIX", "paths are as the server has them"),
+    (r"CIPHER_API_PREFIX", "the server decides the paths"),
     (r"REDACT_SECRETS", "secrets are never shown"),
     (
         r"ENABLE_LAZY_LOADING|LAZY_\w+|SKIP_HEAVY_SERVICES|DISABLE_BACKGROUND_PRELOAD|"
         r"BACKGROUND_PRELOAD_DELAY",
-        "nothing is loaded before it is needed",
+        "everything is loaded lazily",
     ),
-    (r"INFISICAL_\w+", "pecia secret keeps secrets"),
+    (r"INFISICAL_\w+", "use pecia secret for secrets"),
 )
-_REPLACEMENTS = tuple((re.compile(pattern), said) for pattern, said in REPLACEMENTS)
+_REPLACEMENTS = tuple((re.compile(pattern), replacement) for pattern, replacement in REPLACEMENTS)
 
 
 def collect_session_settings(settings: "Settings") -> dict[str, Json]:
-    """What flags, variables and the project say of this session, by our names."""
+    """The session settings from flags, variables and the project, by our names."""
     known = _settings_catalog()
     return {
         name: _to_json(getattr(settings.part(known.by_name[name].part), known.by_name[name].field))
@@ -90,7 +90,7 @@ def collect_session_settings(settings: "Settings") -> dict[str, Json]:
 def server_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """The environment for a server that is started for this session, and will serve others.
 
-    Our own names stay: they are the server's, whoever starts it.
+    Our own variables stay: they are the server's, however it is started.
     """
     known = _settings_catalog()
     theirs = {
@@ -100,12 +100,12 @@ def server_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def unused_variable_warnings(environ: Mapping[str, str]) -> Iterator[str]:
-    """One line for each kind of variable that is taken and not used."""
+    """One warning per kind of variable that is accepted but not used."""
     known = _settings_catalog().variables
-    for pattern, said in _REPLACEMENTS:
+    for pattern, replacement in _REPLACEMENTS:
         names = sorted(it for it in environ if pattern.fullmatch(it) and it not in known)
         if names:
-            yield f"{', '.join(names)}: not used here, {said}"
+            yield f"{', '.join(names)}: not used here, {replacement}"
 
 
 def _settings_catalog() -> SettingsCatalog:

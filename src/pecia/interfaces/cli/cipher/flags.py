@@ -1,4 +1,4 @@
-"""The flags of `pecia cipher`, checked: what is wrong with one is told with what may be said."""
+"""The flags of `pecia cipher`, validated: an error names the allowed values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ TRANSPORTS = ("stdio", "sse", "streamable-http")
 DEFAULT_PORT = 3000
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 
-# What Cipher does in its other modes, and what does it here.
+# Cipher's other modes, and their replacements here.
 MODE_HINTS = {
     "cli": "pecia call memory.ask_cipher --message …",
     "api": "pecia start, which serves the HTTP API at /api/v1",
@@ -22,7 +22,7 @@ MODE_HINTS = {
 
 @dataclass(frozen=True, slots=True)
 class CipherFlags:
-    """What was typed, checked."""
+    """The validated flags."""
 
     transport: str
     host: str
@@ -33,7 +33,7 @@ class CipherFlags:
 
 
 def load_environment(env_file: Path | None) -> Mapping[str, str]:
-    """The environment, and under it what a file says."""
+    """The environment, with the variables of a file as defaults."""
     if env_file is None:
         return environ()
     try:
@@ -49,10 +49,10 @@ def parse_env_file(text: str) -> dict[str, str]:
     """`NAME=value` lines, as shells and Node read them. Nothing in a value is expanded."""
     found: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
-        said = line.strip().removeprefix("export ").strip()
-        if not said or said.startswith("#"):
+        entry = line.strip().removeprefix("export ").strip()
+        if not entry or entry.startswith("#"):
             continue
-        name, is_one, value = said.partition("=")
+        name, is_one, value = entry.partition("=")
         if not is_one or not name.strip().isidentifier():
             raise InvalidFormat(f"--env-file, line {number}: not NAME=value", field="--env-file")
         value = value.strip()
@@ -63,7 +63,7 @@ def parse_env_file(text: str) -> dict[str, str]:
 
 
 def require_mode(mode: str) -> None:
-    """There is one."""
+    """Only `mcp` exists here."""
     if mode != "mcp":
         instead = MODE_HINTS.get(mode)
         error = InvalidEnum(
@@ -73,7 +73,7 @@ def require_mode(mode: str) -> None:
 
 
 def require_choice(flag: str, value: str, allowed: tuple[str, ...]) -> None:
-    """A value that is among those that the flag takes."""
+    """The value, if it is allowed for the flag."""
     if value not in allowed:
         choices: list[Json] = [*allowed]
         raise CommandUsageError(
@@ -87,36 +87,36 @@ def require_choice(flag: str, value: str, allowed: tuple[str, ...]) -> None:
 
 
 def parse_port(flag: int | None, around: Mapping[str, str]) -> int:
-    """The port of the flag, else of the variable, else the usual one."""
-    given = around.get("MCP_PORT", DEFAULT_PORT) if flag is None else flag
+    """The port of the flag, else of the variable, else the default."""
+    value = around.get("MCP_PORT", DEFAULT_PORT) if flag is None else flag
     name = "MCP_PORT" if flag is None else "--mcp-port"
     try:
-        port = int(given)
+        port = int(value)
     except ValueError:
         port = -1
     if not 0 <= port <= 65_535:
         raise CommandUsageError(
             InvalidFormat(
-                f"{name} is a port from 0 to 65535; got {given!r}",
+                f"{name} must be a port from 0 to 65535; got {value!r}",
                 field=name,
                 expected="0 to 65535",
-                got=str(given),
+                got=str(value),
             )
         )
     return port
 
 
-def parse_timeout_ms(given: str | None) -> float | None:
-    """What `--timeout` says, if it says something."""
-    if given is None:
+def parse_timeout_ms(value: str | None) -> float | None:
+    """The value of `--timeout`, if set."""
+    if value is None:
         return None
-    if not given.isdecimal() or int(given) == 0:
+    if not value.isdecimal() or int(value) == 0:
         raise CommandUsageError(
             InvalidFormat(
-                f"--timeout is a number of milliseconds above 0; got {given!r}",
+                f"--timeout must be a number of milliseconds above 0; got {value!r}",
                 field="--timeout",
                 expected="a number of milliseconds",
-                got=given,
+                got=value,
             )
         )
-    return float(given)
+    return float(value)

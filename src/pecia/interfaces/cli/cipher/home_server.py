@@ -1,4 +1,4 @@
-"""The server of this home, for a session that brings no folder: found, or started without one."""
+"""The server of this home, for a session without a folder: found, or started."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ HOME_SERVER_FLAG = "--home-server"
 
 
 def ensure_home_server(terminal: Terminal, settings: "Settings", environ: Mapping[str, str]) -> str:
-    """Where the server of this home answers; it is started where none does."""
+    """The URL of this home's server, which is started if none runs."""
     from pecia.features.wiki.settings import WikiSettings
 
     home = settings.kernel.home
@@ -30,13 +30,13 @@ def ensure_home_server(terminal: Terminal, settings: "Settings", environ: Mappin
             hint="pecia start; or turn auto-start on: OK_MCP_AUTOSTART=1",
         )
     make_home(home)
-    # In no project: its file would be read as the server's.
+    # Not in a project folder: its settings file would be read as the server's.
     process = spawn(terminal, ["cipher", HOME_SERVER_FLAG], home / LOG_NAME, environ, cwd=home)
     return wait_until_up(terminal, home, process).lock.url
 
 
 def serve_home(terminal: Terminal, settings: "Settings") -> None:
-    """Serve this home until stopped. Where another process does already, there is nothing to do."""
+    """Serve this home until stopped. No-op where another process serves it."""
     from pecia.interfaces.cli.server.host import HostPlan, run_server
     from pecia.interfaces.cli.server.port import reserve_port
 

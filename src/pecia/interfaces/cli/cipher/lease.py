@@ -1,4 +1,4 @@
-"""Keeps the servers of an agent file in the hub while its session lasts, and no longer."""
+"""Registers the servers of an agent file in the hub while the session lasts, with heartbeats."""
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
@@ -16,12 +16,12 @@ RELEASE_TIMEOUT_S = 5.0
 def lease_servers(
     server: ServerClient, own: Sequence[AgentServer], holder: str, renew_s: float = RENEW_INTERVAL_S
 ) -> Generator[None]:
-    """While it is entered, the hub has these servers, also after it was started anew."""
+    """While entered, the hub has these servers, also after a restart."""
     over = Event()
 
     def renew() -> None:
         while not over.wait(renew_s):
-            # Whoever is away now is asked again; what is wrong with one was said at the start.
+            # A server that is down is retried; its warnings were printed at the start.
             with suppress(PeciaError):
                 _renew(server, own, holder)
 
@@ -31,9 +31,9 @@ def lease_servers(
         yield
     finally:
         over.set()
-        # A server that is just being brought again would outlive its session.
+        # A server that is being registered again now would outlive its session.
         thread.join(RELEASE_TIMEOUT_S)
-        # A server that is away forgets them by itself.
+        # If our server is down, the leases expire.
         with suppress(PeciaError):
             server.call(f"{API}/hub/hold_servers", {**_lease_request(own, holder), "release": True})
 

@@ -1,8 +1,8 @@
-"""A port of its own for the toolset `cipher`, before the server of this home. It answers nothing
-itself: whoever comes is told what the server says, checks of Host and Origin included.
+"""A reverse proxy for the toolset `cipher` on a port of its own. It answers nothing itself: the
+server's responses are passed on, checks of Host and Origin included.
 
-It speaks to the server as the owner, so it does that for the owner's own processes alone. Whoever
-else comes brings a token, and is passed on with that and nothing of ours."""
+It adds the owner's token only for the owner's own processes. Other clients must send a token, and
+are forwarded with that and nothing of ours."""
 
 import hmac
 import signal
@@ -24,7 +24,7 @@ from pecia.kernel.settings.kernel import KernelSettings
 
 HEALTH_PATH = "/healthz"
 
-# Where a client of Cipher looks, and where the toolset is.
+# Paths that clients of Cipher use, and the paths of the toolset.
 UPSTREAM_PATHS = {
     "/mcp": "/mcp/cipher",
     "/http": "/mcp/cipher",
@@ -35,7 +35,7 @@ UPSTREAM_PATHS = {
 SHUTDOWN_GRACE_S = 1.0
 CONNECT_TIMEOUT_S = 10.0
 
-# Each side of a front has its own connection, and says so itself.
+# Hop-by-hop headers, and those that the HTTP client sets itself.
 _HOP_BY_HOP = frozenset(
     (b"connection", b"keep-alive", b"transfer-encoding", b"te", b"trailer", b"upgrade", b"date")
 )
@@ -43,7 +43,7 @@ _NOT_FORWARDED = _HOP_BY_HOP | {b"content-length", b"x-pecia-session"}
 
 
 class CipherProxy:
-    """An ASGI app that sends each request on, with the settings of this session."""
+    """An ASGI app that forwards each request, with the settings of this session."""
 
     def __init__(
         self,
@@ -65,11 +65,11 @@ class CipherProxy:
         try:
             answer = await self._send_upstream(Request(scope, receive))
         except PeciaError as error:
-            told = JSONResponse({"error": error.payload()}, error.code.http)
-            await told(scope, receive, send)
+            response = JSONResponse({"error": error.payload()}, error.code.http)
+            await response(scope, receive, send)
             return
         async with anyio.create_task_group() as group:
-            # A client that hangs up must be heard while the server says nothing.
+            # Notice a disconnect of the client while the server sends nothing.
             group.start_soon(_wait_for_disconnect, receive, group.cancel_scope.cancel)
             try:
                 await _forward_response(answer, send)
@@ -85,14 +85,14 @@ class CipherProxy:
                 f"nothing is served at {request.url.path[:200]}", allowed=[*UPSTREAM_PATHS]
             )
         query = f"?{request.url.query}" if request.url.query else ""
-        asked = self._client.build_request(
+        upstream = self._client.build_request(
             request.method,
             f"{self._url}{path}{query}",
             headers=self._forward_headers(request),
             content=await self._read_body(request),
         )
         try:
-            return await self._client.send(asked, stream=True)
+            return await self._client.send(upstream, stream=True)
         except httpx2.HTTPError as error:
             raise Unavailable(f"no answer from the server: {error}", retryable=True) from None
 
@@ -101,27 +101,29 @@ class CipherProxy:
         async for piece in request.stream():
             body += piece
             if len(body) > self._body_bytes:
-                raise InvalidInput(f"a request has at most {self._body_bytes} bytes", field="body")
+                raise InvalidInput(
+                    f"the request body is longer than {self._body_bytes} bytes", field="body"
+                )
         return body
 
     def _forward_headers(self, request: Request) -> list[tuple[bytes, bytes]]:
-        """What the client says, and what it says nothing of: who asks, and this session."""
-        said = [(name, it) for name, it in request.headers.raw if name not in _NOT_FORWARDED]
-        names = {name for name, _ in said}
+        """The client's headers, plus token and session settings where it sent none."""
+        headers = [(name, it) for name, it in request.headers.raw if name not in _NOT_FORWARDED]
+        names = {name for name, _ in headers}
         if not self._is_owner_request(request):
             if b"authorization" not in names and request.url.path != HEALTH_PATH:
                 raise AuthRequired(SIGN_IN_HELP)
-            # To the server this connection is one of the owner's; a mark of a proxy says it is not.
-            return [*said, (b"via", b"1.1 pecia-cipher")]
-        return [*said, *((name, it) for name, it in self._headers if name not in names)]
+            # To the server this connection is the owner's; `Via` marks it as forwarded.
+            return [*headers, (b"via", b"1.1 pecia-cipher")]
+        return [*headers, *((name, it) for name, it in self._headers if name not in names)]
 
     def _is_owner_request(self, request: Request) -> bool:
-        given = request.headers.get("authorization")
-        if given is not None:
+        authorization = request.headers.get("authorization")
+        if authorization is not None:
             own = dict(self._headers).get(b"authorization")
-            return own is not None and hmac.compare_digest(own, given.encode("latin-1"))
+            return own is not None and hmac.compare_digest(own, authorization.encode("latin-1"))
         if not PROXY_HEADERS.isdisjoint(request.headers.keys()):
-            # A proxy of the owner's speaks for somebody else.
+            # Forwarded by another proxy: not from the owner.
             return False
         peer = request.scope.get("state", {}).get(PEER_KEY)
         return self._trusts_process and peer is not None and peer.is_same_user
@@ -138,7 +140,7 @@ async def _serve(
     kernel: KernelSettings, listener: socket.socket, url: str, headers: Mapping[str, str]
 ) -> None:
     brief = kernel.model_copy(update={"shutdown_grace_s": SHUTDOWN_GRACE_S})
-    # A call may take as long as the server lets it.
+    # No timeout here: the server limits how long a call takes.
     patient = httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S)
     limits = httpx2.Limits(max_connections=None)
     async with httpx2.AsyncClient(timeout=patient, limits=limits, trust_env=False) as client:
@@ -164,6 +166,6 @@ async def _forward_response(answer: httpx2.Response, send: Send) -> None:
         async for piece in answer.aiter_raw():
             await send({"type": "http.response.body", "body": piece, "more_body": True})
     except httpx2.HTTPError:
-        # The server went away over its answer. What is not whole is not ended as if it were.
+        # The server disconnected mid-response: do not end the response as if it were complete.
         return
     await send({"type": "http.response.body", "body": b""})

@@ -1,4 +1,4 @@
-"""What passes a stdio session, one line a frame, for who looks for a fault. Never its contents."""
+"""Traces a stdio session for debugging, one line per message. Never its contents."""
 
 import json
 import threading
@@ -9,30 +9,32 @@ from typing import Any, BinaryIO, cast
 
 
 class TracedOutput(RawIOBase):
-    """Stands before stdout, and tells of every frame that comes and goes."""
+    """Wraps stdout, and logs every message in both directions."""
 
     def __init__(self, out: BinaryIO, tell: Callable[[str], None]) -> None:
         self._out = out
-        self._tell = tell
-        self._asked: dict[str, float] = {}
+        self._print = tell
+        self._sent_at: dict[str, float] = {}
         self._lock = threading.Lock()
 
     def trace_input(self, frames: Iterable[bytes]) -> Iterator[bytes]:
-        """The frames of the client, as they come."""
+        """The messages of the client."""
         for frame in frames:
-            told = _parse_frame(frame)
-            if told.get("id") is not None and "method" in told:
+            message = _parse_frame(frame)
+            if message.get("id") is not None and "method" in message:
                 with self._lock:
-                    self._asked[str(told["id"])] = time.monotonic()
-            self._tell(f"debug: client → {_describe_frame(told)}")
+                    self._sent_at[str(message["id"])] = time.monotonic()
+            self._print(f"debug: client → {_describe_frame(message)}")
             yield frame
 
     def write(self, frame: Any, /) -> int:
-        told = _parse_frame(frame)
+        message = _parse_frame(frame)
         with self._lock:
-            begun = self._asked.pop(str(told.get("id")), None) if "method" not in told else None
+            begun = (
+                self._sent_at.pop(str(message.get("id")), None) if "method" not in message else None
+            )
         took = f" after {(time.monotonic() - begun) * 1000:.0f} ms" if begun is not None else ""
-        self._tell(f"debug: server → {_describe_frame(told)}{took}")
+        self._print(f"debug: server → {_describe_frame(message)}{took}")
         return self._out.write(frame)
 
     def flush(self) -> None:
@@ -43,7 +45,7 @@ class TracedOutput(RawIOBase):
 
 
 def _describe_frame(frame: dict[str, Any]) -> str:
-    """What a frame is, and for a call the tool."""
+    """The kind of a message, and for a call the tool."""
     number = f" #{frame['id']}" if frame.get("id") is not None else ""
     if "method" not in frame:
         return f"{'error' if 'error' in frame else 'result'}{number}"
@@ -55,7 +57,7 @@ def _describe_frame(frame: dict[str, Any]) -> str:
 
 def _parse_frame(frame: bytes) -> dict[str, Any]:
     try:
-        told = json.loads(frame)
+        message = json.loads(frame)
     except (ValueError, RecursionError):
-        return {"method": "a frame that is no JSON"}
-    return cast(dict[str, Any], told) if isinstance(told, dict) else {"method": "a batch"}
+        return {"method": "a message that is not JSON"}
+    return cast(dict[str, Any], message) if isinstance(message, dict) else {"method": "a batch"}

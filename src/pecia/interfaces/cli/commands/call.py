@@ -14,13 +14,13 @@ RAW_ARGUMENTS = {
     "allow_extra_args": True,
     "allow_interspersed_args": False,
 }
-"""How a command takes words that only its tool understands."""
+"""Typer settings for arguments that only the tool can parse."""
 
 
 HELP = (
     "Call any tool: pecia call TOOL --name value …\n\n"
     "TOOL is a full (lake.list_files), prefixed (lake__list_files) or bare name. "
-    "pecia call TOOL --help shows its arguments. A list is given by repeating its flag, an object "
+    "pecia call TOOL --help shows its arguments. Repeat a flag for a list, give an object "
     "as JSON; all arguments at once with --args JSON, or from stdin with --args -. "
     "A value that begins with two dashes is given as --name=--value."
 )

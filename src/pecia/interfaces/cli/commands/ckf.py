@@ -18,14 +18,14 @@ from pecia.interfaces.cli.output.terminal import (
 )
 from pecia.kernel.errors import InvalidEnum, InvalidInput, Json, NotFound, OutOfRange, Unprocessable
 
-# Whoever asks for another command must not pay for importing these.
+# Lazy imports: other commands must not load these.
 if TYPE_CHECKING:
     from pecia.features.ckf.package.checks.sarif import CheckedFile
     from pecia.features.ckf.package.model import Package
 
 FILES = typer.Argument(help="Packages, by name or by pattern (quoted): 'docs/**/*.ckf.md'.")
 PACKAGE = typer.Argument(help="A package: .ckf, .ckf.json, .ckf.yaml or .ckf.md.")
-SOURCE = typer.Option(None, help="The text that was compiled, to hold quotations against.")
+SOURCE = typer.Option(None, help="The text that was compiled, to check quotations against.")
 
 
 def add_to(app: typer.Typer) -> None:
@@ -146,18 +146,18 @@ def verify(
 def publish(
     ctx: typer.Context,
     file: Path = PACKAGE,
-    slug: str | None = typer.Option(None, help="Else made of the title."),
-    title: str | None = typer.Option(None, help="Else that of the source."),
-    tag: list[str] | None = typer.Option(None, help="May be given several times."),
+    slug: str | None = typer.Option(None, help="Unset: made from the title."),
+    title: str | None = typer.Option(None, help="Unset: that of the source."),
+    tag: list[str] | None = typer.Option(None, help="May be repeated."),
     visibility: str = typer.Option("tenant", help="private, tenant or public."),
 ) -> None:
-    """Publish a package as a post. Under your own slug again, it is a new version."""
+    """Publish a package as a post. Under your own slug again, it becomes a new version."""
     from pecia.interfaces.cli.output.render import show_document
     from pecia.interfaces.cli.settings import load_settings
     from pecia.interfaces.cli.tools.backend import find_tool, open_backend
 
     terminal = terminal_of(ctx)
-    # Looked at here first: a file that is no package should not open a database.
+    # Checked first: a file that is no package should not open a database.
     _load_package(file)
     asked: dict[str, Json] = {"package": _read(file), "visibility": visibility}
     asked["tags"] = [*(tag or ())]
@@ -194,7 +194,7 @@ def _expand_patterns(patterns: list[str]) -> list[str]:
         path = Path(pattern)
         inside = str(path.relative_to(path.anchor))
         matches = [] if path.exists() else sorted(Path(path.anchor).glob(inside))
-        # What matches nothing is read as a name, and so refused by name.
+        # A pattern without matches is read as a file name, for the error message.
         found.update(dict.fromkeys(map(str, matches or [path])))
     return list(found)
 
@@ -206,7 +206,7 @@ def _load_package(file: Path) -> "Package":
         return parse_package(_read(file), filename=file.name)
     except Unprocessable as error:
         facts = {**error.fields, "hint": f"to make a package of a text: pecia ckf compile {file}"}
-        raise Unprocessable(f"{file} is no package: {error.message}", **facts) from error
+        raise Unprocessable(f"{file} is not a package: {error.message}", **facts) from error
 
 
 def _read_long_text(file: Path) -> str:

@@ -16,7 +16,7 @@ def config(
     ctx: typer.Context,
     name: str | None = typer.Argument(None, help="One setting; all of them when left out."),
 ) -> None:
-    """Show the settings as they hold here, and which of flag, environment and files gave each."""
+    """Show the effective settings, and the origin of each: flag, environment or file."""
     from pecia.kernel.settings.catalog import find_nearest_name
     from pecia.kernel.settings.table import list_setting_rows
 

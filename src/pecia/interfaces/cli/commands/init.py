@@ -28,7 +28,7 @@ CONFIG_HEADER = "# The settings of Pecia for this user. docs/reference/settings.
 
 
 def save_home_space(terminal: Terminal, folder: Path) -> Path:
-    """Write it down, and leave everything else in the file as it is; the file."""
+    """Write the setting, and leave the rest of the file as it is; returns the file."""
     from pecia.adapters.editors import config_file
     from pecia.kernel.text.yaml.patch import patch_yaml
     from pecia.kernel.text.yaml.reader import YamlSource
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from pecia.adapters.editors.install import EditorOutcome
     from pecia.adapters.editors.plan import EntryRequest
 
-# What `--toolset` may say. The desk is what an entry gets that says nothing.
+# The values of `--toolset`. `desk` is the default.
 TOOLSETS = ("desk", "all", "cascade", "cipher", "ckf", "hub", "lake", "memory", "wiki")
 
 
@@ -66,17 +66,20 @@ def add_to(app: typer.Typer) -> None:
 def init(
     ctx: typer.Context,
     editor: Annotated[
-        list[str] | None, typer.Option(help="Only this editor; may be given again. Asks nothing.")
+        list[str] | None, typer.Option(help="Only this editor; may be repeated. Asks nothing.")
     ] = None,
     toolset: Annotated[
-        str | None, typer.Option(help="What they see: `desk`, `all`, or the name of a room.")
+        str | None,
+        typer.Option(help="The tools they see: `desk` (default), `all`, or the name of a toolset."),
     ] = None,
     space: Annotated[
         Path | None, typer.Option(help="A folder for editors that start outside of every project.")
     ] = None,
     force: Annotated[bool, typer.Option(help="Replace entries of your own, too.")] = False,
-    undo: Annotated[bool, typer.Option(help="Take our entries out again.")] = False,
-    dry_run: Annotated[bool, typer.Option(help="Write nothing, and say what would be.")] = False,
+    undo: Annotated[bool, typer.Option(help="Remove our entries again.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option(help="Write nothing, and show what would change.")
+    ] = False,
 ) -> None:
     """Add Pecia to your editors. Everything else in their files stays as it is."""
     from pecia.adapters.editors.plan import EntryRequest
@@ -107,7 +110,7 @@ def init(
 
 @dataclass(frozen=True, slots=True)
 class EditorSetup:
-    """What is to be done with the files of the editors."""
+    """The changes to the files of the editors."""
 
     wish: "EntryRequest"
     space: Path | None
@@ -115,19 +118,19 @@ class EditorSetup:
     dry_run: bool
 
     def save_space(self, terminal: Terminal) -> None:
-        """First, since a configuration that cannot be written should stop everything."""
+        """Done first: a configuration that cannot be written should stop everything."""
         if self.space is None:
             return
         if self.dry_run:
             terminal.info(f"outside of every project editors would work in {self.space}")
             return
         file = save_home_space(terminal, self.space)
-        terminal.info(f"outside of every project editors work in {self.space}, says {file}")
+        terminal.info(f"outside of every project editors work in {self.space}, set in {file}")
 
     def apply(
         self, terminal: Terminal, machine: "Machine", chosen: Sequence["CodeEditor"]
     ) -> "list[EditorOutcome]":
-        """Do it, and remember that it was decided."""
+        """Apply the changes, and save the decision."""
         from pecia.adapters.editors.install import install_entries, remove_entries
 
         if self.undo:
@@ -168,7 +171,7 @@ def _find_editors(machine: "Machine", names: Sequence[str]) -> "list[CodeEditor]
         if name not in by_id:
             raise CommandUsageError(
                 InvalidInput(
-                    f"{name!r} is no editor that Pecia knows: use one of {', '.join(by_id)}",
+                    f"unknown editor {name!r}: use one of {', '.join(by_id)}",
                     field="editor",
                     got=name,
                 )
@@ -179,7 +182,7 @@ def _find_editors(machine: "Machine", names: Sequence[str]) -> "list[CodeEditor]
 def _choose_editors(
     terminal: Terminal, machine: "Machine", *, may_ask: bool
 ) -> Sequence["CodeEditor"] | None:
-    """Those found here, or what a person takes of them. None: there is nothing to do."""
+    """The editors found here, or those that the person chose. None: nothing to do."""
     from pecia.adapters.editors.catalog import known_editors
     from pecia.adapters.editors.install import detect_editors
 

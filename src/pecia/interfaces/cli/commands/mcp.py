@@ -1,4 +1,4 @@
-"""`pecia mcp`: speaks MCP over stdio for an editor, and forwards it to the server of this home."""
+"""`pecia mcp`: MCP over stdio for an editor, relayed to the server of this home."""
 
 import os
 import sys
@@ -30,14 +30,14 @@ from pecia.kernel.settings.account import expanded
 
 @dataclass(frozen=True, slots=True)
 class SpaceSelection:
-    """A space by its name, or the folder that it is looked for by."""
+    """A space, by its name or by a folder."""
 
     name: str | None
     folder: Path
 
 
 def select_space(given: str | None) -> SpaceSelection:
-    """What the flag says, else the variable, else the folder that this process stands in."""
+    """The flag, else the variable, else the current folder."""
     said = given or environ().get(SPACE_VARIABLE, "").strip() or None
     if said is None:
         return SpaceSelection(None, Path.cwd())
@@ -53,7 +53,7 @@ def select_space(given: str | None) -> SpaceSelection:
 def find_project_server(
     terminal: Terminal, wanted: SpaceSelection, url: str | None
 ) -> ProjectServer:
-    """The server at that address, else the one of the folder; and the folder that it serves."""
+    """The server at that address, else that of the folder; and the folder that it serves."""
     from pecia.interfaces.cli.settings import load_settings
 
     if url is None:
@@ -62,9 +62,9 @@ def find_project_server(
     return ProjectServer(url, token_for_url(home, url), find_served_project(wanted.folder, url))
 
 
-AUDIT_HELP = "Who called what, with what, and what came of it; --tool NAME for one tool."
+AUDIT_HELP = "The audit log: calls, arguments and outcomes; --tool NAME for one tool."
 
-# What the reference of this command lists of a call.
+# The columns of the reference of this command.
 AUDIT_COLUMNS = (
     "at",
     "user",
@@ -96,8 +96,8 @@ def audit(ctx: typer.Context) -> None:
 
 def mcp(
     ctx: typer.Context,
-    toolset: Annotated[str | None, typer.Option(help="Serve one room, or `all`.")] = None,
-    readonly: Annotated[bool, typer.Option(help="Only tools that change nothing.")] = False,
+    toolset: Annotated[str | None, typer.Option(help="Serve one toolset, or `all`.")] = None,
+    readonly: Annotated[bool, typer.Option(help="Only read-only tools.")] = False,
     port: Annotated[
         int, typer.Option(help="The port of a running server; 0: find it.", min=0, max=65535)
     ] = 0,
@@ -105,7 +105,7 @@ def mcp(
     space: Annotated[
         str | None,
         typer.Option(
-            help="The space that calls mean which name none: its name, or a folder. Unset: "
+            help="The default space of calls: its name, or a folder. Unset: "
             "PECIA_SPACE, then the project of this folder, then the home space."
         ),
     ] = None,
@@ -133,7 +133,7 @@ def mcp(
 
 
 def require_endpoint(url: str, path: str) -> None:
-    """A toolset that is not served is told now, and not by frames nobody answers."""
+    """Report an unknown toolset now, not by requests without an answer."""
     try:
         if ServerClient(url).has_endpoint(path, limit_s=CONNECT_TIMEOUT_S):
             return
@@ -141,5 +141,5 @@ def require_endpoint(url: str, path: str) -> None:
         raise Unavailable(error.message, hint="pecia start") from error
     raise NotFound(
         f"this server has no toolset at {path}",
-        hint="`--toolset all`, or the name of a room: `pecia call --list` shows them",
+        hint="`--toolset all`, or the name of a toolset: `pecia call --list` shows them",
     )

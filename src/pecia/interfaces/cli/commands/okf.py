@@ -1,4 +1,4 @@
-"""`pecia okf`: a bundle checked and indexed, as a person or a pull request needs it."""
+"""`pecia okf`: checks and indexes a bundle, for a person or a pull request."""
 
 import json
 from datetime import UTC, datetime
@@ -77,7 +77,7 @@ def _print_table(terminal: Terminal, rows: list[dict[str, Json]]) -> None:
     if rows:
         show_rows(terminal, rows)
     else:
-        terminal.info("nothing is wrong")
+        terminal.info("no problems found")
 
 
 def _load_bundle(folder: Path) -> "OkfBundle":

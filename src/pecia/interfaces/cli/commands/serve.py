@@ -38,10 +38,10 @@ def serve(
     host: str | None = typer.Option(None, help="The address to listen on."),
     workers: int | None = typer.Option(None, hidden=True, help=ONE_PROCESS),
 ) -> None:
-    """Serve tenants, with tokens, for as long as it runs."""
+    """Serve tenants, with tokens, until stopped."""
     if workers is not None:
         raise CommandUsageError(
-            InvalidInput(f"--workers is not taken: {ONE_PROCESS}", field="workers")
+            InvalidInput(f"--workers is not supported: {ONE_PROCESS}", field="workers")
         )
     terminal = with_config(terminal_of(ctx), config)
     if terminal.config is None:
@@ -57,7 +57,7 @@ def serve(
 
 
 def _warn_local_lists(terminal: Terminal, settings: "Settings") -> None:
-    """Lists that hold for a local install: here each tenant has one of its own."""
+    """Lists that apply to a local install: here each tenant has its own."""
     from pecia.features.hub.settings import HubSettings
     from pecia.features.lake.settings import LakeSettings
 
@@ -70,7 +70,7 @@ def _warn_local_lists(terminal: Terminal, settings: "Settings") -> None:
     for name, option, values in shared:
         if values:
             terminal.info(
-                f"warning: {name} gives nothing to the tenants of a server; "
+                f"warning: {name} has no effect on the tenants of a server; "
                 f"give it to each: pecia tenant allow TENANT --{option} {values[0]}"
             )
 
@@ -94,7 +94,7 @@ def _serve(terminal: Terminal, settings: "Settings") -> None:
 
 
 async def require_authentication(app: "App") -> None:
-    """Beyond this machine nobody is served unless somebody can prove who they are."""
+    """Refuse to listen beyond this machine without any authentication."""
     from pecia.app.operator.tenants import has_usable_token
     from pecia.kernel.settings.kernel import is_loopback
 
@@ -113,5 +113,6 @@ def _home_conflict(settings: "Settings") -> Conflict:
     found = find_running_server(settings.kernel.home)
     where = f" at {found.lock.url}, pid {found.lock.pid}" if found else ""
     return Conflict(
-        f"a server has {settings.kernel.home} already{where}", hint="pecia stop, or another home"
+        f"a server runs already for {settings.kernel.home}{where}",
+        hint="pecia stop, or another home",
     )

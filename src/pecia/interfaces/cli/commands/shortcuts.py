@@ -1,4 +1,4 @@
-"""Commands that are a tool under a shorter name: a table, and the Typer groups made from it."""
+"""Commands that call one tool under a shorter name: a table, and the Typer groups made from it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ GROUPS: Mapping[str, str] = {
     "group": "Groups of users.",
     "source": "Sources and who may see them.",
     "space": "Folders of the server's machine that are served as wikis.",
-    "secret": "Sealed credentials of sources and upstream servers.",
-    "hub": "MCP servers of others, and their tools.",
+    "secret": "Encrypted credentials of sources and upstream servers.",
+    "hub": "Upstream MCP servers, and their tools.",
 }
 
 
@@ -33,7 +33,7 @@ class ToolShortcut:
 
 SHORTCUTS: tuple[ToolShortcut, ...] = (
     ToolShortcut(
-        "token make", "office.make_token", "Make a token; it is shown this once.", ("label",)
+        "token make", "office.make_token", "Make a token; it is shown only once.", ("label",)
     ),
     ToolShortcut(
         "token list",
@@ -67,10 +67,10 @@ SHORTCUTS: tuple[ToolShortcut, ...] = (
         "source set", "office.set_source", "Change or switch off a source.", ("source_id",)
     ),
     ToolShortcut("source stop", "office.stop_crawl", "Stop the crawl of a source.", ("source_id",)),
-    ToolShortcut("source status", "office.crawl_status", "How far its crawl is.", ("source_id",)),
     ToolShortcut(
-        "source stats", "office.source_stats", "What became of its files.", ("source_id",)
+        "source status", "office.crawl_status", "The progress of its crawl.", ("source_id",)
     ),
+    ToolShortcut("source stats", "office.source_stats", "The status of its files.", ("source_id",)),
     ToolShortcut("source unread", "office.list_unread", "Files not read, and why.", ("source_id",)),
     ToolShortcut("source remove", "office.remove_source", "Remove a source.", ("source_id",)),
     ToolShortcut(
@@ -81,29 +81,30 @@ SHORTCUTS: tuple[ToolShortcut, ...] = (
     ),
     ToolShortcut("space add", "office.add_space", "Serve a folder as a wiki.", ("folder",)),
     ToolShortcut("space list", "office.list_spaces", "List the folders that are served."),
-    ToolShortcut(
-        "space rename", "office.rename_space", "Call a space otherwise.", ("name", "new_name")
-    ),
+    ToolShortcut("space rename", "office.rename_space", "Rename a space.", ("name", "new_name")),
     ToolShortcut(
         "space set", "office.set_space", "Switch a space off or on, or trim it.", ("name",)
     ),
-    ToolShortcut("space remove", "office.remove_space", "Serve a folder no more.", ("name",)),
+    ToolShortcut("space remove", "office.remove_space", "Stop serving a folder.", ("name",)),
     ToolShortcut(
         "hub list",
         "hub.list_servers",
-        "The servers that you may use, and how each is.",
+        "The servers that you may use, and their status.",
         columns=("server", "state", "reason", "tools", "waiting", "software"),
     ),
     ToolShortcut(
         "hub add", "hub.add_server", "Connect a server: --url, or --command.", ("server",)
     ),
     ToolShortcut(
-        "hub set", "hub.set_server", "Switch a server, or say who may use it.", ("server",)
+        "hub set",
+        "hub.set_server",
+        "Switch a server on or off, or set who may use it.",
+        ("server",),
     ),
     ToolShortcut(
-        "hub check", "hub.check_server", "Connect now, and note what changed.", ("server",)
+        "hub check", "hub.check_server", "Connect now, and record what changed.", ("server",)
     ),
-    ToolShortcut("hub remove", "hub.remove_server", "Forget a server.", ("server",)),
+    ToolShortcut("hub remove", "hub.remove_server", "Remove a server.", ("server",)),
     ToolShortcut(
         "hub tools",
         "hub.list_server_tools",
@@ -111,25 +112,23 @@ SHORTCUTS: tuple[ToolShortcut, ...] = (
         ("server",),
         columns=("server", "tool", "name", "state", "read_only", "description"),
     ),
-    ToolShortcut(
-        "hub approve", "hub.approve_tools", "Let new or changed tools be called.", ("server",)
-    ),
+    ToolShortcut("hub approve", "hub.approve_tools", "Approve new or changed tools.", ("server",)),
     ToolShortcut(
         "hub call", "hub.call_server_tool", "Call a tool of a server.", ("server", "tool")
     ),
     ToolShortcut("secret list", "office.list_secrets", "List the names of the secrets."),
-    ToolShortcut("secret remove", "office.remove_secret", "Forget a secret.", ("name",)),
+    ToolShortcut("secret remove", "office.remove_secret", "Remove a secret.", ("name",)),
     ToolShortcut(
         "audit",
         "office.list_audit",
-        "Who called what, when, with which outcome.",
+        "The audit log: who called what, when, with which outcome.",
         columns=("at", "user", "tool", "door", "status", "code", "duration_us"),
     ),
 )
 
 
 def add_to(app: typer.Typer) -> Mapping[str, typer.Typer]:
-    """Make every command of the table. The groups, so that others may add to them."""
+    """Make every command of the table. Returns the groups, so that others may add to them."""
     groups = {name: typer.Typer(no_args_is_help=True, help=text) for name, text in GROUPS.items()}
     for name, group in groups.items():
         app.add_typer(group, name=name)

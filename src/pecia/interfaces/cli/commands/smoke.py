@@ -1,4 +1,4 @@
-"""`pecia smoke`: shakes hands with an MCP server, lists its tools, calls one. Changes nothing."""
+"""`pecia smoke`: initializes with an MCP server, lists its tools, calls one. Changes nothing."""
 
 import sys
 from collections.abc import Mapping
@@ -23,11 +23,11 @@ INITIALIZE_PARAMS: Mapping[str, Json] = {
 
 def smoke(
     ctx: typer.Context,
-    api_url: Annotated[str, typer.Option(help="Where the server is.")],
+    api_url: Annotated[str, typer.Option(help="The URL of the server.")],
     path: Annotated[str, typer.Option(help="The endpoint to try.")] = "/mcp",
     token_stdin: Annotated[bool, typer.Option(help="Read the token from stdin.")] = False,
 ) -> None:
-    """Try an MCP server: initialize, tools/list, tools/call. The token is that of PECIA_TOKEN."""
+    """Try an MCP server: initialize, tools/list, tools/call. The token is PECIA_TOKEN."""
     terminal = terminal_of(ctx)
     url = api_url.rstrip("/")
     given = sys.stdin.readline().strip() if token_stdin else token_for_url(_home(terminal), url)
@@ -40,7 +40,7 @@ def _home(terminal: Terminal) -> Path:
 
 
 def run_steps(terminal: Terminal, server: ServerClient, path: str) -> dict[str, Json]:
-    """What each step found. The first that fails is named by the error."""
+    """The result of each step. An error names the step that failed."""
     hello = run_step(server, path, "initialize", INITIALIZE_PARAMS)
     spoken = hello.get("protocolVersion")
     terminal.info(f"initialize: {hello.get('serverInfo', {}).get('name')}, revision {spoken}")
@@ -64,7 +64,9 @@ def choose_tool(tools: list[dict[str, Any]]) -> tuple[str, dict[str, Json]]:
             return tool["name"], {}
         if harmless and needed == ["query"]:
             return tool["name"], {"query": "search"}
-    raise UpstreamError("tools/call failed: no tool here can be tried", step="tools/call")
+    raise UpstreamError(
+        "tools/call failed: this server has no read-only tool to try", step="tools/call"
+    )
 
 
 def run_step(

@@ -26,7 +26,7 @@ DEFAULT_BRANCH = "main"
 
 
 def ensure_repository(terminal: Terminal, folder: Path) -> None:
-    """Make one where `git.autoInit` is on, and say so: nobody is to wonder where it came from."""
+    """Make a git repository where `git.autoInit` is on, and print that."""
     if not _wants_repository(terminal, folder):
         return
     from pecia.adapters.git.init import init_repository, is_in_repository
@@ -69,8 +69,10 @@ def start(
     folder: Path = typer.Argument(Path(), help="The folder to serve as a wiki."),
     port: int | None = typer.Option(None, help="The port to listen on; 0 takes a free one."),
     host: str | None = typer.Option(None, help="The loopback address to listen on."),
-    detach: bool = typer.Option(False, help="Return as soon as the server answers."),
-    ask: bool = typer.Option(True, help="Offer, the first time, to wire the editors found here."),
+    detach: bool = typer.Option(
+        False, help="Run in the background: return as soon as the server answers."
+    ),
+    ask: bool = typer.Option(True, help="Offer, the first time, to set up the editors found here."),
 ) -> None:
     """Serve a folder on this machine, or add it to the server that runs already."""
     terminal = terminal_of(ctx)
@@ -88,7 +90,7 @@ def start(
 
 
 def start_in_foreground(terminal: Terminal, settings: "Settings", folder: Path) -> None:
-    """Serve in this process, unless another one serves the home already: then join it."""
+    """Serve in this process, unless another one serves the home: then add the folder there."""
     home = settings.kernel.home
     deadline = time.monotonic() + START_TIMEOUT_S
     told = False
@@ -105,7 +107,7 @@ def start_in_foreground(terminal: Terminal, settings: "Settings", folder: Path) 
             told = True
         time.sleep(POLL_INTERVAL_S)
     raise Unavailable(
-        f"another process has {home} and does not answer", hint="pecia stop, then pecia start"
+        f"another process holds {home} and does not answer", hint="pecia stop, then pecia start"
     )
 
 
@@ -131,7 +133,7 @@ def start_detached(terminal: Terminal, settings: "Settings", folder: Path) -> No
 def join_server(
     terminal: Terminal, settings: "Settings", found: RunningServer, folder: Path
 ) -> None:
-    """Add the folder to a server that runs, and leave a lock there that points to it."""
+    """Add the folder to a running server, and write a lock file that points to it."""
     warn_version_mismatch(terminal, found)
     is_asked = settings.provenance["port"].layer == "flag"
     if is_asked and settings.kernel.port not in (0, found.lock.port):
@@ -156,7 +158,7 @@ def _serve(terminal: Terminal, settings: "Settings", folder: Path) -> None:
                 f"port {kernel.port} is taken by {find_port_holder(kernel.port)}; "
                 f"using {reserved.port}"
             )
-        # Only now what takes long to read: whoever waits for a server knows its port already.
+        # Slow imports only now: clients that wait for the server know its port already.
         from pecia.interfaces.cli.server.host import HostPlan, run_server
 
         def ready(lock: ServerLock, space: Json) -> None:
@@ -167,7 +169,7 @@ def _serve(terminal: Terminal, settings: "Settings", folder: Path) -> None:
 
 
 def require_servable_folder(given: Path) -> Path:
-    """The folder whole, if it is one to serve."""
+    """The resolved folder, if it can be served."""
     try:
         folder = expanded(given, "folder").resolve()
     except (OSError, RuntimeError) as error:

@@ -1,4 +1,4 @@
-"""`pecia status`: what there is and how it does. Looks; starts, stops and changes nothing."""
+"""`pecia status`: status of the server and its data. Starts, stops and changes nothing."""
 
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -29,7 +29,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def status(ctx: typer.Context) -> None:
-    """Whether a server runs for this home, and how it does. Exits with 1 when none does."""
+    """Show whether a server runs for this home, and its state. Exits with 1 when none does."""
     import anyio
 
     terminal = terminal_of(ctx)
@@ -68,7 +68,7 @@ def _server_facts(found: RunningServer) -> dict[str, Json]:
 
 
 def _checks(url: str) -> Json:
-    """What the server finds when it looks at itself, by name."""
+    """The server's own health checks, by name."""
     try:
         found = ServerClient(url).request("GET", "/readyz", limit_s=5).json()
     except PeciaError:
@@ -77,7 +77,7 @@ def _checks(url: str) -> Json:
 
 
 def _audit_spool(folder: Path) -> dict[str, Json]:
-    """The audit that is not in the database yet."""
+    """The size of the audit spool: rows not in the database yet."""
     files = [it for it in folder.glob("*.audit") if it.exists()] if folder.is_dir() else []
     return {"files": len(files), "bytes": sum(it.stat().st_size for it in files)}
 
@@ -122,7 +122,7 @@ async def _queue(kernel: "KernelSettings") -> dict[str, Json]:
 
 
 def _flatten(document: dict[str, Json], prefix: str = "") -> dict[str, Json]:
-    """Facts within facts, as lines of their own."""
+    """Nested fields, flattened."""
     flat: dict[str, Json] = {}
     for name, value in document.items():
         if isinstance(value, dict):

@@ -59,7 +59,7 @@ def stop(ctx: typer.Context) -> None:
 
 
 def _server_to_stop(home: Path) -> ServerLock | None:
-    """The server that answers; or one that does not, when its process has the home for sure."""
+    """The server that answers; or one that does not, when its process certainly holds the home."""
     if found := find_running_server(home):
         return found.lock
     if not is_claimed(home):
@@ -67,27 +67,27 @@ def _server_to_stop(home: Path) -> ServerLock | None:
     lock = read_lock(home_lock_path(home))
     if lock is None or not holds_claim(lock.pid, home):
         raise Unavailable(
-            f"a process has {home} and is not known; wait until it has started",
+            f"an unknown process holds {home}; wait until it has started",
             hint="pecia status",
         )
     return lock
 
 
 def _served_folders(lock: ServerLock) -> list[Path]:
-    """The folders that a local server serves: each has a lock that will point to nobody."""
+    """The folders that a local server serves: their locks become stale."""
     try:
         found = ServerClient(lock.url, read_owner_token(Path(lock.home))).call(
             LIST_SPACES, {"limit": 200}
         )
     except PeciaError:
-        # Not ours to ask, or past answering. A lock that is left is seen through when it is read.
+        # Not allowed, or no answer. A stale lock is detected when it is read.
         return []
     spaces = cast(dict[str, list[dict[str, str]]], found)["spaces"]
     return [Path(it["folder"]) for it in spaces]
 
 
 def holds_claim(pid: int, home: Path) -> bool:
-    """Whether that process keeps the file open by which a home is claimed."""
+    """Whether that process has the claim file of the home open."""
     import psutil
 
     with suppress(psutil.Error):

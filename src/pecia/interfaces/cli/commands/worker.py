@@ -1,4 +1,4 @@
-"""`pecia worker`: runs background jobs until it is told to stop."""
+"""`pecia worker`: runs background jobs until it is stopped."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -25,11 +25,9 @@ def worker(
     ctx: typer.Context,
     config: Path | None = typer.Option(None, help="The configuration file of the server."),
     concurrency: int | None = typer.Option(None, help="How many jobs run at a time."),
-    child: bool = typer.Option(
-        False, hidden=True, help="Live no longer than the server that started it."
-    ),
+    child: bool = typer.Option(False, hidden=True, help="Exit with the server that started it."),
     indexer: bool = typer.Option(
-        False, hidden=True, help="Keep the keyword indexes of this home, and run no jobs."
+        False, hidden=True, help="Update the keyword indexes of this home, and run no jobs."
     ),
 ) -> None:
     """Run background jobs. A server in local mode has one; start more on any machine."""
@@ -45,14 +43,14 @@ def worker(
     if indexer:
         run_until_signal(terminal, settings, _run_indexer, process="indexer")
     else:
-        # The worker of a server on this machine keeps its indexes; others have none to keep.
+        # The worker of a server on this machine updates its indexes; others have none.
         run_until_signal(terminal, settings, _run_worker_and_indexer if child else _run_worker)
 
 
 def run_until_signal(
     terminal: Terminal, settings: "Settings", work: "Work", process: str = "worker"
 ) -> None:
-    """Work until SIGINT or SIGTERM; what runs then may finish."""
+    """Work until SIGINT or SIGTERM; running jobs may finish."""
     import anyio
 
     from pecia.kernel import logs
@@ -66,7 +64,7 @@ async def _run_worker_and_indexer(terminal: Terminal, settings: "Settings") -> N
 
 
 async def _run_indexer(terminal: Terminal, settings: "Settings") -> None:
-    """Follow the store for the server of this home, which reads what we write."""
+    """Update the keyword indexes from the store, for the server of this home, which reads them."""
 
     import anyio
 
@@ -80,10 +78,10 @@ async def _run_indexer(terminal: Terminal, settings: "Settings") -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(stop_on_signal, stop)
         opened = open_operator_session(kernel, who=login_name(), report=terminal.info)
-        async with opened as operating, anyio.create_task_group() as following:
-            following.start_soon(IndexFollower(operating.store, index_root(kernel)).run)
+        async with opened as operating, anyio.create_task_group() as background:
+            background.start_soon(IndexFollower(operating.store, index_root(kernel)).run)
             await stop.wait()
-            following.cancel_scope.cancel()
+            background.cancel_scope.cancel()
         tasks.cancel_scope.cancel()
 
 
@@ -104,11 +102,11 @@ async def _run_worker(
         opened = open_app(
             settings, fetch=make_oidc_fetch(kernel), report=terminal.info, is_worker=True
         )
-        async with opened as app, anyio.create_task_group() as following:
+        async with opened as app, anyio.create_task_group() as background:
             if keeps_indexes:
-                following.start_soon(IndexFollower(app.store, index_root(kernel)).run)
-            for tend in app.background_tasks:
-                following.start_soon(tend)
+                background.start_soon(IndexFollower(app.store, index_root(kernel)).run)
+            for task in app.background_tasks:
+                background.start_soon(task)
             await run_worker(app.store, app.jobs, stop=stop, concurrency=kernel.worker_concurrency)
-            following.cancel_scope.cancel()
+            background.cancel_scope.cancel()
         tasks.cancel_scope.cancel()

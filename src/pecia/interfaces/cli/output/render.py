@@ -1,4 +1,4 @@
-"""Documents as people read them: tables on a terminal, tabs in a pipe. Changes no value."""
+"""Documents as text: tables on a terminal, tabs in a pipe. Changes no value."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ DEGRADED = "degraded"
 def show_document(terminal: Terminal, document: Json, *, columns: Sequence[str] = ()) -> None:
     """A document in the shape that fits it: rows, facts, or JSON when it is neither."""
     if isinstance(document, dict) and _is_warnings(warnings := document.get(DEGRADED)):
-        # To the person: what a pipe reads has the same columns with and without them.
+        # To stderr: piped output has the same columns with and without them.
         document = {name: it for name, it in document.items() if name != DEGRADED}
         for it in warnings:
             terminal.info(f"warning: {it}")
@@ -35,7 +35,7 @@ def show_document(terminal: Terminal, document: Json, *, columns: Sequence[str] 
 
 
 def show_rows(terminal: Terminal, rows: Sequence[TableRow], columns: Sequence[str] = ()) -> None:
-    """A table. An empty one says so, to the person only."""
+    """A table. For an empty one a note on stderr."""
     if not rows:
         terminal.info("nothing")
         return
@@ -49,7 +49,7 @@ def show_rows(terminal: Terminal, rows: Sequence[TableRow], columns: Sequence[st
 
 
 def show_facts(terminal: Terminal, facts: TableRow) -> None:
-    """One fact a line."""
+    """One field per line."""
     width = max((len(name) for name in facts), default=0) if terminal.is_terminal else 0
     for name, value in facts.items():
         terminal.print_line(
@@ -58,7 +58,7 @@ def show_facts(terminal: Terminal, facts: TableRow) -> None:
 
 
 def format_cell(value: Json) -> str:
-    """A value on one line, without anything that could drive a terminal."""
+    """A value on one line, without control characters."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -71,17 +71,17 @@ def format_cell(value: Json) -> str:
 
 
 def escape_unprintable(text: str) -> str:
-    """The text with every sign that is not printable written out."""
+    """The text with unprintable characters escaped."""
     return "".join(it if it.isprintable() else f"\\u{ord(it):04x}" for it in text)
 
 
 def _split_rows(document: TableRow) -> tuple[TableRow, list[TableRow]] | None:
-    """The one list of objects that a document is about, and the facts beside it."""
+    """The one list of objects in a document, and its other fields."""
     beside = {name: it for name, it in document.items() if name != CURSOR_FIELD and it != []}
     facts = {name: it for name, it in beside.items() if _is_flat(it)}
     lists = [it for name, it in beside.items() if name not in facts]
     if not lists:
-        # An empty list is taken for one of objects only where it is all there is.
+        # An empty list counts as one of objects only where the document has nothing else.
         return None if facts or [] not in document.values() else ({}, [])
     [rows, *others] = lists
     if others or not isinstance(rows, list) or any(not isinstance(it, dict) for it in rows):

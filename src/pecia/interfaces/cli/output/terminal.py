@@ -1,4 +1,4 @@
-"""What the command line says: one document on stdout, everything else on stderr, never mixed."""
+"""Output of the command line: one document on stdout, everything else on stderr, never mixed."""
 
 import json
 import sys
@@ -12,9 +12,9 @@ import typer
 from pecia.kernel.errors import InternalError, Json, PeciaError
 
 EXIT_OK, EXIT_FAILED, EXIT_MISUSED = 0, 1, 2
-"""Exit codes: done; refused or failed; not a command of ours."""
+"""Exit codes: success; error; usage error."""
 
-# What helps, by the code of the error. A command that knows better says so itself, in `hint`.
+# Hints by error code. A command with a better one sets `hint`.
 ADVICE: Mapping[str, str] = {
     "AUTH_REQUIRED": "set PECIA_TOKEN to a token of this server; an administrator makes one with "
     "`pecia token make`",
@@ -29,13 +29,13 @@ ADVICE: Mapping[str, str] = {
     "INTERNAL_ERROR": "run it again with --debug, and look at the log of the server",
 }
 
-# Facts that the message already says, or that only a program reads.
+# Fields that the message already has, or that only a program reads.
 _HIDDEN_FIELDS = frozenset({"code", "message", "retryable", "problems", "hint", "available"})
 
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """Where a command writes. Made once per run of the program."""
+    """The output of a command. One per process."""
 
     as_json: bool = False
     debug: bool = False
@@ -47,7 +47,7 @@ class Terminal:
 
     @property
     def is_terminal(self) -> bool:
-        """Whether a person reads stdout."""
+        """Whether stdout is a terminal."""
         return self.stdout.isatty()
 
     def info(self, text: str) -> None:
@@ -56,7 +56,7 @@ class Terminal:
         sys.stderr.flush()
 
     def print_result(self, document: Json, show: Callable[["Terminal"], None]) -> None:
-        """What was asked for: as JSON when that was asked for, else as `show` writes it."""
+        """The result: as JSON with --json, else as `show` writes it."""
         if self.as_json:
             self.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
             self.stdout.flush()
@@ -64,11 +64,11 @@ class Terminal:
             show(self)
 
     def print_line(self, text: str = "") -> None:
-        """One line of the answer."""
+        """One line of the result."""
         self.stdout.write(f"{text}\n")
 
     def print_error(self, error: PeciaError) -> int:
-        """Say what went wrong and what to do; the exit code."""
+        """Print the error and a hint; the exit code."""
         payload = error.payload()
         if self.as_json:
             self.print_result({"error": payload}, lambda _: None)
@@ -78,14 +78,14 @@ class Terminal:
         return EXIT_FAILED
 
     def print_crash(self, error: Exception) -> int:
-        """A mistake of ours: no traceback unless it was asked for."""
+        """An internal error: a traceback with --debug only."""
         if self.debug:
             raise error
         return self.print_error(InternalError(f"{type(error).__name__}: {error}"))
 
 
 class CommandUsageError(Exception):
-    """A command that was typed wrongly: nothing was tried. `error` says what."""
+    """A usage error: nothing was run."""
 
     def __init__(self, error: PeciaError, hint: str | None = None) -> None:
         super().__init__(error.message)
@@ -94,7 +94,7 @@ class CommandUsageError(Exception):
 
 
 def with_config(terminal: Terminal, config: Path | None) -> Terminal:
-    """The same terminal, with a configuration file of its own unless it has one."""
+    """The same terminal, with this configuration file unless it has one."""
     return replace(terminal, config=config or terminal.config)
 
 
@@ -104,16 +104,16 @@ def terminal_of(ctx: typer.Context) -> Terminal:
 
 
 def _error_lines(error: PeciaError) -> list[str]:
-    told = [
+    lines = [
         f"{name}: {_format_value(value)}"
         for name, value in error.fields.items()
         if name not in _HIDDEN_FIELDS and value is not None
     ]
     general = error.code.hint
     hint = error.fields.get("hint")
-    # What is said to every client of a code is said here in the words of the shell.
+    # The general hint of a code is replaced by one for the shell.
     advice = (hint if hint != general else None) or ADVICE.get(error.code.name, general)
-    return [*told, *([f"try: {advice}"] if advice else [])]
+    return [*lines, *([f"try: {advice}"] if advice else [])]
 
 
 def _format_value(value: Json) -> str:

@@ -1,4 +1,4 @@
-"""What a person is told when the server runs: where it is, how to wire a client, what to try."""
+"""The message when the server is up: its address, how to connect a client, what to try."""
 
 import json
 import os
@@ -25,7 +25,7 @@ def welcome_document(lock: ServerLock, space: Json) -> dict[str, Json]:
 
 
 def client_snippets(url: str) -> dict[str, Json]:
-    """What goes into the configuration of each client: by address, or as a process it starts."""
+    """The configuration snippet of each client: by URL, or as a process that it starts."""
     address: dict[str, Json] = {"url": f"{url}/mcp"}
     typed: dict[str, Json] = {"type": "http", **address}
     return {
@@ -39,9 +39,9 @@ def client_snippets(url: str) -> dict[str, Json]:
 
 
 def program_name(*, for_another: bool) -> str:
-    """How this program is called: by name where that finds it, else by its path.
+    """The command for this program: its name if on PATH, else its path.
 
-    Another program that starts it may stand in another folder, so it needs the whole path.
+    Another program that starts it may have another working directory, so it needs the full path.
     """
     own = Path(sys.argv[0]).absolute()
     found = shutil.which("pecia")
@@ -63,9 +63,7 @@ def _print_instructions(terminal: Terminal, lock: ServerLock, space: Json) -> No
             f"serving {escape_unprintable(str(space['folder']))} as {space['source_id']}"
         )
     terminal.print_line()
-    terminal.print_line(
-        "Give it to an agent, by address or as a process that it starts; `pecia init`"
-    )
+    terminal.print_line("Connect an agent by URL or as a process that it starts; `pecia init`")
     terminal.print_line("adds it to every editor found here:")
     terminal.print_line(f"  Claude Code     claude mcp add --transport http pecia {lock.url}/mcp")
     terminal.print_line(

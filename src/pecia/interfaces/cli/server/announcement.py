@@ -1,4 +1,4 @@
-"""What a server says of itself in lock files, from before it has a port until it has ended."""
+"""A server's lock files, from before it has a port until it has ended."""
 
 import os
 from collections.abc import Generator
@@ -29,19 +29,19 @@ class ServerAnnouncement:
     folder: Path | None
 
     def write(self) -> None:
-        """Write what is known by now. A folder is touched only when there is a port to tell."""
+        """Write the locks. That of the folder only once the port is known."""
         write_lock(home_lock_path(Path(self.lock.home)), self.lock)
         if self.folder and self.lock.port:
             write_folder_lock(self.folder, self.lock)
 
     def publish_port(self, reserved: ReservedPort) -> ServerLock:
-        """Tell the port. Who connects from now on waits until the server is ready."""
+        """Publish the port. Clients that connect now wait until the server is ready."""
         self.lock = replace(self.lock, url=reserved.url, port=reserved.port)
         self.write()
         return self.lock
 
     def withdraw(self) -> None:
-        """Take the locks away, unless another server has written its own."""
+        """Remove the locks, unless another server has written its own."""
         places = [home_lock_path(Path(self.lock.home))]
         if self.folder:
             places.append(folder_lock_path(self.folder))
@@ -51,7 +51,7 @@ class ServerAnnouncement:
 
 @contextmanager
 def announce(home: Path, folder: Path | None) -> Generator[ServerAnnouncement]:
-    """Say that a server is starting; call it as the one process that may serve the home."""
+    """Publish that a server is starting. The caller must hold the home."""
     announcement = ServerAnnouncement(_new_lock(home), folder)
     try:
         announcement.write()

@@ -1,4 +1,4 @@
-"""Asks a running server, over HTTP. It renders nothing and retries nothing."""
+"""HTTP client of a running server. It renders nothing and retries nothing."""
 
 import json
 from collections.abc import Mapping
@@ -12,12 +12,12 @@ from pecia.kernel.errors import InternalError, Json, PeciaError, Unavailable, it
 API = "/api/v1"
 HEALTH_TIMEOUT_S = 2.0
 CALL_TIMEOUT_S = 330.0
-"""Longer than the longest deadline a server gives a call: the server's own refusal says more."""
+"""Longer than the longest deadline of a call: the server's own timeout error says more."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerResponse:
-    """What a server said, whatever it was."""
+    """A server's response, of any status."""
 
     status: int
     body: bytes
@@ -31,13 +31,13 @@ class ServerResponse:
 
 @dataclass(frozen=True, slots=True)
 class ServerClient:
-    """A server at an address, perhaps."""
+    """A server that may run at an address."""
 
     url: str
     token: str | None = None
 
     def health(self, *, limit_s: float = HEALTH_TIMEOUT_S) -> Mapping[str, Any] | None:
-        """What it says of itself; None when nobody answers there, or somebody else does."""
+        """Its `/healthz` document; None when nothing answers there, or another program does."""
         try:
             answer = self.request("GET", "/healthz", limit_s=limit_s)
         except PeciaError:
@@ -46,7 +46,7 @@ class ServerClient:
         return cast(Mapping[str, Any], found) if isinstance(found, dict) else None
 
     def has_endpoint(self, path: str, *, limit_s: float) -> bool:
-        """Whether something protected is served there: each such endpoint publishes what it is."""
+        """Whether a protected endpoint is served there: each publishes its metadata."""
         about = f"/.well-known/oauth-protected-resource{quote(path)}"
         return self.request("GET", about, limit_s=limit_s).status == 200
 
@@ -64,16 +64,16 @@ class ServerClient:
                 return found
 
     def call(self, path: str, arguments: Mapping[str, Json]) -> Json:
-        """Run the tool at that path. A refusal is raised here as it was raised there."""
+        """Call the tool at that path. Its errors are raised here as the same class."""
         return cast(Json, self._parse_response(self.request("POST", path, arguments)))
 
-    def answer_confirmation(self, confirmation: str, said: str) -> None:
-        """Say yes or no to what waits for a person."""
+    def answer_confirmation(self, confirmation: str, answer: str) -> None:
+        """Confirm or refuse a pending confirmation."""
         path = f"{API}/confirmations/{quote(confirmation, safe='')}"
-        self._parse_response(self.request("POST", path, {"answer": said}))
+        self._parse_response(self.request("POST", path, {"answer": answer}))
 
     def get(self, path: str) -> Json:
-        """What a page of a room says, as data."""
+        """A JSON page of a feature."""
         return cast(Json, self._parse_response(self.request("GET", path)))
 
     def request(
@@ -84,7 +84,7 @@ class ServerClient:
         *,
         limit_s: float = CALL_TIMEOUT_S,
     ) -> ServerResponse:
-        """One request, one answer, within the limit."""
+        """One request, one response, within the timeout."""
         where = urlsplit(self.url)
         kind = HTTPSConnection if where.scheme == "https" else HTTPConnection
         connection = kind(where.hostname or "", where.port, timeout=limit_s)
@@ -110,16 +110,16 @@ class ServerClient:
 
 
 def error_from_document(document: Any) -> PeciaError | None:
-    """The error that a document of a server tells of, as the class it had there."""
-    told = cast(Any, document).get("error") if isinstance(document, dict) else None
-    if not isinstance(told, dict):
+    """The error in a server's response, as the class it had there."""
+    payload = cast(Any, document).get("error") if isinstance(document, dict) else None
+    if not isinstance(payload, dict):
         return None
-    facts = dict(cast(Mapping[str, Any], told))
+    facts = dict(cast(Mapping[str, Any], payload))
     kind = _error_class(str(facts.pop("code", "")))
     message = str(facts.pop("message", "refused"))
     facts.pop("retryable", None)
     error = kind.__new__(kind)
-    # Not through its own constructor, which may want facts that this server did not send.
+    # Not through its constructor, which may require fields that this server did not send.
     PeciaError.__init__(error, message, **facts)
     return error
 

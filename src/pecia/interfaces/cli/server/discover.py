@@ -1,4 +1,4 @@
-"""Whether a server runs for a home, and where. Asks the server; a pid is never trusted."""
+"""Finds the running server of a home. Asks the server; a pid is never trusted."""
 
 import json
 import os
@@ -25,7 +25,7 @@ from pecia.interfaces.cli.server.lock import (
 
 @dataclass(frozen=True, slots=True)
 class RunningServer:
-    """A server that answered under the name its lock gives."""
+    """A server that answered with the instance id of its lock."""
 
     lock: ServerLock
     health: Mapping[str, Any]
@@ -36,11 +36,11 @@ class RunningServer:
 
 
 def find_running_server(home: Path, *, limit_s: float = HEALTH_TIMEOUT_S) -> RunningServer | None:
-    """The server of a home. A lock that nobody stands behind is removed."""
+    """The server of a home. A stale lock is removed."""
     path = home_lock_path(home)
     lock = read_lock(path)
     if not is_claimed(home):
-        # After a crash somebody else may listen where its lock still points, and would be sent
+        # After a crash another program may listen where the lock still points, and would be sent
         # tokens and keys.
         remove_lock(path, instance=lock.instance if lock else None)
         return None
@@ -50,17 +50,17 @@ def find_running_server(home: Path, *, limit_s: float = HEALTH_TIMEOUT_S) -> Run
 
 
 def find_folder_lock(folder: Path) -> ServerLock | None:
-    """The lock of a folder whose server answers. One that nobody stands behind is removed."""
+    """The lock of a folder whose server answers. A stale one is removed."""
     path = folder_lock_path(folder)
     if path.parent.is_symlink():
-        # In a folder that somebody cloned it may lead anywhere.
+        # In a cloned folder the link may point anywhere.
         return None
     lock = read_lock(path)
     if lock is None:
         if path.is_file() and not _is_json(path):
             path.unlink(missing_ok=True)
         return None
-    # A folder may be shared between machines and people: what others say is not ours to judge.
+    # A folder may be shared between machines and users: locks of others are left alone.
     if lock.hostname not in ("", gethostname()) or not _is_owned_by_us(path):
         return None
     if not is_confirmed(lock):
@@ -70,7 +70,7 @@ def find_folder_lock(folder: Path) -> ServerLock | None:
 
 
 def is_confirmed(lock: ServerLock) -> bool:
-    """Whether the home that a lock names says the same, and a process of this user holds it.
+    """Whether the lock of the named home matches, and a process of this user holds it.
 
     Tokens and keys are sent to where a lock points, and anybody may have written it: it may come
     with a clone, or from another user of a shared folder.
@@ -80,7 +80,7 @@ def is_confirmed(lock: ServerLock) -> bool:
 
 
 def warn_version_mismatch(terminal: Terminal, found: RunningServer) -> None:
-    """Say so when the running server is of another version than this program."""
+    """Warn when the running server is of another version than this program."""
     if found.version != __version__:
         terminal.info(
             f"warning: the server at {found.lock.url} is Pecia {found.version}, this is "
@@ -91,7 +91,7 @@ def warn_version_mismatch(terminal: Terminal, found: RunningServer) -> None:
 def probe_health(
     lock: ServerLock, *, limit_s: float = HEALTH_TIMEOUT_S
 ) -> Mapping[str, Any] | None:
-    """What the server of a lock says of itself; None when it is not that server that answers."""
+    """The `/healthz` document of a lock's server; None when another instance answers."""
     health = ServerClient(lock.url).health(limit_s=limit_s)
     return health if health and health.get("instance") == lock.instance else None
 
@@ -108,6 +108,6 @@ def _is_json(path: Path) -> bool:
     except (ValueError, RecursionError):
         return False
     except OSError:
-        # Of another user: not ours to judge.
+        # Another user's: left alone.
         return True
     return True

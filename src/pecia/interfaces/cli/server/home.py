@@ -1,4 +1,4 @@
-"""Whether there is a home to work on. Only starting a server makes one."""
+"""Whether a home exists. Only starting a server creates one."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ START = "pecia start FOLDER"
 
 
 def has_home(settings: "KernelSettings") -> bool:
-    """Whether these settings have a database. Makes nothing."""
+    """Whether these settings have a database. Creates nothing."""
     from pecia.kernel.store.cluster import ClusterOptions
     from pecia.kernel.store.cluster.paths import find_cluster_paths
 
@@ -22,10 +22,10 @@ def has_home(settings: "KernelSettings") -> bool:
 
 
 def require_home(settings: "KernelSettings", hint: str = START) -> None:
-    """NotFound where these settings have no database yet. Makes nothing."""
+    """NotFound where these settings have no database yet. Creates nothing."""
     if not has_home(settings):
         raise NotFound(no_home(settings), home=str(settings.home), hint=hint)
 
 
 def no_home(settings: "KernelSettings") -> str:
-    return f"there is no Pecia in {settings.home} yet, and this command makes none"
+    return f"there is no Pecia home at {settings.home} yet, and this command does not create one"

@@ -30,7 +30,7 @@ from pecia.kernel.tool.null_channel import NullChannel
 
 @dataclass(frozen=True, slots=True)
 class HostPlan:
-    """What is to be served, and where. `ready` is told the lock and the space, if there is one."""
+    """What to serve, and where. `ready` is called with the lock and the space, if there is one."""
 
     settings: Settings
     reserved: ReservedPort
@@ -40,7 +40,7 @@ class HostPlan:
     """Raises when this App must not be served as it is."""
     with_worker: bool = True
     announcement: ServerAnnouncement | None = None
-    """Where somebody else has told of this server, and takes that back in the end."""
+    """Set when the caller has published the locks, and removes them in the end."""
 
 
 def run_server(terminal: Terminal, plan: HostPlan) -> None:
@@ -65,7 +65,7 @@ async def _run_server(terminal: Terminal, plan: HostPlan) -> None:
 
 @dataclass(slots=True)
 class _ShutdownSignal:
-    """How a signal ends us. Once we serve, nothing is cancelled: what is open closes in order."""
+    """Signal handling. Once serving, nothing is cancelled: shutdown is graceful."""
 
     terminal: Terminal
     requested: anyio.Event
@@ -75,7 +75,7 @@ class _ShutdownSignal:
     async def on_signal(self) -> None:
         with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
             async for _ in signals:
-                # While we start, or when asked again, there is nothing worth waiting for.
+                # During startup, or on the second signal, there is nothing worth waiting for.
                 if self.requested.is_set() or not self.is_graceful:
                     self.scope.cancel()
                 self.terminal.info("stopping…")
@@ -101,19 +101,19 @@ async def _open_and_serve(
 
 
 async def _run_background_tasks(
-    terminal: Terminal, plan: HostPlan, app: App, asked: anyio.Event
+    terminal: Terminal, plan: HostPlan, app: App, stop_requested: anyio.Event
 ) -> None:
-    """What a server does beside serving, until it is asked to stop."""
+    """Maintenance and the worker process, until a stop is requested."""
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(run_maintenance, app)
         env = {**environ(), "PECIA_HOME": str(plan.settings.kernel.home)}
         tasks.start_soon(supervise_worker, _worker_command(terminal, plan), env, terminal.info)
-        await asked.wait()
+        await stop_requested.wait()
         tasks.cancel_scope.cancel()
 
 
 def _worker_command(terminal: Terminal, plan: HostPlan) -> list[str]:
-    """The one worker of local mode; in server mode, who keeps the keyword indexes of this node."""
+    """The one worker of local mode; in server mode the indexer of this node."""
     command = worker_command(sys.executable)
     if plan.with_worker:
         return command
@@ -122,23 +122,23 @@ def _worker_command(terminal: Terminal, plan: HostPlan) -> list[str]:
 
 
 class AutoConfirmChannel(NullChannel):
-    """Whoever ran this command wants what it does."""
+    """Confirms everything: the person who ran the command wants what it does."""
 
     async def inquire(self, inquiries: Mapping[str, ClientInquiry]) -> Mapping[str, ClientReply]:
         return {key: ClientReply("accept") for key in inquiries}
 
 
 async def _add_space(app: App, folder: Path) -> Json:
-    # The person who starts a server for a folder has named it.
-    visit = RequestContext("cli", channel=AutoConfirmChannel())
-    who = await app.authenticate(None, visit)
-    given = await app.call(who, "office.add_space", {"folder": str(folder)}, visit)
-    return given.structured
+    # Starting a server for a folder confirms adding it.
+    context = RequestContext("cli", channel=AutoConfirmChannel())
+    who = await app.authenticate(None, context)
+    result = await app.call(who, "office.add_space", {"folder": str(folder)}, context)
+    return result.structured
 
 
 @contextmanager
 def _announce_server(plan: HostPlan) -> Generator[ServerLock]:
-    """The locks, from before the database opens until after it is let go."""
+    """The locks, from before the database opens until after it is closed."""
     if plan.announcement is not None:
         yield plan.announcement.lock
         return

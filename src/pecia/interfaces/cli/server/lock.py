@@ -1,7 +1,7 @@
-"""The lock files that say where a server is: one in the home, one in every folder it serves.
+"""Lock files with the address of a server: one in the home, one in every folder it serves.
 
-A lock is a note, not a proof. Whether the server lives is asked of the server, and who may serve a
-home is settled by the operating system, through a file that the serving process keeps locked.
+A lock file proves nothing. Whether the server is alive is checked with a request, and which process
+may serve a home by an OS file lock (flock) that the serving process holds.
 """
 
 import fcntl
@@ -25,7 +25,7 @@ PROJECT_FOLDER = ".pecia"
 
 @dataclass(frozen=True, slots=True)
 class ServerLock:
-    """Where a server is, and which one. Port 0: it is starting, and has no port yet."""
+    """The address and instance of a server. Port 0: it is starting, and has no port yet."""
 
     url: str
     port: int
@@ -42,17 +42,17 @@ class ServerLock:
 
 
 def home_lock_path(home: Path) -> Path:
-    """Where the server of a home says that it is."""
+    """The lock file of a home."""
     return home / LOCK_NAME
 
 
 def folder_lock_path(folder: Path) -> Path:
-    """Where a folder says which server serves it."""
+    """The lock file of a folder."""
     return folder / PROJECT_FOLDER / LOCK_NAME
 
 
 def read_lock(path: Path) -> ServerLock | None:
-    """What a lock says; None where there is none, or none that can be read."""
+    """The content of a lock file; None where there is none, or an unreadable one."""
     try:
         found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
     except (OSError, ValueError, RecursionError):
@@ -72,7 +72,7 @@ def read_lock(path: Path) -> ServerLock | None:
 
 
 def is_loopback_url(url: str) -> bool:
-    """Whether an address is of this machine for sure."""
+    """Whether an address is certainly of this machine."""
     try:
         where = urlsplit(url)
         host, _ = where.hostname or "", where.port
@@ -82,8 +82,8 @@ def is_loopback_url(url: str) -> bool:
 
 
 def write_lock(path: Path, lock: ServerLock) -> None:
-    """Write a lock whole, readable by its owner alone."""
-    # Here, because the package of the cluster brings the database driver along.
+    """Write a lock atomically, readable by its owner only."""
+    # Lazy import: the cluster package imports the database driver.
     from pecia.kernel.store.atomic_file import write_atomic
 
     write_atomic(path, json.dumps(lock.as_json(), indent=2) + "\n")
@@ -97,10 +97,10 @@ def write_folder_lock(folder: Path, lock: ServerLock) -> Path:
 
 
 def create_project_folder(folder: Path) -> Path:
-    """The project folder of a folder: made if need be, and git kept from what is not its own."""
+    """The project folder of a folder: created if missing, with a .gitignore."""
     project = folder / PROJECT_FOLDER
     if project.is_symlink():
-        # In a folder that somebody cloned it may lead anywhere.
+        # In a cloned folder the link may point anywhere.
         raise Conflict(f"{project} is a symbolic link, and nothing is written through one")
     project.mkdir(exist_ok=True)
     ensure_project_folder(folder)
@@ -122,7 +122,7 @@ def remove_lock(path: Path, *, instance: str | None = None) -> bool:
 
 @contextmanager
 def claim_home(home: Path) -> Generator[bool]:
-    """Whether this process is now the one that may serve the home, until the block ends."""
+    """Take the lock of the home until the block ends; whether this process got it."""
     handle = os.open(home / CLAIM_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         yield _try_flock(handle)
@@ -131,7 +131,7 @@ def claim_home(home: Path) -> Generator[bool]:
 
 
 def is_claimed(home: Path) -> bool:
-    """Whether some process serves the home, or is about to. Leaves nothing behind."""
+    """Whether some process serves the home, or is about to. Creates nothing."""
     try:
         handle = os.open(home / CLAIM_NAME, os.O_RDWR | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
@@ -143,7 +143,7 @@ def is_claimed(home: Path) -> bool:
 
 
 def is_claimed_by_us(home: Path) -> bool:
-    """The same, of a process of this user for sure: nobody else can open the file."""
+    """The same, certainly for a process of this user: nobody else can open the file."""
     with suppress(OSError, ValueError):
         found = (home / CLAIM_NAME).lstat()
         return found.st_uid == os.geteuid() and not found.st_mode & 0o077 and is_claimed(home)

@@ -1,4 +1,4 @@
-"""What an App opened by a command is handed from outside: a way to an issuer's keys."""
+"""Fetches an issuer's keys, for an App that a command opens."""
 
 from urllib.parse import urlsplit
 
@@ -13,7 +13,7 @@ MAX_BYTES = 1024 * 1024
 
 
 def make_oidc_fetch(settings: KernelSettings) -> FetchJwks:
-    """Reads an issuer's documents. The hosts that the operator configured may be internal ones."""
+    """Fetches an issuer's documents. Hosts that the operator configured may be internal."""
     named = [it for it in (settings.oidc_issuer, settings.oidc_jwks_url) if it]
     rules = EgressRules.from_trusted_hosts(_host_and_port(it) for it in named)
     limits = HttpFetchLimits(max_bytes=MAX_BYTES, timeout_s=settings.oidc_timeout_s, hops=0)

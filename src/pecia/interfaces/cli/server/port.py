@@ -1,4 +1,4 @@
-"""Which port a server gets: the one asked for, or the next that is free. Serves nothing."""
+"""Reserves a port for a server: the requested one, or the next free one. Serves nothing."""
 
 import errno
 import socket
@@ -15,7 +15,7 @@ _BUSY_ERRNOS = frozenset({errno.EADDRINUSE, errno.EACCES})
 
 @dataclass(frozen=True, slots=True)
 class ReservedPort:
-    """A port that is ours: bound, so that nobody else takes it, and not served yet."""
+    """A reserved port: bound, so that no other process takes it, and not served yet."""
 
     listener: socket.socket
     host: str
@@ -32,13 +32,13 @@ class ReservedPort:
 
 
 def server_url(host: str, port: int) -> str:
-    """The address of a server; a number of IPv6 stands in brackets there."""
+    """The URL of a server; IPv6 addresses are in brackets."""
     bare = host.strip("[]")
     return f"http://{f'[{bare}]' if ':' in bare else bare}:{port}"
 
 
 def reserve_port(host: str, port: int, *, exact: bool) -> ReservedPort:
-    """The port, or unless it must be exactly that one, the next free one after it."""
+    """The port, or unless `exact`, the next free one after it."""
     if held := _bind(host, port):
         return ReservedPort(held, host, held.getsockname()[1])
     if exact:
@@ -50,12 +50,12 @@ def reserve_port(host: str, port: int, *, exact: bool) -> ReservedPort:
 
 
 def find_port_holder(port: int) -> str:
-    """Who listens there, as far as this user may know."""
+    """The program that listens there, as far as this user may see."""
     import psutil
 
     with suppress(psutil.Error, OSError):
         for found in psutil.net_connections("tcp"):
-            # An address is a host and a port, or nothing at all.
+            # psutil: an address is a host and a port, or an empty tuple.
             listens = found.status == psutil.CONN_LISTEN and tuple(found.laddr)[1:] == (port,)
             if listens and found.pid:
                 return f"{psutil.Process(found.pid).name()} (pid {found.pid})"
@@ -72,7 +72,7 @@ def _bind(host: str, port: int) -> socket.socket | None:
     held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         held.bind((host.strip("[]"), port))
-        # Linux lets two bind one port until one of them listens; who comes early waits.
+        # Linux lets two bind one port until one of them listens; early clients wait.
         held.listen(BACKLOG)
     except OSError as error:
         held.close()

@@ -1,4 +1,4 @@
-"""A server that outlives the command: started as a process of its own, and waited for."""
+"""Starts a server as a detached process, and waits for it."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ LOG_TAIL_BYTES = 4000
 
 @dataclass(frozen=True, slots=True)
 class StartTimeouts:
-    """How long a server that starts may take: to have a port, and to answer there."""
+    """Startup timeouts of a server: to get a port, and to answer there."""
 
     port_s: float = START_TIMEOUT_S
     answer_s: float = START_TIMEOUT_S
@@ -35,28 +35,28 @@ def spawn(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
 ) -> "subprocess.Popen[bytes]":
-    """Start a server, by the words of its command, in a session of its own. What it says goes to
-    the log, and nowhere else.
+    """Start a server by its command line, in a session of its own. Its output goes to the log, and
+    nowhere else.
     """
     config = ["--config", str(terminal.config.absolute())] if terminal.config else []
-    said = create_log(log)
+    log_handle = create_log(log)
     try:
         return subprocess.Popen(
-            # -P: a package of our name in the folder that we stand in is not ours.
+            # -P: a package of our name in the current folder is not ours.
             [sys.executable, "-P", "-m", "pecia", *config, *words],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            stderr=said,
+            stderr=log_handle,
             start_new_session=True,
             env=env,
             cwd=cwd,
         )
     finally:
-        os.close(said)
+        os.close(log_handle)
 
 
 def create_log(path: Path) -> int:
-    """A new file in place of whatever is there: a folder that somebody cloned may have a link."""
+    """A new file that replaces any existing one: a cloned folder may have a symlink there."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
     try:
         Path(name).replace(path)
@@ -74,9 +74,9 @@ def wait_until_up(
     patience: StartTimeouts = StartTimeouts(),
     log: Path | None = None,
 ) -> RunningServer:
-    """The server, as soon as it answers; what it said, when it ends instead.
+    """The server, as soon as it answers; an error with its log, when it exits instead.
 
-    Without a process it is somebody else's, who has claimed the home.
+    Without a process it was started by another command, which holds the home.
     """
     terminal.info("starting the server…" if process else "waiting for a server that is starting…")
     begun = time.monotonic()
@@ -107,13 +107,13 @@ def _require_alive(home: Path, process: "subprocess.Popen[bytes] | None", log: P
     if process is None:
         if not is_claimed(home):
             raise Unavailable("the server that was starting has ended", hint="pecia start")
-    # Zero: it found another server, and joined that one. It will answer.
+    # Exit code 0: it found another server and joined that one, which will answer.
     elif process.poll():
         raise Unavailable(f"the server did not start: {_log_tail(log)}", log=str(log))
 
 
 def _log_tail(log: Path) -> str:
-    # Here, because the package of the cluster brings the database driver along.
+    # Lazy import: the cluster package imports the database driver.
     from pecia.kernel.store.atomic_file import read_tail
 
-    return read_tail(log, 0, limit_bytes=LOG_TAIL_BYTES).strip() or "it said nothing"
+    return read_tail(log, 0, limit_bytes=LOG_TAIL_BYTES).strip() or "it logged nothing"

@@ -1,4 +1,4 @@
-"""How a stdio session ends that could not begin: explained on stderr, answered, and not with 0."""
+"""A stdio session that could not begin: error on stderr, error response, exit code above 0."""
 
 import sys
 
@@ -10,7 +10,7 @@ from pecia.kernel.errors import InternalError, PeciaError
 
 
 def fail_session(terminal: Terminal, error: Exception) -> typer.Exit:
-    """The exit to raise, when stderr has the reason and the first request has its answer."""
+    """The exit to raise, after printing the reason and answering the first request."""
     known = error if isinstance(error, PeciaError) else _internal_error(error)
     print_failure(terminal, known)
     answer_first_request(known)
@@ -24,13 +24,13 @@ def print_failure(terminal: Terminal, error: PeciaError) -> None:
 
 
 def answer_first_request(error: PeciaError) -> None:
-    """An editor waits for its first answer, and few people find what it keeps of stderr."""
+    """An editor waits for its first answer, and few users find its log of stderr."""
     if not sys.stdin.isatty():
         refuse_requests(sys.stdin.buffer, sys.stdout.buffer, error)
 
 
 def end_session(terminal: Terminal, refused: str | None) -> None:
-    """Explain on stderr, and exit with an error, where the server served nothing."""
+    """Print the reason to stderr and exit with an error, where the server served nothing."""
     if refused is not None:
         terminal.info(f"Failed to connect to Pecia MCP server: {refused}")
         raise typer.Exit(EXIT_FAILED)

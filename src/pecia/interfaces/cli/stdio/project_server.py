@@ -1,4 +1,4 @@
-"""How an editor's shim comes to a server: by the lock of its folder, by that of the home, or by
+"""How an editor's stdio relay finds a server: by the lock of its folder, by that of the home, or by
 starting one."""
 
 import os
@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProjectServer:
-    """A server, the token to show it, and the folder that a session means where a call names no
-    space.
-    """
+    """A server, the token for it, and the folder that is the default space of the session."""
 
     url: str
     token: str | None = field(repr=False)
@@ -42,7 +40,7 @@ SPAWN_LOG = "last-spawn-error.log"
 
 
 def find_or_start_server(terminal: Terminal, folder: Path) -> ProjectServer:
-    """The server that an editor in this folder speaks to."""
+    """The server for an editor in this folder."""
     project = find_project(folder, home=home_folder())
     lock = find_folder_lock(project) if project else None
     if lock is None:
@@ -51,14 +49,14 @@ def find_or_start_server(terminal: Terminal, folder: Path) -> ProjectServer:
 
 
 def find_served_project(folder: Path, url: str) -> Path | None:
-    """The project of a folder, if the server at that address says that it serves it."""
+    """The project of a folder, if the server at that address serves it."""
     project = find_project(folder, home=home_folder())
     lock = find_folder_lock(project) if project else None
     return project if lock is not None and urlsplit(lock.url).port == urlsplit(url).port else None
 
 
 def find_project(folder: Path, *, home: Path) -> Path | None:
-    """The nearest folder that Pecia knows, upwards to the home: what lies there is the user's."""
+    """The nearest project folder, upwards to the user's home."""
     folder, home = folder.resolve(), home.resolve()
     for it in (folder, *folder.parents):
         if it == home:
@@ -69,7 +67,7 @@ def find_project(folder: Path, *, home: Path) -> Path | None:
 
 
 def _is_project(folder: Path) -> bool:
-    """Whether this user, or whoever the folder belongs to, made it one: in `/tmp` anybody could."""
+    """Whether this user, or the folder's owner, made it one: in `/tmp` anybody could."""
     try:
         made, around = (folder / PROJECT_FOLDER).stat(), folder.stat()
     except OSError:
@@ -78,7 +76,7 @@ def _is_project(folder: Path) -> bool:
 
 
 def _find_home_server(terminal: Terminal, project: Path | None) -> ProjectServer:
-    # Here, because an editor that finds its lock should not wait for the settings.
+    # Lazy import: an editor that finds its lock should not wait for the settings.
     from pecia.interfaces.cli.server.discover import find_running_server
     from pecia.interfaces.cli.server.lock import is_claimed
     from pecia.interfaces.cli.settings import load_settings, print_warnings
@@ -91,7 +89,7 @@ def _find_home_server(terminal: Terminal, project: Path | None) -> ProjectServer
         found = _wait_for_server(terminal, settings)
     if found is None:
         return _start_server(terminal, settings, project)
-    # Where neither is there, each call has to say which space it means.
+    # Without either, each call has to name its space.
     space = project or (_home_space(settings) if _has_home_space(settings) else None)
     if space is not None and _may_start(settings):
         _add_space(terminal, found, space)
@@ -105,7 +103,7 @@ def _may_start(settings: "Settings") -> bool:
 
 
 def _wait_for_server(terminal: Terminal, settings: "Settings") -> "RunningServer | None":
-    """The server that another process is starting; None when it ends instead."""
+    """The server that another process is starting; None when it exits instead."""
     from pecia.interfaces.cli.server.spawn import wait_until_up
 
     try:
@@ -155,7 +153,7 @@ def _home_space(settings: "Settings") -> Path:
     named = settings.part(WikiSettings).home_space
     if named is None:
         raise Unavailable(
-            "this folder is no project, and no server runs",
+            "this folder is not a project, and no server is running",
             hint="pecia start FOLDER; or name a folder for such editors: pecia init --space FOLDER",
         )
     folder = expanded(Path(named), "wiki.home_space").resolve()
@@ -168,14 +166,14 @@ def _home_space(settings: "Settings") -> Path:
 
 
 def _add_space(terminal: Terminal, found: "RunningServer", project: Path) -> None:
-    """A project whose server runs already, for other folders, becomes one of its spaces."""
+    """Add the project as a space to a server that already runs for other folders."""
     try:
-        # Here, because it reads more of the program, and most editors join nothing.
+        # Lazy import: it loads more modules, and most editors add no space.
         from pecia.interfaces.cli.tools.confirmation import call_as_owner
 
         server = ServerClient(found.lock.url, read_owner_token(Path(found.lock.home)))
         call_as_owner(server, f"{API}/office/add_space", {"folder": str(project)})
         write_folder_lock(project, found.lock)
     except (PeciaError, OSError) as error:
-        # The server is there all the same, and says what it thinks of each call.
+        # The server runs all the same, and its errors explain each call.
         terminal.info(f"{project} is not served: {error}")

@@ -1,4 +1,4 @@
-"""What an editor's configuration sets for its own session: which variables, and how they travel."""
+"""Session settings in an editor's configuration: which variables, and their headers."""
 
 import json
 from base64 import b64encode
@@ -47,9 +47,9 @@ FORWARDED_VARIABLES = frozenset(
 
 
 def session_headers(url: str, environ: Mapping[str, str], token: str | None) -> dict[str, str]:
-    """What goes with every frame: who asks, and the settings of this session.
+    """The headers of every message: token and session settings.
 
-    There are keys among the variables, which do not leave this machine.
+    Some variables are API keys, which do not leave this machine.
     """
     found = {"authorization": f"Bearer {token}"} if token else {}
     env = {name: value for name, value in environ.items() if name in FORWARDED_VARIABLES}
@@ -59,7 +59,7 @@ def session_headers(url: str, environ: Mapping[str, str], token: str | None) -> 
 
 
 def space_headers(url: str, name: str | None, folder: Path | None) -> dict[str, str]:
-    """What calls mean that name no space. A folder is one of this machine, and of no other."""
+    """The default space of calls. A folder is sent to a server on this machine only."""
     if name is not None:
         return {SPACE_HEADER: quote(name)}
     return (
@@ -68,7 +68,7 @@ def space_headers(url: str, name: str | None, folder: Path | None) -> dict[str, 
 
 
 def strip_session_variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a server that this session starts, and that others will use as well."""
+    """The environment of a server that this session starts and that others will use too."""
     return {
         name: it
         for name, it in environ.items()

@@ -1,6 +1,6 @@
-"""Words of a command line as the arguments of a tool, by the tool's JSON Schema. Pure.
+"""Command-line words as the arguments of a tool, by its JSON Schema. Pure.
 
-What the schema forbids (ranges, lengths) is the tool's to refuse: here a word only gets its type.
+Ranges and lengths are validated by the tool: here a word only gets its type.
 """
 
 import json
@@ -16,7 +16,7 @@ from pecia.kernel.errors import InvalidEnum, InvalidFormat, InvalidInput, Json, 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _INTEGRAL = re.compile(r"([+-]?[0-9]+)\.0+")
 _BOOLEANS: Mapping[str, bool] = {"true": True, "yes": True, "false": False, "no": False}
-# Most special first: a word is a string only when it is nothing else that the schema allows.
+# Most specific first: a word is a string only when it is nothing else that the schema allows.
 _TYPE_PRECEDENCE = ("integer", "number", "boolean", "null", "enum", "object", "array", "string")
 
 
@@ -27,11 +27,11 @@ def parse_arguments(
     positional: Sequence[str] = (),
     given: Mapping[str, Json] | None = None,
 ) -> dict[str, Json]:
-    """What these words mean to a tool of that schema.
+    """The words as arguments of a tool of that schema.
 
     `--name value`, `--name=value`, `--flag`, `--no-flag`; a list by repeating its flag; an object
     as JSON. Words without a flag fill `positional`, in order; the last of them takes the rest when
-    it is a list. `given` are arguments that came otherwise, and that no word may give again.
+    it is a list. `given` are arguments from elsewhere, which no word may repeat.
     """
     reading = _ArgumentParser(ToolInputSchema(schema), tuple(positional), dict(given or {}))
     reading.parse(words)
@@ -52,14 +52,14 @@ class ToolInputSchema:
         return self.schema.get("properties", {})
 
     def argument_name(self, flag: str) -> str | None:
-        """The argument a flag names; dashes are as good as underscores."""
+        """The argument that a flag names; dashes equal underscores."""
         if flag in self.properties:
             return flag
         by_dashes = {name.replace("_", "-"): name for name in self.properties}
         return by_dashes.get(flag.replace("_", "-"))
 
     def value_types(self, name: str) -> dict[str, Mapping[str, Any]]:
-        """The kinds of value an argument may have, each with its schema."""
+        """The types that an argument may have, each with its schema."""
         return dict(self._iter_types(self.properties[name]))
 
     def item_types(self, name: str) -> dict[str, Mapping[str, Any]]:
@@ -143,7 +143,7 @@ class _ArgumentParser:
         last = self.positional[-1] if self.positional else None
         if last is None or "array" not in self.shape.value_types(last):
             raise InvalidInput(
-                f"{word!r} belongs to no argument; name it with --", field="arguments", got=word
+                f"unexpected word {word!r}; name its argument with --", field="arguments", got=word
             )
         self._parse_value(last, word)
 
@@ -151,7 +151,7 @@ class _ArgumentParser:
         _require_utf8(word)
         if self.shape.properties[name].get("secret"):
             raise InvalidInput(
-                f"{name} is a secret, and a command line is no place for one: "
+                f"{name} is a secret, and must not be on a command line: "
                 "give it with --args - from stdin",
                 field=name,
             )
@@ -184,14 +184,14 @@ class _ArgumentParser:
 
 
 def convert_word(name: str, word: str, branches: Mapping[str, Mapping[str, Any]]) -> Json:
-    """The word as the most special kind of value that it can be."""
+    """The word as the most specific type that it fits."""
     kinds = sorted(branches, key=_TYPE_PRECEDENCE.index)
-    # Where any text will do, `null` is a text like others; leaving the flag out means nothing.
+    # Where any text is allowed, `null` is text; to pass null, leave the flag out.
     for kind in (it for it in kinds if not (it == "null" and "string" in kinds)):
         value = _convert_as(kind, word, branches[kind])
         if value is not _NO_MATCH:
             return cast(Json, value)
-    # Only now: where a text or a number will do, `1.0` is that.
+    # Last: where text or a number is allowed, `1.0` is that.
     if "integer" in branches and (whole := _INTEGRAL.fullmatch(word)):
         return int(whole[1])
     if set(branches) <= {"enum", "null"}:
@@ -209,7 +209,7 @@ def convert_word(name: str, word: str, branches: Mapping[str, Mapping[str, Any]]
 
 
 def type_name(kind: str, node: Mapping[str, Any]) -> str:
-    """A kind of value in words."""
+    """A type in words."""
     if kind == "enum":
         return "|".join(map(str, _enum_values(node)))
     return {"object": "JSON object", "array": "list"}.get(kind, kind)
@@ -273,7 +273,7 @@ def _enum_values(node: Mapping[str, Any]) -> list[Any]:
 
 
 def _require_utf8(word: str) -> None:
-    """A word that is no UTF-8 cannot be sent as JSON."""
+    """A word that is not UTF-8 cannot be sent as JSON."""
     try:
         word.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""How a command reaches the tools: through the running server, or an App opened in this process."""
+"""How a command calls tools: through the running server, or an App opened in this process."""
 
 import json
 from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ToolInfo:
-    """What the command line needs to know of a tool."""
+    """What the command line needs of a tool."""
 
     feature: str
     name: str
@@ -39,28 +39,28 @@ class ToolInfo:
 
     @property
     def path(self) -> str:
-        """Where a server takes calls of it."""
+        """The path of the tool at a server."""
         return f"{API}/{self.feature}/{self.name}"
 
     @property
     def names(self) -> tuple[str, str, str]:
-        """Full, prefixed and bare."""
+        """Its names: full, prefixed and bare."""
         return self.full_name, f"{self.feature}__{self.name}", self.name
 
 
 class ToolBackend(Protocol):
-    """Some place where tools can be listed and called."""
+    """A place where tools can be listed and called."""
 
     def list_tools(self) -> Sequence[ToolInfo]: ...
 
     def call(self, tool: ToolInfo, arguments: Mapping[str, Json]) -> Json: ...
 
     def list_confirmations(self) -> list[dict[str, Json]]:
-        """What waits for a person's yes."""
+        """Pending confirmations."""
         ...
 
     def answer_confirmation(self, confirmation: str, said: str) -> None:
-        """Say yes or no to it, as the person at the keyboard."""
+        """Confirm or refuse one, as the person at the terminal."""
         ...
 
 
@@ -77,9 +77,9 @@ def open_backend(terminal: Terminal, settings: "Settings") -> Generator[ToolBack
 
 
 def require_tools(settings: "Settings") -> None:
-    """NotFound where neither a server runs nor a database is there to be opened.
+    """NotFound where no server runs and no database exists.
 
-    For commands that ask the person for something before they reach the tools.
+    For commands that prompt before they call tools.
     """
     if find_running_server(settings.kernel.home) is None:
         require_home(settings.kernel)
@@ -103,9 +103,9 @@ def open_in_process(terminal: Terminal, settings: "Settings") -> Generator["InPr
 
 
 def describe_tools(settings: "Settings") -> list[ToolInfo]:
-    """What tools there are: asked of the running server, else read off the rooms.
+    """The list of tools: from the running server, else from the features.
 
-    The rooms are built over a store that is never opened, so that asking for help starts nothing.
+    The features get a store that is never opened, so that help starts nothing.
     """
     if found := find_running_server(settings.kernel.home):
         return ServerBackend(
@@ -115,26 +115,26 @@ def describe_tools(settings: "Settings") -> list[ToolInfo]:
 
 
 def list_callable_tools(settings: "Settings") -> list[ToolInfo]:
-    """The same, and those that a server does not show this caller: its refusal says why not."""
+    """The same, and those hidden from this caller: calling one returns the reason."""
     listed = describe_tools(settings)
     names = {it.full_name for it in listed}
     return [*listed, *(it for it in _list_offline_tools(settings) if it.full_name not in names)]
 
 
 def has_tool(tools: Sequence[ToolInfo], name: str) -> bool:
-    """Whether any tool goes by that name."""
+    """Whether any tool has that name."""
     return any(name in it.names for it in tools)
 
 
 def find_tool(tools: Sequence[ToolInfo], name: str) -> ToolInfo:
-    """The tool of that full, prefixed or bare name. A bare name that two tools have is no name."""
+    """The tool of that full, prefixed or bare name. An ambiguous bare name is an error."""
     holders = [it for it in tools if name in it.names]
     exact = [it for it in holders if it.full_name == name or len(holders) == 1]
     if exact:
         return exact[0]
     if holders:
         raise ToolNotFound(
-            f"{name} is the name of {len(holders)} tools: say which",
+            f"{name} is ambiguous: {len(holders)} tools have that name",
             tool=name,
             expected=[it.full_name for it in holders],
         )
@@ -171,12 +171,12 @@ class InProcessBackend:
 
         waiting = self.app.confirmations
         answer = waiting.confirm if said == "confirm" else waiting.refuse
-        errand = Operation(
+        operation = Operation(
             f"confirmations.{said}", Scope.ADMIN, arguments={"confirmation": confirmation}
         )
         await self.app.dispatcher.run(
             await self._require_admin(),
-            errand,
+            operation,
             RequestContext("cli"),
             lambda call: answer(call.caller, confirmation),
         )
@@ -194,10 +194,10 @@ class InProcessBackend:
         from pecia.app.dispatch import RequestContext
         from pecia.interfaces.http.routes.tools import tool_response
 
-        visit = RequestContext("cli")
-        who = await self.app.authenticate(read_token(), visit)
-        result = await self.app.call(who, name, arguments, visit)
-        # As a server would answer it, so that a script sees no difference.
+        context = RequestContext("cli")
+        who = await self.app.authenticate(read_token(), context)
+        result = await self.app.call(who, name, arguments, context)
+        # Same shape as a server's response, so that scripts see no difference.
         return json.loads(bytes(tool_response(result, self.app.full_view.find(name)).body))
 
 
@@ -235,7 +235,7 @@ def _info_from_server(facts: Mapping[str, Any]) -> ToolInfo:
 
 
 def tool_infos(tools: "Iterable[AnyTool]") -> list[ToolInfo]:
-    """What is shown of tools; of hidden ones nothing."""
+    """The infos of all tools that are not hidden."""
     from pecia.kernel.tool.validate import input_schema
     from pecia.kernel.tool.view import full_name
 
@@ -257,5 +257,5 @@ def _list_offline_tools(settings: "Settings") -> list[ToolInfo]:
 
     store = Store(DatabaseLogins("", "", ""))
     with TemporaryDirectory(prefix="pecia-") as folder:
-        rooms = build_features(settings, store, AuditLog(store, Path(folder)), Keyring.fresh())
-        return tool_infos(tool for room in rooms for tool in room.tools)
+        features = build_features(settings, store, AuditLog(store, Path(folder)), Keyring.fresh())
+        return tool_infos(tool for feature in features for tool in feature.tools)

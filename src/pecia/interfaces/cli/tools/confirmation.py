@@ -1,4 +1,4 @@
-"""A person's yes at the command line: to what a command asks for itself, and to what agents did."""
+"""Confirmations at the command line: for a command's own calls, and for those of agents."""
 
 import sys
 from collections.abc import Mapping
@@ -27,11 +27,11 @@ def add_to(app: typer.Typer) -> None:
 
 def confirm(
     ctx: typer.Context,
-    id: str | None = typer.Argument(None, help="Which one; unset: list what waits."),
-    yes: bool = typer.Option(False, "--yes", help="Ask nothing more."),
+    id: str | None = typer.Argument(None, help="Which one. Unset: list the pending ones."),
+    yes: bool = typer.Option(False, "--yes", help="Do not ask."),
     refuse: bool = typer.Option(False, "--refuse", help="Say no."),
 ) -> None:
-    """Say yes to what an agent asked for: a program to run, a folder to read, tools to approve."""
+    """Confirm what an agent requested: a program to run, a folder to read, tools to approve."""
     terminal = terminal_of(ctx)
     with open_backend(terminal, load_settings(terminal)) as tools:
         waiting = tools.list_confirmations()
@@ -43,14 +43,15 @@ def confirm(
         found = next((it for it in waiting if it["id"] == id), None)
         if found is None:
             raise NotFound(
-                f"nothing waits under {id!r}: it was answered, or is too old", hint="pecia confirm"
+                f"no pending confirmation {id!r}: it was answered, or has expired",
+                hint="pecia confirm",
             )
-        said = "refuse" if refuse else "confirm"
+        answer = "refuse" if refuse else "confirm"
         if not refuse and not yes:
             _require_yes(terminal, str(found["question"]), hint=f"pecia confirm {id} --yes")
-        tools.answer_confirmation(id, said)
-    told = "Confirmed: the same call now does it." if said == "confirm" else "Refused."
-    terminal.print_result({"confirmation": id, "answer": said}, lambda it: it.print_line(told))
+        tools.answer_confirmation(id, answer)
+    message = "Confirmed: the agent can now repeat the call." if answer == "confirm" else "Refused."
+    terminal.print_result({"confirmation": id, "answer": answer}, lambda it: it.print_line(message))
 
 
 def open_console(
@@ -76,10 +77,10 @@ def call_with_confirmation(
     *,
     yes: bool,
 ) -> Json:
-    """What the tool gives. Where it wants a person's yes, the one who typed the command gives it.
+    """The result of the tool. Confirmations are answered by the person who typed the command.
 
-    Who names a folder in a command has said all there is to say; a program and the words of a
-    server are shown first.
+    A folder named in the command needs no further question; a program and the descriptions of
+    a server are shown first.
     """
     try:
         return tools.call(tool, arguments)
@@ -93,19 +94,21 @@ def call_with_confirmation(
 
 
 def call_as_owner(server: ServerClient, path: str, arguments: Mapping[str, Json]) -> Json:
-    """The same for a command that the owner ran with these very words, or wrote into a file."""
+    """The same for arguments that the owner typed or wrote into a file."""
     for _ in range(MAX_CONFIRMATIONS):
         try:
             return server.call(path, arguments)
         except ConfirmationRequired as asked:
-            # Another command with the same words may spend this yes before us.
+            # Another command with the same arguments may use up this confirmation first.
             server.answer_confirmation(str(asked.fields["confirmation"]), "confirm")
     return server.call(path, arguments)
 
 
 def _require_yes(terminal: Terminal, question: str, *, hint: str) -> None:
     if not can_ask(terminal):
-        raise ConfirmationRequired(f"nobody is here to be asked: {question}", hint=hint)
+        raise ConfirmationRequired(
+            f"stdin is not a terminal, so this cannot be confirmed here: {question}", hint=hint
+        )
     terminal.info(question)
     sys.stderr.write("[y/N] ")
     sys.stderr.flush()
@@ -115,12 +118,12 @@ def _require_yes(terminal: Terminal, question: str, *, hint: str) -> None:
 
 def _show_pending(terminal: Terminal, waiting: list[dict[str, Json]]) -> None:
     if not waiting:
-        terminal.print_line("Nothing waits for you.")
+        terminal.print_line("No pending confirmations.")
     for it in waiting:
         terminal.print_line(f"{it['id']}  {it['tool']}, asked as {it['user']}")
         for line in str(it["question"]).splitlines():
             terminal.print_line(f"    {line}")
-        terminal.print_line(f"  Yes: pecia confirm {it['id']}")
+        terminal.print_line(f"  Confirm: pecia confirm {it['id']}")
 
 
 def _find_server(terminal: Terminal, settings: "Settings") -> ServerClient:
@@ -131,6 +134,6 @@ def _find_server(terminal: Terminal, settings: "Settings") -> ServerClient:
     found = find_running_server(settings.kernel.home)
     if found is None:
         require_home(settings.kernel)
-        raise Unavailable(f"no server runs for {settings.kernel.home}", hint=START)
+        raise Unavailable(f"no server is running for {settings.kernel.home}", hint=START)
     warn_version_mismatch(terminal, found)
     return ServerClient(found.lock.url, read_owner_token(settings.kernel.home))

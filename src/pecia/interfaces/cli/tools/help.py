@@ -1,4 +1,4 @@
-"""Tools in words: the list of them, and the arguments of one, from its schema. Pure."""
+"""Help texts: the list of tools, and the arguments of one, from its schema. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from pecia.kernel.errors import Json
 
 
 def tool_help(tool: ToolInfo, command: str, positional: Sequence[str] = ()) -> str:
-    """What `--help` after a tool's name says."""
+    """The text of `--help` for a tool."""
     shape = ToolInputSchema(tool.schema)
     words = " ".join(name.upper() for name in positional)
     lines = [f"Usage: {command} {words}".rstrip() + " [ARGUMENTS]", "", f"  {tool.description}", ""]
@@ -43,7 +43,7 @@ def _argument_lines(shape: ToolInputSchema) -> Iterator[str]:
 
 
 def argument_type(shape: ToolInputSchema, name: str) -> str:
-    """What kind of word an argument takes."""
+    """The placeholder for an argument's type."""
     branches = shape.value_types(name)
     if "array" in branches:
         items = shape.item_types(name)

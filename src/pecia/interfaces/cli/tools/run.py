@@ -1,4 +1,4 @@
-"""One tool run from a shell: words in, the tool's answer out. The same for every command."""
+"""Runs one tool from a shell: arguments in, result out. The same for every command."""
 
 import sys
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from pecia.kernel.errors import BadArgument, Json, MissingField
 
 @dataclass(frozen=True, slots=True)
 class ToolCommand:
-    """Which tool, under which words, and how its answer is shown."""
+    """Which tool, under which command, and how its result is shown."""
 
     tool: str
     command: str
@@ -32,7 +32,7 @@ class ToolCommand:
 
 @dataclass(frozen=True, slots=True)
 class ToolWords:
-    """What follows a tool's name, with our own three words taken out."""
+    """What follows a tool's name, without our own three flags."""
 
     rest: tuple[str, ...]
     document: str | None = None
@@ -41,15 +41,15 @@ class ToolWords:
 
 
 def run_tool(terminal: Terminal, ask: ToolCommand, words: Sequence[str]) -> None:
-    """Call the tool and show what it gave; or show what it takes."""
+    """Call the tool and print its result; or print its help."""
     split = split_words(words)
     settings = load_settings(terminal)
     known = list_callable_tools(settings)
     if split.wants_help:
         _show_help(terminal, ask, find_tool(known, ask.tool))
         return
-    # What is typed wrongly is told before anything is opened. Tools of upstream servers are known
-    # only to an App that is open.
+    # Usage errors are reported before anything is opened. Tools of upstream servers are known only
+    # to an open App.
     ready = _prepare_call(known, ask, split) if has_tool(known, ask.tool) else None
     with open_backend(terminal, settings) as tools:
         tool, taken = ready or _prepare_call(tools.list_tools(), ask, split)
@@ -63,7 +63,7 @@ def _show_help(terminal: Terminal, ask: ToolCommand, tool: ToolInfo) -> None:
 
 
 def split_words(words: Sequence[str]) -> ToolWords:
-    """Take `--args`, `--yes` and `--help` out of the words. After `--` nothing is ours."""
+    """Take `--args`, `--yes` and `--help` out. After `--` nothing is ours."""
     rest: list[str] = []
     says_yes = False
     document: str | None = None
@@ -94,7 +94,7 @@ def split_words(words: Sequence[str]) -> ToolWords:
 def _prepare_call(
     tools: Sequence[ToolInfo], ask: ToolCommand, words: ToolWords
 ) -> tuple[ToolInfo, dict[str, Json]]:
-    """The tool, and the arguments that the words mean to it."""
+    """The tool, and the parsed arguments."""
     tool = find_tool(tools, ask.tool)
     try:
         given = _read_args_json(words.document)

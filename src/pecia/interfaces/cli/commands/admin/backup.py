@@ -1,4 +1,4 @@
-"""`pecia backup`, `restore` and `export`: everything into one file, and back, with a bar."""
+"""`pecia backup`, `restore` and `export`: everything into one file, and back."""
 
 import shutil
 import sys
@@ -30,13 +30,13 @@ def add_to(app: typer.Typer) -> None:
 def backup(
     ctx: typer.Context,
     file: Path | None = typer.Argument(
-        None, help="Where to. Unset: backup_dir, named by the time."
+        None, help="The file to write. Unset: in backup_dir, named by the time."
     ),
     keys: Path | None = typer.Option(
         None, help="Copy the key file there too, apart from the backup."
     ),
 ) -> None:
-    """Back up the whole database, while it is in use. Sealed credentials need the key file too."""
+    """Back up the whole database, while it is in use. Encrypted credentials need the key file."""
     import anyio
 
     terminal = terminal_of(ctx)
@@ -62,10 +62,10 @@ def restore(
     made = anyio.run(_restore, terminal, kernel, file)
     if made["secrets"]:
         terminal.info(
-            f"{made['secrets']} sealed credentials open only with the old key file: "
+            f"{made['secrets']} encrypted credentials need the old key file: "
             f"put it at {kernel.home / 'keys.json'} before you start"
         )
-    terminal.print_result(made, lambda it: it.print_line(f"{made['rows']} rows are back"))
+    terminal.print_result(made, lambda it: it.print_line(f"{made['rows']} rows restored"))
 
 
 def export(
@@ -102,7 +102,7 @@ async def _restore(terminal: Terminal, kernel: "KernelSettings", file: Path) -> 
     from pecia.kernel.store.backup.archive import open_archive
     from pecia.kernel.store.backup.restore import restore as bring_back
 
-    # What is no backup is refused before a database is made for it.
+    # An invalid backup is refused before a database is created for it.
     with open_archive(file):
         pass
     async with open_logins(kernel, terminal.info) as logins:
@@ -131,7 +131,7 @@ async def _export(
 
 @contextmanager
 def _progress_bar(terminal: Terminal) -> Generator[TableProgress]:
-    """A bar for whoever watches, nothing for a log."""
+    """A progress bar on a terminal, nothing in a log."""
     if terminal.as_json or not sys.stderr.isatty():
         yield lambda name, done, of: None
         return
@@ -153,7 +153,7 @@ def _default_target(kernel: "KernelSettings") -> Path:
 
 
 def _require_absent(path: Path) -> Path:
-    """A backup never takes the place of another file."""
+    """A backup never overwrites a file."""
     if path.exists():
         raise Conflict(f"{path} exists already; name another file", file=str(path))
     return path

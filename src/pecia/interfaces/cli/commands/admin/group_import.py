@@ -1,4 +1,4 @@
-"""`pecia group import`: groups from a file that a directory wrote."""
+"""`pecia group import`: groups from a directory export."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def import_groups(
     ctx: typer.Context,
     file: Path = typer.Argument(..., help='LDIF, or JSON such as {"staff": ["ana", "bo"]}.'),
 ) -> None:
-    """Make groups what a directory's file says. Groups that it does not name stay."""
+    """Set groups from a directory export. Groups that it does not name stay."""
     terminal = terminal_of(ctx)
     groups: list[Json] = [
         {"name": name, "members": [*members]}

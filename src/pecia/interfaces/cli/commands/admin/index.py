@@ -1,4 +1,4 @@
-"""`pecia index`: how the keyword indexes of this home stand, and making them good."""
+"""`pecia index`: status, rebuild, verify and repair of the keyword indexes of this home."""
 
 import sys
 from collections.abc import Awaitable, Callable, Generator
@@ -31,19 +31,23 @@ def add_to(app: typer.Typer) -> None:
 
 
 def status(ctx: typer.Context, tenant: str | None = TENANT) -> None:
-    """Show how far each index is, what it holds and what it takes."""
+    """Show the position, content and disk size of each index."""
 
-    async def look(tending: "IndexMaintenance", of: "IndexTenant", _: IndexProgress) -> Any:
-        return await tending.status(of)
+    async def show_status(
+        maintenance: "IndexMaintenance", of: "IndexTenant", _: IndexProgress
+    ) -> Any:
+        return await maintenance.status(of)
 
-    _run_maintenance(ctx, tenant, look)
+    _run_maintenance(ctx, tenant, show_status)
 
 
 def rebuild(ctx: typer.Context, tenant: str | None = TENANT) -> None:
-    """Build indexes anew from the database. The old ones are searched meanwhile."""
+    """Rebuild indexes from the database. The old ones serve searches meanwhile."""
 
-    async def build(tending: "IndexMaintenance", of: "IndexTenant", report: IndexProgress) -> Any:
-        return await tending.rebuild(of, report)
+    async def build(
+        maintenance: "IndexMaintenance", of: "IndexTenant", report: IndexProgress
+    ) -> Any:
+        return await maintenance.rebuild(of, report)
 
     _run_maintenance(ctx, tenant, build)
 
@@ -51,8 +55,10 @@ def rebuild(ctx: typer.Context, tenant: str | None = TENANT) -> None:
 def verify(ctx: typer.Context, tenant: str | None = TENANT) -> None:
     """Compare indexes with their checksums and with the database. Exits with 1 if they differ."""
 
-    async def compare(tending: "IndexMaintenance", of: "IndexTenant", report: IndexProgress) -> Any:
-        return await tending.verify(of, report)
+    async def compare(
+        maintenance: "IndexMaintenance", of: "IndexTenant", report: IndexProgress
+    ) -> Any:
+        return await maintenance.verify(of, report)
 
     found = _run_maintenance(ctx, tenant, compare)
     if not all(it.is_equal for it in found):
@@ -60,12 +66,12 @@ def verify(ctx: typer.Context, tenant: str | None = TENANT) -> None:
 
 
 def repair(ctx: typer.Context, tenant: str | None = TENANT) -> None:
-    """The same, and mend what differs."""
+    """The same, and repair what differs."""
 
-    async def mend(tending: "IndexMaintenance", of: "IndexTenant", report: IndexProgress) -> Any:
-        return await tending.repair(of, report)
+    async def fix(maintenance: "IndexMaintenance", of: "IndexTenant", report: IndexProgress) -> Any:
+        return await maintenance.repair(of, report)
 
-    _run_maintenance(ctx, tenant, mend)
+    _run_maintenance(ctx, tenant, fix)
 
 
 _MaintenanceAction = Callable[["IndexMaintenance", "IndexTenant", IndexProgress], Awaitable[Any]]
@@ -92,23 +98,26 @@ async def _maintain_tenants(
     require_home(kernel)
     opened = open_operator_session(kernel, who=login_name(), report=terminal.info)
     async with opened as operating:
-        tending = IndexMaintenance(operating.store, index_root(kernel))
+        maintenance = IndexMaintenance(operating.store, index_root(kernel))
         return [
-            await _run_with_progress(terminal, tending, tenant, verb)
-            for tenant in await tending.list_tenants(name)
+            await _run_with_progress(terminal, maintenance, tenant, verb)
+            for tenant in await maintenance.list_tenants(name)
         ]
 
 
 async def _run_with_progress(
-    terminal: Terminal, tending: "IndexMaintenance", tenant: "IndexTenant", verb: _MaintenanceAction
+    terminal: Terminal,
+    maintenance: "IndexMaintenance",
+    tenant: "IndexTenant",
+    verb: _MaintenanceAction,
 ) -> Any:
     with _progress_bar(terminal, tenant.name) as report:
-        return await verb(tending, tenant, report)
+        return await verb(maintenance, tenant, report)
 
 
 @contextmanager
 def _progress_bar(terminal: Terminal, name: str) -> Generator[IndexProgress]:
-    """A bar for whoever watches, nothing for a log."""
+    """A progress bar on a terminal, nothing in a log."""
     if terminal.as_json or not sys.stderr.isatty():
         yield lambda done, of: None
         return

@@ -1,4 +1,4 @@
-"""`pecia migrate`: brings a database up to date, or prints what its administrator must run."""
+"""`pecia migrate`: migrates a database, or prints the SQL for its administrator."""
 
 import typer
 
@@ -30,7 +30,8 @@ def migrate(
     applied = anyio.run(_migrate, terminal)
     document: Json = {"applied": [*applied]}
     terminal.print_result(
-        document, lambda it: it.print_line("\n".join(applied) if applied else "all is up to date")
+        document,
+        lambda it: it.print_line("\n".join(applied) if applied else "the database is up to date"),
     )
 
 

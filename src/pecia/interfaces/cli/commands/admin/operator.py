@@ -1,4 +1,4 @@
-"""`pecia tenant` and `pecia operator`: what a cluster's operator does, on the database itself."""
+"""`pecia tenant` and `pecia operator`: operator commands of a cluster, directly on the database."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
@@ -38,9 +38,9 @@ def add_to(app: typer.Typer) -> None:
 def tenant_add(
     ctx: typer.Context,
     name: str = typer.Argument(help="Small letters, digits, dots, dashes, underscores."),
-    admin: str = typer.Option("admin", help="The user who begins, as an administrator."),
+    admin: str = typer.Option("admin", help="The first user, an administrator."),
 ) -> None:
-    """Make a tenant, its first administrator and a token for that one, which is shown this once."""
+    """Make a tenant, its first administrator and a token for them, which is shown only once."""
     from pecia.app.operator.tenants import add_tenant, default_quotas
 
     quotas = default_quotas(load_settings(terminal_of(ctx)).kernel)
@@ -62,7 +62,7 @@ def tenant_list(ctx: typer.Context) -> None:
 
 
 def tenant_suspend(ctx: typer.Context, name: str) -> None:
-    """Let nobody of a tenant in any more. Nothing is lost."""
+    """Suspend a tenant: nobody can sign in. Nothing is deleted."""
     from pecia.app.operator.tenants import suspend_tenant
 
     async def work(operating: "OperatorSession") -> Json:
@@ -73,7 +73,7 @@ def tenant_suspend(ctx: typer.Context, name: str) -> None:
 
 
 def tenant_resume(ctx: typer.Context, name: str) -> None:
-    """Let a suspended tenant in again."""
+    """Resume a suspended tenant."""
     from pecia.app.operator.tenants import resume_tenant
 
     async def work(operating: "OperatorSession") -> Json:
@@ -90,7 +90,7 @@ def tenant_quota(
         [], "--set", help="As files=1000, or files=none for no limit. May be repeated."
     ),
 ) -> None:
-    """Show or change what a tenant may hold."""
+    """Show or change the quotas of a tenant."""
     from pecia.app.operator.tenants import list_quotas, set_quotas
 
     wanted = parse_quota_changes(changes)
@@ -107,7 +107,7 @@ def tenant_allow(
     ctx: typer.Context,
     name: str,
     folder: list[str] = typer.Option(
-        [], help="A folder of the server's machine, with all below it. May be repeated."
+        [], help="A folder of the server's machine, with its subfolders. May be repeated."
     ),
     host: list[str] = typer.Option(
         [], help="A host of your own network, as HOST, HOST:PORT or a network. May be repeated."
@@ -117,7 +117,7 @@ def tenant_allow(
         help="A folder below which its administrators may make wiki spaces, which are read and "
         "written. It is this tenant's alone. May be repeated.",
     ),
-    remove: bool = typer.Option(False, help="Take these away instead."),
+    remove: bool = typer.Option(False, help="Remove these instead."),
 ) -> None:
     """Show or change what a tenant may use of this machine and its network: folders and hosts that
     its sources and servers open beyond the public web, and roots of its spaces."""
@@ -147,9 +147,9 @@ def tenant_allow(
 def token_make(
     ctx: typer.Context,
     label: str = typer.Argument(help="What it is for."),
-    expires_in_days: int | None = typer.Option(90, min=1, max=3650, help="How long it works."),
+    expires_in_days: int | None = typer.Option(90, min=1, max=3650, help="How long it is valid."),
 ) -> None:
-    """Make a token of a cluster administrator. It is shown this once."""
+    """Make a token of a cluster administrator. It is shown only once."""
     from pecia.app.operator.tenants import create_operator_token
 
     async def work(operating: "OperatorSession") -> Json:
@@ -234,7 +234,7 @@ async def _open_and_run(
 
 
 def _to_json(value: Any) -> Json:
-    """What the database gives, as JSON."""
+    """A database row as JSON."""
     if isinstance(value, dict):
         pairs = cast(dict[str, Any], value).items()
         return {name: _to_json(it) for name, it in pairs}

@@ -1,4 +1,4 @@
-"""Everything an external PostgreSQL needs, as one script for its administrator. Runs nothing."""
+"""The setup of an external PostgreSQL as one script for its administrator. Runs nothing."""
 
 from collections.abc import Iterator
 
@@ -41,6 +41,6 @@ def _statements() -> Iterator[str]:
 
 
 def _record_statement(migration: Migration) -> str:
-    """What remembers that a file was applied, with its values written in."""
+    """The statement that records an applied migration, with its values inlined."""
     facts = {"part": migration.part, "name": migration.name, "sha256": migration.sha256}
     return SQL["record"] % {name: Literal(value).as_string() for name, value in facts.items()}

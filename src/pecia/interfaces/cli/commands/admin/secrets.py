@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pecia.kernel.settings.kernel import KernelSettings
 
 SEALED_PURPOSES = ("source", "upstream")
-"""The purposes whose secrets lie in the database."""
+"""The purposes whose secrets are in the database."""
 
 
 def add_to(group: typer.Typer) -> None:
@@ -32,10 +32,10 @@ def add_to(group: typer.Typer) -> None:
 def set_secret(
     ctx: typer.Context,
     name: str,
-    purpose: str = typer.Option(..., help="Who may open it: source or upstream."),
+    purpose: str = typer.Option(..., help="What it is for: source or upstream."),
     from_env: str | None = typer.Option(None, help="The variable that holds the value."),
 ) -> None:
-    """Keep a credential. Its value comes from stdin, or from the variable that --from-env names."""
+    """Store a credential. Its value comes from stdin, or the variable that --from-env names."""
     terminal = terminal_of(ctx)
     settings = load_settings(terminal)
     require_tools(settings)
@@ -51,10 +51,10 @@ def rotate(
     ctx: typer.Context,
     purpose: str | None = typer.Option(None, help="source or upstream; both when left out."),
     retire: bool = typer.Option(
-        False, help="Forget the old keys: secrets in older backups are then lost."
+        False, help="Delete the old keys: secrets in older backups are then lost."
     ),
 ) -> None:
-    """Make a new key and seal every secret under it. Run it again if it was stopped.
+    """Make a new key and encrypt every secret with it. Run it again if it was interrupted.
 
     No server may run meanwhile. Where several machines serve one database, stop all of them, and
     copy the key file to each before they start again.
@@ -70,13 +70,13 @@ def rotate(
     make_home(settings.kernel.home)
     with claim_home(settings.kernel.home) as ours:
         if not ours:
-            raise Conflict("a server runs, and holds the old key", hint="pecia stop")
+            raise Conflict("a server is running, and uses the old key", hint="pecia stop")
         document = anyio.run(_rotate, terminal, settings.kernel, purposes, retire)
     terminal.print_result(document, lambda it: show_document(it, document))
 
 
 def read_secret_value(from_env: str | None) -> str:
-    """The value, from where it was promised."""
+    """The value, from stdin or the variable."""
     if from_env is not None:
         value = environ().get(from_env)
         if not value:

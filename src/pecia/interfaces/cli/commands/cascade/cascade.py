@@ -103,7 +103,7 @@ def search(
     personal: Path | None = PERSONAL,
     shared: Path | None = SHARED,
 ) -> None:
-    """Find concepts by words, in every layer."""
+    """Lexical search for concepts, in every layer."""
     from pecia.features.cascade.search import ConceptSearcher
 
     terminal, asked = terminal_of(ctx), CascadeSelection(manifest, personal, shared, cascade)
@@ -130,7 +130,7 @@ def links(
     personal: Path | None = PERSONAL,
     shared: Path | None = SHARED,
 ) -> None:
-    """What a concept points to, and who points back."""
+    """The links of a concept, and its backlinks."""
     from pecia.features.cascade.core.concept_id import parse_concept_id
     from pecia.features.cascade.core.links import backlink_json
 
@@ -194,7 +194,7 @@ def problems(
     personal: Path | None = PERSONAL,
     shared: Path | None = SHARED,
 ) -> None:
-    """Files that give no concept, and layers that are not whole, each with the reason."""
+    """Files without a concept, and incomplete layers, each with the reason."""
     _print_report(
         terminal_of(ctx), CascadeSelection(manifest, personal, shared, cascade), "problems"
     )
@@ -248,7 +248,7 @@ def _print_local_rows(
     work: "Work",
     searcher: "ConceptSearcher | None" = None,
 ) -> None:
-    """A list of things, of a cascade that is read here."""
+    """Print a list from a cascade that is read here."""
 
     async def both(view: "CascadeView") -> dict[str, Any]:
         from pecia.features.cascade.tools.concepts import problems_json
@@ -260,7 +260,7 @@ def _print_local_rows(
 
 
 def _print_rows(terminal: Terminal, name: str, found: dict[str, Any]) -> None:
-    """A list of things, as a table or as one JSON document that says what is missing too."""
+    """Print a list, as a table or as one JSON document that includes problems."""
     rows, degraded = found[name], found.get("degraded")
     _warn_degraded(terminal, degraded)
     document: dict[str, Json] = {name: [*rows]}

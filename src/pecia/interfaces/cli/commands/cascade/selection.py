@@ -1,4 +1,4 @@
-"""Cascades as commands reach them: a manifest that is read here, or one of the running server."""
+"""The cascade of a command: a manifest that is read here, or one of the running server."""
 
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
@@ -32,7 +32,7 @@ USAGE = (
 
 @dataclass(frozen=True, slots=True)
 class CascadeSelection:
-    """Which cascade a command means. A manifest wins over two folders, these over a server's."""
+    """Which cascade to use. A manifest wins over two folders, these over a server's."""
 
     manifest: Path | None = None
     personal: Path | None = None
@@ -56,7 +56,7 @@ class CascadeSelection:
 
 
 def select_server(terminal: Terminal, asked: CascadeSelection) -> "ServerClient | None":
-    """The running server, where the command means one of its cascades."""
+    """The running server, where the command names one of its cascades."""
     from pecia.interfaces.cli.server.client import ServerClient
     from pecia.interfaces.cli.server.credentials import token_for_home
     from pecia.interfaces.cli.server.discover import find_running_server, warn_version_mismatch
@@ -70,7 +70,7 @@ def select_server(terminal: Terminal, asked: CascadeSelection) -> "ServerClient 
         return ServerClient(found.lock.url, token_for_home(home))
     if asked.cascade is not None:
         raise Unavailable(
-            f"no server runs that has the cascade {asked.cascade!r}",
+            f"no server is running that could have the cascade {asked.cascade!r}",
             hint="start one with `pecia start`, or name the file with --manifest",
         )
     return None
@@ -79,7 +79,7 @@ def select_server(terminal: Terminal, asked: CascadeSelection) -> "ServerClient 
 def call_cascade_tool(
     server: "ServerClient", asked: CascadeSelection, tool: str, **arguments: Json
 ) -> dict[str, Any]:
-    """What a tool of the server's cascade gives."""
+    """The result of a tool on the server's cascade."""
     from pecia.interfaces.cli.server.client import API
 
     given = {"cascade": asked.cascade, **arguments}
@@ -97,7 +97,7 @@ def fetch_report(
 
 
 def open_local_cascades(terminal: Terminal, asked: CascadeSelection) -> "CascadeRegistry":
-    """The cascade that was asked for, with the rights of who types."""
+    """The selected cascade, with the rights of the user of this shell."""
     from pecia.app.composition.cascade import build_cascade_ports, open_trust_file
     from pecia.features.cascade.registry import CascadeOrigin, CascadeRegistry
 
@@ -116,7 +116,7 @@ def run_on_view(
     work: "Callable[[CascadeView], Awaitable[T]]",
     searcher: "ConceptSearcher | None" = None,
 ) -> T:
-    """Run something on the whole cascade, with a progress bar where a person waits for it."""
+    """Run an action on the whole cascade, with a progress bar on a terminal."""
     import anyio
 
     async def run() -> T:
@@ -132,19 +132,19 @@ def run_on_view(
 async def load_view(
     terminal: Terminal, cascades: "CascadeRegistry", searcher: "ConceptSearcher | None" = None
 ) -> "CascadeView":
-    """The one cascade, read, and where a searcher is given ready to be searched."""
+    """The one cascade, read, and with a searcher also indexed."""
     place = next(iter(cascades.origins.values()))
     with progress_bar(terminal, "reading layers") as report:
         await cascades.get_or_open(place, report)
     view = (await cascades.find_visible(local_caller(), None)).view
     if searcher is not None:
-        with progress_bar(terminal, "indexing words") as report:
+        with progress_bar(terminal, "indexing") as report:
             await searcher.get_index(view, report)
     return view
 
 
 def local_caller() -> "Caller":
-    """Who types, as the one caller of a cascade that no server serves."""
+    """The user of this shell, as the one caller of a cascade without a server."""
     from pecia.kernel.identity.caller import EVERY_SCOPE, Caller, CredentialKind
 
     nobody = UUID(int=0)
@@ -154,7 +154,7 @@ def local_caller() -> "Caller":
 
 @contextmanager
 def progress_bar(terminal: Terminal, what: str) -> "Generator[ReportProgress]":
-    """A bar on stderr for what takes a while, if a person sees it."""
+    """A progress bar on stderr, if that is a terminal."""
     import sys
 
     from rich.console import Console
@@ -169,5 +169,5 @@ def progress_bar(terminal: Terminal, what: str) -> "Generator[ReportProgress]":
 
 
 async def _allow_local_read(caller: "Caller", source: str) -> bool:
-    """Who types reads what the system lets them read; sources of a server are closed here."""
+    """The file system decides what may be read; sources of a server are not available here."""
     return True

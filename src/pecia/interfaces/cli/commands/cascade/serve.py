@@ -1,4 +1,4 @@
-"""`pecia cascade serve`: one cascade spoken over stdio, with or without a running server."""
+"""`pecia cascade serve`: MCP over stdio for one cascade, with or without a running server."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,7 +41,7 @@ def serve(
     searcher = ConceptSearcher()
 
     async def watching(tell: "NotifyChanges") -> None:
-        # Before somebody asks: reading and indexing a large cascade takes a while.
+        # Warm up: reading and indexing a large cascade takes a while.
         await load_view(terminal, cascades, searcher)
         await _notify_changes(cascades, tell)
 
@@ -49,7 +49,7 @@ def serve(
 
 
 async def _notify_changes(cascades: "CascadeRegistry", tell: "NotifyChanges") -> None:
-    """Tell what changes in the layers."""
+    """Report changes in the layers."""
     import anyio
 
     from pecia.features.cascade.resources import concept_uri

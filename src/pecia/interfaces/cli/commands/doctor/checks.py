@@ -1,4 +1,4 @@
-"""What the doctor finds on the machine, in the home and at the port. Asks no database."""
+"""The doctor's checks of machine, home and port. Uses no database."""
 
 import shutil
 import stat
@@ -24,7 +24,7 @@ WARN_FREE_BYTES, MIN_FREE_BYTES = GIB, GIB // 10
 
 @dataclass(frozen=True, slots=True)
 class DoctorFinding:
-    """One line of the report. What is not ok says what to do."""
+    """One line of the report. One that is not ok has a hint."""
 
     check: str
     state: FindingState
@@ -33,7 +33,7 @@ class DoctorFinding:
 
 
 def check_machine() -> Iterator[DoctorFinding]:
-    """The Python that runs us."""
+    """The Python version."""
     version = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info >= (3, 11):  # noqa: UP036 - what is checked is the machine, not the code
         yield DoctorFinding("python", "ok", version)
@@ -42,18 +42,18 @@ def check_machine() -> Iterator[DoctorFinding]:
 
 
 def check_home(kernel: "KernelSettings") -> Iterator[DoctorFinding]:
-    """Whether the home can be written, has room, and keeps its keys to itself."""
+    """Whether the home is writable, has free space, and its key file is private."""
     home = kernel.home
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryFile(dir=home):
-            yield DoctorFinding("home", "ok", f"{home} can be written")
+            yield DoctorFinding("home", "ok", f"{home} is writable")
     except OSError as error:
         yield DoctorFinding(
             "home",
             "fail",
             f"{home}: {error.strerror}",
-            "give this user the right, or set PECIA_HOME",
+            "give this user write permission, or set PECIA_HOME",
         )
         return
     yield _check_disk(home)
@@ -74,7 +74,7 @@ def check_server(kernel: "KernelSettings") -> Iterator[DoctorFinding]:
         yield DoctorFinding("server", "ok", f"answers at {found.lock.url}")
     elif is_claimed(kernel.home):
         yield DoctorFinding(
-            "server", "fail", "a process has the home and does not answer", "pecia stop"
+            "server", "fail", "a process holds the home and does not answer", "pecia stop"
         )
     else:
         yield _check_port(kernel)

@@ -1,4 +1,4 @@
-"""What the doctor finds in the database: it opens it, brings it up to date and tries it out."""
+"""The doctor's database checks: opens it, migrates it and runs a round trip."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -65,15 +65,15 @@ async def _check_migrations(logins: DatabaseLogins) -> DoctorFinding:
 
 
 async def _check_round_trip(settings: Settings, store: Store) -> str:
-    """In a tenant of its own, with keys of its own: it needs nobody's."""
+    """In a temporary tenant, with temporary keys."""
     folder = ensure_home(settings.kernel) / "spool"
-    ledger = AuditLog(store, Path(folder))
+    audit_log = AuditLog(store, Path(folder))
     try:
-        rooms = build_features(settings, store, ledger, Keyring.fresh())
-        tools = combine_tools(tool for room in rooms for tool in room.tools)
-        return await check_round_trip(store, ledger, tools)
+        features = build_features(settings, store, audit_log, Keyring.fresh())
+        tools = combine_tools(tool for feature in features for tool in feature.tools)
+        return await check_round_trip(store, audit_log, tools)
     finally:
-        await ledger.close()
+        await audit_log.close()
 
 
 async def _check_worker(settings: Settings, store: Store) -> DoctorFinding:
@@ -87,7 +87,7 @@ async def _check_worker(settings: Settings, store: Store) -> DoctorFinding:
 
 
 async def _check_sources(store: Store) -> list[DoctorFinding]:
-    """One line for each that needs somebody, up to a screen of them."""
+    """One line for each source with a problem, up to a limit."""
     troubles = await list_source_problems(store)
     if not troubles:
         return [DoctorFinding("sources", "ok", "no crawl failed, every file was read")]
@@ -98,7 +98,7 @@ async def _check_sources(store: Store) -> list[DoctorFinding]:
 
 
 async def _indexes(settings: Settings, store: Store) -> list[DoctorFinding]:
-    """Those that have stood still. Without a server nobody keeps them, and none is missed."""
+    """Stalled indexes. Without a server they are not updated, which is no problem."""
     if find_running_server(settings.kernel.home) is None:
         return [DoctorFinding("index", "ok", "no server runs; indexes catch up when one does")]
     node = await run_sync(load_node_name, index_root(settings.kernel))
@@ -116,7 +116,7 @@ async def _indexes(settings: Settings, store: Store) -> list[DoctorFinding]:
 
 
 async def _secrets(settings: Settings, store: Store) -> list[DoctorFinding]:
-    """Those that were sealed with a key that this home does not have."""
+    """Secrets that were encrypted with a key that this home does not have."""
     path = settings.kernel.home / "keys.json"
     if not path.exists():
         return []
@@ -127,7 +127,7 @@ async def _secrets(settings: Settings, store: Store) -> list[DoctorFinding]:
         DoctorFinding(
             "secrets",
             "warn",
-            f"{it.name} of tenant {it.tenant} is sealed with the key {it.key_id}, which {path} "
+            f"{it.name} of tenant {it.tenant} is encrypted with the key {it.key_id}, which {path} "
             "does not have",
             f"put the old key file back, or: {_set_again(it)}",
         )
@@ -144,7 +144,7 @@ def _set_again(it: LockedSecret) -> str:
 def _source_finding(it: SourceProblem) -> DoctorFinding:
     where = f"{it.source_id} of tenant {it.tenant}"
     if it.failed:
-        advice = f"mend it, then: pecia source crawl {it.source_id} --wait"
+        advice = f"fix it, then: pecia source crawl {it.source_id} --wait"
         return DoctorFinding(
             "sources", "warn", f"{where}: the last crawl failed: {it.problem}", advice
         )
@@ -165,4 +165,4 @@ async def _open_store(logins: DatabaseLogins) -> AsyncGenerator[Store]:
 def _advice(step: str) -> str:
     if step == "migrations":
         return "pecia migrate, or for an external database pecia migrate --print-sql"
-    return "look at the log of the database, or run it again with --debug"
+    return "check the log of the database, or run it again with --debug"

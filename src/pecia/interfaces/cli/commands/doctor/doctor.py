@@ -1,4 +1,4 @@
-"""`pecia doctor`: checks an install end to end, and says what to do about what it finds."""
+"""`pecia doctor`: checks an install end to end, with a hint for every problem."""
 
 from dataclasses import asdict
 

@@ -1,4 +1,4 @@
-"""`pecia eval`: how good search is, measured on collections and questions that people judged."""
+"""`pecia eval`: search quality, measured on judged collections and questions."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,7 +31,7 @@ def retrieval(
     mode: str = typer.Option("hybrid", help="lexical or hybrid."),
     split: str = typer.Option("test", help="Which file of qrels/ holds the judgements."),
 ) -> None:
-    """Measure search on a folder in the layout of BEIR, in a Pecia made for it and thrown away."""
+    """Measure search on a folder in the layout of BEIR, in a temporary install."""
     import anyio
 
     from pecia.kernel.store.cluster import ClusterOptions, remove_cluster
@@ -71,7 +71,7 @@ async def _measure(
 
 
 class _ProgressReporter:
-    """Says what is being done, once for each step and each tenth of it."""
+    """Prints progress, once per step and per tenth of it."""
 
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal

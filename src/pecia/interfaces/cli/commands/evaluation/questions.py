@@ -1,4 +1,4 @@
-"""`pecia eval questions`: questions whose pages are known, put through the tools of agents."""
+"""`pecia eval questions`: questions with known pages, run through the tools of agents."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MODES = ("lexical", "hybrid", "agentic")
 REPORT_EVERY = 10
-"""After so many questions it is said how far it is."""
+"""Progress is printed after this many questions."""
 
 
 def questions(
@@ -30,7 +30,7 @@ def questions(
     mode: str = typer.Option("hybrid", help="lexical, hybrid or agentic."),
     turns: int = typer.Option(8, min=1, max=50, help="Steps a model may take, when agentic."),
 ) -> None:
-    """Put questions to a source through the tools that agents use; say which pages were found.
+    """Run questions on a source through the tools that agents use; report which pages were found.
 
     Agentic: the configured chat model searches, reads and answers by itself.
     """
@@ -55,7 +55,7 @@ def questions(
 
 @dataclass(frozen=True, slots=True)
 class _QuestionRun:
-    """Where questions are put, and who is told how far it is."""
+    """Runs the questions, and reports progress."""
 
     terminal: Terminal
     settings: "Settings"
@@ -113,7 +113,7 @@ class _QuestionRun:
 
 
 def _lake_caller(tools: ToolBackend) -> "CallTool":
-    """The tools of the lake by their bare names, each call in a thread."""
+    """The lake tools by their bare names, each call in a thread."""
     from anyio.to_thread import run_sync
 
     known = {it.name: it for it in tools.list_tools() if it.feature == "lake"}

@@ -1,4 +1,4 @@
-"""`pecia source crawl`: has a source crawled and, if asked to, shows how far that is."""
+"""`pecia source crawl`: starts the crawl of a source and, with --wait, shows its progress."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ def add_to(group: typer.Typer) -> None:
 def crawl(
     ctx: typer.Context,
     source_id: str,
-    wait: bool = typer.Option(False, help="Show how far it is, and return when it is over."),
+    wait: bool = typer.Option(False, help="Show progress, and return when it is done."),
 ) -> None:
     """Crawl a source now: find what is new, changed or gone. With --wait it exits 1 when that
     failed, or when files of the source cannot be read."""
@@ -40,7 +40,9 @@ def crawl(
         and find_running_server(settings.kernel.home) is None
         and settings.kernel.mode == "local"
     ):
-        raise Unavailable("nobody would crawl it: no server runs here", hint="pecia start FOLDER")
+        raise Unavailable(
+            "no server is running here, so no worker would crawl it", hint="pecia start FOLDER"
+        )
     with open_backend(terminal, settings) as tools:
         found = _call_tool(tools, "office.crawl_source", source_id)
         if wait:
@@ -94,5 +96,5 @@ def _describe_progress(found: Mapping[str, Any]) -> str:
 
 
 def _describe_underway(underway: Sequence[Mapping[str, Any]]) -> str:
-    """The files that take long, each with how far it is."""
+    """The slow files, each with its progress."""
     return "".join(f"; {it['key']}: page {it['pages_read']} of {it['pages']}" for it in underway)

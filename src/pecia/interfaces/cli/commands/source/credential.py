@@ -1,4 +1,4 @@
-"""`pecia source credential`: what a source shows to its place, from stdin or a variable."""
+"""`pecia source credential`: the credential of a source, from stdin or a variable."""
 
 import typer
 
@@ -20,7 +20,7 @@ def credential(
     from_env: str | None = typer.Option(None, help="The variable that holds the value."),
     remove: bool = typer.Option(False, help="Forget it."),
 ) -> None:
-    """Keep the credential of a source, from stdin or --from-env. Only workers can use it.
+    """Store the credential of a source, from stdin or --from-env. Only workers can use it.
 
     A bucket takes KEY_ID:SECRET, a repository TOKEN or USER:TOKEN, a site Bearer TOKEN or
     Basic USER:PASSWORD.

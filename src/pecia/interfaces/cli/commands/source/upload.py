@@ -20,7 +20,7 @@ def add_to(group: typer.Typer) -> None:
 def upload(
     ctx: typer.Context,
     source_id: str,
-    files: list[Path] = typer.Argument(..., help="Files, or folders with all that is in them."),
+    files: list[Path] = typer.Argument(..., help="Files, or folders with everything in them."),
     under: str = typer.Option("", help="A folder of the source to put them in."),
 ) -> None:
     """Send files to a source of uploads. Those with the same names are replaced."""
@@ -49,6 +49,6 @@ def _files_by_key(files: list[Path]) -> Iterator[tuple[str, Path]]:
         elif path.is_file():
             yield path.name, path
         elif path.exists():
-            raise InvalidInput(f"{path} is no plain file", field="files", got=str(path))
+            raise InvalidInput(f"{path} is not a regular file", field="files", got=str(path))
         else:
             raise NotFound(f"there is no file {path}", field="files")
