@@ -55,7 +55,7 @@ def test_what_a_person_types_finds_what_they_wrote(lakeside: Lakeside, page: Pag
 def test_a_search_is_in_its_address_and_can_be_shared(lakeside: Lakeside, page: Page) -> None:
     lakeside.open(page, "#/search")
     page.get_by_text("Narrow").click()
-    page.get_by_label("Search by").select_option("words only")
+    page.get_by_label("Search by").select_option("lexical only")
     page.get_by_label("Path").fill("her*")
     ask(page, "heron")
     expect(hits(page)).to_have_count(1)
@@ -64,7 +64,7 @@ def test_a_search_is_in_its_address_and_can_be_shared(lakeside: Lakeside, page: 
     other.goto(shared)
     expect(hits(other)).to_have_count(1)
     expect(other.get_by_label(BOX)).to_have_value("heron")
-    expect(other.get_by_text("words only, path her*")).to_be_visible()
+    expect(other.get_by_text("lexical only, path her*")).to_be_visible()
 
 
 def test_the_keyboard_is_enough_and_back_returns_to_the_hits(
@@ -141,7 +141,7 @@ def test_a_script_in_a_text_or_a_name_is_text(lakeside: Lakeside, page: Page) ->
 def test_who_has_no_right_sees_nothing_of_it(lakeside: Lakeside, page: Page) -> None:
     lakeside.open_as_bo(page, "#/search")
     ask(page, "lantern")
-    # Search by meaning may bring what bo may see, and nothing else.
+    # Semantic search may bring what bo may see, and nothing else.
     expect(page.get_by_role("status")).to_have_text(re.compile(r"^\d+ hits?$"))
     expect(page.get_by_text("log.md")).to_have_count(0)
     ask(page, "heron")
@@ -163,7 +163,7 @@ def test_a_token_that_ends_leads_to_the_sign_in(lakeside: Lakeside, page: Page) 
     lakeside.call("office/revoke_token", id=made["id"])
     ask(page, "dawn")
     expect(page.get_by_role("heading", name="Sign in to Pecia")).to_be_visible()
-    expect(page.get_by_role("alert")).to_contain_text("Your sign-in is over")
+    expect(page.get_by_role("alert")).to_contain_text("Your session has expired")
     page.get_by_label("Personal access token").fill(lakeside.bo)
     page.get_by_role("button", name="Sign in").click()
     # And on they go where they were.
@@ -173,8 +173,8 @@ def test_a_token_that_ends_leads_to_the_sign_in(lakeside: Lakeside, page: Page) 
 
 def test_nothing_found_says_what_to_try(lakeside: Lakeside, page: Page) -> None:
     lakeside.open(page, "#/search?q=zeppelinfahrt&mode=words&source=reports")
-    expect(page.get_by_role("heading", name="Nothing that you may see fits")).to_be_visible()
-    expect(page.get_by_role("link", name="Search by meaning too")).to_be_visible()
+    expect(page.get_by_role("heading", name="No hits in what you may see")).to_be_visible()
+    expect(page.get_by_role("link", name="Use semantic search too")).to_be_visible()
     page.get_by_role("link", name="Search without the filters").click()
     expect(page).to_have_url(re.compile(r"q=zeppelinfahrt&mode=words$"))
 

@@ -40,7 +40,7 @@ def test_a_source_is_shown_with_its_files_and_state(lakeside: Lakeside, page: Pa
     expect(reports).to_contain_text("2 could not be read")
     expect(reports).to_contain_text("incomplete")
     expect(row(page, "wiki:notes")).to_contain_text("1 file")
-    expect(page.get_by_text(re.compile(r"You may see \d+ files in \d+ passages"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"You may see \d+ files in \d+ chunks"))).to_be_visible()
 
 
 def test_files_that_could_not_be_read_are_grouped_by_reason(lakeside: Lakeside, page: Page) -> None:
@@ -135,7 +135,7 @@ def test_who_may_not_change_sources_is_offered_nothing_to_change(
     lakeside: Lakeside, page: Page
 ) -> None:
     lakeside.open_as_bo(page, AT)
-    expect(row(page, "wiki:notes")).to_contain_text("told to its owners")
+    expect(row(page, "wiki:notes")).to_contain_text("visible to its owners")
     expect(page.get_by_role("rowheader")).to_have_count(1)
     expect(page.get_by_role("button")).to_have_count(0)
     expect(page.get_by_text("Add a folder")).to_have_count(0)
@@ -146,7 +146,7 @@ def test_a_question_that_got_no_answer_is_not_taken_for_a_refusal(
 ) -> None:
     page.route("**/office/crawl_status", lambda route: route.abort())
     lakeside.open(page, AT)
-    expect(row(page, "reports")).to_contain_text("not known just now")
+    expect(row(page, "reports")).to_contain_text("unknown")
     expect(page.get_by_role("button", name="Crawl reports now")).to_be_visible()
 
 

@@ -1,4 +1,4 @@
-// The server's answers, and its errors as it renders them: a stable code, a message, facts.
+// The server's API, and its errors: a stable code, a message, fields.
 
 import { bearer, forget } from "./session.svelte";
 
@@ -57,7 +57,7 @@ export async function call<T>(tool: string, input: object = {}, signal?: AbortSi
   return asked<T>(`/api/v1/${tool}`, { method: "POST", body: JSON.stringify(input), signal });
 }
 
-/** A call that somebody made with their own hands: where a person must say yes, that was it. */
+/** A call made by a person in the page: a confirmation that it needs is given at once. */
 export async function callByHand<T>(tool: string, input: object): Promise<T> {
   try {
     return await call<T>(tool, input);
@@ -78,7 +78,7 @@ export async function answer(id: string, said: "confirm" | "refuse"): Promise<vo
   await asked(`/api/v1/confirmations/${encodeURIComponent(id)}`, { method: "POST", body });
 }
 
-/** The session for the code of a sign-in link, which works once. */
+/** The session token for the code of a one-time sign-in link. */
 export async function signIn(code: string): Promise<string> {
   const body = JSON.stringify({ code });
   return (await asked<{ token: string }>("/api/v1/session", { method: "POST", body })).token;

@@ -17,13 +17,13 @@ class Finding {
   done = $state(false);
   /** The address of the search; empty where there was none. */
   address = $state("");
-  /** The hit that was opened last, for who comes back. */
+  /** The hit that was opened last, for going back. */
   opened: number | null = null;
 
   private params: Record<string, string> = {};
   private running = new AbortController();
 
-  /** Search, unless these very hits are here already. */
+  /** Search, unless these hits are loaded already. */
   async begin(params: Record<string, string>, again = false): Promise<void> {
     const address = link("search", params);
     if (address === this.address && !this.problem && !again) return;
@@ -46,7 +46,7 @@ class Finding {
     this.hits = [...this.hits, ...withCursor(found, cursor).filter((it) => !known.has(name(it)))];
   }
 
-  /** Ask again for the page of a hit, this time with reasons. */
+  /** Load the page of a hit again, with the explanation of its scores. */
   async explain(hit: Shown): Promise<void> {
     const found = await search({ ...this.page(hit.cursor), explain: true });
     const why = new Map(found.hits.map((it) => [name(it), it.explain]));
@@ -87,7 +87,7 @@ class Finding {
   private fail(problem: Problem, cursor: string | null): void {
     this.problem = problem;
     if (cursor !== null) return;
-    // Old hits under a new question would be taken for its answer.
+    // Old hits under a new query would be taken for its results.
     this.hits = [];
     this.next = null;
     this.done = false;

@@ -1,4 +1,4 @@
-// The lake's tools as the rooms of the console use them.
+// The lake tools that the pages of the console use.
 
 import { Problem, call, callByHand, capacity } from "./api";
 
@@ -91,7 +91,7 @@ const FILTERS: Record<string, string> = {
 export const FILTER_NAMES = Object.keys(FILTERS);
 export const PAGE = 20;
 
-/** What to ask for, from what stands in the address. */
+/** The arguments of the search, from the parameters in the address. */
 export function question(params: Record<string, string>): Record<string, string | number> {
   const asked: Record<string, string | number> = { query: params.q ?? "", limit: PAGE };
   if (params.mode === "words") asked.mode = "lexical";
@@ -119,7 +119,7 @@ export function sources(cursor: string | null): Promise<{ sources: Source[]; nex
   return call("lake/list_sources", { limit: 200, ...(cursor ? { cursor } : {}) });
 }
 
-/** Links are given with hits, and for some minutes only: so the file is searched by its own name. */
+/** Download links come with hits only, and expire in minutes: so the file is searched by its name. */
 export async function asHit(source_id: string, key: string): Promise<Hit | null> {
   const path = key.replace(/[[*?]/g, "[$&]");
   const query = key.split("/").pop() ?? key;
@@ -127,7 +127,7 @@ export async function asHit(source_id: string, key: string): Promise<Hit | null>
     const found = await search({ query, source_id, path, mode: "lexical", limit: 1 });
     return found.hits[0] ?? null;
   } catch (error) {
-    // Who may read and not search goes without the link and the title.
+    // A token that may read but not search gets no link and no title.
     if (error instanceof Problem) return null;
     throw error;
   }

@@ -1,4 +1,4 @@
-// Marked text as pieces. A page puts each piece in as text, so whatever a file holds stays text.
+// Marked text as pieces. Each piece is inserted as text, so nothing in a file becomes markup.
 
 export interface Piece {
   text: string;
@@ -14,7 +14,7 @@ const ESCAPES: Record<string, string> = {
   "&amp;": "&",
 };
 
-/** A snippet of the API: escaped, with `<mark>` around what was asked for. No other tag counts. */
+/** A snippet of the API: escaped, with `<mark>` around matches. No other tag counts. */
 export function snippetPieces(html: string): Piece[] {
   const pieces: Piece[] = [];
   let marked = false;
@@ -31,14 +31,14 @@ export function wordPieces(text: string, words: string[]): Piece[] {
   const wanted = words.map((it) => it.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
   if (!wanted.length) return [{ text, marked: false }];
   const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(${wanted.join("|")})(?![\\p{L}\\p{N}])`, "giu");
-  // What the group caught stands at every odd place.
+  // `split` puts the captured group at every odd index.
   return text
     .split(pattern)
     .map((it, index) => ({ text: it, marked: index % 2 === 1 }))
     .filter((it) => it.text);
 }
 
-/** The words to look for in a file: those of the question, and the forms a snippet marked. */
+/** The words to mark in a file: those of the query, and the forms that a snippet marked. */
 export function wordsOf(query: string, snippet = ""): string[] {
   const asked = query.match(/[\p{L}\p{N}]+/gu) ?? [];
   const found = snippetPieces(snippet).filter((it) => it.marked);

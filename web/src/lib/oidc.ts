@@ -8,7 +8,7 @@ interface Attempt {
   state: string;
   verifier: string;
   tokenEndpoint: string;
-  /** Where somebody was when they were asked to sign in. */
+  /** The page to return to after sign-in. */
   hash: string;
 }
 

@@ -1,14 +1,14 @@
-// Where the reader is, in the part of the address that browsers keep to themselves: a question is
-// in the address, so that it can be shared and gone back to, and in no server's log.
+// The current page and its parameters, in the URL fragment: a query can be shared and gone back to,
+// and is in no server log.
 
 export interface Place {
-  room: string;
+  page: string;
   params: Record<string, string>;
 }
 
 let place = $state<Place>(read());
 
-// Rooms are drawn after the browser would have scrolled: each finds its place itself.
+// Pages render after the browser would have scrolled: each restores its own position.
 history.scrollRestoration = "manual";
 window.addEventListener("hashchange", () => (place = read()));
 
@@ -16,13 +16,13 @@ export function here(): Place {
   return place;
 }
 
-export function link(room: string, params: Record<string, string | number | undefined> = {}): string {
+export function link(page: string, params: Record<string, string | number | undefined> = {}): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(params)) {
     if (value !== undefined && value !== "") query.set(name, String(value));
   }
   const text = query.toString();
-  return `#/${room}${text ? `?${text}` : ""}`;
+  return `#/${page}${text ? `?${text}` : ""}`;
 }
 
 export function go(address: string): void {
@@ -30,6 +30,6 @@ export function go(address: string): void {
 }
 
 function read(): Place {
-  const [room = "", query = ""] = location.hash.replace(/^#\/?/, "").split(/\?(.*)/s);
-  return { room, params: Object.fromEntries(new URLSearchParams(query)) };
+  const [page = "", query = ""] = location.hash.replace(/^#\/?/, "").split(/\?(.*)/s);
+  return { page, params: Object.fromEntries(new URLSearchParams(query)) };
 }

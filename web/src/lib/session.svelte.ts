@@ -1,5 +1,5 @@
-// The token of this tab. It lives as long as the tab, is sent to this server only, and no cookie
-// carries it, so no other site can spend it.
+// The token of this tab. It lives as long as the tab, is sent to this server only, and is in no
+// cookie, so no other site can use it.
 
 const KEY = "pecia.token";
 

@@ -1,5 +1,5 @@
-// How the crawls of the sources in view go: asked often while one runs, seldom else, and not at
-// all while nobody looks.
+// Polls the crawls of the sources in view: often while one runs, seldom otherwise, and not at all
+// while the tab is hidden.
 
 import { asProblem, type Problem } from "./api";
 import { crawlStatus, isRunning, type Crawl, type Source } from "./lake";
@@ -26,7 +26,7 @@ export class Watched {
       this.take(await crawlStatus(this.source.source_id));
     } catch (error) {
       this.refusal = asProblem(error);
-      // Rights do not come while one waits; a first crawl may.
+      // After 403 polling stops; a first crawl may still begin.
       this.due = this.refusal.status === 403 ? Infinity : Date.now() + RESTING_MS;
     }
   }
@@ -38,7 +38,7 @@ export class Watched {
   }
 }
 
-/** Keep looking until the returned function is called. */
+/** Poll until the returned function is called. */
 export function keepLooking(rows: () => Watched[]): () => void {
   let over = false;
   let timer = 0;
@@ -54,7 +54,7 @@ export function keepLooking(rows: () => Watched[]): () => void {
   };
 }
 
-/** Tells a row whether it is in view. */
+/** Keeps `inView` of a row up to date. */
 export function inView(node: Element, row: Watched): { destroy: () => void } {
   const observer = new IntersectionObserver((seen) => {
     row.inView = seen.at(-1)?.isIntersecting ?? false;

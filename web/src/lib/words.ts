@@ -1,4 +1,4 @@
-// Numbers and moments as people read them.
+// Numbers and times as text.
 
 const NUMBER = new Intl.NumberFormat("en");
 const AGO = new Intl.RelativeTimeFormat("en", { numeric: "auto" });

@@ -13,11 +13,11 @@ export interface Share {
 /** The files of a source as its last crawl left them. */
 export function byStatus(it: Crawl | null): Share[] {
   const touched = it ? it.added + it.changed : 0;
-  // Those that a crawl before could not read, and that have not changed since.
+  // Not readable in an earlier crawl, and unchanged since.
   const before = it ? Math.max(0, it.unread - it.failed) : 0;
   return [
     { name: "unchanged", value: it ? Math.max(0, it.seen - touched - before) : 0, tone: "brand" },
-    { name: "read anew", value: it ? Math.max(0, it.read - it.failed) : 0, tone: "good" },
+    { name: "newly read", value: it ? Math.max(0, it.read - it.failed) : 0, tone: "good" },
     { name: "waiting", value: it ? Math.max(0, touched - it.read) : 0, tone: "quiet" },
     { name: "not readable", value: it?.unread ?? 0, tone: "bad" },
     { name: "skipped", value: it?.passed ?? 0, tone: "warn" },
