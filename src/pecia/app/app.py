@@ -1,4 +1,4 @@
-"""An open Pecia: store, ledger, gate, rooms and corridor, made from settings, closed again."""
+"""Opens an App from settings: store, audit log, authenticator, features, dispatcher."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -65,7 +65,7 @@ RestartDatabase: TypeAlias = Callable[[], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """Everything a door needs. Doors hold an App and nothing below it."""
+    """Everything an interface needs. Interfaces hold an App and nothing below it."""
 
     settings: Settings
     store: Store
@@ -76,45 +76,45 @@ class App:
     keyring: Keyring
     full_view: ToolView
     confirmations: Confirmations
-    """What waits for a person's yes. No tool gives it."""
+    """Actions that wait for a person's confirmation. No tool gives it."""
     original_fetcher: OriginalFetcher
-    """Fetches files from where they lie, for who has a link."""
+    """Fetches original files from their source, for the holder of a link."""
     restart_database: RestartDatabase
-    """Starts the database again, where it is ours to start."""
+    """Restarts the embedded database; does nothing for an operator's own."""
     index_lag: IndexLag
-    """Tells which keyword indexes do not keep up."""
+    """Says which keyword indexes lag."""
     embedder: Embedder | None = None
 
     @property
     def tools(self) -> tuple[AnyTool, ...]:
-        return tuple(tool for room in self.features for tool in room.tools)
+        return tuple(tool for feature in self.features for tool in feature.tools)
 
     @property
     def jobs(self) -> tuple[Job, ...]:
-        """What workers run: the rooms' jobs and the house's own."""
+        """What workers run: the features' jobs and the kernel's own."""
         kernel = self.settings.kernel
-        tidy = cleanup_job(
+        cleanup = cleanup_job(
             jobs_days=kernel.retention_jobs_days, audit_days=kernel.retention_audit_days
         )
         embedding = (embed_job(self.embedder),) if self.embedder else ()
-        forget = trim_revisions_job(revisions_days=kernel.retention_revisions_days)
-        return (tidy, forget, *embedding, *(job for room in self.features for job in room.jobs))
+        trim = trim_revisions_job(revisions_days=kernel.retention_revisions_days)
+        return (cleanup, trim, *embedding, *(job for it in self.features for job in it.jobs))
 
     @property
     def background_tasks(self) -> tuple[Callable[[], Coroutine[Any, Any, None]], ...]:
-        """What a worker does beside its jobs, until it is cancelled."""
-        rooms = tuple(it for room in self.features for it in room.background_tasks)
+        """What a worker runs beside its jobs, until cancelled."""
+        tasks = tuple(task for it in self.features for task in it.background_tasks)
         if self.embedder is None:
-            return rooms
-        caller = EmbedTrigger(self.store, embed_job(self.embedder), node_name(self.embedder.name))
-        return (*rooms, caller.run)
+            return tasks
+        trigger = EmbedTrigger(self.store, embed_job(self.embedder), node_name(self.embedder.name))
+        return (*tasks, trigger.run)
 
-    async def authenticate(self, bearer: str | None, visit: RequestContext) -> Caller | Operator:
-        """Who asks; a denial is written down."""
+    async def authenticate(self, bearer: str | None, context: RequestContext) -> Caller | Operator:
+        """The caller of a token; a denial is audited."""
         try:
             return await self.authenticator.authenticate(bearer)
         except PeciaError as error:
-            self.dispatcher.record_denial(error, visit)
+            self.dispatcher.record_denial(error, context)
             raise
 
     async def call(
@@ -122,38 +122,38 @@ class App:
         who: Caller | Operator,
         name: str,
         arguments: Mapping[str, Json],
-        visit: RequestContext,
+        context: RequestContext,
         view: ToolView | None = None,
     ) -> ToolResult:
-        """The one way to run a tool, for every door."""
+        """The one way to run a tool, for every interface."""
         if view is None:
             view = self.full_view if self.full_view.has(name) else await self.view_for(who)
-        return await self.dispatcher.call(who, view, name, arguments, visit)
+        return await self.dispatcher.call(who, view, name, arguments, context)
 
     async def dynamic_tools_for(self, who: Caller | Operator) -> DynamicToolList:
-        """Tools that are not ours and that this caller may use now."""
-        found = [room.dynamic_tools for room in self.features if room.dynamic_tools is not None]
-        return await found[0].of(who) if found and isinstance(who, Caller) else NO_DYNAMIC_TOOLS
+        """Tools of upstream servers that this caller may use now."""
+        lists = [it.dynamic_tools for it in self.features if it.dynamic_tools is not None]
+        return await lists[0].of(who) if lists and isinstance(who, Caller) else NO_DYNAMIC_TOOLS
 
     async def view_for(self, who: Caller | Operator) -> ToolView:
-        """Everything of ours, and the guests of this caller."""
+        """All built-in tools, and the dynamic tools of this caller."""
         return self.full_view.with_dynamic_tools((await self.dynamic_tools_for(who)).tools)
 
 
 def ensure_home(settings: KernelSettings) -> Path:
-    """The folder of the data, made private at first sight."""
+    """The data folder, created with private permissions."""
     make_home(settings.home)
     return settings.home
 
 
 def index_root(settings: KernelSettings) -> Path:
-    """The folder of this home's keyword indexes. They are made from the database, at will."""
+    """The folder of this home's keyword indexes. They can be rebuilt from the database."""
     return ensure_home(settings) / "index"
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseHandle:
-    """Where it is, and how to start it again if it went away."""
+    """The logins of the database, and how to restart it."""
 
     logins: DatabaseLogins
     restart: RestartDatabase
@@ -163,7 +163,7 @@ class DatabaseHandle:
 async def open_database(
     settings: KernelSettings, report: Callable[[str], None]
 ) -> AsyncGenerator[DatabaseHandle]:
-    """The operator's PostgreSQL, or an embedded one that is started here."""
+    """The operator's PostgreSQL, or the embedded one, started here."""
     if settings.database_url is not None:
         app = settings.database_url.get_secret_value()
         owner = settings.database_owner_url or settings.database_url
@@ -181,20 +181,20 @@ async def open_database(
 async def open_logins(
     settings: KernelSettings, report: Callable[[str], None]
 ) -> AsyncGenerator[DatabaseLogins]:
-    """The three logins alone, for what is over before a database can go away."""
+    """The three logins alone, for short commands that need no restart."""
     async with open_database(settings, report) as database:
         yield database.logins
 
 
 async def _no_restart() -> None:
-    """The operator's PostgreSQL has keepers of its own."""
+    """The operator runs their own PostgreSQL."""
 
 
 @asynccontextmanager
 async def open_app(
     settings: Settings, *, fetch: FetchJwks, report: Callable[[str], None], is_worker: bool = False
 ) -> AsyncGenerator[App]:
-    """An App that is up to date and running. Leaving it closes everything, in the other order.
+    """A migrated, running App. Closed in reverse order on exit.
 
     On a server only a worker opens the credentials of sources; no other process has their keys.
     """
@@ -202,42 +202,42 @@ async def open_app(
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(open_database(kernel, report))
         await migrate(database.logins.owner, migration_parts())
-        least, wait_s = kernel.pool_min_size, kernel.pool_timeout_s
+        min_size, wait_s = kernel.pool_min_size, kernel.pool_timeout_s
         store = Store(
             database.logins,
-            app=PoolSize(least, kernel.pool_max_size, wait_s),
+            app=PoolSize(min_size, kernel.pool_max_size, wait_s),
             system=PoolSize(
-                min(least, kernel.system_pool_max_size), kernel.system_pool_max_size, wait_s
+                min(min_size, kernel.system_pool_max_size), kernel.system_pool_max_size, wait_s
             ),
         )
         await store.open()
         stack.push_async_callback(store.close)
-        ledger = AuditLog(store, ensure_home(kernel) / "spool")
-        stack.push_async_callback(ledger.close)
-        await ledger.recover_abandoned()
+        audit_log = AuditLog(store, ensure_home(kernel) / "spool")
+        stack.push_async_callback(audit_log.close)
+        await audit_log.recover_abandoned()
         embedder = await stack.enter_async_context(open_embedder(settings.part(EmbedSettings)))
         purposes = _purposes(kernel, is_worker=is_worker)
         keys = ensure_home(kernel) / "keys.json"
         keyring = await anyio.to_thread.run_sync(_keyring, keys, purposes)
         if is_worker:
             await require_local_tenant(store, kernel)
-        app = await _compose(settings, store, ledger, fetch, keyring, embedder)
+        app = await _compose(settings, store, audit_log, fetch, keyring, embedder)
         await stack.enter_async_context(compute_workers())
-        for room in app.features:
-            if room.lifespan is not None:
-                await stack.enter_async_context(room.lifespan())
+        for feature in app.features:
+            if feature.lifespan is not None:
+                await stack.enter_async_context(feature.lifespan())
         yield replace(app, restart_database=database.restart)
 
 
 def migration_parts() -> list[SchemaPart]:
-    """Every part of the schema: the kernel's, then the rooms'."""
+    """Every part of the schema: the kernel's, then the features'."""
     return [KERNEL_SCHEMA, *MIGRATIONS]
 
 
 async def _compose(
     settings: Settings,
     store: Store,
-    ledger: AuditLog,
+    audit_log: AuditLog,
     fetch: FetchJwks,
     keyring: Keyring,
     embedder: Embedder | None,
@@ -247,28 +247,28 @@ async def _compose(
     limit = RateLimit(rate, 1000, kernel.principal_burst)
     owner = await load_default_caller(store, kernel, account_name())
     lag = IndexLag(store, index_root(kernel))
-    built = build_features(settings, store, ledger, keyring, embedder, lag)
-    rooms = apply_public_access(built, kernel.public_rooms)
+    built = build_features(settings, store, audit_log, keyring, embedder, lag)
+    features = apply_public_access(built, kernel.public_rooms)
     return App(
         settings=settings,
         store=store,
-        audit_log=ledger,
+        audit_log=audit_log,
         authenticator=Authenticator(
             store,
-            build_verifier(kernel, rooms, fetch),
+            build_verifier(kernel, features, fetch),
             without_token=owner,
             owner=await _local_owner(kernel),
         ),
         dispatcher=Dispatcher(
-            ledger,
+            audit_log,
             RateLimiter(limit),
             kernel.request_timeout_s,
             Scheduler(_slots(kernel), wait_s=kernel.queue_timeout_s),
             Scheduler(REMOTE_SLOT_LIMITS, wait_s=kernel.queue_timeout_s),
         ),
-        features=rooms,
+        features=features,
         keyring=keyring,
-        full_view=combine_tools(tool for room in rooms for tool in room.tools),
+        full_view=combine_tools(tool for feature in features for tool in feature.tools),
         confirmations=Confirmations(store, keyring),
         original_fetcher=build_original_fetcher(settings, store, keyring),
         restart_database=_no_restart,
@@ -284,7 +284,7 @@ async def _local_owner(kernel: KernelSettings) -> LocalOwner | None:
 
 
 def _slots(kernel: KernelSettings) -> SlotLimits:
-    # On one's own machine there is one tenant, and nobody to keep slots free for.
+    # In local mode there is one tenant: no slots to reserve for others.
     is_shared = kernel.mode == "server"
     return SlotLimits(
         running=kernel.running_max,
@@ -300,10 +300,10 @@ def _purposes(kernel: KernelSettings, *, is_worker: bool) -> tuple[Purpose, ...]
 
 
 def _keyring(path: Path, purposes: tuple[Purpose, ...]) -> Keyring:
-    """The keys of this home for these purposes, made where there are none yet."""
+    """The keys of this home for these purposes, created where missing."""
     if not path.exists():
         with suppress(Conflict):
-            # Another process may be quicker.
+            # Another process may have created it first.
             key_file.create(path, Keyring.fresh(purposes))
     keyring = key_file.load(path)
     if not keyring.purposes >= set(purposes):
@@ -312,7 +312,7 @@ def _keyring(path: Path, purposes: tuple[Purpose, ...]) -> Keyring:
 
 
 async def run_maintenance(app: App) -> None:
-    """What a serving process does beside serving, until it is cancelled."""
+    """Background tasks of a serving process, until cancelled."""
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(lambda: app.audit_log.drain_forever(every_s=AUDIT_DRAIN_INTERVAL_S))
         tasks.start_soon(_listen_identity_changes, app)
@@ -330,7 +330,7 @@ async def _flush_last_used(app: App) -> None:
 
 
 async def _listen_identity_changes(app: App) -> None:
-    """Clear what is remembered of credentials as soon as one of them changes, on any node."""
+    """Invalidate the credential cache when a credential changes, on any node."""
     while True:
         try:
             connection = await psycopg.AsyncConnection.connect(
@@ -342,13 +342,13 @@ async def _listen_identity_changes(app: App) -> None:
                 async for _ in connection.notifies():
                     app.authenticator.invalidate_cache()
         except psycopg.Error as error:
-            # Until the line is back, memories live one second at most.
+            # Until the connection is back, cache entries live one second at most.
             log.failure("listen", error)
             await _reconnect(app)
 
 
 async def _reconnect(app: App) -> None:
-    """A line that broke is how we learn that the database went away."""
+    """A broken LISTEN connection means the database may be down: restart it."""
     try:
         await app.restart_database()
     except PeciaError as error:

@@ -1,4 +1,4 @@
-"""The one corridor: who asks, may they, is it valid, do it, write it down. It knows no door."""
+"""The one path of a request: rate limit, scope, validation, deadline, audit. Knows no interface."""
 
 import logging
 import math
@@ -53,12 +53,12 @@ ANONYMOUS_CALLER = Caller(
     user="nobody",
     scopes=frozenset(),
 )
-"""A visitor to a public page where no tenant is public. The store opens nothing for it."""
+"""Nobody, on a public page where no tenant is public. Row-level security shows it nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """How a call came in: through which door, from where, and how to talk back."""
+    """How a call came in: interface, client address, and the channel to talk back."""
 
     interface: str
     client_ip: str | None = None
@@ -72,27 +72,27 @@ class RequestContext:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What is asked for when it is no tool: a page, a socket, a resource, a prompt."""
+    """A request that is not a tool call: a page, a socket, a resource, a prompt."""
 
     name: str
     scope: Scope
     public: bool = False
-    """Open to everybody, even to a visitor who is nobody here."""
+    """Open to everybody, without a token too."""
     arguments: Mapping[str, Json] = field(default_factory=dict[str, Json])
-    """What the audit keeps of the request: small, and no secret among it."""
+    """What the audit log keeps of the request: small, without secrets."""
     timeout_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _ExecutionLimits:
-    """How long it may take, and whether it mostly waits for somebody else."""
+    """The timeout, and whether the call mostly waits for another server."""
 
     timeout_s: float | None
     is_remote: bool = False
 
 
 class CallObserver(Protocol):
-    """Hears of every call that begins and ends, to count it."""
+    """Notified when a call begins and ends; used for metrics."""
 
     def began(self, trace: AuditRecord) -> None: ...
 
@@ -103,7 +103,7 @@ class CallObserver(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Dispatcher:
-    """Everything a call passes, in order. It is the only caller of a tool's handler."""
+    """Every step of a call, in order. The only caller of a tool's handler."""
 
     audit_log: AuditLog
     limiter: RateLimiter
@@ -120,41 +120,41 @@ class Dispatcher:
         view: ToolView,
         name: str,
         arguments: Mapping[str, Json],
-        visit: RequestContext,
+        context: RequestContext,
     ) -> ToolResult:
-        """Run one tool for one caller. Whatever happens leaves exactly one audit row."""
+        """Run one tool for one caller. Every outcome leaves exactly one audit row."""
         tool = view.tools.get(name) or view.aliases.get(name)
         named = full_name(tool) if tool else name[:200]
-        trace = _trace(who, named, redact_arguments(tool, arguments), visit)
+        record = _record(who, named, redact_arguments(tool, arguments), context)
         return await self._with_audit(
-            trace, lambda: self._call_tool(who, view, name, arguments, visit, trace)
+            record, lambda: self._call_tool(who, view, name, arguments, context, record)
         )
 
     async def run(
         self,
         who: Caller | Operator | None,
-        errand: Operation,
-        visit: RequestContext,
+        operation: Operation,
+        context: RequestContext,
         work: Callable[[Call], Awaitable[T]],
     ) -> T:
-        """The same walk for what is no tool. Only a public errand may be nobody's."""
-        trace = _trace(who, errand.name, errand.arguments, visit)
+        """The same steps for what is not a tool. Only a public operation may have no caller."""
+        record = _record(who, operation.name, operation.arguments, context)
         return await self._with_audit(
-            trace, lambda: self._run_operation(who, errand, visit, trace, work)
+            record, lambda: self._run_operation(who, operation, context, record, work)
         )
 
-    async def _with_audit(self, trace: AuditRecord, work: Callable[[], Awaitable[T]]) -> T:
-        self._begin(trace)
+    async def _with_audit(self, record: AuditRecord, work: Callable[[], Awaitable[T]]) -> T:
+        self._begin(record)
         started = time.perf_counter_ns()
         status: AuditStatus = "crashed"
         code: str | None = None
         try:
-            given = await work()
-            if isinstance(given, ToolResult) and given.is_error:
-                status, code = "error", given.failure.code.name if given.failure else None
+            result = await work()
+            if isinstance(result, ToolResult) and result.is_error:
+                status, code = "error", result.failure.code.name if result.failure else None
             else:
                 status = "ok"
-            return given
+            return result
         except InputRequired:
             status, code = "ok", "INPUT_REQUIRED"
             raise
@@ -167,35 +167,39 @@ class Dispatcher:
             raise
         except Exception as error:
             code = InternalError.code.name
-            log.exception("crashed", extra={"action": "call", "tool": trace.tool})
+            log.exception("crashed", extra={"action": "call", "tool": record.tool})
             raise InternalError(
-                "something went wrong on our side; the log has it under this request",
-                request_id=str(trace.request_id or trace.id),
+                "internal error; the server log has it under this request id",
+                request_id=str(record.request_id or record.id),
             ) from error
         finally:
-            self._end(trace, status, code, (time.perf_counter_ns() - started) // 1000)
+            self._end(record, status, code, (time.perf_counter_ns() - started) // 1000)
 
     def record_denial(
-        self, error: PeciaError, visit: RequestContext, tool: str = "authenticate"
+        self, error: PeciaError, context: RequestContext, tool: str = "authenticate"
     ) -> None:
-        """Write down a denial that came before anyone was known."""
-        trace = AuditRecord(
-            uuid4(), tool, visit.interface, client_ip=visit.client_ip, request_id=visit.request_id
+        """Audit a denial that came before the caller was known."""
+        record = AuditRecord(
+            uuid4(),
+            tool,
+            context.interface,
+            client_ip=context.client_ip,
+            request_id=context.request_id,
         )
-        self._begin(trace)
-        self._end(trace, "denied", error.code.name, 0)
+        self._begin(record)
+        self._end(record, "denied", error.code.name, 0)
 
     def record_refusal(
-        self, who: Caller | Operator, name: str, error: PeciaError, visit: RequestContext
+        self, who: Caller | Operator, name: str, error: PeciaError, context: RequestContext
     ) -> PeciaError:
-        """Write down a call whose arguments nobody could read. Returns what to raise."""
-        trace = _trace(who, name[:200], {}, visit)
-        self._begin(trace)
+        """Audit a call whose arguments could not be parsed. Returns what to raise."""
+        record = _record(who, name[:200], {}, context)
+        self._begin(record)
         try:
-            self.limiter.take(_rate_limit_key(who, visit))
+            self.limiter.take(_rate_limit_key(who, context))
         except RateLimited as limited:
             error = limited
-        self._end(trace, "error", error.code.name, 0)
+        self._end(record, "error", error.code.name, 0)
         return error
 
     async def _call_tool(
@@ -204,61 +208,61 @@ class Dispatcher:
         view: ToolView,
         name: str,
         arguments: Mapping[str, Json],
-        visit: RequestContext,
-        trace: AuditRecord,
+        context: RequestContext,
+        record: AuditRecord,
     ) -> ToolResult:
         caller = _require_tenant_caller(who)
-        self.limiter.take(_rate_limit_key(caller, visit))
+        self.limiter.take(_rate_limit_key(caller, context))
         tool = view.find(name)
         _require_scope(caller, tool.name, tool.scope, reached=may_call(caller, tool))
-        taken = validate_arguments(tool, arguments)
+        parsed = validate_arguments(tool, arguments)
         return _to_result(
             await self._run_with_deadline(
                 caller,
-                visit,
-                trace,
+                context,
+                record,
                 _ExecutionLimits(tool.timeout_s, tool.open_world),
-                lambda call: _run_with_retry(tool, call, taken),
+                lambda call: _run_with_retry(tool, call, parsed),
             )
         )
 
     async def _run_operation(
         self,
         who: Caller | Operator | None,
-        errand: Operation,
-        visit: RequestContext,
-        trace: AuditRecord,
+        operation: Operation,
+        context: RequestContext,
+        record: AuditRecord,
         work: Callable[[Call], Awaitable[T]],
     ) -> T:
         caller = ANONYMOUS_CALLER if who is None else _require_tenant_caller(who)
-        self.limiter.take(_rate_limit_key(caller, visit))
-        if not errand.public:
-            reached = errand.scope in caller.scopes and not caller.is_anonymous
-            _require_scope(caller, errand.name, errand.scope, reached=reached)
+        self.limiter.take(_rate_limit_key(caller, context))
+        if not operation.public:
+            reached = operation.scope in caller.scopes and not caller.is_anonymous
+            _require_scope(caller, operation.name, operation.scope, reached=reached)
         return await self._run_with_deadline(
-            caller, visit, trace, _ExecutionLimits(errand.timeout_s), work
+            caller, context, record, _ExecutionLimits(operation.timeout_s), work
         )
 
     async def _run_with_deadline(
         self,
         caller: Caller,
-        visit: RequestContext,
-        trace: AuditRecord,
-        terms: "_ExecutionLimits",
+        context: RequestContext,
+        record: AuditRecord,
+        limits: "_ExecutionLimits",
         work: Callable[[Call], Awaitable[T]],
     ) -> T:
-        """The work in its turn, answered by its deadline: what the visit asks for, but never more
-        than the thing itself allows. Waiting for the turn counts.
+        """Run the work in a slot, within the timeout of the request, capped by that of the tool.
+        Waiting for the slot counts.
         """
-        most_s = terms.timeout_s
-        limit_s = min(visit.timeout_s or most_s or self.timeout_s, most_s or math.inf)
+        max_s = limits.timeout_s
+        limit_s = min(context.timeout_s or max_s or self.timeout_s, max_s or math.inf)
         deadline = anyio.current_time() + limit_s
-        call = Call(caller, visit.channel, trace, deadline, visit.session, visit.model_key)
+        call = Call(caller, context.channel, record, deadline, context.session, context.model_key)
         if math.isinf(limit_s):
             # A socket mostly waits for its client, for hours: it holds no slot.
             return await work(call)
-        lane = self.remote_scheduler if terms.is_remote else self.scheduler
-        slot = lane.slot(SlotOwner(caller.tenant_id, _rate_limit_key(caller, visit)))
+        scheduler = self.remote_scheduler if limits.is_remote else self.scheduler
+        slot = scheduler.slot(SlotOwner(caller.tenant_id, _rate_limit_key(caller, context)))
         call.idle = slot.idle
 
         async def run() -> T:
@@ -274,53 +278,53 @@ class Dispatcher:
             if not slot.was_taken:
                 raise slot.overload_error() from None
             raise Timeout(
-                f"{trace.tool} took longer than {limit_s:g} s", timeout_s=limit_s
+                f"{record.tool} took longer than {limit_s:g} s", timeout_s=limit_s
             ) from None
 
-    def _begin(self, trace: AuditRecord) -> None:
-        """What cannot be written down is not done."""
+    def _begin(self, record: AuditRecord) -> None:
+        """A call that cannot be audited is not run."""
         try:
-            self.audit_log.begin(trace)
+            self.audit_log.begin(record)
         except OSError as error:
-            raise StorageFull("the audit trail cannot be written; free disk space") from error
-        for watcher in self.observers:
-            watcher.began(trace)
+            raise StorageFull("the audit log cannot be written; free disk space") from error
+        for observer in self.observers:
+            observer.began(record)
 
     def _end(
-        self, trace: AuditRecord, status: AuditStatus, code: str | None, duration_us: int
+        self, record: AuditRecord, status: AuditStatus, code: str | None, duration_us: int
     ) -> None:
         try:
-            self.audit_log.end(trace, status, code, duration_us)
+            self.audit_log.end(record, status, code, duration_us)
         except OSError:
-            # The call is done and its beginning is on record: the row will say `interrupted`.
+            # The call is done and its begin is on disk: the row will say `interrupted`.
             log.exception("end of call not recorded", extra={"action": "audit"})
-        for watcher in self.observers:
-            watcher.ended(trace, status, code, duration_us)
+        for observer in self.observers:
+            observer.ended(record, status, code, duration_us)
 
 
-async def _run_with_retry(tool: AnyTool, call: Call, taken: BaseModel) -> object:
-    """The handler; again when two writers met, because the store rolled all of it back."""
+async def _run_with_retry(tool: AnyTool, call: Call, parsed: BaseModel) -> object:
+    """Run the handler; retry on a write conflict, which rolled everything back."""
     for attempt in range(MAX_ATTEMPTS):
         try:
-            return await tool.run(call, taken)  # pyright: ignore[reportArgumentType] - `taken` was made by this tool's own model
+            return await tool.run(call, parsed)  # pyright: ignore[reportArgumentType] - `parsed` was made by this tool's own model
         except Collision:
             if attempt == MAX_ATTEMPTS - 1:
                 raise
     raise InternalError("unreachable")
 
 
-def _to_result(given: object) -> ToolResult:
-    if isinstance(given, ToolResult):
-        return given
-    if isinstance(given, CitedOutput):
-        answer = cast(CitedOutput[BaseModel], given)
-        return ToolResult(_to_json(answer.output), answer.content)
-    return ToolResult(_to_json(given))
+def _to_result(output: object) -> ToolResult:
+    if isinstance(output, ToolResult):
+        return output
+    if isinstance(output, CitedOutput):
+        cited = cast(CitedOutput[BaseModel], output)
+        return ToolResult(_to_json(cited.output), cited.content)
+    return ToolResult(_to_json(output))
 
 
 def _to_json(output: object) -> Json:
     if not isinstance(output, BaseModel):
-        raise TypeError(f"a tool gave {type(output).__name__}, not its output model")
+        raise TypeError(f"a tool returned {type(output).__name__}, not its output model")
     return output.model_dump(mode="json")
 
 
@@ -330,10 +334,10 @@ def _require_tenant_caller(who: Caller | Operator) -> Caller:
     return who
 
 
-def _rate_limit_key(who: Caller | Operator, visit: RequestContext) -> Hashable:
-    """Whose calls are counted together."""
+def _rate_limit_key(who: Caller | Operator, context: RequestContext) -> Hashable:
+    """The user, else the client address: calls of one key share a bucket."""
     user = who.user_id if isinstance(who, Caller) else who.credential_id
-    return user or visit.client_ip or "anonymous"
+    return user or context.client_ip or "anonymous"
 
 
 def _require_scope(caller: Caller, name: str, scope: Scope, *, reached: bool) -> None:
@@ -348,18 +352,18 @@ def _require_scope(caller: Caller, name: str, scope: Scope, *, reached: bool) ->
     )
 
 
-def _trace(
-    who: Caller | Operator | None, name: str, arguments: Mapping[str, Json], visit: RequestContext
+def _record(
+    who: Caller | Operator | None, name: str, arguments: Mapping[str, Json], context: RequestContext
 ) -> AuditRecord:
     is_tenant = isinstance(who, Caller)
     return AuditRecord(
         id=uuid4(),
         tool=name,
-        door=visit.interface,
+        door=context.interface,
         tenant_id=who.tenant_id if is_tenant else None,
         user_id=who.user_id if is_tenant else None,
         credential_id=who.credential_id if who else None,
         arguments=arguments,
-        client_ip=visit.client_ip,
-        request_id=visit.request_id,
+        client_ip=context.client_ip,
+        request_id=context.request_id,
     )

@@ -1,4 +1,4 @@
-"""The rooms of this house, one line each. What a room needs from outside is handed in here."""
+"""Builds the features, one line each, and hands in the adapters they need."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -45,38 +45,39 @@ from pecia.kernel.tool.confirmation import Confirmations
 from pecia.kernel.tool.model import AnyTool
 
 
-def apply_public_access(rooms: tuple[Feature, ...], names: Sequence[str]) -> tuple[Feature, ...]:
-    """The rooms, closed to the public but for those named. A name that is no room is an error."""
-    known = sorted(room.name for room in rooms)
+def apply_public_access(features: tuple[Feature, ...], names: Sequence[str]) -> tuple[Feature, ...]:
+    """The features, private except those named. An unknown name is an error."""
+    known = sorted(feature.name for feature in features)
     for name in names:
         if name not in known:
             raise InvalidEnum(
-                f"public_rooms names {name!r}, and there is no such room",
+                f"public_rooms: there is no toolset {name!r}",
                 field="public_rooms",
                 got=name,
                 allowed=[*known],
             )
     return tuple(
-        _make_public(room) if room.name in names else _make_private(room) for room in rooms
+        _make_public(feature) if feature.name in names else _make_private(feature)
+        for feature in features
     )
 
 
-def _make_public(room: Feature) -> Feature:
-    """What reads is public, and what the room itself calls public though it does more."""
+def _make_public(feature: Feature) -> Feature:
+    """Read-only tools become public, beside those that the feature itself marks public."""
     return replace(
-        room,
-        tools=tuple(replace(it, public=it.public or _only_reads(it)) for it in room.tools),
-        resources=tuple(replace(it, public=True) for it in room.resources),
-        prompts=tuple(replace(it, public=True) for it in room.prompts),
+        feature,
+        tools=tuple(replace(it, public=it.public or _only_reads(it)) for it in feature.tools),
+        resources=tuple(replace(it, public=True) for it in feature.resources),
+        prompts=tuple(replace(it, public=True) for it in feature.prompts),
     )
 
 
-def _make_private(room: Feature) -> Feature:
+def _make_private(feature: Feature) -> Feature:
     return replace(
-        room,
-        tools=tuple(replace(it, public=False) for it in room.tools),
-        resources=tuple(replace(it, public=False) for it in room.resources),
-        prompts=tuple(replace(it, public=False) for it in room.prompts),
+        feature,
+        tools=tuple(replace(it, public=False) for it in feature.tools),
+        resources=tuple(replace(it, public=False) for it in feature.resources),
+        prompts=tuple(replace(it, public=False) for it in feature.prompts),
     )
 
 
@@ -96,12 +97,12 @@ MIGRATIONS: tuple[SchemaPart, ...] = (
 def build_features(
     settings: Settings,
     store: Store,
-    ledger: AuditLog,
+    audit_log: AuditLog,
     keyring: Keyring,
     embedder: Embedder | None = None,
     lag: IndexLag | None = None,
 ) -> tuple[Feature, ...]:
-    """Every room, in the order of the design."""
+    """Every feature, in the order of the design."""
     corpus = Corpus(store, ReaderCache(settings.kernel.home / "index"), embedder, lag=lag)
     roots = build_space_roots(store)
     cascades = build_cascades(settings, store)
@@ -122,29 +123,31 @@ def build_features(
         ),
         build_memory(settings, corpus),
     )
-    purgers = tuple(room.purge for room in others if room.purge)
-    rooms = (build_admin(store, ledger, keyring, purgers, SpaceFolderCheck(roots)), *others)
-    return (*rooms, build_hub(settings, store, keyring, rooms))
+    purgers = tuple(feature.purge for feature in others if feature.purge)
+    features = (build_admin(store, audit_log, keyring, purgers, SpaceFolderCheck(roots)), *others)
+    return (*features, build_hub(settings, store, keyring, features))
 
 
 def build_download_links(settings: Settings, keyring: Keyring) -> DownloadLinks | None:
-    """Links to originals, where all they need is set; a local install has it from its keys."""
+    """Links to originals, None where a setting is missing; a local install signs with its keys."""
     kernel = settings.kernel
-    given = kernel.download_signing_secret
+    secret_setting = kernel.download_signing_secret
     is_local = kernel.mode == "local"
-    if not is_local and not (given and kernel.public_url and kernel.internal_fetch_token):
+    if not is_local and not (secret_setting and kernel.public_url and kernel.internal_fetch_token):
         return None
 
     def secret() -> bytes:
-        # Asked when a link is made: rooms are also built without keys, to be described.
-        return given.get_secret_value().encode() if given else keyring.sign(DOWNLOAD, b"").mac
+        # Read when a link is made: features are also built without keys, for the reference docs.
+        if secret_setting:
+            return secret_setting.get_secret_value().encode()
+        return keyring.sign(DOWNLOAD, b"").mac
 
     public_url = kernel.public_url or f"http://{kernel.host}:{kernel.port}"
     return DownloadLinks(secret, public_url, kernel.download_link_ttl_s)
 
 
 def build_original_fetcher(settings: Settings, store: Store, keyring: Keyring) -> OriginalFetcher:
-    """How files are fetched for who has a link."""
+    """Fetches original files for the holder of a link."""
     credentials = SourceCredentials(store, keyring)
     connect = build_connector_factory(settings, store, credentials)
     deliveries = DeliveryQueue(store, delivery_job(connect))
@@ -164,8 +167,7 @@ def _lake_options(settings: Settings, keyring: Keyring) -> LakeOptions:
 
 
 def _lake_adapters(settings: Settings, store: Store, keyring: Keyring) -> LakeAdapters:
-    given = settings.part(LakeSettings)
-    limits = ExtractionLimits(children=given.readers)
+    limits = ExtractionLimits(children=settings.part(LakeSettings).readers)
     credentials = SourceCredentials(store, keyring)
     return LakeAdapters(
         build_connector_factory(settings, store, credentials),

@@ -1,7 +1,7 @@
-"""The follower: keeps every tenant's index of this home up with the store, in a worker process.
+"""The index follower: keeps every tenant's keyword index up to date, in a worker process.
 
-It is woken by a notification and looks by itself now and then, so a lost one costs a moment. Any
-number of followers may run on one home: a tenant's lock decides who writes.
+Woken by NOTIFY; polls as well, so a lost notification costs one interval. Any number of followers
+may run on one home: the tenant's lock decides who writes.
 """
 
 from collections.abc import Awaitable, Callable
@@ -27,7 +27,7 @@ _log = Log(__name__)
 
 @dataclass(frozen=True, slots=True)
 class FollowerIntervals:
-    """How often to look unasked, how long an idle writer is kept, how many tenants at a time."""
+    """Polling interval, idle timeout of a writer, and how many tenants are caught up at a time."""
 
     poll_s: float = 1.0
     idle_s: float = 5.0
@@ -37,12 +37,14 @@ class FollowerIntervals:
 
 
 class IndexFollower:
-    """Follows until cancelled. Nothing is lost if it is killed."""
+    """Runs until cancelled. Nothing is lost if it is killed."""
 
-    def __init__(self, store: Store, root: Path, pace: FollowerIntervals | None = None) -> None:
+    def __init__(
+        self, store: Store, root: Path, intervals: FollowerIntervals | None = None
+    ) -> None:
         self._store = store
         self._root = root
-        self._intervals = pace or FollowerIntervals()
+        self._intervals = intervals or FollowerIntervals()
         self._node = load_node_name(root)
         self._wakeup = anyio.Event()
         self._busy: set[UUID] = set()
@@ -50,7 +52,7 @@ class IndexFollower:
         self._writers: dict[UUID, IndexWriter] = {}
         self._used_at: dict[UUID, float] = {}
         self._catching = anyio.Semaphore(self._intervals.tenants)
-        # One at a time, and apart: a long building keeps no other tenant from being caught up.
+        # One rebuild at a time, with its own semaphore: a long one does not block other tenants.
         self._building = anyio.Semaphore(1)
 
     async def run(self) -> None:
@@ -63,7 +65,7 @@ class IndexFollower:
                 tasks.start_soon(self._run_maintenance)
                 while True:
                     self._wakeup = anyio.Event()
-                    await _try("index.look", self._start_due, tasks)
+                    await _try("index.poll", self._start_due, tasks)
                     await self._close_idle(self._intervals.idle_s)
                     with anyio.move_on_after(self._intervals.poll_s):
                         await self._wakeup.wait()
@@ -72,40 +74,40 @@ class IndexFollower:
                 await self._close_idle(0)
 
     async def catch_up(self, tenant_id: UUID) -> bool:
-        """Bring one tenant's index up to date, unless another process is at it or wants to be."""
+        """Bring one tenant's index up to date, unless another process has or wants its lock."""
         if IndexDirectory.of(self._root, tenant_id).is_lock_requested():
             await self._close_writer(tenant_id)
             return False
-        keeper = self._writers.get(tenant_id)
-        keeper = keeper or await IndexWriter.acquire(self._store, self._node, self._root, tenant_id)
-        if keeper is None:
+        writer = self._writers.get(tenant_id)
+        writer = writer or await IndexWriter.acquire(self._store, self._node, self._root, tenant_id)
+        if writer is None:
             return False
-        self._writers[tenant_id] = keeper
+        self._writers[tenant_id] = writer
         self._used_at[tenant_id] = anyio.current_time()
         try:
-            self._reached[tenant_id] = await self._apply_changes(keeper)
+            self._reached[tenant_id] = await self._apply_changes(writer)
         except NotFound:
             await self._drop_tenant(tenant_id)
         finally:
             self._used_at[tenant_id] = anyio.current_time()
         return True
 
-    async def _apply_changes(self, keeper: IndexWriter) -> int:
+    async def _apply_changes(self, writer: IndexWriter) -> int:
         while True:
             async with self._catching:
-                reached = await keeper.catch_up()
+                reached = await writer.catch_up()
             if reached is not None:
                 return reached
             async with self._building:
-                _log.info("index.rebuild", tenant=str(keeper.tenant_id))
-                await keeper.rebuild()
+                _log.info("index.rebuild", tenant=str(writer.tenant_id))
+                await writer.rebuild()
 
     async def _start_due(self, tasks: TaskGroup) -> bool:
         async with self._store.system() as tx:
-            clocks = await changelog.load_positions(tx)
-        doubted = await run_sync(self._suspect_tenants)
-        for tenant_id, n in clocks.items():
-            due = self._reached.get(tenant_id) != n or tenant_id in doubted
+            positions = await changelog.load_positions(tx)
+        suspect = await run_sync(self._suspect_tenants)
+        for tenant_id, n in positions.items():
+            due = self._reached.get(tenant_id) != n or tenant_id in suspect
             if due and tenant_id not in self._busy:
                 self._busy.add(tenant_id)
                 tasks.start_soon(self._catch_up_tenant, tenant_id)
@@ -113,13 +115,15 @@ class IndexFollower:
 
     def _suspect_tenants(self) -> set[UUID]:
         return {
-            tenant_id for tenant_id, place in list_directories(self._root) if place.is_suspect()
+            tenant_id
+            for tenant_id, directory in list_directories(self._root)
+            if directory.is_suspect()
         }
 
     async def _catch_up_tenant(self, tenant_id: UUID) -> None:
         try:
             if await _try("index.catch_up", self.catch_up, tenant_id):
-                # What came while we worked need not wait for the next look.
+                # Changes that came meanwhile need not wait for the next poll.
                 self._wakeup.set()
             else:
                 await anyio.sleep(self._intervals.retry_s)
@@ -127,32 +131,32 @@ class IndexFollower:
             self._busy.discard(tenant_id)
 
     async def _close_idle(self, idle_s: float) -> None:
-        """Give up writers that have nothing to write: each holds memory, threads and its lock."""
+        """Close idle writers: each holds memory, threads and its lock."""
         now = anyio.current_time()
-        for tenant_id, keeper in [*self._writers.items()]:
-            idle = now - self._used_at[tenant_id] >= idle_s or keeper.directory.is_lock_requested()
+        for tenant_id, writer in [*self._writers.items()]:
+            idle = now - self._used_at[tenant_id] >= idle_s or writer.directory.is_lock_requested()
             if idle and tenant_id not in self._busy:
                 await self._close_writer(tenant_id)
 
     async def _close_writer(self, tenant_id: UUID) -> None:
-        keeper = self._writers.pop(tenant_id, None)
-        if keeper is not None:
-            await keeper.close()
+        writer = self._writers.pop(tenant_id, None)
+        if writer is not None:
+            await writer.close()
 
     async def _drop_tenant(self, tenant_id: UUID) -> None:
-        """The tenant went, and takes its index along."""
-        keeper = self._writers.pop(tenant_id)
+        """The tenant was deleted: remove its index."""
+        writer = self._writers.pop(tenant_id)
         self._reached.pop(tenant_id, None)
-        await keeper.close()
-        await run_sync(keeper.directory.remove)
+        await writer.close()
+        await run_sync(writer.directory.remove)
 
     async def _run_maintenance(self) -> NoReturn:
         while True:
-            await _try("index.house", self._maintain)
+            await _try("index.maintenance", self._maintain)
             await anyio.sleep(self._intervals.maintenance_s)
 
     async def _maintain(self) -> bool:
-        """Say that we are still here, trim the log, and look after tenants that went."""
+        """Heartbeat, trim the change log, and remove the indexes of deleted tenants."""
         async with self._store.system() as tx:
             known = await changelog.load_positions(tx)
             for tenant_id, n in [*self._reached.items()]:
@@ -169,7 +173,7 @@ class IndexFollower:
 
 
 async def _try(action: str, work: Callable[..., Awaitable[bool]], *args: object) -> bool:
-    """Whether it was done. A database that is away or a full disk is waited for, not died of."""
+    """Whether it succeeded. An unavailable database or a full disk is logged and retried."""
     try:
         return await work(*args)
     except (PeciaError, OSError) as error:

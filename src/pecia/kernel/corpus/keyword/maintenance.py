@@ -1,6 +1,6 @@
-"""What a person does to the indexes of a home: look, build anew, compare, mend.
+"""Operator commands on the keyword indexes of a home: status, rebuild, verify, repair.
 
-Each verb takes the right to write from the follower, who gives it when asked, and gives it back.
+Each takes the write lock from the follower, which releases it on request, and gives it back.
 """
 
 from collections.abc import AsyncGenerator
@@ -42,27 +42,31 @@ class IndexDifferences:
 
 
 async def compare_index(
-    keeper: IndexWriter, index: KeywordIndex, progress: ReportIndexProgress = ignore_progress
+    writer: IndexWriter, index: KeywordIndex, progress: ReportIndexProgress = ignore_progress
 ) -> IndexDifferences:
     """Compare every chunk with the store. What is written meanwhile may show as a difference."""
-    held = await run_sync(_indexed_chunks, index)
+    indexed = await run_sync(_indexed_chunks, index)
     stored: dict[int, IndexedChunk] = {}
-    async with aclosing(keeper.iter_documents(progress)) as portions:
-        async for found in portions:
+    async with aclosing(writer.iter_documents(progress)) as batches:
+        async for files in batches:
             stored |= {
-                entry.id: entry.as_indexed() for file in found for entry in build_entries(file)
+                entry.id: entry.as_indexed() for file in files for entry in build_entries(file)
             }
     return IndexDifferences(
         chunks=len(stored),
-        missing=frozenset(it.group for it in stored.values() if it.id not in held),
-        extra=frozenset(it.group for it in held.values() if it.id not in stored),
-        stale=frozenset(it.group for it in stored.values() if it.id in held and held[it.id] != it),
+        missing=frozenset(it.group for it in stored.values() if it.id not in indexed),
+        extra=frozenset(it.group for it in indexed.values() if it.id not in stored),
+        stale=frozenset(
+            it.group for it in stored.values() if it.id in indexed and indexed[it.id] != it
+        ),
     )
 
 
-async def repair_files(keeper: IndexWriter, index: KeywordIndex, found: IndexDifferences) -> None:
-    """Bring the files that differ into the index as the store has them."""
-    await keeper.stage_files(index, found.file_ids)
+async def repair_files(
+    writer: IndexWriter, index: KeywordIndex, differences: IndexDifferences
+) -> None:
+    """Index the files that differ again, from the store."""
+    await writer.stage_files(index, differences.file_ids)
     await run_sync(index.commit)
 
 
@@ -83,7 +87,7 @@ class IndexTenant:
 
 @dataclass(frozen=True, slots=True)
 class IndexStatus:
-    """How an index stands: `ready`, `absent` or `torn`. `lag` is in commits."""
+    """`state` is `ready`, `absent` or `torn`. `lag` is in commits."""
 
     tenant: str
     state: str
@@ -95,7 +99,7 @@ class IndexStatus:
 
 @dataclass(frozen=True, slots=True)
 class IndexVerification:
-    """An index held against its store. `torn` are files that are not as they were written."""
+    """An index compared with the store. `torn` are files with a wrong checksum."""
 
     tenant: str
     chunks: int
@@ -118,14 +122,14 @@ class IndexMaintenance:
     root: Path
 
     async def list_tenants(self, name: str | None) -> list[IndexTenant]:
-        """Those with something to index, or the one of that name."""
+        """Tenants with something to index, or the one of that name."""
         async with self.store.system() as tx:
-            found = await tx.fetch_all_as(
+            tenants = await tx.fetch_all_as(
                 IndexTenant, SQL["tenants"], name=name, node=load_node_name(self.root)
             )
-        if name is not None and not found:
-            raise NotFound(f"no tenant {name!r} that holds files", tenant=name)
-        return found
+        if name is not None and not tenants:
+            raise NotFound(f"no tenant {name!r} with files", tenant=name)
+        return tenants
 
     async def status(self, tenant: IndexTenant) -> IndexStatus:
         return await run_sync(_read_status, IndexDirectory.of(self.root, tenant.id), tenant)
@@ -133,72 +137,76 @@ class IndexMaintenance:
     async def rebuild(
         self, tenant: IndexTenant, progress: ReportIndexProgress = ignore_progress
     ) -> IndexStatus:
-        """Build it anew beside the old one, which is searched until the new one is ready."""
-        async with self._acquire_writer(tenant) as keeper:
-            await keeper.rebuild(progress)
-            await keeper.catch_up()
+        """Build a new generation; the old one is searched until it is ready."""
+        async with self._acquire_writer(tenant) as writer:
+            await writer.rebuild(progress)
+            await writer.catch_up()
         return await self.status(tenant)
 
     async def verify(
         self, tenant: IndexTenant, progress: ReportIndexProgress = ignore_progress
     ) -> IndexVerification:
         """Compare every file on disk with its checksum and every chunk with the store."""
-        async with self._acquire_writer(tenant) as keeper:
-            return await self._verify(keeper, tenant, progress)
+        async with self._acquire_writer(tenant) as writer:
+            return await self._verify(writer, tenant, progress)
 
     async def repair(
         self, tenant: IndexTenant, progress: ReportIndexProgress = ignore_progress
     ) -> IndexVerification:
-        """The same, and mend what differs; what is torn or absent is built anew."""
-        async with self._acquire_writer(tenant) as keeper:
-            found = await self._verify(keeper, tenant, progress)
-            if found.torn:
-                await keeper.rebuild(progress)
-            elif not found.is_equal:
-                index, seen = await _compare(keeper, ignore_progress)
-                await repair_files(keeper, index, seen)
-        return replace(found, mended=not found.is_equal)
+        """Verify, and repair what differs; a torn or absent index is rebuilt."""
+        async with self._acquire_writer(tenant) as writer:
+            result = await self._verify(writer, tenant, progress)
+            if result.torn:
+                await writer.rebuild(progress)
+            elif not result.is_equal:
+                index, differences = await _compare(writer, ignore_progress)
+                await repair_files(writer, index, differences)
+        return replace(result, mended=not result.is_equal)
 
     async def _verify(
-        self, keeper: IndexWriter, tenant: IndexTenant, progress: ReportIndexProgress
+        self, writer: IndexWriter, tenant: IndexTenant, progress: ReportIndexProgress
     ) -> IndexVerification:
-        current = await run_sync(keeper.directory.current_generation)
+        current = await run_sync(writer.directory.current_generation)
         torn = (
             ("absent",) if current is None else tuple(await run_sync(find_corrupt_files, current))
         )
-        if torn or await keeper.catch_up() is None:
+        if torn or await writer.catch_up() is None:
             return IndexVerification(tenant.name, 0, torn=torn or ("outdated",))
-        _, seen = await _compare(keeper, progress)
-        if seen.file_ids and await keeper.catch_up() is not None:
-            # What was written while we compared looked like a difference.
-            _, seen = await _compare(keeper, progress)
+        _, differences = await _compare(writer, progress)
+        if differences.file_ids and await writer.catch_up() is not None:
+            # Writes during the comparison show up as differences: compare again.
+            _, differences = await _compare(writer, progress)
         return IndexVerification(
-            tenant.name, seen.chunks, len(seen.missing), len(seen.extra), len(seen.stale)
+            tenant.name,
+            differences.chunks,
+            len(differences.missing),
+            len(differences.extra),
+            len(differences.stale),
         )
 
     @asynccontextmanager
     async def _acquire_writer(self, tenant: IndexTenant) -> AsyncGenerator[IndexWriter]:
-        place = IndexDirectory.of(self.root, tenant.id)
-        with place.request_lock():
-            lock = await run_sync(place.wait_lock, abandon_on_cancel=True)
-            keeper = IndexWriter(self.store, load_node_name(self.root), tenant.id, place, lock)
+        directory = IndexDirectory.of(self.root, tenant.id)
+        with directory.request_lock():
+            lock = await run_sync(directory.wait_lock, abandon_on_cancel=True)
+            writer = IndexWriter(self.store, load_node_name(self.root), tenant.id, directory, lock)
             try:
-                yield keeper
+                yield writer
             finally:
-                await keeper.close()
+                await writer.close()
 
 
 async def _compare(
-    keeper: IndexWriter, progress: ReportIndexProgress
+    writer: IndexWriter, progress: ReportIndexProgress
 ) -> tuple[KeywordIndex, IndexDifferences]:
-    index = await keeper.open_index(await keeper.load_position())
+    index = await writer.open_index(await writer.load_position())
     if index is None:
-        raise Unavailable("the index went away; try again")
-    return index, await compare_index(keeper, index, progress)
+        raise Unavailable("the index was removed meanwhile; try again")
+    return index, await compare_index(writer, index, progress)
 
 
-def _read_status(place: IndexDirectory, tenant: IndexTenant) -> IndexStatus:
-    current = place.current_generation()
+def _read_status(directory: IndexDirectory, tenant: IndexTenant) -> IndexStatus:
+    current = directory.current_generation()
     if current is None:
         return IndexStatus(tenant.name, "absent", 0, tenant.n, 0, 0)
     try:
@@ -207,4 +215,4 @@ def _read_status(place: IndexDirectory, tenant: IndexTenant) -> IndexStatus:
     except IndexUnusable:
         reached, chunks, state = 0, 0, "torn"
     lag = max(0, tenant.n - reached)
-    return IndexStatus(tenant.name, state, reached, lag, chunks, place.size_bytes())
+    return IndexStatus(tenant.name, state, reached, lag, chunks, directory.size_bytes())
