@@ -241,7 +241,7 @@ async def test_without_an_embedder_hybrid_answers_by_words_and_says_so(
         by_words = await shore.lake.search("wobble", mode="lexical")
         found = await shore.lake.search("wobble")
         assert [it["key"] for it in found["hits"]] == [it["key"] for it in by_words["hits"]]
-        assert found["degraded"] == ["by words alone: no embedder is configured"]
+        assert found["degraded"] == ["lexical only: no embedder is configured"]
         assert by_words["degraded"] == []
 
 

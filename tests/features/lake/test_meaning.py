@@ -147,7 +147,7 @@ async def test_lexical_search_asks_no_embedder_and_hybrid_does_without_one_that_
     assert (away.asked, by_words.degraded) == (0, ())
     hybrid = await corpus.search(ana, SearchRequest("physician"))
     assert [it.passage.key for it in hybrid.hits] == ["visit.md"]
-    assert (away.asked, hybrid.degraded) == (1, ("by words alone: the model is away",))
+    assert (away.asked, hybrid.degraded) == (1, ("lexical only: the model is away",))
 
 
 @pytest.mark.requirement("lake.hybrid.nearest_neighbours")

@@ -1,6 +1,6 @@
-"""The change log: which files changed, in the order of commits, and what an index needs of them.
+"""The change log: which files changed, in commit order, and what an index needs of them.
 
-For the processes that keep indexes, in system transactions. It never says who may see a file.
+For index writers, in system transactions. It says nothing about rights.
 """
 
 from collections import defaultdict
@@ -17,20 +17,20 @@ from pecia.kernel.store.transaction import Transaction
 SQL = load_queries("pecia.kernel.corpus", "changelog.sql")
 
 CHANNEL = "pecia_changes"
-"""NOTIFY says on it that a tenant, its payload, has changes. It only wakes: the log is true."""
+"""NOTIFY channel; the payload is the tenant. It only wakes: the log itself is authoritative."""
 
 EMBEDDING_NODE_PREFIX = "embedding:"
-"""How the names of nodes begin that embed. Nobody waits for them, but the log is kept for them."""
+"""Prefix of embedding nodes' names. Searches do not wait for them; the log is kept for them."""
 
-# A node that was not heard of for so long no longer keeps the log from being trimmed.
+# A node silent for longer no longer holds back trimming.
 NODE_TTL_DAYS = 7
-# One that was not heard of for so long is not there to be waited for.
+# A node silent for longer is not waited for.
 NODE_ALIVE_MINUTES = 2
 
 
 @dataclass(frozen=True, slots=True)
 class ChangelogPosition:
-    """How far a tenant's log is. Another `epoch` is another log: a copy of the database has one."""
+    """The position of a tenant's log. Another `epoch` is another log: a copy of the database."""
 
     n: int
     trimmed: int
@@ -39,7 +39,7 @@ class ChangelogPosition:
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A file that came, changed or went in the commit with this number."""
+    """A file added, changed or removed in the commit with this number."""
 
     n: int
     file_id: int
@@ -47,10 +47,10 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class ChangeBatch:
-    """Whole commits, in order. `upto` is the number to go on from.
+    """Whole commits, in order. `upto` is the cursor to continue from.
 
-    `trimmed` says that the log does not hold what comes after the number asked for: it begins
-    later, or is another log that has not come that far. Then only a rebuild helps.
+    `trimmed` says that the log does not reach back to the requested number, or is another log
+    that has not come that far. Then only a rebuild helps.
     """
 
     entries: tuple[FileChange, ...]
@@ -92,7 +92,7 @@ class FileDocuments:
 
 @dataclass(frozen=True, slots=True)
 class NodePosition:
-    """How far one node's index of a tenant is."""
+    """The position of one node's index of a tenant."""
 
     node: str
     n: int
@@ -101,7 +101,7 @@ class NodePosition:
 
 @dataclass(frozen=True, slots=True)
 class NodeLag:
-    """How far one tenant's index is, of how many commits."""
+    """The position of one tenant's index, and the last commit."""
 
     tenant_id: UUID
     n: int
@@ -109,16 +109,16 @@ class NodeLag:
 
 
 async def current_position(tx: Transaction) -> int:
-    """The number of the last commit in the caller's tenant, to be waited for by a search."""
+    """The number of the last commit in the caller's tenant, for a search to wait for."""
     return await tx.fetch_value(SQL["clock"])
 
 
 async def load_position(tx: Transaction, tenant_id: UUID) -> ChangelogPosition:
-    """The same for the system, with where the log begins. NotFound when the tenant is gone."""
-    found = await tx.fetch_all_as(ChangelogPosition, SQL["clock_of"], tenant_id=tenant_id)
-    if not found:
+    """The same for the system, with where the log begins. NotFound if the tenant is gone."""
+    rows = await tx.fetch_all_as(ChangelogPosition, SQL["clock_of"], tenant_id=tenant_id)
+    if not rows:
         raise NotFound(f"no tenant {tenant_id}")
-    return found[0]
+    return rows[0]
 
 
 async def load_positions(tx: Transaction) -> dict[UUID, int]:
@@ -129,19 +129,19 @@ async def load_positions(tx: Transaction) -> dict[UUID, int]:
 async def tail(tx: Transaction, tenant_id: UUID, after: int, limit: int) -> ChangeBatch:
     """What was committed after `after`: at least `limit` changes where there are that many.
 
-    A commit is never split, so a great one makes a great batch.
+    A commit is never split, so a large one makes a large batch.
     """
-    # Asked first: what commits after it is in the next batch, or already in this one.
+    # Read first: a later commit is in the next batch, or already in this one.
     now = await load_position(tx, tenant_id)
     if not now.trimmed <= after <= now.n:
         return ChangeBatch((), now.n, trimmed=True, epoch=now.epoch)
-    asked = {"tenant_id": tenant_id, "after": after, "limit": limit}
-    rows = await tx.fetch_all_as(FileChange, SQL["tail"], **asked)
+    parameters = {"tenant_id": tenant_id, "after": after, "limit": limit}
+    rows = await tx.fetch_all_as(FileChange, SQL["tail"], **parameters)
     return ChangeBatch(tuple(rows), rows[-1].n if rows else after, trimmed=False, epoch=now.epoch)
 
 
 async def list_file_ids(tx: Transaction, tenant_id: UUID, after: int, limit: int) -> list[int]:
-    """The ids of files, in order, for who rebuilds an index from the beginning."""
+    """The ids of files, in order, to rebuild an index."""
     rows = await tx.fetch_all(SQL["files_after"], tenant_id=tenant_id, after=after, limit=limit)
     return [row["id"] for row in rows]
 
@@ -149,17 +149,17 @@ async def list_file_ids(tx: Transaction, tenant_id: UUID, after: int, limit: int
 async def load_file_documents(
     tx: Transaction, tenant_id: UUID, file_ids: Sequence[int]
 ) -> list[FileDocuments]:
-    """These files as they are now. Who is not among them is gone, or has gone from the tenant."""
-    asked = {"tenant_id": tenant_id, "file_ids": [*file_ids]}
+    """These files as they are now. Missing ones were removed from the tenant."""
+    parameters = {"tenant_id": tenant_id, "file_ids": [*file_ids]}
     chunks: dict[int, list[IndexChunk]] = defaultdict(list)
-    files = await tx.fetch_all(SQL["documents"], **asked)
-    for row in await tx.fetch_all(SQL["chunks"], **asked):
+    files = await tx.fetch_all(SQL["documents"], **parameters)
+    for row in await tx.fetch_all(SQL["chunks"], **parameters):
         chunks[row.pop("file_id")].append(_chunk(row))
     return [FileDocuments(**row, chunks=tuple(chunks[row["file_id"]])) for row in files]
 
 
 async def record_applied(tx: Transaction, tenant_id: UUID, node: str, n: int) -> None:
-    """Say that this node's index holds everything up to `n`."""
+    """Record that this node's index holds everything up to `n`."""
     await tx.execute(SQL["applied"], tenant_id=tenant_id, node=node, n=n)
 
 
@@ -168,18 +168,18 @@ async def list_nodes(tx: Transaction, tenant_id: UUID) -> list[NodePosition]:
 
 
 async def load_applied(tx: Transaction, tenant_id: UUID, node: str) -> int | None:
-    """How far this node said it is; None when it never did, or was given up."""
+    """The position this node recorded; None if it never did, or expired."""
     return await tx.fetch_value(SQL["applied_by"], tenant_id=tenant_id, node=node)
 
 
 async def measure_lag(tx: Transaction, tenant_id: UUID) -> int:
     """How many commits the slowest live keyword index has yet to apply."""
-    asked = {
+    parameters = {
         "tenant_id": tenant_id,
         "minutes": NODE_ALIVE_MINUTES,
         "embedding": EMBEDDING_NODE_PREFIX,
     }
-    return await tx.fetch_value(SQL["lag"], **asked)
+    return await tx.fetch_value(SQL["lag"], **parameters)
 
 
 async def list_lagging(tx: Transaction, node: str) -> list[NodeLag]:
@@ -188,7 +188,7 @@ async def list_lagging(tx: Transaction, node: str) -> list[NodeLag]:
 
 
 async def trim(tx: Transaction) -> None:
-    """Forget, in every tenant, what all nodes have applied, and nodes that are long gone."""
+    """Drop, in every tenant, what all nodes have applied, and expired nodes."""
     await tx.execute(SQL["forget_nodes"], days=NODE_TTL_DAYS)
     await tx.execute(SQL["trim"])
 

@@ -1,4 +1,4 @@
-"""Hearing of commits, for the processes that follow the change log. It only wakes them."""
+"""LISTEN for commits, to wake the processes that follow the change log."""
 
 from collections.abc import Callable
 from typing import NoReturn
@@ -18,9 +18,9 @@ _log = Log(__name__)
 async def listen_for_changes(
     store: Store, wake: Callable[[], None], action: str, retry_s: float = RECONNECT_DELAY_S
 ) -> NoReturn:
-    """Wake at every commit that changed something, and whenever one may have been missed.
+    """Call `wake` at every commit with changes, and whenever one may have been missed.
 
-    `action` names the listener in the log when the database is away, which is waited for.
+    `action` names the listener in the log. Reconnects until cancelled.
     """
     while True:
         try:

@@ -1,6 +1,6 @@
-"""What callers saw when they last asked, so that their next search can begin before it is known.
+"""Cache of what callers could see at their last search, so that the next one can start early.
 
-It decides nothing: whoever begins with it asks again meanwhile, and drops what does not fit.
+It grants nothing: the search reloads visibility meanwhile and drops hits that do not fit.
 """
 
 from collections import OrderedDict
@@ -10,17 +10,17 @@ from uuid import UUID
 from pecia.kernel.corpus.vectors.knn import VisibleSet
 
 MAX_ENTRIES = 256
-# So many times in a row the first few hits must have done before no more are asked for: to ask
-# again costs ten times what is saved.
+# The first few hits must have sufficed this many times in a row before only few are fetched: a
+# second query costs ten times what is saved.
 MIN_STREAK = 8
 
 VisibilityKey = tuple[UUID, frozenset[str] | None]
-"""A credential, and the sources it looked in."""
+"""A credential, and the sources searched."""
 
 
 @dataclass(slots=True)
 class VisibilityEntry:
-    """What one saw last, and how many times in a row the first few hits by words did."""
+    """The last visible set, and how many times in a row the first few lexical hits sufficed."""
 
     visible: VisibleSet
     few_streak: int = 0
@@ -31,23 +31,23 @@ class VisibilityEntry:
 
 
 class VisibilityCache:
-    """The longest unasked is forgotten first."""
+    """LRU, 256 entries."""
 
-    def __init__(self, most: int = MAX_ENTRIES) -> None:
-        self._max_entries = most
+    def __init__(self, max_entries: int = MAX_ENTRIES) -> None:
+        self._max_entries = max_entries
         self._entries: OrderedDict[VisibilityKey, VisibilityEntry] = OrderedDict()
 
-    def get(self, place: VisibilityKey) -> VisibilityEntry | None:
-        return self._entries.get(place)
+    def get(self, key: VisibilityKey) -> VisibilityEntry | None:
+        return self._entries.get(key)
 
-    def put(self, place: VisibilityKey, share: VisibleSet) -> None:
-        seen = self._entries.setdefault(place, VisibilityEntry(share))
-        seen.visible = share
-        self._entries.move_to_end(place)
+    def put(self, key: VisibilityKey, visible: VisibleSet) -> None:
+        entry = self._entries.setdefault(key, VisibilityEntry(visible))
+        entry.visible = visible
+        self._entries.move_to_end(key)
         if len(self._entries) > self._max_entries:
             self._entries.popitem(last=False)
 
-    def record_few(self, place: VisibilityKey, *, did: bool) -> None:
+    def record_few(self, key: VisibilityKey, *, did: bool) -> None:
         """Whether the first few were enough this time."""
-        if (seen := self._entries.get(place)) is not None:
-            seen.few_streak = seen.few_streak + 1 if did else 0
+        if (entry := self._entries.get(key)) is not None:
+            entry.few_streak = entry.few_streak + 1 if did else 0

@@ -1,6 +1,6 @@
-"""Sources and their files: listed, described, put and removed, always for somebody.
+"""Sources and their files: list, describe, put and remove, always for a caller.
 
-Every verb takes a transaction that already knows who asks; none of them checks a right.
+Every function takes the caller's transaction; row-level security checks rights, none of these does.
 """
 
 import re
@@ -166,7 +166,7 @@ async def get_file(tx: Transaction, source_id: str, key: str) -> FileMetadata:
 
 
 async def put_file(tx: Transaction, facts: FileMetadata) -> None:
-    """Add a file or learn new facts of one. Its rights come from the folders above it."""
+    """Add a file or update its metadata. Its rights come from the folders above it."""
     values = {name: getattr(facts, name) for name in FileMetadata.__slots__}
     await tx.execute(SQL["ready_class"], source_id=facts.source_id, key=facts.key)
     await tx.execute(SQL["put_file"], **values)

@@ -1,4 +1,4 @@
-"""The corpus' own job: what was replaced long ago is forgotten."""
+"""The corpus' own job: drops old revisions."""
 
 from pecia.kernel.corpus.catalog.texts import trim_revisions
 from pecia.kernel.jobs import Job, JobCall, NoArguments

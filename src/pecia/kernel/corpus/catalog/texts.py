@@ -1,4 +1,4 @@
-"""Files with their texts: put, moved, removed, purged and read, always for somebody.
+"""Files with their texts: put, move, remove, purge and read, always for a caller.
 
 Rights are the database's business: a caller's transaction writes where the caller may, and a
 system transaction, which is nobody's, names the tenant. Chunks are cut here and nowhere else.
@@ -91,7 +91,7 @@ async def put(
     *,
     tenant_id: UUID | None = None,
 ) -> StoredFile:
-    """Add a file or learn new facts of one. Without a text, what is stored of it stays."""
+    """Add a file or update its metadata. Without a text, what is stored of it stays."""
     return (await put_many(tx, [(facts, text)], tenant_id=tenant_id))[0]
 
 
@@ -101,12 +101,12 @@ async def put_many(
     *,
     tenant_id: UUID | None = None,
 ) -> list[StoredFile]:
-    """Several files at the cost of few statements, in the order given."""
+    """Put several files in few statements, in order."""
     _validate_files(files)
     stored: list[StoredFile] = []
     for batch in _batches(files):
         known = await _load_known_hashes(tx, batch, tenant_id)
-        # In a thread: whoever else is at work here goes on while texts are cut.
+        # In a thread: chunking must not block the event loop.
         rows, chunks = await run_sync(_rows, batch, known)
         stored += await tx.fetch_all_as(
             StoredFile,
@@ -121,7 +121,7 @@ async def put_many(
 async def remove(
     tx: Transaction, source_id: str, key: str, *, tenant_id: UUID | None = None
 ) -> None:
-    """The file goes, with every revision of its text."""
+    """Remove the file, with every revision of its text."""
     gone = await tx.execute(SQL["remove_file"], source_id=source_id, key=key, tenant_id=tenant_id)
     if not gone:
         raise _missing(source_id, key)
@@ -141,8 +141,8 @@ async def move(
 async def purge(
     tx: Transaction, source_id: str, key: str | None = None, *, tenant_id: UUID | None = None
 ) -> int:
-    """A file, or all files of a source, with no byte left of their texts or of the keys in the
-    trail. How many files went; indexes follow the change log."""
+    """Erase a file, or all files of a source: their texts, and their keys in the audit log. Returns
+    how many; indexes follow the change log."""
     return await tx.fetch_value(
         SQL["purge_files"], source_id=source_id, key=key, tenant_id=tenant_id
     )
@@ -169,7 +169,7 @@ async def read_text(
 
 
 async def trim_revisions(tx: Transaction, days: int) -> int:
-    """In a system transaction: forget earlier texts that are older than this."""
+    """In a system transaction: drop earlier texts that are older than this."""
     return await tx.execute(SQL["trim_revisions"], days=days)
 
 

@@ -162,9 +162,9 @@ def _text(number: int, entry: Mapping[str, object], name: str) -> str:
 
 
 def _bad(number: int, name: str, expected: str, got: object) -> InvalidFormat:
-    told = "nothing" if got is None else type(got).__name__
+    actual = "nothing" if got is None else type(got).__name__
     return InvalidFormat(
-        f"line {number}: {name} must be {expected}", field=name, expected=expected, got=told
+        f"line {number}: {name} must be {expected}", field=name, expected=expected, got=actual
     )
 
 

@@ -1,9 +1,9 @@
-"""Where the indexes of a home lie on disk, and who may write them. It never looks into one.
+"""The index folders of a home, and their write locks. It never opens an index.
 
 `index/node` names this home among all that follow the same database. `index/TENANT/` holds `lock`,
-which one process at a time has; `current`, the name of the generation that is searched; and the
-generations. A name says the version of the analysers and the log that a generation follows, so
-that one of another kind is never taken for it.
+held by one process at a time; `current`, the name of the live generation; and the generations. A
+name holds the analyser version and the epoch of the change log, so that a generation of another
+kind is never used.
 """
 
 import os
@@ -34,7 +34,7 @@ class IndexDirectory:
         return cls(root / str(tenant_id))
 
     def lock(self) -> FileLock | None:
-        """The right to write here, until it is closed; None while another process has it."""
+        """The write lock, until closed; None while another process has it."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock = FileLock(self.folder / "lock")
         if lock.try_acquire():
@@ -43,7 +43,7 @@ class IndexDirectory:
         return None
 
     def wait_lock(self) -> FileLock:
-        """The same right, when it is given up."""
+        """Wait for the write lock."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock = FileLock(self.folder / "lock")
         lock.acquire(lambda: None)
@@ -51,29 +51,27 @@ class IndexDirectory:
 
     @contextmanager
     def request_lock(self) -> Generator[None]:
-        """Ask whoever has the right to give it up for the time of the block."""
+        """Ask the holder of the write lock to release it, for the time of the block."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with open_lock(self.folder / "wanted") as wish:
-            wish.try_acquire(shared=True)
+        with open_lock(self.folder / "wanted") as request:
+            request.try_acquire(shared=True)
             yield
 
     def is_lock_requested(self) -> bool:
-        """Whether a person waits for the right to write."""
+        """Whether a command waits for the write lock."""
         path = self.folder / "wanted"
         if not path.exists():
             return False
-        with open_lock(path) as wish:
-            return not wish.try_acquire()
+        with open_lock(path) as request:
+            return not request.try_acquire()
 
     @property
     def pointer(self) -> Path:
-        """The file that names the generation that is searched: another file after every change."""
+        """The file that names the live generation; replaced at every change."""
         return self.folder / "current"
 
     def current_generation(self) -> Path | None:
-        """The generation that is searched. A pointer that names none is as good as none: whoever
-        writes the index builds another.
-        """
+        """The live generation. An invalid pointer counts as none: the writer rebuilds."""
         try:
             name = self.pointer.read_bytes().decode("ascii", "replace")
         except FileNotFoundError:
@@ -81,15 +79,15 @@ class IndexDirectory:
         return self.folder / name if _GENERATION.fullmatch(name) else None
 
     def new_generation(self, epoch: UUID) -> Path:
-        """A generation that nobody has yet."""
+        """A fresh path for a generation."""
         return self.folder / f"{_generation_prefix(epoch)}{uuid4().hex[:12]}"
 
     def is_generation_of(self, generation: Path, epoch: UUID) -> bool:
-        """Whether a generation is of our version and of that log."""
+        """Whether a generation has our analyser version and that epoch."""
         return generation.name.startswith(_generation_prefix(epoch))
 
     def publish(self, generation: Path) -> None:
-        """From now on this generation is searched. It happens wholly or not at all."""
+        """Make this generation the live one, atomically."""
         fresh = self.folder / "current.new"
         with fresh.open("w", encoding="utf-8") as file:
             file.write(generation.name)
@@ -99,7 +97,7 @@ class IndexDirectory:
         self.clear_suspect()
 
     def mark_suspect(self) -> None:
-        """Whoever could not read the index says so; whoever keeps it looks."""
+        """Called by a reader that failed; the writer then verifies the index."""
         (self.folder / "doubted").touch()
 
     def is_suspect(self) -> bool:
@@ -109,14 +107,14 @@ class IndexDirectory:
         (self.folder / "doubted").unlink(missing_ok=True)
 
     def remove_old_generations(self) -> None:
-        """Remove every generation but the current one. Who still reads one keeps its files."""
+        """Remove every generation but the live one. Open readers keep their files."""
         current = self.current_generation()
         for found in self.folder.iterdir():
             if found.is_dir() and found != current:
                 shutil.rmtree(found, ignore_errors=True)
 
     def size_bytes(self) -> int:
-        """What lies here; a file that goes while we look counts as gone."""
+        """The size on disk; files that vanish meanwhile do not count."""
         total = 0
         for found in self.folder.rglob("*"):
             with suppress(FileNotFoundError):
@@ -137,13 +135,13 @@ def list_directories(root: Path) -> Iterator[tuple[UUID, IndexDirectory]]:
 
 
 def load_node_name(root: Path) -> str:
-    """The name of this home among those that follow the same database, made at first sight."""
+    """The name of this node in the change log, created on first use."""
     root.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = root / "node"
     if not path.exists():
         fresh = root / f"node.{uuid4().hex}"
         fresh.write_text(uuid4().hex, "utf-8")
-        # Two that begin at once agree on one name: the first link stands.
+        # Two processes that start at once agree on one name: the first hard link wins.
         with suppress(FileExistsError):
             path.hardlink_to(fresh)
         fresh.unlink()

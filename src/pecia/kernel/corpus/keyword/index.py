@@ -116,7 +116,7 @@ class KeywordIndex:
             writer.wait_merging_threads()
 
     def reload(self) -> None:
-        """See the last commit, whoever made it. Searches that run go on with what they saw."""
+        """See the last commit of any process. Running searches keep their snapshot."""
         with _reraise_unusable():
             self._index.reload()
             self._snapshot = IndexSnapshot(self._index)
@@ -167,7 +167,7 @@ class KeywordIndex:
             return self._snapshot.count(asked)
 
     def long_groups(self, groups: Iterable[int], size: int) -> frozenset[int]:
-        """Those of the groups that have so many chunks. What was lately forgotten still counts."""
+        """The groups with at least so many chunks. Recently deleted ones still count."""
         with _reraise_unusable():
             return self._snapshot.long_groups(groups, size)
 
@@ -203,7 +203,7 @@ class KeywordIndex:
             raise
 
     def _discard_writer(self) -> None:
-        # To be waited for is what makes the engine let go of its lock, whoever still refers to it.
+        # Waiting makes the engine release its lock, even while references remain.
         with suppress(StorageFull), _reraise_as(StorageFull, "the writer failed"):
             self.close_writer()
 

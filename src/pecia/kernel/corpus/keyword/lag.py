@@ -1,4 +1,4 @@
-"""Whether the keyword indexes of this home keep up. A writer that died or hangs says nothing."""
+"""Detects keyword indexes that lag. A writer that died or hangs reports nothing itself."""
 
 import time
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from pecia.kernel.logs import Log
 from pecia.kernel.store.store import Store
 
 POLL_INTERVAL_S = 5.0
-# A writer that works commits several times a second, also while it has much to do.
+# A working writer commits several times a second, also under load.
 STALL_TIMEOUT_S = 15.0
 
 _log = Log(__name__)
@@ -24,7 +24,7 @@ _log = Log(__name__)
 
 @dataclass(frozen=True, slots=True)
 class LaggingIndex:
-    """An index that has commits yet to apply, and since when it stands where it stands."""
+    """An index with commits yet to apply, and since when it has not moved."""
 
     n: int
     of: int
@@ -32,7 +32,7 @@ class LaggingIndex:
 
 
 class IndexLag:
-    """Looks now and then which indexes are behind, and remembers since when they did not move."""
+    """Polls which indexes are behind, and since when they have not moved."""
 
     def __init__(
         self, store: Store, root: Path, clock: Callable[[], float] = time.monotonic
@@ -58,13 +58,13 @@ class IndexLag:
         self._behind = {it.tenant_id: self._track(it, now) for it in found}
 
     def stalled_tenants(self) -> dict[UUID, float]:
-        """The tenants whose index is behind and does not move, and for how many seconds."""
+        """The tenants whose index is behind and stalled, and for how many seconds."""
         now = self._clock()
         waits = {tenant_id: now - it.since_s for tenant_id, it in self._behind.items()}
         return {tenant_id: wait for tenant_id, wait in waits.items() if wait >= STALL_TIMEOUT_S}
 
     def stall_warning(self, tenant_id: UUID) -> str | None:
-        """What to tell who searches there; None where all is well."""
+        """A warning for searches in that tenant; None if the index is not stalled."""
         wait_s = self.stalled_tenants().get(tenant_id)
         if wait_s is None:
             return None

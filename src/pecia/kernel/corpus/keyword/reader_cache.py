@@ -1,6 +1,6 @@
-"""The indexes of a home as an API process reads them: few held open, each as of its last commit.
+"""Open readers of the keyword indexes, for API processes; each as of its last commit.
 
-It never writes, and never waits for a writer but in `wait_for`.
+It never writes, and waits for a writer only in `wait_for_commit`.
 """
 
 import asyncio
@@ -28,13 +28,13 @@ _MAX_BACKOFF_S = 0.025
 _MAX_ATTEMPTS = 3
 
 FileStamp: TypeAlias = tuple[int, int, int]
-"""Which file it is, and when and how long it was written: another after every commit."""
+"""Inode, mtime and size: different after every commit."""
 
 
 @dataclass(slots=True)
 class _Reader:
-    """An index, and the two files that tell whether it is still the last: of which generation, and
-    of which commit. To ask how they look takes a tenth of the time that reading one does.
+    """An index, and the two files whose stamps say whether it is current: the generation pointer
+    and the engine's meta. A stat takes a tenth of the time of reading one.
     """
 
     index: KeywordIndex
@@ -45,35 +45,35 @@ class _Reader:
 
 
 class ReaderCache:
-    """Readers by tenant, the longest unused given up first. Safe to use from several threads."""
+    """Readers by tenant, LRU. Thread-safe."""
 
-    def __init__(self, root: Path, most: int = MAX_READERS) -> None:
+    def __init__(self, root: Path, max_readers: int = MAX_READERS) -> None:
         self._root = root
-        self._max_readers = most
+        self._max_readers = max_readers
         self._readers: OrderedDict[UUID, _Reader] = OrderedDict()
         self._lock = threading.Lock()
         self._threads = ThreadPoolExecutor(thread_name_prefix="index")
         self._empty_index = KeywordIndex.in_memory()
 
-    def submit(self, tenant_id: UUID, question: Callable[[KeywordIndex], T]) -> Awaitable[T]:
-        """Put a question to a tenant's index, in a thread. One not built yet is an empty one.
+    def submit(self, tenant_id: UUID, query: Callable[[KeywordIndex], T]) -> Awaitable[T]:
+        """Run a query on a tenant's index, in a thread. An index not built yet is an empty one.
 
-        It is put at once, and not when the answer is awaited.
+        It starts at once, not when the result is awaited.
         """
         loop = asyncio.get_running_loop()
-        answer: asyncio.Future[T] = loop.create_future()
+        future: asyncio.Future[T] = loop.create_future()
 
         def work() -> None:
             try:
-                told = self._run_query(tenant_id, question)
-            except BaseException as error:  # noqa: BLE001 - whatever it is, who asked is told.
-                loop.call_soon_threadsafe(_set_exception, answer, error)
+                result = self._run_query(tenant_id, query)
+            except BaseException as error:  # noqa: BLE001 - raised where the result is awaited.
+                loop.call_soon_threadsafe(_set_exception, future, error)
             else:
-                loop.call_soon_threadsafe(_set_result, answer, told)
+                loop.call_soon_threadsafe(_set_result, future, result)
 
         # `run_in_executor` does the same through a second future and its locks: .1 ms a search.
         self._threads.submit(work)
-        return answer
+        return future
 
     async def wait_for_commit(
         self, tenant_id: UUID, n: int, timeout_s: float = COMMIT_WAIT_S
@@ -91,19 +91,19 @@ class ReaderCache:
         return self.get_reader(tenant_id).cursor() or 0
 
     def get_reader(self, tenant_id: UUID) -> KeywordIndex:
-        """A tenant's index as of its last commit. It blocks: ask from a thread."""
+        """A tenant's index as of its last commit. Blocks: call from a thread."""
         for attempt in range(_MAX_ATTEMPTS):
             try:
                 return self._refresh_reader(tenant_id)
             except (IndexUnusable, FileNotFoundError):
-                # Another generation may have taken its place while we looked.
+                # Another generation may have been published meanwhile.
                 if attempt == _MAX_ATTEMPTS - 1:
                     raise
         raise AssertionError
 
-    def _run_query(self, tenant_id: UUID, question: Callable[[KeywordIndex], T]) -> T:
+    def _run_query(self, tenant_id: UUID, query: Callable[[KeywordIndex], T]) -> T:
         try:
-            return question(self.get_reader(tenant_id))
+            return query(self.get_reader(tenant_id))
         except IndexUnusable:
             IndexDirectory.of(self._root, tenant_id).mark_suspect()
             raise
@@ -126,32 +126,32 @@ class ReaderCache:
         return reader.index
 
 
-def _set_result(answer: asyncio.Future[T], told: T) -> None:
-    # Who asked may be gone.
-    if not answer.done():
-        answer.set_result(told)
+def _set_result(future: asyncio.Future[T], result: T) -> None:
+    # The awaiting task may be gone.
+    if not future.done():
+        future.set_result(result)
 
 
-def _set_exception(answer: asyncio.Future[T], error: BaseException) -> None:
-    if not answer.done():
-        answer.set_exception(error)
+def _set_exception(future: asyncio.Future[T], error: BaseException) -> None:
+    if not future.done():
+        future.set_exception(error)
 
 
-def _open_reader(place: IndexDirectory) -> _Reader | None:
+def _open_reader(directory: IndexDirectory) -> _Reader | None:
     """The generation that is searched now; None when there is none."""
-    # Looked at before they are read: what changes in between is seen the next time.
-    pointed = _stamp(place.pointer)
-    generation = place.current_generation()
+    # Stamps first, then the content: a change in between is seen the next time.
+    pointed = _stamp(directory.pointer)
+    generation = directory.current_generation()
     if pointed is None or generation is None:
         return None
     meta = generation / "meta.json"
     stamp = _stamp(meta)
-    return _Reader(KeywordIndex.open_reader(generation), place.pointer, pointed, meta, stamp)
+    return _Reader(KeywordIndex.open_reader(generation), directory.pointer, pointed, meta, stamp)
 
 
 def _stamp(path: Path) -> FileStamp | None:
     try:
-        found = path.stat()
+        stat = path.stat()
     except FileNotFoundError:
         return None
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    return stat.st_ino, stat.st_mtime_ns, stat.st_size

@@ -1,7 +1,7 @@
-"""One tenant's index, kept equal to the store: caught up, or built anew.
+"""Writes one tenant's keyword index: catches up with the change log, or rebuilds.
 
-Every step can be cut off anywhere: an index says itself how far it has come, and what is applied
-twice is as if applied once. Nothing here decides when to work: `follow.py` and the commands do.
+Every step can be interrupted anywhere: an index stores its own position, and applying a change is
+idempotent. Nothing here decides when to work: `follower.py` and the commands do.
 """
 
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
@@ -33,22 +33,22 @@ ReportIndexProgress: TypeAlias = Callable[[int, int], None]
 # Changes taken from the log at a time, and files read at a time.
 CHANGES_PER_BATCH = 1000
 FILES_PER_READ = 200
-# For building: so many chunks, at most, wait for a commit, and the memory they wait in.
+# For a rebuild: most chunks in one commit, and the engine's memory for them.
 MAX_COMMIT_CHUNKS = 40_000
 BUILD_BYTES = 128_000_000
-# So many segments of about one size the engine makes one of.
+# The engine merges this many segments of about one size.
 MERGE_FACTOR = 8
 
 _log = Log(__name__)
 
 
 def ignore_progress(done: int, of: int) -> None:
-    """Progress that nobody watches."""
+    """Report no progress."""
 
 
 @dataclass(slots=True)
 class IndexWriter:
-    """The right to write one tenant's index, and the open index. Close it to let others."""
+    """The write lock of one tenant's index, and the open index. Close it to release the lock."""
 
     store: Store
     node: str
@@ -62,10 +62,10 @@ class IndexWriter:
     async def acquire(
         cls, store: Store, node: str, root: Path, tenant_id: UUID
     ) -> "IndexWriter | None":
-        """The keeper of a tenant's index; None while another process keeps it."""
-        place = IndexDirectory.of(root, tenant_id)
-        lock = await run_sync(place.lock)
-        return None if lock is None else cls(store, node, tenant_id, place, lock)
+        """The writer of a tenant's index; None while another process holds the lock."""
+        directory = IndexDirectory.of(root, tenant_id)
+        lock = await run_sync(directory.lock)
+        return None if lock is None else cls(store, node, tenant_id, directory, lock)
 
     async def close(self) -> None:
         try:
@@ -74,13 +74,13 @@ class IndexWriter:
             self.lock.close()
 
     async def close_index(self) -> None:
-        """Close the index and keep the right to it."""
+        """Close the index, keep the lock."""
         index, self.index = self.index, None
         if index is not None:
             await run_sync(index.close_writer)
 
     async def catch_up(self) -> int | None:
-        """Apply what was committed since; the number reached. None: it must be built anew."""
+        """Apply what was committed since; the number reached. None: it must be rebuilt."""
         now = await self.load_position()
         index = await self.open_index(now)
         cursor = index.cursor() if index else None
@@ -90,7 +90,7 @@ class IndexWriter:
                 return None
             if not batch.entries:
                 if self.recorded_position != cursor:
-                    # Whoever came this far may have died before it said so.
+                    # The writer that reached this may have died before recording it.
                     await self.record_position(cursor)
                 return cursor
             await self._apply(index, batch)
@@ -99,11 +99,11 @@ class IndexWriter:
         return None
 
     async def rebuild(self, progress: ReportIndexProgress = ignore_progress) -> int:
-        """Build another index beside the one that is searched, then show it; its number."""
+        """Build a new generation beside the live one, then publish it; its commit number."""
         now = await self.load_position()
         if now.epoch is None:
             return 0
-        # What comes after this number must not be trimmed while we build.
+        # Holds back trimming of later commits while we build.
         await self.record_position(now.n)
         await self.close_index()
         generation = self.directory.new_generation(now.epoch)
@@ -118,7 +118,7 @@ class IndexWriter:
         return now.n
 
     async def open_index(self, now: ChangelogPosition) -> KeywordIndex | None:
-        """The index that is searched, opened for writing; None if there is none that we can use."""
+        """The live index, opened for writing; None if there is no usable one."""
         current = await run_sync(self.directory.current_generation)
         if (
             current is None
@@ -138,7 +138,7 @@ class IndexWriter:
             return await changelog.load_position(tx, self.tenant_id)
 
     async def record_position(self, n: int) -> None:
-        """Say how far this node is, so that the log may be trimmed below."""
+        """Record this node's position, so that the log may be trimmed below."""
         async with self.store.system() as tx:
             await changelog.record_applied(tx, self.tenant_id, self.node, n)
         self.recorded_position = n
@@ -146,30 +146,30 @@ class IndexWriter:
     async def iter_documents(
         self, progress: ReportIndexProgress = ignore_progress
     ) -> AsyncGenerator[list[FileDocuments]]:
-        """Every file of the tenant as it is when its turn comes, portion by portion."""
+        """Every file of the tenant, in batches, each as of when it is read."""
         async with self.store.system() as tx:
             of: int = await tx.fetch_value(SQL["file_count"], tenant_id=self.tenant_id)
         done = last = 0
         while True:
             async with self.store.system() as tx:
                 file_ids = await changelog.list_file_ids(tx, self.tenant_id, last, FILES_PER_READ)
-                found = await changelog.load_file_documents(tx, self.tenant_id, file_ids)
+                files = await changelog.load_file_documents(tx, self.tenant_id, file_ids)
             if not file_ids:
                 return
-            yield found
+            yield files
             last, done = file_ids[-1], done + len(file_ids)
             progress(done, max(of, done))
 
     async def stage_files(self, index: KeywordIndex, file_ids: Sequence[int]) -> None:
-        """Bring these files into the index as they are now, to be committed by the caller."""
+        """Stage these files as they are now; the caller commits."""
         for at in range(0, len(file_ids), FILES_PER_READ):
-            portion = file_ids[at : at + FILES_PER_READ]
+            batch_ids = file_ids[at : at + FILES_PER_READ]
             async with self.store.system() as tx:
-                found = await changelog.load_file_documents(tx, self.tenant_id, portion)
-            await run_sync(_stage, index, portion, found)
+                files = await changelog.load_file_documents(tx, self.tenant_id, batch_ids)
+            await run_sync(_stage, index, batch_ids, files)
 
     async def _is_intact(self, current: Path) -> bool:
-        """Whether a doubt was without ground: not every query that fails fails over the files."""
+        """Verify checksums: not every failed query is caused by corrupt files."""
         await self.close_index()
         if torn := await run_sync(find_corrupt_files, current):
             _log.warning("index.torn", files=[*torn])
@@ -186,7 +186,7 @@ class IndexWriter:
             await self.stage_files(index, batch.file_ids)
             await run_sync(index.commit, batch.upto)
         except PeciaError:
-            # What was staged must not be committed by whoever comes next.
+            # What was staged must not be committed by the next attempt.
             self.index = None
             raise
 
@@ -195,10 +195,10 @@ class IndexWriter:
             of: int = await tx.fetch_value(SQL["chunk_count"], tenant_id=self.tenant_id)
         step = commit_size(of)
         staged, target = 0, step
-        async with aclosing(self.iter_documents(progress)) as portions:
-            async for found in portions:
-                await run_sync(_stage, index, (), found)
-                staged += sum(len(it.chunks) for it in found)
+        async with aclosing(self.iter_documents(progress)) as batches:
+            async for files in batches:
+                await run_sync(_stage, index, (), files)
+                staged += sum(len(it.chunks) for it in files)
                 if staged >= target:
                     await run_sync(index.commit)
                     target += step * ((staged - target) // step + 1)
@@ -216,7 +216,7 @@ def commit_size(chunks: int) -> int:
 
 
 def build_entries(file: FileDocuments) -> Iterator[IndexEntry]:
-    """The chunks of a file as an index takes them."""
+    """The index entries of a file's chunks."""
     modified = file.modified_at
     for chunk in file.chunks:
         yield IndexEntry(
@@ -234,8 +234,8 @@ def build_entries(file: FileDocuments) -> Iterator[IndexEntry]:
         )
 
 
-def _stage(index: KeywordIndex, gone: Sequence[int], found: Sequence[FileDocuments]) -> None:
-    index.stage(gone, (entry for file in found for entry in build_entries(file)))
+def _stage(index: KeywordIndex, gone: Sequence[int], files: Sequence[FileDocuments]) -> None:
+    index.stage(gone, (entry for file in files for entry in build_entries(file)))
 
 
 def _open_index(generation: Path) -> KeywordIndex | None:

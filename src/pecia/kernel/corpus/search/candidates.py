@@ -7,8 +7,8 @@ from pecia.kernel.corpus.keyword.entry import KeywordHit
 from pecia.kernel.corpus.search.fuse import FusedHit
 from pecia.kernel.corpus.search.named_files import NamedFiles
 
-# Best files by words alone that keep a place beside the named ones: a question may hold the name
-# of a file by accident.
+# Best unnamed files that keep a hit beside the named ones: a query may contain a file's name by
+# accident.
 MAX_UNNAMED_FILES = 1
 
 
@@ -17,7 +17,7 @@ class CandidatePool:
     """Chunks with their lexical scores and what the file of each adds.
 
     The best hit of each file of `close` comes among the first hits. `unnamed` are best hits of
-    files that the question does not name: they are read whatever else is.
+    files that the query does not name: they are always read.
     """
 
     scores: Mapping[int, float]
@@ -26,13 +26,13 @@ class CandidatePool:
     unnamed: tuple[int, ...] = ()
 
     def top(self, fused: Sequence[FusedHit], depth: int) -> list[FusedHit]:
-        """The best so many, in their order, with those that are read in any case."""
+        """The first `depth`, in order, with those that are always read."""
         late = [it for it in fused[depth:] if it.id in self.unnamed]
         return [*fused[: depth - len(late)], *late]
 
 
 def build_pool(found: Sequence[KeywordHit]) -> CandidatePool:
-    """The pool of a question that names no file."""
+    """The pool of a query that names no file."""
     return CandidatePool({it.id: it.score for it in found})
 
 
@@ -41,9 +41,9 @@ def merge_pools(
 ) -> CandidatePool:
     """The best hits everywhere and the best inside the named files, best first each, as one pool.
 
-    The two searches ask different words, so their scores are shares of the best. A share inside a
-    file counts as far as the file was found by the whole question: without that, the best page of
-    a file that is named by accident is as good as the best of all.
+    The two searches use different words, so scores are normalised by the best. A score inside a
+    file is scaled by the file's score for the whole query: without that, the best page of a file
+    that is named by accident is as good as the best of all.
     """
     best = _best(found)
     reach = {it.group: it.score / best for it in reversed(found)}

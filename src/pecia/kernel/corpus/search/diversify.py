@@ -1,4 +1,4 @@
-"""A list in which one file does not take every place, and nothing is said twice. Pure.
+"""Diversifies hits by file, and demotes near-duplicates. Pure.
 
 It only permutes: what gives way comes later, and nothing is dropped. The best stays first.
 """
@@ -9,8 +9,8 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from pecia.kernel.corpus.search.evidence import CandidateText
 from pecia.kernel.corpus.search.rerank import RankedHit
 
-# So many hits of one file lose nothing; each one more is held to be worth so much of the last.
-# A file that the question names is asked for, and loses nothing.
+# This many hits of one file lose nothing; each further one is discounted by this factor.
+# A file that the query names loses nothing.
 MAX_UNDECAYED_HITS = 3
 DECAY = 0.85
 

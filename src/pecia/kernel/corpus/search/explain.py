@@ -64,13 +64,13 @@ def explain(
 
 
 def rank_moves(before: Sequence[RankedHit], after: Sequence[RankedHit]) -> dict[int, int]:
-    """How many places later each candidate comes after it was made to give way."""
+    """How many ranks each candidate lost by diversification."""
     places = {it.id: place for place, it in enumerate(before)}
     return {it.id: place - places[it.id] for place, it in enumerate(after)}
 
 
 def _by_field(words: float, field_scores: Mapping[str, float]) -> dict[str, float]:
-    """The share of each field in what the words gave."""
+    """The share of each field in the lexical score."""
     total = sum(field_scores.values())
     if not total:
         return {"words": words}

@@ -1,4 +1,4 @@
-"""What two arms found, made one list, by convex combination. Pure: no index, no clock."""
+"""Fuses lexical and semantic scores by convex combination. Pure: no index, no clock."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from pecia.kernel.corpus.keyword.analysis.token_filters import detect_language
 
 # Chosen on the training queries of SciFact; docs/retrieval.md has the curve.
 SEMANTIC_WEIGHT = 0.4
-# A model of one language still sees names and numbers in another.
+# A model of one language still matches names and numbers in another.
 FOREIGN_SEMANTIC_WEIGHT = 0.2
 
 NO_SCORES: Mapping[int, float] = MappingProxyType({})
@@ -19,10 +19,10 @@ _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
 
 
 class FusedHit(NamedTuple):
-    """One candidate. `words` and `meaning` are what the arms gave, from 0 to 1.
+    """One candidate. `words` and `meaning` are its lexical and semantic scores, from 0 to 1.
 
-    `meaning` and `cosine` are None for a candidate that has no vector yet. `file` is what its file
-    earned by being named, and a part of the score.
+    `meaning` and `cosine` are None for a candidate that has no vector yet. `file` is the
+    bonus of a named file, part of the score.
     """
 
     id: int
@@ -40,11 +40,10 @@ def fuse(
     weight: float = SEMANTIC_WEIGHT,
     by_file: Mapping[int, float] = NO_SCORES,
 ) -> list[FusedHit]:
-    """The candidates of both arms, best first; ties by id.
+    """The candidates of both retrievers, best first; ties by id.
 
-    The keyword arm is divided by its best score. Cosines, exact for every candidate that has a
-    vector, are stretched between the worst and the best. `by_file` is what to add for a
-    candidate's file.
+    Lexical scores are divided by the best. Cosines, exact for every candidate that has a vector,
+    are min-max normalised. `by_file` is the bonus of a candidate's file.
     """
     best = max(scores_by_words.values(), default=0.0) or 1.0
     low, high = min(cosines.values(), default=0.0), max(cosines.values(), default=0.0)
@@ -62,18 +61,18 @@ def fuse(
 def combine_scores(
     words: float, meaning: float | None, *, weight: float, trust: float = 1.0
 ) -> float:
-    """Both arms in one number. `trust` is how far the keyword arm is believed for this query.
+    """Both scores in one number. `trust` scales the lexical score for this query.
 
-    Without a vector the meaning is taken to be as good as the words are, so that a text loses no
-    rank for waiting.
+    Without a vector the semantic score is taken to equal the lexical one, so that a text loses no
+    rank while it waits to be embedded.
     """
     return (1 - weight) * trust * words + weight * (words if meaning is None else meaning)
 
 
 def choose_semantic_weight(query: str, language: str) -> float:
-    """How much meaning counts for a query, where the embedder understands one language well.
+    """The semantic weight of a query, lower if it is not in the embedder's language.
 
-    An empty language is an embedder that understands many.
+    An empty language: a multilingual embedder.
     """
     if not language or _may_be_in(query, language):
         return SEMANTIC_WEIGHT
@@ -89,5 +88,5 @@ def _may_be_in(query: str, language: str) -> bool:
     spoken = detect_language(query)
     if spoken:
         return spoken == language
-    # Too few words to tell; the script still may. Every model of one language so far is Latin.
+    # Too few words to detect a language: use the script. Every such model so far is Latin.
     return 2 * len(_LATIN.findall(query)) >= len(_LETTER.findall(query))

@@ -1,7 +1,7 @@
 """Chunks as they are read: a stretch of a file, hits with all that is said of them, neighbours.
 
 Every row is read under the caller's rights, whatever an index said of it: a chunk the caller may
-not see, or that is gone, is not among the answers, and nothing tells the two apart.
+not see, or that is gone, is absent, and the two look the same.
 """
 
 from collections.abc import Iterator, Sequence
@@ -99,7 +99,7 @@ class NeighbourChunk(NamedTuple):
 async def read_window(
     tx: Transaction, source_id: str, key: str, start: int, size: int
 ) -> ChunkWindow:
-    """At most `size` chunks from `start` on. Past the end there are none; NotFound for no file."""
+    """At most `size` chunks from `start` on. Empty past the end; NotFound if there is no file."""
     if start < 0:
         raise OutOfRange("chunks are counted from 0", field="start", min=0, got=start)
     if not 1 <= size <= MAX_WINDOW_CHUNKS:
@@ -121,7 +121,7 @@ async def read_file(
 
 
 async def hydrate(tx: Transaction, ids: Sequence[ChunkId]) -> list[HydratedChunk]:
-    """The chunks the caller may see, in the order asked for. The others are just absent."""
+    """The chunks the caller may see, in the given order. The others are absent."""
     return await tx.fetch_mapped(HydratedChunk._make, SQL["hydrate"], ids=array_literal(ids))
 
 

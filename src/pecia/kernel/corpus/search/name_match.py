@@ -1,4 +1,4 @@
-"""The words by which a question may call a file. Pure: it reads keys and titles, no text."""
+"""Matches words of a query with names of files. Pure: it reads keys and titles, no text."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
-"""Files that a question names, so that their best pages are looked for inside them. Pure.
+"""Detects files that a query names, to search inside them. Pure.
 
-A word that a file is called by tells which file is meant and nothing about its pages: there it is
-left out of the question.
+A word of a file's name says which file is meant and nothing about its pages: inside the file it is
+left out of the query.
 """
 
 import math
@@ -12,25 +12,25 @@ from dataclasses import dataclass, replace
 from pecia.kernel.corpus.keyword.query.parser import Query
 from pecia.kernel.corpus.search.name_match import extract_names, extract_proper_words, match_name
 
-# Files to look into, hits to take of each, and chunks that make a file worth looking into.
+# Files to search inside, hits to take of each, and the chunks that make a file worth it.
 MAX_FILES = 5
 HITS_PER_FILE = 20
 LONG_FILE_CHUNKS = 20
 # How much the best file's name counts beside the words on its pages, which count 1 at most.
 FILE_WEIGHT = 1.5
-# How much the best chunk of a file, found by words, counts beside its name.
+# How much the best lexical hit of a file counts beside its name.
 BEST_CHUNK_WEIGHT = 0.5
-# A name that tells less than this is no name; one that tells less than the second is a weak one.
+# A score below the first is no match; one below the second is a weak match.
 MIN_NAME_SCORE = 0.5
 CLEAR_NAME_SCORE = 2.0
-# Files nearly as good as the best: so many of them keep a place among the first hits.
+# Files nearly as good as the best: this many keep a hit among the first.
 CLOSE_RATIO = 0.8
 MAX_CLOSE_FILES = 4
 
 
 @dataclass(frozen=True, slots=True)
 class FileCandidate:
-    """A file that the caller may see. `best` is the score of its best chunk by words."""
+    """A file that the caller may see. `best` is its best lexical score."""
 
     id: int
     key: str
@@ -41,10 +41,10 @@ class FileCandidate:
 
 @dataclass(frozen=True, slots=True)
 class NamedFiles:
-    """What a question means by the files it names, best first.
+    """The files that a query names, best first.
 
-    `files` are how far each is meant, from 0 to FILE_WEIGHT. `close` are those that the question
-    could mean as well as the best. `query` is what is left to ask of their pages.
+    `files` are their scores, from 0 to FILE_WEIGHT. `close` are nearly as good as the best. `query`
+    is what is left to search inside them.
     """
 
     files: Mapping[int, float]
@@ -55,12 +55,12 @@ class NamedFiles:
 def detect_named_files(
     question: str, query: Query, candidates: Sequence[FileCandidate]
 ) -> NamedFiles | None:
-    """The files that a question names; None when it names none that is worth looking into."""
+    """The files that a query names; None if none is worth searching inside."""
     if not any(it.chunks >= LONG_FILE_CHUNKS for it in candidates):
         return None
-    asked, proper = extract_names(question), extract_proper_words(question)
-    told = {it.id: match_name(asked, proper, it.key, it.title) for it in candidates}
-    by_name = _name_scores(told)
+    names, proper = extract_names(question), extract_proper_words(question)
+    matches = {it.id: match_name(names, proper, it.key, it.title) for it in candidates}
+    by_name = _name_scores(matches)
     clearest = max(by_name.values(), default=0.0)
     if clearest < MIN_NAME_SCORE:
         return None
@@ -74,30 +74,28 @@ def detect_named_files(
     close = tuple(it for it in order if worth[it] >= CLOSE_RATIO * top)[:MAX_CLOSE_FILES]
     if not any(it.chunks >= LONG_FILE_CHUNKS for it in candidates if it.id in close):
         return None
-    called = {word for it in close for word in told[it]}
-    rest = _without_names(query, called)
+    name_words = {word for it in close for word in matches[it]}
+    rest = _without_names(query, name_words)
     if rest is None:
         return None
     scale = FILE_WEIGHT * min(1.0, clearest / CLEAR_NAME_SCORE) / top
     return NamedFiles({it: scale * worth[it] for it in order}, close, rest)
 
 
-def _name_scores(told: Mapping[int, Mapping[str, float]]) -> dict[int, float]:
-    """How much each file's name tells: what many of the candidates are called tells little."""
-    held = Counter(word for words in told.values() for word in words)
-    rare = {
-        word: math.log(1 + (len(told) - count + 0.5) / (count + 0.5))
-        for word, count in held.items()
+def _name_scores(matches: Mapping[int, Mapping[str, float]]) -> dict[int, float]:
+    """A score per file, IDF-weighted: a word in many candidates' names counts little."""
+    counts = Counter(word for words in matches.values() for word in words)
+    idf = {
+        word: math.log(1 + (len(matches) - count + 0.5) / (count + 0.5))
+        for word, count in counts.items()
     }
     return {
-        id_: sum(sure * rare[word] for word, sure in words.items()) for id_, words in told.items()
+        id_: sum(confidence * idf[word] for word, confidence in words.items())
+        for id_, words in matches.items()
     }
 
 
-def _without_names(query: Query, called: set[str]) -> Query | None:
-    """The query without words that are names.
-
-    None when nothing is left: it asks for what is called so, and for no page of it.
-    """
-    words = tuple(it for it in query.words if it not in called)
+def _without_names(query: Query, name_words: set[str]) -> Query | None:
+    """The query without words that are names; None if nothing is left."""
+    words = tuple(it for it in query.words if it not in name_words)
     return replace(query, words=words, parts=()) if words or query.phrases else None

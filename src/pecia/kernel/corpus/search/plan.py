@@ -1,4 +1,4 @@
-"""What is asked of the corpus, and what comes back. Pure."""
+"""Search request and result. Pure."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ class SearchMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """A question. What is None does not narrow; nothing that is given is ignored."""
+    """A search. None does not filter; no argument is ignored."""
 
     query: str
     limit: int = 20
@@ -57,11 +57,11 @@ class SearchResult:
 
 @lru_cache(256)
 def parse_strict_query(text: str) -> Query:
-    """The query. A filter in it that means nothing is an error, for it would be ignored."""
+    """The parsed query. An invalid filter in it is an error: it would be ignored otherwise."""
     query = parse_query(text)
     if query.unclear:
         raise InvalidFormat(
-            f"{query.unclear[0]!r} in the query is a filter without a meaning",
+            f"{query.unclear[0]!r} in the query is not a valid filter",
             field="query",
             got=query.unclear[0],
             expected='path:GLOB, source:ID, type:TYPE, after:DATE, before:DATE, or "in quotes"',
@@ -70,13 +70,13 @@ def parse_strict_query(text: str) -> Query:
 
 
 def merge_filters(ask: SearchRequest, within: Filter) -> Filter:
-    """Where to look: as the arguments say, and as the query says beside them."""
-    for name, given, written in (
+    """The filters of the arguments and of the query, combined."""
+    for name, argument, in_query in (
         ("path", ask.path, within.path_glob),
         ("content_type", ask.content_type, within.content_type),
         ("source_id", ask.source, within.sources),
     ):
-        if given is not None and written is not None:
+        if argument is not None and in_query is not None:
             raise InvalidInput(f'"{name}" is given twice: also in the query', field=name)
     field, glob = ("path", ask.path) if ask.path is not None else ("query", within.path_glob)
     return Filter(

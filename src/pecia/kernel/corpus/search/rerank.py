@@ -1,6 +1,6 @@
-"""The last look at the best candidates, at what they say. Pure, deterministic, without a model.
+"""Reranks the best candidates by their texts. Pure, deterministic, without a model.
 
-A candidate without a reading is not the caller's to see, and is left out.
+A candidate without a text is not visible to the caller, and is left out.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -11,7 +11,7 @@ from pecia.kernel.corpus.keyword.query.parser import Query
 from pecia.kernel.corpus.search.evidence import CandidateText, Evidence, measure_evidence
 from pecia.kernel.corpus.search.fuse import SEMANTIC_WEIGHT, FusedHit, combine_scores
 
-# How many candidates are worth reading.
+# How many candidates are read.
 RERANK_DEPTH = 30
 
 # Chosen on the training queries of SciFact, where words in the title gain nothing more: the
@@ -21,7 +21,7 @@ NO_EVIDENCE = Evidence()
 
 
 class RankedHit(NamedTuple):
-    """A candidate with its place earned, and what earned it."""
+    """A candidate with its final score, and what it is made of."""
 
     id: int
     file: Hashable
@@ -39,31 +39,31 @@ def rerank(
     weight: float = SEMANTIC_WEIGHT,
     weights: Evidence = EVIDENCE_WEIGHTS,
 ) -> list[RankedHit]:
-    """The candidates that can be read, best first; ties by id. `weight` is that of `fuse`.
+    """The readable candidates, best first; ties by id. `weight` is that of `fuse`.
 
-    The keyword arm is believed as far as its best candidate holds the words of the query. A best
-    one among the bad is otherwise as loud as a perfect one, and drowns the meaning.
+    Lexical scores are scaled by how much of the query the best lexical candidate covers. Otherwise
+    the best of bad matches would score like a perfect one and outweigh the semantic score.
     """
-    asked: dict[str, tuple[str, ...]] = {}
-    seen: list[tuple[FusedHit, CandidateText, Evidence]] = []
+    terms: dict[str, tuple[str, ...]] = {}
+    measured: list[tuple[FusedHit, CandidateText, Evidence]] = []
     for it in fused:
         if (reading := readings.get(it.id)) is not None:
-            if reading.language not in asked:
-                asked[reading.language] = tokenize_query(query, reading.language)
-            seen.append((it, reading, measure_evidence(reading, asked[reading.language])))
-    trust = _lexical_trust(seen)
+            if reading.language not in terms:
+                terms[reading.language] = tokenize_query(query, reading.language)
+            measured.append((it, reading, measure_evidence(reading, terms[reading.language])))
+    trust = _lexical_trust(measured)
     found = [
         RankedHit(
             it.id,
             reading.file,
             combine_scores(it.words, it.meaning, weight=weight, trust=trust)
-            + said.weighted_sum(weights)
+            + evidence.weighted_sum(weights)
             + it.file,
             it,
             trust,
-            said,
+            evidence,
         )
-        for it, reading, said in seen
+        for it, reading, evidence in measured
     ]
     return sorted(found, key=lambda it: (-it.score, it.id))
 
@@ -71,12 +71,12 @@ def rerank(
 def keep_fused_order(
     fused: Sequence[FusedHit], readings: Mapping[int, CandidateText]
 ) -> list[RankedHit]:
-    """The candidates as they were fused: for search by words alone, or when time is over."""
+    """The candidates as they were fused: for lexical search, or when time is over."""
     return [
         RankedHit(it.id, readings[it.id].file, it.score, it) for it in fused if it.id in readings
     ]
 
 
-def _lexical_trust(seen: Sequence[tuple[FusedHit, CandidateText, Evidence]]) -> float:
-    best = max((it.words for it, _, _ in seen), default=0.0)
-    return max((said.coverage for it, _, said in seen if it.words == best), default=1.0)
+def _lexical_trust(measured: Sequence[tuple[FusedHit, CandidateText, Evidence]]) -> float:
+    best = max((it.words for it, _, _ in measured), default=0.0)
+    return max((evidence.coverage for it, _, evidence in measured if it.words == best), default=1.0)

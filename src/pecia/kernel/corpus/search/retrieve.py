@@ -1,8 +1,9 @@
-"""What both indexes say to a question. Hints: nothing of it is shown before it is read.
+"""Queries the keyword and vector indexes. Results are candidates: none is shown before it is read
+under the caller's rights.
 
-For one who asked before, both are asked at once, while it is read what that one may see now: the
-keyword index even before there is a transaction. What was found with a share that is no longer
-theirs is not used.
+For a caller in the visibility cache, both are queried at once with the cached visible set, while
+the current one is loaded: the keyword index even before there is a transaction. Results of a
+stale visible set are discarded.
 """
 
 import math
@@ -14,8 +15,7 @@ import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
 
 from pecia.kernel.corpus.keyword.idf import Visible
-from pecia.kernel.corpus.keyword.index import NO_HITS, KeywordIndex
-from pecia.kernel.corpus.keyword.index import KeywordHit as Word
+from pecia.kernel.corpus.keyword.index import NO_HITS, KeywordHit, KeywordIndex
 from pecia.kernel.corpus.keyword.query.parser import Filter, Query
 from pecia.kernel.corpus.keyword.reader_cache import ReaderCache
 from pecia.kernel.corpus.search.named_files import LONG_FILE_CHUNKS
@@ -30,16 +30,16 @@ from pecia.kernel.store.transaction import Transaction
 if TYPE_CHECKING:
     from pecia.kernel.corpus.vectors.embedder import Vectors
 
-# A caller who sees at least this share is searched without a filter, which the engine does faster.
+# For a caller who sees at least this fraction, the engine runs faster without an ACL filter.
 BROAD_VISIBILITY = 0.5
 EMBED_TIMEOUT_S = 2.0
-# How far what may be seen comes in crowds, as copies of a text do. Of callers who see half, with 10
-# of it 2 in 100 searches ask the index again; with 3, 17.
+# Hidden hits come in clusters, as copies of a text do. Of callers who see half, with a factor of 10
+# 2 in 100 searches query the index again; with 3, 17.
 HIDDEN_CLUSTER_FACTOR = 10
 
 
-class Asked(NamedTuple):
-    """Where is looked, and among what words weigh."""
+class KeywordScope(NamedTuple):
+    """The filter of a keyword query, and the visible set that IDF is computed over."""
 
     within: Filter
     visible: Visible | None
@@ -47,15 +47,15 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KeywordHits:
-    """What the keyword index found, as it was asked. `cursor` is how far it had come; None: no
-    index is there, or another version made it. `is_all` says that no more can be found,
-    `is_theirs` that nothing hidden is among it, `long` which files may have pages to look for.
-    `is_now` says that the index knows just what the database does: then both are facts.
+    """Hits of one keyword query. `cursor` is the index's commit; None: no index, or one of another
+    version. `is_complete`: there are no more hits. `is_theirs`: nothing hidden is among them.
+    `long`: files large enough to search inside. `is_now`: the index is at the database's commit, so
+    that `is_theirs` and `long` are exact.
     """
 
-    search_filter: Asked
+    search_filter: KeywordScope
     limit: int
-    found: list[Word]
+    found: list[KeywordHit]
     cursor: int | None
     is_complete: bool
     is_theirs: bool
@@ -65,9 +65,9 @@ class KeywordHits:
 
 @dataclass(frozen=True, slots=True)
 class SearchPlan:
-    """What is looked for: so many by words and, if it goes by meaning too, so many nearest.
+    """How many lexical hits to fetch and, for a hybrid search, how many nearest neighbours.
 
-    `few` are enough by words alone where no file has pages to look for.
+    `few_hits` suffice for a lexical search where no file is large enough to search inside.
     """
 
     text: str
@@ -81,7 +81,7 @@ class SearchPlan:
 
 @dataclass(frozen=True, slots=True)
 class Prefetch:
-    """What the keyword index will say to who last saw that share."""
+    """A keyword query started with the cached visible set."""
 
     visible: VisibleSet
     hits: Awaitable[KeywordHits]
@@ -89,50 +89,57 @@ class Prefetch:
 
 @dataclass(frozen=True, slots=True)
 class SearchIndexes:
-    """Where is looked, and what was seen by whom."""
+    """The indexes, the embedder and the visibility cache."""
 
     reader_cache: ReaderCache
     visibility_cache: VisibilityCache
     embedder: Embedder | None
 
-    def prefetch(self, caller: Caller, wanted: SearchPlan) -> Prefetch | None:
-        """Begin to look by words; None for one who is not known yet."""
-        seen = self.visibility_cache.get(_visibility_key(caller, wanted))
-        if seen is None:
+    def prefetch(self, caller: Caller, plan: SearchPlan) -> Prefetch | None:
+        """Start the keyword query; None if the caller is not in the visibility cache."""
+        entry = self.visibility_cache.get(_visibility_key(caller, plan))
+        if entry is None:
             return None
-        share, few_do = seen.visible, seen.few_suffice and not wanted.is_semantic
-        take = overfetch(share, wanted.few_hits) if few_do else _keyword_limit(wanted, share)
+        visible_set, few_suffice = entry.visible, entry.few_suffice and not plan.is_semantic
+        limit = (
+            overfetch(visible_set, plan.few_hits)
+            if few_suffice
+            else _keyword_limit(plan, visible_set)
+        )
         return Prefetch(
-            share, self.submit_keyword_query(caller, wanted, _asked(wanted, share), take)
+            visible_set,
+            self.submit_keyword_query(caller, plan, _keyword_scope(plan, visible_set), limit),
         )
 
     def query_keywords(
-        self, caller: Caller, wanted: SearchPlan, share: VisibleSet
+        self, caller: Caller, plan: SearchPlan, visible_set: VisibleSet
     ) -> Awaitable[KeywordHits]:
         return self.submit_keyword_query(
-            caller, wanted, _asked(wanted, share), _keyword_limit(wanted, share)
+            caller, plan, _keyword_scope(plan, visible_set), _keyword_limit(plan, visible_set)
         )
 
     def submit_keyword_query(
-        self, caller: Caller, wanted: SearchPlan, asked: Asked, take: int
+        self, caller: Caller, plan: SearchPlan, scope: KeywordScope, limit: int
     ) -> Awaitable[KeywordHits]:
         def question(index: KeywordIndex) -> KeywordHits:
             cursor = index.cursor()
-            least = min(take, wanted.max_hits if wanted.is_semantic else wanted.few_hits)
-            within, visible = asked
+            min_hits = min(limit, plan.max_hits if plan.is_semantic else plan.few_hits)
+            within, visible = scope
             found = (
-                NO_HITS if cursor is None else index.top(wanted.query, within, take, least, visible)
+                NO_HITS
+                if cursor is None
+                else index.top(plan.query, within, limit, min_hits, visible)
             )
             long = index.long_groups({it.group for it in found.hits}, LONG_FILE_CHUNKS)
             is_theirs = within.classes is not None
-            return KeywordHits(asked, take, found.hits, cursor, found.is_all, is_theirs, long)
+            return KeywordHits(scope, limit, found.hits, cursor, found.is_all, is_theirs, long)
 
         return self.reader_cache.submit(caller.tenant_id, question)
 
 
 @dataclass(slots=True)
 class Retrieval:
-    """One question on its way through the indexes. `degraded` says what it had to do without."""
+    """One search's queries to the indexes. `degraded` says what it had to do without."""
 
     indexes: SearchIndexes
     tx: Transaction
@@ -146,68 +153,78 @@ class Retrieval:
     degraded: list[str] = field(default_factory=list[str])
 
     async def start(self) -> None:
-        """Look both ways, and know what the caller sees."""
-        ahead = self.prefetch or self.indexes.prefetch(self.caller, self.plan)
-        share = ahead.visible if ahead else await knn.load_visible_set(self.tx, self.plan.within)
-        words = ahead.hits if ahead else self.indexes.query_keywords(self.caller, self.plan, share)
-        embedder = self._choose_embedder(share)
+        """Query both indexes, and load what the caller sees."""
+        prefetched = self.prefetch or self.indexes.prefetch(self.caller, self.plan)
+        visible_set = (
+            prefetched.visible
+            if prefetched
+            else await knn.load_visible_set(self.tx, self.plan.within)
+        )
+        lexical = (
+            prefetched.hits
+            if prefetched
+            else self.indexes.query_keywords(self.caller, self.plan, visible_set)
+        )
+        embedder = self._choose_embedder(visible_set)
 
-        async def look_near() -> None:
+        async def find_near() -> None:
             if embedder is not None:
                 await self._embed(embedder)
-                await self._find_nearest(embedder, share)
+                await self._find_nearest(embedder, visible_set)
 
-        async def see_again() -> None:
-            self.visible = await knn.load_visible_set(self.tx, self.plan.within) if ahead else share
+        async def load_visible() -> None:
+            self.visible = (
+                await knn.load_visible_set(self.tx, self.plan.within) if prefetched else visible_set
+            )
 
-        # By words alone there is one thing to wait for, and a group of tasks takes .1 ms.
-        await (run_both(see_again, look_near) if embedder else see_again())
-        self.hits = await words
-        if embedder is not None and self._may_find_more(share):
+        # A lexical search has one thing to wait for, and a task group takes .1 ms.
+        await (run_both(load_visible, find_near) if embedder else load_visible())
+        self.hits = await lexical
+        if embedder is not None and self._may_find_more(visible_set):
             await self._find_nearest(embedder, self.visible)
         await self._wait_for_own_writes()
         self.indexes.visibility_cache.put(_visibility_key(self.caller, self.plan), self.visible)
 
     async def lexical_hits(self) -> KeywordHits:
-        """The best, mostly as many as are wanted."""
-        asked = _asked(self.plan, self.visible)
-        if self.hits is None or self.hits.search_filter != asked:
+        """The best hits, usually as many as planned."""
+        scope = _keyword_scope(self.plan, self.visible)
+        if self.hits is None or self.hits.search_filter != scope:
             self.hits = await self.indexes.query_keywords(self.caller, self.plan, self.visible)
         return self._drop_hidden(self.hits)
 
     async def more_lexical_hits(self) -> KeywordHits:
-        """Twice as many as the last time, and as many as are wanted."""
+        """Twice as many as the last time, and at least as many as planned."""
         last = await self.lexical_hits()
-        take = max(2 * last.limit, _keyword_limit(self.plan, self.visible))
+        limit = max(2 * last.limit, _keyword_limit(self.plan, self.visible))
         self.hits = await self.indexes.submit_keyword_query(
-            self.caller, self.plan, last.search_filter, take
+            self.caller, self.plan, last.search_filter, limit
         )
         return self._drop_hidden(self.hits)
 
     def record_few(self, *, did: bool) -> None:
-        """Whether the first few by words were enough: the next search begins with as many."""
+        """Record whether the first few lexical hits sufficed: the next search then fetches few."""
         self.indexes.visibility_cache.record_few(_visibility_key(self.caller, self.plan), did=did)
 
-    def _drop_hidden(self, words: KeywordHits) -> KeywordHits:
-        """Without what is hidden, if the index knows just what the database does: its classes are
-        those of the files then. Where it lags or is ahead, every file has to be looked at.
+    def _drop_hidden(self, lexical: KeywordHits) -> KeywordHits:
+        """Drop hidden hits by ACL class, if the index is at the database's commit. Where it lags or
+        is ahead, every file has to be checked.
         """
-        if words.cursor != self.visible.clock:
-            return words
-        if words.is_theirs:
-            return replace(words, is_now=True)
-        seen = frozenset(self.visible.classes)
-        found = [it for it in words.found if it.acl in seen]
-        return replace(words, found=found, is_theirs=True, is_now=True)
+        if lexical.cursor != self.visible.clock:
+            return lexical
+        if lexical.is_theirs:
+            return replace(lexical, is_now=True)
+        classes = frozenset(self.visible.classes)
+        found = [it for it in lexical.found if it.acl in classes]
+        return replace(lexical, found=found, is_theirs=True, is_now=True)
 
-    def _choose_embedder(self, share: VisibleSet) -> Embedder | None:
-        """Who finds by meaning; None when this search goes by words alone, which is told."""
+    def _choose_embedder(self, visible_set: VisibleSet) -> Embedder | None:
+        """The embedder of a hybrid search; None for lexical, with the reason in `degraded`."""
         if not self.plan.is_semantic:
             return None
-        if share.has_vectors and self.indexes.embedder is not None:
+        if visible_set.has_vectors and self.indexes.embedder is not None:
             return self.indexes.embedder
-        why = "no embedder is configured" if share.has_vectors else knn.NO_VECTOR_EXTENSION
-        self.degraded.append(f"by words alone: {why}")
+        why = "no embedder is configured" if visible_set.has_vectors else knn.NO_VECTOR_EXTENSION
+        self.degraded.append(f"lexical only: {why}")
         return None
 
     async def _wait_for_own_writes(self) -> None:
@@ -224,71 +241,75 @@ class Retrieval:
                 self.vector = (await embedder.embed([self.plan.text]))[0]
         except TimeoutError:
             self.degraded.append(
-                f"by words alone: the embedder took longer than {EMBED_TIMEOUT_S:g} s"
+                f"lexical only: the embedder took longer than {EMBED_TIMEOUT_S:g} s"
             )
         except PeciaError as error:
-            self.degraded.append(f"by words alone: {error}")
+            self.degraded.append(f"lexical only: {error}")
 
-    async def _find_nearest(self, embedder: Embedder, share: VisibleSet) -> None:
-        # What must be there word for word is for the keyword arm to find.
+    async def _find_nearest(self, embedder: Embedder, visible_set: VisibleSet) -> None:
+        # Phrases and titles must match literally: the keyword index's task.
         query = self.plan.query
         if self.vector is not None and not query.phrases and not query.titles:
-            asked = (self.vector, embedder.name, self.plan.max_nearest, self.plan.within)
-            self.nearest = dict(await knn.find_nearest(self.tx, *asked, share))
+            plan = self.plan
+            self.nearest = dict(
+                await knn.find_nearest(
+                    self.tx, self.vector, embedder.name, plan.max_nearest, plan.within, visible_set
+                )
+            )
 
     def _may_find_more(self, began_with: VisibleSet) -> bool:
-        """Whether more might be found by meaning with what is known now."""
+        """Whether the current visible set may have more neighbours than the cached one."""
         now = self.visible
         same = now.chunks <= began_with.chunks and now.classes == began_with.classes
         return not same and len(self.nearest) < min(self.plan.max_nearest, now.chunks)
 
 
-def _visibility_key(caller: Caller, wanted: SearchPlan) -> VisibilityKey:
-    return caller.credential_id, wanted.within.sources
+def _visibility_key(caller: Caller, plan: SearchPlan) -> VisibilityKey:
+    return caller.credential_id, plan.within.sources
 
 
-def _asked(wanted: SearchPlan, share: VisibleSet) -> Asked:
-    return Asked(_with_acl_filter(wanted, share), share.visible)
+def _keyword_scope(plan: SearchPlan, visible_set: VisibleSet) -> KeywordScope:
+    return KeywordScope(_with_acl_filter(plan, visible_set), visible_set.visible)
 
 
-def _with_acl_filter(wanted: SearchPlan, share: VisibleSet) -> Filter:
-    if _is_broad(share):
-        return wanted.within
-    return replace(wanted.within, classes=frozenset(share.classes))
+def _with_acl_filter(plan: SearchPlan, visible_set: VisibleSet) -> Filter:
+    if _is_broad(visible_set):
+        return plan.within
+    return replace(plan.within, classes=frozenset(visible_set.classes))
 
 
-def _keyword_limit(wanted: SearchPlan, share: VisibleSet) -> int:
-    """By words alone, mostly the first of them are enough."""
-    return overfetch(share, wanted.max_hits) if wanted.is_semantic else wanted.max_hits
+def _keyword_limit(plan: SearchPlan, visible_set: VisibleSet) -> int:
+    """A lexical search overfetches nothing: its first hits usually suffice."""
+    return overfetch(visible_set, plan.max_hits) if plan.is_semantic else plan.max_hits
 
 
-def overfetch(share: VisibleSet, many: int) -> int:
-    """In how many of the best by words so many may be seen: without a filter, some are hidden.
+def overfetch(visible_set: VisibleSet, many: int) -> int:
+    """How many lexical hits to fetch to get `many` visible ones: without a filter, some are hidden.
 
-    To ask again takes as long as the first time, and what is asked for too much next to nothing.
+    A second query takes as long as the first; overfetching costs next to nothing.
     """
-    if share.chunks >= share.of_chunks or not _is_broad(share):
+    if visible_set.chunks >= visible_set.of_chunks or not _is_broad(visible_set):
         return many
-    seen = share.chunks / share.of_chunks
-    return math.ceil((many + HIDDEN_CLUSTER_FACTOR * (1 - seen) * math.sqrt(many)) / seen)
+    fraction = visible_set.chunks / visible_set.of_chunks
+    return math.ceil((many + HIDDEN_CLUSTER_FACTOR * (1 - fraction) * math.sqrt(many)) / fraction)
 
 
-def _is_broad(share: VisibleSet) -> bool:
-    return share.chunks >= BROAD_VISIBILITY * share.of_chunks
+def _is_broad(visible_set: VisibleSet) -> bool:
+    return visible_set.chunks >= BROAD_VISIBILITY * visible_set.of_chunks
 
 
 RetrieverTask: TypeAlias = Callable[[], Coroutine[None, None, None]]
 
 
 async def run_both(first: RetrieverTask, other: RetrieverTask) -> None:
-    """Both at once: the other goes on where the first has to wait. What fails in one is raised as
-    it is, for the store and the doors know it.
+    """Run both concurrently. A failure is raised bare, not as a group: the store and the interfaces
+    handle it by type.
     """
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(other)
             await first()
     except ExceptionGroup as failed:
-        # Of one who went away, the arms fail because their line is cut.
+        # If the request was cancelled, the tasks fail because their connection was closed.
         await checkpoint_if_cancelled()
         raise failed.exceptions[0] from failed

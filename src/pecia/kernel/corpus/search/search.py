@@ -1,7 +1,7 @@
-"""One question to everything a caller may see: by words and by meaning, made one list, read back.
+"""Search over everything a caller may see: lexical and semantic candidates, fused, reranked, read.
 
-What the indexes say are hints: every hit is read under the caller's rights before it is shown, and
-no word that they may not see changes anything in the answer.
+Index results are hints: every hit is read under the caller's rights before it is shown, and text
+that they may not see changes nothing in the answer.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pecia.kernel.corpus.catalog import catalog
 from pecia.kernel.corpus.changelog import EMBEDDING_NODE_PREFIX
-from pecia.kernel.corpus.keyword.index import KeywordHit as Word
+from pecia.kernel.corpus.keyword.index import KeywordHit
 from pecia.kernel.corpus.keyword.lag import IndexLag
 from pecia.kernel.corpus.keyword.query.parser import NO_FILTER, Query
 from pecia.kernel.corpus.keyword.reader_cache import ReaderCache
@@ -53,25 +53,27 @@ from pecia.kernel.text.span import Span
 
 
 def rank_unread(fused: Sequence[FusedHit], above: Sequence[RankedHit]) -> Iterator[RankedHit]:
-    """Candidates that were not looked at, below those that were."""
+    """Candidates whose text was not read, below those that were."""
     lowest = above[-1].score if above else 1.0
     for it in fused:
         yield RankedHit(it.id, None, min(lowest, it.score), it)
 
 
-def rank_lexical_tail(words: Sequence[Word], above: Sequence[RankedHit]) -> Iterator[RankedHit]:
-    """Those that were found by words and not ranked, below those that were."""
+def rank_lexical_tail(
+    words: Sequence[KeywordHit], above: Sequence[RankedHit]
+) -> Iterator[RankedHit]:
+    """Lexical hits that were not ranked, below those that were."""
     lowest = above[-1].score if above else 1.0
     ranked = {it.id for it in above}
     best = words[0].score if words else 0.0
     for it in words:
         if it.id not in ranked:
-            share = it.score / best if best else 0.0
-            yield RankedHit(it.id, it.group, lowest * share, FusedHit(it.id, lowest * share, share))
+            ratio = it.score / best if best else 0.0
+            yield RankedHit(it.id, it.group, lowest * ratio, FusedHit(it.id, lowest * ratio, ratio))
 
 
 def assign_ranks(order: Sequence[RankedHit]) -> Iterator[tuple[RankedHit, float]]:
-    """Each with its rank: 1 for the best, and never more than the one above has."""
+    """Each with its rank: 1 for the best, never above the one before."""
     best = order[0].score if order else 0.0
     rank = 1.0
     for it in order:
@@ -83,12 +85,12 @@ __all__ = ["Corpus", "SearchHit", "SearchMode", "SearchRequest", "SearchResult"]
 
 SQL = load_queries("pecia.kernel.corpus.search", "search.sql")
 
-# Candidates that are ranked against each other; what comes after them follows by words alone.
+# Candidates that are fused and reranked; later hits keep their lexical order.
 MAX_CANDIDATES = 100
-# A page of them. On every set, more never came among the first ten; where a tenth may be seen, 30
-# took 2 ms longer.
+# Nearest neighbours. On every set, more never came among the first ten; for callers who see a tenth,
+# 30 took 2 ms longer.
 MAX_NEAREST = 20
-# So many more than are shown are read first: mostly they tell that no other comes among them.
+# Read this many more than are shown: they mostly prove that no other candidate gets in.
 RERANK_MARGIN = 4
 
 
@@ -102,11 +104,11 @@ class VisibleFile(NamedTuple):
 
 
 class VisibleHits(NamedTuple):
-    """The best by words that the caller may see, and their files if one may be asked for by name:
-    all of them, or none.
+    """The best lexical hits that the caller may see, and their files, all or none: they are needed
+    only where the query may name one.
     """
 
-    words: list[Word]
+    words: list[KeywordHit]
     files: Mapping[int, VisibleFile]
 
 
@@ -115,7 +117,7 @@ NO_VISIBLE_HITS = VisibleHits([], {})
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Everything that can be searched, for whoever asks."""
+    """The searchable corpus; every search is for one caller."""
 
     store: Store
     reader_cache: ReaderCache
@@ -125,22 +127,27 @@ class Corpus:
 
     async def search(self, caller: Caller, ask: SearchRequest) -> SearchResult:
         """The answer, as the caller may see it at this moment."""
-        ahead = self.prefetch(caller, ask)
+        prefetched = self.prefetch(caller, ask)
         async with self.store.reading(caller) as tx:
-            return await self.search_in(tx, caller, ask, ahead)
+            return await self.search_in(tx, caller, ask, prefetched)
 
     def prefetch(self, caller: Caller, ask: SearchRequest) -> Prefetch | None:
-        """Begin with what needs no transaction, for one who is about to open one."""
+        """Start what needs no transaction, before one is opened."""
         return self._indexes.prefetch(caller, _build_plan(ask))
 
     async def search_in(
-        self, tx: Transaction, caller: Caller, ask: SearchRequest, ahead: Prefetch | None = None
+        self,
+        tx: Transaction,
+        caller: Caller,
+        ask: SearchRequest,
+        prefetched: Prefetch | None = None,
     ) -> SearchResult:
-        """The same, in a transaction of that caller."""
-        look = Retrieval(self._indexes, tx, caller, _build_plan(ask), ahead)
+        """Search in a transaction of that caller."""
+        retrieval = Retrieval(self._indexes, tx, caller, _build_plan(ask), prefetched)
         if self.lag is not None and (warning := self.lag.stall_warning(caller.tenant_id)):
-            look.degraded.append(warning)
-        return await _Search(self.reader_cache, tx, caller, ask, look.plan.query, look).run()
+            retrieval.degraded.append(warning)
+        search = _Search(self.reader_cache, tx, caller, ask, retrieval.plan.query, retrieval)
+        return await search.run()
 
     @property
     def _indexes(self) -> SearchIndexes:
@@ -150,15 +157,15 @@ class Corpus:
 def _build_plan(ask: SearchRequest) -> SearchPlan:
     read = parse_strict_query(ask.query)
     within, query = merge_filters(ask, read.within), replace(read, within=NO_FILTER)
-    by_meaning = ask.mode is SearchMode.HYBRID and query.has_terms
-    most = max(MAX_CANDIDATES, ask.offset + ask.limit + 1)
-    few = RERANK_DEPTH if ask.offset + ask.limit < RERANK_DEPTH else most
-    return SearchPlan(ask.query, query, within, by_meaning, most, few, MAX_NEAREST)
+    is_semantic = ask.mode is SearchMode.HYBRID and query.has_terms
+    max_hits = max(MAX_CANDIDATES, ask.offset + ask.limit + 1)
+    few_hits = RERANK_DEPTH if ask.offset + ask.limit < RERANK_DEPTH else max_hits
+    return SearchPlan(ask.query, query, within, is_semantic, max_hits, few_hits, MAX_NEAREST)
 
 
 @dataclass(slots=True)
 class _Search:
-    """One question on its way."""
+    """The state of one search."""
 
     reader_cache: ReaderCache
     tx: Transaction
@@ -172,7 +179,7 @@ class _Search:
     passages: dict[int, HydratedChunk] = field(default_factory=dict[int, HydratedChunk])
 
     async def run(self) -> SearchResult:
-        # A source that is not there, not to be seen or off is an error and not an empty answer.
+        # A source that is absent, hidden or switched off is an error, not an empty result.
         for source in sorted(self.retrieval.plan.within.sources or ()):
             await catalog.get_enabled_source(self.tx, source)
         await self.retrieval.start()
@@ -184,7 +191,7 @@ class _Search:
         return SearchResult(tuple(hits), len(order) > self.end, tuple(self.retrieval.degraded))
 
     async def _note_unembedded(self, hits: Sequence[SearchHit]) -> None:
-        """Say where hits were ranked without a vector, or might be missing for want of one."""
+        """Warn where hits were ranked without a vector, or may be missing for want of one."""
         embedder = self.retrieval.indexes.embedder
         if self.retrieval.vector is None or embedder is None or not self.retrieval.visible.chunks:
             return
@@ -195,19 +202,19 @@ class _Search:
         else:
             node = f"{EMBEDDING_NODE_PREFIX}{embedder.name}"
             is_short = not hits and await knn.newest_lack(self.tx, node, embedder.name)
-            where = "in what is new"
+            where = "for new files"
         if is_short:
             self.retrieval.degraded.append(
-                f"by words alone {where}: embeddings are still being made; search again shortly"
+                f"lexical only {where}: embeddings are still being made; search again shortly"
             )
 
     @property
     def end(self) -> int:
-        """How many places are asked for, with those that are passed over."""
+        """Offset plus limit: the end of the requested page."""
         return self.ask.offset + self.ask.limit
 
     async def _rank_lexical(self) -> list[RankedHit]:
-        """The pool, read and made diverse at its top; then the rest."""
+        """The pool, reranked and diversified at its top; then the rest."""
         found = await self._find_lexical(may_be_few=True)
         pool = await self._build_pool(found)
         fused = fuse(pool.scores, {}, weight=0.0, by_file=pool.by_file)
@@ -216,7 +223,7 @@ class _Search:
         return self._append_rest(ranked, lambda: rank_lexical_tail(found.words, ranked))
 
     async def _rank_hybrid(self) -> list[RankedHit]:
-        """Candidates of both arms, ranked against each other; then the rest, by words."""
+        """Candidates of both retrievers, fused and reranked; then the rest, in lexical order."""
         found = await self._find_lexical()
         pool = await self._build_pool(found)
         cosines = await self._load_pool_cosines(pool)
@@ -230,14 +237,14 @@ class _Search:
         return self._append_rest(ranked, lambda: rank_lexical_tail(found.words, ranked))
 
     async def _load_pool_cosines(self, pool: CandidatePool) -> dict[int, float]:
-        """Of all candidates. Those of the pool are known, unless they come out of named files."""
+        """The cosines of all candidates. Loaded already, except for hits inside named files."""
         known = self.cosines
-        if pool.by_file and (asked := self._query_vector()) is not None:
-            known = await knn.load_cosines(self.tx, [*pool.scores], *asked)
+        if pool.by_file and (vector := self._query_vector()) is not None:
+            known = await knn.load_cosines(self.tx, [*pool.scores], *vector)
         return {it: known[it] for it in pool.scores if it in known} | self.retrieval.nearest
 
     async def _find_lexical(self, *, may_be_few: bool = False) -> VisibleHits:
-        """The best chunks by words that the caller may see, true to the last of them."""
+        """The best lexical hits that the caller may see, exactly."""
         if not self.retrieval.visible.chunks:
             return NO_VISIBLE_HITS
         words = await self.retrieval.lexical_hits()
@@ -246,20 +253,22 @@ class _Search:
             self.retrieval.record_few(did=first is not None)
             if first is not None:
                 return VisibleHits(first, {})
-        most = reach = self.retrieval.plan.max_hits
+        max_hits = reach = self.retrieval.plan.max_hits
         while words.cursor is not None:
             found = words.found[:reach] if words.is_theirs else words.found
             seen = await self._filter_visible(words, found)
-            if len(seen.words) >= most or (words.is_complete and len(found) == len(words.found)):
-                return VisibleHits(seen.words[:most], seen.files)
+            if len(seen.words) >= max_hits or (
+                words.is_complete and len(found) == len(words.found)
+            ):
+                return VisibleHits(seen.words[:max_hits], seen.files)
             reach *= 2
             words = await self.retrieval.more_lexical_hits()
         self.retrieval.degraded.append("the keyword index is being built: search again shortly")
         return NO_VISIBLE_HITS
 
-    async def _first_lexical(self, words: KeywordHits) -> list[Word] | None:
-        """Those that are looked at, if no more are asked for and none is of a file with pages to
-        look for: then no other file has to be looked at. None where that is not so.
+    async def _first_lexical(self, words: KeywordHits) -> list[KeywordHit] | None:
+        """The hits to rerank, if the page ends within them and none is of a long file: then no file
+        has to be loaded. Else None.
         """
         if self.end >= RERANK_DEPTH or words.cursor is None:
             return None
@@ -271,44 +280,44 @@ class _Search:
             return None
         return None if any(it.group in words.long for it in seen) else seen
 
-    async def _load_readable(self, found: Sequence[Word]) -> list[Word]:
+    async def _load_readable(self, found: Sequence[KeywordHit]) -> list[KeywordHit]:
         await self._hydrate([it.id for it in found])
         return [it for it in found if it.id in self.passages][:RERANK_DEPTH]
 
-    async def _filter_visible(self, words: KeywordHits, found: list[Word]) -> VisibleHits:
-        """Those of them that the caller may see, each with how near it is, if meaning counts."""
+    async def _filter_visible(self, words: KeywordHits, found: list[KeywordHit]) -> VisibleHits:
+        """The hits that the caller may see; for a hybrid search their cosines are loaded too."""
         if words.is_now and not any(it.group in words.long for it in found):
             await self._load_cosines(found)
             return VisibleHits(found, {})
         files = await self._load_visible_files(found)
         return VisibleHits([it for it in found if it.group in files], files)
 
-    async def _load_cosines(self, found: Sequence[Word]) -> None:
-        if (asked := self._query_vector()) is not None:
-            self.cosines |= await knn.load_cosines(self.tx, [it.id for it in found], *asked)
+    async def _load_cosines(self, found: Sequence[KeywordHit]) -> None:
+        if (vector := self._query_vector()) is not None:
+            self.cosines |= await knn.load_cosines(self.tx, [it.id for it in found], *vector)
 
     def _query_vector(self) -> "tuple[Vectors, str] | None":
-        """What is asked by meaning, and whose numbers it is in."""
+        """The query's embedding and its model."""
         embedder = self.retrieval.indexes.embedder
         if self.retrieval.vector is None or embedder is None:
             return None
         return self.retrieval.vector, embedder.name
 
-    async def _load_visible_files(self, found: Sequence[Word]) -> dict[int, VisibleFile]:
-        """Those of their files that may be seen; where meaning counts, also how near they are."""
-        if (asked := self._query_vector()) is None:
+    async def _load_visible_files(self, found: Sequence[KeywordHit]) -> dict[int, VisibleFile]:
+        """The visible files of these hits; for a hybrid search the cosines are loaded too."""
+        if (vector := self._query_vector()) is None:
             groups = array_literal({it.group for it in found})
             return {
                 it.id: it
                 for it in await self.tx.fetch_mapped(VisibleFile._make, SQL["files"], ids=groups)
             }
         pairs = [(it.id, it.group) for it in found]
-        near = await knn.load_candidates(self.tx, pairs, *asked)
+        near = await knn.load_candidates(self.tx, pairs, *vector)
         self.cosines |= {it.chunk_id: it.cosine for it in near if it.cosine is not None}
         return {it.file_id: VisibleFile(it.file_id, it.key, it.title, it.chunks) for it in near}
 
     async def _build_pool(self, found: VisibleHits) -> CandidatePool:
-        """What is ranked: the best by words and, where files are named, the best inside those."""
+        """The candidates: the best lexical hits, and the best inside files that the query names."""
         words = found.words[:MAX_CANDIDATES]
         best = {it.group: it.score for it in reversed(words)} if found.files else {}
         files = [FileCandidate(*found.files[it], best=score) for it, score in best.items()]
@@ -318,11 +327,11 @@ class _Search:
         if named is None:
             return build_pool(words)
         groups = [*named.files]
-        most = HITS_PER_FILE * len(groups)
+        max_hits = HITS_PER_FILE * len(groups)
         visible = self.retrieval.visible.visible
         inside = await self.reader_cache.submit(
             self.caller.tenant_id,
-            lambda index: index.search_groups(named.query, groups, most, visible),
+            lambda index: index.search_groups(named.query, groups, max_hits, visible),
         )
         return merge_pools(words, inside, named)
 
@@ -346,7 +355,7 @@ class _Search:
     async def _rerank_first(
         self, fused: list[FusedHit], pool: CandidatePool
     ) -> list[RankedHit] | None:
-        """The same by words alone, if the first of them tell which are shown; else None."""
+        """Rerank a lexical search from its first hits alone, if they decide the page; else None."""
         first, rest = (
             fused[: self.end + RERANK_MARGIN],
             fused[self.end + RERANK_MARGIN : RERANK_DEPTH],
@@ -363,7 +372,7 @@ class _Search:
     def _append_rest(
         self, ranked: list[RankedHit], rest: Callable[[], Iterator[RankedHit]]
     ) -> list[RankedHit]:
-        """All of them. Beyond one more than is asked for, nobody looks: it stays unmade."""
+        """Append the rest, unless the page and one hit more are there already."""
         return ranked if len(ranked) > self.end else [*ranked, *rest()]
 
     async def _build_hits(self, page: Sequence[tuple[RankedHit, float]]) -> list[SearchHit]:

@@ -31,13 +31,13 @@ class Snippet:
 
     @property
     def html(self) -> str:
-        """For a page: escaped, what was asked for in `mark`."""
+        """HTML, escaped; matches in `mark`."""
         return self.highlight("<mark>", "</mark>", escape)
 
     def highlight(
         self, before: str = "**", after: str = "**", spell: Callable[[str], str] = str
     ) -> str:
-        """The snippet with signs around what was asked for; `spell` writes what is not a sign."""
+        """The snippet with signs around matches; `spell` writes the rest."""
         pieces: list[str] = []
         at = self.start
         for mark in self.marks:

@@ -33,13 +33,13 @@ FULL_NAME = f"{FEATURE}.{NAME}"
 
 # Files at a time, texts a call of the model, chunks in hand: a file may have any number of them.
 FILES_PER_PAGE, TEXTS_PER_CALL, MAX_CHUNKS_IN_MEMORY = 50, 32, 512
-# The keyword index comes first: while it is further behind than this, embedding waits.
+# The keyword index has priority: while its lag is above this, embedding waits.
 MAX_INDEX_LAG = 50
 POLL_INTERVAL_S = 0.5
-# While more files than this come in a second, a page of files waits, but no longer than so many
-# seconds: the processor is better spent on words. Somebody who writes by hand is not meant.
+# While more files than this come in a second, a page of files waits, up to MAX_YIELD_S: indexing
+# has priority. One person who edits by hand stays below it.
 BUSY_FILES_PER_S, MAX_YIELD_S = 20, 10
-# With less time than this a run hands over to the next.
+# With less time than this left, a run hands over to the next.
 MIN_REMAINING_S = 30
 
 
@@ -85,7 +85,7 @@ def embed_job(embedder: Embedder, schedule: str | None = "* * * * *") -> Job:
 
 
 def node_name(model: str) -> str:
-    """How the job is known among the nodes that follow the log."""
+    """The job's node name in the change log."""
     return f"{changelog.EMBEDDING_NODE_PREFIX}{model}"
 
 
@@ -103,7 +103,7 @@ class _EmbedRun:
         self.throughput = EmbedThroughput()
 
     async def run(self) -> bool:
-        """Everything that waits now. False when time ran out before the end."""
+        """Embed everything pending. False when time ran out."""
         if not await self._is_possible():
             return True
         while True:
@@ -114,9 +114,9 @@ class _EmbedRun:
                 await self._yield_to_indexing()
                 if not await self._embed_files(page):
                     return False
-                told = self.throughput.as_message(self.embedder.name)
+                message = self.throughput.as_message(self.embedder.name)
                 await self.call.progress(
-                    min(len(files), (number + 1) * FILES_PER_PAGE), len(files), told
+                    min(len(files), (number + 1) * FILES_PER_PAGE), len(files), message
                 )
             async with self.call.tx() as tx:
                 await changelog.record_applied(tx, self.tenant_id, self.node, upto)
@@ -129,7 +129,7 @@ class _EmbedRun:
         return not why
 
     async def _prepare(self) -> None:
-        """Before the first text: a model takes memory, and many sources want none."""
+        """Load the model lazily: it takes memory, and many sources are not embedded."""
         if not self.is_prepared:
             dims = await self.embedder.dimension()
             async with self.call.tx() as tx:
@@ -137,7 +137,7 @@ class _EmbedRun:
             self.is_prepared = True
 
     async def _next(self) -> tuple[list[int], int]:
-        """The files to look at, newest first, and the number that is reached with them."""
+        """The next files, newest first, and the log position reached with them."""
         async with self.call.tx() as tx:
             n = await changelog.load_applied(tx, self.tenant_id, self.node)
             try:
@@ -151,33 +151,33 @@ class _EmbedRun:
             return files, now.n
 
     async def _yield_to_indexing(self) -> None:
-        """The keyword index always; whoever writes, for a while."""
-        patient_until = anyio.current_time() + MAX_YIELD_S
+        """Wait while the keyword index lags; for bulk writes, up to MAX_YIELD_S."""
+        yield_until = anyio.current_time() + MAX_YIELD_S
         while self.call.remaining_s() >= MIN_REMAINING_S:
             async with self.call.store.system() as tx:
                 lag = await changelog.measure_lag(tx, self.tenant_id)
                 is_busy = await self._files_per_second(tx) > BUSY_FILES_PER_S
-            if lag <= MAX_INDEX_LAG and not (is_busy and anyio.current_time() < patient_until):
+            if lag <= MAX_INDEX_LAG and not (is_busy and anyio.current_time() < yield_until):
                 return
             await anyio.sleep(POLL_INTERVAL_S)
 
     async def _files_per_second(self, tx: Transaction) -> float:
-        """How many came since the last look; at the first look, none."""
+        """The rate of changes since the last call; 0 at the first."""
         before, at = self.seen_n, self.seen_at
         files, self.seen_n = await count_changed_files(tx, self.tenant_id, before or 0)
         self.seen_at = anyio.current_time()
         return 0 if before is None else files / max(self.seen_at - at, POLL_INTERVAL_S)
 
     async def _embed_files(self, file_ids: list[int]) -> bool:
-        """All their chunks; what somebody is taking away waits until it is gone, or is not.
+        """Embed all their chunks; those locked by a deletion are retried.
 
-        False when time ran out before the end.
+        False when time ran out.
         """
         which: dict[str, Any] = {"tenant_id": self.tenant_id, "model": self.embedder.name}
         while self.call.remaining_s() >= MIN_REMAINING_S:
             async with self.call.store.system() as tx:
-                asked = {"file_ids": file_ids, "most": MAX_CHUNKS_IN_MEMORY, **which}
-                waiting = await tx.fetch_all_as(UnembeddedChunk, SQL["waiting"], **asked)
+                parameters = {"file_ids": file_ids, "most": MAX_CHUNKS_IN_MEMORY, **which}
+                waiting = await tx.fetch_all_as(UnembeddedChunk, SQL["waiting"], **parameters)
             if not waiting:
                 return True
             await self._prepare()
@@ -189,7 +189,7 @@ class _EmbedRun:
         return False
 
     async def _embed(self, waiting: list[UnembeddedChunk], which: dict[str, Any]) -> int:
-        """How many have a vector now."""
+        """Returns how many have a vector now."""
         hashes = {it.id: it.text_hash for it in waiting}
         async with self.call.tx() as tx:
             known = await tx.fetch_all(

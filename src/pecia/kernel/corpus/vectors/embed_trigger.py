@@ -1,7 +1,7 @@
-"""The call to embed: heard from the change log, so that new text has its vectors in seconds.
+"""Queues the embedding job on changes, so that new text has its vectors in seconds.
 
-It runs in workers beside their jobs. It only ever queues the job, once for each tenant that is
-behind; what it misses, the job's own schedule finds.
+It runs in workers beside their jobs, and queues the job once for each tenant that is behind; what
+it misses, the job's own schedule finds.
 """
 
 from uuid import UUID
@@ -19,12 +19,12 @@ from pecia.kernel.store.transaction import Transaction
 
 _log = Log(__name__)
 
-# Of many commits in a row the job is told once.
+# Many commits in a row queue the job once.
 DEBOUNCE_S = 0.3
 
 
 class EmbedTrigger:
-    """Follows until cancelled. `node` is how the job is known among those that follow the log."""
+    """Runs until cancelled. `node` is the job's node name in the change log."""
 
     def __init__(self, store: Store, job: Job, node: str) -> None:
         self._store = store
@@ -50,7 +50,7 @@ class EmbedTrigger:
 
 
 async def defer_lagging_tenants(tx: Transaction, job: Job, node: str) -> list[UUID]:
-    """Queue the job for every tenant that it is behind with. The queue keeps one of each."""
+    """Queue the job for every tenant that it is behind with. The queue deduplicates."""
     if await find_unavailable_reason(tx):
         return []
     behind = [

@@ -12,7 +12,7 @@ Vectors: TypeAlias = "NDArray[np.float32]"
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors. Cheap to hold: what is heavy is loaded at the first use."""
+    """Turns texts into vectors. Cheap to hold: the model is loaded at the first use."""
 
     @property
     def name(self) -> str:
@@ -29,7 +29,7 @@ class Embedder(Protocol):
         ...
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row a text, in order. Raises a PeciaError when the model cannot be had just now.
+        """One row a text, in order. Raises a PeciaError when the model is unavailable.
 
         A text longer than the model reads is judged by its beginning; chunks are cut to fit.
         """
@@ -37,5 +37,5 @@ class Embedder(Protocol):
 
 
 def build_embedding_text(text: str, *, title: str = "", headings: str = "") -> str:
-    """What is embedded for a chunk: a text torn from its title loses what it is about."""
+    """The text embedded for a chunk: with its title, which says what it is about."""
     return "\n".join(it for it in (title, headings, text) if it)

@@ -1,4 +1,4 @@
-"""Chunks by meaning: the nearest a caller may see, and how near given ones are.
+"""Semantic retrieval: the nearest chunks a caller may see, and the cosines of given ones.
 
 There are two ways to the nearest: an index over all vectors of the tenant, which is quick where
 most of them may be seen, and a look at every visible one, which is exact. Counts of classes choose;
@@ -26,8 +26,8 @@ SQL = load_queries("pecia.kernel.corpus.vectors", "knn.sql")
 
 QueryVector: TypeAlias = "Sequence[float] | Vectors"
 
-# Microseconds of CPU, measured at 100,000 vectors: to compare one that may be seen, to follow the
-# index past one candidate, seen or not, and what the index costs before its first one.
+# Microseconds of CPU, measured at 100,000 vectors: comparing one visible vector, one candidate of
+# the index, visible or not, and the index's cost before the first.
 EXACT_SCAN_US = 0.8
 HNSW_CANDIDATE_US = 14.0
 HNSW_START_US = 1500.0
@@ -39,11 +39,11 @@ MAX_K = 1000
 
 @dataclass(frozen=True, slots=True)
 class VisibleSet:
-    """What of a tenant's chunks a caller may see, as the counts of classes tell.
+    """What a caller may see of a tenant's chunks, from the counts per ACL class.
 
     `own` is the number of the caller's last write, `clock` that of anybody's, `has_vectors` whether
-    any can be held here. `visible` is what they see of all sources, wherever they look: among that
-    words weigh; None when it is everything.
+    pgvector is installed. `visible` is what they see of all sources, whatever the filter: IDF is
+    computed over it; None when it is everything.
     """
 
     classes: list[int]
@@ -56,7 +56,7 @@ class VisibleSet:
 
 
 class VectorCandidate(NamedTuple):
-    """A chunk, how near it is, if it has a vector, and the file it is of."""
+    """A chunk, its cosine if it has a vector, and its file."""
 
     chunk_id: ChunkId
     cosine: float | None
@@ -73,7 +73,7 @@ NO_VECTOR_EXTENSION = (
 
 
 async def find_unavailable_reason(tx: Transaction) -> str | None:
-    """Why there is no search by meaning here; None when there can be."""
+    """Why semantic search is unavailable; None if it is available."""
     return None if await tx.fetch_value(SQL["has_vectors"]) else NO_VECTOR_EXTENSION
 
 
@@ -87,8 +87,8 @@ async def find_nearest(
 ) -> list[tuple[ChunkId, float]]:
     """The `k` nearest chunks the caller may see, with their cosines, nearest first.
 
-    Chunks that have no vector of this model yet are not among them. `share` is that of the
-    filters, for one who knows it.
+    Chunks that have no vector of this model yet are not among them. `share` is the
+    visible set under the filters, if known.
     """
     if not 1 <= k <= MAX_K:
         raise OutOfRange(f"between 1 and {MAX_K} are found", field="k", min=1, max=MAX_K, got=k)
@@ -105,7 +105,7 @@ async def find_nearest(
 async def load_cosines(
     tx: Transaction, ids: Sequence[ChunkId], query: QueryVector, model: str
 ) -> dict[ChunkId, float]:
-    """How near each of these is, exactly. Those without a vector, or not to be seen, are absent."""
+    """The exact cosines of these. Those without a vector, or not visible, are absent."""
     of = {"query": vector_literal(query), "dims": len(query), "model": model}
     return dict(await tx.fetch_mapped(_pair, SQL["cosines"], ids=array_literal(ids), **of))
 
@@ -113,7 +113,7 @@ async def load_cosines(
 async def load_candidates(
     tx: Transaction, found: Sequence[tuple[ChunkId, int]], query: QueryVector, model: str
 ) -> list["VectorCandidate"]:
-    """Those of these chunks, given with their files, that may be seen."""
+    """The visible ones among these chunks, given with their files."""
     return await tx.fetch_mapped(
         VectorCandidate._make,
         SQL["candidates"],
@@ -126,7 +126,7 @@ async def load_candidates(
 
 
 def choose_ef_search(share: VisibleSet, k: int) -> int:
-    """How many candidates the index should gather at a time; 0 when looking at all is cheaper."""
+    """The HNSW `ef_search`; 0 when an exact scan is cheaper."""
     candidates = k * max(share.of_chunks, share.chunks) / share.chunks
     exact_us = share.chunks * EXACT_SCAN_US
     index_us = HNSW_START_US + max(candidates, MIN_EF_SEARCH) * HNSW_CANDIDATE_US
@@ -136,12 +136,12 @@ def choose_ef_search(share: VisibleSet, k: int) -> int:
 
 
 def vector_literal(vector: QueryVector) -> str:
-    """A vector as the database reads one."""
+    """A vector as a PostgreSQL literal."""
     return orjson.dumps(vector, option=orjson.OPT_SERIALIZE_NUMPY).decode()
 
 
 async def load_visible_set(tx: Transaction, filters: Filter) -> VisibleSet:
-    """How much the caller sees of where they look."""
+    """What the caller sees under these filters."""
     if filters.sources is None:
         row = await tx.fetch_one(SQL["visible_classes"], "no classes")
         classes, chunks = row["classes"], row["chunks"]
@@ -176,7 +176,7 @@ def _pair(row: Sequence[Any]) -> tuple[ChunkId, float]:
 
 
 def _filter_json(filters: Filter) -> dict[str, Any]:
-    """The filter as the database takes it. What does not narrow is not in it."""
+    """The filter as JSON for the database, without empty parts."""
     content_type = filters.content_type.lower() if filters.content_type is not None else None
     asked: dict[str, Any] = {
         "sources": None if filters.sources is None else sorted(filters.sources),
@@ -190,7 +190,7 @@ def _filter_json(filters: Filter) -> dict[str, Any]:
 
 @lru_cache(256)
 def glob_to_postgres_regex(glob: str) -> str:
-    """A glob as an expression for PostgreSQL. It means what it means to the keyword index."""
+    """A glob as a PostgreSQL regular expression, with the keyword index's semantics."""
     *folders, last = glob.split("/")
     head = "".join("(?:[^/]+/)*" if it == "**" else f"{_segment(it)}/" for it in folders)
     return rf"\A{head}{'.+' if last == '**' else _segment(last)}\Z"
@@ -227,12 +227,12 @@ _NOTHING = r"(?!/)/"
 
 
 async def are_embedded(tx: Transaction, sources: Collection[str]) -> bool:
-    """Whether vectors are made for any of these sources."""
+    """Whether any of these sources is embedded."""
     return bool(await tx.fetch_value(SQL["embeds"], sources=[*sources]))
 
 
 async def newest_lack(tx: Transaction, node: str, model: str) -> bool:
-    """Whether the job that embeds has yet to come to something new that the caller may see."""
+    """Whether the embedding job has yet to reach something new that the caller may see."""
     if not await tx.fetch_value(SQL["is_behind"], node=node):
         return False
     return bool(await tx.fetch_value(SQL["newest_lack"], model=model, most=MAX_K))

@@ -1,4 +1,4 @@
-"""How many texts a model takes in how long, as the embedding jobs tell it of themselves. Pure."""
+"""Embedding throughput, as the jobs report it in their messages. Pure."""
 
 import re
 from collections.abc import Iterable
@@ -21,12 +21,12 @@ class EmbedThroughput:
         return self.texts / self.seconds if self.texts and self.seconds > 0 else None
 
     def as_message(self, model: str) -> str | None:
-        """As the message of a job, for people; None where there is nothing to tell."""
+        """As a job's message; None if nothing was embedded."""
         return f"{self.texts} texts in {self.seconds:.6f} s by {model}" if self.texts else None
 
 
 def parse_messages(messages: Iterable[str | None], model: str) -> EmbedThroughput:
-    """What the messages tell of this model together; others tell nothing."""
+    """The sum over the messages of this model; others are ignored."""
     return sum((_parse_message(it or "", model) for it in messages), EmbedThroughput())
 
 

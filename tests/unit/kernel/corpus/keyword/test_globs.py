@@ -54,10 +54,10 @@ def test_a_glob_in_the_query_is_held_to_the_same_and_named_as_the_query() -> Non
         ("a" * 513, "513 signs"),
         ("*a" * 480 + "b", "961 signs"),
         ("*a" * 17, "17 wildcards"),
-        ("*a" + "?" * 14, "too much at once"),
-        ("**/a/*/*/*/*/*/*", "too much at once"),
-        ("**/*" + "a" * 300, "too much at once"),
-        ("*[!" + "".join(map(chr, range(0x4E00, 0x4F80, 2))) + "]" + "?a?a?", "too much at once"),
+        ("*a" + "?" * 14, "too complex"),
+        ("**/a/*/*/*/*/*/*", "too complex"),
+        ("**/*" + "a" * 300, "too complex"),
+        ("*[!" + "".join(map(chr, range(0x4E00, 0x4F80, 2))) + "]" + "?a?a?", "too complex"),
     ],
 )
 @pytest.mark.parametrize("field", ["path", "query"])

@@ -55,7 +55,7 @@ def tokenize(text: str, language: str = "") -> list[str]:
 
 @lru_cache(256)
 def tokenize_query(query: Query, language: str = "") -> tuple[str, ...]:
-    """The terms a query asks for, in its order, once each."""
+    """The terms of a query, in order, once each."""
     text = " ".join((*query.words, *query.phrases, *query.titles))
     return tuple(dict.fromkeys(tokenize(text, language)))
 
@@ -122,7 +122,7 @@ def _stems(language: str) -> _Stems:
 
 
 def _has_pairs(text: str) -> bool:
-    """Asked of the whole text at once, because few have any and asking each word takes long."""
+    """Tested on the whole text at once: few have any, and testing each word is slow."""
     return bool(cjk_query_bigrams(text))
 
 

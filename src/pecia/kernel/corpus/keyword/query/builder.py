@@ -26,7 +26,7 @@ def group_query(
 ) -> tantivy.Query:
     """The terms of the query on the pages of some groups, whatever their names are.
 
-    The groups are a part beside the terms: the engine then looks at nothing outside them.
+    The groups are a clause beside the terms: the engine then reads nothing outside them.
     """
     parts = [(_SHOULD, _boosted(schema, it)) for it in terms]
     only = tantivy.Query.term_set_query(schema, "group", list(groups))

@@ -65,7 +65,7 @@ def _path(schema: tantivy.Schema, glob: str) -> tantivy.Query:
     try:
         return tantivy.Query.regex_query(schema, "key", wanted)
     except ValueError:
-        raise InvalidFormat(f"{glob!r} asks for too much at once", field="path") from None
+        raise InvalidFormat(f"{glob!r} is too complex", field="path") from None
 
 
 def _segment(segment: str) -> str:

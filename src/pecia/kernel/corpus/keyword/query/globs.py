@@ -40,7 +40,7 @@ def validate_search_glob(glob: str, *, field: str) -> str:
     elif wildcards > MAX_WILDCARDS:
         fault, expected = f"has {wildcards} wildcards", f"at most {MAX_WILDCARDS} wildcards"
     elif is_costlier_than(MAX_GLOB_COST, plain):
-        fault = "asks for too much at once"
+        fault = "is too complex"
         expected = "fewer wildcards, above all fewer `?` and sets behind a `*`, or a shorter end"
     else:
         return plain

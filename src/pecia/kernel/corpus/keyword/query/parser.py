@@ -35,7 +35,7 @@ class Query:
 
     `parts` are what joined names such as `FY2018` are made of, for where names are looked up.
     `within` holds the filters that were written in the text. `unclear` are filters that it named
-    with a value that means nothing: whoever serves the query should say so.
+    with an invalid value: the caller of the parser should report it.
     """
 
     words: tuple[str, ...] = ()
@@ -69,7 +69,7 @@ def parse_query(text: str) -> Query:
     """A query from what somebody typed. Every text means something; none is an error.
 
     `"some words"` must occur as they stand. `path:`, `source:`, `type:`, `after:` and `before:`
-    narrow, `title:` asks for a word of the title. The rest are words, without those that only hold
+    filter, `title:` matches a word of the title. The rest are words, without those that only hold
     a sentence together; a query of nothing else keeps them.
     """
     # A lone surrogate is no character, and the engine takes none.
