@@ -92,7 +92,7 @@ async def test_a_child_that_crashes_is_started_again_after_longer_and_longer_pau
             await enough.wait()
             group.cancel_scope.cancel()
     assert said == [
-        f"The worker ended with 3; it is started again in {pause} s."
+        f"The worker ended with 3; it restarts in {pause} s."
         for pause in ("0.01", "0.02", "0.04", "0.04")
     ]
 

@@ -247,7 +247,7 @@ def test_a_worker_works_until_it_is_told_to_stop(shell: Shell) -> None:
     shell.ok("call", "lake.list_sources")
     with shell.foreground("worker", "--concurrency", 1) as worker:
         assert worker.stderr is not None
-        assert any("jobs.shift_began" in line for line in worker.stderr)
+        assert any("jobs.worker_registered" in line for line in worker.stderr)
         worker.send_signal(signal.SIGTERM)
         assert worker.wait(timeout=30) == 0
 

@@ -326,7 +326,7 @@ async def _flush_last_used(app: App) -> None:
         try:
             await app.authenticator.flush_last_used()
         except PeciaError as error:
-            log.failure("note_uses", error)
+            log.failure("flush_last_used", error)
 
 
 async def _listen_identity_changes(app: App) -> None:
@@ -352,7 +352,7 @@ async def _reconnect(app: App) -> None:
     try:
         await app.restart_database()
     except PeciaError as error:
-        log.failure("revive", error)
+        log.failure("restart_database", error)
     await anyio.sleep(1)
 
 

@@ -1,4 +1,4 @@
-"""Every failure a caller may see, with its stable code. Raised in rooms, rendered in doors.
+"""Every failure a caller may see, with its stable code. Raised in features, rendered in interfaces.
 
 PeciaError
 ├── ParseError, InvalidRequest, MethodNotFound           the envelope is wrong
@@ -34,8 +34,7 @@ INVALID_PARAMS = -32602
 class Code:
     """A stable name, its number in either era of MCP, its HTTP status, and whether to try again.
 
-    `hint` is what to do, for errors that know nothing better: of what may not be tried again, a
-    client must be told what to change.
+    `hint` is the default advice: an error that is not retryable must say what to change.
     """
 
     name: str
@@ -66,16 +65,16 @@ class PeciaError(Exception):
         self.fields: Mapping[str, Json] = {name: _shown(it) for name, it in fields.items()}
 
     def payload(self) -> dict[str, Json]:
-        """The one shape of an error, the same at every door."""
-        told: dict[str, Json] = {
+        """The one shape of an error, the same on every interface."""
+        payload: dict[str, Json] = {
             "code": self.code.name,
             "message": self.message,
             "retryable": self.code.retryable,
             **self.fields,
         }
-        if not told["retryable"] and "field" not in told and self.code.hint:
-            told.setdefault("hint", self.code.hint)
-        return told
+        if not payload["retryable"] and "field" not in payload and self.code.hint:
+            payload.setdefault("hint", self.code.hint)
+        return payload
 
 
 def _shown(value: Json) -> Json:
@@ -196,15 +195,18 @@ class Unprocessable(PeciaError):
         "UNPROCESSABLE",
         rpc=-32007,
         http=422,
-        hint="Mend what the message names, and send it again.",
+        hint="Correct what the message names, and send it again.",
     )
 
 
 class AuthRequired(PeciaError):
-    """No token, or one that is not good."""
+    """No token, or an invalid one."""
 
     code = Code(
-        "AUTH_REQUIRED", rpc=-32001, http=401, hint="Send a good token in the Authorization header."
+        "AUTH_REQUIRED",
+        rpc=-32001,
+        http=401,
+        hint="Send a valid token in the Authorization header.",
     )
 
 
@@ -220,7 +222,7 @@ class Forbidden(PeciaError):
 
 
 class ConfirmationRequired(PeciaError):
-    """A person must say yes first, by another way than this request. `confirmation` names it."""
+    """A person must confirm first, outside this request. `confirmation` names it."""
 
     code = Code(
         "CONFIRMATION_REQUIRED",
@@ -237,8 +239,8 @@ class Conflict(PeciaError):
 
 
 class Collision(Conflict):
-    """Two writers met and this one lost. The dispatcher runs the handler again, and whoever is told
-    of it after that may do the same."""
+    """A write conflict that this writer lost. The dispatcher retries the handler; a client that
+    still gets it may retry too."""
 
     def __init__(self, message: str, **fields: Json) -> None:
         super().__init__(message, **{"retryable": True, **fields})
@@ -251,7 +253,7 @@ class RateLimited(PeciaError):
 
 
 class QuotaExceeded(PeciaError):
-    """The tenant has used what it was given. `quota`, `limit` and `used` say which."""
+    """The tenant's quota is used up. `quota`, `limit` and `used` say which."""
 
     code = Code(
         "QUOTA_EXCEEDED", rpc=-32009, http=403, hint="Remove something, or ask for a larger quota."
@@ -287,13 +289,13 @@ class Unavailable(PeciaError):
 
 
 class Cancelled(PeciaError):
-    """The caller went away. Nobody reads this but the audit."""
+    """The caller disconnected. Only the audit log shows it."""
 
     code = Code("CANCELLED", rpc=-32013, http=499, hint="Send it again if it is still wanted.")
 
 
 class InternalError(PeciaError):
-    """Unexpected. The message never carries details; the log does, under the same request id."""
+    """Unexpected. The message has no details; the server log does, under the same request id."""
 
     code = Code("INTERNAL_ERROR", rpc=-32603, http=500, retryable=True)
 

@@ -1,4 +1,4 @@
-"""What a room brings, as data: rooms built side by side meet here and nowhere else."""
+"""What a feature registers, as data. Features know each other only through this."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -16,10 +16,10 @@ from pecia.kernel.tool.model import AnyTool, Prompt, Resource, ResourceTemplate
 
 @dataclass(frozen=True, slots=True)
 class FeatureRequest:
-    """An HTTP request to a room's own page or socket, stripped to what a room may know."""
+    """An HTTP request to a feature's page or socket, reduced to what a feature may know."""
 
     call: Call
-    """Who asks, from where and until when: what a tool is told of a call."""
+    """Caller, channel and deadline, as for a tool call."""
     path: Mapping[str, str]
     query: Mapping[str, str]
     body: bytes = b""
@@ -31,7 +31,7 @@ class FeatureRequest:
 
 @dataclass(frozen=True, slots=True)
 class FeaturePage:
-    """What a room's page answers."""
+    """The response of a feature's page."""
 
     body: bytes
     content_type: str = "text/html; charset=utf-8"
@@ -41,7 +41,7 @@ class FeaturePage:
 
 @dataclass(frozen=True, slots=True)
 class FeatureRoute:
-    """A page or download of a room. The door authenticates, audits and renders errors."""
+    """A page or download of a feature. The interface authenticates, audits and renders errors."""
 
     method: str
     path: str
@@ -49,11 +49,11 @@ class FeatureRoute:
     serve: Callable[[FeatureRequest], Awaitable[FeaturePage]]
     public: bool = False
     timeout_s: float | None = None
-    """Else the one that the server has for every request."""
+    """None: the server's default."""
 
 
 class MessageStream(Protocol):
-    """Messages of bytes, both ways. EndOfStream says that nobody is there."""
+    """Binary messages, both ways. EndOfStream when the peer is gone."""
 
     async def receive(self) -> bytes: ...
 
@@ -62,8 +62,8 @@ class MessageStream(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FeatureSocket:
-    """A websocket of a room. It opens with the first message that `serve` waits for or sends: what
-    fails before is an answer to the request, and what fails later closes it."""
+    """A websocket of a feature. It opens with the first message that `serve` waits for or sends: a
+    failure before that answers the request, a later one closes the socket."""
 
     path: str
     name: str
@@ -83,14 +83,14 @@ class Feature:
     sockets: tuple[FeatureSocket, ...] = ()
     jobs: tuple[Job, ...] = ()
     background_tasks: tuple[Callable[[], Coroutine[Any, Any, None]], ...] = ()
-    """What workers do all the time, beside jobs. Harmless to be done by several at once."""
+    """What workers run beside jobs. Safe to run in several processes at once."""
     settings: tuple[type[SettingsSection], ...] = ()
     lifespan: Callable[[], AbstractAsyncContextManager[None]] | None = None
-    """Entered while an App is open. It starts nothing that nobody asked for."""
+    """Entered while an App is open. It starts nothing by itself."""
     dynamic_tools: DynamicTools | None = None
     """Tools beside `tools` that come and go, and differ by caller."""
     migrations: str | None = None
-    """The package that holds the room's numbered .sql files."""
+    """The package of the feature's numbered .sql files."""
     purge: Callable[[PurgeTarget], Awaitable[None]] | None = None
     instructions: str | None = None
-    """What an agent is told when it comes to this room's own endpoint."""
+    """The MCP instructions of this feature's own endpoint."""

@@ -1,7 +1,7 @@
-"""What the program says about itself: one line a record, to stderr and perhaps a file.
+"""Structured logs: one line a record, to stderr and optionally a file.
 
 Every record has an `action`; a request is one record. Stdout belongs to the protocol and is never
-written. Callers pass no secrets and no document text; `redact` is the last net, not the rule.
+written. Callers pass no secrets and no document text; `redact` is the last resort, not the rule.
 """
 
 import json
@@ -49,7 +49,7 @@ def configure_logging(
         for handler in made:
             stack.callback(handler.close)
         root.handlers[:] = made
-        # Libraries chatter at info, with URLs in it; they speak up only when something is wrong.
+        # Libraries log URLs at info: only their warnings are kept.
         root.setLevel(logging.INFO if settings.log_level == "debug" else logging.WARNING)
         ours.setLevel(settings.log_level.upper())
         try:
@@ -61,7 +61,7 @@ def configure_logging(
 
 
 class Log:
-    """Says what one module does. Actions are dotted words: `store.opened`."""
+    """The logger of one module. Actions are dotted words: `store.opened`."""
 
     def __init__(self, name: str) -> None:
         self._logger = logging.getLogger(name)
@@ -102,14 +102,14 @@ class RequestRecord:
     fields: dict[str, Json] = field(default_factory=dict[str, Json])
     error: BaseException | None = None
     is_routine: bool = False
-    """Asked every few seconds by machines: told only when it fails, or at debug level."""
+    """A frequent probe: logged only when it fails, or at debug level."""
 
     def note(self, **fields: Json) -> None:
-        """Add what only the inside knows: principal, tool, rows."""
+        """Add fields known later: principal, tool, rows."""
         self.fields.update(fields)
 
     def fail(self, error: BaseException) -> None:
-        """For a failure that is answered, not raised. A raised one is noted by itself."""
+        """For a failure that is returned, not raised. A raised one is recorded anyway."""
         self.error = error
 
 
@@ -117,7 +117,7 @@ class RequestRecord:
 def log_request(action: str, *, request_id: str) -> Generator[RequestRecord]:
     """One request, one record: written when the block ends, however it ends.
 
-    Every other record of the block carries the same request id.
+    Every other record of the block has the same request id.
     """
     line = RequestRecord(action)
     token = _request_id.set(request_id)
@@ -133,7 +133,7 @@ def log_request(action: str, *, request_id: str) -> Generator[RequestRecord]:
 
 
 def current_request_id() -> str | None:
-    """The id of the request in hand, to be sent on and shown to the caller."""
+    """The id of the current request, to pass on and show to the caller."""
     return _request_id.get()
 
 
@@ -143,7 +143,7 @@ _log = Log("pecia.request")
 
 def _write(line: RequestRecord, *, took_ms: float) -> None:
     failure = _as_pecia(line.error)
-    # An expected failure is told by its code; only a surprise needs its traceback.
+    # An expected failure is logged by its code; only an unexpected one with a traceback.
     surprise = line.error if isinstance(failure, InternalError) else None
     status = "ok" if failure is None else failure.code.name
     fields: dict[str, Json] = {**line.fields, "status": status, "took_ms": took_ms}
@@ -154,7 +154,7 @@ def _write(line: RequestRecord, *, took_ms: float) -> None:
 def _as_pecia(error: BaseException | None) -> PeciaError | None:
     if error is None or isinstance(error, PeciaError):
         return error
-    # What is no Exception is the loop's or the user's wish to stop.
+    # Not an Exception: cancellation or an interrupt.
     return InternalError("") if isinstance(error, Exception) else Cancelled("")
 
 

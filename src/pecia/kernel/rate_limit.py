@@ -1,4 +1,4 @@
-"""How often one principal or one address may call. Pure but for the clock it is given.
+"""Rate limit per principal or address. Pure but for the clock it is given.
 
 Belongs to one event loop; it neither waits nor knows what a call is.
 """
@@ -30,9 +30,9 @@ class RateLimit:
 class RateLimiter:
     """One token bucket per key, each kept as the moment at which it will be full again.
 
-    Memory is bounded: past `max_keys` the key that was quiet longest is forgotten. So that nobody
-    wins a fresh bucket by being forgotten, a key we do not know starts with the largest debt among
-    the forgotten. That is a little strict towards newcomers in a crowd, and never too lenient.
+    LRU, `max_keys` entries. So that eviction gives nobody a fresh bucket, an unknown key starts
+    with the largest debt among the evicted. That is a little strict towards new keys under load,
+    and never too lenient.
 
     Time is counted in nanoseconds times `calls`, which makes every sum exact.
     """
@@ -78,8 +78,8 @@ class RateLimiter:
     def _full_at(self, key: Hashable) -> int:
         if key not in self._full_at_by_key:
             return self._evicted_full_at
-        # Also before a refusal: a key in debt must not be the next to be forgotten, or its debt
-        # would be charged to newcomers.
+        # Also before a refusal: a key in debt must not be evicted next, or its debt would be
+        # charged to new keys.
         self._full_at_by_key.move_to_end(key)
         return self._full_at_by_key[key]
 

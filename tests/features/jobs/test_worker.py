@@ -319,7 +319,7 @@ async def test_a_job_whose_worker_always_dies_fails_in_the_end(ground: Ground) -
     assert (failed.status, failed.attempts) == ("failed", 2)
     assert failed.problem == {
         "code": "UNAVAILABLE",
-        "message": "the worker that ran it went away",
+        "message": "the worker that ran it stopped responding",
     }
 
 

@@ -242,7 +242,7 @@ def _translate_error(error: BaseException, words: StderrTail) -> PeciaError:
     if isinstance(cause, PeciaError):
         return cause
     if not isinstance(cause, EXPECTED_ERRORS):
-        _log.failure("upstream.line", cause)
+        _log.failure("upstream.connection", cause)
     said = cause.message if isinstance(cause, MCPError) else str(cause) or type(cause).__name__
     last = str(words)
     return UpstreamError(f"{said[:500]}; it said last: {last[-500:]}" if last else said[:500])

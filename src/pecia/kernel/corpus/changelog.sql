@@ -1,4 +1,4 @@
--- Statements about the change log, all of them the system's but one.
+-- The change log, in system transactions but for one.
 
 -- name: listen
 LISTEN pecia_changes;
@@ -37,7 +37,7 @@ SELECT file_id, id, seq, text, prefix, headings, unit_label, encode(text_hash, '
   FROM kernel.chunk WHERE tenant_id = %(tenant_id)s AND file_id = ANY (%(file_ids)s::bigint[]) ORDER BY file_id, seq;
 
 -- name: applied
--- The tenant may have gone meanwhile.
+-- The tenant may have been deleted meanwhile.
 INSERT INTO kernel.index_node AS i (tenant_id, node, n) SELECT id, %(node)s, %(n)s FROM kernel.tenant
  WHERE id = %(tenant_id)s
 ON CONFLICT (tenant_id, node) DO UPDATE SET n = EXCLUDED.n, seen_at = now();

@@ -1,4 +1,4 @@
-"""What the corpus needs of a place that files come from. Adapters provide it."""
+"""The connector interface: where the files of a source come from. Adapters implement it."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -13,7 +13,7 @@ MAX_KEY_BYTES = 2000
 
 @dataclass(frozen=True, slots=True)
 class PosixAccess:
-    """Who may read a file where it lies, as far as mode bits tell.
+    """Who may read a file at its origin, by its mode bits.
 
     `above` are mode, owner and group of the folders on the way to it that not everybody may enter,
     from the root of the file system down.
@@ -27,7 +27,7 @@ class PosixAccess:
 
 @dataclass(frozen=True, slots=True)
 class ListedFile:
-    """A file as its place lists it. Equal stamps mean that there is no need to read it again."""
+    """A file as its origin lists it. With an equal stamp it need not be read again."""
 
     key: str
     stamp: str
@@ -41,7 +41,7 @@ class ListedFile:
 
 @dataclass(frozen=True, slots=True)
 class SkippedFile:
-    """Something that is there and was passed over, and why.
+    """A file that was skipped, and why.
 
     Where the place could not say for now, it is `unsure`: what was known of it stays.
     """
@@ -65,14 +65,14 @@ def is_storable_key(key: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class OriginalFile:
-    """The bytes of a file, on this machine for as long as they are needed."""
+    """The bytes of a file, as a local file for as long as it is needed."""
 
     path: Path
     content_type: str | None = None
 
 
 class Connector(Protocol):
-    """One place."""
+    """One origin of files."""
 
     def listing(self) -> AsyncGenerator[ListingEntry]:
         """Everything there is, once each, in any order. A failure ends it with an error.
@@ -87,8 +87,8 @@ class Connector(Protocol):
 
 
 class SupportsStatMany(Protocol):
-    """A place that can look at a few files without listing all."""
+    """An origin that can stat a few files without listing all."""
 
     async def stat_many(self, keys: Sequence[str]) -> list[ListingEntry]:
-        """Those of the keys that are there and count; the others are gone."""
+        """The files among these keys that exist and match; the others are gone."""
         ...

@@ -1,16 +1,16 @@
-"""Durable background work: a room defines jobs, a caller's write defers them, workers run them.
+"""Durable background work: a feature defines jobs, a caller's write defers them, workers run them.
 
     crawl = Job("lake", "crawl", run, CrawlArguments, key=lambda it: it.source_id)
     async with store.writing(caller, trace) as tx:
         await defer(tx, crawl, CrawlArguments(source_id="s1"))
 
 The queue, its tables and its wake-ups are procrastinate's. The loop that runs jobs is ours: it
-fences each run, so that a worker that was away cannot end or write in a run that is another's.
+fences each run, so that a stalled worker cannot end or write in a run that was given to another.
 
-- `job.py` what a job is · `call.py` what its handler is handed · `ending.py` how a run ends; pure
-- `defer.py` into the queue · `visible.py` what a caller sees of it, may cancel and retry
-- `worker.py` runs jobs until told to stop · `queue.py`, `rescue.py`, `schedule.py` serve it
-- `house.py` the house's own jobs · `child.py` the one worker of local mode, as a child process
+- `job.py` the definition of a job · `call.py` what its handler gets · `outcome.py` how a run ends
+- `defer.py` enqueues · `status.py` what a caller sees, may cancel and retry
+- `worker.py` runs `worker_loop.py`, over `queue.py`, `execute.py`, `reclaim.py`, `schedule.py`
+- `cleanup.py` the kernel's own jobs · `worker_process.py` the worker of local mode, a child process
 
 Importing this package does not import procrastinate; only a worker does.
 """

@@ -1,4 +1,4 @@
-"""What the handler of a job is handed: its run, a fenced transaction, and a way to tell."""
+"""What a job's handler gets: its run, a fenced transaction, and progress reports."""
 
 import math
 from collections.abc import AsyncGenerator
@@ -18,13 +18,13 @@ SQL = load_queries("pecia.kernel.jobs")
 
 PROGRESS_INTERVAL_S = 0.5
 
-# A frozen process must not keep its job from everybody else by an open transaction.
+# A frozen process must not hold its job by an open transaction.
 MAX_IDLE_IN_TRANSACTION = "30s"
 
 
 @dataclass(frozen=True, slots=True)
 class JobRun:
-    """One run of one job. Worker and attempt together are its fence: they never come again."""
+    """One run of one job. Worker and attempt together are its fencing token: never reused."""
 
     job_id: int
     name: str
@@ -35,7 +35,7 @@ class JobRun:
 
 @dataclass(slots=True)
 class JobCall:
-    """One run in flight. `attempt` counts from 1; `user_id` is who asked first, if somebody did."""
+    """One run in flight. `attempt` counts from 1; `user_id` is who deferred it, if any."""
 
     store: Store
     run: JobRun
@@ -62,13 +62,17 @@ class JobCall:
     async def progress(
         self, done: float, total: float | None = None, message: str | None = None
     ) -> None:
-        """Say how far the work is. Written at most twice a second, and when `done` is `total`."""
+        """Report progress. Written at most twice a second, and when `done` is `total`."""
         if done != total and anyio.current_time() - self._reported_at < PROGRESS_INTERVAL_S:
             return
         self._reported_at = anyio.current_time()
         async with self.store.system() as tx:
-            told = {"done": done, "total": total, "message": message and truncate_message(message)}
-            if not await tx.execute(SQL["tell_progress"], **told, **fence_parameters(self.run)):
+            progress = {
+                "done": done,
+                "total": total,
+                "message": message and truncate_message(message),
+            }
+            if not await tx.execute(SQL["tell_progress"], **progress, **fence_parameters(self.run)):
                 raise _lost(self.run)
 
     def remaining_s(self) -> float:
@@ -80,7 +84,7 @@ class JobCall:
 
 
 def fence_parameters(run: JobRun) -> dict[str, int | None]:
-    """The parameters by which every statement of a run finds its own run and no other."""
+    """The fencing parameters of every statement of a run."""
     return {"id": run.job_id, "worker_id": run.worker_id, "attempt": run.attempt}
 
 

@@ -1,4 +1,4 @@
-"""The house's own jobs: nobody asks for them, and they belong to no tenant."""
+"""The kernel's own jobs: scheduled, and of no tenant."""
 
 from typing import LiteralString
 
@@ -7,12 +7,12 @@ from pecia.kernel.jobs.job import Job, NoArguments
 
 ROWS_PER_BATCH = 1000
 
-# An issuer's tokens live an hour; each leaves a row that nobody needs once it is over.
+# An issuer's tokens live an hour; each leaves a row that is useless after that.
 SIGN_INS_DAYS = 1
 
 
 def cleanup_job(*, jobs_days: int, audit_days: int) -> Job:
-    """The hourly job that drops what is older than it must be kept."""
+    """The hourly job that drops rows past their retention."""
 
     async def run(call: JobCall, _: NoArguments) -> None:
         dropped = await _drop(call, SQL["drop_old_jobs"], jobs_days)

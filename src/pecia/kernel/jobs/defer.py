@@ -1,4 +1,4 @@
-"""Into the queue, inside a transaction: the job is there if and only if the transaction commits."""
+"""Enqueues inside a transaction: the job exists if and only if the transaction commits."""
 
 from typing import Any
 from uuid import UUID
@@ -18,8 +18,8 @@ MAX_ARGUMENT_BYTES = 16_000
 async def defer(tx: Transaction, job: Job, arguments: BaseModel, *, after_s: float = 0) -> int:
     """Queue a job as part of a caller's write, for the tenant and user of the transaction.
 
-    The id of the job, or of the one that waits to do the same work. Best done last: until the
-    transaction ends, others who defer the same work wait for it.
+    The id of the job, or of a queued one for the same work. Best done last: until the transaction
+    ends, others who defer the same work wait for it.
     """
     return await tx.fetch_value(SQL["defer_job"], after_s=after_s, **encode_job(job, arguments))
 
@@ -33,7 +33,7 @@ async def defer_as_system(
     user_id: UUID | None = None,
     after_s: float = 0,
 ) -> int:
-    """Queue a job in a system transaction. Without a tenant, it is the house's own."""
+    """Queue a job in a system transaction. Without a tenant, it is the kernel's own."""
     whose = {"tenant_id": tenant_id, "user_id": user_id}
     return await tx.fetch_value(
         SQL["put_job"], after_s=after_s, **whose, **encode_job(job, arguments)
@@ -41,7 +41,7 @@ async def defer_as_system(
 
 
 def encode_job(job: Job, arguments: BaseModel) -> dict[str, Any]:
-    """A job with its arguments as the queue takes them."""
+    """A job with its arguments, serialised for the queue."""
     if not isinstance(arguments, job.takes):
         raise InvalidInput(
             f"job {job.full_name} takes {job.takes.__name__}",

@@ -1,4 +1,4 @@
-"""One run of one job, from its arguments to its ending. Does not tell the queue."""
+"""Runs one job, from its arguments to its outcome. Does not touch the queue."""
 
 import random
 
@@ -12,14 +12,14 @@ from pecia.kernel.jobs.outcome import SUCCEEDED, RunOutcome, decide_after_failur
 from pecia.kernel.logs import Log
 from pecia.kernel.store.store import Store
 
-# For a job that this worker does not know, a newer one will; a suspended tenant may come back.
+# A newer worker may know the job; a suspended tenant may come back.
 RESCHEDULE_DELAY_S = 60.0
 
 _log = Log(__name__)
 
 
 async def execute_run(store: Store, job: Job | None, run: JobRun) -> RunOutcome:
-    """Do the work and say what is to become of the job."""
+    """Run the handler; returns the outcome."""
     async with store.system() as tx:
         about = await tx.fetch_optional(SQL["start_run"], id=run.job_id)
     if job is None or about is None or not about["may_run"]:

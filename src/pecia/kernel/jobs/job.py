@@ -1,4 +1,4 @@
-"""A job as data: work that a room can have done later. Knows neither the queue nor the database."""
+"""A job as data: background work of a feature. Knows neither the queue nor the database."""
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -25,32 +25,32 @@ class JobArguments(BaseModel):
 
 
 class NoArguments(JobArguments):
-    """For a job that needs to know nothing."""
+    """For a job without arguments."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often a job is tried in all, and its rest after a failure: doubling, to a limit."""
+    """Attempts in all, and exponential backoff with a limit."""
 
     attempts: int = 5
     first_s: float = 2
     max_s: float = 600
 
     def backoff_s(self, failures: int, jitter: float) -> float:
-        """The rest after so many failures. `jitter`, 0 to 1, spreads jobs that failed together."""
+        """Seconds after so many failures. `jitter`, 0 to 1, spreads jobs that failed together."""
         whole = min(self.max_s, self.first_s * 2 ** min(failures - 1, 40))
         return whole * (1 + jitter) / 2
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One kind of work of one room.
+    """One kind of work of one feature.
 
-    A worker may die at any point and another begins again, so `run` must be harmless to repeat;
-    what it writes goes through `call.tx()`, which a run that was given to another cannot pass.
+    A worker may die at any point and another starts over, so `run` must be idempotent; it writes
+    through `call.tx()`, which fences off a run that was given to another worker.
     `key` names the work that a set of arguments means: the same work waits in the queue once and
-    runs once at a time. Where it matters who asked, the user belongs in the arguments and the key.
-    `schedule` is a cron line, in UTC; a tick that passed while no worker ran is made up for once.
+    runs once at a time. Where the user matters, it belongs in the arguments and the key.
+    `schedule` is a cron line, in UTC; of ticks missed while no worker ran, the last is run.
     """
 
     feature: str
@@ -74,7 +74,7 @@ class Job:
 
 
 def index_jobs(jobs: Iterable[Job]) -> dict[str, Job]:
-    """Every job under its full name, which no two may share."""
+    """Every job by its full name, which must be unique."""
     found: dict[str, Job] = {}
     for job in jobs:
         if job.full_name in found:
@@ -84,9 +84,9 @@ def index_jobs(jobs: Iterable[Job]) -> dict[str, Job]:
 
 
 def _faults(job: Job) -> Iterator[str]:
-    """What is wrong with a definition; nothing, if all is well."""
+    """The problems of a definition; none if it is valid."""
     if not all(_WORD.fullmatch(it) for it in (job.feature, job.name, job.queue)):
-        yield "room, name and queue are lower-case words"
+        yield "feature, name and queue must be lower-case words"
     if len(job.full_name) > MAX_NAME_CHARS:
         yield f"its name is longer than {MAX_NAME_CHARS} characters"
     if job.timeout_s <= 0 or job.retry.attempts < 1:
@@ -96,7 +96,7 @@ def _faults(job: Job) -> Iterator[str]:
     for path in _secrets_in(job.takes.model_json_schema(mode="serialization")):
         yield f"the argument {path} is secret, and arguments are stored: pass a name of it instead"
     if job.schedule is not None and not _needs_nothing(job.takes):
-        yield "nobody is there to give arguments to a job on a schedule"
+        yield "a job on a schedule cannot take arguments"
 
 
 def _needs_nothing(takes: type[BaseModel]) -> bool:

@@ -1,4 +1,4 @@
-"""How a run ends, and what follows from it. Pure: no queue, no clock, no chance."""
+"""The outcome of a run. Pure: no queue, no clock, no randomness."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
@@ -13,7 +13,7 @@ RunStatus: TypeAlias = Literal["succeeded", "failed", "aborted", "todo"]
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """What becomes of the job. `todo` is back into the queue, after a rest."""
+    """The next state of the job. `todo` is back into the queue, after a backoff."""
 
     status: RunStatus
     problem: dict[str, Json] | None = None
@@ -26,14 +26,14 @@ ABORTED = RunOutcome("aborted")
 
 
 def reschedule(rest_s: float) -> RunOutcome:
-    """Not now, through no fault of the job."""
+    """Postponed, through no fault of the job: not counted as an attempt."""
     return RunOutcome("todo", delay_s=rest_s, counts=False)
 
 
 def decide_after_failure(
     error: Exception, retry: RetryPolicy, *, failures: int, jitter: float
 ) -> RunOutcome:
-    """Once more while attempts are left, unless the error itself says that it is no use."""
+    """Retry while attempts are left, unless the error is not retryable."""
     cause = _cause(error)
     problem = describe_problem(cause)
     if failures >= retry.attempts or not is_retryable(cause):
@@ -42,7 +42,7 @@ def decide_after_failure(
 
 
 def is_retryable(error: Exception) -> bool:
-    """Whether another attempt may fare better. Nobody knows that of an error that is not ours."""
+    """Whether a retry may succeed. For a foreign error that is unknown, so yes."""
     if isinstance(error, PeciaError) and not isinstance(error, Collision):
         return error.code.retryable
     return True

@@ -4,7 +4,7 @@ SELECT kernel.defer_job(%(name)s, %(key)s, %(queue)s, %(priority)s, %(arguments)
                         CASE WHEN %(after_s)s > 0 THEN now() + make_interval(secs => %(after_s)s) END);
 
 -- name: put_job
--- As nobody: the house says for whom.
+-- As the system, which names the tenant.
 SELECT kernel.put_job(%(tenant_id)s, %(user_id)s, %(name)s, %(key)s, %(queue)s, %(priority)s, %(arguments)s,
                       CASE WHEN %(after_s)s > 0 THEN now() + make_interval(secs => %(after_s)s) END);
 
@@ -32,15 +32,15 @@ SELECT kernel.retry_job(%(id)s);
 SET search_path = jobs;
 
 -- name: listen
--- To news of every queue: a worker of one looks once too often for the others.
+-- Notifications of every queue: a worker of one polls once too often for the others.
 LISTEN procrastinate_any_queue_v1;
 
 -- name: beat
--- No row: the worker was taken for dead, and its jobs were given to others.
+-- No row: the worker was declared dead, and its jobs were given to others.
 UPDATE jobs.procrastinate_workers SET last_heartbeat = now() WHERE id = %(worker_id)s RETURNING id;
 
 -- name: start_run
--- A tenant that is suspended has its jobs waiting.
+-- Jobs of a suspended tenant wait.
 UPDATE kernel.job SET started_at = now(), done = NULL, total = NULL, message = NULL
  WHERE id = %(id)s
 RETURNING tenant_id, asked_by[1] AS user_id, forgiven,
@@ -63,7 +63,7 @@ SELECT kernel.end_run(%(id)s, %(worker_id)s, %(attempt)s, %(status)s::jobs.procr
                       CASE WHEN %(rest_s)s > 0 THEN now() + make_interval(secs => %(rest_s)s) END, %(counts)s);
 
 -- name: stalled_runs
--- Runs whose worker has not been heard of. One that is writing at this moment is left for the next look.
+-- Runs whose worker has no heartbeat. One that is writing at this moment is left for the next poll.
 SELECT q.id AS job_id, q.task_name AS name, q.worker_id, q.attempts AS attempt, COALESCE(j.forgiven, 0) AS forgiven
   FROM jobs.procrastinate_jobs q
   LEFT JOIN kernel.job j ON j.id = q.id

@@ -1,6 +1,6 @@
 """The queue as one worker sees it: procrastinate's job manager on connections of its own.
 
-Of its own, so that a heartbeat never waits behind the work. It takes jobs and never ends them.
+Its own, so that a heartbeat never waits behind the work. It fetches jobs and never ends them.
 """
 
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
@@ -22,7 +22,7 @@ from pecia.kernel.jobs.call import SQL, JobRun
 TIMEOUT_S = 10
 
 OnNotification: TypeAlias = Callable[[int | None], None]
-"""Told of a job that is to be aborted; or, with None, that there may be something to do."""
+"""Called with a job that is to be aborted; or with None when there may be jobs to fetch."""
 
 
 class JobQueue:
@@ -37,12 +37,12 @@ class JobQueue:
         self._queues = queues
 
     async def register_worker(self) -> int:
-        """A new worker's id, which is never given again."""
+        """Register a worker; its id is never reused."""
         with _raise_unavailable():
             return await self._manager.register_worker()
 
     async def heartbeat(self, worker_id: int) -> bool:
-        """Say that the worker lives. False when it was taken for dead, and is to stop all work."""
+        """Heartbeat. False when the worker was declared dead and must stop all work."""
         with _raise_unavailable():
             query = SQL["beat"]
             return bool(await self._connector.execute_query_all_async(query, worker_id=worker_id))
@@ -56,23 +56,23 @@ class JobQueue:
         return JobRun(found.id, found.task_name, worker_id, found.attempts, found.task_kwargs)
 
     async def list_aborted(self) -> list[int]:
-        """The running jobs that somebody wants stopped."""
+        """The running jobs with a requested cancellation."""
         with _raise_unavailable():
             return [*await self._manager.list_jobs_to_abort_async()]
 
     async def listen(self, heard: OnNotification) -> None:
-        """Pass on what the database says, for as long as it can be heard; first, that it can."""
+        """Pass on notifications until the connection fails; first a wake-up, once it listens."""
         with _raise_unavailable():
             async with _connect(self._conninfo) as connection:
                 await connection.execute(SQL["listen"])
                 heard(None)
-                async with aclosing(connection.notifies()) as told:
-                    async for it in told:
+                async with aclosing(connection.notifies()) as notifications:
+                    async for it in notifications:
                         news = orjson.loads(it.payload)
                         heard(news["job_id"] if news["type"] == "abort_job_requested" else None)
 
     async def unregister_worker(self, worker_id: int) -> None:
-        """Leave. Whatever the worker has not ended is handed back."""
+        """Unregister. Jobs the worker has not ended are handed back."""
         with _raise_unavailable():
             query = SQL["hand_back"]
             await self._connector.execute_query_all_async(query, worker_id=worker_id)
@@ -101,7 +101,7 @@ async def _use_schema(connection: AsyncConnection[Any]) -> None:
 
 @asynccontextmanager
 async def _connect(conninfo: str) -> AsyncGenerator[AsyncConnection[Any]]:
-    # Left half-way, a connection stays open on the server until its patience ends.
+    # If cancelled half-way, a connection stays open on the server until its timeout.
     with anyio.CancelScope(shield=True) as scope:
         opening = AsyncConnection.connect(conninfo, autocommit=True, connect_timeout=TIMEOUT_S)
         async with await opening as connection:

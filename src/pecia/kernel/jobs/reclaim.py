@@ -1,4 +1,4 @@
-"""Jobs of workers that died: found by a heartbeat that stopped, and given to the living."""
+"""Reclaims jobs of dead workers, found by a missing heartbeat."""
 
 import random
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _log = Log(__name__)
 
 
 async def reclaim_stalled(store: Store, jobs: Mapping[str, Job], *, stalled_s: float) -> int:
-    """Queue again, or fail for good, every run whose worker is silent. Says how many."""
+    """Requeue, or fail for good, every run whose worker is stalled. Returns how many."""
     async with store.system() as tx:
         rows = await tx.fetch_all(SQL["stalled_runs"], stalled_s=stalled_s)
         for row in rows:
@@ -25,13 +25,13 @@ async def reclaim_stalled(store: Store, jobs: Mapping[str, Job], *, stalled_s: f
             run = JobRun(**row)
             retry = jobs[run.name].retry if run.name in jobs else RetryPolicy()
             await end_run(tx, run, _after_death(retry, failures=run.attempt - forgiven + 1))
-            _log.warning("jobs.rescued", job=run.job_id, name=run.name, worker=run.worker_id)
+            _log.warning("jobs.reclaimed", job=run.job_id, name=run.name, worker=run.worker_id)
         await tx.execute(SQL["forget_workers"], stalled_s=stalled_s)
         return len(rows)
 
 
 async def end_run(tx: Transaction, run: JobRun, ending: RunOutcome) -> bool:
-    """Write down how a run ended. False when it was no longer this run's to end."""
+    """Record the outcome of a run. False if the job was given to another worker."""
     return await tx.fetch_value(
         SQL["end_run"],
         status=ending.status,
@@ -43,5 +43,5 @@ async def end_run(tx: Transaction, run: JobRun, ending: RunOutcome) -> bool:
 
 
 def _after_death(retry: RetryPolicy, *, failures: int) -> RunOutcome:
-    error = Unavailable("the worker that ran it went away")
+    error = Unavailable("the worker that ran it stopped responding")
     return decide_after_failure(error, retry, failures=failures, jitter=random.random())

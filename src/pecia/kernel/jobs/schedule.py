@@ -1,4 +1,4 @@
-"""Jobs on a schedule. Every worker looks at the clock; the database lets one defer a tick."""
+"""Scheduled jobs. Every worker checks the clock; the database lets one defer each tick."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -26,8 +26,8 @@ def list_scheduled(jobs: Iterable[Job]) -> list[ScheduledJob]:
 
 
 def last_tick(schedule: str, now: datetime) -> int:
-    """When the schedule last fell due, now included, in seconds since 1970."""
-    # croniter looks strictly before its start, and a tick has no fraction of a second.
+    """The last due time, now included, as a Unix timestamp."""
+    # croniter searches strictly before its start, and a tick has no fraction of a second.
     start = int(now.timestamp()) + 1
     return int(croniter(schedule, start).get_prev(float))
 
@@ -40,7 +40,7 @@ def seconds_until_due(jobs: Iterable[ScheduledJob], now: datetime) -> float:
 
 
 async def defer_due(store: Store, jobs: Iterable[ScheduledJob], now: datetime) -> None:
-    """Queue what fell due last, unless that was done: of many missed ticks, only the last."""
+    """Queue the last due tick, unless that was done; earlier missed ones are skipped."""
     for schedule, job in jobs:
         due = {"tick": last_tick(schedule, now), **encode_job(job, job.takes())}
         async with store.system() as tx:

@@ -39,7 +39,7 @@ async def list_jobs(
     before: int | None = None,
     limit: int = 50,
 ) -> list[JobState]:
-    """The newest first: what the caller asked for; for an administrator, all of the tenant."""
+    """Newest first: the caller's own jobs; for an administrator, all of the tenant."""
     wanted = {"status": status, "name": name, "before": before, "limit": limit}
     return await tx.fetch_all_as(JobState, SQL["list_jobs"], **wanted)
 

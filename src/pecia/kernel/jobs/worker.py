@@ -1,4 +1,4 @@
-"""A worker: runs jobs until told to stop, and waits for a database that is away."""
+"""A worker: runs jobs until stopped, and waits while the database is down."""
 
 import signal
 from collections.abc import Sequence
@@ -27,8 +27,8 @@ async def run_worker(
 ) -> None:
     """Run jobs until `stop`; then finish what runs, or hand it back when it takes too long.
 
-    A worker works in shifts. A shift is one registration with the queue: it ends with `stop`, or
-    when the worker was silent for so long that its jobs were given to others.
+    It runs one loop per registration with the queue: a loop ends with `stop`, or when the worker
+    was silent for so long that its jobs were given to others.
     """
     list_scheduled(jobs)
     post = WorkerContext(store, index_jobs(jobs), concurrency, pace or WorkerIntervals())
@@ -38,13 +38,13 @@ async def run_worker(
                 while not stop.is_set():
                     await WorkerLoop(post, queue).run(stop)
         except PeciaError as error:
-            _log.warning("jobs.queue_away", problem=error.message)
+            _log.warning("jobs.queue_unreachable", problem=error.message)
             with anyio.move_on_after(post.intervals.poll_s):
                 await stop.wait()
 
 
 async def run_until_idle(store: Store, jobs: Sequence[Job]) -> None:
-    """Run what is due and return when nothing is left to run now."""
+    """Run what is due, then return."""
     post = WorkerContext(store, index_jobs(jobs), concurrency=1, intervals=WorkerIntervals())
     async with open_queue(store.logins.system, None) as queue:
         await WorkerLoop(post, queue).run_until_idle()

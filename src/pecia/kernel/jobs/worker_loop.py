@@ -1,7 +1,7 @@
-"""One shift of a worker: registered with the queue, alive by its heartbeat, until it is over.
+"""The worker loop: one registration with the queue, kept alive by a heartbeat.
 
-Jobs run in one task group and what serves them in another, so that the heart beats until the last
-job has ended. Nothing here gives up because the database is away for a moment.
+Jobs run in one task group and what serves them in another, so that the heartbeat goes on until
+the last job has ended. A short outage of the database ends nothing.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -29,7 +29,7 @@ _log = Log(__name__)
 
 @dataclass(frozen=True, slots=True)
 class WorkerIntervals:
-    """The rhythm of a worker. Whoever is silent for `stalled_s` loses its jobs to others."""
+    """The intervals of a worker. One silent for `stalled_s` loses its jobs to others."""
 
     heartbeat_s: float = 2.0
     stalled_s: float = 12.0
@@ -39,7 +39,7 @@ class WorkerIntervals:
 
 @dataclass(frozen=True, slots=True)
 class WorkerContext:
-    """What a worker works with."""
+    """The dependencies of a worker."""
 
     store: Store
     jobs: dict[str, Job]
@@ -57,10 +57,10 @@ class RunningJob:
 
 
 class WorkerLoop:
-    """Used once: `work` for ever, `work_off` until nothing is left."""
+    """Single use."""
 
-    def __init__(self, post: WorkerContext, queue: JobQueue) -> None:
-        self._context = post
+    def __init__(self, context: WorkerContext, queue: JobQueue) -> None:
+        self._context = context
         self._queue = queue
         self._worker_id = 0
         self._running: set[RunningJob] = set()
@@ -68,14 +68,14 @@ class WorkerLoop:
         self._wakeup = anyio.Event()
 
     async def run(self, stop: anyio.Event) -> None:
-        """Until `stop`, or until the queue has taken us for dead."""
-        pace = self._context.intervals
+        """Run until `stop`, or until the queue has declared us dead."""
+        intervals = self._context.intervals
         self._worker_id = await self._queue.register_worker()
-        _log.info("jobs.shift_began", worker=self._worker_id)
+        _log.info("jobs.worker_registered", worker=self._worker_id)
         try:
             async with anyio.create_task_group() as around:
-                around.start_soon(self._repeat, self._heartbeat, pace.heartbeat_s)
-                around.start_soon(self._repeat, self._reclaim, pace.heartbeat_s)
+                around.start_soon(self._repeat, self._heartbeat, intervals.heartbeat_s)
+                around.start_soon(self._repeat, self._reclaim, intervals.heartbeat_s)
                 around.start_soon(self._repeat, self._listen, 0)
                 around.start_soon(self._repeat, self._follow_schedules, 0)
                 around.start_soon(self._stop_with, stop)
@@ -97,7 +97,7 @@ class WorkerLoop:
 
     async def _fetch_jobs(self, runs: TaskGroup) -> None:
         while not self._stopping.is_set():
-            # Made before we look, so that news which comes while we look is not lost.
+            # Made before the poll, so that a notification meanwhile is not lost.
             self._wakeup = anyio.Event()
             if len(self._running) < self._context.concurrency and (run := await self._fetch_job()):
                 self._running.add(running := RunningJob(run))
@@ -110,11 +110,11 @@ class WorkerLoop:
         try:
             return await self._queue.fetch_job(self._worker_id)
         except PeciaError as error:
-            _log.warning("jobs.queue_away", problem=error.message)
+            _log.warning("jobs.queue_unreachable", problem=error.message)
             return None
 
     async def _run_job(self, running: RunningJob) -> None:
-        """Without an ending the run was stopped for the worker's sake: leaving hands it back."""
+        """Without an outcome the run was stopped with the worker: unregistering hands it back."""
         ending: RunOutcome | None = None
         try:
             with running.scope:
@@ -131,18 +131,18 @@ class WorkerLoop:
         try:
             return await execute_run(self._context.store, self._context.jobs.get(run.name), run)
         except PeciaError as error:
-            # Handlers' failures do not come here: the database went away before the work began.
-            _log.warning("jobs.queue_away", problem=error.message)
+            # Not a handler's failure: the database failed before the work began.
+            _log.warning("jobs.queue_unreachable", problem=error.message)
             return reschedule(self._context.intervals.poll_s)
 
     async def _record_outcome(self, run: JobRun, ending: RunOutcome) -> None:
-        """Said until it is heard: a run that nobody ends would be this worker's for ever."""
+        """Retried until it succeeds: a run that is never ended would stay this worker's."""
         while True:
             try:
                 async with self._context.store.system() as tx:
                     ours = await end_run(tx, run, ending)
             except PeciaError as error:
-                _log.warning("jobs.queue_away", problem=error.message)
+                _log.warning("jobs.queue_unreachable", problem=error.message)
                 if self._stopping.is_set():
                     return
                 await anyio.sleep(self._context.intervals.poll_s)
@@ -152,7 +152,7 @@ class WorkerLoop:
                 return
 
     async def _drain(self) -> None:
-        """Let the running jobs finish, but not for ever."""
+        """Let the running jobs finish, within the grace period."""
         with anyio.move_on_after(self._context.intervals.grace_s):
             while self._running:
                 self._wakeup = anyio.Event()
@@ -168,24 +168,24 @@ class WorkerLoop:
             try:
                 await self._queue.unregister_worker(self._worker_id)
             except PeciaError as error:
-                # The others will find out when the heart has stopped for long enough.
-                _log.warning("jobs.queue_away", problem=error.message)
-        _log.info("jobs.shift_ended", worker=self._worker_id)
+                # The others will reclaim its jobs when the heartbeat is missing for long enough.
+                _log.warning("jobs.queue_unreachable", problem=error.message)
+        _log.info("jobs.worker_unregistered", worker=self._worker_id)
 
-    async def _repeat(self, duty: Callable[[], Awaitable[None]], rest_s: float) -> None:
-        """One of the worker's duties, again and again."""
+    async def _repeat(self, task: Callable[[], Awaitable[None]], rest_s: float) -> None:
+        """Run one of the worker's periodic tasks."""
         while True:
             try:
-                await duty()
+                await task()
             except PeciaError as error:
-                _log.debug("jobs.queue_away", duty=duty.__name__, problem=error.message)
+                _log.debug("jobs.queue_unreachable", task=task.__name__, problem=error.message)
                 await anyio.sleep(self._context.intervals.poll_s)
             else:
                 await anyio.sleep(rest_s)
 
     async def _heartbeat(self) -> None:
         if not await self._queue.heartbeat(self._worker_id):
-            _log.warning("jobs.taken_for_dead", worker=self._worker_id)
+            _log.warning("jobs.declared_dead", worker=self._worker_id)
             self._stop()
             self._cancel_runs()
         elif self._running:

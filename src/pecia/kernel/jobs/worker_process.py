@@ -20,7 +20,7 @@ _PR_SET_PDEATHSIG = 1
 
 @dataclass(frozen=True, slots=True)
 class RestartBackoff:
-    """How a child that ends is started again: sooner if it lived long, later each time if not."""
+    """Restart backoff of the child: reset if it lived long, growing if not."""
 
     first_s: float = 0.5
     max_s: float = 30.0
@@ -30,7 +30,7 @@ class RestartBackoff:
 
 def worker_command(executable: str) -> list[str]:
     """The command line of the child, given the Python that runs Pecia."""
-    # -P: a package of our name in the folder that we stand in is not ours.
+    # -P: ignore a package of our name in the working directory.
     return [executable, "-P", "-m", "pecia", "worker", "--child"]
 
 
@@ -52,16 +52,16 @@ async def supervise_worker(
         code = await _run_child(command, env, rest.grace_s)
         if anyio.current_time() - began >= rest.reset_after_s:
             pause_s = rest.first_s
-        report(f"The worker ended with {code}; it is started again in {pause_s:g} s.")
+        report(f"The worker ended with {code}; it restarts in {pause_s:g} s.")
         await anyio.sleep(pause_s)
         pause_s = min(pause_s * 2, rest.max_s)
 
 
 def become_child() -> None:
-    """First thing in the child: step back in priority, and arrange to die with the parent.
+    """First thing in the child: lower its priority, and arrange to die with the parent.
 
-    Linux sends the signal. Elsewhere, and when the parent died before we asked, the pipe that is
-    our stdin tells. Both kill: a job survives its worker's death, and nothing else is lost.
+    Linux sends the signal. Elsewhere, and when the parent died before that was set, EOF on stdin
+    does it. Both kill: a job survives its worker's death, and nothing else is lost.
     """
     os.nice(NICENESS)
     if sys.platform == "linux":

@@ -2,11 +2,11 @@
 SELECT kernel.enter(%(credential)s);
 
 -- name: listen_tools
--- Where others may be called now, by tenant: see kernel/tool/guests.py.
+-- Changes of dynamic tools, by tenant: see kernel/tool/dynamic_tools.py.
 LISTEN pecia_tools;
 
 -- name: add_audit
--- The first write of a call carries its row; a second write in the same call finds it there.
+-- The first write of a call inserts its row; a second write in the same call finds it there.
 INSERT INTO kernel.audit (id, tenant_id, at, user_id, credential_id, tool, door, arguments, sources, keys,
                           row_count, status, code, client_ip, request_id, duration_us)
 VALUES (%(id)s, %(tenant_id)s, %(at)s, %(user_id)s, %(credential_id)s, %(tool)s, %(door)s, %(arguments)s,
@@ -25,7 +25,7 @@ SELECT r.begin, r.tenant_id, r.at, r.user_id, r.credential_id, r.tool, r.door, C
            begin uuid, tenant_id uuid, at timestamptz, user_id uuid, credential_id uuid, tool text, door text,
            arguments jsonb, sources text[], keys text[], row_count integer, status text, code text, client_ip text,
            request_id text, duration_us bigint)
- -- A tenant that is gone took its trail along.
+ -- A deleted tenant's audit log is gone with it.
  WHERE r.tenant_id IS NULL OR EXISTS (SELECT 1 FROM kernel.tenant t WHERE t.id = r.tenant_id)
 ON CONFLICT (id) DO UPDATE
    SET status = EXCLUDED.status, code = EXCLUDED.code, duration_us = EXCLUDED.duration_us,

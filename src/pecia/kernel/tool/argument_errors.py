@@ -1,6 +1,6 @@
 """What is wrong with arguments, as our errors: each names its field, what was expected, what came.
 
-Pure. Nothing is taken or mended here.
+Pure. Nothing is corrected here.
 """
 
 import json
@@ -28,7 +28,7 @@ MAX_SHOWN_CHARS = 200
 
 
 def argument_error(error: ValidationError, model: type[BaseModel]) -> BadArgument:
-    """Our error for the first thing pydantic found wrong; the others ride along as `problems`."""
+    """Our error for the first thing pydantic found wrong; the others are in `problems`."""
     found = error.errors(include_url=False, include_context=True)
     first = _translate(found[0], model)
     if len(found) == 1:
@@ -218,7 +218,7 @@ def _path(location: Sequence[int | str]) -> str:
 def _shown(value: object) -> Json:
     """A value as it came, bounded: an error must not become a payload."""
     if isinstance(value, int) and is_beyond_64_bits(value):
-        # No door could send it as a number.
+        # JSON cannot carry it as a number.
         value = str(value)
     if isinstance(value, bool | int | float) or value is None:
         return value

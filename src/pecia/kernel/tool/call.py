@@ -1,4 +1,4 @@
-"""What a handler is handed beside its input: who asks, until when, and a way to talk back."""
+"""What a handler gets beside its input: caller, deadline, and a channel to the client."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -17,17 +17,17 @@ from pecia.kernel.store.audit.record import AuditRecord
 
 @dataclass(frozen=True, slots=True)
 class Elicitation:
-    """Something only the person at the other end can answer: a form, as a JSON Schema."""
+    """A form for the person at the client, as a JSON Schema (MCP elicitation)."""
 
     message: str
     schema: Mapping[str, Json]
     is_confirmation: bool = False
-    """Whether something is done upon the yes: an answer that nobody asked for does not count."""
+    """Whether an accept triggers an action: an unsolicited answer does not count."""
 
 
 @dataclass(frozen=True, slots=True)
 class SamplingRequest:
-    """A few words from the model that the client lends."""
+    """A completion from the client's model (MCP sampling)."""
 
     messages: Sequence[Mapping[str, Json]]
     max_tokens: int
@@ -35,7 +35,7 @@ class SamplingRequest:
 
 @dataclass(frozen=True, slots=True)
 class RootsRequest:
-    """Which folders the client works in."""
+    """The client's folders (MCP roots)."""
 
 
 ClientInquiry: TypeAlias = Elicitation | SamplingRequest | RootsRequest
@@ -43,14 +43,14 @@ ClientInquiry: TypeAlias = Elicitation | SamplingRequest | RootsRequest
 
 @dataclass(frozen=True, slots=True)
 class ClientReply:
-    """What came back. `action` is accept, decline or cancel; only accept has content."""
+    """The answer. `action` is accept, decline or cancel; only accept has content."""
 
     action: str
     content: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
 
 class InputRequired(Exception):
-    """The handler waits for answers: the door asks, then runs the handler again with them."""
+    """The handler needs answers: the interface asks, then runs the handler again with them."""
 
     def __init__(self, inquiries: Mapping[str, ClientInquiry]) -> None:
         super().__init__(f"answers are needed: {', '.join(inquiries)}")
@@ -58,7 +58,7 @@ class InputRequired(Exception):
 
 
 class Channel(Protocol):
-    """What a door can carry back to its client while a call runs."""
+    """What an interface can send to its client while a call runs."""
 
     async def progress(self, done: float, total: float | None, message: str | None) -> None: ...
 
@@ -67,12 +67,12 @@ class Channel(Protocol):
     async def inquire(self, inquiries: Mapping[str, ClientInquiry]) -> Mapping[str, ClientReply]:
         """Every answer, or InputRequired where the client must come back with them.
 
-        Of several questions, those that this client cannot be asked come back as `cancel`.
+        Of several questions, those that this client does not support come back as `cancel`.
         """
         ...
 
     async def detach(self) -> bool:
-        """Let the request go, where the client can follow what goes on. Whether it could."""
+        """Detach from the request, if the client can poll the call. Returns whether it could."""
         ...
 
 
@@ -81,7 +81,7 @@ class Call:
     """One call in flight.
 
     A handler may be run more than once for one question to the client: what it does before an
-    `ask` must be harmless to repeat.
+    `ask` must be idempotent.
     """
 
     caller: Caller
@@ -90,11 +90,11 @@ class Call:
     deadline: float
     session: Mapping[str, Json] = field(default_factory=dict[str, Json])
     model_key: str | None = field(default=None, repr=False)
-    """The caller's own key to a model, which came with the request and goes with it."""
+    """The caller's own model key, for this request alone."""
     idle: Callable[[], AbstractAsyncContextManager[None]] = field(default=nullcontext, repr=False)
-    """While the call waits for somebody else: others run in its place."""
+    """Releases the slot while the call waits for another server."""
     confirmed: set[bytes] = field(default_factory=set[bytes], repr=False)
-    """The acts that a person has said yes to in this call, which may be run more than once."""
+    """The actions a person has confirmed in this call, which may be run more than once."""
 
     @property
     def id(self) -> UUID:
@@ -122,12 +122,12 @@ class Call:
     async def elicit_confirmation(
         self, key: str, message: str, schema: Mapping[str, Json]
     ) -> ClientReply:
-        """The same for a yes upon which something is done."""
+        """The same, where an accept triggers an action."""
         return (await self.inquire({key: Elicitation(message, schema, is_confirmation=True)}))[key]
 
     async def sample(self, messages: Sequence[Mapping[str, Json]], max_tokens: int) -> str:
-        """What the client's model says."""
-        # Named by what is asked, so that the handler finds its answer when it is run again.
+        """The completion of the client's model."""
+        # Keyed by the question, so that the handler finds its answer when it is run again.
         key = f"sample-{hashlib.sha256(orjson.dumps(messages)).hexdigest()[:16]}"
         reply = (await self.inquire({key: SamplingRequest(messages, max_tokens)}))[key]
         return str(reply.content.get("text", ""))
@@ -143,12 +143,12 @@ class Call:
             return await self.channel.inquire(inquiries)
 
     async def detach(self) -> bool:
-        """Go on without the request from here, because this takes long; False where it must wait.
+        """Continue as a task, because this takes long; False if the client cannot poll.
 
-        A client that can is told how to ask after the call.
+        A client that can gets the task's id.
         """
         return await self.channel.detach()
 
     def record_returned(self, source: str, keys: Sequence[str]) -> None:
-        """Note for the audit which keys of which source this call gave out."""
+        """Record for the audit log which keys of which source this call returned."""
         self.trace.record_returned(source, keys)

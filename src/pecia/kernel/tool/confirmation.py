@@ -1,7 +1,7 @@
-"""A person's yes to what an agent asks for, by a way that the agent's own request is not.
+"""Confirmation by a person of what an agent requests, outside the agent's own request.
 
-A client that can ask its person is asked. For all others the act waits under an id until a person
-confirms it elsewhere; then the same call does it, once. No tool confirms anything.
+A client that supports elicitation is asked. For others the action waits under an id until a person
+confirms it elsewhere; then the same call runs it, once. No tool confirms anything.
 """
 
 import secrets
@@ -24,7 +24,7 @@ SQL = load_queries("pecia.kernel.tool", "confirmation.sql")
 
 CONFIRMATION_TTL_S = 900.0
 MAX_PENDING = 100
-"""Acts of one user that wait at a time; the oldest go first."""
+"""Pending actions of one user; the oldest are dropped."""
 
 MAX_QUESTION_CHARS = 20_000
 CONTEXT = "confirmation"
@@ -36,7 +36,7 @@ ConfirmationKind: TypeAlias = Literal["folder", "program", "tools"]
 
 @dataclass(frozen=True, slots=True)
 class ConfirmableAction:
-    """What would be done. `facts` are all that decides it; they are never shown nor stored."""
+    """The action. `facts` identify it fully; they are never shown nor stored."""
 
     kind: ConfirmationKind
     question: str
@@ -45,7 +45,7 @@ class ConfirmableAction:
 
 @dataclass(frozen=True, slots=True)
 class PendingConfirmation:
-    """An act that nobody has said yes to yet."""
+    """A pending action."""
 
     id: str
     tool: str
@@ -69,13 +69,13 @@ class PendingConfirmation:
 
 @dataclass(frozen=True, slots=True)
 class Confirmations:
-    """Every act of every tenant that waits for a yes."""
+    """Pending actions of all tenants."""
 
     store: Store
     keyring: Keyring
 
     async def require(self, call: Call, act: ConfirmableAction) -> None:
-        """Nothing where a person said yes to exactly this; else it is asked for, and refused."""
+        """Returns if a person confirmed exactly this; else asks for it, and raises."""
         digest = self._digest(call, act)
         if digest in call.confirmed:
             return
@@ -84,13 +84,13 @@ class Confirmations:
         call.confirmed.add(digest)
 
     async def list_pending(self, caller: Caller) -> list[PendingConfirmation]:
-        """What waits in the caller's tenant, the oldest first."""
+        """Pending actions of the caller's tenant, oldest first."""
         async with self.store.system() as tx:
             rows = await tx.fetch_all(SQL["pending"], tenant_id=caller.tenant_id)
         return [PendingConfirmation(**it) for it in rows]
 
     async def confirm(self, caller: Caller, confirmation_id: str) -> None:
-        """The yes of this caller, who is a person: whoever calls this has made sure of that."""
+        """Confirm as this caller, who is a person: the calling interface has made sure of that."""
         await self._answer(SQL["confirm"], caller, confirmation_id)
 
     async def refuse(self, caller: Caller, confirmation_id: str) -> None:
@@ -153,20 +153,20 @@ class Confirmations:
         return str(row["id"])
 
     def _digest(self, call: Call, act: ConfirmableAction) -> bytes:
-        """Stands for the act as a whole. Under a key: there may be a password among the facts."""
+        """A keyed digest of the action: there may be a password among the facts."""
         whole = [call.trace.tool, act.kind, act.question, dict(act.facts)]
         said = orjson.dumps(whole, option=orjson.OPT_SORT_KEYS)
         return sha256(self.keyring.sign(CONTEXT, said).mac).digest()
 
 
 def escape_unprintable(text: str) -> str:
-    """Words of a stranger on one line, with every sign that a terminal would act upon spelled out:
-    what a person says yes to must look like what it is."""
+    """Untrusted text on one line, with control characters spelled out: what a person confirms must
+    look like what it is."""
     return "".join(it if it.isprintable() else ascii(it)[1:-1] for it in text)
 
 
 async def _reply(call: Call, act: ConfirmableAction) -> ClientReply:
-    """What the person at the client says; `cancel` where there is none."""
+    """The answer of the person at the client; `cancel` if there is none."""
     if len(act.question) > MAX_QUESTION_CHARS:
         raise Unprocessable(
             f"what a person is asked has at most {MAX_QUESTION_CHARS} characters; ask for less"

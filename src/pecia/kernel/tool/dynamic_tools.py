@@ -1,4 +1,4 @@
-"""Tools that come and go while we run, and differ by caller. Only shapes: a room knows which."""
+"""Tools that come and go at run time, and differ by caller. Types only: a feature lists them."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -8,7 +8,7 @@ from pecia.kernel.identity.caller import Caller
 from pecia.kernel.tool.model import AnyTool
 
 
-# A list is itself and equal to no other, which makes it a cheap key.
+# Compared by identity, which makes it a cheap key.
 @dataclass(frozen=True, slots=True, eq=False)
 class DynamicToolList:
     """Tools in order. The same object as long as nothing changed."""
@@ -20,15 +20,15 @@ NO_DYNAMIC_TOOLS = DynamicToolList()
 
 
 class DynamicTools(Protocol):
-    """Knows which tools there are besides ours. It may be a second behind; calls are not.
+    """Lists tools beside the built-in ones. The list may be a second stale; calls are not.
 
-    Where others may be there now, the store says so on the channel `pecia_tools`, by tenant.
+    Changes are notified on the channel `pecia_tools`, by tenant.
     """
 
     async def of(self, caller: Caller) -> DynamicToolList:
-        """What this caller may call now."""
+        """The tools this caller may call now."""
         ...
 
     def forget(self, tenant_id: UUID) -> None:
-        """Something changed in that tenant: ask anew."""
+        """Something changed in that tenant: reload."""
         ...

@@ -1,4 +1,4 @@
-"""Tools, resources and prompts as data: defined once, served by every door. Knows no door."""
+"""Tools, resources and prompts as data: defined once, served by every interface. Knows none."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -68,7 +68,7 @@ Content: TypeAlias = TextContent | ResourceLink | EmbeddedResource | MediaConten
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """A tool's answer. Without a Text in `content`, a door shows `structured` as JSON text.
+    """A tool's result. Without a TextContent, an interface shows `structured` as JSON text.
 
     `is_foreign`: another server's whole answer, to which nothing is added. `failure`: of which kind
     an error of ours is, where `structured` has the shape that clients of the tool expect.
@@ -94,10 +94,10 @@ class CitedOutput(Generic[Out]):
     content: tuple[Content, ...] = ()
 
 
-# A tool is itself and equal to no other, which also makes it a cheap key.
+# Compared by identity, which also makes it a cheap key.
 @dataclass(frozen=True, slots=True, eq=False)
 class Tool(Generic[In, Out]):
-    """One verb of one room. The docstring of `run` is its description: a model reads it."""
+    """One tool of one feature. The docstring of `run` is its description, for models."""
 
     feature: str
     name: str
@@ -170,10 +170,10 @@ class ResourcePage:
 
 @dataclass(frozen=True, slots=True)
 class ResourceWatch:
-    """How a door learns that resources changed which the store knows nothing of.
+    """How an interface learns of changes to resources outside the store.
 
-    `changed` says whether any did since it was last asked, `stamps` what tells a change of each
-    that this caller may read now; others are absent.
+    `changed` says whether any changed since the last call; `stamps` gives a version of each that
+    this caller may read now, others are absent.
     """
 
     changed: Callable[[], Awaitable[bool]]
@@ -195,7 +195,7 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class ResourceTemplate:
-    """A URI with holes. `complete` suggests values for a hole, given the others."""
+    """A URI template. `complete` suggests values for a variable, given the others."""
 
     feature: str
     uri_template: str

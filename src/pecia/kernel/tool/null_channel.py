@@ -1,4 +1,4 @@
-"""A channel to nobody: for callers who cannot be asked, and do not listen on the way."""
+"""A channel without a client: for callers that take neither questions nor progress."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from pecia.kernel.tool.call import ClientInquiry, ClientReply
 
 
 class NullChannel:
-    """Progress and logs go nowhere; a question is refused rather than left hanging."""
+    """Drops progress and logs; refuses questions."""
 
     async def progress(self, done: float, total: float | None, message: str | None) -> None:
         return None

@@ -1,4 +1,4 @@
-"""Which arguments of a call the audit keeps: those that its tool declares as no secret. Pure."""
+"""Which arguments of a call the audit log keeps: those not declared secret. Pure."""
 
 from collections.abc import Mapping
 
@@ -12,8 +12,8 @@ HIDDEN = "•••"
 def redact_arguments(tool: AnyTool | None, arguments: Mapping[str, Json]) -> dict[str, Json]:
     """Declared arguments as they came; of undeclared ones only the name.
 
-    Somebody who puts a key in the wrong field must not find it in the audit. Secrets inside of
-    declared ones, and what is too long, the trace itself takes out.
+    A key put in the wrong field must not end up in the audit log. Secrets inside declared ones,
+    and overlong values, are removed by the record itself.
     """
     declared = _declared(tool)
     secret = secret_fields(tool) if tool else frozenset[str]()

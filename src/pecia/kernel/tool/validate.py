@@ -67,7 +67,7 @@ def output_schema(tool: AnyTool) -> Mapping[str, Any] | None:
 def secret_fields(tool: AnyTool) -> frozenset[str]:
     """Arguments that no log and no audit may hold: declared with `secret`, or `unaudited`.
 
-    A tool of others declares nothing of ours: what it calls a password, or like one, is taken so.
+    An upstream tool declares neither: `format: password`, `writeOnly` and telling names count.
     """
     if isinstance(tool, ForeignTool):
         schemas: Any = tool.input_schema.get("properties")
@@ -81,8 +81,8 @@ def secret_fields(tool: AnyTool) -> frozenset[str]:
 def _looks_secret(name: str, schema: object) -> bool:
     if _SECRET.search(name):
         return True
-    told = cast(dict[str, Any], schema) if isinstance(schema, dict) else {}
-    return told.get("format") == "password" or told.get("writeOnly") is True
+    properties = cast(dict[str, Any], schema) if isinstance(schema, dict) else {}
+    return properties.get("format") == "password" or properties.get("writeOnly") is True
 
 
 def _parse_model(takes: type[BaseModel], arguments: Mapping[str, Json]) -> BaseModel:

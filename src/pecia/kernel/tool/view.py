@@ -22,16 +22,16 @@ class ToolView:
     tools: Mapping[str, AnyTool]
     aliases: Mapping[str, AnyTool] = field(default_factory=dict[str, AnyTool])
     absent: Callable[[str], ToolNotFound] | None = None
-    """The refusal of a name that is not there, where a reference has words of its own for it."""
+    """Makes the error for an unknown name, where a reference prescribes one."""
 
     def find(self, name: str) -> AnyTool:
-        """The tool of that name, or ToolNotFound with what there is."""
+        """The tool of that name, or ToolNotFound with the available names."""
         tool = self.tools.get(name) or self.aliases.get(name)
         if tool is None and self.absent is not None:
             raise self.absent(name)
         if tool is None:
             available: list[Json] = list(islice(self.tools, MAX_LISTED))
-            # A name without its dots is taken, and not one to suggest.
+            # A name without dots is accepted, but not suggested.
             known = [it for it, tool in self.aliases.items() if it in _names(tool)]
             near = suggest_name(name, [*self.tools, *known])
             raise ToolNotFound(f"Tool not found: {name}{near}", tool=name, available=available)
@@ -40,9 +40,9 @@ class ToolView:
     def has(self, name: str) -> bool:
         return name in self.tools or name in self.aliases
 
-    def with_dynamic_tools(self, guests: Sequence[AnyTool]) -> "ToolView":
-        """With these as well, under the names they have; no guest takes a name of ours."""
-        more = {it.name: it for it in guests if not self.has(it.name)}
+    def with_dynamic_tools(self, dynamic: Sequence[AnyTool]) -> "ToolView":
+        """With these as well, under their own names; none shadows a built-in tool."""
+        more = {it.name: it for it in dynamic if not self.has(it.name)}
         names = _stable_aliases([*more.values()])
         also = {
             name: it for it in more.values() if isinstance(it, ForeignTool) for name in it.aliases
@@ -58,8 +58,8 @@ class ToolView:
         read_only: bool = False,
     ) -> "ToolView":
         """A smaller view. It can only shrink, and a name it does not have is an error."""
-        known_rooms = {tool.feature for tool in self.tools.values()}
-        _require_known("toolset", rooms or (), known_rooms)
+        known_features = {tool.feature for tool in self.tools.values()}
+        _require_known("toolset", rooms or (), known_features)
         _require_known("tool", [*(tools or ()), *exclude], {*self.tools, *self.aliases})
         keep = {
             name: tool
@@ -72,7 +72,7 @@ class ToolView:
         return _view(keep, self.aliases)
 
     def for_caller(self, caller: Caller) -> "ToolView":
-        """What this caller's scopes reach. Names stay the same whoever asks."""
+        """The tools within this caller's scopes. Names are the same for every caller."""
         return _view(
             {name: tool for name, tool in self.tools.items() if may_call(caller, tool)},
             self.aliases,
@@ -83,7 +83,7 @@ MAX_LISTED = 100
 
 
 def may_call(caller: Caller, tool: AnyTool) -> bool:
-    """Whether the scopes reach. Rights to rows are the store's business, not this one's."""
+    """Whether the scopes suffice. Rights to rows are checked by the store."""
     if caller.is_anonymous:
         return tool.public
     return tool.scope in caller.scopes
@@ -92,7 +92,7 @@ def may_call(caller: Caller, tool: AnyTool) -> bool:
 def combine_tools(tools: Iterable[AnyTool], naming: NamingPolicy = "prefix") -> ToolView:
     """One view over everything configured.
 
-    A name held once stays bare. Decided on the full set, so that names never depend on who asks.
+    A unique name stays bare. Decided on the full set, so that names never depend on the caller.
     """
     listed = sorted(
         (tool for tool in tools if not tool.hidden), key=lambda it: (it.feature, it.name)
@@ -106,16 +106,16 @@ def combine_tools(tools: Iterable[AnyTool], naming: NamingPolicy = "prefix") -> 
     return _view(exposed, _stable_aliases(listed))
 
 
-def feature_view(tools: Iterable[AnyTool], room: str) -> ToolView:
-    """One room alone, under the exact names of its reference."""
+def feature_view(tools: Iterable[AnyTool], feature: str) -> ToolView:
+    """One feature alone, under the exact names of its reference."""
     mine = sorted(
-        (it for it in tools if it.feature == room and not it.hidden), key=lambda it: it.name
+        (it for it in tools if it.feature == feature and not it.hidden), key=lambda it: it.name
     )
     return _view({tool.name: tool for tool in mine}, _stable_aliases(mine))
 
 
 def prefixed_name(tool: AnyTool) -> str:
-    """The form that always works: `room__name`."""
+    """The form that always works: `feature__name`."""
     return f"{tool.feature}__{tool.name}"
 
 

@@ -49,7 +49,7 @@ class FolderChangeBuffer:
             try:
                 news = self._rust.watch(MAX_DELAY_MS, DEBOUNCE_MS, POLL_INTERVAL_MS, self._stopped)
             except rust.WatchfilesRustInternalError as error:
-                _log.warning("folder_news.broken", folder=str(self._root), reason=str(error))
+                _log.warning("folder_changes.broken", folder=str(self._root), reason=str(error))
                 self._add(None)
                 return
             if not isinstance(news, str):

@@ -209,5 +209,5 @@ class _FolderWatch:
                 # A folder went between the scan and now.
                 folders = (await self._scan()).folders
             except OSError as error:
-                _log.warning("watch.no_notices", folder=str(self.root), reason=str(error))
+                _log.warning("watch.no_notifications", folder=str(self.root), reason=str(error))
                 return PollingNotifier(self.pace.fallback_poll_interval_s)

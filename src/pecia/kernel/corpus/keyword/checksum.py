@@ -1,4 +1,4 @@
-"""Whether the files of an index are as they were written. It reads them and changes nothing.
+"""Verifies the checksums of an index's files. Read-only.
 
 The engine ends every file with a checksum and leaves it to others to look at it.
 """
@@ -15,7 +15,7 @@ _SLICE = 1 << 24
 
 
 def find_corrupt_files(generation: Path) -> list[str]:
-    """The files whose bytes are not those that were written, and segments without a file."""
+    """The files with a wrong checksum, and segments without a file."""
     try:
         meta = json.loads((generation / "meta.json").read_bytes())
         segments = [str(it["segment_id"]).replace("-", "") for it in meta["segments"]]

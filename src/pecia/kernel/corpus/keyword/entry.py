@@ -44,7 +44,7 @@ class IndexEntry:
 
 
 class KeywordHit(NamedTuple):
-    """A chunk that was found, and the class it was in when the index last heard of it.
+    """A hit, with its ACL class as of the last indexing.
 
     A tuple, because a question makes hundreds: a dataclass takes four times as long.
     """
@@ -56,7 +56,7 @@ class KeywordHit(NamedTuple):
 
 
 class TopHits(NamedTuple):
-    """The best of what was found, best first; `is_all` says that there is no other."""
+    """The best hits, best first; `is_all` says that there are no others."""
 
     hits: list[KeywordHit]
     is_all: bool

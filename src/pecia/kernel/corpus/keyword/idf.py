@@ -1,4 +1,4 @@
-"""How much a word weighs among the texts that a caller may see.
+"""IDF over the texts that a caller may see.
 
 The engine weighs it among all texts of a tenant. Multiplied by what is found here, it weighs as it
 would in an index of what the caller sees: else one could ask which words hidden texts hold.
@@ -18,36 +18,36 @@ from pecia.kernel.corpus.keyword.analysis.analyzer import Weighted
 
 Ints: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 Counts: TypeAlias = "tuple[Ints, Ints]"
-"""Classes, and in how many chunks of each a term stands."""
+"""ACL classes, and how many chunks of each contain a term."""
 
-# Pairs of a class and a count, 16 bytes each, that a commit of an index keeps in memory.
+# Pairs of ACL class and count, 16 bytes each, cached for a commit of an index.
 MOST_KEPT = 2_000_000
-# Sets of classes whose counts a commit keeps.
+# Sets of ACL classes whose counts are cached for a commit.
 MOST_SETS = 64
-# Terms of each.
+# Terms cached for each set.
 MOST_TERMS = 20_000
 # A set of classes up to this number is looked up in a table.
 _LARGEST_TABLE = 4_000_000
-# As many buckets as the engine gives.
+# The engine's maximum of buckets.
 MOST_CLASSES = 65_000
 
 
 class Visible(NamedTuple):
-    """What a caller sees of a tenant, in classes, and how many chunks that are."""
+    """The ACL classes a caller may see in a tenant, and how many chunks they hold."""
 
     classes: frozenset[int]
     chunks: int
 
 
 class _Seen:
-    """A set of classes, and in how many chunks of it terms stand."""
+    """A set of ACL classes, and how many of its chunks contain each term."""
 
     def __init__(self, classes: frozenset[int]) -> None:
         self.counts: dict[tuple[str, str], int] = {}
         self._classes = np.fromiter(classes, np.int64, len(classes))
         self._table = None
         if min(classes, default=0) >= 0 and (most := max(classes, default=0)) < _LARGEST_TABLE:
-            # The last place stands for all classes beyond, which are not in the set.
+            # The last entry stands for all classes beyond, which are not in the set.
             self._table = np.zeros(most + 2, np.bool_)
             self._table[self._classes] = True
 
@@ -59,7 +59,7 @@ class _Seen:
 
 
 class Rarity:
-    """How rare terms are in one commit of an index. Safe to use from several threads."""
+    """Document frequencies in one commit of an index. Thread-safe."""
 
     def __init__(self, schema: tantivy.Schema, searcher: tantivy.Searcher) -> None:
         self._schema = schema
@@ -71,7 +71,7 @@ class Rarity:
         self._documents: int | None = None
 
     def weighed(self, terms: Iterable[Weighted], visible: Visible) -> Iterator[Weighted]:
-        """The terms that stand in any text, each with its weight among the visible ones.
+        """The terms that occur anywhere, each with its IDF among the visible texts.
 
         Those in hidden texts alone are not left out: what was just granted is hidden by the classes
         of an index that lags, and found all the same.
@@ -86,7 +86,7 @@ class Rarity:
                 yield it._replace(weight=it.weight * factor)
 
     def languages(self, known: Iterable[str], visible: Visible) -> list[str]:
-        """The languages in which a visible text is written."""
+        """The languages of the visible texts."""
         counted = self._set_of(visible.classes)
         return [it for it in known if self._seen("language", it, counted)]
 
@@ -126,7 +126,7 @@ class Rarity:
         return counted
 
     def _count(self, field: str, term: str) -> Counts:
-        """Without what was deleted: how long the engine keeps that depends on all its writes."""
+        """Without deleted chunks: how long the engine keeps those depends on all its writes."""
         wanted = tantivy.Query.term_query(self._schema, field, term, "basic")
         by_class = {"terms": {"field": "acl", "size": MOST_CLASSES, "segment_size": MOST_CLASSES}}
         searcher: Any = self._searcher
@@ -143,7 +143,7 @@ class Rarity:
         )
 
     def _count_each(self, wanted: tantivy.Query) -> Counts:
-        """The same where there are more classes than the engine counts by: slowly, hit by hit."""
+        """The same with more classes than the engine has buckets: slowly, hit by hit."""
         searcher: Any = self._searcher
         hits = searcher.search(wanted, max(1, searcher.num_docs), count=False).hits
         held = searcher.fast_field_values("acl", [it for _, it in hits])
@@ -151,7 +151,7 @@ class Rarity:
         return classes, counts.astype(np.int64)
 
     def _all_documents(self, known: Weighted) -> int | None:
-        """As many as the engine counts, which are more than there are: of what was deleted, some.
+        """The engine's own count, an upper bound: it includes some deleted chunks.
         Nothing but an explanation tells, and there is none of a term that only those hold.
         """
         if self._documents is None:
@@ -163,7 +163,7 @@ class Rarity:
 
 
 def _idf(held: int, of: int) -> float:
-    """As BM25 has it. A count may be ahead of the other, which comes from elsewhere."""
+    """BM25's IDF. One count may be ahead of the other, which comes from the database."""
     return math.log(1 + (max(of, held) - held + 0.5) / (held + 0.5))
 
 

@@ -1,4 +1,4 @@
-"""A keyword index of chunks: put, found, explained. It knows neither store nor caller.
+"""A keyword index of chunks: write, search, explain. It knows neither store nor caller.
 
 Only one process at a time may `apply`; any number may read. Nothing here waits or starts a thread
 of ours, and every call blocks: ask from a worker thread.
@@ -45,7 +45,7 @@ WRITER_BYTES = 15_000_000
 
 
 class IndexUnusable(Unavailable):
-    """What lies in the directory is torn, or of another version: it must be built anew."""
+    """The index on disk is corrupt, or of another version: it must be rebuilt."""
 
 
 class KeywordIndex:
@@ -56,7 +56,7 @@ class KeywordIndex:
         self._writer_bytes = writer_bytes
         self._writer: tantivy.IndexWriter | None = None
         analyzer.register_analyzers(index)
-        # A commit is seen when we say so, not in the midst of a question.
+        # Reload manually: no commit appears in the middle of a query.
         index.config_reader("manual")
         self._snapshot = IndexSnapshot(index)
 
@@ -66,7 +66,7 @@ class KeywordIndex:
 
     @classmethod
     def open(cls, path: Path, writer_bytes: int = WRITER_BYTES) -> Self:
-        """The index in that directory, made if there is none. Unusable when it cannot be read."""
+        """Open the index in that directory, or create it. IndexUnusable if it cannot be read."""
         is_new = not (path / "meta.json").exists()
         kind, words = (StorageFull, "made") if is_new else (IndexUnusable, "read")
         with _reraise_as(kind, f"the index cannot be {words}"):
@@ -75,14 +75,14 @@ class KeywordIndex:
 
     @classmethod
     def open_reader(cls, path: Path) -> Self:
-        """The index in that directory, to search only. Unusable when there is none."""
+        """Open the index in that directory, read-only. IndexUnusable if there is none."""
         with _reraise_unusable():
             return cls(tantivy.Index.open(str(path)))
 
     def apply(
         self, groups_gone: Iterable[int], entries: Iterable[IndexEntry], cursor: int | None = None
     ) -> None:
-        """Forget whole groups, put others in place of what they were, note the cursor: one commit.
+        """Delete whole groups, replace others, set the cursor: one commit.
 
         All entries of a group must come together. A crash leaves all of it or nothing.
         """
@@ -90,9 +90,9 @@ class KeywordIndex:
         self.commit(cursor)
 
     def stage(self, groups_gone: Iterable[int], entries: Iterable[IndexEntry]) -> None:
-        """The same, to be seen at the next commit and lost without one."""
+        """The same, visible at the next commit and lost without one."""
         held = list(entries)
-        # Made before anything is written: what is wrong with an entry is no fault of the disk.
+        # Built before anything is written: an invalid entry is not a disk fault.
         documents = [analyzer.build_document(it) for it in held]
         with self._open_writer() as writer:
             for group in {*groups_gone, *(it.group for it in held)}:
@@ -101,7 +101,7 @@ class KeywordIndex:
                 writer.add_document(document)
 
     def commit(self, cursor: int | None = None) -> None:
-        """Let all see what was staged. Without a cursor, the last one stays."""
+        """Commit what was staged. Without a cursor, the last one stays."""
         with self._open_writer() as writer:
             if cursor is not None:
                 writer.delete_documents_by_term("role", CURSOR_ROLE)
@@ -110,7 +110,7 @@ class KeywordIndex:
         self.reload()
 
     def close_writer(self) -> None:
-        """Finish what is being merged and give up the writer, its memory and its threads."""
+        """Finish merges and release the writer, its memory and its threads."""
         writer, self._writer = self._writer, None
         if writer is not None:
             writer.wait_merging_threads()
@@ -122,7 +122,7 @@ class KeywordIndex:
             self._snapshot = IndexSnapshot(self._index)
 
     def cursor(self) -> int | None:
-        """How far the index has come; None when nobody said, or another version did."""
+        """The log position of the index; None if not set, or set by another version."""
         with _reraise_unusable():
             return self._snapshot.cursor()
 
@@ -133,7 +133,7 @@ class KeywordIndex:
         limit: int = 20,
         visible: Visible | None = None,
     ) -> list[KeywordHit]:
-        """The best `limit` of what the filters leave. Without a word, what lies in the place asked.
+        """The best `limit` of what the filters leave. Without a term, all that match.
 
         A query that names neither words nor a place finds nothing. Words weigh as they do among
         what is `visible`; None is everything.
@@ -162,7 +162,7 @@ class KeywordIndex:
             return self._snapshot.search_groups(query, groups, limit, visible)
 
     def count(self, asked: Filter = NO_FILTER) -> int:
-        """How many chunks the filter leaves."""
+        """How many chunks match the filter."""
         with _reraise_unusable():
             return self._snapshot.count(asked)
 
@@ -174,26 +174,26 @@ class KeywordIndex:
     def explain(
         self, query: Query, ids: Sequence[int], visible: Visible | None = None
     ) -> dict[int, dict[str, float]]:
-        """What each field gave to these chunks: together, the score that they are found with."""
+        """The score of each field for these chunks; they add up to the total."""
         with _reraise_unusable():
             return self._snapshot.explain(query, ids, visible)
 
     def iter_chunks(self) -> Iterator[IndexedChunk]:
-        """Everything held, in no order."""
+        """Every chunk, in no order."""
         return self._snapshot.iter_chunks()
 
     def groups(self) -> set[int]:
-        """The groups of everything held."""
+        """The groups of all chunks."""
         with _reraise_unusable():
             return self._snapshot.groups()
 
     @contextmanager
     def _open_writer(self) -> Generator[tantivy.IndexWriter]:
-        """The writer. One that failed is given up: what it had not committed is gone."""
+        """The writer. One that failed is dropped, with what it had not committed."""
         if self._writer is None:
             with _reraise_as(Unavailable, "the index cannot be opened for writing"):
                 self._writer = self._index.writer(self._writer_bytes, 1)
-                # A commit that was cut off leaves files under the names that the next one needs.
+                # An interrupted commit leaves files under names that the next one needs.
                 self._writer.garbage_collect_files()
         try:
             with _reraise_as(StorageFull, "the index cannot be written"):
@@ -216,8 +216,8 @@ def _reraise_unusable() -> Generator[None]:
 
 @contextmanager
 def _reraise_as(kind: type[PeciaError], words: str) -> Generator[None]:
-    """What the engine raises as an error of ours. Over a torn file it panics, which is no Exception
-    of Python's and would end the process."""
+    """Convert the engine's errors. On a corrupt file it panics, which is not a Python Exception and
+    would end the process."""
     try:
         yield
     except (ValueError, OSError) as error:

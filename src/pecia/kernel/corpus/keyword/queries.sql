@@ -1,4 +1,4 @@
--- What the keepers of indexes ask of the store beside the change log. All of it is the system's.
+-- Queries of index writers beside the change log, all in system transactions.
 
 -- name: file_count
 SELECT count(*) FROM kernel.file WHERE tenant_id = %(tenant_id)s;

@@ -1,4 +1,4 @@
-"""One commit of an index, as it is searched. It never changes, so threads may share it."""
+"""One commit of an index, as it is searched. Immutable, so threads may share it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
@@ -26,9 +26,9 @@ from pecia.kernel.corpus.keyword.query.builder import (
 from pecia.kernel.corpus.keyword.query.filters import filter_clauses
 from pecia.kernel.corpus.keyword.query.parser import NO_FILTER, Filter, Query
 
-# Enough for most ties at the end of a list to be seen at once.
+# Fetched beyond the limit, to resolve most ties at its end at once.
 _MARGIN = 8
-# A caller who sees this share is searched for without a filter, passing over so many hits at most:
+# A caller who sees this fraction is searched without a filter, skipping so many hits at most:
 # at a million chunks it took 8 ms with a tenth and the filter 4, with a half 7 and the filter 9.
 _BROAD_VISIBILITY = 0.2
 _MAX_POST_FILTERED = 4000
@@ -41,7 +41,7 @@ _ID, _SCORE = attrgetter("id"), attrgetter("score")
 
 
 class IndexSnapshot:
-    """What `KeywordIndex` says of its reading, said of one commit."""
+    """The read methods of `KeywordIndex`, for one commit."""
 
     def __init__(self, index: tantivy.Index) -> None:
         self._schema = index.schema
@@ -118,7 +118,7 @@ class IndexSnapshot:
         return filtered_query(wanted, [*must_clauses(self._schema, query), *conditions])
 
     def _terms(self, terms: Terms, query: Query, visible: Visible | None) -> list[Weighted]:
-        """What to look for, weighed as in an index of what is visible."""
+        """The engine's query, weighted as in an index of the visible texts alone."""
         if visible is None:
             return [*terms(query, self._languages)]
         languages = self._rarity.languages(self._languages, visible)
@@ -158,13 +158,13 @@ class IndexSnapshot:
             asked *= 4
 
     def _estimate_share(self, classes: frozenset[int]) -> float:
-        """About how much of the index these classes hold, by a few of them."""
+        """An estimate of the fraction of the index in these classes, from a few of them."""
         few = list(islice(classes, _SAMPLED_CLASSES))
         held = sum(self._searcher.doc_freq("acl", it) for it in few)
         return held * len(classes) / len(few) / max(1, self._searcher.num_docs)
 
     def _search_by_score(self, wanted: tantivy.Query, limit: int) -> list[KeywordHit]:
-        """Hits in the order of the engine."""
+        """Hits in the engine's order."""
         # Counting takes a fifth more. The driver keeps the engine from skipping in either case.
         found = self._searcher.search(wanted, limit, count=False).hits
         addresses = [it for _, it in found]
@@ -213,10 +213,10 @@ def _top_hits(
 
 
 def _is_acl_only(query: Query, asked: Filter) -> bool:
-    """Whether classes are all that narrows."""
+    """Whether ACL classes are the only filter."""
     return not query.has_constraints and asked == Filter(asked.classes)
 
 
 def _rounded(score: float) -> float:
-    """Without the last digits, which depend on the order in which the engine adds up."""
+    """Rounded: the last digits depend on the engine's order of summation."""
     return float(f"{score:.5g}")

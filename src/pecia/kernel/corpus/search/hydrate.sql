@@ -1,5 +1,5 @@
 -- Statements that read chunks for a caller. The policies decide, for every row, whatever the index said.
--- The tenant is asked for once a statement, not once a row.
+-- The tenant is looked up once a statement, not once a row.
 
 -- name: file
 SELECT id AS file_id, source_id, key, title, content_type, modified_at, revision_id, chunk_count, status, reason
@@ -12,7 +12,7 @@ SELECT id, seq, char_start AS start, char_end AS "end", text, prefix, headings, 
  ORDER BY seq;
 
 -- name: hydrate
--- The columns are the fields of a Passage, in their order.
+-- The columns are the fields of HydratedChunk, in their order.
 SELECT c.id, f.id AS file_id, f.source_id, f.key, f.title, f.language, f.revision_id, c.seq, c.char_start AS start, c.char_end AS "end",
        c.text, c.prefix, c.headings, c.unit_label, c.page_no, c.ts_start_ms, c.ts_end_ms, f.content_type, f.modified_at,
        f.chunk_count
@@ -23,7 +23,7 @@ SELECT c.id, f.id AS file_id, f.source_id, f.key, f.title, f.language, f.revisio
 
 -- name: neighbours
 -- The columns are the fields of a Neighbour, in their order. Only plain comparisons may go before the policies,
--- into the index: so the places are worked out by who asks.
+-- into the index: so the caller computes the positions.
 SELECT a.of_id, n.seq, n.char_start AS start, n.text, n.prefix
   FROM unnest(%(ids)s::bigint[], %(files)s::bigint[], %(seqs)s::integer[]) AS a (of_id, file_id, seq)
   JOIN kernel.chunk n ON n.tenant_id = (SELECT kernel.tenant()) AND n.file_id = a.file_id AND n.seq = a.seq;

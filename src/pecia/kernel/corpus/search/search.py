@@ -87,8 +87,8 @@ SQL = load_queries("pecia.kernel.corpus.search", "search.sql")
 
 # Candidates that are fused and reranked; later hits keep their lexical order.
 MAX_CANDIDATES = 100
-# Nearest neighbours. On every set, more never came among the first ten; for callers who see a tenth,
-# 30 took 2 ms longer.
+# Nearest neighbours. On every set, more never came among the first ten; for callers who see a
+# tenth, 30 took 2 ms longer.
 MAX_NEAREST = 20
 # Read this many more than are shown: they mostly prove that no other candidate gets in.
 RERANK_MARGIN = 4

@@ -1,4 +1,4 @@
--- Statements of the job that embeds, all of them the system's.
+-- The embedding job, all in system transactions.
 
 -- name: index_vectors
 SELECT kernel.index_vectors(%(dims)s);

@@ -42,7 +42,7 @@ class EmbedTrigger:
                     async with self._store.system() as tx:
                         await defer_lagging_tenants(tx, self._job, self._node)
                 except PeciaError as error:
-                    _log.failure("embed.call", error)
+                    _log.failure("embed.trigger", error)
                 await anyio.sleep(DEBOUNCE_S)
 
     def _wake(self) -> None:

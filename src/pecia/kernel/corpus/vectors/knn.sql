@@ -4,14 +4,14 @@
 SELECT kernel.has_vectors();
 
 -- name: visible_classes
--- What the caller may see, in classes. Policies have removed the others.
+-- The ACL classes the caller may see. Policies have removed the others.
 SELECT COALESCE(array_agg(id), '{}') AS classes, COALESCE(sum(chunks), 0)::bigint AS chunks,
        kernel.corpus_size() AS of_chunks, kernel.own_clock() AS own, kernel.clock() AS clock,
        kernel.has_vectors() AS has_vectors
   FROM kernel.acl WHERE tenant_id = (SELECT kernel.tenant()) AND chunks > 0;
 
 -- name: visible_classes_in
--- The same of some sources, and of all: how much a word weighs does not depend on where one looks. A statement of its
+-- The same of some sources, and of all: IDF does not depend on the filter. A statement of its
 -- own: one for both is planned anew at every call.
 SELECT COALESCE(array_agg(id) FILTER (WHERE source_id = ANY (%(sources)s::text[])), '{}') AS classes,
        COALESCE(sum(chunks) FILTER (WHERE source_id = ANY (%(sources)s::text[])), 0)::bigint AS chunks,
@@ -28,7 +28,7 @@ SELECT chunk_id, cosine
 SELECT kernel.is_behind(%(node)s);
 
 -- name: newest_lack
--- Whether any of the newest chunks that the caller may see waits for its vector.
+-- Whether any of the newest chunks that the caller may see has no vector yet.
 SELECT EXISTS (
     SELECT 1 FROM (SELECT c.tenant_id, c.id, c.file_id FROM kernel.chunk c WHERE c.tenant_id = (SELECT kernel.tenant())
                     ORDER BY c.id DESC LIMIT %(most)s) AS c
@@ -38,7 +38,7 @@ SELECT EXISTS (
                         WHERE v.tenant_id = c.tenant_id AND v.chunk_id = c.id AND v.model = %(model)s));
 
 -- name: embeds
--- Whether vectors are made for any of these sources.
+-- Whether any of these sources is embedded.
 SELECT EXISTS (SELECT 1 FROM kernel.source WHERE tenant_id = (SELECT kernel.tenant()) AND id = ANY (%(sources)s::text[])
                   AND config->'hybrid' IS DISTINCT FROM 'false');
 
@@ -47,7 +47,7 @@ SELECT chunk_id, 1 - (embedding OPERATOR(public.<=>) %(query)s::public.halfvec) 
  WHERE tenant_id = (SELECT kernel.tenant()) AND model = %(model)s AND chunk_id = ANY (%(ids)s::bigint[]) AND dims = %(dims)s;
 
 -- name: candidates
--- Chunks of files the caller may see, what those are called, and how near each is; no cosine without a vector.
+-- Chunks of files the caller may see, the names of those, and each cosine; NULL without a vector.
 SELECT a.chunk_id, 1 - (v.embedding OPERATOR(public.<=>) %(query)s::public.halfvec) AS cosine,
        f.id AS file_id, f.key, f.title, f.chunk_count AS chunks
   FROM unnest(%(ids)s::bigint[], %(files)s::bigint[]) AS a (chunk_id, file_id)

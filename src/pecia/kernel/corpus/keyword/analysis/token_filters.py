@@ -91,7 +91,7 @@ def split_words(text: str) -> list[str]:
 
 
 def remove_stop_words(query: str) -> list[str]:
-    """The query's words without stop words, in order, once each; all of them if it has only those."""
+    """The words without stop words, in order, once each; all of them if there are only those."""
     words = split_words(query)
     stops = STOP_WORDS["en"] | STOP_WORDS.get(detect_language(query), frozenset())
     return [word for word in words if word not in stops] or words
