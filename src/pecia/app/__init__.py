@@ -1,1 +1,1 @@
-"""The composition root: settings in, an open App out. `App.call` is the one corridor."""
+"""The composition root: settings in, an open App out. Every tool call goes through `App.call`."""

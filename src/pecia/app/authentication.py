@@ -1,4 +1,4 @@
-"""Who asks: a bearer token, or none, becomes a Caller. Nothing is done here on anyone's behalf."""
+"""Authentication: a bearer token, or none, becomes a Caller."""
 
 import hashlib
 from collections import OrderedDict
@@ -29,10 +29,10 @@ class _CacheEntry:
 
 
 class Authenticator:
-    """Turns tokens into callers. Who has none is the local owner, the public, or nobody.
+    """Turns tokens into callers. Without one it is the local owner, the public, or nobody.
 
-    That nobody but the owner comes without a token to a local install is for who calls it to see
-    to: here no connection is known.
+    The interface must make sure that only the owner reaches a local install without a token: no
+    connection is known here.
     """
 
     def __init__(
@@ -67,11 +67,11 @@ class Authenticator:
         return who
 
     def invalidate_cache(self) -> None:
-        """Somebody's rights to be here changed: ask the store again."""
+        """A credential changed: reload from the store."""
         self._entries.clear()
 
     async def flush_last_used(self) -> None:
-        """Write down when credentials were last used, in one statement for all of them."""
+        """Store when credentials were last used, in one statement for all."""
         used, self._used = self._used, set()
         if used:
             async with self._store.system() as tx:
@@ -104,7 +104,7 @@ class Authenticator:
         return self._cache(digest, _row_to_identity(await self._enrol(claims, digest)))
 
     async def _enrol(self, claims: Claims, digest: bytes) -> dict[str, Any]:
-        """The credential of a verified token: its user is made at first sight."""
+        """The credential of a verified token; its user is created on first use."""
         names = list_principals(claims)
         async with self._store.system() as tx:
             tenant = await tx.fetch_optional(SQL["tenant_named"], name=claims.tenant)

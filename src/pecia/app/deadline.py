@@ -1,4 +1,4 @@
-"""Work that is answered at its deadline, even where it cannot be stopped: a thread goes on."""
+"""Runs work up to a deadline, even work that cannot be stopped: a thread goes on."""
 
 import asyncio
 import logging
@@ -14,7 +14,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 GRACE_S = 0.1
-"""What was told to stop may tidy up for so long before the answer goes out without it."""
+"""How long cancelled work may clean up before the answer goes out without it."""
 
 _abandoned: set[asyncio.Task[Any]] = set()
 """The loop itself keeps no task alive."""
@@ -64,5 +64,5 @@ def _discard_abandoned(task: asyncio.Task[Any]) -> None:
 
 
 def _error_of(task: asyncio.Task[Any]) -> BaseException | None:
-    """How it ended. Nobody else will ask, and the loop complains of errors nobody asked for."""
+    """Retrieve the result: the loop warns of exceptions that nobody retrieves."""
     return None if task.cancelled() else task.exception()

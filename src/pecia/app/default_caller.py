@@ -1,4 +1,4 @@
-"""Who is here without a token: the owner of a local install, or the public of one tenant."""
+"""The caller without a token: the owner of a local install, or the public of one tenant."""
 
 from pecia.app.authentication import SQL, row_to_caller
 from pecia.kernel.errors import Conflict, NotFound
@@ -11,7 +11,7 @@ from pecia.kernel.store.transaction import Transaction
 async def load_default_caller(
     store: Store, settings: KernelSettings, os_user: str
 ) -> Caller | None:
-    """The caller that a request without a token stands for; None where it stands for nobody."""
+    """The caller of a request without a token; None if a token is required."""
     if settings.mode == "local":
         return await _load_local_owner(store, settings.local_tenant, os_user)
     if settings.public_rooms and settings.public_tenant:

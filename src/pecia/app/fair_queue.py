@@ -1,6 +1,6 @@
-"""Who may run next: slots handed out round robin over principals, first come first served in each.
+"""Fair queue: slots are granted round robin over principals, FIFO in each.
 
-Pure: no clock, no loop. A slot is free only while nobody who waits may take it.
+Pure: no clock, no loop. A slot is free only while no waiting call may take it.
 """
 
 from collections import OrderedDict
@@ -34,7 +34,7 @@ class SlotLimits:
 class FairQueue(Generic[W]):
     """Slots, and a queue for each principal that waits for one.
 
-    A principal who may run waits for at most one grant to each other principal: whoever got a slot
+    A principal who may run waits for at most one grant to each other principal: one that got a slot
     goes to the end of the ring. One that is at its own limit, or whose tenant is, keeps its place.
     """
 
@@ -47,7 +47,7 @@ class FairQueue(Generic[W]):
         self._ring: OrderedDict[SlotOwner, OrderedDict[W, None]] = OrderedDict()
 
     def try_acquire(self, who: SlotOwner) -> bool:
-        """A slot at once; False where this principal has to wait."""
+        """Take a slot at once; False if this principal has to wait."""
         if self.running >= self.limits.running or not self._may_run(who):
             return False
         self._grant(who)
@@ -67,7 +67,7 @@ class FairQueue(Generic[W]):
         self.waiting += 1
 
     def remove(self, who: SlotOwner, waiter: W) -> None:
-        """Stop waiting. Whoever waits no longer may say so too."""
+        """Stop waiting. Idempotent."""
         queue = self._ring.get(who)
         if queue is None or waiter not in queue:
             return
@@ -77,7 +77,7 @@ class FairQueue(Generic[W]):
             del self._ring[who]
 
     def release(self, who: SlotOwner) -> tuple[SlotOwner, W] | None:
-        """Give a slot back. Whoever gets it now, and which of their calls."""
+        """Release a slot. Returns who gets it now, and for which call."""
         self.running -= 1
         _decrement(self._of_principal, who)
         _decrement(self._of_tenant, who.tenant)
@@ -125,5 +125,5 @@ def _decrement(counts: dict[K, int], key: K) -> None:
     if left:
         counts[key] = left
     else:
-        # Nothing is kept of whoever does nothing: principals come and go for ever.
+        # Drop idle principals: their number is unbounded.
         del counts[key]

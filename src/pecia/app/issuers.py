@@ -1,4 +1,4 @@
-"""Which issuers are believed, from the settings; and how their keys are fetched."""
+"""Token issuers from the settings, and how their keys are fetched."""
 
 from collections.abc import Sequence
 from urllib.parse import urlsplit
@@ -16,22 +16,22 @@ DISCOVERY_PATH = "/.well-known/openid-configuration"
 
 
 def build_verifier(
-    settings: KernelSettings, rooms: Sequence[Feature], fetch: FetchJwks
+    settings: KernelSettings, features: Sequence[Feature], fetch: FetchJwks
 ) -> TokenVerifier | None:
-    """What checks access tokens; None where no issuer is configured."""
+    """The verifier of access tokens; None if no issuer is configured."""
     if settings.oidc_issuer is None:
         return None
-    return TokenVerifier([build_issuer(settings, rooms)], with_discovery(fetch))
+    return TokenVerifier([build_issuer(settings, features)], with_discovery(fetch))
 
 
-def build_issuer(settings: KernelSettings, rooms: Sequence[Feature]) -> Issuer:
+def build_issuer(settings: KernelSettings, features: Sequence[Feature]) -> Issuer:
     """The one configured issuer. Audiences default to this server and each of its endpoints."""
     name = settings.oidc_issuer or ""
     keys_file = settings.oidc_jwks_file
     keys_url = settings.oidc_jwks_url or name.rstrip("/") + DISCOVERY_PATH
     return Issuer(
         issuer=name,
-        audiences=settings.oidc_audience or _own_audiences(settings, rooms),
+        audiences=settings.oidc_audience or _own_audiences(settings, features),
         jwks_url=None if keys_file else str(keys_url),
         jwks_file=keys_file,
         tenant=settings.oidc_tenant,
@@ -47,10 +47,10 @@ def build_issuer(settings: KernelSettings, rooms: Sequence[Feature]) -> Issuer:
     )
 
 
-def _own_audiences(settings: KernelSettings, rooms: Sequence[Feature]) -> tuple[str, ...]:
-    """What a client that follows our metadata asks a token for: the endpoint it talks to."""
+def _own_audiences(settings: KernelSettings, features: Sequence[Feature]) -> tuple[str, ...]:
+    """The audiences that clients request by our metadata: the endpoints."""
     own = str(settings.resource_url or settings.public_url or "").rstrip("/")
-    endpoints = ["/mcp", "/mcp/all", *(f"/mcp/{room.name}" for room in rooms)]
+    endpoints = ["/mcp", "/mcp/all", *(f"/mcp/{feature.name}" for feature in features)]
     paths = ["", "/api/v1", "/api/mcp", *endpoints, *(f"{it}/readonly" for it in endpoints)]
     return tuple(f"{own}{path}" for path in paths) if own else ()
 

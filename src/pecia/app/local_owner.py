@@ -18,7 +18,7 @@ from pecia.kernel.identity.token_error import invalid_token
 LINK_TTL_S = 600.0
 SESSION_TTL_S = 12 * 3600.0
 MAX_ENTRIES = 1_000
-"""Links and sessions that are remembered at a time; the oldest go first."""
+"""Most links and sessions kept; the oldest are evicted."""
 
 SIGN_IN_HELP = (
     "this server is its owner's alone: connect as the user who started it, or send the token in "
@@ -41,7 +41,7 @@ class LocalOwner:
         if hmac.compare_digest(bearer.encode(), self.token.encode()):
             return
         if self._sessions.get(_digest(bearer), 0.0) <= self.clock():
-            raise invalid_token("this is no token of the owner here, or the sign-in is over")
+            raise invalid_token("this is not the owner's token, or the sign-in has expired")
 
     def make_link(self) -> str:
         """A code that signs a browser in, once."""

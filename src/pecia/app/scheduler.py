@@ -1,4 +1,4 @@
-"""Calls wait here for their turn to run, each principal in a queue of its own."""
+"""Slots for running calls, with a queue per principal."""
 
 import asyncio
 import math
@@ -25,7 +25,7 @@ class Scheduler:
         self.queue: FairQueue[Waiter] = FairQueue(limits or SlotLimits())
         self._wait_s = wait_s
         self._mean_s = 0.05
-        """How long a call holds a slot, as of late."""
+        """Moving average of how long a call holds a slot."""
 
     def slot(self, who: SlotOwner) -> "Slot":
         """A slot to be taken."""
@@ -44,7 +44,7 @@ class Scheduler:
                 await waiter
             except BaseException:
                 if waiter.done() and not waiter.cancelled():
-                    # It was granted at the very moment at which it was no longer wanted.
+                    # It was granted just as it was cancelled.
                     self.release(who)
                 else:
                     queue.remove(who, waiter)
@@ -53,7 +53,7 @@ class Scheduler:
             raise self.overload_error(who)
 
     def release(self, who: SlotOwner, held_s: float | None = None) -> None:
-        """Give a slot back, to whoever is next."""
+        """Release a slot to the next in line."""
         if held_s is not None:
             self._mean_s += SMOOTHING * (held_s - self._mean_s)
         following = self.queue.release(who)
@@ -78,7 +78,7 @@ class Scheduler:
             most = self.queue.limits.principal_waiting
             seconds = self._retry_after_s(who)
             raise RateLimited(
-                f"{most} of your calls wait already; try again in {seconds} s, with fewer at once",
+                f"{most} of your calls are waiting; try again in {seconds} s, with fewer at once",
                 retry_after_seconds=seconds,
                 max=most,
             )
@@ -86,7 +86,7 @@ class Scheduler:
             raise self.overload_error(who)
 
     def _retry_after_s(self, who: SlotOwner) -> int:
-        """When the calls that wait now should have run, by how long calls took of late."""
+        """Estimated seconds until the waiting calls have run."""
         limits, queue = self.queue.limits, self.queue
         own = queue.count_waiting(who) / limits.principal_running
         every = queue.waiting / limits.running
@@ -94,9 +94,7 @@ class Scheduler:
 
 
 class Slot:
-    """One call's right to run: taken once, given back at the end and while the call waits for
-    somebody else.
-    """
+    """One call's slot: taken once, released at the end and while the call waits for others."""
 
     __slots__ = ("_scheduler", "_since", "_who", "was_taken")
 
@@ -112,7 +110,7 @@ class Slot:
         self.was_taken = True
 
     def release(self) -> None:
-        """At the latest now. Again is harmless."""
+        """Idempotent."""
         if self._since is not None:
             held_s, self._since = time.monotonic() - self._since, None
             self._scheduler.release(self._who, held_s)

@@ -1,4 +1,4 @@
-"""Every part of the settings of this house. Imports no room: who only needs a port reads this."""
+"""Every part of the settings. Imports no feature: cheap for a command that only needs a port."""
 
 from pecia.adapters.embedding.settings import EmbedSettings
 from pecia.features.cascade.settings import CascadeSettings

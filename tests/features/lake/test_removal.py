@@ -68,4 +68,4 @@ async def test_a_crawl_whose_source_was_removed_ends_and_leaves_nothing(lake: La
 
 
 def test_who_lost_against_another_writer_is_told_to_try_again() -> None:
-    assert Collision("two writers met; try again").payload()["retryable"] is True
+    assert Collision("write conflict; try again").payload()["retryable"] is True

@@ -1,4 +1,4 @@
-"""The cascade room of a server, with its ways out handed in: git, the web, programs, notices."""
+"""Builds the cascade feature with its adapters: git, the web, programs, notifications."""
 
 import hashlib
 import ssl
@@ -47,7 +47,7 @@ def build_cascades(settings: Settings, store: Store) -> CascadeRegistry:
 
 
 def build_cascade_ports(settings: Settings) -> CascadePorts:
-    """Every way out that a layer may need; of hosts, those that the lake trusts too."""
+    """Every adapter that a layer may need; its hosts are those that the lake allows."""
     lake = settings.part(LakeSettings)
     guard = EgressGuard(EgressRules.from_trusted_hosts(lake.trusted_hosts))
     copies = settings.kernel.home / "cascade-git"

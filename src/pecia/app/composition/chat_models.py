@@ -1,4 +1,4 @@
-"""Chat models for the rooms that ask one: what a room needs of them, over the model adapter."""
+"""Chat models for the features that need one, over the model adapter."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ TEMPERATURE = 0.2
 
 @dataclass(frozen=True, slots=True)
 class ProviderModel:
-    """One model of a provider, as the ckf room wants it."""
+    """One model of a provider, as the ckf feature expects it."""
 
     inner: ProviderChatModel
 
@@ -44,7 +44,7 @@ class ProviderModel:
         try:
             answer = await self.inner.structured(said, shape, key=key, options=options)
         except Timeout as late:
-            # The clock that ran out was the provider's, not this server's.
+            # The provider's timeout, not this server's.
             raise UpstreamError(late.message, provider=self.provider, reason="timeout") from None
         return ExtractionReply(answer.value, answer.usage.tokens_in, answer.usage.tokens_out)
 
@@ -93,7 +93,7 @@ def _operator_model(settings: CkfSettings) -> ProviderModel | None:
 
 
 def _form_check(form: ExtractionForm) -> Callable[[Json], dict[str, Json]]:
-    """Whether an answer is of this form at all; the room looks at every item of it by itself."""
+    """Whether an answer has this form at all; the feature validates every item itself."""
     properties = form.schema["properties"]
     asked = set(properties) if isinstance(properties, dict) else set[str]()
 

@@ -1,4 +1,4 @@
-"""The ckf room of a server, with what it needs from outside handed in: the corpus and the web."""
+"""Builds the ckf feature with its adapters: the corpus and the web."""
 
 from pecia.adapters.http.egress_rules import EgressRules
 from pecia.adapters.http.fetch import Fetcher, HttpFetchLimits
@@ -32,9 +32,9 @@ def build_ckf(
     corpus: Corpus | None = None,
     cascades: CascadeRegistry | None = None,
 ) -> Feature:
-    """The room over what is stored here."""
+    """The ckf feature."""
     kernel, llm = settings.kernel, settings.part(CkfSettings)
-    # Whoever calls names the address, of whichever tenant: on a server none is trusted for all.
+    # Any caller of any tenant names the address: on a server none is trusted for all.
     own = settings.part(LakeSettings).trusted_hosts if kernel.mode == "local" else ()
     guard = EgressGuard(EgressRules.from_trusted_hosts(own))
 

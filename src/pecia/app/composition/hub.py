@@ -1,4 +1,4 @@
-"""The hub of a server, with its way to others handed in: programs, and sites under the guard."""
+"""Builds the hub with its adapters: programs, and HTTP servers behind the egress guard."""
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LOOPBACK_HOSTS = ("127.0.0.0/8", "::1/128", "localhost")
 
 
-# The front desk's own, which are in no room.
+# Tools of discovery, which belong to no feature here.
 DISCOVERY_TOOLS = frozenset({"find_tools", "call_tool"})
 
 
@@ -50,7 +50,7 @@ class HubGateway:
 
     async def check(self, place: ServerEndpoint) -> None:
         """On a server, refuse what a connection would refuse. A host without an address passes: it
-        may have one later, and is then checked by whoever connects."""
+        may get one later, and is then checked on connect."""
         if place.argv or self._is_local:
             return
         guard = _guard(place)
@@ -103,12 +103,12 @@ def _guard(place: ServerEndpoint) -> "EgressGuard":
 def build_hub(
     settings: Settings, store: Store, keyring: Keyring, others: Iterable[Feature]
 ) -> Feature:
-    """The room over the servers that are written down here."""
-    built_in = {*DISCOVERY_TOOLS, *(tool.name for room in others for tool in room.tools)}
+    """The hub feature over the configured servers."""
+    built_in = {*DISCOVERY_TOOLS, *(tool.name for feature in others for tool in feature.tools)}
     is_local = settings.kernel.mode == "local"
     ours = HubContext(built_in, is_local, Confirmations(store, keyring))
     hub = open_hub(store, keyring, HubGateway(settings, store), settings.part(HubSettings), ours)
-    room = build_hub_feature(hub, ours)
+    feature = build_hub_feature(hub, ours)
     # Its own names as well, which are known from now on.
-    built_in.update(it.name for it in room.tools)
-    return room
+    built_in.update(it.name for it in feature.tools)
+    return feature

@@ -1,4 +1,4 @@
-"""The memory room of a server, with the model that it may ask handed in."""
+"""Builds the memory feature with its chat model."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ class MemoryModelProvider:
         try:
             return (await paid.model.inner.chat(said, key=paid.key, options=options)).text
         except Timeout as late:
-            # The clock that ran out was the provider's, not this server's.
+            # The provider's timeout, not this server's.
             provider = paid.model.provider
             raise UpstreamError(late.message, provider=provider, reason="timeout") from None
 
@@ -100,7 +100,7 @@ class MemoryModelProvider:
 
 
 def build_memory(settings: Settings, corpus: Corpus) -> Feature:
-    """The room over what is stored here."""
+    """The memory feature."""
     given = settings.part(CkfSettings)
     allowed = DailyAllowance(given.daily_per_user, given.daily_total)
     minds = MemoryModelProvider(given, DailyQuota(allowed, StoredQuotaCounter(corpus.store)))

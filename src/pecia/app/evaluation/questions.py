@@ -1,6 +1,6 @@
 """Questions put to the lake through its tools: once as they are, or by a model in a loop.
 
-It sees what whoever calls the tools may see, and nothing else.
+It sees what the caller of the tools may see, and nothing else.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -138,22 +138,22 @@ class AgentLoop:
         return self._finish(question, {}, self.max_turns, "no answer within its turns")
 
     async def _next_step(self, question: EvaluationQuestion, *, is_last: bool) -> dict[str, Any]:
-        said = [
+        messages = [
             ChatMessage("system", f"{ANSWER_INSTRUCTIONS}\n\n{_INSTRUCTIONS}"),
             ChatMessage("user", question.text),
         ]
         for back, (step, result) in enumerate(reversed(self.transcript)):
-            # What it read long ago it has used or not; the way there still tells where it was.
-            told = result if back < _FULL_RESULTS else "(read before)"
-            said[2:2] = [ChatMessage("assistant", step), ChatMessage("user", told)]
+            # Older results are left out; the steps still show what was tried.
+            shown = result if back < _FULL_RESULTS else "(read before)"
+            messages[2:2] = [ChatMessage("assistant", step), ChatMessage("user", shown)]
         if is_last:
-            said.append(ChatMessage("user", _LAST_STEP_HINT))
-        answer = await self.model.structured(said, STEP, key=self.key, options=ChatOptions())
+            messages.append(ChatMessage("user", _LAST_STEP_HINT))
+        answer = await self.model.structured(messages, STEP, key=self.key, options=ChatOptions())
         self.usage += answer.usage
         return answer.value
 
     async def _run_step(self, step: Mapping[str, Any]) -> str:
-        """What a step brought, in words. A tool that refuses tells the model why."""
+        """What a step brought, in words. A tool's error is shown to the model."""
         try:
             if step["action"] == "search":
                 hits, _ = await self.lake.search(step["query"], "hybrid")

@@ -77,13 +77,13 @@ class SearchEvaluation:
 
     async def _index(self) -> None:
         root = index_root(self.app.settings.kernel)
-        keeper = await IndexWriter.acquire(self.app.store, "evaluation", root, self.owner.tenant_id)
-        if keeper is None:
-            raise InternalError("another process keeps this index")
+        writer = await IndexWriter.acquire(self.app.store, "evaluation", root, self.owner.tenant_id)
+        if writer is None:
+            raise InternalError("another process has the lock of this index")
         try:
-            await keeper.rebuild(lambda done, of: self.on_progress("indexing", done, of))
+            await writer.rebuild(lambda done, of: self.on_progress("indexing", done, of))
         finally:
-            await keeper.close()
+            await writer.close()
 
     async def _embed(self, documents: int) -> None:
         assert self.app.embedder is not None

@@ -1,4 +1,4 @@
-"""How a database is doing: who works, what waits, and whether a write comes back. For operators."""
+"""Health of a database: workers, queue, indexes, and a write-read round trip. For operators."""
 
 from dataclasses import dataclass
 from uuid import UUID, uuid4
@@ -95,17 +95,17 @@ async def unopenable(store: Store, keyring: Keyring) -> list[LockedSecret]:
     return [it for it in found if it.purpose in held and it.key_id not in held[it.purpose]]
 
 
-async def check_round_trip(store: Store, ledger: AuditLog, tools: ToolView) -> str:
-    """Write, read and audit through the corridor in a tenant of its own, which then goes away."""
+async def check_round_trip(store: Store, audit_log: AuditLog, tools: ToolView) -> str:
+    """Write, read and audit through the dispatcher, in a temporary tenant."""
     caller = await _temporary_caller(store)
-    corridor = Dispatcher(ledger, RateLimiter(RateLimit(1000, 1000, 100)), CALL_TIMEOUT_S)
+    dispatcher = Dispatcher(audit_log, RateLimiter(RateLimit(1000, 1000, 100)), CALL_TIMEOUT_S)
     try:
-        visit = RequestContext("cli")
-        await corridor.call(caller, tools, "office.add_group", {"name": "checked"}, visit)
-        found = await corridor.call(caller, tools, "office.list_groups", {}, visit)
+        context = RequestContext("cli")
+        await dispatcher.call(caller, tools, "office.add_group", {"name": "checked"}, context)
+        found = await dispatcher.call(caller, tools, "office.list_groups", {}, context)
         if "checked" not in str(found.structured):
             raise InternalError("a group was written and is not read back")
-        await ledger.drain()
+        await audit_log.drain()
         await _require_audited(store, caller.tenant_id)
         return "written, read back, audited"
     finally:
@@ -140,4 +140,4 @@ async def _require_audited(store: Store, tenant_id: UUID) -> None:
     async with store.system() as tx:
         rows = await tx.fetch_value(SQL["audited"], tenant_id=tenant_id, tool="office.add_group")
     if rows != 1:
-        raise InternalError(f"one call left {rows} rows in the audit trail")
+        raise InternalError(f"one call left {rows} rows in the audit log")

@@ -30,7 +30,7 @@ async def rotate_keys(
     """Rotate one purpose of the key file at `path`. Nobody else may serve the home meanwhile.
 
     The new key is in the file before anything is sealed under it. A run that finds secrets under
-    older keys first brings those home, and makes no further key.
+    older keys seals those again first, and makes no further key.
     """
     keyring = await anyio.to_thread.run_sync(key_file.load, path)
     store = operating.store

@@ -1,4 +1,4 @@
-"""What the operator of a cluster does, on the database itself: for nobody, and written down."""
+"""Operator access to the database: system transactions, audited."""
 
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -20,21 +20,21 @@ from pecia.kernel.store.transaction import Transaction
 async def open_operator_session(
     settings: KernelSettings, *, who: str, report: Callable[[str], None]
 ) -> AsyncGenerator["OperatorSession"]:
-    """The database of these settings, up to date, for its operator. Makes no room, no tenant."""
+    """The database of these settings, up to date, for its operator. No features, no new tenant."""
     async with AsyncExitStack() as stack:
         logins = await stack.enter_async_context(open_logins(settings, report))
         await migrate(logins.owner, migration_parts())
         store = Store(logins, app=PoolSize(max_size=1), system=PoolSize(max_size=2))
         await store.open()
         stack.push_async_callback(store.close)
-        ledger = AuditLog(store, ensure_home(settings) / "spool")
-        stack.push_async_callback(ledger.close)
-        yield OperatorSession(store, ledger, who)
+        audit_log = AuditLog(store, ensure_home(settings) / "spool")
+        stack.push_async_callback(audit_log.close)
+        yield OperatorSession(store, audit_log, who)
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorTransaction:
-    """One act of an operator: a system transaction, and the trace that commits with it."""
+    """One operator action: a system transaction, and the audit record that commits with it."""
 
     tx: Transaction
     trace: AuditRecord
@@ -42,7 +42,7 @@ class OperatorTransaction:
 
 @dataclass(frozen=True, slots=True)
 class OperatorSession:
-    """The operator's way to the database. `who` is whoever runs the command."""
+    """The operator's database session. `who` runs the command."""
 
     store: Store
     audit_log: AuditLog

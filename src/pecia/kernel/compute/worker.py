@@ -106,7 +106,7 @@ class ComputeWorker:
         await self._receive()
 
     async def run(self, job: ComputeJob, report: ReportComputeProgress | None) -> Any:
-        """The job's value or its error. Whoever stops waiting leaves a worker to be ended."""
+        """The job's value or its error. If cancelled, the worker must be killed."""
         self._jobs += 1
         self._sound = False
         request = pack(job)

@@ -1,4 +1,4 @@
-"""Who asks. A Caller is proof that authentication happened; nothing here reads a token."""
+"""Callers. A Caller is proof that authentication happened; nothing here reads a token."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -59,6 +59,6 @@ class Operator:
 
 
 def filter_known_scopes(names: frozenset[str] | set[str] | list[str]) -> frozenset[Scope]:
-    """The scopes of ours among `names`. A token may carry others', which mean nothing here."""
+    """The scopes of ours among `names`. Others in a token are ignored."""
     by_name = {scope.value: scope for scope in Scope} | SCOPE_ALIASES
     return frozenset(by_name[name] for name in names if name in by_name)

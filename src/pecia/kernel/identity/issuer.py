@@ -83,7 +83,7 @@ def _refuse_leeway(leeway_s: int) -> None:
 
 
 def _refuse_open_url(url: str) -> None:
-    """Whoever can change the keys on their way can sign in as anyone."""
+    """HTTPS only: who can change the keys in transit can sign in as anyone."""
     parts = urlsplit(url)
     is_loopback = parts.hostname in ("localhost", "127.0.0.1", "::1")
     if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback):

@@ -1,4 +1,4 @@
-"""The keys of one issuer: read, kept, and read again when it is time.
+"""The keys of one issuer: fetched, cached and refreshed.
 
 It never follows an address found in a token, only the one it was given.
 """
@@ -67,11 +67,11 @@ class JwksCache:
         """The key to verify with.
 
         AuthRequired when the issuer publishes no such key. Unavailable when it cannot be asked:
-        the key may be newer than those we know, and a client told to try again keeps its good
-        token, where one told 401 would throw it away. Nothing is let through either way.
+        the key may be newer than those cached, and a client that gets 503 keeps its good token,
+        where one that gets 401 would throw it away. Nothing is let through either way.
         """
         found = self._known(kid, algorithm)
-        # Whoever has a good key does not wait for somebody else's refresh.
+        # A known key does not wait for a refresh in progress.
         if self._is_due(found) and not (found and self._lock.locked()):
             async with self._lock:
                 if self._is_due(self._known(kid, algorithm)):

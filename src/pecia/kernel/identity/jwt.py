@@ -75,7 +75,7 @@ def verify_signature(token: SignedToken, key: Key) -> None:
 
 
 class _Registry(JWSRegistry):
-    """The library's checks, with room for the certificates that some headers carry."""
+    """The library's checks, with a size limit that fits the certificates in some headers."""
 
     max_header_length = 8 * 1024
     max_signature_length = 2 * 1024

@@ -1,11 +1,11 @@
-"""The one way to refuse a credential that came and is not good. It never repeats the credential."""
+"""Refuses an invalid credential. The error never repeats the credential."""
 
 from pecia.kernel.errors import AuthRequired
 
 
 def invalid_token(message: str) -> AuthRequired:
-    """`challenge` is what RFC 6750 has a door say in `WWW-Authenticate`: `error="invalid_token"`.
+    """`challenge` goes into `WWW-Authenticate` by RFC 6750: `error="invalid_token"`.
 
-    A door that got no credential at all raises AuthRequired without it.
+    Without any credential, AuthRequired is raised without it.
     """
     return AuthRequired(message, challenge="invalid_token")

@@ -15,7 +15,7 @@ from pecia.kernel.redaction.programs import PROGRAMS, redact_any_command, redact
 REDACTED = "[redacted]"
 
 MAX_MATCH_CHARS = 9_000
-"""Signs of one secret. Whoever redacts untrusted text hands in less than this."""
+"""Most characters of one secret. Callers pass less than this of untrusted text."""
 
 Rule: TypeAlias = Callable[[str], str]
 Shape: TypeAlias = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
@@ -79,7 +79,7 @@ def _commands() -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, PROGRAMS))})(\s[^\r\n]*)")
 
 
-# At first use: whoever only imports the errors, as every start does, compiles nothing.
+# Compiled at first use: every start imports this through the errors.
 @cache
 def _rules() -> tuple[Rule, ...]:
     parameter = re.compile(r"[?&#;]([\w.-]{1,100})(=)")
@@ -97,7 +97,7 @@ def _rules() -> tuple[Rule, ...]:
 
 
 def _keys() -> tuple[Shape, ...]:
-    """What is known by how it looks, wherever it stands."""
+    """Secrets with a known shape, anywhere."""
     # No letter or digit before a shape: `task-force` is not a key that begins with `sk-`.
     start = r"(?<![A-Za-z0-9])"
     alone = rf"\1{REDACTED}"

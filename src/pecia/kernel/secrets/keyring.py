@@ -64,7 +64,7 @@ class SealingKey:
 
 @dataclass(frozen=True, slots=True)
 class KeyringSignature:
-    """Proof that we wrote a message. Whoever has it may use it, so it is not shown either."""
+    """A signature of ours. It is a bearer secret, so it is not shown either."""
 
     key_id: str
     mac: bytes = field(repr=False)

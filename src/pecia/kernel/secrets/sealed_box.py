@@ -30,7 +30,7 @@ def derive_public_key(private: bytes) -> bytes:
 
 
 def seal_box(public: bytes, bound_to: bytes, plaintext: bytes) -> SealedBox:
-    """Seal for whoever holds the other half, and for what `bound_to` names."""
+    """Seal for the holder of the private key, bound to `bound_to`."""
     own = X25519PrivateKey.generate()
     mine = own.public_key().public_bytes_raw()
     shared = own.exchange(X25519PublicKey.from_public_bytes(public))

@@ -94,7 +94,7 @@ class SettingsCatalog:
 
     @cached_property
     def live_sections(self) -> frozenset[str]:
-        """The same of what rooms read by themselves."""
+        """The same for keys that features read themselves."""
         return frozenset(
             ".".join(words[:depth])
             for words in (key.split(".") for key in self.live)

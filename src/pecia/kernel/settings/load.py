@@ -1,6 +1,6 @@
 """Reads every setting once, from five layers, and remembers which one won.
 
-Flag, environment, project file, user file, default: the highest layer that speaks wins.
+Flag, environment, project file, user file, default: the highest layer with a value wins.
 """
 
 import re
@@ -47,7 +47,7 @@ class Settings:
         return self.part(KernelSettings)
 
     def part(self, kind: type[P]) -> P:
-        """The settings of one room."""
+        """The settings of one feature."""
         # The loader files every part under its own class.
         return cast(P, self.parts[kind])
 
@@ -60,7 +60,7 @@ def load_settings(
     project_file: Path | None,
     user_file: Path | None,
 ) -> Settings:
-    """Settle every setting of these parts and of the kernel, or name every mistake at once.
+    """Resolve every setting of these parts and of the kernel, or report every mistake at once.
 
     A flag is given by its dotted name. A file that the operator names (`--config FILE`) goes in as
     the user file: a project file is found, not chosen, and may set only what is marked `project`.
@@ -133,7 +133,7 @@ def _resolve_all(known: SettingsCatalog, said: Sequence[LayerItem]) -> dict[str,
 
 
 def _resolve(known: KnownSetting, givens: Sequence[LayerValue]) -> _Resolved | SettingProblem:
-    """The first that speaks wins; the rest are remembered where they said something else."""
+    """The first value wins; different ones below it are kept as overruled."""
     warnings: list[str] = []
     readings = list(_read(givens))
     for place, reading in enumerate(readings):

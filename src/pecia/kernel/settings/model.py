@@ -70,20 +70,20 @@ class SettingConflict:
 
 
 class SettingsSection(BaseModel):
-    """The settings that the kernel or one room contributes. An empty section is the kernel's."""
+    """The settings of the kernel or of one feature. An empty section is the kernel's."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     section: ClassVar[str] = ""
     live: ClassVar[frozenset[str]] = frozenset()
-    """Keys of a configuration file, as dotted paths, that the room reads by itself, at any time."""
+    """Keys of a configuration file, as dotted paths, that the feature reads itself, at any time."""
 
     def clashes(self) -> Iterator[SettingConflict]:
         """Rules over more than one field. Checked once, when every layer has been read."""
         yield from ()
 
     def remarks(self) -> Iterator[str]:
-        """What somebody who set this should know: that it is taken and not used, above all."""
+        """Warnings for who set this: above all, that it is accepted and unused."""
         yield from ()
 
     @classmethod

@@ -1,5 +1,4 @@
-"""Settings as one session has them, over those of the server. Pure: who may bring them is a door's
-business."""
+"""Settings of one session, over those of the server. Pure: interfaces decide who may set them."""
 
 from collections.abc import Collection, Mapping
 from functools import lru_cache

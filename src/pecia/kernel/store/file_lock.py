@@ -1,10 +1,10 @@
-"""The locks that say who is alive. The OS drops them with the process, so none is ever stale.
+"""Lock files as liveness checks. The OS drops them with the process, so none is ever stale.
 
 - `holders.lock`: shared by everyone who uses the server; exclusive means that nobody does.
 - `start.lock`: one at a time creates, upgrades, starts or attaches. Programs run under it inherit
   it, so an orphaned initdb still keeps others out.
 - `keeper.lock`: the one keeper of this cluster.
-- `server.lock`: inherited by postgres and all its children. Whoever gets it knows that not one
+- `server.lock`: inherited by postgres and all its children. Getting it proves that not one
   of them is left, whatever `postmaster.pid` says.
 """
 
@@ -22,7 +22,7 @@ MAX_BACKOFF_S = 0.1
 
 
 class FileLock:
-    """An open lock file. Closing it lets go; so does the end of the process."""
+    """An open lock file. Closing it, or the end of the process, releases the lock."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -76,7 +76,7 @@ def is_locked(path: Path) -> bool:
 
 
 def backoff_delays(longest_s: float = MAX_BACKOFF_S) -> Iterator[float]:
-    """Waits in seconds that double from a blink to `longest_s`, for ever."""
+    """Exponential backoff in seconds, up to `longest_s`, without end."""
     wait_s = FIRST_BACKOFF_S
     while True:
         yield wait_s

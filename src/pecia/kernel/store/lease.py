@@ -1,4 +1,4 @@
-"""The right to be the only one: a lease by name, and the number that fences off whoever lost it.
+"""Leases by name, with a fencing token against holders that lost theirs.
 
 A lease that was not renewed in time may be taken by another; until one does, it is still held.
 What is written outside the database is not fenced here: its owner checks first, and locks besides.

@@ -21,7 +21,7 @@ SQL = load_queries("pecia.kernel.store", "migrate.sql")
 
 @dataclass(frozen=True, slots=True)
 class SchemaPart:
-    """A part of the schema with migrations of its own: the kernel, or a room."""
+    """A part of the schema with migrations of its own: the kernel, or a feature."""
 
     name: str
     package: str
@@ -59,7 +59,7 @@ async def migrate(conninfo: str, parts: Sequence[SchemaPart]) -> list[Migration]
 
 
 async def apply_migrations(connection: AsyncConnection[Any], missing: Sequence[Migration]) -> None:
-    """Run these and write them down, in the transaction of the connection."""
+    """Apply and record these, in the transaction of the connection."""
     for migration in missing:
         await connection.execute(migration.sql)
         await connection.execute(

@@ -37,7 +37,7 @@ SERVER_LIMIT_SOURCES = frozenset({"async.c", "varsup.c", "multixact.c", "xact.c"
 def as_pecia_error(error: psycopg.Error) -> PeciaError:
     """The nearest of our errors. Details of rows and constraints stay in the cause."""
     if isinstance(error, RETRYABLE_ERRORS):
-        return Collision("two writers met; try again")
+        return Collision("write conflict; try again")
     if (error.sqlstate or "").startswith("PE"):
         return _from_own_sqlstate(error)
     if _is_server_limit(error):

@@ -1,4 +1,4 @@
-"""What must leave no byte behind. Every room that keeps something elsewhere is told."""
+"""What a purge erases. Every feature that stores data outside the database gets it."""
 
 from dataclasses import dataclass
 from uuid import UUID

@@ -1,7 +1,7 @@
-"""The way to the database. There are three transactions and no fourth.
+"""Database access, by three kinds of transaction.
 
-`reading` serves a caller and cannot write; `writing` serves a caller and carries the call's audit
-row; `system` serves nobody: migrations, jobs and the life cycle, and is easy to grep.
+`reading` is a caller's, read-only; `writing` is a caller's and commits the call's audit row with
+it; `system` has no caller: migrations, jobs and the life cycle. It is easy to grep.
 """
 
 import logging
@@ -30,7 +30,7 @@ SQL = load_queries("pecia.kernel.store")
 set_json_dumps(orjson.dumps)
 set_json_loads(orjson.loads)
 
-# One moment for the whole of it: an answer made of several statements is not torn by a commit.
+# One snapshot for all statements of an answer.
 BEGIN_READ_ONLY: LiteralString = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
 BEGIN_READ_WRITE: LiteralString = "BEGIN;"
 
@@ -45,7 +45,7 @@ class PoolSize:
 
 
 class Store:
-    """Two pools: one for callers, under row-level security, and one for the house itself."""
+    """Two pools: one for callers, under row-level security, and one for the system."""
 
     def __init__(
         self, logins: DatabaseLogins, *, app: PoolSize | None = None, system: PoolSize | None = None
@@ -66,7 +66,7 @@ class Store:
         await self._system.close()
 
     def pool_stats(self) -> dict[str, dict[str, int]]:
-        """How busy each pool is, in the words of the driver."""
+        """The driver's statistics of each pool."""
         return {"app": self._app.get_stats(), "system": self._system.get_stats()}
 
     @asynccontextmanager
@@ -119,7 +119,7 @@ async def _transaction(
 async def _begin(
     connection: AsyncConnection[Any], begin: LiteralString, caller: Caller | None
 ) -> None:
-    """BEGIN, and who asks, in one message to the database."""
+    """BEGIN and set the caller, in one message to the database."""
     if caller is None:
         await connection.execute(begin)
         return
@@ -144,6 +144,6 @@ def _pool(conninfo: str, size: PoolSize) -> AsyncConnectionPool[AsyncConnection[
         max_size=size.max_size,
         open=False,
         timeout=size.timeout_s,
-        # We send BEGIN ourselves, so that it can say READ ONLY in the same breath.
+        # We send BEGIN ourselves, so that READ ONLY is in the same message.
         kwargs={"autocommit": True},
     )

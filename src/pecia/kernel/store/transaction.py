@@ -1,4 +1,4 @@
-"""A transaction that already knows who asks. Rights are PostgreSQL's business from here on."""
+"""A transaction with its caller set. From here on PostgreSQL checks rights."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, LiteralString, TypeAlias, TypeVar
@@ -39,9 +39,7 @@ class Transaction:
     async def fetch_mapped(
         self, make: Callable[[Sequence[Any]], T], sql: LiteralString, **values: Any
     ) -> list[T]:
-        """What is made of each row, by its place and not by name. Half the time of a dictionary:
-        for what every question reads.
-        """
+        """Rows mapped by position, not by name. Half the time of a dictionary: for hot paths."""
         async with self._connection.cursor(row_factory=lambda _: make) as cursor:
             await cursor.execute(sql, values)
             return await cursor.fetchall()

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 
 class NotApplicable(Exception):
-    """The variable is set, but speaks of somebody else: it counts as absent."""
+    """The variable is set, but for another program: it counts as absent."""
 
 
 def parse_milliseconds(text: str) -> float:

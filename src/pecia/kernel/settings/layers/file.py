@@ -71,7 +71,7 @@ class _Reader:
             yield self.unknown(key, line)
 
     def is_read_elsewhere(self, key: str) -> bool:
-        """Whether a room reads it by itself, or the whole that it is part of."""
+        """Whether a feature reads this key itself, or a section that contains it."""
         words = key.split(".")
         above = (".".join(words[:depth]) for depth in range(1, len(words) + 1))
         return any(it in self.catalog.live for it in above)

@@ -1,4 +1,4 @@
-"""What flags, environment and files say, before anybody decides. Judges nothing."""
+"""The raw values of flags, environment and files, before they are resolved."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ FlagValue: TypeAlias = str | int | float | Sequence[str] | None
 
 @dataclass(frozen=True, slots=True)
 class LayerValue:
-    """One place that speaks of one setting."""
+    """One raw value of one setting, and where it was given."""
 
     known: KnownSetting
     layer: SettingLayer

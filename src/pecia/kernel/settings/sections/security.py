@@ -61,7 +61,7 @@ class PublicAccessSettings(SettingsSection):
     """Callers without a token."""
 
     public_rooms: tuple[NonEmptyStr, ...] = setting(
-        (), description="Rooms whose read tools anybody may use. Off when empty."
+        (), description="Toolsets whose read-only tools need no token. Off when empty."
     )
     public_tenant: NonEmptyStr | None = setting(
         None, description="The one tenant that callers without a token see."

@@ -24,7 +24,7 @@ MIB = 1024 * 1024
 
 
 class ListenSettings(SettingsSection):
-    """Where the server listens, and whom it believes."""
+    """Where the server listens, and which proxies it trusts."""
 
     mode: ServerMode = setting(
         "local",
@@ -42,8 +42,8 @@ class ListenSettings(SettingsSection):
     )
     owner_proof: OwnerProof = setting(
         "process",
-        description="In local mode. `process`: whatever the user who runs the server connects "
-        "with is the owner's, as Linux tells, and so is the owner's token. `token`: only that.",
+        description="In local mode. `process`: processes of the user who runs the server are the "
+        "owner (Linux only), and so is the owner's token. `token`: only the token.",
     )
     public_url: WebUrl | None = setting(
         None,
@@ -52,7 +52,7 @@ class ListenSettings(SettingsSection):
     )
     trusted_proxies: tuple[Network, ...] = setting(
         (),
-        description="Networks whose `X-Forwarded-*` headers are believed.",
+        description="Networks whose `X-Forwarded-*` headers are trusted.",
     )
     allowed_hosts: tuple[str, ...] = setting(
         (),
@@ -120,7 +120,7 @@ class EndpointSettings(SettingsSection):
     mcp_enabled: bool = setting(True, description="Serve MCP.", env=("KDBL_MCP_ENABLED",))
     mcp_root: McpRoot = setting(
         "desk",
-        description="What `/mcp` and `/sse` serve: the front desk, everything, or one room.",
+        description="What `/mcp` and `/sse` serve: `desk` (discovery), `all`, or one toolset.",
         project=True,
     )
     mcp_sessions_per_user: PositiveInt = setting(

@@ -46,7 +46,7 @@ class DatabaseSettings(SettingsSection):
         secret=True,
     )
     pool_min_size: NonNegativeInt = setting(
-        1, description="Connections kept open when nobody asks."
+        1, description="Idle connections kept open, per process."
     )
     pool_max_size: PositiveInt = setting(
         10, description="Connections to the database at most, per process."

@@ -1,4 +1,4 @@
-"""The ledger: a spool in front of the audit table, drained in batches. One row a call."""
+"""The audit log: a spool in front of the audit table, drained in batches. One row a call."""
 
 import time
 from contextlib import suppress
@@ -26,7 +26,7 @@ ROWS_PER_BATCH = 500
 
 
 class AuditLog:
-    """Where calls are written down. `begin` and `end` never wait for the database."""
+    """Records calls. `begin` and `end` never wait for the database."""
 
     def __init__(self, store: Store, folder: Path) -> None:
         self._store = store
@@ -45,14 +45,14 @@ class AuditLog:
         self._spool.end(trace, status, code, duration_us)
 
     async def drain_forever(self, *, every_s: float) -> None:
-        """Drain for ever. A database that is away is not an error here: the spool waits."""
+        """Drain until cancelled. If the database is down, the spool waits."""
         while True:
             await anyio.sleep(every_s)
             with suppress(PeciaError):
                 await self.drain()
 
     async def recover_abandoned(self) -> int:
-        """Settle what dead processes left behind. Says how many calls that was."""
+        """Write the calls of dead processes. Returns how many."""
         async with self._drain_lock:
             found = await anyio.to_thread.run_sync(lambda: [*find_abandoned(self._spool.folder)])
             left = [
@@ -64,7 +64,7 @@ class AuditLog:
             return len(left)
 
     async def drain(self) -> None:
-        """Settle every call that has ended. Those still running are carried to the newest file."""
+        """Write every ended call. Those still running move to the newest file."""
         async with self._drain_lock:
             if full := self._spool.rotate():
                 self._full_segments.append(full)
@@ -73,10 +73,10 @@ class AuditLog:
             self.drained_at = time.monotonic()
 
     def backlog_bytes(self) -> int:
-        """What waits on disk for the database."""
+        """The bytes spooled on disk."""
         waiting = 0
         for path in self._spool.folder.glob(f"*{SEGMENT_SUFFIX}"):
-            # Another process of this home may be done with its own at any moment.
+            # Another process of this home may remove its own file at any moment.
             with suppress(FileNotFoundError):
                 waiting += path.stat().st_size
         return waiting

@@ -1,4 +1,4 @@
-"""The audit of one call while it runs: what is known at its start, and what it adds on the way."""
+"""The audit record of one call: what is known at its start, and what it adds while running."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,14 +38,14 @@ class AuditRecord:
     is_written: bool = False
 
     def __post_init__(self) -> None:
-        """Here and nowhere else: whoever makes a trace, no secret gets into the audit by it."""
+        """Redacted here and nowhere else, so that no secret gets into the audit log."""
         self.tool = redact_name(self.tool)
         self.arguments = bound_arguments(self.arguments)
         if self.request_id is not None:
             self.request_id = replace_unstorable(redact(self.request_id))
 
     def record_returned(self, source: str, keys: Sequence[str]) -> None:
-        """Remember what was given out. The count is exact; the list of keys is bounded."""
+        """Record what was returned. The count is exact; the list of keys is bounded."""
         if source not in self.sources:
             self.sources.append(source)
         self.row_count += len(keys)

@@ -35,7 +35,7 @@ class AuditSpool:
         self._segment = _new_segment(folder)
 
     def begin(self, trace: AuditRecord) -> None:
-        """A call started. Said before anything is done."""
+        """A call started. Written before anything is done."""
         self._append(
             {
                 "begin": trace.id,
@@ -68,7 +68,7 @@ class AuditSpool:
         )
 
     def append_record(self, record: dict[str, Json]) -> None:
-        """Say again that a call has begun, in the newest file, before its old one goes away."""
+        """Write a begin again to the newest file, before its old one is removed."""
         self._append(record)
 
     def rotate(self) -> "SpoolSegment | None":
@@ -79,7 +79,7 @@ class AuditSpool:
         return full
 
     def close(self) -> None:
-        """Let go. An empty file goes away; one with lines is for the next process to adopt."""
+        """Close. An empty file is removed; one with lines is adopted by the next process."""
         if os.fstat(self._segment.file).st_size == 0:
             self._segment.discard()
         else:
@@ -91,7 +91,7 @@ class AuditSpool:
             # Half a line would swallow the next one.
             size = os.fstat(self._segment.file).st_size
             os.ftruncate(self._segment.file, size - measure_torn_line(self._segment.path))
-            raise OSError(errno.ENOSPC, "the audit trail was cut short")
+            raise OSError(errno.ENOSPC, "a line of the audit log was cut short")
 
 
 def measure_torn_line(path: Path) -> int:
@@ -156,7 +156,7 @@ def read_records(paths: list[Path]) -> list[dict[str, Json]]:
 
 
 def quarantine_lines(folder: Path, lines: Sequence[bytes]) -> None:
-    """Keep what cannot become a row for whoever wants to read it, and say so."""
+    """Keep what cannot become a row in the `damaged` file, and log it."""
     path = folder / DAMAGED_FILE
     with path.open("ab") as file:
         os.fchmod(file.fileno(), 0o600)

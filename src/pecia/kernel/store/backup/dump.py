@@ -26,7 +26,7 @@ from pecia.kernel.store.queries import load_queries
 SQL = load_queries("pecia.kernel.store.backup")
 
 ReportTable = Callable[[str, int, int], None]
-"""Told after each table: its name, how many are done, how many there are."""
+"""Called after each table: its name, how many are done, how many there are."""
 
 
 async def back_up(conninfo: str, path: Path, report: ReportTable) -> BackupManifest:

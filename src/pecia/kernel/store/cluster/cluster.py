@@ -1,4 +1,4 @@
-"""The face of the embedded cluster: open it, look at it, let go of it.
+"""The API of the embedded cluster: open, status, close.
 
 What blocks runs in a worker thread, which notices when it is cancelled.
 """
@@ -34,14 +34,14 @@ ClusterState: TypeAlias = Literal["absent", "stopped", "starting", "running"]
 
 @dataclass(frozen=True, slots=True)
 class ClusterStatus:
-    """What a look at a home shows. `root` is the folder of its cluster, if it has one."""
+    """The status of a home's cluster. `root` is the folder of its cluster, if it has one."""
 
     state: ClusterState
     root: Path | None
 
 
 class Cluster:
-    """A hold on a running server. Closing it, or the end of the process, lets the server go."""
+    """A hold on a running server. Closing it, or the end of the process, releases it."""
 
     def __init__(self, held: ClusterHold) -> None:
         self._hold = held
@@ -69,16 +69,16 @@ class Cluster:
         return build_conninfo(self._hold.context.paths, self._hold.passwords, role, database)
 
     async def restart_if_down(self) -> None:
-        """Start the server again if it went away under us; return at once if it answers."""
+        """Restart the server if it died; return at once if it answers."""
         await to_thread.run_sync(restart_if_down, self._hold)
 
     async def close(self) -> None:
-        """Let go. The server ends after a grace, unless somebody else holds it."""
+        """Release. The server stops after a grace period, unless another process holds it."""
         _release(self._hold, quiet_since_s=time.time())
 
     async def stop(self) -> bool:
-        """Let go, and wait for the end of the server; False if somebody else holds it."""
-        # A lock that looks untouched for long gets no grace.
+        """Release, and wait until the server stops; False if another process holds it."""
+        # An old mtime skips the grace period.
         _release(self._hold, quiet_since_s=0)
         return await to_thread.run_sync(_await_end, self._hold.context.paths)
 
@@ -132,7 +132,7 @@ def _has_other_holder(places: ClusterPaths) -> bool:
 
 
 def _read_status(home: Path, options: ClusterOptions) -> ClusterStatus:
-    with explain_failures("Could not look at the database", home):
+    with explain_failures("Could not read the status of the database", home):
         places = find_cluster_paths(home, options.system)
         if places is None or not places.data.exists():
             return ClusterStatus("absent", None)

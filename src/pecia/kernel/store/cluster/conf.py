@@ -1,4 +1,4 @@
-"""The text of the server's settings, and nothing else: whoever starts a server writes it.
+"""The text of the server's configuration files; the caller writes them.
 
 Both files are written anew at every start, so a new Pecia brings its new settings along.
 """
@@ -52,7 +52,7 @@ SETTINGS = {
     "max_connections": "60",
     "work_mem": "8MB",
     "maintenance_work_mem": "128MB",
-    # What is asked for is mostly in memory, where no page is farther than the next.
+    # Data is mostly in memory, where random access costs no more than sequential.
     "random_page_cost": "1.1",
     "jit": "off",
     "fsync": "on",

@@ -4,7 +4,7 @@ A program of its own, `python -I -S keeper.py ROOT SOCKETS POSTGRES UID GID GRAC
 and a small one: it imports nothing of Pecia, and of the standard library only what is built in.
 It never connects to the database, and never takes a pid for proof that a server lives.
 
-On PIPE it tells whoever started it how this ended: `busy` (another keeper is at work) or `failed`
+On PIPE it reports to its starter how this ended: `busy` (another keeper is at work) or `failed`
 and why; where that is nothing, postgres ended by itself and its log says why.
 """
 
@@ -89,7 +89,7 @@ def _open_lock(name: str) -> int:
 
 
 def _take(lock: int, limit_s: float) -> bool:
-    """Take the lock. Somebody who only looks may have it for an instant, so try for a while."""
+    """Take the lock. A status check may have it for an instant, so retry for a while."""
     deadline = time.monotonic() + limit_s
     while True:
         try:
@@ -163,7 +163,7 @@ def _start(root: str, postgres: str, owner: tuple[int, int], server_lock: int) -
     try:
         _drop_privileges(*owner, keeper)
         os.set_inheritable(server_lock, True)
-        # Whoever started us in the background may have us ignore SIGINT, and it is inherited: until
+        # A background starter may have us ignore SIGINT, and that is inherited: until
         # postgres has its own handlers, the signal of our death must not be lost on it.
         for number in (
             signal.SIGPIPE,
@@ -225,7 +225,7 @@ def _supervise(child: int, grace_s: float) -> int | None:
 
 
 def _ignore(number: int, frame: object) -> None:
-    """Do nothing: the wakeup pipe has told already."""
+    """Do nothing: the wakeup pipe has the signal already."""
 
 
 def _await_last_holder(grace_s: float, wake: int) -> None:
@@ -240,7 +240,7 @@ def _await_last_holder(grace_s: float, wake: int) -> None:
         if left_s <= 0:
             break
         fcntl.flock(lock, fcntl.LOCK_UN)
-        # In small steps, for whoever comes and goes meanwhile may not want us to wait.
+        # In small steps: a holder that comes or goes meanwhile may shorten the wait.
         time.sleep(min(left_s, GRACE_STEP_S))
     os.write(wake, b"\0")
 

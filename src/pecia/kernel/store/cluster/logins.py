@@ -18,9 +18,9 @@ NAME_BY_ROLE: dict[LoginRole, str] = {
 
 @dataclass(frozen=True, slots=True)
 class DatabaseLogins:
-    """The three logins of one database: who migrates it, who serves callers, who runs the house.
+    """The three logins of one database: migrations, callers, system.
 
-    The strings carry passwords, so they never show in a repr.
+    The strings hold passwords, so they never show in a repr.
     """
 
     owner: str = field(repr=False)

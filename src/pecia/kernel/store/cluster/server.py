@@ -49,7 +49,7 @@ class ServerStart:
 def ensure_running(start: ServerStart) -> None:
     """Return when the server answers, starting it if nobody keeps it. Call with start.lock taken.
 
-    A keeper may be killed, or be on its way out, while we look: then we look again.
+    A keeper may be killed, or be stopping, meanwhile: then retry.
     """
     log_start = start.paths.log.stat().st_size if start.paths.log.exists() else 0
     for _ in range(MAX_ATTEMPTS):
@@ -83,17 +83,17 @@ def parse_refusal(refusal: str) -> ServerState:
 
 
 def _await_answer(start: ServerStart, keeper_ended: PollKeeperEnd, log_start: int) -> str | None:
-    told, patience_ends = "", time.monotonic() + QUIET_START_S
+    reported, report_after = "", time.monotonic() + QUIET_START_S
     for wait_s in backoff_delays(MAX_BACKOFF_S):
         check_cancelled()
         answer = probe_server(start.login)
         if answer == "ready":
             return None
-        if answer == "starting" and time.monotonic() > patience_ends:
+        if answer == "starting" and time.monotonic() > report_after:
             progress = _progress(start.paths.log, log_start)
-            if progress != told:
+            if progress != reported:
                 start.report(progress)
-            told = progress
+            reported = progress
         ended = keeper_ended(wait_s)
         if ended is not None:
             return ended
@@ -110,7 +110,7 @@ def _progress(log: Path, log_start: int) -> str:
 
 @contextmanager
 def _keeper(start: ServerStart) -> Generator[PollKeeperEnd]:
-    """Watch the keeper that there is, or start one."""
+    """Watch the running keeper, or start one."""
     if is_locked(start.paths.keeper_lock):
         yield partial(_dropped_its_lock, start.paths)
         return
@@ -131,7 +131,7 @@ def _dropped_its_lock(places: ClusterPaths, wait_s: float) -> str | None:
 
 
 def _closed_its_pipe(pipe: int, wait_s: float) -> str | None:
-    """The keeper holds the other end for as long as it lives, and tells how it ended."""
+    """The keeper holds the other end while it lives, and reports how it ended."""
     # Not select, which fails where a process has more than a thousand files open.
     watched = select.poll()
     watched.register(pipe, select.POLLIN)

@@ -65,7 +65,7 @@ def _remove(places: ClusterPaths, limit_s: float) -> bool:
 
 def _await_last_user(places: ClusterPaths, lock: FileLock, limit_s: float) -> bool:
     """Wait until nobody holds the server and it has stopped; True with the lock taken."""
-    # A lock that looks untouched for long gets no grace.
+    # An old mtime skips the grace period.
     os.utime(lock.handle, (0, 0))
     deadline = time.monotonic() + limit_s
     for wait_s in backoff_delays():
