@@ -1,1 +1,1 @@
-"""Places that files come from: folders, repositories, buckets, sites."""
+"""Connectors: folders, repositories, buckets, sites."""

@@ -1,4 +1,4 @@
-"""A folder as a place that files come from. Never leaves the folder, never opens a link or pipe."""
+"""The folder connector. Never leaves the folder, never opens a link or pipe."""
 
 import errno
 import os
@@ -87,7 +87,7 @@ class FolderConnector:
 
     @asynccontextmanager
     async def opening(self, key: str, most_bytes: int) -> AsyncGenerator[OriginalFile]:
-        """A copy, so that whoever may write in the folder cannot change it while it is read."""
+        """A copy, so that no writer in the folder can change it while it is read."""
         async with temp_file(lambda copy: self._copy(key, copy, most_bytes)) as copy:
             yield OriginalFile(copy)
 
@@ -116,7 +116,7 @@ class FolderConnector:
         )
 
     def _parent_of(self, key: str) -> Path:
-        """The folder that a file really lies in: whoever may go there needs no link."""
+        """The folder that a file really lies in: who may go there needs no link."""
         if self.selection.links is SymlinkPolicy.INSIDE:
             return resolve_path(self.root / key).parent
         return (resolve_path(self.root) / key).parent
@@ -166,7 +166,7 @@ class FolderConnector:
     def _read_many(self, keys: Sequence[str], most_bytes: int) -> dict[str, bytes]:
         found: dict[str, bytes] = {}
         for key in keys:
-            # Whoever opens it alone is told why it cannot be.
+            # Opening it alone reports why it cannot be.
             with suppress(NotFound, Unavailable, OSError), self.open_file(key) as source:
                 data = b""
                 while block := source.read(most_bytes + 1 - len(data)):
@@ -231,5 +231,5 @@ def _moment(mtime_ns: int) -> datetime | None:
     try:
         return datetime.fromtimestamp(mtime_ns / 1e9, UTC)
     except (ValueError, OverflowError, OSError):
-        # Whoever may write a file may give it a time that no calendar has.
+        # A file's owner may set an mtime that no calendar has.
         return None

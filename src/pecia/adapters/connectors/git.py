@@ -1,4 +1,4 @@
-"""One ref of a git repository as a place that files come from."""
+"""The git connector: one ref of a repository."""
 
 import fcntl
 import os
@@ -104,7 +104,7 @@ async def open_git(
 
 @asynccontextmanager
 async def _clone_lock(copy: Path) -> AsyncGenerator[None]:
-    """Several jobs read one copy; one at a time brings it up to date. Who dies lets go."""
+    """Several jobs read one copy; one at a time updates it. The lock dies with its process."""
     handle = await run_sync(_open_lock_file, copy)
     try:
         while True:

@@ -1,7 +1,7 @@
-"""A bucket of a server that speaks S3 as a place that files come from.
+"""The S3 connector: one bucket of any server that speaks S3.
 
-Two requests are all it makes, to list and to get, over the one guarded way out. What the server
-says is bounded and doubted: a list that never ends, or leads round, ends here.
+It makes two requests, list and get, behind the egress guard. Responses are bounded and not trusted:
+a list that never ends, or loops, ends here.
 """
 
 import re
@@ -83,7 +83,7 @@ class S3Connector:
             if not page.continuation_token:
                 return
             if page.continuation_token == after or not page.objects:
-                raise UpstreamError("the bucket's list leads round in a circle")
+                raise UpstreamError("the bucket's list does not end: a page repeats or is empty")
             after = page.continuation_token
 
     @asynccontextmanager

@@ -1,7 +1,7 @@
-"""The pages of one site as a place that files come from: what links and sitemaps lead to.
+"""The web connector: crawls one site by links and sitemaps.
 
-It stays on the origin it began at, obeys robots.txt, and asks for one page at a time. Everything a
-server says is bounded and doubted: a page that never ends, lies or loops costs itself alone.
+It stays on its origin, obeys robots.txt, and requests one page at a time. Responses are bounded and
+not trusted: a page that never ends, lies or loops costs itself alone.
 """
 
 import zlib
@@ -62,7 +62,7 @@ class WebConnector:
     pacer: "_RequestPacer" = field(default_factory=lambda: _RequestPacer())
 
     async def listing(self) -> AsyncGenerator[ListingEntry]:
-        """Every page within the limits, once. That the limits ended the walk is told as well."""
+        """Every page within the limits, once. Reaching the limits is reported too."""
         rules = await self._fetch_robots()
         walk = _Frontier(_normalize_url(self.start))
         mapped, unread = await self._read_sitemaps(rules)
@@ -184,13 +184,13 @@ class WebConnector:
             with to.open("wb") as file:
                 async for chunk in incoming.chunks():
                     file.write(chunk)
-        # Whole: the charset of a page may be told here and nowhere else.
+        # The whole header: it may be the only place that names the charset.
         return incoming.headers.get("content-type", "").strip() or None
 
 
 @dataclass(slots=True)
 class _RequestPacer:
-    """One request at a time, with a rest after each. A site asks for a longer one."""
+    """One request at a time, with a delay after each, longer if robots.txt says so."""
 
     pause_s: float = 0
     lock: anyio.Lock = field(default_factory=anyio.Lock)
@@ -206,7 +206,7 @@ class _RequestPacer:
 
 @dataclass(slots=True)
 class _Frontier:
-    """Pages still to be asked for, each once, those near the start first."""
+    """The crawl frontier: each page once, breadth first."""
 
     start: str
     queue: deque[tuple[str, int]] = field(default_factory=deque[tuple[str, int]])

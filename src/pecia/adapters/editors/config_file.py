@@ -56,7 +56,7 @@ def _copy_mode_and_owner(target: Path, handle: int) -> None:
         mode = before.st_mode & 0o7777
     except FileNotFoundError:
         before, mode = target.parent.stat(), NEW_MODE
-    # Whoever runs this for somebody else must not take the file from them.
+    # Run for another user, this must not change the file's owner.
     if before.st_uid != os.geteuid() or before.st_gid != os.getegid():
         with suppress(PermissionError):
             os.fchown(handle, before.st_uid, before.st_gid)

@@ -46,7 +46,7 @@ def detect_editors(machine: Machine) -> tuple[CodeEditor, ...]:
 def install_entries(
     chosen: Sequence[CodeEditor], wish: EntryRequest, *, dry_run: bool = False
 ) -> list[EditorOutcome]:
-    """Put our entry into each file. With `dry_run` nothing is written, and the same is told."""
+    """Put our entry into each file. With `dry_run` nothing is written; the report is the same."""
     return [_apply_plan(it, lambda text, it=it: plan_add(it, text, wish), dry_run) for it in chosen]
 
 

@@ -49,7 +49,7 @@ def plan_remove(editor: CodeEditor, text: str | None, *, force: bool = False) ->
 
 
 def build_entry(editor: CodeEditor, command: str, toolset: str | None = None) -> dict[str, Json]:
-    """What an editor is told: which program to start, and with which words."""
+    """The editor's entry: which program to start, and its arguments."""
     kind: dict[str, Json] = {"type": "stdio"} if editor.is_typed else {}
     words: list[Json] = ["mcp", *(["--toolset", toolset] if toolset not in (None, "desk") else [])]
     return {**kind, "command": command, "args": words}

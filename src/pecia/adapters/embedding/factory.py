@@ -1,4 +1,4 @@
-"""The embedder that the settings ask for. It loads no model: that waits for the first text."""
+"""The configured embedder. The model is loaded with the first text."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def open_embedder(settings: EmbedSettings) -> AsyncGenerator[Embedder | None]:
-    """One embedder for the life of a process; None where search is by words alone."""
+    """One embedder for the life of a process; None where search is lexical only."""
     match settings.kind:
         case "none":
             yield None

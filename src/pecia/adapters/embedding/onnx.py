@@ -56,8 +56,8 @@ class OnnxEmbedder:
         model = await self._model()
         ids = await run_sync(model.tokens.encode, texts)
         rows: list[Vectors] = [np.empty(0, np.float32)] * len(texts)
-        # A thread for each batch and not for all: one query waits for one batch at most, and
-        # whoever is cancelled stops there.
+        # A thread for each batch and not for all: a query waits for one batch at most, and a
+        # cancelled call stops there.
         for batch in batch_by_length([len(it) for it in ids]):
             vectors = await run_sync(model.vectors, [ids[it] for it in batch])
             for number, vector in zip(batch, vectors, strict=True):

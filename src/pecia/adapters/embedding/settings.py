@@ -20,7 +20,7 @@ _NEEDS: dict[Kind, tuple[str, ...]] = {
 
 
 class EmbedSettings(SettingsSection):
-    """How texts become vectors, for search by meaning."""
+    """Embeddings, for semantic search."""
 
     section = "embed"
 
@@ -28,7 +28,7 @@ class EmbedSettings(SettingsSection):
         "minilm",
         description="`minilm`: the model that is shipped, for English. `onnx`: a model file of "
         "your own. `static`: token vectors, fast and coarse. `endpoint`: any server that speaks "
-        "OpenAI's embeddings; texts are sent there. `none`: search by words alone.",
+        "OpenAI's embeddings; texts are sent there. `none`: lexical search only.",
     )
     model_file: AbsolutePath | None = setting(
         None,
@@ -56,7 +56,7 @@ class EmbedSettings(SettingsSection):
     language: str = setting(
         "",
         description="The one language that your own model understands well, such as `en`. Empty: "
-        "many. Search trusts meaning less in other languages. `minilm` is always `en`.",
+        "many. Semantic scores weigh less in other languages. `minilm` is always `en`.",
     )
 
     def clashes(self) -> Iterator[SettingConflict]:

@@ -1,4 +1,4 @@
-"""What children told of one file, put together into its canonical text. Pure."""
+"""Assembles what child processes read of one file into its canonical text. Pure."""
 
 from dataclasses import dataclass, field
 
@@ -55,7 +55,7 @@ class ExtractionBuilder:
         self.headings += ending.headings
 
     def skip_next(self, ending: Ending) -> None:
-        """Count a reading in which no unit came. A crash must come twice: once may be bad luck."""
+        """Count a reading without units. A unit is skipped after its second crash."""
         number = self.next_no
         if ending.status is ExtractionStatus.CRASHED and self.stuck_at != number:
             self.stuck_at = number

@@ -1,4 +1,4 @@
-"""One child process from the server's side: started, given files one by one, watched, ended.
+"""One child process from the server's side: start, send files, watch, kill.
 
 Nothing that the child does is trusted: not its words, not its size, not its speed.
 """
@@ -51,7 +51,7 @@ _MODULE = "pecia.adapters.extraction.child"
 _POLL_INTERVAL_S = 0.2
 _GREETING_BYTES = 10_000
 _PAGE_BYTES = resource.getpagesize()
-# The most that UTF-8 needs for a letter, and room for facts beside the text.
+# The most that UTF-8 needs for a character, and metadata beside the text.
 _CHAR_BYTES = 4
 _ABOUT_BYTES = 4 * MB
 # Threads cost address space, and the child reads one file at a time.
@@ -121,9 +121,9 @@ class ExtractorProcess:
 
     def rss_bytes(self) -> int:
         try:
-            # Asked after every file: where the system tells it in a line, that is enough.
-            told = Path(f"/proc/{self.pid}/statm").read_bytes()
-            return int(told.split()[1]) * _PAGE_BYTES
+            # Read after every file: on Linux one line of /proc is enough.
+            statm = Path(f"/proc/{self.pid}/statm").read_bytes()
+            return int(statm.split()[1]) * _PAGE_BYTES
         except OSError:
             return self._counted_bytes()
 
@@ -176,7 +176,9 @@ class ExtractorProcess:
             most = self._limits.text_chars
             return Ending(ExtractionStatus.TOO_LARGE, f"More than {most:,} letters came out of it.")
         except MalformedFrame:
-            return Ending(ExtractionStatus.CRASHED, "The reader of this file answered nonsense.")
+            return Ending(
+                ExtractionStatus.CRASHED, "The reader of this file sent an invalid answer."
+            )
 
     async def kill(self) -> None:
         """Kill it, and wait until it is gone."""

@@ -1,6 +1,6 @@
-"""The door to extraction: a file in, its canonical text with locators out, or the reason why not.
+"""The entry point of extraction: a file in, its canonical text with locators out, or a reason.
 
-Nothing of a file is parsed in this process. The children do that, under limits.
+No file is parsed in this process. Child processes do that, under limits.
 """
 
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -28,7 +28,7 @@ _BATCH_CHARS = 100_000
 _RESUMABLE = frozenset({ExtractionStatus.OK, ExtractionStatus.TIMEOUT, ExtractionStatus.CRASHED})
 
 
-# Of one among others these say nothing certain: another may have used up what there was.
+# In a batch these are inconclusive: another file may have used up the limits.
 _RETRIED_ALONE = frozenset(
     {ExtractionStatus.TOO_LARGE, ExtractionStatus.TIMEOUT, ExtractionStatus.CRASHED}
 )
@@ -55,7 +55,7 @@ class FileExtractor:
 
     @property
     def confinement(self) -> Confinement | None:
-        """The walls around the children; not known before the first file."""
+        """The sandbox of the children; not known before the first file."""
         return self._pool.confinement
 
     async def extract(
@@ -68,7 +68,7 @@ class FileExtractor:
     ) -> ExtractedDocument:
         """The text of a file, however bad it is. Raises only when no file can be read at all.
 
-        `told` hears of a document that is read page by page: pages done, and pages in all.
+        `told` gets the progress of a paged document: pages done, and pages in all.
         """
         known_as = name or (source.name if isinstance(source, Path) else "")
         gathering = ExtractionBuilder(chars_left=self._limits.text_chars)
@@ -84,9 +84,9 @@ class FileExtractor:
         return await self._assemble(gathering, ending)
 
     async def extract_together(self, files: Sequence[NamedBytes]) -> list[ExtractedDocument]:
-        """The same for small files, in one go: a child is asked once for many of them.
+        """The same for small files, in one batch for one child.
 
-        What goes wrong with one is found out by reading it again alone, and costs no other.
+        A file that fails is read again alone, so that it costs no other.
         """
         found: list[ExtractedDocument] = []
         for start in range(0, len(files), MAX_REQUESTS):

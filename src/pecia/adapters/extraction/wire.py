@@ -14,7 +14,7 @@ from pecia.kernel.text.canonical import RawUnit, UnitKind, normalize
 
 LENGTH_PREFIX_BYTES = 4
 MAX_REQUEST_BYTES = 64_000
-# Only the end of a name tells anything, and all orders of a message must fit it.
+# Only the end of a name matters, and all orders of a message must fit it.
 MAX_NAME_CHARS = 255
 MAX_REQUESTS = 12
 

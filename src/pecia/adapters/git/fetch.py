@@ -1,4 +1,4 @@
-"""Repositories of others, copied here: https, ssh and file, under the guard and under limits.
+"""Clones remote repositories: https, ssh and file, behind the egress guard and under limits.
 
 The copying runs in a process of its own with little memory and no environment. A hostile server
 can make that process fail, or be ended; it cannot reach our addresses, nor fill our memory.
@@ -75,7 +75,7 @@ class GitFetchPolicy:
     """What an operator allows beyond public https.
 
     ssh goes only to hosts named in the guard's rules, and only where `ssh_home` has their keys
-    in `.ssh/known_hosts`: the library can neither be told an address nor show us the key. A file
+    in `.ssh/known_hosts`: the library takes no fixed address and shows no host key. A file
     URL must lie beneath one of `folders`, which are real paths; None is the whole machine.
     """
 
@@ -175,7 +175,7 @@ def _check_ssh_host(url: str, trust: GitFetchPolicy) -> None:
     parts = urlsplit(url)
     host, port = (parts.hostname or "").lower(), parts.port or 22
     if parts.password is not None:
-        raise Forbidden("refused: a URL must not carry a password", rule="userinfo", host=host)
+        raise Forbidden("refused: a URL must not contain a password", rule="userinfo", host=host)
     if trust.ssh_home is None or not {host, f"{host}:{port}"} & trust.guard.rules.hosts:
         raise Forbidden(
             f"refused: {host!r} is not a host that ssh may go to",

@@ -105,7 +105,7 @@ class _Callbacks(pygit2.RemoteCallbacks):
         self._unshown = credentials
 
     def credentials(self, url: str, username_from_url: str | None, allowed_types: Any) -> Any:
-        # Asked twice, the first answer was wrong, and the library would ask for ever.
+        # A second request means that the first answer was wrong: the library would loop.
         shown, self._unshown = self._unshown, None
         if shown is None:
             raise CredentialsRefused
@@ -115,7 +115,7 @@ class _Callbacks(pygit2.RemoteCallbacks):
 
     def certificate_check(self, certificate: None, valid: bool, host: bytes) -> bool:
         if not valid:
-            # Told no, libgit2 1.9 closes its connection to a proxy and then waits for it.
+            # On a refusal, libgit2 1.9 closes its connection to a proxy and then waits for it.
             _answer({"error": "git", "reason": f"the certificate is not that of {host.decode()}"})
             os._exit(0)
         return True

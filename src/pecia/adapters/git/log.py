@@ -30,26 +30,26 @@ def walk_commits(repository: pygit2.Repository, tips: Iterable[Oid]) -> Iterator
 def walk_file_history(
     repository: pygit2.Repository, tips: Iterable[Oid], path: str, max_commits: int
 ) -> Iterator[FileHistoryEntry | None]:
-    """The life of one file. None says that there are more commits than were looked at."""
+    """The history of one file. None says that the limit of commits was reached."""
     tips = list(tips)
-    trail = _RenameTracker(repository)
+    tracker = _RenameTracker(repository)
     for tip in tips:
-        trail.want(tip, require_valid_path(path))
+        tracker.want(tip, require_valid_path(path))
     for number, commit in enumerate(walk_commits(repository, tips)):
         if number == max_commits:
             yield None
             return
-        yield from trail.visit(commit)
-        if trail.ended:
+        yield from tracker.visit(commit)
+        if tracker.ended:
             return
 
 
 def last_touched(
     repository: pygit2.Repository, tip: pygit2.Commit, max_commits: int
 ) -> dict[str, Commit]:
-    """For each file of this commit the commit that last changed it, where history tells.
+    """For each file of this commit the commit that last changed it, if known.
 
-    It does not at the edge of a shallow clone, where every file looks new.
+    At the edge of a shallow clone it is not: every file looks new there.
     """
     found: dict[str, Commit] = {}
     edge = _shallow_edge(repository)

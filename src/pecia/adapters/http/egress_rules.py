@@ -67,7 +67,7 @@ class EgressRules:
         if url.scheme not in self.schemes:
             _refuse("scheme", url, f"only {_join_values(self.schemes)} URLs are fetched")
         if url.userinfo:
-            _refuse("userinfo", url, "a URL must not carry a user name or a password")
+            _refuse("userinfo", url, "a URL must not contain a user name or a password")
         host = url.raw_host.decode("ascii").lower()
         port = _DEFAULT_PORTS.get(url.scheme, 0) if url.port is None else url.port
         if not 0 < port < 65_536:

@@ -68,7 +68,7 @@ class PeerProcess:
 
     @property
     def uid(self) -> int | None:
-        """The user of that process; None where it cannot be told."""
+        """The user of that process; None if unknown."""
         if not self._is_known:
             # Of a connection that is over, the number of its file may be another one's already.
             if not self._transport.is_closing():

@@ -44,9 +44,9 @@ def sign_request(ask: UnsignedRequest, keys: AwsKeys, region: str, at: datetime)
         headers["x-amz-security-token"] = keys.session
     names = ";".join(sorted(headers))
     scope = f"{moment[:8]}/{region}/s3/aws4_request"
-    told = hashlib.sha256(_canonical_request(ask, headers, names).encode()).hexdigest()
+    digest = hashlib.sha256(_canonical_request(ask, headers, names).encode()).hexdigest()
     signature = _mac(
-        _signing_key(keys.secret, scope), f"{ALGORITHM}\n{moment}\n{scope}\n{told}"
+        _signing_key(keys.secret, scope), f"{ALGORITHM}\n{moment}\n{scope}\n{digest}"
     ).hex()
     headers["authorization"] = (
         f"{ALGORITHM} Credential={keys.key_id}/{scope},SignedHeaders={names},Signature={signature}"

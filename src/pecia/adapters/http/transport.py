@@ -1,7 +1,7 @@
 """HTTP over the guard, for our own client and for any library that takes an httpx2 transport.
 
 It never trusts the environment, never uses a proxy, never keeps a cookie, and never reads more
-than it was told to, compressed or not.
+than its limit, compressed or not.
 """
 
 import ssl
@@ -24,7 +24,7 @@ MAX_BYTES = 32_000_000
 class GuardedTransport(httpx2.AsyncBaseTransport):
     """Every request is checked against the rules, every connection goes where they were checked.
 
-    A request may carry its own limit as the extension `max_bytes`.
+    A request may set its own limit in the extension `max_bytes`.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What a provider's failure is called here. It repeats nothing that could hold a key."""
+"""Maps a provider's failures. Nothing that could hold a key is repeated."""
 
 import math
 import re
@@ -46,18 +46,18 @@ def translate_error(
 
 def _rate_limited(error: Exception, provider: ModelProvider) -> RateLimited:
     wait_s = _retry_after_s(error)
-    message = f"{provider.name} asks to wait {wait_s} s"
+    message = f"{provider.name} is rate limited; retry in {wait_s} s"
     return RateLimited(message, retry_after_seconds=wait_s, provider=provider.name)
 
 
-def _refusal_error(status: int, told: str, provider: ModelProvider) -> UpstreamError:
-    said = {401: "key_refused", 403: "key_refused", 402: "no_credit", 404: "no_such_model"}
-    reason = said.get(status, "request_refused" if status < 500 else "failed")
+def _refusal_error(status: int, message: str, provider: ModelProvider) -> UpstreamError:
+    reasons = {401: "key_refused", 403: "key_refused", 402: "no_credit", 404: "no_such_model"}
+    reason = reasons.get(status, "request_refused" if status < 500 else "failed")
     words = {
         "key_refused": "refused the key",
         "no_credit": "says that the account of this key has no credit left",
         "no_such_model": "has no such model",
-        "request_refused": f"refused the request: {told}",
+        "request_refused": f"refused the request: {message}",
         "failed": f"failed with status {status}",
     }
     return UpstreamError(

@@ -52,7 +52,7 @@ class KeyedTransport(httpx2.AsyncBaseTransport):
             stream=request.stream,
             extensions=request.extensions,
         )
-        # Whoever keeps the exchange, an error above all, keeps the request without the key.
+        # An error that keeps the exchange keeps the request without the key.
         try:
             response = await self._inner.handle_async_request(sent)
         except httpx2.RequestError as error:

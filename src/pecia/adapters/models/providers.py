@@ -14,7 +14,7 @@ Wire: TypeAlias = Literal["openai", "deepseek", "openrouter", "compatible", "ant
 class ModelProvider:
     """`wire` says which protocol it speaks and with which habits.
 
-    `max_tokens` is for those who must be told a limit: unlimited, they only answer in a stream.
+    `max_tokens` is for those that require a limit: without one, they only stream.
     """
 
     name: str
@@ -24,7 +24,7 @@ class ModelProvider:
     max_tokens: int | None = None
 
     def key_header(self, key: str) -> tuple[str, str]:
-        """The one header that carries the key."""
+        """The one header with the key."""
         if self.wire == "anthropic":
             return "x-api-key", key
         if self.wire == "google":

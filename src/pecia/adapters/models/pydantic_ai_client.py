@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # Said here, it depends neither on the library's release nor on the environment.
 GOOGLE_VERSION = "v1beta"
 MAX_TIMEOUT_S = 600.0
-# What pyproject.toml asks for. Named itself, because it is to be had wherever Pecia came from.
+# As in pyproject.toml. Named itself, because it is to be had wherever Pecia came from.
 REQUIREMENT = "pydantic-ai-slim[openai,anthropic,google]>=2,<3"
 
 

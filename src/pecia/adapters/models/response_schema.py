@@ -21,7 +21,7 @@ class SchemaMismatch(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ResponseSchema(Generic[T]):
-    """`name` is what the model is told it calls; `check` makes a value of what it calls it with."""
+    """`name` is the tool the model calls; `check` validates its arguments."""
 
     name: str
     description: str
@@ -30,7 +30,7 @@ class ResponseSchema(Generic[T]):
 
 
 def schema_of_model(kind: type[M]) -> ResponseSchema[M]:
-    """The form of a pydantic model, told with its own docstring."""
+    """The schema of a pydantic model, described by its docstring."""
 
     def check(answer: Json) -> M:
         try:

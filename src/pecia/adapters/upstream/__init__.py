@@ -1,1 +1,1 @@
-"""Conversations with the MCP servers of others. Beside the door, only this speaks MCP."""
+"""MCP client for upstream servers. Beside the interface, only this speaks MCP."""

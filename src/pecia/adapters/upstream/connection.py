@@ -1,4 +1,4 @@
-"""One conversation with one server of others. What it says is handed on, and never trusted."""
+"""One connection to one upstream MCP server. Its answers are passed on, and never trusted."""
 
 import json
 import re
@@ -34,7 +34,7 @@ CLIENT_INFO = types.Implementation(name="pecia", version=__version__)
 CLOSED_MESSAGE = "the connection is closed"
 EXPECTED_ERRORS = (OSError, MCPError, httpx2.HTTPError, ValidationError, ValueError)
 
-# How servers of the older era say that they were started anew since we shook hands.
+# How servers of the older protocol say that they restarted since the handshake.
 _NO_SESSION = re.compile(
     r"session (is )?(not found|terminated|expired|unknown)|(no valid|invalid|unknown) session", re.I
 )
@@ -43,13 +43,13 @@ _log = Log(__name__)
 
 
 class McpProgress(Protocol):
-    """Is told how far a call is."""
+    """Receives the progress of a call."""
 
     async def __call__(self, progress: float, total: float | None, message: str | None) -> None: ...
 
 
 class McpServerEndpoint(Protocol):
-    """Where a server is. Exactly one of `argv` and `url` says something."""
+    """Where a server is. Exactly one of `argv` and `url` is set."""
 
     @property
     def argv(self) -> tuple[str, ...]: ...
@@ -66,22 +66,22 @@ class McpServerEndpoint(Protocol):
 
 
 class RawAnswer(BaseModel):
-    """An answer with every field that it came with."""
+    """An answer with all its fields, unknown ones too."""
 
     model_config = ConfigDict(extra="allow")
 
 
 class ConnectionLost(UpstreamError):
-    """The conversation is over. Whether the last question arrived is not known."""
+    """The connection is closed. Whether the last request arrived is unknown."""
 
 
 class RequestRefused(UpstreamError):
-    """The server answered, and the answer is no: it may still answer the next question."""
+    """The server answered with an error: it may still answer the next request."""
 
 
 @dataclass(frozen=True, slots=True)
 class McpConnectionFactory:
-    """Opens conversations."""
+    """Opens connections."""
 
     web: HttpTransportOptions
     max_line_bytes: int = 10_000_000
@@ -92,7 +92,7 @@ class McpConnectionFactory:
     async def open(
         self, place: McpServerEndpoint, hear: OnListChanged
     ) -> AsyncGenerator["McpConnection"]:
-        """A conversation, from handshake to goodbye. `hear` is told which list changed."""
+        """A connection, from handshake to close. `hear` is called with the list that changed."""
         words, over = StderrTail(), anyio.Event()
         client = Client(
             self._streams(place, words, over),
@@ -105,7 +105,7 @@ class McpConnectionFactory:
                 tasks.start_soon(_subscribe, client, hear)
                 yield McpConnection(client, over, self.max_items, self.max_list_bytes)
                 tasks.cancel_scope.cancel()
-        except Exception as error:  # noqa: BLE001 - whatever a stranger breaks has one name here.
+        except Exception as error:  # noqa: BLE001 - any failure of the server becomes one error.
             raise _translate_error(error, words) from None
 
     def _streams(
@@ -119,17 +119,17 @@ class McpConnectionFactory:
 
 @dataclass(frozen=True, slots=True)
 class McpConnection:
-    """An open conversation."""
+    """An open connection."""
 
     client: Client
     over: anyio.Event = field(repr=False)
-    """Set when the server has gone."""
+    """Set when the connection is lost."""
     max_items: int = 2_000
     max_list_bytes: int = 20_000_000
 
     @property
     def about(self) -> dict[str, Any]:
-        """What the server says of itself: name, version, revision, what it can do."""
+        """The server's name, version, protocol revision and capabilities."""
         info = self.client.server_info
         return {
             "name": info.name if info else "",
@@ -139,13 +139,13 @@ class McpConnection:
         }
 
     async def tools(self) -> list[dict[str, Any]]:
-        """Every tool it lists, as many as are allowed."""
+        """Every tool it lists, up to the limit."""
         return await self._list_all("tools", self.client.list_tools)
 
     async def call(
         self, tool: str, arguments: Mapping[str, Any], progress: McpProgress | None = None
     ) -> dict[str, Any]:
-        """What the tool gives. Cancelling it tells the server so."""
+        """The tool's result. Cancelling sends a cancellation to the server."""
         request = types.CallToolRequest(
             params=types.CallToolRequestParams(name=tool, arguments=dict(arguments))
         )
@@ -176,8 +176,10 @@ class McpConnection:
 
     async def _request(self, ask: Callable[[], Awaitable[BaseModel]]) -> dict[str, Any]:
         try:
-            told = await ask()
-            return dict(told.model_extra or {}) if isinstance(told, RawAnswer) else _plain(told)
+            answer = await ask()
+            if isinstance(answer, RawAnswer):
+                return dict(answer.model_extra or {})
+            return _plain(answer)
         except MCPError as error:
             is_closed = error.code == types.CONNECTION_CLOSED or self.over.is_set()
             if is_closed or _NO_SESSION.search(error.message):
@@ -187,7 +189,7 @@ class McpConnection:
             raise self._lost() from None
         except (ValidationError, RuntimeError) as error:
             what = type(error).__name__
-            raise RequestRefused(f"it answered with something that is no answer ({what})") from None
+            raise RequestRefused(f"its answer is not valid MCP ({what})") from None
 
     def _lost(self) -> ConnectionLost:
         self.over.set()
@@ -220,13 +222,13 @@ def _handler(hear: OnListChanged) -> MessageHandlerFnT:
 
 
 async def _subscribe(client: Client, hear: OnListChanged) -> None:
-    """Servers of the newer era tell only who asked to be told."""
+    """Servers of the newer protocol notify only subscribers."""
     tools = client.server_capabilities.tools
     if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or not (
         tools and tools.list_changed
     ):
         return
-    # One that will not tell is looked at when we connect to it, and no sooner.
+    # A server without notifications is read again only when we reconnect.
     with suppress(MCPError, ListenNotSupportedError, SubscriptionLost, TimeoutError):
         async with client.listen(tools_list_changed=True) as events:
             async for _ in events:

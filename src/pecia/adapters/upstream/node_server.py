@@ -1,6 +1,6 @@
 """Reads another MCP server whole: by its nodes, by the tools of a cascade, or by its resources.
 
-What it says is handed on as it is, and never trusted: whoever asked checks every field.
+Its content is passed on as it is, and never trusted: the caller checks every field.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -33,9 +33,9 @@ UNSUPPORTED_MESSAGE = (
 
 @dataclass(frozen=True, slots=True)
 class NodeServerContent:
-    """What a server holds: nodes, or by path pages of Markdown; and by name what it would not give.
+    """The content of a server: nodes, or Markdown pages by path; and refused names with reasons.
 
-    Which of the two it is depends on the server, not on who asks.
+    Which of the two depends on the server, not on the caller.
     """
 
     nodes: list[Mapping[str, Any]] = field(default_factory=list[Mapping[str, Any]])
@@ -45,13 +45,13 @@ class NodeServerContent:
 
 @dataclass(frozen=True, slots=True)
 class NodeServerReader:
-    """Starts the programs that trusted manifests name, asks them everything once, ends them."""
+    """Starts the programs that trusted manifests name, reads everything once, stops them."""
 
     path: str = "/usr/local/bin:/usr/bin:/bin"
     bounds: StdioClientLimits = field(default_factory=StdioClientLimits)
 
     async def read(self, argv: Sequence[str], folder: Path) -> NodeServerContent:
-        """Everything that the server has, by the first way that it knows."""
+        """Everything the server has, by the first method it supports."""
         async with open_stdio_client(argv, folder, self.path, self.bounds) as talk:
             hello = await talk.request("initialize", INITIALIZE_PARAMS)
             await talk.notify("notifications/initialized")
@@ -66,7 +66,7 @@ class NodeServerReader:
 
 
 async def _list_tools(talk: StdioClient) -> set[str]:
-    """The names of its tools. One that cannot say is taken for a server of nodes."""
+    """The names of its tools. If it cannot list them, it is taken for a server of nodes."""
     try:
         return {name async for it in _list_all(talk, "tools") if (name := _text(it.get("name")))}
     except StdioRequestRefused:
@@ -74,61 +74,61 @@ async def _list_tools(talk: StdioClient) -> set[str]:
 
 
 async def _read_nodes(talk: StdioClient) -> NodeServerContent:
-    told = NodeServerContent()
+    content = NodeServerContent()
     found = _mapping(await talk.call_tool("list_nodes", {})).get("nodes")
     if not isinstance(found, list):
-        raise UpstreamError("list_nodes gave no list of nodes")
+        raise UpstreamError("list_nodes did not return a list of nodes")
     for name in _texts(cast(list[object], found))[: talk.bounds.max_items]:
         try:
             node: object = await talk.call_tool("get_node", {"id": name})
         except StdioRequestRefused as error:
-            told.refused[name] = error.message
+            content.refused[name] = error.message
         else:
-            # A server says null where it has no such node after all.
+            # null: there is no such node after all.
             if isinstance(node, dict):
-                told.nodes.append(cast(Mapping[str, Any], node))
-    return told
+                content.nodes.append(cast(Mapping[str, Any], node))
+    return content
 
 
 async def _read_concepts(talk: StdioClient) -> NodeServerContent:
     """Another cascade: what it resolved is what it says here, its own dissent left to itself."""
-    told = NodeServerContent()
+    content = NodeServerContent()
     found: object = await talk.call_tool("list_concepts", {})
     # Bare, as the reference has it, or as a part of an object.
     whole = _mapping(found)
     listed: object = whole.get("concepts") if whole else found
     if not isinstance(listed, list):
-        raise UpstreamError("list_concepts gave no list of concepts")
+        raise UpstreamError("list_concepts did not return a list of concepts")
     ids = _texts([_mapping(it).get("id") for it in cast(list[object], listed)])
     for concept in ids[: talk.bounds.max_items]:
         try:
             value = _mapping(await talk.call_tool("read_file", {"concept_id": concept}))
-            told.pages[f"{concept}.md"] = _page(value)
+            content.pages[f"{concept}.md"] = _page(value)
         except (StdioRequestRefused, InvalidInput) as error:
-            told.refused[concept] = error.message
-    return told
+            content.refused[concept] = error.message
+    return content
 
 
 async def _read_resources(talk: StdioClient) -> NodeServerContent:
-    told = NodeServerContent()
+    content = NodeServerContent()
     found = [uri async for it in _list_all(talk, "resources") if (uri := _text(it.get("uri")))]
     for uri in found[: talk.bounds.max_items]:
         try:
             answer = _mapping(await talk.request("resources/read", {"uri": uri}))
         except StdioRequestRefused as error:
-            told.refused[uri] = error.message
+            content.refused[uri] = error.message
             continue
         contents = [_mapping(it) for it in _list(answer.get("contents"))]
         text, path = _text(contents[0].get("text")) if contents else None, _path(uri)
-        if text is None or path in told.pages:
-            told.refused[uri] = "it is no text" if text is None else f"{path} is there already"
+        if text is None or path in content.pages:
+            content.refused[uri] = "it is no text" if text is None else f"{path} is there already"
         else:
-            told.pages[path] = text
-    return told
+            content.pages[path] = text
+    return content
 
 
 async def _list_all(talk: StdioClient, what: str) -> AsyncGenerator[Mapping[str, Any]]:
-    """Every entry of a list, page after page. One that never ends is cut at what is allowed."""
+    """Every entry of a list, page by page, up to the limit."""
     cursor: str | None = None
     seen = 0
     while seen < talk.bounds.max_items:

@@ -1,4 +1,4 @@
-"""An MCP server that runs as a program of ours: its frames as streams, its end in our hands.
+"""An MCP server as a child process, over stdio.
 
 By argv and never a shell, with the environment it is given and no other. No line is longer than
 allowed, and nothing it started outlives the block.
@@ -54,7 +54,7 @@ class StderrTail:
 async def open_stdio(
     program: StdioProgram, words: StderrTail, over: anyio.Event, *, line_bytes: int
 ) -> AsyncGenerator[TransportStreams]:
-    """The program with both ends of its pipes as streams of messages. Its end sets `over`."""
+    """The program, with its pipes as message streams. Its exit sets `over`."""
     process = await _start(program)
     heard, inbox = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outbox, said = anyio.create_memory_object_stream[SessionMessage](0)
@@ -94,7 +94,7 @@ async def _read_stdout(
     over: anyio.Event,
     line_bytes: int,
 ) -> None:
-    """Every line that is a frame. The first that is too long ends the conversation."""
+    """Every line that is a frame. One that is too long closes the connection."""
     lines = BufferedByteReceiveStream(stdout)
     gone = suppress(
         anyio.EndOfStream,
@@ -106,7 +106,7 @@ async def _read_stdout(
     with gone:
         while True:
             line = await lines.receive_until(b"\n", line_bytes)
-            # Programs print all sorts of things: a line that is no frame is passed over.
+            # Programs print all sorts of things: a line that is no frame is skipped.
             with suppress(ValueError):
                 await heard.send(SessionMessage(jsonrpc_message_adapter.validate_json(line)))
     over.set()
@@ -124,7 +124,7 @@ async def _write_stdin(
         async for it in said:
             frame = it.message.model_dump_json(by_alias=True, exclude_unset=True)
             await process.stdin.send(frame.encode() + b"\n")
-    # Who cannot be told anything cannot answer either.
+    # Nothing more can be sent, so no answer comes either.
     await heard.aclose()
 
 
@@ -135,7 +135,7 @@ async def _read_stderr(stderr: ByteReceiveStream, words: StderrTail) -> None:
 
 
 async def _terminate(process: Process) -> None:
-    """Close its stdin, as the protocol has it; then ask; then make it, with all it started."""
+    """Close its stdin, as the protocol says; then SIGTERM; then SIGKILL to its process group."""
     assert process.stdin is not None
     with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
         with anyio.move_on_after(FLUSH_TIMEOUT_S):
@@ -146,7 +146,7 @@ async def _terminate(process: Process) -> None:
         with anyio.move_on_after(TERMINATE_TIMEOUT_S):
             await process.wait()
             break
-    # What it left behind has the group still, and is ours to end.
+    # Its orphans are still in the process group: kill them too.
     _signal(process, signal.SIGKILL)
     with suppress(ProcessLookupError):
         await process.aclose()

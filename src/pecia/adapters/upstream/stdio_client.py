@@ -1,4 +1,4 @@
-"""A conversation with an MCP server that runs as a program of its own, in lines of JSON.
+"""A minimal MCP client over stdio, in lines of JSON.
 
 By argv and never a shell, with little environment. Whatever the program does, it does for a bounded
 time and with a bounded number of bytes.
@@ -33,12 +33,12 @@ class StdioClientLimits:
 
 
 class StdioRequestRefused(UpstreamError):
-    """The program answered, and the answer is no: it may still answer the next question."""
+    """The program answered with an error: it may still answer the next request."""
 
 
 @dataclass(slots=True)
 class StdioClient:
-    """One conversation. Answers to nothing that was asked are passed over."""
+    """One connection. Unsolicited answers are ignored."""
 
     process: Process
     lines: BufferedByteReceiveStream
@@ -47,7 +47,7 @@ class StdioClient:
     bytes_left: int = 0
 
     async def call_tool(self, tool: str, arguments: Mapping[str, Any]) -> Any:
-        """What a tool gives: the JSON in its first block of text."""
+        """A tool's result: the JSON in its first text block."""
         result = await self.request("tools/call", {"name": tool, "arguments": arguments})
         try:
             text = result["content"][0]["text"]
@@ -55,7 +55,7 @@ class StdioClient:
                 raise StdioRequestRefused(f"{tool} was refused: {text[:200]}")
             return orjson.loads(text)
         except (KeyError, IndexError, TypeError, AttributeError, ValueError):
-            raise StdioRequestRefused(f"{tool} gave something that is not JSON") from None
+            raise StdioRequestRefused(f"{tool} returned something that is not JSON") from None
 
     async def request(self, method: str, params: Mapping[str, Any]) -> Any:
         number = next(self.ids)
@@ -99,7 +99,9 @@ class StdioClient:
         self.bytes_left -= len(line)
         if self.bytes_left < 0:
             raise PayloadTooLarge(
-                "the program says too much", field="output", max=self.bounds.total_bytes
+                "the program's output is over its limit",
+                field="output",
+                max=self.bounds.total_bytes,
             )
         return line
 
@@ -108,7 +110,7 @@ class StdioClient:
 async def open_stdio_client(
     argv: Sequence[str], folder: Path, path: str, bounds: StdioClientLimits
 ) -> AsyncGenerator[StdioClient]:
-    """The program, started in that folder and ended afterwards."""
+    """Start the program in that folder, stop it afterwards."""
     try:
         process = await anyio.open_process(
             [*argv], cwd=folder, env={"PATH": path}, stderr=subprocess.DEVNULL
@@ -134,7 +136,7 @@ async def open_stdio_client(
 
 
 async def _terminate(process: Process, wait_s: float) -> None:
-    """Ask it to end, then make it."""
+    """SIGTERM, then SIGKILL."""
     with suppress(ProcessLookupError):
         process.terminate()
     with anyio.move_on_after(wait_s):
@@ -145,7 +147,7 @@ async def _terminate(process: Process, wait_s: float) -> None:
 
 
 def _frame(line: bytes) -> dict[str, Any] | None:
-    """A line that is no frame is passed over: programs print all sorts of things."""
+    """A line that is no frame is skipped: programs print all sorts of things."""
     try:
         found: object = orjson.loads(line)
     except ValueError:

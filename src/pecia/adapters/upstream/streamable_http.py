@@ -1,7 +1,7 @@
-"""An MCP server somewhere on the network: streams of messages over HTTP, under the guard.
+"""An upstream MCP server over streamable HTTP, behind the egress guard.
 
-It goes where the rules allow, follows no redirect to another origin, keeps no cookie, and sends a
-server what is its own and nothing of whoever asked.
+It follows no redirect to another origin, keeps no cookie, and sends a server its own credentials
+and nothing of the caller's.
 """
 
 import ssl
@@ -19,14 +19,14 @@ from pecia.adapters.http.guard import EgressGuard
 from pecia.adapters.http.transport import GuardedTransport
 
 CONNECT_TIMEOUT_S = 10.0
-# A stream of events stays open while nothing happens; who waits for an answer has an own clock.
+# An event stream stays open while idle; each request has its own timeout.
 READ_TIMEOUT_S = 3_600.0
 MAX_STREAM_BYTES = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class HttpTransportOptions:
-    """Where hosts may be, and which authorities are believed beside the system's."""
+    """Egress rules, and trusted CAs beside the system's."""
 
     guard: EgressGuard
     tls: ssl.SSLContext | None = None
@@ -35,7 +35,7 @@ class HttpTransportOptions:
 
 @dataclass(frozen=True, slots=True)
 class McpHttpEndpoint:
-    """One endpoint, and the headers that let us in."""
+    """One endpoint, and its authentication headers."""
 
     url: str
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
@@ -66,7 +66,7 @@ async def open_http(
 
 @dataclass(frozen=True, slots=True)
 class _ClientFactory:
-    """Makes the HTTP clients that the library asks for."""
+    """The HTTP client factory for the SDK."""
 
     web: HttpTransportOptions
 
@@ -86,7 +86,7 @@ class _ClientFactory:
 
 
 class _BoundedTransport(GuardedTransport):
-    """An answer has its limit; a stream that is open for days has a wider one."""
+    """A response has a size limit; a long-lived stream has a wider one."""
 
     def __init__(self, web: HttpTransportOptions) -> None:
         super().__init__(web.guard, tls=web.tls, max_bytes=web.answer_bytes)

@@ -1,7 +1,7 @@
-"""The folders that a source may read, checked on what is open and not on what was asked for.
+"""The folders that a source may read, checked on open files and not on their paths.
 
-A path is a promise that whoever may write on the way can break: a link, a folder moved away. So
-the kernel is asked where an open file or folder really lies, and that is compared.
+Anyone who may write along a path can change what it means: a link, a folder moved away. So the
+kernel is asked where an open file or folder really lies, and that is compared.
 """
 
 import errno
@@ -27,7 +27,7 @@ class FolderBounds:
 
     folders: tuple[Path, ...] | None = None
     closed: tuple[Path, ...] = ()
-    """Real paths below which nothing is read, whoever asks: where Pecia keeps its keys and data."""
+    """Real paths below which nothing is read for anyone: where Pecia keeps its keys and data."""
 
     def contains(self, real: Path) -> bool:
         """Whether a real path lies within."""

@@ -1,4 +1,4 @@
-"""News of a folder for who asks now and then, and never waits for it. It says where, not what."""
+"""Buffers change notifications of a folder, for polling. It says where, not what."""
 
 import threading
 from pathlib import Path
@@ -18,7 +18,7 @@ _log = Log(__name__)
 
 
 class FolderChangeBuffer:
-    """The paths in a folder that something happened to. Armed once constructed.
+    """The changed paths in a folder. Watches once constructed.
 
     A thread of its own collects them; it ends with `close`, or with the process.
     """
@@ -32,11 +32,11 @@ class FolderChangeBuffer:
             self._rust = rust.RustNotify([str(self._root)], False, False, 0, True, False)
         except rust.WatchfilesRustInternalError as error:
             raise OSError(str(error)) from None
-        # Nobody joins it: a process must be able to end while it waits.
+        # Never joined: a process must be able to exit while it waits.
         threading.Thread(target=self._listen, name="folder-news", daemon=True).start()
 
     def taken(self) -> frozenset[str] | None:
-        """What came since the last time; None: so much that everything must be looked at."""
+        """The paths since the last call; None: overflow, rescan everything."""
         with self._lock:
             seen, self._seen = self._seen, set()
         return None if seen is None else frozenset(seen)

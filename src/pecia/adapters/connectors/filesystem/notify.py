@@ -1,4 +1,4 @@
-"""Waiting for news of a folder: from the kernel, or by going round. It says where, never what."""
+"""Waits for changes in a folder: kernel notifications, or polling. It says where, never what."""
 
 import stat
 import sys
@@ -19,16 +19,16 @@ from pecia.adapters.connectors.filesystem.scan import ModeAndOwner, mode_and_own
 # The device and number of a folder: another disk mounted in its place has others.
 FolderIdentity: TypeAlias = tuple[int, int]
 
-# Relative paths that something happened to, or None for "look at everything".
+# Relative paths that changed, or None for a full scan.
 ChangedPaths: TypeAlias = frozenset[str] | None
 
 
 @dataclass(frozen=True, slots=True)
 class WatchTiming:
-    """News is passed on after `quiet_ms` without more of it, at the latest after `most_ms`.
+    """Changes are debounced by `quiet_ms`, at most `most_ms`.
 
-    Everything is looked at again every `audit_s`, because the kernel drops notices under load and
-    does not say so. More than `overflow` paths at once are not listed. With `poll_s` the kernel is
+    A full scan runs every `audit_s`, because the kernel drops notifications under load and does
+    not say so. More than `overflow` paths at once are not listed. With `poll_s` the kernel is
     not asked at all: it says nothing of what other machines do on a network share. `fallback_s` is
     the same interval for when the kernel has no more watches to give.
     """
@@ -64,7 +64,7 @@ def _rights(folder: Path) -> ModeAndOwner | None:
 
 
 class PollingNotifier:
-    """No notices: everything is looked at again after each interval."""
+    """Polling: a full scan after each interval."""
 
     def __init__(self, every_s: float) -> None:
         self._every_s = every_s
@@ -81,7 +81,7 @@ class PollingNotifier:
 
 
 class KernelNotifier:
-    """The kernel's notices for these folders; armed once constructed.
+    """The kernel's notifications for these folders; watches once constructed.
 
     The folders are named one by one. Left to walk the tree itself, the library follows links out
     of the folder, and watches the folders that are left out.
@@ -108,8 +108,8 @@ class KernelNotifier:
         return not self._broken and (self._whole or self._folders == folders)
 
     async def wait(self) -> ChangedPaths:
-        # A time limit would drop the notices that arrive as it runs out. So may `_Wake`, but who
-        # is woken by it looks at everything.
+        # A timeout would drop notifications that arrive as it expires. So may `_Wake`, but it
+        # triggers a full scan.
         waiting = (self._pace.max_delay_ms, self._pace.debounce_ms, 0, self._wake)
         try:
             news = await run_sync(
@@ -126,12 +126,12 @@ class KernelNotifier:
         return frozenset(path[inside:] for _, path in news)
 
     def stop(self) -> None:
-        """Let the waiting thread go."""
+        """Release the waiting thread."""
         self._wake.stopped = True
 
 
 class _StopCheck:
-    """Asked by the waiting thread at every step whether to give up waiting."""
+    """Polled by the waiting thread at every step: whether to stop."""
 
     def __init__(self, root: Path, pace: WatchTiming) -> None:
         self.stopped = False

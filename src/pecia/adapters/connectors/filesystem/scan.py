@@ -29,7 +29,7 @@ _MTIME_RESOLUTION_NS = 2_000_000_000
 
 
 class SymlinkPolicy(StrEnum):
-    """What to do with symbolic links: pass them by, or follow those that stay in the folder."""
+    """What to do with symbolic links: skip them, or follow those that stay in the folder."""
 
     SKIP = "skip"
     INSIDE = "inside"
@@ -90,7 +90,7 @@ def mode_and_owner(found: os.stat_result) -> ModeAndOwner:
 
 @dataclass(frozen=True, slots=True)
 class StatStamp:
-    """What tells one state of a file from the next, its rights included.
+    """The state of a file, to detect changes; includes its mode.
 
     Not `settled`: it was too young to be sure.
     """

@@ -1,7 +1,7 @@
-"""What happens in a folder, as it happens.
+"""Watches a folder for changes.
 
-Nothing is missed for good: the eye is open before the first scan, everything is looked at again
-whenever folders come or go, and once in a while for no reason. It never reads a file's content.
+Nothing is missed for good: watching starts before the first scan, and a full scan follows whenever
+folders come or go, and periodically. It never reads a file's content.
 """
 
 import stat
@@ -59,7 +59,7 @@ class FolderChangeBatch:
 
 @dataclass(frozen=True, slots=True)
 class Rescan:
-    """Look at the whole folder now. Always the first event of a folder that is there."""
+    """Scan the whole folder now. Always the first event of an existing folder."""
 
     reason: Literal["started", "overflow", "returned", "rights"]
 
@@ -75,7 +75,7 @@ WatchEvent: TypeAlias = FolderChangeBatch | Rescan | FolderGone
 async def watch_folder(
     root: Path, selection: FileSelection | None = None, pace: WatchTiming | None = None
 ) -> AsyncGenerator[WatchEvent]:
-    """Events for as long as they are asked for. Close it, or cancel, to stop the thread behind."""
+    """Events until closed or cancelled, which also stops the thread behind."""
     folder = _FolderWatch(root, selection or FileSelection(), pace or WatchTiming())
     reason: Literal["started", "returned"] = "started"
     while True:
@@ -128,7 +128,7 @@ class _FolderWatch:
         self._known = await self._scan()
         eye = await self._open_notifier()
         try:
-            # What changed before the eye was open is in this scan, and in the one we ask for.
+            # Changes before watching started are in this scan, and in the one we request.
             self._above = await run_sync(parent_modes, self.root)
             self._known = await self._scan()
             yield Rescan(reason)
@@ -139,7 +139,7 @@ class _FolderWatch:
                     eye.stop()
                     eye, seen = await self._open_notifier(), None
                 event = await self._event(seen, doubtful=isinstance(eye, PollingNotifier))
-                # Asked last: what was seen of a folder that has gone since is not to be believed.
+                # Checked last: a scan of a folder that is gone by now is not valid.
                 if await run_sync(stat_folder, self.root) != identity:
                     return
                 if event is not None:
@@ -157,7 +157,7 @@ class _FolderWatch:
             if await self._have_rights_changed(known):
                 return Rescan("rights")
             before, now = known.files, self._known.files
-            # Without notices, a file is looked at once more when it has settled.
+            # Without notifications, a file is checked once more when it has settled.
             aged = {path for path, stamp in now.items() if stamp.settled} if doubtful else ()
             changes = diff_stamps(before, now, doubted=seen or aged)
         return FolderChangeBatch(changes) if changes else None

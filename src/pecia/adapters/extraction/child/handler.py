@@ -1,4 +1,4 @@
-"""One order carried out: the file's kind found, its reader called, every failure given a name."""
+"""Handles one order: detects the file's kind, calls its reader, maps every failure."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -22,7 +22,7 @@ class SendMessages(Protocol):
 
 
 def handle_request(file: InputFile, order: ReadRequest, tell: SendMessages) -> None:
-    """Tell what the file holds, then how it ended. Only a death of the process is not told."""
+    """Send what the file holds, then the outcome. Only a crash of the process sends none."""
     try:
         ending = _read(file, order, tell)
     except UnreadableFile as error:
@@ -46,7 +46,7 @@ def _read(file: InputFile, order: ReadRequest, tell: SendMessages) -> Ending:
     try:
         reading = READERS[sort.kind](file, order.first, order.count)
     except UnreadableFile:
-        # What it is can be told even of a file that is not read.
+        # The kind is known even of a file that is not read.
         tell(About(sort.content_type, OURS, our_version(), notes=sort.notes))
         raise
     notes = (*sort.notes, *reading.about.notes)
@@ -55,7 +55,7 @@ def _read(file: InputFile, order: ReadRequest, tell: SendMessages) -> Ending:
 
 
 def _send_units(about: About, units: Iterable[RawUnit], tell: SendMessages) -> str:
-    """The opening words of what was told. What needs no more reading is told at once."""
+    """The first message. Facts that need no more reading are sent at once."""
     if isinstance(units, list) and len(units) == 1:
         tell(about, *units)
         return units[0].text[:_SAMPLE_CHARS]

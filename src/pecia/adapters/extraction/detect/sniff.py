@@ -1,4 +1,4 @@
-"""What a file is, told by its bytes; its name only decides among kinds of text."""
+"""The kind of a file, by its bytes; its name only decides among kinds of text."""
 
 import mimetypes
 import re

@@ -47,8 +47,8 @@ def _outputs(cell: dict[str, Any]) -> Iterator[str]:
         text = _joined(output.get("text") or output.get("data", {}).get("text/plain", ""))
         if text.strip():
             more = len(text) - _OUTPUT_LETTERS
-            told = f"\n… and {more:,} more letters of output" if more > 0 else ""
-            yield f"```\n{text[:_OUTPUT_LETTERS].rstrip()}{told}\n```"
+            cut = f"\n… and {more:,} more letters of output" if more > 0 else ""
+            yield f"```\n{text[:_OUTPUT_LETTERS].rstrip()}{cut}\n```"
 
 
 def _joined(said: object) -> str:

@@ -216,7 +216,7 @@ def _without_text(pages: list[int]) -> str:
 
 
 class _Fallback:
-    """pypdf, opened when the first page asks for it."""
+    """pypdf, opened when a page first needs it."""
 
     def __init__(self, file: InputFile) -> None:
         self._file = file
