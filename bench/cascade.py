@@ -1,7 +1,7 @@
 """A made cascade of three layers at two sizes: cold open to the first search, read, edit, memory.
 
 `python -m bench cascade`. The size grows tenfold, so that what grows with it can be seen.
-`python -m bench.cascade eval FOLDER` asks the questions of the public three-layer evaluation
+`python -m bench.cascade eval FOLDER` runs the questions of the public three-layer evaluation
 (ContextCake, `packages/core/eval`, MIT), which is fetched and never kept here.
 """
 
@@ -86,10 +86,10 @@ async def measure(folder: Path) -> dict[str, Any]:
     cascade = Cascade(manifest, build_layers(manifest, ports, trusted=False), ports)
     searcher = ConceptSearcher()
     figures: dict[str, Any] = {}
-    told = [time.perf_counter()]
+    reports = [time.perf_counter()]
 
     def report(done: int, total: int) -> None:
-        told.append(time.perf_counter())
+        reports.append(time.perf_counter())
 
     async def open_all() -> None:
         await cascade.open(report)
@@ -104,8 +104,8 @@ async def measure(folder: Path) -> dict[str, Any]:
     for unit in ("s", "cpu_s"):
         figures[f"ready_{unit}"] = round(figures[f"open_{unit}"] + figures[f"index_{unit}"], 2)
     # How often a progress bar moves meanwhile, and how long it ever stands still.
-    figures["progress_told"] = len(told) - 1
-    figures["progress_longest_s"] = round(max(b - a for a, b in pairwise(told)), 2)
+    figures["progress_told"] = len(reports) - 1
+    figures["progress_longest_s"] = round(max(b - a for a, b in pairwise(reports)), 2)
     view = await cascade.view(manifest.names)
     figures["memory_mib"] = _memory_mib()
     figures |= await _repeated(cascade, searcher, view)

@@ -176,12 +176,12 @@ def relations(cases: list[Case]) -> dict[str, Any]:
         package = _compiled(case.text)
         words_by_section = {key: _item_words(package, key) for key in _RULE_SECTIONS}
         for kind, passage in case.passages:
-            told = _sentences(passage)
+            spoken = _sentences(passage)
             if kind == "rule":
-                stray += _said_by_exceptions(package, told)
+                stray += _said_by_exceptions(package, spoken)
                 continue
             items = [it for key in PLACES[kind] for it in words_by_section[key]]
-            hits = [_is_in(it, items) for it in told]
+            hits = [_is_in(it, items) for it in spoken]
             passages[kind] += 1
             placed[kind] += any(hits)
             sentences += ShareCount(sum(hits), len(hits))
@@ -196,14 +196,14 @@ def relations(cases: list[Case]) -> dict[str, Any]:
     }
 
 
-def _said_by_exceptions(package: Package, told: list[str]) -> ShareCount:
+def _said_by_exceptions(package: Package, spoken: list[str]) -> ShareCount:
     """Sentences of plain rules that an exception rests on; its last row quotes its own case."""
     ids = {text_of(it, "id") for it in package.items("exceptions")}
     quoted = {
         text_of(it, "extracted_item_id"): text_of(it, "source_excerpt") for it in package.trace
     }
     cases = [quote for name, quote in quoted.items() if name in ids]
-    return ShareCount(sum(any(it.startswith(case) for case in cases) for it in told), len(told))
+    return ShareCount(sum(any(it.startswith(case) for case in cases) for it in spoken), len(spoken))
 
 
 def _sentences(passage: str) -> list[str]:

@@ -184,7 +184,7 @@ class Bench:
             return near, (time.perf_counter() - began) * 1000
 
     async def large(self) -> dict[str, Any]:
-        """A folder regranted, then the source removed, while others go on asking."""
+        """A folder regranted, then the source removed, while others search."""
         tenant = self.changing
         user = (await self._ask(SQL["add_user"], tenant=tenant, name="reader", role="member"))[0][0]
         of = {"tenant": tenant, "user": user}
@@ -204,7 +204,7 @@ class Bench:
         return found
 
     async def _watched(self, statement: str, **values: Any) -> dict[str, Any]:
-        """How long a statement takes, and what searches take meanwhile, by who sees half."""
+        """How long a statement takes, and what searches take meanwhile, if half is seen."""
         times: list[float] = []
         took: list[float] = []
 
@@ -352,7 +352,7 @@ async def _ask(conninfo: str, statement: str, values: dict[str, Any]) -> list[tu
 def main(scale: float = 1.0) -> Path:
     sizes = Sizes() if scale == 1.0 else Sizes().scaled(scale)
     with tempfile.TemporaryDirectory() as folder:
-        # PostgreSQL must pass through it, whoever runs it.
+        # PostgreSQL, run by any user, must be able to enter it.
         Path(folder).chmod(0o711)
         return result.write("corpus-store", anyio.run(run, Path(folder), sizes))
 

@@ -1,4 +1,4 @@
-"""What the corridor costs: CPU of Pecia's process per call, the room's own transaction apart.
+"""What the dispatcher costs: CPU of Pecia's process per call, without the tool's own transaction.
 
 Authenticate, view, rate limit, validate, audit and the drain of the audit into the database, over
 the same handler called bare.
@@ -24,7 +24,7 @@ from pecia.kernel.tool.view import ToolView, combine_tools
 
 CALLS = 5000
 ROUNDS = 5
-VISIT = RequestContext("bench", client_ip="127.0.0.1")
+CONTEXT = RequestContext("bench", client_ip="127.0.0.1")
 
 
 class Two(Input):
@@ -57,8 +57,8 @@ async def cpu_us(step: Callable[[], Awaitable[Any]]) -> float:
 
 
 async def measure(app: App) -> dict[str, Any]:
-    owner = await app.authenticate(None, VISIT)
-    made = await app.call(owner, "make_token", {"label": "bench"}, VISIT)
+    owner = await app.authenticate(None, CONTEXT)
+    made = await app.call(owner, "make_token", {"label": "bench"}, CONTEXT)
     assert isinstance(made.structured, dict)
     token = str(made.structured["token"])
     figures: dict[str, Any] = {}
@@ -68,8 +68,8 @@ async def measure(app: App) -> dict[str, Any]:
 
     def through(view: ToolView) -> Callable[[], Awaitable[Any]]:
         async def call() -> None:
-            who = await app.authenticate(token, VISIT)
-            await app.call(who, "add", {"a": 1, "b": 2}, VISIT, view)
+            who = await app.authenticate(token, CONTEXT)
+            await app.call(who, "add", {"a": 1, "b": 2}, CONTEXT, view)
 
         return call
 

@@ -1,7 +1,7 @@
 """Questions about annual reports: is the right document found, and the right page of it?
 
 Reads the development half of FinanceBench in `../shared/data`, beside the project. A question is
-sent once, as it is. Only chunks that the keyword arm brings up are embedded, of files of its top
+sent once, as it is. Only chunks that the keyword index finds are embedded, of files of its top
 hits: vectors of all 200,000 would take hours and change nothing in what is ranked here.
 """
 
@@ -100,7 +100,7 @@ WAYS = {
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the keyword arm brought up for one question."""
+    """The lexical hits of one question."""
 
     question: EvaluationQuestion
     query: Query
@@ -209,11 +209,11 @@ def _without(way: Way) -> Generator[None]:
     """Parts that are not asked for by an argument, taken out for as long as this lasts."""
     parts: list[tuple[object, str, object]] = []
     if not way.headings:
-        parts.append((analyzer, "INSIDE_WEIGHTS", {"stems": 1.0}))
+        parts.append((analyzer, "GROUP_FIELD_WEIGHTS", {"stems": 1.0}))
     if not way.joined_names:
-        parts.append((analyzer, "written_together", _nothing))
+        parts.append((analyzer, "join_neighbours", _nothing))
     if way.every_year:
-        parts.append((named_files, "asked_names", _with_every_year))
+        parts.append((named_files, "extract_names", _with_every_year))
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in parts]
     try:
         for owner, name, value in parts:
@@ -234,7 +234,7 @@ def _with_every_year(question: str) -> dict[str, tuple[str, ...]]:
 
 
 def _inside(bench: Bench, questions: Sequence[EvaluationQuestion]) -> dict[str, dict[str, float]]:
-    """How well pages are found by words when the document is known."""
+    """How well pages are found lexically when the document is known."""
     numbers = {Path(key).stem: number for number, key in enumerate(bench.keys)}
     names = ("two stages", "without the field of headings", "with a page more than once")
     return {name: _in_document(bench, questions, numbers, WAYS[name]) for name in names}

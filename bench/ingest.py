@@ -1,9 +1,9 @@
-"""Taking files in, through `pecia start`: what a page and a file cost until they can be found.
+"""Ingestion through `pecia start`: what a page and a file cost until they can be found.
 
 `python -m bench.ingest --files 5000 --pages 1000` takes less of everything. Each part has a Pecia
 of its own, so that its memory is that part's alone. CPU is that of all processes together: server,
-worker, readers and database. Search by meaning is off for what is counted by the second, because
-a page is found by words before it has a vector; a part of its own embeds.
+worker, readers and database. Semantic search is off for what is counted by the second, because a
+page is found lexically before it has a vector; a part of its own embeds.
 """
 
 import argparse
@@ -28,7 +28,7 @@ EMBED_S = 60
 PARTS: tuple[str, ...] = ("text_pdfs", "markdown", "embedded", "saved_file", "long_pdf")
 LOOK_EVERY_S = 0.02
 FOLLOW_EVERY_S = 0.25
-"""As often as `pecia source crawl --wait` asks; oftener, the asking would be a part of the cost."""
+"""The interval of `pecia source crawl --wait`; polling more often would add to the cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def crawl(pecia: Pecia, source: str, folder: Path, word: str, **more: Any) -> di
 
 
 class Followed:
-    """A crawl as whoever waits for it sees it, and what it took at each step."""
+    """A crawl as a waiting client sees it, and what it took at each step."""
 
     def __init__(self, meter: Meter) -> None:
         self.meter = meter
@@ -192,7 +192,7 @@ def _again(pecia: Pecia, source: str) -> float:
 
 
 def _embedded(pecia: Pecia, place: Path, size: Size) -> dict[str, Any]:
-    """With search by meaning on: what that costs the crawl, and the memory while it catches up."""
+    """With semantic search on: what that costs the crawl, and the memory while it catches up."""
     folder, count = place / "embedded", min(EMBEDDED, size.files)
     write_markdown(folder, count)
     figures = crawl(pecia, "embedded", folder, spelled(count - 1), hybrid=True)
@@ -212,7 +212,7 @@ def _saves(pecia: Pecia, place: Path, size: Size) -> dict[str, Any]:
     for name, folder in (("few_files", few), ("many_files", many)):
         source = f"watched-{name}"
         pecia.add_folder(source_id=source, folder=str(folder), hybrid=name == "few_files")
-        # The watcher looks for new folders every five seconds, and lists one first.
+        # The watcher polls for new folders every five seconds, and lists one first.
         while not _is_done(pecia, source):
             time.sleep(0.1)
         times = [_save(pecia, source, folder, number) for number in range(SAVES)]

@@ -1,7 +1,7 @@
 """The keyword index at 100,000 and 1,000,000 chunks of Debian's documentation.
 
 `PECIA_BENCH_TEXTS` names a folder with unpacked documentation packages (`apt-get download`,
-`dpkg-deb -x`); what is made of it is kept beside it, so that a second run need not make it again.
+`dpkg-deb -x`); what is built from it is kept beside it for the next run.
 `PECIA_BENCH_SIZES` names other sizes. The same queries go to SQLite FTS5 and to PostgreSQL's
 `ts_rank_cd` at the smallest size. Figures are milliseconds, on the clock or, with `cpu_`, of CPU.
 """
@@ -130,7 +130,7 @@ def build(texts: Path, size: int, folder: Path) -> None:
 
 
 def callers(size: int) -> dict[str, Filter]:
-    """Who sees how much: as many classes as that takes, or one single file."""
+    """Callers by visible fraction: as many ACL classes as that takes, or one file."""
     dice = random.Random(size)
     drawn = {
         name: Filter(None if held is None else frozenset(dice.sample(range(CLASSES), held)))
@@ -323,7 +323,7 @@ def _postgres_times(base: psycopg.Connection[Any], texts: Path, size: int) -> di
 
 
 def compared(ours: dict[str, Any], theirs: dict[str, list[Took]]) -> dict[str, Any]:
-    """Their figures, and how many times ours they are, by share."""
+    """Their figures, and the ratio to ours, by visible fraction."""
     told: dict[str, Any] = {}
     for name, times in theirs.items():
         figures = percentiles(times)
@@ -434,7 +434,7 @@ def took(work: Callable[[], object], backend: int | None = None) -> Took:
 
 
 def _spent_s(pid: int | None) -> float:
-    """Seconds of CPU that another process has spent; Linux alone tells them finely."""
+    """CPU seconds of another process; precise on Linux alone."""
     path = Path(f"/proc/{pid}/schedstat")
     return int(path.read_text("ascii").split()[0]) / 1e9 if pid and path.exists() else 0.0
 

@@ -1,6 +1,6 @@
-"""Search through the MCP door, by a client in a process of its own: both modes, quiet and busy.
+"""Search over MCP, by a client in a process of its own: both modes, idle and under writes.
 
-`python -m bench.lake 1 [FOLDER]` asks a million chunks; they are those of `bench.search`.
+`python -m bench.lake 1 [FOLDER]` searches a million chunks; they are those of `bench.search`.
 """
 
 import json
@@ -33,7 +33,7 @@ from bench.search import (
     texts_folder,
     writing,
 )
-from pecia.app import app as house
+from pecia.app import app as app_module
 from pecia.interfaces.http.server import LOOP_OPTIONS, freeze_gc, serve_http
 from pecia.interfaces.mcp.mount import mount_mcp
 from pecia.kernel.errors import UpstreamError
@@ -83,7 +83,7 @@ async def served(made: Searching, home: Path, known: Table) -> AsyncGenerator[in
     async def table(*_: object) -> AsyncGenerator[Table]:
         yield known
 
-    house.open_embedder = table
+    app_module.open_embedder = table
     flags = {
         "home": str(home),
         "mode": "server",
@@ -96,10 +96,10 @@ async def served(made: Searching, home: Path, known: Table) -> AsyncGenerator[in
         "address_burst": "100000",
     }
     settings = load_settings(
-        house.SETTINGS, flags=flags, environ={}, project_file=None, user_file=None
+        app_module.SETTINGS, flags=flags, environ={}, project_file=None, user_file=None
     )
     async with (
-        house.open_app(settings, fetch=no_fetch, report=print) as app,
+        app_module.open_app(settings, fetch=no_fetch, report=print) as app,
         serve_http(app, port=0, annexes=[mount_mcp], instance="bench") as where,
     ):
         freeze_gc()
@@ -111,7 +111,7 @@ async def no_fetch(url: str) -> bytes:
 
 
 async def token(made: Searching, name: str) -> str:
-    """A token of who sees that share."""
+    """A token of a caller who sees that fraction."""
     text = pat.mint()
     credential = made.callers[name].credential_id
     await made._ask(SQL["give_token"], id=credential, hash=pat.check(text))  # pyright: ignore[reportPrivateUsage] - the bench beside it.

@@ -1,7 +1,7 @@
-"""One node under 500 clients for three minutes: most ask now and then, one has 200 calls at once.
+"""One node under 500 clients for three minutes: most call now and then, one has 200 calls at once.
 
 What counts: failures other than refusals that say when to come back (none), how long a client waits
-that asks one search a second, alone and in the crowd, and that the server's memory stays flat.
+that sends one search a second, alone and under load, and that the server's memory stays flat.
 `PECIA_BENCH_SCALE=0.17 python -m bench load` plays half a minute.
 """
 
@@ -84,7 +84,7 @@ def measure(home: Path) -> dict[str, Any]:
     server = ("bench.serving.crowd_server", str(home), str(CLIENTS), str(FILES))
     with child(*server) as serving, child("bench.serving.crowd") as clients:
         port, tokens = ask(serving)
-        # The first questions find caches empty, and are nobody's figure.
+        # Warm-up: the first requests find empty caches, and do not count.
         ask(clients, port, tokens[:2], 3.0, 1)
         quiet = ask(clients, port, tokens[:2], QUIET_S, 0)["polite"]
         memory = Memory(serving.pid)
@@ -118,6 +118,6 @@ def _summed(quiet: dict[str, Any], crowd: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> Path:
     with tempfile.TemporaryDirectory(prefix="pecia-bench-") as folder:
-        # PostgreSQL must pass through it, whoever runs it.
+        # PostgreSQL, run by any user, must be able to enter it.
         Path(folder).chmod(0o711)
         return result.write("load", measure(Path(folder)))

@@ -1,6 +1,6 @@
 """What a call over MCP costs: CPU of one process per request, in process and without sockets.
 
-The bare SDK with one handler, FastMCP, and Pecia with its front, door, corridor and audit: the same
+The bare SDK with one handler, FastMCP, and Pecia with HTTP, MCP, dispatcher and audit: the same
 request, at 1, 60 and 1,000 tools, in both eras, in one run.
 """
 
@@ -43,7 +43,7 @@ async def measure(app: App) -> dict[str, Any]:
 
 
 def fastmcp_costs() -> dict[str, Any]:
-    """The rival's figures; where it cannot be had, why."""
+    """FastMCP's figures; where it cannot be installed, why."""
     python, why_not = fastmcp_python()
     if python is None:
         return {"missing": why_not}

@@ -1,4 +1,4 @@
-"""Whether anything is left behind by 100,000 calls, many of them cancelled or hung up on.
+"""Leaks after 100,000 calls, many of them cancelled or disconnected.
 
 Memory, tasks, sessions and the spool, before and after: what grows with the calls is a leak.
 """
@@ -45,7 +45,7 @@ async def wait(call: Call, ask: Two) -> Sum:
 
 @dataclass(slots=True)
 class Line:
-    """One request, and a client that may hang up as soon as something came, or after a while."""
+    """One request, by a client that may disconnect at the first byte, or after a while."""
 
     asgi: ASGIApp
     hangs_up: bool = False
@@ -159,7 +159,7 @@ class Crowd:
 
 
 async def left(app: App) -> dict[str, float]:
-    """What is there when nobody asks for anything."""
+    """Memory, tasks and sessions when idle."""
     await anyio.sleep(0.5)
     await app.audit_log.drain()
     gc.collect()

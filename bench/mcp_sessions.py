@@ -1,4 +1,4 @@
-"""What 500 idle sessions of the older era weigh, with their streams open, here and in the SDK."""
+"""Memory of 500 idle sessions of the older protocol with open streams, here and in the SDK."""
 
 import json
 from pathlib import Path

@@ -1,8 +1,8 @@
-"""A folder regranted, an index built anew, a source removed, and what searches feel of it.
+"""A folder regranted, an index rebuilt, a source removed, and search latency meanwhile.
 
 `python -m bench.regrant 5000` fills one source with five thousand files of ten chunks, and another
 with a fifth of that, then changes the first while two callers search: one who sees all, and one
-who sees a tenth of the smaller source. Words only; what removing vectors costs is in corpus_store.
+who sees a tenth of the smaller source. Lexical only; removing vectors is in corpus_store.
 The index is written by a process of its own, as in a server.
 """
 
@@ -234,16 +234,16 @@ class Asked:
 
 
 def _keep(logins: DatabaseLogins, root: Path, tenant_id: UUID, verb: str) -> None:
-    """In a process of its own: the index follows the store, or is built anew."""
+    """In a process of its own: the index catches up, or is rebuilt."""
 
     async def kept() -> None:
         store = Store(logins)
         await store.open()
-        keeper = await IndexWriter.acquire(store, load_node_name(root), root, tenant_id)
-        assert keeper is not None
-        if verb == "rebuild" or await keeper.catch_up() is None:
-            await keeper.rebuild()
-        await keeper.close()
+        writer = await IndexWriter.acquire(store, load_node_name(root), root, tenant_id)
+        assert writer is not None
+        if verb == "rebuild" or await writer.catch_up() is None:
+            await writer.rebuild()
+        await writer.close()
         await store.close()
 
     anyio.run(kept)

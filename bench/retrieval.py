@@ -72,7 +72,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One query with all that the arms found for it."""
+    """One query with the candidates of both retrievers."""
 
     query: Query
     words: Mapping[int, float]
@@ -93,7 +93,7 @@ class Bench:
         return {id_: self._ask(id_, text) for id_, text in self.collection.queries.items()}
 
     def by_words(self) -> RankedRun:
-        """Search by words alone, as it is without an embedder."""
+        """Lexical search, as it is without an embedder."""
         found = {id_: self._words(parse_query(it)) for id_, it in self.collection.queries.items()}
         return {id_: self.documents(fuse(it, {})) for id_, it in found.items()}
 
@@ -126,7 +126,7 @@ def fused_alone(bench: Bench, asked: Asked, *, weight: float = SEMANTIC_WEIGHT) 
 
 
 def ranks_added(bench: Bench, asked: Asked) -> list[str]:
-    """Reciprocal ranks added up: what most others do."""
+    """Reciprocal rank fusion: what most others do."""
     scores: dict[int, float] = {}
     for arm in (asked.words, asked.cosines):
         for rank, it in enumerate(sorted(arm, key=lambda it: (-arm[it], it))):
@@ -205,7 +205,7 @@ async def _measured(name: str, embedder: Embedder) -> dict[str, Any]:
 
 
 async def _training(name: str, embedder: Embedder) -> dict[str, Any]:
-    """What the weights were chosen by: how far meaning counts, and what evidence gains."""
+    """What the weights were chosen by: the semantic weight, and what evidence gains."""
     collection = read_collection(DATA / name, "train")
     bench = await _bench(collection, embedder, cut=True)
     judged = collection.qrels

@@ -1,15 +1,14 @@
 """Search as the tools call it, in process: both modes, by callers who see all or little.
 
-`python -m bench.search 0.1 [FOLDER]` asks a tenth of a million chunks; a folder keeps what was
+`python -m bench.search 0.1 [FOLDER]` searches a tenth of a million chunks; a folder keeps what was
 built for the next time. The words are those of the keyword bench (`PECIA_BENCH_TEXTS`). The vectors
 are cheap static ones, and the embedder is a table, so its 3 ms a query are not in these figures.
-What is measured is a server in service: a thousand other questions come first, by one who sees all,
-and a hundred of them by every other caller. What the first hundred took, right after the start, is
-a figure of its own.
+What is measured is a warm server: a thousand other queries come first, by a caller who sees all,
+and a hundred of them by every other caller. The first hundred, right after the start, are a figure
+of their own.
 
-A machine that others share was seen to take half as long again for a minute. So everybody asks five
-times, in turn, a hundred questions that nobody asked before; the figures are of all of them, and
-each time's median stands beside.
+A shared machine was seen to take half as long again for a minute. So every caller runs five rounds,
+in turn, of a hundred new queries; the figures are of all of them, with each round's median beside.
 """
 
 import json
@@ -47,9 +46,9 @@ from pecia.kernel.store.store import Store
 
 QUERIES = 100
 ROUNDS = 5
-# Asked before the clock runs.
+# Warm-up queries.
 OTHERS = 1000
-# Who asks while files are written.
+# Callers who search while files are written.
 BUSY = ("50%", "10%")
 
 
@@ -199,10 +198,10 @@ class Searching(Bench):
 
     async def _index(self, root: Path) -> None:
         await self._ask(SQL["tick"], tenant=self.asking)
-        keeper = await IndexWriter.acquire(self.store, "bench", root, self.asking)
-        assert keeper is not None
-        await keeper.rebuild()
-        await keeper.close()
+        writer = await IndexWriter.acquire(self.store, "bench", root, self.asking)
+        assert writer is not None
+        await writer.rebuild()
+        await writer.close()
 
     async def _who(self, share: str) -> Caller:
         name = f"reader-{share}"
@@ -224,7 +223,7 @@ async def _times(
 
 
 class Times:
-    """How long every answer took, by who asked and how, a list for every time they did."""
+    """Latencies by caller and mode, a list for every round."""
 
     def __init__(self) -> None:
         self._held: dict[str, dict[str, list[list[float]]]] = {}

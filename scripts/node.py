@@ -1,4 +1,4 @@
-"""Installs what the tests of MCP drive us with into `.tools/`: Node, the suite, real clients.
+"""Installs what the MCP tests need into `.tools/`: Node, the conformance suite, real clients.
 
 Run as `python -m scripts.node`. It leaves alone what is there already. Where the registries cannot
 be reached it says so and succeeds: the tests that need a tool then say that they were left out.

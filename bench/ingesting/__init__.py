@@ -1,1 +1,1 @@
-"""What the bench of taking files in stands on: a Pecia, a meter and files. No bench by itself."""
+"""Parts of the ingestion bench: a Pecia, a meter and files. No bench by itself."""

@@ -1,4 +1,4 @@
-"""Files to take in: the same ones every time, each with a word that nothing else holds."""
+"""Files to ingest: the same ones every time, each with a word that nothing else holds."""
 
 import random
 from pathlib import Path

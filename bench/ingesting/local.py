@@ -114,7 +114,7 @@ class Pecia:
         return bool(self.call("lake/search_content", **asked)["hits"])
 
     def processes(self) -> list[psutil.Process]:
-        """The server, and the database, which is nobody's child."""
+        """The server, and the database, which is not its child."""
         places = find_cluster_paths(self.home, ClusterOptions().system)
         assert places is not None
         databases = [it for it in psutil.process_iter() if str(places.data) in _line(it)]
@@ -129,7 +129,7 @@ class Pecia:
         self.process.wait(60)
 
     def _is_at_work(self) -> bool:
-        """Whether its worker has looked at the notes: what it takes to start is no part of this."""
+        """Whether its worker is up: startup is not part of this."""
         with suppress(URLError, ConnectionError):
             sources = self.call("lake/list_sources")["sources"]
             return any(it["last_indexed_at"] for it in sources)

@@ -1,1 +1,1 @@
-"""What the benches of MCP share: requests, rivals, servers and clients. No bench by itself."""
+"""Shared by the MCP benches: requests, compared apps, servers and clients. No bench by itself."""

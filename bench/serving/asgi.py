@@ -1,6 +1,6 @@
 """One request handed to an ASGI app as a server would, and the CPU that it costs.
 
-Imports nothing of ours: the same code runs where only a rival is installed.
+Imports nothing of ours: the same code runs where only FastMCP is installed.
 """
 
 import json

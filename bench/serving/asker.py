@@ -25,7 +25,7 @@ def timed(connection: HTTPConnection, token: str, words: Sequence[str], mode: st
 
 
 def search(connection: HTTPConnection, token: str, query: str, mode: str) -> None:
-    """One question, as the newest revision asks it. Anything but a whole answer ends the bench."""
+    """One search, by the newest MCP revision. Anything but a full answer ends the bench."""
     meta = "io.modelcontextprotocol"
     asked: dict[str, Any] = {
         "name": "search_content",

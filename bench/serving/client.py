@@ -1,4 +1,4 @@
-"""Clients that ask as fast as they are answered, each on a connection of its own."""
+"""Closed-loop clients, each on a connection of its own."""
 
 import time
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Clients of a server, in a process of their own: many, a greedy one and a polite one.
+"""Load clients, in a process of their own: many slow ones, a greedy one and a polite one.
 
 `python -m bench.serving.crowd` takes a line `[port, tokens, seconds, parallel]`, the token of the
 polite one first and of the greedy one second, and answers with what each saw. Imports nothing of
@@ -19,9 +19,9 @@ from bench.serving.asgi import request
 WORDS = ("report", "river", "market", "engine", "harbour", "winter", "signal", "copper", "garden")
 SAID = ("RATE_LIMITED", "UNAVAILABLE")
 PACE_S = 10.0
-"""How often one of the many asks."""
+"""The interval of each of the many."""
 ONE_S = 1.0
-"""How often the polite client does."""
+"""The interval of the polite client."""
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ class Client:
     streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def ask(self, name: str) -> float:
-        """One question; how many seconds to wait before the next, where the server says so."""
+        """One request; the seconds to wait before the next, if the server says so."""
         began = time.perf_counter()
         try:
             status, headers, body = await self._exchange(*_question(name, self.token))
@@ -118,7 +118,7 @@ def _read(status: int, headers: dict[str, str], body: bytes) -> tuple[str, float
 
 
 async def many(client: Client, until: float) -> None:
-    """Asks now and then, mostly something cheap."""
+    """Calls now and then, mostly something cheap."""
     await asyncio.sleep(random.uniform(0, min(PACE_S, until - time.monotonic())))
     while time.monotonic() < until:
         wait_s = await client.ask("whoami" if random.random() < 0.7 else "search")
@@ -126,7 +126,7 @@ async def many(client: Client, until: float) -> None:
 
 
 async def greedy(client: Client, until: float) -> None:
-    """Asks again as soon as it is answered, or may."""
+    """Calls again as soon as it is answered, or allowed to."""
     while time.monotonic() < until:
         wait_s = await client.ask("search")
         await asyncio.sleep(wait_s)

@@ -25,7 +25,7 @@ from pecia.kernel.identity.caller import Caller
 from pecia.kernel.settings.load import load_settings
 from pecia.kernel.tool.model import ToolResult
 
-VISIT = RequestContext("bench")
+CONTEXT = RequestContext("bench")
 SOURCE = "reports"
 BATCH = 200
 
@@ -51,10 +51,10 @@ async def filled(app: App, users: int, files: int) -> list[str]:
     made = await add_tenant(
         OperatorSession(app.store, app.audit_log, "bench"), "crowd", admin="ana", quotas={}
     )
-    ana = await app.authenticate(made.token, VISIT)
+    ana = await app.authenticate(made.token, CONTEXT)
     assert isinstance(ana, Caller)
     asked: dict[str, Json] = {"source_id": SOURCE, "protocol": "upload", "trim_mode": "open"}
-    await app.call(ana, "add_source", asked, VISIT)
+    await app.call(ana, "add_source", asked, CONTEXT)
     for start in range(0, files, BATCH):
         batch = [
             (FileMetadata(SOURCE, f"{it}.md"), article(it)) for it in range(start, start + BATCH)
@@ -62,10 +62,10 @@ async def filled(app: App, users: int, files: int) -> list[str]:
         async with app.store.system() as tx:
             await put_many(tx, batch, tenant_id=ana.tenant_id)
     root = index_root(app.settings.kernel)
-    keeper = await IndexWriter.acquire(app.store, "bench", root, ana.tenant_id)
-    assert keeper is not None
-    await keeper.rebuild()
-    await keeper.close()
+    writer = await IndexWriter.acquire(app.store, "bench", root, ana.tenant_id)
+    assert writer is not None
+    await writer.rebuild()
+    await writer.close()
     return [await token(app, ana, f"u{number}") for number in range(users)]
 
 
@@ -77,10 +77,10 @@ async def token(app: App, ana: Caller, name: str) -> str:
 
 
 async def patient(app: App, who: Caller, tool: str, arguments: dict[str, Json]) -> ToolResult:
-    """One call, again when its caller may: the limits are those of any server."""
+    """One call, retried after the rate limit: the limits are those of any server."""
     while True:
         try:
-            return await app.call(who, tool, arguments, VISIT)
+            return await app.call(who, tool, arguments, CONTEXT)
         except RateLimited as error:
             await anyio.sleep(float(str(error.fields["retry_after_seconds"])))
 

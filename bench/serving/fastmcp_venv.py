@@ -1,4 +1,4 @@
-"""An environment with FastMCP in it, made when a bench first asks. We do not depend on it."""
+"""An environment with FastMCP in it, made on first use. We do not depend on it."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""A rival in a process of its own: started, asked for its CPU and memory, stopped."""
+"""A compared server in a process of its own: start, CPU and memory, stop."""
 
 import socket
 import subprocess
@@ -18,7 +18,7 @@ START_LIMIT_S = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """One rival that listens."""
+    """One listening server."""
 
     port: int
     pid: int
@@ -34,7 +34,7 @@ class Running:
 
 @contextmanager
 def running(name: str, tools: int, python: Path | None = None) -> Generator[Running]:
-    """The rival of that name with so many tools. FastMCP runs by the Python that has it."""
+    """The server of that name with so many tools. FastMCP runs by the Python that has it."""
     port = _free_port()
     if python is None:
         words = [sys.executable, "-m", "bench.serving.serve", name, str(port), str(tools)]
@@ -57,11 +57,11 @@ def running(name: str, tools: int, python: Path | None = None) -> Generator[Runn
 def _wait(port: int, process: subprocess.Popen[bytes]) -> None:
     until = time.monotonic() + START_LIMIT_S
     while time.monotonic() < until:
-        assert process.poll() is None, "the rival ended before it listened"
+        assert process.poll() is None, "the server ended before it listened"
         with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
             return
         time.sleep(0.05)
-    raise TimeoutError("the rival does not listen")
+    raise TimeoutError("the server does not listen")
 
 
 def _free_port() -> int:

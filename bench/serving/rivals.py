@@ -42,20 +42,20 @@ async def opened(home: Path) -> AsyncGenerator[App]:
 
 
 def with_tools(app: App, tools: list[Tool[Any, Any]]) -> App:
-    """The same Pecia with one room, that of the bench."""
+    """The same Pecia with one feature, that of the bench."""
     return replace(
-        app, rooms=(Feature("bench", tools=tuple(tools)),), everything=combine_tools(tools)
+        app, features=(Feature("bench", tools=tuple(tools)),), full_view=combine_tools(tools)
     )
 
 
 async def ours(app: App, tools: list[Tool[Any, Any]], stack: AsyncExitStack) -> ASGIApp:
-    """Pecia with its front, door, corridor and audit."""
-    house = with_tools(app, tools)
-    keeper = HttpAuthenticator(house)
-    annex = mount_mcp(house, keeper)
+    """Pecia with HTTP, MCP, dispatcher and audit."""
+    served = with_tools(app, tools)
+    authenticator = HttpAuthenticator(served)
+    annex = mount_mcp(served, authenticator)
     assert annex.lifespan is not None
     await stack.enter_async_context(annex.lifespan())
-    return build_http_app(house, keeper, [annex])
+    return build_http_app(served, authenticator, [annex])
 
 
 async def bare(

@@ -1,5 +1,5 @@
-"""`python -m bench.serving.serve NAME PORT TOOLS`: one of the rivals on a socket, until it is told
-to stop. Pecia stands behind its own server, the bare SDK behind the same uvicorn.
+"""`python -m bench.serving.serve NAME PORT TOOLS`: one of the compared apps on a socket, until
+stopped. Pecia stands behind its own server, the bare SDK behind the same uvicorn.
 """
 
 import sys
@@ -20,8 +20,8 @@ async def pecia(port: int, tools: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         async with opened(Path(folder)) as app, anyio.create_task_group() as tasks:
             tasks.start_soon(run_maintenance, app)
-            house = with_tools(app, bench_tools(tools))
-            async with serve_http(house, host="127.0.0.1", port=port, annexes=[mount_mcp]):
+            served = with_tools(app, bench_tools(tools))
+            async with serve_http(served, host="127.0.0.1", port=port, annexes=[mount_mcp]):
                 await anyio.to_thread.run_sync(sys.stdin.read)
             tasks.cancel_scope.cancel()
 

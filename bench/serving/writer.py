@@ -1,4 +1,4 @@
-"""Writes files into a tenant of a bench and keeps its index in step, until stdin ends.
+"""Writes files into a tenant of a bench and keeps its index up to date, until stdin ends.
 
 `python -m bench.serving.writer HOME TENANT` says `writing`, and in the end how many files a second.
 """
@@ -27,15 +27,15 @@ async def main(home: Path, tenant: UUID) -> None:
     async with await open_cluster(home, report=lambda _: None, options=options) as cluster:
         store = Store(cluster.logins)
         await store.open()
-        keeper = await IndexWriter.acquire(store, "bench", home / "index", tenant)
-        assert keeper is not None
+        writer = await IndexWriter.acquire(store, "bench", home / "index", tenant)
+        assert writer is not None
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(follow, keeper)
+            tasks.start_soon(follow, writer)
             tasks.start_soon(write, store, tenant)
             print("writing", flush=True)
             await run_sync(sys.stdin.read)
             tasks.cancel_scope.cancel()
-        await keeper.close()
+        await writer.close()
         await store.close()
     print(round(WRITTEN[0] / (time.perf_counter() - BEGAN), 1))
 
@@ -52,9 +52,9 @@ async def write(store: Store, tenant: UUID) -> None:
         WRITTEN[0] += len(files)
 
 
-async def follow(keeper: IndexWriter) -> None:
+async def follow(writer: IndexWriter) -> None:
     while True:
-        await keeper.catch_up()
+        await writer.catch_up()
         await anyio.sleep(0.5)
 
 
