@@ -84,19 +84,21 @@ def chunk_text(source: ChunkSource, size: ChunkSize = DEFAULT_CHUNK_SIZE) -> lis
     runs = [
         run for region in _regions(source) for run in pack_passages(reader.passages(region), size)
     ]
-    trail = _Trail(reader.headings(), _heads(source))
+    headings = _HeadingPath(reader.headings(), _heads(source))
     return [
-        _chunk(source, seq, run, trail)
+        _chunk(source, seq, run, headings)
         for seq, run in enumerate(_without_blank_runs(source.text, runs, size))
     ]
 
 
-def _chunk(source: ChunkSource, seq: int, run: list[ChunkPassage], trail: "_Trail") -> Chunk:
+def _chunk(
+    source: ChunkSource, seq: int, run: list[ChunkPassage], headings: "_HeadingPath"
+) -> Chunk:
     start, end = run[0].start, run[-1].end
     text = source.text[start:end]
     body = _first_body(source.text, run)
     unit = unit_at(source.units, body)
-    return Chunk(seq, start, end, text, run[0].prefix, trail.at(body, unit), unit)
+    return Chunk(seq, start, end, text, run[0].prefix, headings.at(body, unit), unit)
 
 
 def _heads(source: ChunkSource) -> dict[int, tuple[str, ...]]:
@@ -156,7 +158,7 @@ class _Reader:
         return split_markdown_passages(text, blocks, self.size)
 
 
-class _Trail:
+class _HeadingPath:
     """The heading path at ever later places, with what stands above the page, by its start."""
 
     def __init__(

@@ -31,7 +31,7 @@ class LookupRule(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LinkRules:
-    """Where the rooms differ.
+    """Where the features differ.
 
     `root_slash`: in a Markdown link, `/x` is a path from the root; otherwise it leaves the space.
     `prefixes`: words that may stand before a colon, such as the names of layers.

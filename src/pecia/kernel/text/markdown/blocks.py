@@ -24,7 +24,7 @@ class BlockKind(StrEnum):
     CODE = "code"
     TABLE = "table"
     HTML = "html"
-    """Tags around text: whoever reads the source still sees links in them."""
+    """Tags around text: links inside them still count."""
     RAW = "raw"
     """A comment, script, style or preformatted HTML: nothing inside has a meaning."""
     RULE = "rule"

@@ -24,7 +24,7 @@ $$;
 GRANT pecia_system TO pecia_owner;
 
 -- name: make_database
--- Cannot be repeated, nor be in a transaction: whoever runs it takes "exists already" for done.
+-- Cannot be repeated, nor be in a transaction: the caller takes "exists already" for done.
 CREATE DATABASE pecia OWNER pecia_owner;
 
 -- name: furnish_database
