@@ -22,7 +22,6 @@ NOTICE = "<!-- Written by `make docs` from the code. Change the code, not this p
 
 def pages() -> dict[str, str]:
     """Every generated page, by file name."""
-    settings = render_settings_table((KernelSettings, *SETTINGS))
     return {
         "tools.md": f"{NOTICE}# Tools\n\n" + "\n".join(_features()),
         "settings.md": f"{NOTICE}# Settings\n\n"
