@@ -72,7 +72,7 @@ def crawl(pecia: Pecia, source: str, folder: Path, word: str, **more: Any) -> di
     meter = pecia.meter()
     with meter.running():
         began = time.perf_counter()
-        pecia.call("office/crawl_source", source_id=source)
+        pecia.call("admin/crawl_source", source_id=source)
         followed = Followed(meter)
         status = followed.to_the_end(pecia, source)
         crawled_s = time.perf_counter() - began
@@ -108,7 +108,7 @@ class Followed:
     def to_the_end(self, pecia: Pecia, source: str) -> dict[str, Any]:
         moved = heard = None
         while True:
-            found = pecia.call("office/crawl_status", source_id=source)
+            found = pecia.call("admin/crawl_status", source_id=source)
             now = time.perf_counter()
             last_moved, last_heard = moved, heard
             pages = [it["pages_read"] for it in found["underway"]]
@@ -186,7 +186,7 @@ def _markdown(pecia: Pecia, place: Path, size: Size) -> dict[str, Any]:
 
 def _again(pecia: Pecia, source: str) -> float:
     began = time.perf_counter()
-    pecia.call("office/crawl_source", source_id=source)
+    pecia.call("admin/crawl_source", source_id=source)
     Followed(pecia.meter()).to_the_end(pecia, source)
     return round(time.perf_counter() - began, 2)
 
@@ -259,7 +259,7 @@ def _long(pecia: Pecia, place: Path, size: Size) -> dict[str, Any]:
 
 def _is_done(pecia: Pecia, source: str) -> bool:
     try:
-        return pecia.call("office/crawl_status", source_id=source)["state"] == "done"
+        return pecia.call("admin/crawl_status", source_id=source)["state"] == "done"
     except URLError:
         # Not yet begun.
         return False

@@ -107,7 +107,7 @@ class Pecia:
     def add_folder(self, **asked: Any) -> None:
         """Add a source that is a folder, as the owner's own command does."""
         server = ServerClient(self.url, read_owner_token(self.home))
-        call_as_owner(server, "/api/v1/office/add_source", asked)
+        call_as_owner(server, "/api/v1/admin/add_source", asked)
 
     def finds(self, word: str, source: str) -> bool:
         asked = {"query": word, "mode": "lexical", "source_id": source, "limit": 1}

@@ -94,7 +94,7 @@ async def _answer(reader: asyncio.StreamReader) -> tuple[int, dict[str, str], by
 def _question(name: str, token: str) -> tuple[str, dict[str, str], bytes]:
     bearer = {"authorization": f"Bearer {token}", "host": "127.0.0.1"}
     if name == "whoami":
-        return "/api/v1/office/whoami", {**bearer, "content-type": "application/json"}, b"{}"
+        return "/api/v1/admin/whoami", {**bearer, "content-type": "application/json"}, b"{}"
     query = " ".join(random.choices(WORDS, k=3))
     asked = {"name": "search_content", "arguments": {"query": query, "limit": 10}}
     head, body = request("tools/call", asked, "modern")

@@ -70,8 +70,8 @@ async def filled(app: App, users: int, files: int) -> list[str]:
 
 
 async def token(app: App, ana: Caller, name: str) -> str:
-    await patient(app, ana, "office.add_user", {"name": name})
-    made = await patient(app, ana, "office.make_token", {"label": "bench", "user": name})
+    await patient(app, ana, "admin.add_user", {"name": name})
+    made = await patient(app, ana, "admin.make_token", {"label": "bench", "user": name})
     assert isinstance(made.structured, dict)
     return str(made.structured["token"])
 

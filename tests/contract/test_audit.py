@@ -23,17 +23,17 @@ async def pecia(database: DatabaseLogins, tmp_path: Path) -> AsyncGenerator[Peci
 @requirement("lake.audit.every_call")
 async def test_every_call_leaves_one_row(pecia: Pecia) -> None:
     calls: list[tuple[str, dict[str, str], dict[str, str]]] = [
-        ("office/whoami", {}, pecia.ana),
+        ("admin/whoami", {}, pecia.ana),
         ("probe/echo", {"text": "hello"}, pecia.bo),
         ("probe/echo", {"text": "a"}, pecia.ana),
         ("probe/write", {}, pecia.ana),
         ("probe/fail", {}, pecia.ana),
         ("probe/nope", {}, pecia.ana),
-        ("office/add_group", {"name": "readers"}, pecia.ana),
-        ("office/add_user", {"name": "new"}, pecia.bo),
-        ("office/whoami", {}, bearing(pecia.operator)),
-        ("office/whoami", {}, {}),
-        ("office/whoami", {}, bearing("peciapat_x")),
+        ("admin/add_group", {"name": "readers"}, pecia.ana),
+        ("admin/add_user", {"name": "new"}, pecia.bo),
+        ("admin/whoami", {}, bearing(pecia.operator)),
+        ("admin/whoami", {}, {}),
+        ("admin/whoami", {}, bearing("peciapat_x")),
     ]
     for number, (path, arguments, headers) in enumerate(calls):
         await pecia.call(path, arguments, {**headers, "x-request-id": f"call-{number}"})
@@ -46,7 +46,7 @@ async def test_every_call_leaves_one_row(pecia: Pecia) -> None:
 async def test_a_row_says_who_called_what_with_what_from_where_and_when(pecia: Pecia) -> None:
     before = datetime.now(UTC)
     await pecia.call("probe/echo", {"text": "hello", "count": 5}, pecia.bo)
-    me = (await pecia.call("office/whoami", headers=pecia.bo)).json()
+    me = (await pecia.call("admin/whoami", headers=pecia.bo)).json()
     [row] = await pecia.audit(tool="probe.echo")
     assert f"user::{row['user_id']}" in me["principals"]
     assert row["credential_id"] is not None

@@ -53,7 +53,7 @@ async def trusting(
 
 
 async def whoami(pecia: Pecia, token: str) -> httpx.Response:
-    return await pecia.call("office/whoami", headers=bearing(token))
+    return await pecia.call("admin/whoami", headers=bearing(token))
 
 
 @requirement("lake.auth.bearer_required")
@@ -172,7 +172,7 @@ async def test_anybody_may_read_which_resource_this_is_and_who_issues_tokens_for
 
 @requirement("lake.discovery.metadata", "lake.discovery.public")
 async def test_a_challenge_leads_to_metadata_of_the_very_endpoint(pecia: Pecia) -> None:
-    refused = await pecia.http.post("/api/v1/office/whoami", json={})
+    refused = await pecia.http.post("/api/v1/admin/whoami", json={})
     where = refused.headers["www-authenticate"].split('resource_metadata="')[1].split('"')[0]
     found = (await pecia.http.get(where)).json()
     assert found["resource"] == f"{pecia.url}/api/v1"

@@ -117,7 +117,7 @@ async def test_a_call_without_a_token_is_auth_required(pecia: Pecia) -> None:
 async def test_a_known_caller_without_the_right_is_forbidden(pecia: Pecia) -> None:
     weak = bearing(await pecia.token("north", "ana", ["pecia.read"]))
     for headers in (weak, pecia.bo):
-        response = await pecia.call("office/add_user", {"name": "new"}, headers=headers)
+        response = await pecia.call("admin/add_user", {"name": "new"}, headers=headers)
         assert told(response, 403, "FORBIDDEN", -32002)["retryable"] is False
 
 
@@ -135,22 +135,22 @@ async def test_a_call_over_the_limit_passes_after_the_time_it_was_told(
         # South's bo has not called yet.
         who = bearing(pecia.tokens["south", "bo"])
         for _ in range(3):
-            assert (await pecia.call("office/whoami", headers=who)).status_code == 200
-        refused = await pecia.call("office/whoami", headers=who)
+            assert (await pecia.call("admin/whoami", headers=who)).status_code == 200
+        refused = await pecia.call("admin/whoami", headers=who)
         error = told(refused, 429, "RATE_LIMITED", -32003)
         assert error["retryable"] is True
         assert refused.headers["retry-after"] == str(error["retry_after_seconds"])
         now_ns += (error["retry_after_seconds"] - 1) * 1_000_000_000
-        assert (await pecia.call("office/whoami", headers=who)).status_code == 429
+        assert (await pecia.call("admin/whoami", headers=who)).status_code == 429
         now_ns += 1_000_000_000
-        assert (await pecia.call("office/whoami", headers=who)).status_code == 200
+        assert (await pecia.call("admin/whoami", headers=who)).status_code == 200
 
 
 @requirement("ckf.errors.not_found")
 async def test_what_is_not_there_and_what_is_anothers_are_not_found_alike(pecia: Pecia) -> None:
     south = bearing(pecia.tokens["south", "ana"])
     made = await pecia.call(
-        "office/add_source", {"source_id": "theirs", "protocol": "upload"}, headers=south
+        "admin/add_source", {"source_id": "theirs", "protocol": "upload"}, headers=south
     )
     assert made.status_code == 200, made.text
     ask = {"key": "a.txt"}
@@ -163,7 +163,7 @@ async def test_what_is_not_there_and_what_is_anothers_are_not_found_alike(pecia:
 @requirement("ckf.errors.upstream_error")
 async def test_a_database_that_fails_is_an_upstream_error(alone: Pecia) -> None:
     await alone.app.store.close()
-    response = await alone.call("office/whoami")
+    response = await alone.call("admin/whoami")
     assert told(response, 502, "UPSTREAM_ERROR", -32006)["retryable"] is True
 
 

@@ -28,7 +28,7 @@ async def pecia(database: DatabaseLogins, tmp_path: Path) -> AsyncGenerator[Peci
         for tenant in ("north", "south"):
             token = served.tokens[tenant, "ana"]
             made = await served.call(
-                "office/add_source", {"source_id": "plans", "protocol": "upload"}, bearing(token)
+                "admin/add_source", {"source_id": "plans", "protocol": "upload"}, bearing(token)
             )
             assert made.status_code == 200
             await put(served, token, "open.md", "hidden.md")
@@ -51,7 +51,7 @@ async def sources(pecia: Pecia, headers: dict[str, str]) -> list[str]:
 
 async def grant(pecia: Pecia, key: str) -> None:
     given = {"source_id": "plans", "key": key, "to": ["user:bo"]}
-    assert (await pecia.call("office/grant_file", given)).status_code == 200
+    assert (await pecia.call("admin/grant_file", given)).status_code == 200
 
 
 @requirement("lake.trim.source")

@@ -206,7 +206,7 @@ async def crawled(api: Api, source: str) -> dict[str, Any]:
     """How a crawl ended that somebody asked for."""
     give_up = anyio.current_time() + PATIENCE_S
     while True:
-        found = await api.call("office/crawl_status", source_id=source)
+        found = await api.call("admin/crawl_status", source_id=source)
         if found["state"] not in ("waiting", "listing", "reading"):
             return found
         assert anyio.current_time() < give_up, found

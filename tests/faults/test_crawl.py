@@ -36,10 +36,10 @@ async def test_a_crawl_killed_at_any_point_ends_as_an_undisturbed_one() -> None:
         for source in ("docs", "calm"):
             folder = str(ground.folder)
             asked = {"source_id": source, "folder": folder, "watch": False, "trim_mode": "open"}
-            await api.call("office/add_source", **asked)
+            await api.call("admin/add_source", **asked)
         ground.change(dice, FILES)
         ground.start_worker()
-        await api.call("office/crawl_source", source_id="docs")
+        await api.call("admin/crawl_source", source_id="docs")
         assert (await crawled(api, "docs"))["seen"] > 1
         ground.end_workers()
         for target, point in turns:
@@ -59,7 +59,7 @@ async def one_round(ground: Ground, api: Api, target: str, point: str, about: st
     victim = ground.start_worker(point, whom)
     assert victim.stdout is not None
     assert await run_sync(victim.stdout.readline) == "ready\n", about
-    await api.call("office/crawl_source", source_id="docs")
+    await api.call("admin/crawl_source", source_id="docs")
     assert await run_sync(victim.stdout.readline) == f"hit {point}\n", about
     match target:
         case "worker":
@@ -72,7 +72,7 @@ async def one_round(ground: Ground, api: Api, target: str, point: str, about: st
         case _:
             await ground.cluster.restart_if_down()
     assert (await crawled(api, "docs"))["state"] == "done", about
-    await api.call("office/crawl_source", source_id="calm")
+    await api.call("admin/crawl_source", source_id="calm")
     assert (await crawled(api, "calm"))["state"] == "done", about
     docs, calm = ground.stored("docs"), ground.stored("calm")
     assert [it[0] for it in docs] == present(ground), about

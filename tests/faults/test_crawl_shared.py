@@ -30,8 +30,8 @@ async def test_workers_share_a_crawl_and_api_processes_answer_alike() -> None:
             assert await run_sync(worker.stdout.readline) == "ready\n"
         folder = str(ground.folder)
         asked = {"source_id": "docs", "folder": folder, "watch": False, "trim_mode": "open"}
-        await one.call("office/add_source", **asked)
-        await two.call("office/crawl_source", source_id="docs")
+        await one.call("admin/add_source", **asked)
+        await two.call("admin/crawl_source", source_id="docs")
         done = await crawled(one, "docs")
         assert (done["state"], done["seen"], done["read"], done["failed"]) == (
             "done",

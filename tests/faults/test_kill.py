@@ -64,7 +64,7 @@ async def test_every_acknowledged_write_and_every_call_survives_a_kill(
     with psycopg.connect(database.system) as connection:
         rows = connection.execute("SELECT name FROM kernel.user_group").fetchall()
         trail = connection.execute(
-            "SELECT arguments ->> 'name', status FROM kernel.audit WHERE tool = 'office.add_group'"
+            "SELECT arguments ->> 'name', status FROM kernel.audit WHERE tool = 'admin.add_group'"
         ).fetchall()
     kept = {row[0] for row in rows}
     assert acked <= kept <= begun, f"seed {seed}"

@@ -55,7 +55,7 @@ async def index(house: House) -> None:
 
 
 async def add_handbook(house: House) -> None:
-    await house.call(house.ana, "office.add_source", source_id="handbook", protocol="upload")
+    await house.call(house.ana, "admin.add_source", source_id="handbook", protocol="upload")
     await put(house, SOURCE)
 
 
@@ -121,8 +121,8 @@ async def test_a_private_package_is_no_post_and_nobody_elses(house: House) -> No
     key = made["uri"].removeprefix("pecia://file/ckf/")
     async with house.app.store.reading(house.bo) as tx:
         assert (await texts.read_text(tx, "ckf", key)).title == "Refunds"
-    await house.call(house.ana, "office.add_user", name="cy")
-    token = await house.call(house.ana, "office.make_token", label="t", user="cy")
+    await house.call(house.ana, "admin.add_user", name="cy")
+    token = await house.call(house.ana, "admin.make_token", label="t", user="cy")
     cy = await house.app.authenticator.authenticate(token["token"])
     assert isinstance(cy, Caller)
     async with house.app.store.reading(cy) as tx:
@@ -222,7 +222,7 @@ async def test_what_a_purged_user_published_or_kept_goes_with_them(house: House)
     await publish(house, house.bo)
     await publish(house, house.bo, slug="kept", visibility="private")
     await publish(house, house.ana, slug="anas")
-    await house.call(house.ana, "office.purge_user", user="bo")
+    await house.call(house.ana, "admin.purge_user", user="bo")
     assert await found(house, house.ana) == ["anas"]
     async with house.app.store.system() as tx:
         rows = await tx.fetch_all(

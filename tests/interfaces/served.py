@@ -168,7 +168,7 @@ async def _enrol(app: App, tenant: str) -> dict[tuple[str, str], str]:
     operating = OperatorSession(app.store, app.audit_log, "test")
     made = await add_tenant(operating, tenant, admin="ana", quotas={})
     ana = await app.authenticate(made.token, VISIT)
-    await app.call(ana, "office.add_user", {"name": "bo"}, VISIT)
+    await app.call(ana, "admin.add_user", {"name": "bo"}, VISIT)
     bo = await _token(app, made.token, "bo", EVERY_SCOPE)
     return {(tenant, "ana"): made.token, (tenant, "bo"): bo}
 
@@ -176,6 +176,6 @@ async def _enrol(app: App, tenant: str) -> dict[tuple[str, str], str]:
 async def _token(app: App, admin: str, user: str, scopes: Sequence[str]) -> str:
     who = await app.authenticate(admin, VISIT)
     ask: dict[str, Json] = {"label": "test", "user": user, "scopes": [*scopes]}
-    made = await app.call(who, "office.make_token", ask, VISIT)
+    made = await app.call(who, "admin.make_token", ask, VISIT)
     assert isinstance(made.structured, dict)
     return str(made.structured["token"])

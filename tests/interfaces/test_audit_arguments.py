@@ -45,7 +45,7 @@ def frame(arguments: bytes, meta: bytes = b"") -> bytes:
 
 async def over_http(pecia: Pecia, deep: bytes) -> int:
     response = await pecia.http.post(
-        "/api/v1/office/make_token",
+        "/api/v1/admin/make_token",
         content=b'{"label":"x","scopes":%b}' % deep,
         headers={**pecia.ana, "content-type": "application/json"},
     )
@@ -120,11 +120,11 @@ async def test_a_body_that_is_no_object_is_refused_and_leaves_one_row(
 ) -> None:
     before = len(await pecia.audit())
     headers = {**pecia.ana, "content-type": "application/json"}
-    response = await pecia.http.post("/api/v1/office/make_token", content=body, headers=headers)
+    response = await pecia.http.post("/api/v1/admin/make_token", content=body, headers=headers)
     rows = (await pecia.audit())[before:]
     assert response.status_code == 400
     code = response.json()["error"]["code"]
-    assert [(it["tool"], it["code"]) for it in rows] == [("office.make_token", code)]
+    assert [(it["tool"], it["code"]) for it in rows] == [("admin.make_token", code)]
 
 
 @pytest.mark.parametrize("arguments", [b"5", b"[]", b'"x"', b"true"])
@@ -135,7 +135,7 @@ async def test_a_call_whose_arguments_are_no_object_leaves_one_row(
     before = len(await pecia.audit())
     await send(pecia, b'0},"arguments":%b,"x":{"y":0' % arguments)
     rows = (await pecia.audit())[before:]
-    assert [(it["tool"], it["status"]) for it in rows] == [("office.make_token", "error")]
+    assert [(it["tool"], it["status"]) for it in rows] == [("admin.make_token", "error")]
 
 
 async def test_a_token_in_a_path_or_a_request_id_stands_in_no_row_log_or_answer(
@@ -145,12 +145,12 @@ async def test_a_token_in_a_path_or_a_request_id_stands_in_no_row_log_or_answer(
     seen: list[str] = []
     lines = io.StringIO()
     with logs.configure_logging(pecia.app.settings.kernel, stream=lines):
-        for path in (f"/api/v1/office/{PAT}", f"/{PAT}", f"/api/v1/{PAT}/x", f"/mcp/{PAT}"):
+        for path in (f"/api/v1/admin/{PAT}", f"/{PAT}", f"/api/v1/{PAT}/x", f"/mcp/{PAT}"):
             response = await pecia.http.post(path, json={}, headers=pecia.ana)
             seen += [response.text, str(response.headers)]
         for given in (PAT, f"a:{PAT}", "sk-proj-abcdefGHIJKL0123456789"):
             headers = {**pecia.ana, "x-request-id": given}
-            response = await pecia.http.post("/api/v1/office/whoami", json={}, headers=headers)
+            response = await pecia.http.post("/api/v1/admin/whoami", json={}, headers=headers)
             assert response.status_code == 200
             seen += [response.text, str(response.headers)]
     rows = (await pecia.audit())[before:]

@@ -223,7 +223,7 @@ def test_a_mistake_is_told_before_anything_is_opened() -> None:
 
 
 def test_arguments_may_come_as_one_document_on_stdin(shell: Shell) -> None:
-    done = shell.ok("call", "office.add_user", "--args", "-", "--json", stdin='{"name": "bo"}')
+    done = shell.ok("call", "admin.add_user", "--args", "-", "--json", stdin='{"name": "bo"}')
     assert done.document["name"] == "bo"
 
 
@@ -281,7 +281,7 @@ def test_a_server_lets_in_whoever_has_a_token_and_nobody_else(shell: Shell, conf
     with shell.foreground("serve", "--config", config) as server:
         assert server.stdout is not None
         url = server.stdout.readline().split()[-1]
-        asked = f"{url}/api/v1/office/whoami"
+        asked = f"{url}/api/v1/admin/whoami"
         assert httpx.get(asked).status_code == 401
         headers = {"authorization": f"Bearer {made['token']}"}
         assert httpx.get(asked, headers=headers).json()["tenant"] == "acme"

@@ -26,16 +26,16 @@ def ask(shell: Shell, tool: str, **arguments: object) -> httpx.Response:
 def test_what_an_agent_asked_for_is_listed_confirmed_and_then_done(
     shell: Shell, tmp_path: Path
 ) -> None:
-    said = ask(shell, "office/add_source", source_id="agents", folder=str(tmp_path))
+    said = ask(shell, "admin/add_source", source_id="agents", folder=str(tmp_path))
     assert said.status_code == 428
     waits = said.json()["error"]["confirmation"]
     listed = shell.run("confirm", "--json").document["confirmations"]
-    assert [(it["id"], it["tool"]) for it in listed] == [(waits, "office.add_source")]
+    assert [(it["id"], it["tool"]) for it in listed] == [(waits, "admin.add_source")]
     unasked = shell.run("confirm", waits)
     assert unasked.code == 1
     assert f"pecia confirm {waits} --yes" in unasked.err
     assert shell.run("confirm", waits, "--yes").code == 0
-    done = ask(shell, "office/add_source", source_id="agents", folder=str(tmp_path))
+    done = ask(shell, "admin/add_source", source_id="agents", folder=str(tmp_path))
     assert done.status_code == 200
     assert shell.run("confirm", waits, "--yes").code == 1
     assert "No pending confirmations" in shell.run("confirm").out
@@ -63,6 +63,6 @@ def test_the_link_of_open_signs_in_once(shell: Shell) -> None:
     assert base == shell.lock.url
     made = ask(shell, "session", code=code)
     session = {"authorization": f"Bearer {made.json()['token']}"}
-    me = httpx.get(f"{base}/api/v1/office/whoami", headers=session, trust_env=False)
+    me = httpx.get(f"{base}/api/v1/admin/whoami", headers=session, trust_env=False)
     assert me.json()["credential"] == "local"
     assert ask(shell, "session", code=code).status_code == 404

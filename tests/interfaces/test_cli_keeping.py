@@ -16,7 +16,7 @@ def test_what_was_backed_up_is_there_again_in_a_new_home(tmp_path: Path) -> None
     old.mkdir()
     new.mkdir()
     assert pecia_at(old, "migrate").returncode == 0
-    assert pecia_at(old, "call", "office.add_group", "--name", "staff").returncode == 0
+    assert pecia_at(old, "call", "admin.add_group", "--name", "staff").returncode == 0
     file, keys = tmp_path / "b.zip", tmp_path / "keys.json"
     made = pecia_at(old, "backup", str(file), "--keys", str(keys), "--json")
     assert json.loads(made.stdout)["rows"] > 5, made.stderr
@@ -24,7 +24,7 @@ def test_what_was_backed_up_is_there_again_in_a_new_home(tmp_path: Path) -> None
     assert "b.zip exists already" in pecia_at(old, "backup", str(file)).stderr
     back = pecia_at(new, "restore", str(file), "--json")
     assert json.loads(back.stdout)["rows"] == json.loads(made.stdout)["rows"], back.stderr
-    listed = pecia_at(new, "call", "office.list_groups", "--json")
+    listed = pecia_at(new, "call", "admin.list_groups", "--json")
     assert [it["name"] for it in json.loads(listed.stdout)["groups"]] == ["staff"]
     again = pecia_at(new, "restore", str(file))
     assert again.returncode == 1
@@ -33,7 +33,7 @@ def test_what_was_backed_up_is_there_again_in_a_new_home(tmp_path: Path) -> None
 
 def test_an_export_is_one_tenants_rows_as_lines(tmp_path: Path) -> None:
     assert pecia_at(tmp_path, "migrate").returncode == 0
-    assert pecia_at(tmp_path, "call", "office.add_group", "--name", "staff").returncode == 0
+    assert pecia_at(tmp_path, "call", "admin.add_group", "--name", "staff").returncode == 0
     file = tmp_path / "e.zip"
     done = pecia_at(tmp_path, "export", "local", str(file), "--json")
     assert json.loads(done.stdout)["tables"]["kernel.user_group"] == 1, done.stderr

@@ -51,7 +51,7 @@ def test_start_says_where_the_server_is_and_how_to_wire_a_client(shell: Shell, n
 
 
 def test_what_start_tells_to_try_works(shell: Shell, notes: Path) -> None:
-    assert shell.ok("call", "office.whoami", "--json").document["tenant"] == "local"
+    assert shell.ok("call", "admin.whoami", "--json").document["tenant"] == "local"
     sources = shell.ok("call", "lake.list_sources", "--json").document["sources"]
     assert "wiki:notes" in [it["source_id"] for it in sources]
     listed = (

@@ -53,16 +53,16 @@ class World:
         return cast(dict[str, Any], call_as_owner(server, f"/api/v1/{tool}", arguments))
 
     def add(self, source: str, **where: str) -> None:
-        self.call("office/add_source", source_id=source, trim_mode="open", **where)
+        self.call("admin/add_source", source_id=source, trim_mode="open", **where)
 
     def crawl(self, source: str) -> dict[str, Any]:
         """Crawl to the end, by the API; how that went."""
-        found = self.call("office/crawl_source", source_id=source)
+        found = self.call("admin/crawl_source", source_id=source)
         give_up = time.monotonic() + 40
         while found["state"] in ("waiting", "listing", "reading"):
             assert time.monotonic() < give_up, found
             time.sleep(0.05)
-            found = self.call("office/crawl_status", source_id=source)
+            found = self.call("admin/crawl_status", source_id=source)
         return found
 
     def crawled(self, source: str) -> tuple[int, ...]:
@@ -197,7 +197,7 @@ def test_a_bucket_is_crawled_found_and_followed(world: World) -> None:
     world.add("shelf", s3="s3://shelf/docs", **where)
     assert world.crawl("shelf")["problem"] == "the bucket's server answers AccessDenied"
     keys = f"{world.store.key_id}:{BUCKET_SECRET}"
-    world.call("office/set_credential", source_id="shelf", value=keys)
+    world.call("admin/set_credential", source_id="shelf", value=keys)
     assert world.crawled("shelf") == (3, 3, 0, 0, 0)
     world.expect("sails", "shelf", "a.md")
     world.expect("anchors", "shelf", "deep/c d.txt")
@@ -219,10 +219,10 @@ def test_a_credential_of_another_shape_or_for_a_folder_is_refused_unsaid(world: 
     assert wrong.code == 1
     assert wrong.document["error"]["field"] == "value"
     assert "KEY_ID:SECRET" in wrong.document["error"]["message"]
-    flag = shell.run("call", "office.set_credential", "--source-id", "bare", "--value", "a:b")
+    flag = shell.run("call", "admin.set_credential", "--source-id", "bare", "--value", "a:b")
     assert flag.code != 0
     with pytest.raises(InvalidInput) as folder:
-        world.call("office/set_credential", source_id="wiki:notes", value="a:b")
+        world.call("admin/set_credential", source_id="wiki:notes", value="a:b")
     assert folder.value.fields["field"] == "source_id"
 
 

@@ -66,11 +66,11 @@ async def test_the_same_request_never_confirms_itself(local: Pecia, tmp_path: Pa
 async def test_the_process_of_the_owner_is_not_the_person(
     local: Pecia, owner: dict[str, str], tmp_path: Path
 ) -> None:
-    waits = (await asked(local, "office/add_space", {"folder": str(tmp_path)}))["confirmation"]
+    waits = (await asked(local, "admin/add_space", {"folder": str(tmp_path)}))["confirmation"]
     path = f"confirmations/{waits}"
     assert (await local.call(path, {}, {})).status_code == 401
     # A token that an agent can make for itself says no more than its process does.
-    made = await local.call("office/make_token", {"label": "mine"}, {})
+    made = await local.call("admin/make_token", {"label": "mine"}, {})
     assert (await local.call(path, {}, bearing(made.json()["token"]))).status_code == 403
     assert (await local.call("session/link", {}, {})).status_code == 401
     assert (await local.call(path, {}, owner)).status_code == 200
@@ -82,28 +82,28 @@ async def test_a_yes_is_for_one_act_to_the_letter_and_spent_by_it(
     folder, other = tmp_path / "notes", tmp_path / "keys"
     for it in (folder, other):
         it.mkdir()
-    waits = (await asked(local, "office/add_space", {"folder": str(folder)}))["confirmation"]
+    waits = (await asked(local, "admin/add_space", {"folder": str(folder)}))["confirmation"]
     assert (await local.call(f"confirmations/{waits}", {}, owner)).status_code == 200
-    await asked(local, "office/add_space", {"folder": str(other)})
-    await asked(local, "office/add_space", {"folder": str(folder), "name": "else"})
-    await asked(local, "office/add_space", {"folder": str(folder), "trim_mode": "per_file"})
-    done = await local.call("office/add_space", {"folder": str(folder)}, {})
+    await asked(local, "admin/add_space", {"folder": str(other)})
+    await asked(local, "admin/add_space", {"folder": str(folder), "name": "else"})
+    await asked(local, "admin/add_space", {"folder": str(folder), "trim_mode": "per_file"})
+    done = await local.call("admin/add_space", {"folder": str(folder)}, {})
     assert done.json()["added"] is True
     ask = {"source_id": "s", "folder": str(folder)}
-    waits = (await asked(local, "office/add_source", ask))["confirmation"]
+    waits = (await asked(local, "admin/add_source", ask))["confirmation"]
     await local.call(f"confirmations/{waits}", {}, owner)
-    assert (await local.call("office/add_source", ask, {})).status_code == 200
-    await local.call("office/remove_source", {"source_id": "s"}, {})
-    await asked(local, "office/add_source", ask)
+    assert (await local.call("admin/add_source", ask, {})).status_code == 200
+    await local.call("admin/remove_source", {"source_id": "s"}, {})
+    await asked(local, "admin/add_source", ask)
 
 
 async def test_a_no_is_a_no(local: Pecia, owner: dict[str, str], tmp_path: Path) -> None:
     ask = {"folder": str(tmp_path)}
-    waits = (await asked(local, "office/add_space", ask))["confirmation"]
+    waits = (await asked(local, "admin/add_space", ask))["confirmation"]
     said = await local.call(f"confirmations/{waits}", {"answer": "refuse"}, owner)
     assert said.status_code == 200
     assert (await local.call(f"confirmations/{waits}", {}, owner)).status_code == 404
-    assert (await asked(local, "office/add_space", ask))["confirmation"] != waits
+    assert (await asked(local, "admin/add_space", ask))["confirmation"] != waits
 
 
 async def test_what_waits_is_listed_for_the_person_with_all_that_decides_it(
@@ -127,7 +127,7 @@ async def test_what_waits_is_listed_for_the_person_with_all_that_decides_it(
 
 
 async def test_others_neither_see_nor_answer_what_waits(local: Pecia, tmp_path: Path) -> None:
-    waits = (await asked(local, "office/add_space", {"folder": str(tmp_path)}))["confirmation"]
+    waits = (await asked(local, "admin/add_space", {"folder": str(tmp_path)}))["confirmation"]
     for headers in (local.ana, local.bo):
         assert (await local.call(f"confirmations/{waits}", {}, headers)).status_code == 403
         found = await local.http.get("/api/v1/confirmations", headers=headers)
@@ -143,16 +143,16 @@ async def test_a_browser_signs_in_by_a_link_that_works_once_and_may_then_confirm
     session = bearing(made.json()["token"])
     assert (await local.call("session", {"code": link["code"]}, {})).status_code == 404
     assert (await local.call("session", {"code": "guess"}, {})).status_code == 404
-    me = await local.http.get("/api/v1/office/whoami", headers=session)
+    me = await local.http.get("/api/v1/admin/whoami", headers=session)
     assert me.json()["credential"] == "local"
-    waits = (await asked(local, "office/add_space", {"folder": str(tmp_path)}))["confirmation"]
+    waits = (await asked(local, "admin/add_space", {"folder": str(tmp_path)}))["confirmation"]
     assert (await local.call(f"confirmations/{waits}", {}, session)).status_code == 200
 
 
 async def test_a_page_of_another_site_confirms_nothing(
     local: Pecia, owner: dict[str, str], tmp_path: Path
 ) -> None:
-    waits = (await asked(local, "office/add_space", {"folder": str(tmp_path)}))["confirmation"]
+    waits = (await asked(local, "admin/add_space", {"folder": str(tmp_path)}))["confirmation"]
     path = f"/api/v1/confirmations/{waits}"
     for headers in (
         {"origin": "http://evil.example"},
@@ -165,7 +165,7 @@ async def test_a_page_of_another_site_confirms_nothing(
         path, content=b"{}", headers={**owner, "content-type": "text/plain"}
     )
     assert form.status_code == 415
-    await asked(local, "office/add_space", {"folder": str(tmp_path)})
+    await asked(local, "admin/add_space", {"folder": str(tmp_path)})
 
 
 async def modern(
@@ -204,7 +204,7 @@ async def test_a_client_that_asks_its_person_brings_the_answer(
     # Of a yes to one folder, none follows for another.
     other = {**ask, "arguments": {"folder": str(tmp_path / "other")}}
     await modern(local, {**other, **state, **yes}, can, shown)
-    found = await local.call("office/list_spaces", {}, {})
+    found = await local.call("admin/list_spaces", {}, {})
     assert found.json()["spaces"] == []
     done = (await modern(local, {**ask, **state, **yes}, can, shown))["result"]
     assert done["structuredContent"]["added"] is True
@@ -218,7 +218,7 @@ async def test_a_client_that_would_answer_its_own_question_is_not_asked(
     token = None
     if proof != "the owner's process":
         wanted = {"label": "agent", "scopes": [it.value for it in Scope]}
-        token = (await local.call("office/make_token", wanted, {})).json()["token"]
+        token = (await local.call("admin/make_token", wanted, {})).json()["token"]
     mark = tmp_path / "ran"
     arguments: Shape = {"server": "x", "command": f"touch {mark}"}
     ask: Shape = {"name": "add_server", "arguments": arguments}
@@ -254,13 +254,13 @@ async def test_each_step_leaves_its_row(
     local: Pecia, owner: dict[str, str], tmp_path: Path
 ) -> None:
     ask = {"folder": str(tmp_path)}
-    waits = (await asked(local, "office/add_space", ask))["confirmation"]
+    waits = (await asked(local, "admin/add_space", ask))["confirmation"]
     await local.call(f"confirmations/{waits}", {}, owner)
-    await local.call("office/add_space", ask, {})
+    await local.call("admin/add_space", ask, {})
     rows = [(it["tool"], it["status"], it["code"]) for it in await local.audit()]
     assert [it for it in rows if it[0].split(".")[-1] in ("add_space", "confirm")] == [
-        ("office.add_space", "error", "CONFIRMATION_REQUIRED"),
+        ("admin.add_space", "error", "CONFIRMATION_REQUIRED"),
         ("confirmations.confirm", "ok", None),
-        ("office.add_space", "ok", None),
+        ("admin.add_space", "ok", None),
     ]
     assert json.dumps([it["arguments"] for it in await local.audit()]).count(waits) == 1

@@ -23,7 +23,7 @@ from tests.interfaces.wire import request, requests, tell
 
 pytestmark = pytest.mark.anyio
 
-WHOAMI = "/api/v1/office/whoami"
+WHOAMI = "/api/v1/admin/whoami"
 JSON = "Content-Type: application/json"
 
 
@@ -110,23 +110,23 @@ async def test_another_origin_is_forbidden_with_and_without_a_token(alone: Pecia
     origin = "Origin: http://evil.example"
     assert (await tell(alone, request(alone, WHOAMI, origin))).statuses == [403]
     assert (await tell(alone, request(alone, WHOAMI, origin, auth(alone)))).statuses == [403]
-    assert await alone.audit(tool="office.whoami") == []
+    assert await alone.audit(tool="admin.whoami") == []
 
 
 async def test_a_path_is_what_it_says_and_nothing_else(pecia: Pecia) -> None:
     for target, status in (
-        ("/api/v1/office/../office/whoami", 400),
-        ("/api/v1/%2e%2e/v1/office/whoami", 400),
-        ("/api/v1/office/whoami/..", 400),
-        ("/api/v1/office%5cwhoami", 400),
-        ("/api/v1/office/whoami%00", 400),
-        ("/api/v1/office/whoami%0d%0aX: y", 400),
-        ("//api/v1/office/whoami", 404),
-        ("/api/v1//office/whoami", 404),
-        ("/API/v1/office/whoami", 404),
-        ("/api/v1/office/whoami/", 404),
-        ("/api/v1/office/whoami;x=1", 404),
-        ("/api/v1/office/%E0%A4%A", 404),
+        ("/api/v1/admin/../admin/whoami", 400),
+        ("/api/v1/%2e%2e/v1/admin/whoami", 400),
+        ("/api/v1/admin/whoami/..", 400),
+        ("/api/v1/admin%5cwhoami", 400),
+        ("/api/v1/admin/whoami%00", 400),
+        ("/api/v1/admin/whoami%0d%0aX: y", 400),
+        ("//api/v1/admin/whoami", 404),
+        ("/api/v1//admin/whoami", 404),
+        ("/API/v1/admin/whoami", 404),
+        ("/api/v1/admin/whoami/", 404),
+        ("/api/v1/admin/whoami;x=1", 404),
+        ("/api/v1/admin/%E0%A4%A", 404),
         ("/metrics/../readyz", 400),
     ):
         heard = await tell(pecia, request(pecia, target, auth(pecia)))
@@ -241,7 +241,7 @@ async def test_a_client_that_leaves_in_the_middle_of_a_body_is_no_fault_of_ours(
     alone: Pecia, caplog: pytest.LogCaptureFixture
 ) -> None:
     # A path that no other test of this file goes: another server logs in this process too.
-    path = "/api/v1/office/list_users"
+    path = "/api/v1/admin/list_users"
     data = request(alone, path, JSON, auth(alone), "Content-Length: 9", method="POST", body=b"{")
     with caplog.at_level(logging.INFO, logger="pecia.request"):
         async with await anyio.connect_tcp("127.0.0.1", alone.port) as stream:
@@ -298,7 +298,7 @@ async def test_strangers_and_guessers_are_slowed_and_good_tokens_are_not(
         assert [it.status_code for it in answers] == [401] * 5 + [429] * 15
         assert int(answers[-1].headers["retry-after"]) > 1
         assert answers[-1].json()["error"]["retryable"] is True
-        assert (await pecia.call("office/whoami")).status_code == 200
+        assert (await pecia.call("admin/whoami")).status_code == 200
         assert len(await pecia.audit(tool="authenticate")) == 5
 
 

@@ -10,7 +10,7 @@ from tests.interfaces.served import Pecia, bearing, open_pecia
 
 pytestmark = pytest.mark.anyio
 
-WHOAMI = "/api/v1/office/whoami"
+WHOAMI = "/api/v1/admin/whoami"
 
 
 @pytest.fixture
@@ -66,12 +66,12 @@ async def test_a_page_of_another_site_gets_nothing_in_the_owners_name(local: Pec
     ):
         response = await local.http.get(WHOAMI, headers=headers)
         assert response.status_code in (403, 421)
-    assert await local.audit(tool="office.whoami") == []
+    assert await local.audit(tool="admin.whoami") == []
 
 
 async def test_a_form_of_another_site_cannot_post(local: Pecia) -> None:
     response = await local.http.post(
-        "/api/v1/office/add_user",
+        "/api/v1/admin/add_user",
         content=b'{"name": "mallory"}',
         headers={"content-type": "text/plain"},
     )

@@ -22,9 +22,9 @@ async def test_the_public_reads_what_is_open_to_anyone_and_nothing_else(
         ana = bearing(tokens["north", "ana"])
         for source, to in (("brochure", "anyone"), ("plans", "everyone")):
             made = {"source_id": source, "trim_mode": "source_only", "protocol": "upload"}
-            assert (await pecia.call("office/add_source", made, ana)).status_code == 200
+            assert (await pecia.call("admin/add_source", made, ana)).status_code == 200
             grant = {"source_id": source, "to": to, "role": "reader"}
-            assert (await pecia.call("office/grant", grant, ana)).status_code == 200
+            assert (await pecia.call("admin/grant", grant, ana)).status_code == 200
         listed = await pecia.call("lake/list_sources", {}, {})
         assert [it["source_id"] for it in listed.json()["sources"]] == ["brochure"]
         (row,) = await pecia.audit(tool="lake.list_sources")
@@ -39,7 +39,7 @@ async def test_every_other_tool_asks_the_public_for_a_token(
     async with open_pecia(
         database, tmp_path / "home", public_rooms="lake", public_tenant="north"
     ) as pecia:
-        for path in ("office/whoami", "office/add_source"):
+        for path in ("admin/whoami", "admin/add_source"):
             refused = await pecia.call(path, {}, {})
             assert refused.status_code == 401, path
             assert "error=" not in refused.headers["www-authenticate"]

@@ -97,17 +97,17 @@ async def test_readiness_is_asked_of_the_database_once_however_many_ask(alone: P
 
 
 async def test_the_figures_count_every_call_by_tool_and_outcome(alone: Pecia) -> None:
-    await alone.call("office/whoami")
-    await alone.call("office/whoami")
-    await alone.call("office/add_user", {})
-    await alone.call("office/no_such_tool")
-    await alone.http.get("/api/v1/office/whoami")
+    await alone.call("admin/whoami")
+    await alone.call("admin/whoami")
+    await alone.call("admin/add_user", {})
+    await alone.call("admin/no_such_tool")
+    await alone.http.get("/api/v1/admin/whoami")
     text = (await alone.http.get("/metrics", headers=bearing(alone.operator))).text
-    assert 'pecia_calls_total{door="http",status="ok",tool="office.whoami"} 2.0' in text
-    assert 'pecia_calls_total{door="http",status="error",tool="office.add_user"} 1.0' in text
+    assert 'pecia_calls_total{door="http",status="ok",tool="admin.whoami"} 2.0' in text
+    assert 'pecia_calls_total{door="http",status="error",tool="admin.add_user"} 1.0' in text
     assert 'pecia_calls_total{door="http",status="error",tool="unknown"} 1.0' in text
     assert 'pecia_calls_total{door="http",status="denied",tool="authenticate"} 1.0' in text
-    assert 'pecia_call_seconds_count{tool="office.whoami"} 2.0' in text
+    assert 'pecia_call_seconds_count{tool="admin.whoami"} 2.0' in text
     assert "pecia_calls_in_flight 0.0" in text
     assert "pecia_database_up 1.0" in text
     assert 'pecia_pool{figure="pool_max",pool="app"}' in text
@@ -172,7 +172,7 @@ async def test_the_pages_are_html_that_loads_nothing(pecia: Pecia) -> None:
         assert "<script" not in response.text
         assert "http://" not in response.text
         assert "https://" not in response.text
-    assert "/api/v1/office/whoami" in (await pecia.http.get("/api/v1/docs")).text
+    assert "/api/v1/admin/whoami" in (await pecia.http.get("/api/v1/docs")).text
     assert __version__ in (await pecia.http.get("/")).text
 
 
@@ -192,9 +192,9 @@ async def test_a_request_is_one_line_in_the_log_and_holds_no_token(
     alone: Pecia, caplog: pytest.LogCaptureFixture
 ) -> None:
     # A path that no other test of this file goes: another server logs in this process too.
-    path = "/api/v1/office/list_users"
+    path = "/api/v1/admin/list_users"
     with caplog.at_level(logging.INFO, logger="pecia.request"):
-        await alone.call("office/list_users", headers={**alone.ana, "x-request-id": "r-1"})
+        await alone.call("admin/list_users", headers={**alone.ana, "x-request-id": "r-1"})
     [line] = requests(caplog, path)
     assert line.__dict__["action"] == "http"
     fields = line.__dict__["fields"]
@@ -354,7 +354,7 @@ async def test_a_server_that_is_full_says_when_to_come_back(
         tasks.start_soon(pecia.call, "probe/wait")
         await probe.started.wait()
         headers = {**pecia.bo, "x-pecia-timeout": "0.05"}
-        refused = await pecia.call("office/whoami", headers=headers)
+        refused = await pecia.call("admin/whoami", headers=headers)
         probe.may_end.set()
         assert refused.status_code == 503
         assert int(refused.headers["retry-after"]) >= 1

@@ -39,11 +39,11 @@ async def test_a_tampered_token_is_refused_with_a_challenge(
             confused = forge_hmac({"alg": "HS256", "kid": "first"}, claims, public_pem(key))
             swapped = ".".join([good.split(".")[0], base64url(b"{}"), good.split(".")[2]])
             pat = pecia.tokens["north", "bo"]
-            assert (await pecia.call("office/whoami", {}, bearing(good))).status_code == 200
+            assert (await pecia.call("admin/whoami", {}, bearing(good))).status_code == 200
             for token in (unsigned, confused, swapped, good[:-9], pat[:-1], pat[:-1] + "!"):
-                answer = await pecia.call("office/whoami", {}, bearing(token))
+                answer = await pecia.call("admin/whoami", {}, bearing(token))
                 assert answer.status_code == 401, token
                 assert 'error="invalid_token"' in answer.headers["www-authenticate"]
             stranger = issuer.token(tenant="nowhere", scope="pecia.read")
-            answer = await pecia.call("office/whoami", {}, bearing(stranger))
+            answer = await pecia.call("admin/whoami", {}, bearing(stranger))
             assert answer.status_code == 403

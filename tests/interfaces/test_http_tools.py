@@ -23,7 +23,7 @@ def error_of(response: httpx.Response) -> dict[str, Any]:
 
 
 async def test_a_posted_object_calls_the_tool_and_its_answer_is_the_body(pecia: Pecia) -> None:
-    response = await pecia.call("office/whoami")
+    response = await pecia.call("admin/whoami")
     assert response.status_code == 200
     assert response.headers["content-type"] == "application/json"
     assert (response.json()["tenant"], response.json()["user"]) == ("north", "ana")
@@ -31,7 +31,7 @@ async def test_a_posted_object_calls_the_tool_and_its_answer_is_the_body(pecia: 
 
 async def test_each_token_acts_as_its_own_user(pecia: Pecia) -> None:
     for (tenant, user), token in pecia.tokens.items():
-        found = (await pecia.call("office/whoami", headers=bearing(token))).json()
+        found = (await pecia.call("admin/whoami", headers=bearing(token))).json()
         assert (found["tenant"], found["user"]) == (tenant, user)
 
 
@@ -106,7 +106,7 @@ async def test_head_is_get_without_the_body(pecia: Pecia) -> None:
 async def test_a_body_of_another_type_is_refused(pecia: Pecia) -> None:
     for kind in ("text/plain", "application/x-www-form-urlencoded", "", "application/jsonx"):
         headers = {**pecia.ana, "content-type": kind}
-        response = await pecia.http.post("/api/v1/office/whoami", content=b"{}", headers=headers)
+        response = await pecia.http.post("/api/v1/admin/whoami", content=b"{}", headers=headers)
         assert response.status_code == 415, kind
         assert error_of(response)["field"] == "Content-Type"
 
@@ -114,7 +114,7 @@ async def test_a_body_of_another_type_is_refused(pecia: Pecia) -> None:
 async def test_a_body_of_json_is_taken(pecia: Pecia) -> None:
     for kind in ("application/json", "Application/JSON; charset=UTF-8", "application/x+json"):
         headers = {**pecia.ana, "content-type": kind}
-        response = await pecia.http.post("/api/v1/office/whoami", content=b"{}", headers=headers)
+        response = await pecia.http.post("/api/v1/admin/whoami", content=b"{}", headers=headers)
         assert response.status_code == 200, kind
 
 
@@ -126,8 +126,8 @@ async def test_a_tool_that_does_not_exist_is_refused_with_those_that_do(pecia: P
 
 
 async def test_a_misspelt_tool_is_told_the_nearest_name(pecia: Pecia) -> None:
-    message = error_of(await pecia.call("office/whoamy"))["message"]
-    assert message.endswith("; did you mean office.whoami?")
+    message = error_of(await pecia.call("admin/whoamy"))["message"]
+    assert message.endswith("; did you mean admin.whoami?")
 
 
 async def test_a_hidden_tool_does_not_exist(alone: Pecia, probe: Probe) -> None:
@@ -136,7 +136,7 @@ async def test_a_hidden_tool_does_not_exist(alone: Pecia, probe: Probe) -> None:
 
 
 async def test_the_other_names_of_a_tool_are_no_paths(alone: Pecia, probe: Probe) -> None:
-    for path in ("probe/probe.write", "probe/probe__write", "office/write"):
+    for path in ("probe/probe.write", "probe/probe__write", "admin/write"):
         assert (await alone.call(path)).status_code == 404
     assert probe.calls == 0
 
@@ -192,8 +192,8 @@ async def test_the_list_of_tools_holds_what_the_caller_may_use(pecia: Pecia) -> 
     found = (await pecia.http.get(all_of_them, headers=weak)).json()["tools"]
     assert {it["scope"] for it in found} == {"pecia.read"}
     assert {it["name"] for it in strong} > {it["name"] for it in found}
-    whoami = next(it for it in found if it["name"] == "office.whoami")
-    assert whoami["path"] == "/api/v1/office/whoami"
+    whoami = next(it for it in found if it["name"] == "admin.whoami")
+    assert whoami["path"] == "/api/v1/admin/whoami"
     assert whoami["methods"] == ["GET", "POST"]
     assert whoami["input_schema"]["type"] == "object"
     assert "tenant" in whoami["output_schema"]["properties"]
@@ -238,3 +238,15 @@ async def test_a_public_tool_answers_anybody_where_a_tenant_is_public(
         refused = await pecia.http.post("/api/v1/probe/echo", json={"text": "abc"})
         assert refused.status_code == 401
         assert refused.headers["www-authenticate"].startswith("Bearer resource_metadata=")
+
+
+async def test_the_old_path_of_a_renamed_toolset_answers_and_is_not_listed(pecia: Pecia) -> None:
+    new, old = [await pecia.call(f"{it}/whoami") for it in ("admin", "office")]
+    assert (new.status_code, new.json()) == (old.status_code, old.json())
+    got = await pecia.http.get("/api/v1/office/whoami", headers=pecia.ana)
+    assert got.json() == new.json()
+    for path in ("/api/v1/tools?limit=500", "/api/v1/openapi.json", "/api/v1/docs"):
+        text = (await pecia.http.get(path, headers=pecia.ana)).text
+        assert "admin/whoami" in text
+        assert "office/" not in text
+        assert "office." not in text

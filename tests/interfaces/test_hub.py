@@ -275,7 +275,7 @@ class TestSecrets:
         self, ground: Ground, house: House
     ) -> None:
         await house.call(
-            house.ana, "office.set_secret", name="gh", purpose="upstream", value="s3cret-by-name"
+            house.ana, "admin.set_secret", name="gh", purpose="upstream", value="s3cret-by-name"
         )
         async with site(house, token="s3cret-by-name") as (url, _):
             made = await ground.call(

@@ -46,17 +46,17 @@ class Server:
     async def add(self) -> None:
         asked = {"source_id": "shelf", "s3": "s3://shelf", "trim_mode": "open"}
         where = {"endpoint": self.url, "region": self.store.region}
-        assert (await self.pecia.call("office/add_source", asked | where)).status_code == 200
+        assert (await self.pecia.call("admin/add_source", asked | where)).status_code == 200
 
     async def keep(self, value: str) -> Any:
         asked = {"source_id": "shelf", "value": value}
-        return await self.pecia.call("office/set_credential", asked)
+        return await self.pecia.call("admin/set_credential", asked)
 
     async def crawl(self) -> dict[str, Any]:
-        await self.pecia.call("office/crawl_source", {"source_id": "shelf"})
+        await self.pecia.call("admin/crawl_source", {"source_id": "shelf"})
         await run_until_idle(self.worker.store, self.worker.jobs)
         await index(self.pecia)
-        status = await self.pecia.call("office/crawl_status", {"source_id": "shelf"})
+        status = await self.pecia.call("admin/crawl_status", {"source_id": "shelf"})
         return status.json()
 
 
@@ -208,7 +208,7 @@ async def test_a_credential_survives_the_rotation_of_its_key_and_goes_with_its_s
         assert await tx.fetch_value("SELECT key_id FROM lake.credential") == rotated.key_id
         newest = "SELECT key_id FROM lake.sealing_key ORDER BY at DESC LIMIT 1"
         assert await tx.fetch_value(newest) == rotated.key_id
-    await server.pecia.call("office/remove_source", {"source_id": "shelf"})
+    await server.pecia.call("admin/remove_source", {"source_id": "shelf"})
     async with worker.store.system() as tx:
         assert await tx.fetch_value("SELECT count(*) FROM lake.credential") == 0
 
@@ -218,12 +218,12 @@ async def test_only_an_owner_keeps_or_removes_a_credential(server: Server) -> No
     await server.add()
     asked = {"source_id": "shelf", "value": f"AKIDEXAMPLE:{SECRET}"}
     bo = server.pecia.bo
-    assert (await server.pecia.call("office/set_credential", asked, bo)).status_code == 403
+    assert (await server.pecia.call("admin/set_credential", asked, bo)).status_code == 403
     await server.keep(asked["value"])
     one = {"source_id": "shelf"}
-    assert (await server.pecia.call("office/remove_credential", one, bo)).status_code == 403
-    assert (await server.pecia.call("office/remove_credential", one)).status_code == 200
-    assert (await server.pecia.call("office/remove_credential", one)).status_code == 404
+    assert (await server.pecia.call("admin/remove_credential", one, bo)).status_code == 403
+    assert (await server.pecia.call("admin/remove_credential", one)).status_code == 200
+    assert (await server.pecia.call("admin/remove_credential", one)).status_code == 404
 
 
 async def test_a_worker_without_the_key_says_what_to_copy_and_seals_nothing_for_itself(
@@ -238,8 +238,8 @@ async def test_a_worker_without_the_key_says_what_to_copy_and_seals_nothing_for_
         assert not await credentials(other).publish()
         # What is kept from now on can still be opened by the first worker.
         await server.keep(f"AKIDEXAMPLE:{SECRET}")
-        await server.pecia.call("office/crawl_source", {"source_id": "shelf"})
+        await server.pecia.call("admin/crawl_source", {"source_id": "shelf"})
         await run_until_idle(other.store, other.jobs)
-        status = await server.pecia.call("office/crawl_status", {"source_id": "shelf"})
+        status = await server.pecia.call("admin/crawl_status", {"source_id": "shelf"})
         assert "Copy keys.json" in status.text
     assert (await server.crawl())["state"] == "done"

@@ -61,8 +61,8 @@ def folder(tmp_path: Path) -> Path:
 async def filled(pecia: Pecia, folder: Path) -> Lake:
     await allow(pecia.app, folders=[str(folder)])
     added = {"source_id": "docs", "folder": str(folder), "trim_mode": "open"}
-    assert (await pecia.call("office/add_source", added)).status_code == 200
-    await pecia.call("office/crawl_source", {"source_id": "docs"})
+    assert (await pecia.call("admin/add_source", added)).status_code == 200
+    await pecia.call("admin/crawl_source", {"source_id": "docs"})
     await run_until_idle(pecia.app.store, pecia.app.jobs)
     await index(pecia)
     return Lake(pecia, folder)
@@ -171,17 +171,17 @@ async def test_a_link_is_worth_what_its_principal_may_see_at_that_moment(lake: L
     stranger = bearing(pecia.tokens["south", "ana"])
     assert (await get(lake, link, **stranger)).status_code == 200
     hidden = {"source_id": "docs", "trim_mode": "per_file"}
-    assert (await pecia.call("office/set_source", hidden)).status_code == 200
+    assert (await pecia.call("admin/set_source", hidden)).status_code == 200
     # Even the administrator who may see it cannot open what was made for somebody who may not.
     refused = await get(lake, link, **pecia.ana)
     assert refused.status_code == 404
     assert "docs" in refused.text
     shown = {"source_id": "docs", "trim_mode": "open"}
-    await pecia.call("office/set_source", shown)
+    await pecia.call("admin/set_source", shown)
     assert (await get(lake, link)).status_code == 200
-    tokens = (await pecia.call("office/list_tokens", {})).json()["tokens"]
+    tokens = (await pecia.call("admin/list_tokens", {})).json()["tokens"]
     [bo] = [it["id"] for it in tokens if it["user"] == "bo"]
-    await pecia.call("office/revoke_token", {"id": bo})
+    await pecia.call("admin/revoke_token", {"id": bo})
     assert (await get(lake, link)).status_code == 404
 
 

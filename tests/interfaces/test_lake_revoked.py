@@ -58,7 +58,7 @@ class Lake:
     folder: Path
 
     async def do(self, call: Call) -> None:
-        done = await self.pecia.call(f"office/{call[0]}", call[1])
+        done = await self.pecia.call(f"admin/{call[0]}", call[1])
         assert done.status_code == 200, done.text
 
     async def crawl(self) -> None:
@@ -163,7 +163,7 @@ async def test_a_user_or_a_token_that_is_stopped_takes_links_and_answers_along(l
     for status, code in (("disabled", 404), ("active", 200)):
         await lake.do(("set_user", {"name": "bo", "status": status}))
         assert (await lake.opened(link))[0] == code
-    tokens = (await lake.pecia.call("office/list_tokens", {})).json()["tokens"]
+    tokens = (await lake.pecia.call("admin/list_tokens", {})).json()["tokens"]
     for it in tokens:
         if it["user"] == "bo":
             await lake.do(("revoke_token", {"id": it["id"]}))

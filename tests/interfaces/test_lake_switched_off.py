@@ -51,7 +51,7 @@ async def test_the_refusal_names_the_source_that_is_off_and_how_it_is_switched_o
             assert (error["code"], error["retryable"]) == ("CONFLICT", False), (tool, error)
             assert "switched off" in error["message"]
             assert "pecia source set docs --enabled true" in error["hint"]
-    refused = await lake.pecia.call("office/crawl_source", {"source_id": "docs"})
+    refused = await lake.pecia.call("admin/crawl_source", {"source_id": "docs"})
     assert (refused.status_code, refused.json()["error"]["code"]) == (409, "CONFLICT")
 
 
@@ -67,7 +67,7 @@ async def test_a_source_of_uploads_that_is_off_takes_no_file(lake: Lake) -> None
     await lake.do(("add_source", {"source_id": "sent", "protocol": "upload"}))
     await lake.do(("set_source", {"source_id": "sent", "enabled": False}))
     sent = {"source_id": "sent", "key": "a.md", "content": "YQ=="}
-    refused = await lake.pecia.call("office/upload_file", sent)
+    refused = await lake.pecia.call("admin/upload_file", sent)
     assert refused.status_code == 409, refused.text
     assert "switched off" in refused.json()["error"]["message"]
 
@@ -77,8 +77,8 @@ async def test_a_tool_on_a_space_that_is_off_says_so_and_not_that_it_be_tried_ag
 ) -> None:
     (server.north / "notes").mkdir()
     (server.north / "notes/a.md").write_text("alpha\n")
-    await server.http("ana", "office.add_space", folder="notes")
-    await server.http("ana", "office.set_space", name="notes", enabled=False)
+    await server.http("ana", "admin.add_space", folder="notes")
+    await server.http("ana", "admin.set_space", name="notes", enabled=False)
     read = {"path": "a.md", "space": "notes"}
     for error in (
         (await server.http("ana", "wiki.read_document", **read))["error"],
@@ -92,7 +92,7 @@ async def test_the_only_space_that_is_on_is_meant_where_none_is_named(server: Se
     for name in ("notes", "plans"):
         (server.north / name).mkdir()
         (server.north / name / "a.md").write_text(f"{name}\n")
-        await server.http("ana", "office.add_space", folder=name)
-    await server.http("ana", "office.set_space", name="plans", enabled=False)
+        await server.http("ana", "admin.add_space", folder=name)
+    await server.http("ana", "admin.set_space", name="plans", enabled=False)
     read = await server.http("ana", "wiki.read_document", path="a.md")
     assert read["content"] == "notes\n"

@@ -32,14 +32,14 @@ class Two:
 
     async def add(self, tenant: str, **where: str) -> tuple[int, Any]:
         asked = {"source_id": "s", "trim_mode": "open", **where}
-        answer = await self.pecia.call("office/add_source", asked, self.who(tenant))
+        answer = await self.pecia.call("admin/add_source", asked, self.who(tenant))
         return answer.status_code, answer.json()
 
     async def crawl(self, tenant: str) -> dict[str, Any]:
         who, asked = self.who(tenant), {"source_id": "s"}
-        await self.pecia.call("office/crawl_source", asked, who)
+        await self.pecia.call("admin/crawl_source", asked, who)
         await run_until_idle(self.pecia.app.store, self.pecia.app.jobs)
-        return (await self.pecia.call("office/crawl_status", asked, who)).json()
+        return (await self.pecia.call("admin/crawl_status", asked, who)).json()
 
     async def keys(self, tenant: str) -> list[str]:
         found = await self.pecia.call("lake/list_files", {"source_id": "s"}, self.who(tenant))
@@ -97,7 +97,7 @@ async def test_what_is_taken_away_is_read_no_more_and_the_source_can_be_switched
     ]
     for change, status in changes:
         asked = {"source_id": "s", **change}
-        answer = await two.pecia.call("office/set_source", asked, two.who("south"))
+        answer = await two.pecia.call("admin/set_source", asked, two.who("south"))
         assert answer.status_code == status, answer.text
 
 
@@ -136,12 +136,12 @@ async def test_a_repository_of_its_own_is_no_way_to_that_of_another_tenant(two: 
     (Path(alternate.path) / "refs" / "heads" / "main").write_text(f"{tip}\n")
     for number, name in enumerate(("work", "linked", "alternate.git")):
         where = {"source_id": f"s{number}", "git": (two.root / "south" / name).as_uri()}
-        answer = await two.pecia.call("office/add_source", where, two.who("south"))
+        answer = await two.pecia.call("admin/add_source", where, two.who("south"))
         asked = {"source_id": f"s{number}"}
         if answer.status_code == 200:
-            await two.pecia.call("office/crawl_source", asked, two.who("south"))
+            await two.pecia.call("admin/crawl_source", asked, two.who("south"))
             await run_until_idle(two.pecia.app.store, two.pecia.app.jobs)
-            ended = await two.pecia.call("office/crawl_status", asked, two.who("south"))
+            ended = await two.pecia.call("admin/crawl_status", asked, two.who("south"))
             assert ended.json()["state"] == "failed", name
             files = await two.pecia.call("lake/list_files", asked, two.who("south"))
             assert files.json()["files"] == []

@@ -48,8 +48,8 @@ def ways_in(headers: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
     more = dict(headers or {})
     add = json.dumps({"name": "mallory"})
     return [
-        {"method": "GET", "path": "/api/v1/office/whoami", "headers": more},
-        {"method": "POST", "path": "/api/v1/office/add_user", "headers": JSON | more, "body": add},
+        {"method": "GET", "path": "/api/v1/admin/whoami", "headers": more},
+        {"method": "POST", "path": "/api/v1/admin/add_user", "headers": JSON | more, "body": add},
         {"method": "GET", "path": "/api/v1/tools", "headers": more},
         {"method": "POST", "path": "/api/v1/nowhere/nothing", "headers": JSON | more, "body": "{}"},
         {"method": "POST", "path": "/mcp", "headers": MCP | more, "body": HELLO},
@@ -115,7 +115,7 @@ def test_who_can_read_the_token_is_the_owner(port: int, home: Path) -> None:
 
 def test_a_token_in_an_address_is_refused_and_not_believed(port: int, home: Path) -> None:
     token = owner_token.read(home)
-    call = {"method": "GET", "path": f"/api/v1/office/whoami?key={token}"}
+    call = {"method": "GET", "path": f"/api/v1/admin/whoami?key={token}"}
     assert calls_of(NEIGHBOUR, port, [call])[0].status == 400
 
 
@@ -154,7 +154,7 @@ def test_a_server_of_root_is_not_everybodys(database: DatabaseLogins, home: Path
     with served_by(ROOT, home.parent, flags) as port:
         calls = [*ways_in(), {**ways_in()[0], "hangs_up": True}]
         assert {it.status for it in calls_of(NEIGHBOUR, port, calls)} == {401}
-        answer = httpx.get(f"http://127.0.0.1:{port}/api/v1/office/whoami", trust_env=False)
+        answer = httpx.get(f"http://127.0.0.1:{port}/api/v1/admin/whoami", trust_env=False)
         assert answer.json()["credential"] == "local"
 
 

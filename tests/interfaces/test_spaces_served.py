@@ -70,9 +70,9 @@ async def test_an_administrator_has_a_wiki_over_http_and_mcp(server: Server) -> 
     (server.north / "notes").mkdir()
     (server.north / "notes/a.md").write_text("# A\n\nalpha, see ![p](p.png)\n")
     (server.north / "notes/p.png").write_bytes(b"\x89PNG")
-    made = await server.http("ana", "office.add_space", folder=str(server.north / "notes"))
+    made = await server.http("ana", "admin.add_space", folder=str(server.north / "notes"))
     assert (made["name"], made["trim_mode"], made["added"]) == ("notes", "source_only", True)
-    listed = await server.mcp("ana", "/mcp/office", "list_spaces")
+    listed = await server.mcp("ana", "/mcp/admin", "list_spaces")
     assert [it["name"] for it in listed["spaces"]] == ["notes"]
     found = await server.mcp("ana", "/mcp/wiki", "list_documents", space="notes")
     assert [it.get("path", it["docName"]) for it in found["documents"]]
@@ -89,24 +89,24 @@ async def test_a_member_sees_a_space_by_grants_and_writes_by_the_role_of_a_write
     (server.north / "d").mkdir()
     (server.north / "d/a.md").write_text("alpha ![p](p.png)\n")
     (server.north / "d/p.png").write_bytes(b"\x89PNG")
-    await server.http("ana", "office.add_space", folder="d")
-    assert (await server.http("bo", "office.list_spaces"))["spaces"] == []
+    await server.http("ana", "admin.add_space", folder="d")
+    assert (await server.http("bo", "admin.list_spaces"))["spaces"] == []
     hidden = await server.http("bo", "wiki.read_document", path="a.md", space="d")
     assert hidden["error"]["code"] == "NOT_FOUND"
-    await server.http("ana", "office.add_group", name="staff")
-    await server.http("ana", "office.add_member", group="staff", user="bo")
+    await server.http("ana", "admin.add_group", name="staff")
+    await server.http("ana", "admin.add_member", group="staff", user="bo")
     grant = {"source_id": "wiki:d", "to": "group:staff"}
-    await server.http("ana", "office.grant", **grant, role="reader")
+    await server.http("ana", "admin.grant", **grant, role="reader")
     seen = await server.http("bo", "wiki.list_documents", space="d")
     assert {it["kind"] for it in seen["documents"]} == {"document", "asset"}
     write = {"docName": "a", "markdown": "gamma\n", "position": "append", "space": "d"}
     refused = await server.http("bo", "wiki.write_document", **write)
     assert refused["error"]["code"] == "FORBIDDEN"
     assert (server.north / "d/a.md").read_text() == "alpha ![p](p.png)\n"
-    await server.http("ana", "office.grant", **grant, role="writer")
+    await server.http("ana", "admin.grant", **grant, role="writer")
     assert "error" not in await server.http("bo", "wiki.write_document", **write)
     assert (server.north / "d/a.md").read_text().endswith("gamma\n")
-    await server.http("ana", "office.grant", **grant, role=None)
+    await server.http("ana", "admin.grant", **grant, role=None)
     gone = await server.http("bo", "wiki.list_documents", space="d")
     assert gone["error"]["code"] == "NOT_FOUND"
 
@@ -114,42 +114,42 @@ async def test_a_member_sees_a_space_by_grants_and_writes_by_the_role_of_a_write
 async def test_a_space_is_renamed_switched_off_and_removed_and_its_files_stay(
     server: Server,
 ) -> None:
-    await server.http("ana", "office.add_space", folder="plans")
-    await server.http("ana", "office.grant", source_id="wiki:plans", to="user:bo", role="writer")
+    await server.http("ana", "admin.add_space", folder="plans")
+    await server.http("ana", "admin.grant", source_id="wiki:plans", to="user:bo", role="writer")
     write = {"docName": "a", "markdown": "x\n", "position": "replace"}
     await server.http("ana", "wiki.write_document", **write)
-    named = await server.http("ana", "office.rename_space", name="plans", new_name="roadmap")
+    named = await server.http("ana", "admin.rename_space", name="plans", new_name="roadmap")
     assert (named["name"], named["source_id"]) == ("roadmap", "wiki:plans")
     read = await server.http("bo", "wiki.read_document", path="a.md", space="roadmap")
     assert read["content"] == "x\n"
-    other = await server.http("ana", "office.add_space", folder="roadmap")
+    other = await server.http("ana", "admin.add_space", folder="roadmap")
     assert other["name"] == "roadmap-2"
-    taken = await server.http("ana", "office.rename_space", name="roadmap-2", new_name="roadmap")
+    taken = await server.http("ana", "admin.rename_space", name="roadmap-2", new_name="roadmap")
     assert taken["error"]["code"] == "CONFLICT"
-    off = await server.http("ana", "office.set_space", name="roadmap", enabled=False)
+    off = await server.http("ana", "admin.set_space", name="roadmap", enabled=False)
     assert off["enabled"] is False
     shut = await server.http("bo", "wiki.read_document", path="a.md", space="roadmap")
     assert (shut["error"]["code"], shut["error"]["retryable"]) == ("CONFLICT", False)
-    await server.http("ana", "office.set_space", name="roadmap", enabled=True)
-    await server.http("ana", "office.remove_space", name="roadmap")
-    assert (await server.http("bo", "office.list_spaces"))["spaces"] == []
+    await server.http("ana", "admin.set_space", name="roadmap", enabled=True)
+    await server.http("ana", "admin.remove_space", name="roadmap")
+    assert (await server.http("bo", "admin.list_spaces"))["spaces"] == []
     assert (server.north / "plans/a.md").read_text() == "x\n"
 
 
 @pytest.mark.parametrize("tool", ["add_space", "rename_space", "set_space", "remove_space"])
 async def test_a_member_changes_no_space(server: Server, tool: str) -> None:
-    await server.http("ana", "office.add_space", folder="d")
-    await server.http("ana", "office.grant", source_id="wiki:d", to="user:bo", role="writer")
+    await server.http("ana", "admin.add_space", folder="d")
+    await server.http("ana", "admin.grant", source_id="wiki:d", to="user:bo", role="writer")
     asked: dict[str, dict[str, Any]] = {
         "add_space": {"folder": "e"},
         "rename_space": {"name": "d", "new_name": "e"},
         "set_space": {"name": "d", "enabled": False},
         "remove_space": {"name": "d"},
     }
-    refused = await server.http("bo", f"office.{tool}", **asked[tool])
+    refused = await server.http("bo", f"admin.{tool}", **asked[tool])
     assert refused["error"]["code"] in ("FORBIDDEN", "NOT_FOUND")
     assert not (server.north / "e").exists()
-    [space] = (await server.http("ana", "office.list_spaces"))["spaces"]
+    [space] = (await server.http("ana", "admin.list_spaces"))["spaces"]
     assert (space["name"], space["enabled"]) == ("d", True)
 
 
@@ -161,22 +161,22 @@ async def test_no_folder_outside_the_own_roots_becomes_a_space(server: Server) -
         *(server.north / "link", server.north / "link/x", server.north / "theirs"),
     )
     for folder in outside:
-        refused = await server.http("ana", "office.add_space", folder=str(folder))
+        refused = await server.http("ana", "admin.add_space", folder=str(folder))
         assert refused["error"]["code"] == "FORBIDDEN", folder
         assert "pecia tenant allow" in refused["error"]["hint"]
         assert str(server.south) not in str(refused["error"].get("allowed"))
     for folder in ("../south", f"{server.north}/../south"):
-        refused = await server.http("ana", "office.add_space", folder=folder)
+        refused = await server.http("ana", "admin.add_space", folder=folder)
         assert refused["error"]["code"] == "INVALID_FORMAT", folder
     for folder in ("https://example.org/wiki.git", "git@example.org:wiki.git"):
-        refused = await server.http("ana", "office.add_space", folder=folder)
+        refused = await server.http("ana", "admin.add_space", folder=folder)
         assert "git remote" in refused["error"]["message"]
-    assert (await server.http("ana", "office.list_spaces"))["spaces"] == []
+    assert (await server.http("ana", "admin.list_spaces"))["spaces"] == []
     assert [*server.elsewhere.iterdir()] == [*server.south.iterdir()] == []
 
 
 async def test_a_folder_that_became_a_link_is_not_opened(server: Server) -> None:
-    await server.http("ana", "office.add_space", folder="d")
+    await server.http("ana", "admin.add_space", folder="d")
     (server.elsewhere / "secret.md").write_text("of nobody's wiki\n")
     (server.north / "d").rmdir()
     (server.north / "d").symlink_to(server.elsewhere)
@@ -188,7 +188,7 @@ async def test_a_folder_that_became_a_link_is_not_opened(server: Server) -> None
 
 
 async def test_content_dir_leads_to_no_folder_of_another_tenant(server: Server) -> None:
-    await server.http("ana", "office.add_space", folder="d")
+    await server.http("ana", "admin.add_space", folder="d")
     (server.south / "secret.md").write_text("heron of the south\n")
     (server.north / "d/docs").symlink_to(server.south)
     (server.north / "d/.pecia").mkdir()
@@ -249,7 +249,7 @@ async def test_a_folder_swapped_for_a_link_in_the_middle_of_a_call_leads_nowhere
     theirs = server.south if at == "d/inner" else server.south / "inner"
     theirs.mkdir(exist_ok=True)
     (theirs / "a.md").write_text("a bird of the south, heron\n")
-    await server.http("ana", "office.add_space", folder="d/inner")
+    await server.http("ana", "admin.add_space", folder="d/inner")
     assert "error" not in await server.http("ana", "wiki.read_document", path="a.md", space="inner")
 
     def swap() -> None:
@@ -271,12 +271,12 @@ async def test_a_folder_swapped_for_a_link_in_the_middle_of_a_call_leads_nowhere
 
 
 async def test_a_space_of_one_tenant_is_nothing_to_another(server: Server) -> None:
-    await server.http("ana", "office.add_space", folder="d")
-    assert (await server.http("ana", "office.list_spaces", tenant="south"))["spaces"] == []
-    made = await server.http("ana", "office.add_space", tenant="south", folder="d")
+    await server.http("ana", "admin.add_space", folder="d")
+    assert (await server.http("ana", "admin.list_spaces", tenant="south"))["spaces"] == []
+    made = await server.http("ana", "admin.add_space", tenant="south", folder="d")
     assert made["folder"] == str(server.south / "d")
     refused = await server.http(
-        "ana", "office.add_space", tenant="south", folder=str(server.north / "d")
+        "ana", "admin.add_space", tenant="south", folder=str(server.north / "d")
     )
     assert refused["error"]["code"] == "FORBIDDEN"
 
@@ -300,16 +300,16 @@ async def test_no_root_is_given_in_or_around_that_of_another_tenant(server: Serv
 
 async def test_a_folder_to_read_is_no_root_and_a_root_is_no_folder_to_read(server: Server) -> None:
     await allow(server.pecia.app, "north", folders=[str(server.elsewhere)])
-    refused = await server.http("ana", "office.add_space", folder=str(server.elsewhere / "d"))
+    refused = await server.http("ana", "admin.add_space", folder=str(server.elsewhere / "d"))
     assert refused["error"]["code"] == "FORBIDDEN"
     asked = {"source_id": "s", "folder": str(server.north)}
-    assert (await server.http("ana", "office.add_source", **asked))["error"]["code"] == "FORBIDDEN"
+    assert (await server.http("ana", "admin.add_source", **asked))["error"]["code"] == "FORBIDDEN"
 
 
 async def test_a_root_that_is_taken_away_closes_its_spaces_at_once(server: Server) -> None:
     app = server.pecia.app
     write = {"docName": "a", "markdown": "heron\n", "position": "replace", "space": "d"}
-    await server.http("ana", "office.add_space", folder="d")
+    await server.http("ana", "admin.add_space", folder="d")
     await server.http("ana", "wiki.write_document", **write)
     await run_until_idle(app.store, app.jobs)
     operating = OperatorSession(app.store, app.audit_log, "test")
@@ -319,9 +319,9 @@ async def test_a_root_that_is_taken_away_closes_its_spaces_at_once(server: Serve
         ("wiki.write_document", {**write, "markdown": "otter\n"}),
     ):
         assert (await server.http("ana", tool, **asked))["error"]["code"] == "UNAVAILABLE", tool
-    await server.http("ana", "office.crawl_source", source_id="wiki:d")
+    await server.http("ana", "admin.crawl_source", source_id="wiki:d")
     await run_until_idle(app.store, app.jobs)
-    ended = await server.http("ana", "office.crawl_status", source_id="wiki:d")
+    ended = await server.http("ana", "admin.crawl_status", source_id="wiki:d")
     assert (ended["state"], "not below a root" in ended["problem"]) == ("failed", True)
     assert (server.north / "d/a.md").read_text() == "heron\n"
     await allow(app, "north", space_roots=[str(server.north)])
@@ -339,7 +339,7 @@ async def test_neither_the_watcher_nor_what_was_left_over_opens_a_folder_that_be
     server: Server,
 ) -> None:
     app = server.pecia.app
-    await server.http("ana", "office.add_space", folder="d")
+    await server.http("ana", "admin.add_space", folder="d")
     async with app.store.system() as tx:
         row = await tx.fetch_one(SPACE, "no space")
     config = parse_config(row["config"])

@@ -39,7 +39,7 @@ async def notes(server: Server) -> Path:
     folder = server.north / "notes"
     folder.mkdir()
     (folder / "a.md").write_text("alpha\n")
-    await server.http("ana", "office.add_space", folder="notes")
+    await server.http("ana", "admin.add_space", folder="notes")
     return folder
 
 

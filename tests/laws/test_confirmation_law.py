@@ -40,9 +40,9 @@ VERBS = ("approve", "confirm", "allow", "trust", "install", "run", "start", "add
 
 # Tools with such an argument that does neither, and why.
 HARMLESS = {
-    "office.grant": "its folder is one inside a source that is there",
-    "office.set_source": "switches a source that a person has said yes to",
-    "office.set_space": "switches a space that a person has said yes to",
+    "admin.grant": "its folder is one inside a source that is there",
+    "admin.set_source": "switches a source that a person has said yes to",
+    "admin.set_space": "switches a space that a person has said yes to",
     "memory.cipher_extract_and_operate_memory": "its script and the like are words to remember",
 }
 SPACE = "its cwd chooses among the spaces that are served, and opens none"
@@ -52,8 +52,8 @@ GUARDED = frozenset(
         "hub.add_server",
         "hub.set_server",
         "hub.approve_tools",
-        "office.add_source",
-        "office.add_space",
+        "admin.add_source",
+        "admin.add_space",
     )
 )
 
@@ -137,7 +137,7 @@ def stage(
 async def _opened(database: DatabaseLogins, root: Path) -> AsyncGenerator[tuple[Pecia, str]]:
     async with open_pecia(database, root / "home", mode="local", annexes=[mount_mcp]) as pecia:
         scopes = [it.value for it in Scope]
-        made = await pecia.call("office/make_token", {"label": "agent", "scopes": scopes}, {})
+        made = await pecia.call("admin/make_token", {"label": "agent", "scopes": scopes}, {})
         yield pecia, made.json()["token"]
 
 
@@ -199,9 +199,9 @@ def acts(draw: st.DrawFn) -> tuple[str, Shape]:
             return tool, draw(st.sampled_from(CHANGED))
         case "hub.approve_tools":
             return tool, draw(st.sampled_from(APPROVED))
-        case "office.add_source":
+        case "admin.add_source":
             return tool, {"source_id": draw(NAMES), **draw(st.sampled_from(PLACES))}
-        case "office.add_space":
+        case "admin.add_space":
             return tool, draw(st.sampled_from(FOLDERS))
         case _:
             raise AssertionError(f"how is {tool} called?")

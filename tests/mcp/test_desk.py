@@ -57,7 +57,7 @@ async def test_find_tools_finds_only_what_the_caller_may_use(served: Served) -> 
     assert all(tools[name].scope in ("pecia.search", "pecia.read") for name in names)
 
 
-@pytest.mark.parametrize("name", ["list_users", "office__list_users", "office.list_users"])
+@pytest.mark.parametrize("name", ["list_users", "admin__list_users", "admin.list_users"])
 async def test_call_tool_calls_by_bare_and_by_prefixed_name(served: Served, name: str) -> None:
     found = await call(served.talk, "call_tool", name=name, arguments={})
     assert found["structuredContent"]["users"]
@@ -71,7 +71,7 @@ async def test_a_call_through_the_desk_is_one_row_under_the_name_of_the_tool(ser
     async with serve() as served:
         await call(served.talk, "call_tool", name="list_users", arguments={"limit": 3})
         rows = await audit(served)
-    assert [(it["tool"], it["status"]) for it in rows] == [("office.list_users", "ok")]
+    assert [(it["tool"], it["status"]) for it in rows] == [("admin.list_users", "ok")]
     assert rows[0]["arguments"] == {"limit": 3}
 
 

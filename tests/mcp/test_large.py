@@ -35,7 +35,7 @@ async def folder(running: Served, tmp_path_factory: pytest.TempPathFactory) -> P
         path.parent.mkdir(exist_ok=True)
         path.write_text(f"# Document {it}\n", "utf-8")
     (place / "long.md").write_text(LONG, "utf-8")
-    await running.app.call(running.owner, "office.add_space", {"folder": str(place)}, VISIT)
+    await running.app.call(running.owner, "admin.add_space", {"folder": str(place)}, VISIT)
     return place
 
 

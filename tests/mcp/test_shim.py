@@ -172,7 +172,7 @@ async def test_a_project_beside_a_running_server_becomes_one_of_its_spaces(
         done = await pecia("mcp", frames=[HELLO], cwd=project, env=env)
     assert heard(done)[0]["result"]
     assert read_lock(folder_lock_path(project)) == lock_at(served, home)
-    listed = await served.app.call(served.owner, "office.list_spaces", {}, VISIT)
+    listed = await served.app.call(served.owner, "admin.list_spaces", {}, VISIT)
     assert str(project) in json.dumps(listed.structured)
 
 

@@ -331,7 +331,7 @@ async def test_mcp_audit_lists_the_calls_of_a_tool(served: Served, tmp_path: Pat
         shown = (await pecia(*words, cwd=tmp_path, env=env)).stdout.decode()
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)["rows"]
-    assert {it["tool"] for it in rows} == {"office.list_users"}
+    assert {it["tool"] for it in rows} == {"admin.list_users"}
     assert {"limit": 7} in [it["arguments"] for it in rows]
     # Each fact that the reference names: who, what, with what, what came of it, from where, when.
     for column in ("at", "user", "tool", "arguments", "sources", "keys", "row_count", "status"):

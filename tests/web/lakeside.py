@@ -65,10 +65,10 @@ class Lakeside:
 
     def crawl(self, source_id: str) -> dict[str, Any]:
         """Crawl a source to its end, however that is."""
-        self.call("office/crawl_source", source_id=source_id)
+        self.call("admin/crawl_source", source_id=source_id)
 
         def ended() -> dict[str, Any] | None:
-            found = self.call("office/crawl_status", source_id=source_id)
+            found = self.call("admin/crawl_status", source_id=source_id)
             return found if found["state"] in ("done", "failed") else None
 
         return until(ended)
@@ -84,10 +84,10 @@ def open_lakeside(home: Path) -> Iterator[Lakeside]:
     _write(notes, reports)
     for url in serve(Installed(ROOT / "src"), home, ["start", str(notes)]):
         it = Lakeside(url, reports, "")
-        it.call("office/add_user", name="bo")
+        it.call("admin/add_user", name="bo")
         scopes = ["pecia.read", "pecia.search"]
-        token = it.call("office/make_token", label="bo", user="bo", scopes=scopes)["token"]
-        it.call("office/add_source", source_id="reports", folder=str(reports), watch=False)
+        token = it.call("admin/make_token", label="bo", user="bo", scopes=scopes)["token"]
+        it.call("admin/add_source", source_id="reports", folder=str(reports), watch=False)
         it.crawl("reports")
         it.can_find("heron")
         it.can_find("lantern")

@@ -156,11 +156,11 @@ def test_a_token_that_ends_leads_to_the_sign_in(lakeside: Lakeside, page: Page) 
     about = httpx.get(f"{lakeside.url}/console/about.json", trust_env=False).json()
     page.route("**/about.json", lambda it: it.fulfill(json={**about, "mode": "server"}))
     scopes = ["pecia.read", "pecia.search"]
-    made = lakeside.call("office/make_token", label="short", user="bo", scopes=scopes)
+    made = lakeside.call("admin/make_token", label="short", user="bo", scopes=scopes)
     page.add_init_script(f"sessionStorage.setItem('pecia.token', '{made['token']}')")
     lakeside.open(page, "#/search?q=heron")
     expect(hits(page).first).to_contain_text("heron.md")
-    lakeside.call("office/revoke_token", id=made["id"])
+    lakeside.call("admin/revoke_token", id=made["id"])
     ask(page, "dawn")
     expect(page.get_by_role("heading", name="Sign in to Pecia")).to_be_visible()
     expect(page.get_by_role("alert")).to_contain_text("Your session has expired")
@@ -187,13 +187,13 @@ def test_a_refused_filter_is_shown_with_its_code_and_field(lakeside: Lakeside, p
 
 
 def test_what_a_search_had_to_do_without_is_told(lakeside: Lakeside, page: Page) -> None:
-    lakeside.call("office/set_search", hybrid=False)
+    lakeside.call("admin/set_search", hybrid=False)
     try:
         lakeside.open(page, "#/search?q=heron")
         expect(page.get_by_text("semantic search is off here")).to_be_visible()
         expect(hits(page).first).to_contain_text("heron.md")
     finally:
-        lakeside.call("office/set_search", hybrid=True)
+        lakeside.call("admin/set_search", hybrid=True)
 
 
 def test_a_hit_opens_in_its_file_with_more_above_and_below(lakeside: Lakeside, page: Page) -> None:

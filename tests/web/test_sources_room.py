@@ -56,7 +56,7 @@ def test_files_that_could_not_be_read_are_grouped_by_reason(lakeside: Lakeside, 
 def test_a_crawl_that_failed_says_why(lakeside: Lakeside, page: Page) -> None:
     nowhere = lakeside.folder.parent / "nowhere"
     nowhere.mkdir()
-    lakeside.call("office/add_source", source_id="lost", folder=str(nowhere), watch=False)
+    lakeside.call("admin/add_source", source_id="lost", folder=str(nowhere), watch=False)
     nowhere.rmdir()
     assert lakeside.crawl("lost")["state"] == "failed"
     lakeside.open(page, AT)
@@ -114,7 +114,7 @@ def test_what_an_agent_asked_for_is_confirmed_or_refused_on_a_page(
         """As an agent of the owner does: by the owner's process, and without a token."""
         folder = str(lakeside.folder)
         return httpx.post(
-            f"{lakeside.url}/api/v1/office/add_source",
+            f"{lakeside.url}/api/v1/admin/add_source",
             json={"source_id": source_id, "folder": folder, "watch": False},
             trust_env=False,
             timeout=60,
@@ -144,7 +144,7 @@ def test_who_may_not_change_sources_is_offered_nothing_to_change(
 def test_a_question_that_got_no_answer_is_not_taken_for_a_refusal(
     lakeside: Lakeside, page: Page
 ) -> None:
-    page.route("**/office/crawl_status", lambda route: route.abort())
+    page.route("**/admin/crawl_status", lambda route: route.abort())
     lakeside.open(page, AT)
     expect(row(page, "reports")).to_contain_text("unknown")
     expect(page.get_by_role("button", name="Crawl reports now")).to_be_visible()
@@ -165,8 +165,8 @@ class Script:
 
 
 def test_a_running_crawl_moves_while_somebody_looks(lakeside: Lakeside, page: Page) -> None:
-    script = Script(lakeside.call("office/crawl_status", source_id="reports"))
-    page.route("**/office/crawl_status", script.answer)
+    script = Script(lakeside.call("admin/crawl_status", source_id="reports"))
+    page.route("**/admin/crawl_status", script.answer)
     page.clock.install()
     lakeside.open(page, AT)
     bar = row(page, "reports").get_by_role("progressbar")

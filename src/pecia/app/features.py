@@ -42,12 +42,14 @@ from pecia.kernel.store.audit.log import AuditLog
 from pecia.kernel.store.migrate import SchemaPart
 from pecia.kernel.store.store import Store
 from pecia.kernel.tool.confirmation import Confirmations
+from pecia.kernel.tool.former_names import current_toolset
 from pecia.kernel.tool.model import AnyTool
 
 
 def apply_public_access(features: tuple[Feature, ...], names: Sequence[str]) -> tuple[Feature, ...]:
     """The features, private except those named. An unknown name is an error."""
     known = sorted(feature.name for feature in features)
+    names = [current_toolset(it) for it in names]
     for name in names:
         if name not in known:
             raise InvalidEnum(

@@ -156,7 +156,7 @@ async def test_what_a_purged_user_kept_or_shared_goes_with_them(memories: Memori
     await memories.remember(gone, "El keeps a diary.")
     await shared.remember(gone, "El shared this recipe.")
     await memories.call(gone, "cipher_add_node", id="el", labels=["Person"])
-    await memories.app.call(memories.ana, "office.purge_user", {"user": name}, VISIT)
+    await memories.app.call(memories.ana, "admin.purge_user", {"user": name}, VISIT)
     async with memories.app.store.system() as tx:
         left = await tx.fetch_all(
             "SELECT 1 FROM kernel.revision WHERE text LIKE 'El %%' UNION ALL"
@@ -176,7 +176,7 @@ async def test_whoever_governs_the_source_decides_who_reads_what_is_shared(
 
         async def grant(to: str, role: str | None) -> None:
             asked = {"source_id": "memory", "to": to, "role": role, "folder": "shared/"}
-            await opened.call(opened.ana, "office.grant", **asked)
+            await opened.call(opened.ana, "admin.grant", **asked)
 
         await grant("everyone", None)
         # Another memory does not bring the right back.

@@ -93,7 +93,7 @@ class Space:
         assert not answer.is_error, answer.text
         return answer.value
 
-    async def office(self, tool: str, /, **arguments: Any) -> None:
+    async def admin(self, tool: str, /, **arguments: Any) -> None:
         """A change of rights, by the administrator."""
         await self.served.app.call(
             self.served.ana, tool, {"source_id": f"wiki:{self.name}", **arguments}, VISIT

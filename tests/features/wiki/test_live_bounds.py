@@ -42,7 +42,7 @@ async def tight(
 async def plan(tight: Served, tmp_path: Path) -> Space:
     space = await add_space(tight, tmp_path)
     space.write({"plan.md": PAGE})
-    await space.office("grant", to="user:bo", role="writer")
+    await space.admin("grant", to="user:bo", role="writer")
     return space
 
 
@@ -80,11 +80,11 @@ async def refusal(space: Space, doc: str, token: str) -> tuple[int, bytes]:
 async def test_who_may_not_read_is_told_the_same_as_of_what_is_not_there(plan: Space) -> None:
     plan.write({"open/page.md": "x\n"})
     await plan.value("list_documents")
-    await plan.office("grant", to="user:bo", role=None)
-    await plan.office("set_source", trim_mode="per_file")
+    await plan.admin("grant", to="user:bo", role=None)
+    await plan.admin("set_source", trim_mode="per_file")
     bo = plan.served.bo_token
     assert (await refusal(plan, "plan", bo))[0] == 404
-    await plan.office("grant", folder="open/", to="user:bo", role="reader")
+    await plan.admin("grant", folder="open/", to="user:bo", role="reader")
     status, said = await refusal(plan, "plan", bo)
     assert status == 404
     assert (await refusal(plan, "none", bo)) == (404, said.replace(b"plan", b"none"))
@@ -114,7 +114,7 @@ async def test_who_loses_the_right_to_write_can_still_look_on(plan: Space) -> No
     async with ana_at(plan) as ana, bo_at(plan) as bo:
         bo.type(0, "Before. ")
         await bo.saved()
-        await plan.office("grant", to="user:bo", role="reader")
+        await plan.admin("grant", to="user:bo", role="reader")
         bo.type(0, "After. ")
         await bo.flush()
         await bo.until(lambda: bool(bo.refusals))
@@ -126,8 +126,8 @@ async def test_who_loses_the_right_to_write_can_still_look_on(plan: Space) -> No
 
 async def test_who_loses_the_right_to_read_is_told_nothing_more(plan: Space) -> None:
     async with ana_at(plan) as ana, bo_at(plan) as bo:
-        await plan.office("set_source", trim_mode="per_file")
-        await plan.office("grant", to="user:bo", role=None)
+        await plan.admin("set_source", trim_mode="per_file")
+        await plan.admin("grant", to="user:bo", role=None)
         ana.type(0, "Secret. ")
         await ana.saved()
         assert (await bo.until_closed())[0] == 4404

@@ -35,7 +35,7 @@ def url(space: Space) -> str:
 async def plan(space: Space) -> Space:
     """A space with one document, which bo may write too."""
     space.write({"plan.md": PAGE})
-    await space.office("grant", to="user:bo", role="writer")
+    await space.admin("grant", to="user:bo", role="writer")
     return space
 
 

@@ -69,7 +69,7 @@ async def plan(nodes: tuple[Node, Node], tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "plan.md").write_text(PAGE, encoding="utf-8")
     one = nodes[0]
-    await one.app.call(one.owner, "office.add_space", {"folder": str(folder)}, VISIT)
+    await one.app.call(one.owner, "admin.add_space", {"folder": str(folder)}, VISIT)
     return folder
 
 

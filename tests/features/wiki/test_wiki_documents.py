@@ -382,7 +382,7 @@ async def test_a_rename_that_cannot_be_changes_nothing(space: Space) -> None:
 async def test_whoever_may_not_read_a_space_sees_nothing_of_it(space: Space) -> None:
     space.write({"a.md": "needle [[b]]\n", "d/b.md": "needle\n"})
     await space.value("list_documents")
-    await space.office("set_source", trim_mode="per_file")
+    await space.admin("set_source", trim_mode="per_file")
     for tool, arguments in (
         ("list_documents", {}),
         ("search", {"query": "needle"}),
@@ -405,8 +405,8 @@ async def test_whoever_sees_one_folder_sees_the_rest_in_no_answer(space: Space) 
     )
     space.write({"secret/s.md": "needle [[d/b]]\n", "secret/t.md": "[[d/c]]\n"})
     await space.value("list_documents")
-    await space.office("set_source", trim_mode="per_file")
-    await space.office("grant", folder="d/", to="user:bo", role="reader")
+    await space.admin("set_source", trim_mode="per_file")
+    await space.admin("grant", folder="d/", to="user:bo", role="reader")
     listed = (await space.ask_as_bo("list_documents")).value["documents"]
     assert [it["docName"] for it in listed] == ["d/b", "d/c"]
     for tool, arguments in (
@@ -449,7 +449,7 @@ async def test_writing_needs_the_right_to_write_there(space: Space) -> None:
     for tool, arguments in refused:
         answer = await space.ask_as_bo(tool, **arguments)
         assert answer.error["code"] == "FORBIDDEN", tool
-    await space.office("grant", folder="d/", to="user:bo", role="writer")
+    await space.admin("grant", folder="d/", to="user:bo", role="writer")
     assert not (await space.ask_as_bo("write_document", docName="d/new", **new)).is_error
     assert (await space.ask_as_bo("write_document", docName="x", **new)).is_error
     # The link in a.md would break, and bo may not mend it.

@@ -17,7 +17,7 @@ async def test_ranked_search_reads_a_document_in_another_charset(space: Space) -
     # The lake reads it first, as a worker that watches the folder does; it is old enough to be
     # believed by its time alone.
     os.utime(space.folder / "old.md", (1_700_000_000, 1_700_000_000))
-    await space.office("crawl_source")
+    await space.admin("crawl_source")
     await run_until_idle(space.served.app.store, space.served.app.jobs)
     await space.served.index()
     ranked = await space.value("search", query="Straße", mode="ranked")

@@ -389,7 +389,7 @@ async def test_every_folder_of_documents_has_a_catalog(space: Space) -> None:
 async def test_catalogs_are_written_only_where_all_readers_see_all(space: Space) -> None:
     space.write(LINKED)
     await space.value("list_documents")
-    await space.office("set_source", trim_mode="per_file")
+    await space.admin("set_source", trim_mode="per_file")
     await CatalogMaintenance(space.served.app.store, SpaceSync(space.served.app.store)).run_once()
     assert not (space.folder / ".pecia/catalogs").exists()
 
@@ -402,7 +402,7 @@ async def test_the_lake_and_the_wiki_keep_one_source_without_undoing_each_other(
 
     async def crawled() -> dict[str, Any]:
         app = space.served.app
-        await space.office("crawl_source")
+        await space.admin("crawl_source")
         await run_until_idle(app.store, app.jobs)
         asked = {"source_id": f"wiki:{space.name}"}
         done = await app.call(space.served.ana, "crawl_status", asked, VISIT)

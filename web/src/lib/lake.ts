@@ -134,19 +134,19 @@ export async function asHit(source_id: string, key: string): Promise<Hit | null>
 }
 
 export function crawlStatus(source_id: string): Promise<Crawl> {
-  return call<Crawl>("office/crawl_status", { source_id });
+  return call<Crawl>("admin/crawl_status", { source_id });
 }
 
 export function crawl(source_id: string): Promise<Crawl> {
-  return call<Crawl>("office/crawl_source", { source_id });
+  return call<Crawl>("admin/crawl_source", { source_id });
 }
 
 export function stop(source_id: string): Promise<Crawl> {
-  return call<Crawl>("office/stop_crawl", { source_id });
+  return call<Crawl>("admin/stop_crawl", { source_id });
 }
 
 export function addFolder(source_id: string, folder: string): Promise<Source> {
-  return callByHand<Source>("office/add_source", { source_id, folder });
+  return callByHand<Source>("admin/add_source", { source_id, folder });
 }
 
 export async function size(): Promise<Size> {

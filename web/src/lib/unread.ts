@@ -14,7 +14,7 @@ export async function unread(
   source_id: string,
   cursor: string | null,
 ): Promise<{ found: Told[]; next: string | null }> {
-  const page: Unread = await call("office/list_unread", {
+  const page: Unread = await call("admin/list_unread", {
     source_id,
     limit: PAGE,
     ...(cursor ? { cursor } : {}),

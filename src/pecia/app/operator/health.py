@@ -101,8 +101,8 @@ async def check_round_trip(store: Store, audit_log: AuditLog, tools: ToolView) -
     dispatcher = Dispatcher(audit_log, RateLimiter(RateLimit(1000, 1000, 100)), CALL_TIMEOUT_S)
     try:
         context = RequestContext("cli")
-        await dispatcher.call(caller, tools, "office.add_group", {"name": "checked"}, context)
-        found = await dispatcher.call(caller, tools, "office.list_groups", {}, context)
+        await dispatcher.call(caller, tools, "admin.add_group", {"name": "checked"}, context)
+        found = await dispatcher.call(caller, tools, "admin.list_groups", {}, context)
         if "checked" not in str(found.structured):
             raise InternalError("a group was written and is not read back")
         await audit_log.drain()
@@ -138,6 +138,6 @@ async def _temporary_caller(store: Store) -> Caller:
 
 async def _require_audited(store: Store, tenant_id: UUID) -> None:
     async with store.system() as tx:
-        rows = await tx.fetch_value(SQL["audited"], tenant_id=tenant_id, tool="office.add_group")
+        rows = await tx.fetch_value(SQL["audited"], tenant_id=tenant_id, tool="admin.add_group")
     if rows != 1:
         raise InternalError(f"one call left {rows} rows in the audit log")

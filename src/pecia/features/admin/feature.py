@@ -24,7 +24,7 @@ def build_admin(
 ) -> Feature:
     """The feature, over one store. `purgers` come from the other features."""
     return Feature(
-        "office",
+        "admin",
         tools=(
             *user_tools(store),
             *directory_tools(store),

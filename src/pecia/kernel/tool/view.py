@@ -1,7 +1,7 @@
 """Which tools a client sees, under which names. Immutable and deterministic; built once, cached."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from types import MappingProxyType
@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from pecia.kernel.errors import Conflict, InvalidEnum, Json, ToolNotFound
 from pecia.kernel.identity.caller import Caller
+from pecia.kernel.tool.former_names import current_toolset, former_toolsets
 from pecia.kernel.tool.model import AnyTool, ForeignTool
 from pecia.kernel.tool.suggestion import suggest_name
 
@@ -58,6 +59,8 @@ class ToolView:
         read_only: bool = False,
     ) -> "ToolView":
         """A smaller view. It can only shrink, and a name it does not have is an error."""
+        if rooms is not None:
+            rooms = [current_toolset(it) for it in rooms]
         known_features = {tool.feature for tool in self.tools.values()}
         _require_known("toolset", rooms or (), known_features)
         _require_known("tool", [*(tools or ()), *exclude], {*self.tools, *self.aliases})
@@ -137,9 +140,17 @@ def _stable_aliases(tools: Sequence[AnyTool]) -> dict[str, AnyTool]:
 
     Some clients refuse dots: `ckf_compile` is `ckf.compile`, unless it is somebody's own name.
     """
+    former = {name: tool for tool in tools for name in _former_names(tool)}
     dotless = {full_name(tool).replace(".", "_"): tool for tool in tools}
     own = {name: tool for tool in tools for name in _names(tool)}
-    return {**dotless, **own, **{tool.name: tool for tool in tools if tool.name in dotless}}
+    bare = {tool.name: tool for tool in tools if tool.name in dotless or tool.name in former}
+    return {**former, **dotless, **own, **bare}
+
+
+def _former_names(tool: AnyTool) -> Iterator[str]:
+    """The names under toolsets that were renamed. Last in precedence."""
+    for toolset in former_toolsets(tool.feature):
+        yield from (f"{toolset}{it}{tool.name}" for it in ("__", ".", "_"))
 
 
 def _names(tool: AnyTool) -> tuple[str, str]:

@@ -13,10 +13,11 @@ from pecia.kernel.store.audit.log import AuditLog
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
 from pecia.kernel.tool.call import Call
+from pecia.kernel.tool.former_names import current_tool_name, former_tool_names
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 
 SQL = load_queries("pecia.features.admin.tools", "audit_log.sql")
-FEATURE = "office"
+FEATURE = "admin"
 
 
 class AuditEntryOut(Output):
@@ -69,6 +70,7 @@ class AuditLogTools:
             found = await tx.fetch_all(
                 SQL["audit"],
                 tool=ask.tool,
+                tools=_all_names(ask.tool),
                 user=ask.user,
                 status=ask.status,
                 since=ask.since,
@@ -89,6 +91,12 @@ def audit_log_tools(store: Store, audit_log: AuditLog) -> tuple[AnyTool, ...]:
     """The one tool over the audit log."""
     it = AuditLogTools(store, audit_log)
     return (Tool(FEATURE, "list_audit", Scope.READ, ListAudit, AuditLogOut, it.list_audit),)
+
+
+def _all_names(tool: str | None) -> list[str]:
+    """A tool's name and those it had before: old rows keep the name they were written under."""
+    name = current_tool_name(tool or "")
+    return [name, *former_tool_names(name)]
 
 
 def _decode_cursor(cursor: str | None) -> tuple[datetime | None, UUID | None]:

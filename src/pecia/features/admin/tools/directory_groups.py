@@ -14,7 +14,7 @@ from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 
 SQL = load_queries("pecia.features.admin.tools", "directory_groups.sql")
-FEATURE = "office"
+FEATURE = "admin"
 
 
 class DirectoryGroup(Input):

@@ -16,7 +16,7 @@ from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 
 SQL = load_queries("pecia.features.admin.tools", "grants.sql")
-FEATURE = "office"
+FEATURE = "admin"
 
 # Roles that are written without a kind.
 ROLES = ("everyone", "anyone")

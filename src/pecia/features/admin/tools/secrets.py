@@ -18,7 +18,7 @@ from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 
 SQL = load_queries("pecia.features.admin.tools", "secrets.sql")
-FEATURE = "office"
+FEATURE = "admin"
 RESEAL_BATCH = 100
 
 # Signing keys are never stored here: only these two purposes are.

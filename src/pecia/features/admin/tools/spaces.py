@@ -21,7 +21,7 @@ from pecia.kernel.tool.confirmation import ConfirmableAction, Confirmations, esc
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 
 SQL = load_queries("pecia.features.admin.tools", "spaces.sql")
-FEATURE = "office"
+FEATURE = "admin"
 PREFIX = "wiki:"
 MAX_NAME_CHARS = 200
 

@@ -15,7 +15,7 @@ from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 
 SQL = load_queries("pecia.features.admin.tools", "user_purge.sql")
-FEATURE = "office"
+FEATURE = "admin"
 
 Purger = Callable[[PurgeTarget], Awaitable[None]]
 

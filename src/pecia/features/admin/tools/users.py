@@ -15,8 +15,8 @@ from pecia.kernel.store.transaction import DictRow, Transaction
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 
-SQL = load_queries("pecia.features.admin")
-FEATURE = "office"
+SQL = load_queries("pecia.features.admin.tools", "users.sql")
+FEATURE = "admin"
 
 
 class WhoAmIOut(Output):

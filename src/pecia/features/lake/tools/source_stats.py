@@ -19,7 +19,7 @@ from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 
 SQL = load_queries("pecia.features.lake", "source_status.sql")
 SOURCES_SQL = load_queries("pecia.features.lake.tools", "sources.sql")
-FEATURE = "office"
+FEATURE = "admin"
 MAX_REASONS = 100
 
 UnreadStatus = Literal[

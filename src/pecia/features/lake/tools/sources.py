@@ -47,7 +47,7 @@ from pecia.kernel.tool.confirmation import ConfirmableAction, Confirmations, esc
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 
 SOURCES_SQL = load_queries("pecia.features.lake.tools", "sources.sql")
-FEATURE = "office"
+FEATURE = "admin"
 REMOVE_RETRY_TIMEOUT_S = 10.0
 RETRY_INTERVAL_S = 0.2
 

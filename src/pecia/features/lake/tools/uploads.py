@@ -38,7 +38,7 @@ from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 
 SQL = load_queries("pecia.features.lake.tools", "uploads.sql")
-FEATURE = "office"
+FEATURE = "admin"
 PAGE_SIZE = 500
 MAX_BYTES = 100_000_000
 

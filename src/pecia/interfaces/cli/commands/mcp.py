@@ -90,7 +90,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def audit(ctx: typer.Context) -> None:
-    ask = ToolCommand("office.list_audit", "pecia mcp audit", columns=AUDIT_COLUMNS)
+    ask = ToolCommand("admin.list_audit", "pecia mcp audit", columns=AUDIT_COLUMNS)
     run_tool(terminal_of(ctx), ask, ctx.args)
 
 

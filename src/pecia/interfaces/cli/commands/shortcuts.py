@@ -33,59 +33,59 @@ class ToolShortcut:
 
 SHORTCUTS: tuple[ToolShortcut, ...] = (
     ToolShortcut(
-        "token make", "office.make_token", "Make a token; it is shown only once.", ("label",)
+        "token make", "admin.make_token", "Make a token; it is shown only once.", ("label",)
     ),
     ToolShortcut(
         "token list",
-        "office.list_tokens",
+        "admin.list_tokens",
         "Tokens: yours, or everybody's for an administrator.",
         columns=("id", "user", "label", "hint", "scopes", "expires_at", "last_used_at"),
     ),
     ToolShortcut(
-        "token revoke", "office.revoke_token", "Revoke a token at once, for good.", ("id",)
+        "token revoke", "admin.revoke_token", "Revoke a token at once, for good.", ("id",)
     ),
-    ToolShortcut("user add", "office.add_user", "Add a user.", ("name",)),
-    ToolShortcut("user list", "office.list_users", "List the users."),
+    ToolShortcut("user add", "admin.add_user", "Add a user.", ("name",)),
+    ToolShortcut("user list", "admin.list_users", "List the users."),
     ToolShortcut(
-        "user set", "office.set_user", "Change a user's role, status or other names.", ("name",)
+        "user set", "admin.set_user", "Change a user's role, status or other names.", ("name",)
     ),
-    ToolShortcut("group add", "office.add_group", "Add a group.", ("name",)),
-    ToolShortcut("group list", "office.list_groups", "List the groups and who is in them."),
-    ToolShortcut("group remove", "office.remove_group", "Remove a group.", ("name",)),
-    ToolShortcut("group join", "office.add_member", "Put a user into a group.", ("group", "user")),
+    ToolShortcut("group add", "admin.add_group", "Add a group.", ("name",)),
+    ToolShortcut("group list", "admin.list_groups", "List the groups and who is in them."),
+    ToolShortcut("group remove", "admin.remove_group", "Remove a group.", ("name",)),
+    ToolShortcut("group join", "admin.add_member", "Put a user into a group.", ("group", "user")),
     ToolShortcut(
-        "group leave", "office.remove_member", "Take a user out of a group.", ("group", "user")
+        "group leave", "admin.remove_member", "Take a user out of a group.", ("group", "user")
     ),
     ToolShortcut(
         "source add",
-        "office.add_source",
+        "admin.add_source",
         "Register a source: a folder, git, a bucket, a site.",
         ("source_id",),
     ),
     ToolShortcut("source list", "lake.list_sources", "List the sources that you may see."),
     ToolShortcut(
-        "source set", "office.set_source", "Change or switch off a source.", ("source_id",)
+        "source set", "admin.set_source", "Change or switch off a source.", ("source_id",)
     ),
-    ToolShortcut("source stop", "office.stop_crawl", "Stop the crawl of a source.", ("source_id",)),
+    ToolShortcut("source stop", "admin.stop_crawl", "Stop the crawl of a source.", ("source_id",)),
     ToolShortcut(
-        "source status", "office.crawl_status", "The progress of its crawl.", ("source_id",)
+        "source status", "admin.crawl_status", "The progress of its crawl.", ("source_id",)
     ),
-    ToolShortcut("source stats", "office.source_stats", "The status of its files.", ("source_id",)),
-    ToolShortcut("source unread", "office.list_unread", "Files not read, and why.", ("source_id",)),
-    ToolShortcut("source remove", "office.remove_source", "Remove a source.", ("source_id",)),
+    ToolShortcut("source stats", "admin.source_stats", "The status of its files.", ("source_id",)),
+    ToolShortcut("source unread", "admin.list_unread", "Files not read, and why.", ("source_id",)),
+    ToolShortcut("source remove", "admin.remove_source", "Remove a source.", ("source_id",)),
     ToolShortcut(
         "source grant",
-        "office.grant",
+        "admin.grant",
         "Give somebody a role in a source; the role null takes it away.",
         ("source_id", "to", "role"),
     ),
-    ToolShortcut("space add", "office.add_space", "Serve a folder as a wiki.", ("folder",)),
-    ToolShortcut("space list", "office.list_spaces", "List the folders that are served."),
-    ToolShortcut("space rename", "office.rename_space", "Rename a space.", ("name", "new_name")),
+    ToolShortcut("space add", "admin.add_space", "Serve a folder as a wiki.", ("folder",)),
+    ToolShortcut("space list", "admin.list_spaces", "List the folders that are served."),
+    ToolShortcut("space rename", "admin.rename_space", "Rename a space.", ("name", "new_name")),
     ToolShortcut(
-        "space set", "office.set_space", "Switch a space off or on, or trim it.", ("name",)
+        "space set", "admin.set_space", "Switch a space off or on, or trim it.", ("name",)
     ),
-    ToolShortcut("space remove", "office.remove_space", "Stop serving a folder.", ("name",)),
+    ToolShortcut("space remove", "admin.remove_space", "Stop serving a folder.", ("name",)),
     ToolShortcut(
         "hub list",
         "hub.list_servers",
@@ -116,11 +116,11 @@ SHORTCUTS: tuple[ToolShortcut, ...] = (
     ToolShortcut(
         "hub call", "hub.call_server_tool", "Call a tool of a server.", ("server", "tool")
     ),
-    ToolShortcut("secret list", "office.list_secrets", "List the names of the secrets."),
-    ToolShortcut("secret remove", "office.remove_secret", "Remove a secret.", ("name",)),
+    ToolShortcut("secret list", "admin.list_secrets", "List the names of the secrets."),
+    ToolShortcut("secret remove", "admin.remove_secret", "Remove a secret.", ("name",)),
     ToolShortcut(
         "audit",
-        "office.list_audit",
+        "admin.list_audit",
         "The audit log: who called what, when, with which outcome.",
         columns=("at", "user", "tool", "door", "status", "code", "duration_us"),
     ),

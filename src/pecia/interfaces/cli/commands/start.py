@@ -55,7 +55,7 @@ def _wants_repository(terminal: Terminal, folder: Path) -> bool:
 if TYPE_CHECKING:
     from pecia.kernel.settings.load import Settings
 
-ADD_SPACE = f"{API}/office/add_space"
+ADD_SPACE = f"{API}/admin/add_space"
 START_TIMEOUT_S = 60.0
 POLL_INTERVAL_S = 0.1
 

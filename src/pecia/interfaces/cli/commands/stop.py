@@ -26,7 +26,7 @@ from pecia.interfaces.cli.server.lock import (
 from pecia.interfaces.cli.settings import load_settings
 from pecia.kernel.errors import PeciaError, Timeout, Unavailable
 
-LIST_SPACES = f"{API}/office/list_spaces"
+LIST_SPACES = f"{API}/admin/list_spaces"
 AFTER_GRACE_S = 30.0
 POLL_INTERVAL_S = 0.05
 

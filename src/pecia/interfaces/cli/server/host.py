@@ -132,7 +132,7 @@ async def _add_space(app: App, folder: Path) -> Json:
     # Starting a server for a folder confirms adding it.
     context = RequestContext("cli", channel=AutoConfirmChannel())
     who = await app.authenticate(None, context)
-    result = await app.call(who, "office.add_space", {"folder": str(folder)}, context)
+    result = await app.call(who, "admin.add_space", {"folder": str(folder)}, context)
     return result.structured
 
 

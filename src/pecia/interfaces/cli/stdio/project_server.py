@@ -172,7 +172,7 @@ def _add_space(terminal: Terminal, found: "RunningServer", project: Path) -> Non
         from pecia.interfaces.cli.tools.confirmation import call_as_owner
 
         server = ServerClient(found.lock.url, read_owner_token(Path(found.lock.home)))
-        call_as_owner(server, f"{API}/office/add_space", {"folder": str(project)})
+        call_as_owner(server, f"{API}/admin/add_space", {"folder": str(project)})
         write_folder_lock(project, found.lock)
     except (PeciaError, OSError) as error:
         # The server runs all the same, and its errors explain each call.

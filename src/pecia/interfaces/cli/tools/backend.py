@@ -15,6 +15,7 @@ from pecia.interfaces.cli.server.discover import find_running_server, warn_versi
 from pecia.interfaces.cli.server.home import require_home
 from pecia.interfaces.cli.settings import read_token
 from pecia.kernel.errors import Forbidden, Json, ToolNotFound
+from pecia.kernel.tool.former_names import current_tool_name
 from pecia.kernel.tool.suggestion import suggest_name
 
 if TYPE_CHECKING:
@@ -123,11 +124,13 @@ def list_callable_tools(settings: "Settings") -> list[ToolInfo]:
 
 def has_tool(tools: Sequence[ToolInfo], name: str) -> bool:
     """Whether any tool has that name."""
+    name = current_tool_name(name)
     return any(name in it.names for it in tools)
 
 
 def find_tool(tools: Sequence[ToolInfo], name: str) -> ToolInfo:
     """The tool of that full, prefixed or bare name. An ambiguous bare name is an error."""
+    name = current_tool_name(name)
     holders = [it for it in tools if name in it.names]
     exact = [it for it in holders if it.full_name == name or len(holders) == 1]
     if exact:

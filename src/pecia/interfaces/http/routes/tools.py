@@ -20,6 +20,7 @@ from pecia.interfaces.http.routes.arguments import (
 )
 from pecia.kernel.errors import Json, PeciaError, UpstreamError
 from pecia.kernel.identity.caller import Caller, Operator
+from pecia.kernel.tool.former_names import former_toolsets
 from pecia.kernel.tool.model import (
     AnyTool,
     Content,
@@ -37,16 +38,21 @@ API = "/api/v1"
 
 
 def tool_paths(app: App, authenticator: HttpAuthenticator) -> dict[str, HttpEndpoint]:
-    """One endpoint per tool that is not hidden."""
+    """One endpoint per tool that is not hidden, under its path and its former ones."""
     return {
-        tool_path(tool): HttpEndpoint(ToolHandlers(app, authenticator, tool).handlers())
+        path: HttpEndpoint(ToolHandlers(app, authenticator, tool).handlers())
         for tool in app.full_view.tools.values()
+        for path in (tool_path(tool), *_former_paths(tool))
     }
 
 
 def tool_path(tool: AnyTool) -> str:
     """Where a tool is called."""
     return f"{API}/{tool.feature}/{tool.name}"
+
+
+def _former_paths(tool: AnyTool) -> list[str]:
+    return [f"{API}/{toolset}/{tool.name}" for toolset in former_toolsets(tool.feature)]
 
 
 def may_get(tool: AnyTool) -> bool:

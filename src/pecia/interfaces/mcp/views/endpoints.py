@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from pecia import __version__
+from pecia.kernel.tool.former_names import former_toolsets
 
 DISCOVERY, ALL, CIPHER = "desk", "all", "cipher"
 
@@ -43,22 +44,26 @@ class McpEndpoint:
 
 def list_endpoints(features: Iterable[str], root: str) -> list[McpEndpoint]:
     """Every path of Streamable HTTP. `root` is the toolset of the shortest one."""
-    shown = [DISCOVERY, ALL, CIPHER, *features]
-    found = [McpEndpoint("/mcp", root), *(McpEndpoint(f"/mcp/{it}", it) for it in shown)]
-    if "ckf" in shown:
+    found = [McpEndpoint("/mcp", root), *_by_toolset("/mcp", features)]
+    if any(it.toolset == "ckf" for it in found[1:]):
         found.append(McpEndpoint("/api/mcp", "ckf"))
     return [*found, *_read_only(found)]
 
 
 def list_sse_endpoints(features: Iterable[str], root: str) -> list[McpEndpoint]:
     """Every path of the SSE transport. Each has a second one, for messages."""
-    shown = (DISCOVERY, ALL, CIPHER, *features)
-    return [McpEndpoint("/sse", root), *(McpEndpoint(f"/sse/{it}", it) for it in shown)]
+    return [McpEndpoint("/sse", root), *_by_toolset("/sse", features)]
 
 
 def messages_path(endpoint: McpEndpoint) -> str:
     """Where a client of the SSE transport posts to."""
     return endpoint.path.replace("/sse", "/messages", 1)
+
+
+def _by_toolset(prefix: str, rooms: Iterable[str]) -> Iterator[McpEndpoint]:
+    """One path for each name of a toolset, the former ones too."""
+    for it in (DISCOVERY, ALL, CIPHER, *rooms):
+        yield from (McpEndpoint(f"{prefix}/{name}", it) for name in (it, *former_toolsets(it)))
 
 
 def _read_only(found: Iterable[McpEndpoint]) -> Iterator[McpEndpoint]:

@@ -27,7 +27,7 @@ def import_groups(
         for name, members in parse_directory(_read_text(file)).items()
     ]
     with open_backend(terminal, load_settings(terminal)) as tools:
-        tool = find_tool(tools.list_tools(), "office.set_groups")
+        tool = find_tool(tools.list_tools(), "admin.set_groups")
         found = tools.call(tool, {"groups": groups})
     terminal.print_result(found, lambda it: show_document(it, found))
 

@@ -42,7 +42,7 @@ def set_secret(
     value = read_secret_value(from_env)
     arguments: dict[str, Json] = {"name": name, "purpose": purpose, "value": value}
     with open_backend(terminal, settings) as tools:
-        tool = find_tool(tools.list_tools(), "office.set_secret")
+        tool = find_tool(tools.list_tools(), "admin.set_secret")
         answer = tools.call(tool, arguments)
     terminal.print_result(answer, lambda it: show_document(it, answer))
 

@@ -44,7 +44,7 @@ def crawl(
             "no server is running here, so no worker would crawl it", hint="pecia start FOLDER"
         )
     with open_backend(terminal, settings) as tools:
-        found = _call_tool(tools, "office.crawl_source", source_id)
+        found = _call_tool(tools, "admin.crawl_source", source_id)
         if wait:
             found = _wait_for_crawl(terminal, tools, source_id, found)
     terminal.print_result(cast(Json, found), lambda it: show_document(it, cast(Json, found)))
@@ -66,7 +66,7 @@ def _wait_for_crawl(
         task = bar.add_task(source_id, total=None) if bar else None
         while found["state"] in RUNNING_STATES:
             time.sleep(POLL_INTERVAL_S)
-            found = _call_tool(tools, "office.crawl_status", source_id)
+            found = _call_tool(tools, "admin.crawl_status", source_id)
             if bar and task is not None:
                 total = found["added"] + found["changed"] if found["listed_at"] else None
                 bar.update(

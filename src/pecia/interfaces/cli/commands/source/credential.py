@@ -34,6 +34,6 @@ def credential(
     if not remove:
         arguments["value"] = read_secret_value(from_env)
     with open_backend(terminal, settings) as tools:
-        name = "office.remove_credential" if remove else "office.set_credential"
+        name = "admin.remove_credential" if remove else "admin.set_credential"
         answer = tools.call(find_tool(tools.list_tools(), name), arguments)
     terminal.print_result(answer, lambda it: show_document(it, answer))

@@ -28,7 +28,7 @@ def upload(
     chosen = [*_files_by_key(files)]
     sent: list[Json] = []
     with open_backend(terminal, load_settings(terminal)) as tools:
-        tool = find_tool(tools.list_tools(), "office.upload_file")
+        tool = find_tool(tools.list_tools(), "admin.upload_file")
         for key, path in chosen:
             asked: dict[str, Json] = {
                 "source_id": source_id,

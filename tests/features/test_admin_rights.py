@@ -1,4 +1,4 @@
-"""Roles in sources, given and taken away with the office's tools."""
+"""Roles in sources, given and taken away with the admin tools."""
 
 import pytest
 

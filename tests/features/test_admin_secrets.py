@@ -56,7 +56,7 @@ async def test_setting_a_secret_again_replaces_it(house: House, key_path: Path) 
 async def test_the_audit_does_not_hold_the_value(house: House) -> None:
     await set_secret(house, "nas")
     rows = (await house.call(house.ana, "list_audit"))["rows"]
-    kept = [it["arguments"] for it in rows if it["tool"] == "office.set_secret"]
+    kept = [it["arguments"] for it in rows if it["tool"] == "admin.set_secret"]
     assert [(it["name"], it["value"]) for it in kept] == [("nas", "•••")]
     assert "hunter2" not in str(rows)
 
