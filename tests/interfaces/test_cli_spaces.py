@@ -38,6 +38,8 @@ def test_an_administrator_keeps_spaces_of_a_server(shell: Shell) -> None:
         shell.ok(*operate, "add", "beta")
         taken = shell.run(*operate, "allow", "beta", "--space-root", root / "x")
         assert (taken.code, "'team'" in taken.err) == (1, True)
+        read = shell.run(*operate, "allow", "beta", "--folder", root.parent)
+        assert (read.code, f"{root} is a space root of 'team'" in read.err) == (1, True)
         added = shell.ok("space", "add", "handbook", "--json", env=env).document
         assert (added["name"], added["folder"]) == ("handbook", str(root / "handbook"))
         write = ("--docName", "a", "--markdown", "alpha", "--position", "replace")

@@ -288,14 +288,36 @@ async def test_no_root_is_given_in_or_around_that_of_another_tenant(server: Serv
         OperatorSession(app.store, app.audit_log, "test"), "west", admin="ana", quotas={}
     )
     for folder in (server.south, server.south / "x", server.north.parent, Path("/")):
-        with pytest.raises(Conflict, match=r"is one of '(north|south)'"):
+        with pytest.raises(Conflict, match=r"is a space root of '(north|south)'"):
             await allow(app, "west", space_roots=[str(folder)])
-    with pytest.raises(Conflict, match="is one of 'south'"):
+    with pytest.raises(Conflict, match="is a space root of 'south'"):
         await allow(app, "north", space_roots=[str(server.elsewhere / "theirs")])
     # Beside it, and one in another of the same tenant.
     beside = [str(server.south) + "-more", str(server.south / "x")]
     await allow(app, "south", space_roots=beside)
     await allow(app, "north", space_roots=[str(server.south) + "-other"])
+
+
+@pytest.mark.parametrize("first", ["folders", "space_roots"])
+async def test_no_tenant_writes_where_another_reads(server: Server, first: str) -> None:
+    app, shared = server.pecia.app, server.elsewhere / "papers"
+    second, kind, named = {
+        "folders": ("space_roots", "space root", "folder"),
+        "space_roots": ("folders", "folder", "space root"),
+    }[first]
+    shared.mkdir()
+    (server.elsewhere / "link").symlink_to(shared)
+    await allow(app, "north", **{first: [str(shared)]})
+    for folder in (shared, shared / "x", server.elsewhere, server.elsewhere / "link"):
+        with pytest.raises(Conflict, match=f"cannot be a {kind} of 'south'") as refused:
+            await allow(app, "south", **{second: [str(folder)]})
+        assert f"{shared} is a {named} of 'north'" in str(refused.value)
+        assert f"--{named.replace(' ', '-')} {shared} --remove" in str(refused.value.fields["hint"])
+    # Beside it, the same tenant's own, and a folder that two tenants only read.
+    await allow(app, "south", **{second: [str(shared) + "-more"]})
+    await allow(app, "north", **{second: [str(shared / "x")]})
+    for tenant in ("north", "south"):
+        await allow(app, tenant, folders=[str(server.elsewhere / "common")])
 
 
 async def test_a_folder_to_read_is_no_root_and_a_root_is_no_folder_to_read(server: Server) -> None:

@@ -15,6 +15,7 @@ from pecia.kernel.store.store import Store
 from pecia.kernel.store.transaction import DictRow, Transaction
 
 SPACE_ROOT = "space-root"
+_FOLDER_KINDS = {"folder": "folder", SPACE_ROOT: "space root"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,25 +78,31 @@ async def load_allowlist_by_name(store: Store, tenant: str) -> TenantAllowlist:
 async def _require_disjoint_roots(
     tx: Transaction, tenant: DictRow, rows: Sequence[tuple[str, str]]
 ) -> None:
-    """A root is one tenant's alone, with all below it: what may be written there is all of it."""
-    wanted = [Path(value) for kind, value in rows if kind == SPACE_ROOT]
+    """No tenant writes where another reads or writes. Two may read the same folder."""
+    wanted = [(kind, Path(value)) for kind, value in rows if kind in _FOLDER_KINDS]
     if not wanted:
         return
     await tx.execute(SQL["lock_roots"])
-    others = await tx.fetch_all(SQL["roots_of_others"], tenant_id=tenant["id"])
-    for it in wanted:
+    others = await tx.fetch_all(SQL["folders_of_others"], tenant_id=tenant["id"])
+    for kind, folder in wanted:
         for other in others:
             theirs = Path(other["folder"])
-            if it.is_relative_to(theirs) or theirs.is_relative_to(it):
-                whose = other["tenant"]
-                raise Conflict(
-                    f"{it} cannot be a space root of {tenant['name']!r}: {theirs} is one of "
-                    f"{whose!r}, and no root may lie in another tenant's",
-                    field="space_root",
-                    got=str(it),
-                    hint=f"give another folder, or take that one away first: pecia tenant allow "
-                    f"{whose} --space-root {theirs} --remove",
-                )
+            is_written = SPACE_ROOT in (kind, other["kind"])
+            if is_written and (folder.is_relative_to(theirs) or theirs.is_relative_to(folder)):
+                raise _overlap(tenant["name"], kind, folder, other)
+
+
+def _overlap(tenant: str, kind: str, folder: Path, other: DictRow) -> Conflict:
+    whose, theirs = other["tenant"], other["folder"]
+    return Conflict(
+        f"{folder} cannot be a {_FOLDER_KINDS[kind]} of {tenant!r}: {theirs} is a "
+        f"{_FOLDER_KINDS[other['kind']]} of {whose!r}, and a space root shares no folder with "
+        "another tenant",
+        field=kind.replace("-", "_"),
+        got=str(folder),
+        hint=f"give another folder, or take that one away first: pecia tenant allow {whose} "
+        f"--{other['kind']} {theirs} --remove",
+    )
 
 
 def _resolve_folder(text: str) -> Path:

@@ -12,9 +12,9 @@ SELECT EXISTS (SELECT 1 FROM kernel.credential c
 -- Concurrent grants must not give two tenants one folder.
 SELECT pg_advisory_xact_lock(hashtextextended('lake.reach space-root', 0));
 
--- name: roots_of_others
-SELECT t.name AS tenant, r.value AS folder FROM lake.reach r JOIN kernel.tenant t ON t.id = r.tenant_id
- WHERE r.kind = 'space-root' AND r.tenant_id <> %(tenant_id)s ORDER BY r.value;
+-- name: folders_of_others
+SELECT t.name AS tenant, r.kind, r.value AS folder FROM lake.reach r JOIN kernel.tenant t ON t.id = r.tenant_id
+ WHERE r.kind IN ('folder', 'space-root') AND r.tenant_id <> %(tenant_id)s ORDER BY r.value, r.kind;
 
 -- name: allow
 INSERT INTO lake.reach (tenant_id, kind, value) VALUES (%(tenant_id)s, %(kind)s, %(value)s) ON CONFLICT DO NOTHING;
