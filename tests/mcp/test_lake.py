@@ -56,6 +56,20 @@ class Shore:
         asked = {"name": tool, "arguments": ARGUMENTS[tool]}
         return (await (talk or self.served.talk).ask(path, "tools/call", asked))["result"]
 
+    async def parts(
+        self, tool: str, cursor: str, more: dict[str, Json]
+    ) -> AsyncGenerator[dict[str, Any]]:
+        """The answers for one large file, each no larger than a client takes."""
+        start: int | None = 0
+        while start is not None:
+            asked: dict[str, Json] = {"source_id": "docs", "key": "large.txt", **more}
+            call = {"name": tool, "arguments": asked | ({"start": start} if start else {})}
+            message = {"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": call}
+            response = await self.served.talk.post(LAKE, message)
+            assert len(response.content) < EVENT_BYTES
+            yield (found := response.json()["result"])
+            start = found["structuredContent"][cursor]
+
     async def read(self, uri: str, talk: Talk | None = None) -> dict[str, Any]:
         return await (talk or self.served.talk).ask(LAKE, "resources/read", {"uri": uri})
 
@@ -132,6 +146,52 @@ async def test_hits_are_cited_by_links_and_a_link_reads_as_the_file_does(shore: 
     assert read["text"][hit["char_start"] : hit["char_end"]] in hit["text"]
     [other] = (await shore.read(URI.replace("pecia://", "kdbl://")))["result"]["contents"]
     assert other["text"] == TEXT
+
+
+EVENT_BYTES = 1_048_576
+"""The longest event that the Python SDK takes."""
+
+
+@pytest.mark.parametrize("line", ['Say "no" \\ \t', "漢字とかな、", "\x07", "plain words "])
+async def test_a_large_file_comes_in_parts_that_clients_take(shore: Shore, line: str) -> None:
+    unit = f"{line}" * (900 // len(line)) + "\n\n"
+    whole = unit * (2_000_000 // len(unit))
+    shore.lake.write({"large.txt": whole})
+    await shore.lake.crawl()
+    parts = [it async for it in shore.parts("get_file_text", "next_cursor", {})]
+    read = ""
+    for number, part in enumerate(parts):
+        chunks = "".join(it["text"] for it in part["structuredContent"]["chunks"])
+        [said] = [it["text"] for it in part["content"] if it["type"] == "text"]
+        [embedded] = [it["resource"] for it in part["content"] if it["type"] == "resource"]
+        assert embedded["text"] == chunks
+        assert chunks[:200] not in said
+        after = part["structuredContent"]["next_cursor"]
+        assert (f"get_file_text, start {after}" in said) == (number < len(parts) - 1)
+        read += chunks
+    assert len(parts) > 2
+    assert read == whole
+    windows = shore.parts("get_file_window", "next_cursor", {"length": 200})
+    assert "".join([it["structuredContent"]["text"] async for it in windows]) == whole
+
+
+async def test_a_large_resource_is_cut_and_names_the_call_that_goes_on(shore: Shore) -> None:
+    whole = "".join(f"Line {it} says nothing new.\n\n" * 30 for it in range(3_000))
+    shore.lake.write({"large.txt": whole})
+    await shore.lake.crawl()
+    uri, read = "pecia://file/docs/large.txt", ""
+    while True:
+        found = await shore.read(uri)
+        assert len(json.dumps(found, ensure_ascii=False).encode()) < EVENT_BYTES
+        [body, *mark] = found["result"]["contents"]
+        read += body["text"]
+        if not mark:
+            break
+        [cut] = mark
+        start = cut["uri"].rpartition("=")[2]
+        assert f"get_file_text, start {start}" in cut["text"]
+        uri = cut["uri"]
+    assert read == whole
 
 
 @pytest.mark.requirement("lake.download.url")
@@ -355,4 +415,4 @@ async def test_a_very_long_file_is_read_to_its_end_by_the_uris_that_the_parts_na
         uri = more[0]["uri"] if more else ""
         assert not more or uri in more[0]["text"]
     assert text.split() == whole.split()
-    assert len(uris) == 2
+    assert len(uris) > 2

@@ -18,8 +18,9 @@ def lines(count: int) -> str:
     return "".join(f"# Part {it}\n\nPart {it}: {filler}\n\n" for it in range(count))
 
 
-async def text(lake: Lake, key: str) -> dict[str, Any]:
-    return await lake.house.call(lake.house.ana, "get_file_text", source_id="docs", key=key)
+async def text(lake: Lake, key: str, **more: Any) -> dict[str, Any]:
+    ana = lake.house.ana
+    return await lake.house.call(ana, "get_file_text", source_id="docs", key=key, **more)
 
 
 async def window(lake: Lake, key: str, **more: Any) -> dict[str, Any]:
@@ -96,13 +97,20 @@ async def test_windows_slide_over_the_whole_file(lake: Lake) -> None:
 
 
 @pytest.mark.requirement("lake.text.bound", "lake.text.large_files")
-async def test_a_very_long_file_is_cut_at_5000_chunks_and_read_on_by_window(lake: Lake) -> None:
+async def test_a_very_long_file_is_cut_and_read_on_by_either_tool(lake: Lake) -> None:
     filler = "word " * 150
-    lake.write({"long.txt": "".join(f"{it} {filler}\n\n" for it in range(5300))})
+    whole = "".join(f"{it} {filler}\n\n" for it in range(1300))
+    lake.write({"long.txt": whole})
     await lake.crawl()
-    found = await text(lake, "long.txt")
-    assert (len(found["chunks"]), found["truncated"]) == (5000, True)
-    assert found["total_chunks"] > 5000
-    rest = await window(lake, "long.txt", start=5000, length=200)
-    assert rest["chunks"][0]["seq"] == 5000
-    assert rest["chunks"][0]["char_start"] == found["chunks"][-1]["char_end"]
+    first = found = await text(lake, "long.txt")
+    assert found["truncated"]
+    assert found["next_cursor"] == len(found["chunks"]) < found["total_chunks"]
+    read = "".join(it["text"] for it in found["chunks"])
+    while found["next_cursor"] is not None:
+        found = await text(lake, "long.txt", start=found["next_cursor"])
+        assert found["truncated"] == (found["next_cursor"] is not None)
+        read += "".join(it["text"] for it in found["chunks"])
+    assert read == whole
+    rest = await window(lake, "long.txt", start=first["next_cursor"], length=200)
+    assert rest["chunks"][0]["seq"] == first["next_cursor"]
+    assert rest["chunks"][0]["char_start"] == first["chunks"][-1]["char_end"]

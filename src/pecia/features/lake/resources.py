@@ -13,7 +13,7 @@ from pecia.features.lake.core.file_uri import (
     parse_start,
     part_uri,
 )
-from pecia.features.lake.tools.file_text import MAX_TEXT_CHUNKS, PLAIN
+from pecia.features.lake.tools.file_text import PLAIN, part_note, read_part
 from pecia.kernel.corpus.catalog import catalog
 from pecia.kernel.corpus.search import hydrate
 from pecia.kernel.errors import InvalidFormat
@@ -66,11 +66,7 @@ class FileResources:
 
     async def read(self, call: Call, uri: str) -> tuple[EmbeddedResource, ...]:
         address, start = parse_file_uri(uri), parse_start(uri)
-        async with self.store.reading(call.caller) as tx:
-            found = await hydrate.read_file(
-                tx, address.source_id, address.key, MAX_TEXT_CHUNKS, start=start
-            )
-        call.record_returned(found.source_id, [found.key])
+        found = await read_part(self.store, call, address.source_id, address.key, start)
         text = EmbeddedResource(uri, found.text, PLAIN)
         return (text, _truncation_notice(uri, start, found)) if found.next_start else (text,)
 
@@ -104,10 +100,7 @@ def _truncation_notice(uri: str, start: int, found: hydrate.ChunkWindow) -> Embe
     """A notice that the text is cut, under the URI of the next part."""
     assert found.next_start is not None
     after = part_uri(uri, found.next_start)
-    notice = (
-        f"[Cut: chunks {start} to {found.next_start - 1} of {found.chunk_count}. "
-        f"Go on with resources/read of {after}]"
-    )
+    notice = f"{part_note(found, start)}\n[Or with resources/read of {after}]"
     return EmbeddedResource(after, notice, PLAIN)
 
 

@@ -44,9 +44,11 @@ def tool_result(result: ToolResult, *, modern: bool) -> dict[str, Any]:
 
 def _as_text(structured: bytes) -> str:
     """Structured content repeated as text, unless that would double a large result."""
-    if len(structured) <= MAX_TEXT_COPY_BYTES:
-        return structured.decode()
-    return f"The result is {len(structured)} bytes of JSON, whole in structuredContent only."
+    copy = structured.decode()
+    # As sent: quotes and backslashes are escaped again.
+    if len(structured) <= MAX_TEXT_COPY_BYTES >= len(orjson.dumps(copy)):
+        return copy
+    return f"The result is {len(structured)} bytes of JSON, in structuredContent."
 
 
 def content_block(it: Content) -> dict[str, Any]:

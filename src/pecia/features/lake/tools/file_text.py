@@ -1,26 +1,40 @@
 """Reads a file's text, whole or by window, as the chunks that hits refer to."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import orjson
 from pydantic import Field
 
-from pecia.features.lake.core.file_uri import file_uri
+from pecia.features.lake.core.file_uri import file_uri, part_uri
 from pecia.features.lake.model import Key, SourceId
 from pecia.kernel.corpus.search import hydrate
 from pecia.kernel.corpus.search.hydrate import ChunkWindow, WindowChunk
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.store.store import Store
 from pecia.kernel.tool.call import Call
-from pecia.kernel.tool.model import AnyTool, CitedOutput, EmbeddedResource, Input, Output, Tool
+from pecia.kernel.tool.model import (
+    AnyTool,
+    CitedOutput,
+    EmbeddedResource,
+    Input,
+    Output,
+    TextContent,
+    Tool,
+)
 
 FEATURE = "lake"
-MAX_TEXT_CHUNKS = 5_000
+MAX_PART_BYTES = 280_000
+"""Of chunks in one answer, as JSON. Clients take events of a mebibyte, and an answer has the text
+as data and as content."""
+MAX_TEXT_CHUNKS = 2_500
+"""Read at once. Without any text, this many are more than a part holds."""
 PLAIN = "text/plain"
 
 
 class GetFileText(Input):
     source_id: SourceId
     key: Key
+    start: int = Field(default=0, ge=0, le=2**31 - 1)
 
 
 class GetFileWindow(Input):
@@ -48,7 +62,8 @@ class FileTextOut(Output):
     revision: int | None
     chunks: list[ChunkOut]
     total_chunks: int
-    truncated: bool = Field(description="More than 5000 chunks: go on with get_file_window.")
+    truncated: bool
+    next_cursor: int | None = Field(description="The `start` of the next part; null at the end.")
     status: str
     reason: str
 
@@ -76,13 +91,15 @@ class FileTextTools:
     store: Store
 
     async def get_file_text(self, call: Call, ask: GetFileText) -> CitedOutput[FileTextOut]:
-        """A file's whole extracted text as ordered chunks, with its extraction status. For large
-        files use get_file_window."""
-        async with self.store.reading(call.caller) as tx:
-            found = await hydrate.read_file(tx, ask.source_id, ask.key, MAX_TEXT_CHUNKS)
-        call.record_returned(ask.source_id, [ask.key])
-        whole = EmbeddedResource(file_uri(found.source_id, found.key), found.text, PLAIN)
-        return CitedOutput(_format_file(found), (whole,))
+        """A file's text in chunks, with its status. When cut, go on: start is next_cursor."""
+        found = await read_part(self.store, call, ask.source_id, ask.key, ask.start)
+        uri = file_uri(found.source_id, found.key)
+        if ask.start == 0 and found.next_start is None:
+            return CitedOutput(_format_file(found), (EmbeddedResource(uri, found.text, PLAIN),))
+        # No copy of the data as text: the resource has the words.
+        note = TextContent(part_note(found, ask.start))
+        part = EmbeddedResource(part_uri(uri, ask.start), found.text, PLAIN)
+        return CitedOutput(_format_file(found), (note, part))
 
     async def get_file_window(self, call: Call, ask: GetFileWindow) -> FileWindowOut:
         """A bounded window of a file's chunks: read on through a large file, or around a hit with
@@ -90,7 +107,7 @@ class FileTextTools:
         async with self.store.reading(call.caller) as tx:
             found = await hydrate.read_window(tx, ask.source_id, ask.key, ask.start, ask.length)
         call.record_returned(ask.source_id, [ask.key])
-        return _format_window(found)
+        return _format_window(_fit_part(found))
 
 
 def file_text_tools(store: Store) -> tuple[AnyTool, ...]:
@@ -104,6 +121,35 @@ def file_text_tools(store: Store) -> tuple[AnyTool, ...]:
     )
 
 
+async def read_part(store: Store, call: Call, source_id: str, key: str, start: int) -> ChunkWindow:
+    """As much of a file from a chunk on as one answer holds."""
+    async with store.reading(call.caller) as tx:
+        found = await hydrate.read_file(tx, source_id, key, MAX_TEXT_CHUNKS, start=start)
+    call.record_returned(found.source_id, [found.key])
+    return _fit_part(found)
+
+
+def part_note(found: ChunkWindow, start: int) -> str:
+    """Which part of a file it is, and the call that goes on."""
+    if not found.chunks:
+        return f"[Nothing from chunk {start} on: the text has {found.chunk_count}.]"
+    if found.next_start is None:
+        return f"[Chunks {start} to {found.chunk_count - 1} of {found.chunk_count}: the end.]"
+    return (
+        f"[Cut: chunks {start} to {found.next_start - 1} of {found.chunk_count}. "
+        f"Go on with get_file_text, start {found.next_start}.]"
+    )
+
+
+def _fit_part(found: ChunkWindow) -> ChunkWindow:
+    size = 0
+    for count, it in enumerate(found.chunks):
+        size += len(orjson.dumps(_format_chunk(it).model_dump()))
+        if count and size > MAX_PART_BYTES:
+            return replace(found, chunks=found.chunks[:count], next_start=it.seq)
+    return found
+
+
 def _format_file(found: ChunkWindow) -> FileTextOut:
     return FileTextOut(
         source_id=found.source_id,
@@ -113,6 +159,7 @@ def _format_file(found: ChunkWindow) -> FileTextOut:
         chunks=[_format_chunk(it) for it in found.chunks],
         total_chunks=found.chunk_count,
         truncated=found.next_start is not None,
+        next_cursor=found.next_start,
         status=found.status,
         reason=found.reason,
     )
