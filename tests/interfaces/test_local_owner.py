@@ -86,7 +86,11 @@ def statuses(told: list[Told]) -> dict[str, int]:
 def test_nobody_else_on_the_machine_is_the_owner(port: int, uid: int) -> None:
     told = calls_of(uid, port, ways_in())
     assert statuses(told) == dict.fromkeys((it["path"] for it in ways_in()), 401)
-    assert "owner.token" in told[0].json()["error"]["message"]
+    message = told[0].json()["error"]["message"]
+    assert "owner.token" in message
+    assert "[redacted]" not in message
+    assert message.count("`") % 2 == 0
+    assert message.endswith("`pecia open`")
 
 
 def test_the_users_own_processes_need_no_token(port: int) -> None:

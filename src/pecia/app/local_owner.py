@@ -22,8 +22,8 @@ MAX_ENTRIES = 1_000
 
 SIGN_IN_HELP = (
     "this server is its owner's alone: connect as the user who started it, or send the token in "
-    f"the file {owner_token.FILE} of its home as `Authorization: Bearer …`; a browser signs in "
-    "with the link of `pecia open`"
+    f"the file {owner_token.FILE} of its home as a Bearer token in the header `Authorization`; a "
+    "browser signs in with the link of `pecia open`"
 )
 
 

@@ -251,7 +251,7 @@ def _require_url(url: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise InvalidFormat("not an http or https URL", field="url", expected="https://…")
     if parts.username or parts.password:
-        raise InvalidFormat("a URL must not contain a password: use `headers`", field="url")
+        raise InvalidFormat("a URL must not contain a password; use `headers`", field="url")
     return url
 
 

@@ -31,7 +31,7 @@ MISSING_KEY_HELP = (
 )
 
 CREDENTIAL_FORMATS = {
-    "s3": "KEY_ID:SECRET, or KEY_ID:SECRET:SESSION_TOKEN",
+    "s3": "KEY_ID:SECRET[:SESSION_TOKEN]",
     "git": "TOKEN, or USER:TOKEN",
     "web": "Bearer TOKEN, or Basic USER:PASSWORD",
 }

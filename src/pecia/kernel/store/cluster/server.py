@@ -75,7 +75,7 @@ def parse_refusal(refusal: str) -> ServerState:
     """What a refused connection says of the server. A stranger at our socket is an error."""
     if "password authentication failed" in refusal:
         raise Unavailable(
-            "a PostgreSQL answers at our socket, but not to our password: restore passwords.json"
+            "a PostgreSQL answers at our socket, but not to our password; restore passwords.json"
         )
     if "too many clients" in refusal or "connection slots" in refusal:
         return "ready"
