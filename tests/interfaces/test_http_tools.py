@@ -119,10 +119,24 @@ async def test_a_body_of_json_is_taken(pecia: Pecia) -> None:
 
 
 async def test_a_tool_that_does_not_exist_is_refused_with_those_that_do(pecia: Pecia) -> None:
-    response = await pecia.call("probe/nope")
+    response = await pecia.call("probe/ech")
     assert response.status_code == 404
     assert error_of(response)["code"] == "TOOL_NOT_FOUND"
     assert "echo" in error_of(response)["available"]
+    for far in ("probe/nope", "nowhere/nothing", "probe/" + "x" * 5000):
+        error = error_of(await pecia.call(far))
+        assert 0 < len(error["available"]) <= 5
+        assert "GET /api/v1/tools" in error["hint"]
+
+
+@pytest.mark.parametrize("name", ["compile", "ckf.compile"])
+async def test_a_tool_is_called_by_its_name_below_its_feature(pecia: Pecia, name: str) -> None:
+    text = "A refund must be asked for within thirty days of the purchase."
+    response = await pecia.call(f"ckf/{name}", {"text": text})
+    assert response.status_code == 200
+    assert (await pecia.audit(tool="ckf.compile"))[-1]["status"] == "ok"
+    # The name belongs below its own feature and nowhere else.
+    assert (await pecia.call(f"lake/{name}", {"text": text})).status_code == 404
 
 
 async def test_a_misspelt_tool_is_told_the_nearest_name(pecia: Pecia) -> None:

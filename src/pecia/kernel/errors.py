@@ -115,7 +115,7 @@ class ToolNotFound(PeciaError):
         rpc=-32601,
         http=404,
         rpc_modern=INVALID_PARAMS,
-        hint="Call one of the tools that tools/list names.",
+        hint="Every tool is listed by tools/list, GET /api/v1/tools and `pecia call --list`.",
     )
 
 

@@ -32,7 +32,7 @@ from pecia.kernel.identity.caller import Caller, Scope
 from pecia.kernel.logs import Log
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import ForeignTool, ToolResult
-from pecia.kernel.tool.suggestion import suggest_name
+from pecia.kernel.tool.suggestion import nearest_names, suggest_name
 
 RunTool: TypeAlias = Callable[[Call, Mapping[str, Json]], Awaitable[ToolResult]]
 
@@ -141,8 +141,11 @@ class Hub:
         server, kept = await self.registry.load_tool(caller, name, tool)
         if kept is None:
             known = [it.name for it in await self.registry.list_tools(caller, name)]
-            near = suggest_name(tool, known)
-            raise NotFound(f"{name} has no tool {tool!r}{near}", tool=tool, available=[*known])
+            raise NotFound(
+                f"{name} has no tool {tool!r}{suggest_name(tool, known)}",
+                tool=tool,
+                available=[*nearest_names(tool, known)],
+            )
         if not server.enabled:
             raise Forbidden(
                 f"the server {server.name} is switched off",

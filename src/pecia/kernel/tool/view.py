@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
@@ -11,7 +10,7 @@ from pecia.kernel.errors import Conflict, InvalidEnum, Json, ToolNotFound
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.tool.former_names import current_toolset, former_toolsets
 from pecia.kernel.tool.model import AnyTool, ForeignTool
-from pecia.kernel.tool.suggestion import suggest_name
+from pecia.kernel.tool.suggestion import nearest_names, suggest_name
 
 NamingPolicy: TypeAlias = Literal["prefix", "first-wins", "error"]
 
@@ -26,12 +25,12 @@ class ToolView:
     """Makes the error for an unknown name, where a reference prescribes one."""
 
     def find(self, name: str) -> AnyTool:
-        """The tool of that name, or ToolNotFound with the available names."""
+        """The tool of that name, or ToolNotFound with the names nearest to it."""
         tool = self.tools.get(name) or self.aliases.get(name)
         if tool is None and self.absent is not None:
             raise self.absent(name)
         if tool is None:
-            available: list[Json] = list(islice(self.tools, MAX_LISTED))
+            available: list[Json] = [*nearest_names(name, self.tools)]
             # A name without dots is accepted, but not suggested.
             known = [it for it, tool in self.aliases.items() if it in _names(tool)]
             near = suggest_name(name, [*self.tools, *known])
@@ -80,9 +79,6 @@ class ToolView:
             {name: tool for name, tool in self.tools.items() if may_call(caller, tool)},
             self.aliases,
         )
-
-
-MAX_LISTED = 100
 
 
 def may_call(caller: Caller, tool: AnyTool) -> bool:

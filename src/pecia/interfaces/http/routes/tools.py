@@ -38,12 +38,13 @@ API = "/api/v1"
 
 
 def tool_paths(app: App, authenticator: HttpAuthenticator) -> dict[str, HttpEndpoint]:
-    """One endpoint per tool that is not hidden, under its path and its former ones."""
-    return {
-        path: HttpEndpoint(ToolHandlers(app, authenticator, tool).handlers())
+    """One endpoint per tool that is not hidden, under its path, its short and its former ones."""
+    served = {
+        tool: HttpEndpoint(ToolHandlers(app, authenticator, tool).handlers())
         for tool in app.full_view.tools.values()
-        for path in (tool_path(tool), *_former_paths(tool))
     }
+    other = {path: it for tool, it in served.items() for path in _other_paths(tool)}
+    return {**other, **{tool_path(tool): it for tool, it in served.items()}}
 
 
 def tool_path(tool: AnyTool) -> str:
@@ -51,8 +52,11 @@ def tool_path(tool: AnyTool) -> str:
     return f"{API}/{tool.feature}/{tool.name}"
 
 
-def _former_paths(tool: AnyTool) -> list[str]:
-    return [f"{API}/{toolset}/{tool.name}" for toolset in former_toolsets(tool.feature)]
+def _other_paths(tool: AnyTool) -> list[str]:
+    """`ckf.compile` is also `compile` below `ckf`; admin tools also answer below `office`."""
+    short = tool.name.removeprefix(f"{tool.feature}.")
+    former = [f"{API}/{toolset}/{tool.name}" for toolset in former_toolsets(tool.feature)]
+    return [f"{API}/{tool.feature}/{short}", *former]
 
 
 def may_get(tool: AnyTool) -> bool:
