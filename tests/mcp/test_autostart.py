@@ -74,6 +74,23 @@ async def test_the_first_call_of_an_editor_is_answered_and_the_server_stays(proj
     assert heard(again)[1]["result"]["tools"]
 
 
+async def test_a_wrong_variable_of_a_session_is_refused_at_the_handshake(project: Path) -> None:
+    free = around(project.parent)
+    await pecia("mcp", frames=[HELLO], cwd=project, env=free)
+    for name, wrong, allowed in (
+        ("CIPHER_WORKSPACE_MODE", "sideways", ("'isolated'", "'shared'")),
+        ("AGGREGATOR_CONFLICT_RESOLUTION", "explode", ("'prefix'", "'first-wins'", "'error'")),
+        ("WORKSPACE_SEARCH_THRESHOLD", "much", ("number",)),
+    ):
+        env = {**free, name: wrong}
+        done = await pecia("mcp", frames=[HELLO, READY, LIST], cwd=project, env=env)
+        first = heard(done)[0]
+        assert first["id"] == HELLO["id"]
+        message = first["error"]["message"]
+        assert all(it in message for it in (name, wrong, *allowed)), message
+        assert all("error" in it for it in heard(done))
+
+
 @pytest.mark.requirement(
     "wiki.git.auto_init",
     "wiki.git.default_branch_main",

@@ -153,7 +153,7 @@ def _read(givens: Sequence[LayerValue]) -> Iterator[_Reading]:
         except NotApplicable:
             continue
         except ValidationError as error:
-            yield _Bad(given, _expected(error))
+            yield _Bad(given, describe_expected(error))
         except ValueError as error:
             yield _Bad(given, str(error))
 
@@ -168,7 +168,7 @@ def _origin(winner: _Good, rest: Sequence[_Reading]) -> SettingOrigin:
     return SettingOrigin(given.layer, given.where, given.shown, overruled)
 
 
-def _expected(error: ValidationError) -> str:
+def describe_expected(error: ValidationError) -> str:
     """Pydantic's sentences, as what should have been there."""
     messages = (it["msg"] for it in error.errors(include_url=False, include_input=False))
     return " or ".join(dict.fromkeys(_LEAD.sub("", it).split(", unable")[0] for it in messages))

@@ -9,9 +9,12 @@ from pydantic import ValidationError
 from pecia.kernel.errors import InvalidFormat, Json
 from pecia.kernel.settings.catalog import KnownSetting, SettingsCatalog, build_catalog
 from pecia.kernel.settings.layers.convert import NotApplicable
+from pecia.kernel.settings.load import describe_expected
 from pecia.kernel.settings.model import SettingsSection
 
 P = TypeVar("P", bound=SettingsSection)
+
+MAX_SHOWN_CHARS = 100
 
 
 def apply_session(
@@ -44,13 +47,17 @@ def _value(known: KnownSetting, name: str, raw: Json) -> object:
     convert = known.about.convert.get(name)
     try:
         return known.parse(convert(raw) if convert and isinstance(raw, str) else raw)
-    except (ValidationError, ValueError):
+    except ValueError as error:
         if name in known.about.lenient:
             raise NotApplicable from None
+        is_parsed = isinstance(error, ValidationError)
+        expected = describe_expected(error) if is_parsed else str(error)
+        got = "a secret" if known.about.secret else repr(raw)[:MAX_SHOWN_CHARS]
         raise InvalidFormat(
-            f"{name} of this session is not a value of {known.name}",
+            f"{name} of this session: expected {expected}, got {got}",
             field=name,
-            expected=known.meaning,
+            expected=expected,
+            got=got,
         ) from None
 
 

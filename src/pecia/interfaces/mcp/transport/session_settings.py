@@ -14,6 +14,7 @@ from starlette.requests import Request
 from pecia.app.app import App
 from pecia.app.dispatch import RequestContext
 from pecia.interfaces.http.request_info import get_request_info
+from pecia.interfaces.mcp.views.cipher import cipher_options
 from pecia.kernel.errors import Forbidden, InvalidFormat, Json
 
 SESSION_HEADER = "X-Pecia-Session"
@@ -51,4 +52,7 @@ def _forwarded_settings(request: Request, app: App) -> dict[str, Json]:
         raise InvalidFormat(
             f"{SESSION_HEADER} must be JSON in base64", field=SESSION_HEADER, expected="object"
         )
-    return cast(dict[str, Json], found)
+    session = cast(dict[str, Json], found)
+    # A value that is none is refused with the first request, and not by the tool that needs it.
+    cipher_options(app.settings, session)
+    return session
