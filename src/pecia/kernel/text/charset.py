@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from pecia.kernel.text.code_page import WESTERN, detect_latin
+
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -90,10 +92,14 @@ def _detect_utf16(data: bytes) -> str:
 
 
 def _guess(data: bytes) -> DecodedText | None:
+    encoding = detect_latin(data[:_GUESSED_BYTES]) or _guess_by_statistics(data[:_GUESSED_BYTES])
+    text = data.decode(encoding, "replace")
+    return None if text.count("\ufffd") > len(text) // 20 else DecodedText(text, encoding)
+
+
+def _guess_by_statistics(data: bytes) -> str:
     # It is slow to import, and few files need it.
     from charset_normalizer import from_bytes
 
-    best = from_bytes(data[:_GUESSED_BYTES]).best()
-    encoding = best.encoding if best is not None else "cp1252"
-    text = data.decode(encoding, "replace")
-    return None if text.count("\ufffd") > len(text) // 20 else DecodedText(text, encoding)
+    best = from_bytes(data).best()
+    return best.encoding if best is not None else WESTERN
