@@ -9,6 +9,7 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -124,20 +125,22 @@ class SpoolSegment:
 
 def _new_segment(folder: Path) -> SpoolSegment:
     path = folder / f"{os.getpid()}-{uuid4().hex}{SEGMENT_SUFFIX}"
-    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o600)
+    # Locked before it has its name: without a lock, others would take it for abandoned.
+    unnamed = path.with_suffix(".new")
+    file = os.open(unnamed, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o600)
     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    unnamed.rename(path)
     return SpoolSegment(path, file)
 
 
 def find_abandoned(folder: Path) -> Iterator[Path]:
     """Files whose process is gone."""
     for path in sorted(folder.glob(f"*{SEGMENT_SUFFIX}")):
-        with path.open("rb") as file:
-            try:
+        # Its process may be done with it, and another may adopt it, while we look.
+        with suppress(BlockingIOError, FileNotFoundError):
+            with path.open("rb") as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                continue
-        yield path
+            yield path
 
 
 def read_records(paths: list[Path]) -> list[dict[str, Json]]:
@@ -167,7 +170,7 @@ def quarantine_lines(folder: Path, lines: Sequence[bytes]) -> None:
 def _lines(paths: list[Path]) -> Iterator[dict[str, Json]]:
     for path in paths:
         damaged: list[bytes] = []
-        for line in path.read_bytes().splitlines(keepends=True):
+        for line in _content(path).splitlines(keepends=True):
             if not line.endswith(b"\n"):
                 continue
             if (record := _record(line)) is not None:
@@ -176,6 +179,14 @@ def _lines(paths: list[Path]) -> Iterator[dict[str, Json]]:
                 damaged.append(line)
         if damaged:
             quarantine_lines(path.parent, damaged)
+
+
+def _content(path: Path) -> bytes:
+    """What is left in a file; another process may have adopted it, and then it has its rows."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return b""
 
 
 def _record(line: bytes) -> dict[str, Json] | None:
