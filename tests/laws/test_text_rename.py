@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pecia.kernel.text.links.extract import find_links
-from pecia.kernel.text.links.name_index import NameIndex
+from pecia.kernel.text.links.name_index import NameIndex, folder_of, relative_path
 from pecia.kernel.text.links.resolver import (
     CASCADE_RULES,
     WIKI_RULES,
@@ -113,6 +113,45 @@ def test_a_link_to_what_stayed_from_what_stayed_is_left_alone(space: Space) -> N
     rename = DocumentRename.of(DocumentMoves({}), space.names(), space.rules)
     for source, text in space.texts.items():
         assert rewrite_links(text, source, rename).text == text
+
+
+ODD_NAMES = ("hello two", "we:ird", "q(z)", "é", "a&b", "100%", "v1", "d/in side", "e/f/deep")
+
+
+@st.composite
+def spelled(draw: st.DrawFn, source: str) -> str:
+    """A link from there to a document, or to none, with any characters of its base name escaped.
+
+    Not of its folders: from within a folder its name is not written, and nothing remembers how.
+    """
+    name = draw(st.sampled_from((*ODD_NAMES, "no such", "https://example.org/z")))
+    path = relative_path(name, folder_of(source)) + draw(st.sampled_from(("", ".md")))
+    angled = draw(st.booleans())
+
+    def written(it: str) -> str:
+        must = it in ("%", "<", ">") or (not angled and it in " ()") or it == ":"
+        if it in "/." or not (must or draw(st.booleans())):
+            return it
+        return "".join(f"%{byte:02x}" for byte in it.encode())
+
+    folders, slash, base = path.rpartition("/")
+    folders = folders.replace(":", "%3A")
+    path = draw(st.sampled_from(("", "./"))) + folders + slash + "".join(map(written, base))
+    return f"[x](<{path}>)" if angled else f"[x]({path})"
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_a_rename_there_and_back_restores_every_byte(data: st.DataObject) -> None:
+    places = ("s", "d/s", "e/f/s", "x/y/z/s")
+    here, there = data.draw(st.permutations(places))[:2]
+    text = " ".join(data.draw(st.lists(spelled(here), min_size=1, max_size=4)))
+    names = NameIndex.of((here, *ODD_NAMES))
+    out = DocumentRename.of(DocumentMoves({here: there}), names, WIKI_RULES)
+    back = DocumentRename.of(DocumentMoves({there: here}), out.after, WIKI_RULES)
+    moved = rewrite_links(text, here, out)
+    assert not moved.stranded
+    assert rewrite_links(moved.text, there, back).text == text
 
 
 def paths_blanked(text: str) -> str:

@@ -29,7 +29,7 @@ PAGE = "\n\n".join(
 async def test_a_rename_leaves_addresses_outside_the_space_byte_for_byte(space: Space) -> None:
     space.write({"d/one.md": PAGE, "d/m:n.md": "text\n"})
     await space.value("rename_document", docName="d/one", newDocName="q/r/two")
-    now = PAGE.replace("[t](m%3An.md)", "[t](../../d/m:n.md)")
+    now = PAGE.replace("[t](m%3An.md)", "[t](../../d/m%3An.md)")
     assert space.read("q/r/two.md") == now
     await space.value("rename_folder", fromFolder="q/r", toFolder="s")
     assert space.read("s/two.md") == now.replace("../../d/", "../d/")

@@ -1,4 +1,4 @@
-"""Several processes of a home begin and end at once, and none trips over the audit file of another."""
+"""Processes of a home begin and end at once: none fails over the audit file of another."""
 
 from pathlib import Path
 

@@ -29,7 +29,7 @@ def rewritten(text: str, source: str, moves: DocumentMoves) -> RewrittenDocument
         ("[[d/b.md]]", "[[e/new.md]]"),
         ("![[d/b]]", "![[e/new]]"),
         ("[x](b.md)", "[x](../e/new.md)"),
-        ("[x](./b)", "[x](../e/new)"),
+        ("[x](./b)", "[x](./../e/new)"),
         ('[x](b.mdx?q=1#h "t")', '[x](../e/new.mdx?q=1#h "t")'),
         ("[x](<b.md>)", "[x](<../e/new.md>)"),
         ("![x](b)", "![x](../e/new)"),
@@ -65,7 +65,7 @@ def test_a_moved_document_keeps_its_own_links_and_images() -> None:
     text = "[[b]] [x](b.md) ![i](img/p.png) [dead](none.md#h) [t](../e/c.md) [[none]]"
     result = rewritten(text, "d/a", DocumentMoves({"d/a": "z/y/a"}))
     assert result.text == (
-        "[[d/b]] [x](../../d/b.md) ![i](../../d/img/p.png) [dead](../../d/none.md#h)"
+        "[[d/b]] [x](../../d/b.md) ![i](../../d/img/p.png) [dead](none.md#h)"
         " [t](../../e/c.md) [[none]]"
     )
 
@@ -96,6 +96,23 @@ def test_a_newcomer_does_not_capture_the_links_of_others() -> None:
 def test_a_link_to_a_folder_stays_one() -> None:
     moves = DocumentMoves({"guide/index": "manual/index"})
     assert rewritten("[x](guide/) [[guide]]", "a", moves).text == "[x](manual/) [[manual]]"
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("[x](<../hello%20two.md>)", "[x](<../../../hello%20two.md>)"),
+        ("[x](../we%3Aird.md)", "[x](../../../we%3Aird.md)"),
+        (r"[x](../q\(z.md)", r"[x](../../../q\(z.md)"),
+        ("[x](../a&amp;b.md)", "[x](../../../a&amp;b.md)"),
+        ("[x](https%3A//example.org/z)", "[x](https%3A//example.org/z)"),
+        ("[x](./none%20such.md)", "[x](./none%20such.md)"),
+    ],
+)
+def test_the_parts_of_a_link_that_stay_are_written_as_they_were(text: str, result: str) -> None:
+    names = NameIndex.of(["d/s", "hello two", "we:ird", "q(z", "a&b"])
+    rename = DocumentRename.of(DocumentMoves({"d/s": "x/y/z/s"}), names, WIKI_RULES)
+    assert rewrite_links(text, "d/s", rename).text == result
 
 
 def test_names_that_are_hard_to_write_are_encoded() -> None:

@@ -109,6 +109,9 @@ class _Site:
         place = _place(before)
         if place is None or (self._is_wiki and not isinstance(before, ResolvedLink)):
             return None
+        if isinstance(before, MissingLink):
+            # What it was meant to be is not known, so that nothing written for it is right.
+            return None
         wanted = self.rename.moves.of(place)
         if not isinstance(before, ResolvedLink) and wanted == place and not self._folder_changed:
             return None
@@ -172,7 +175,8 @@ class _Site:
         if not path.startswith(("./", "../")) and (self._is_wiki or way is LookupRule.ROOT):
             return wanted
         relative = relative_path(wanted, self._new_folder)
-        return f"./{relative}" if path.startswith("./") and relative[:1] != "." else relative
+        # Kept also before `../`: the way back finds it there.
+        return f"./{relative}" if path.startswith("./") else relative
 
     def _written(self, path: str) -> str | None:
         """The path as it must be written at this place, if it can be."""

@@ -30,15 +30,16 @@ def decode_path(path: str) -> str:
 def encode_path(path: str, *, angled: bool, like: str = "") -> str:
     """The path as a destination, readable: only what would be read otherwise is encoded.
 
-    `like` is the path as it was written before: the parts of it that `decode_path` had to leave
-    alone are not encoded a second time.
+    `like` is the path as it was written before: the parts of it that are the same stay as they
+    were written, to the byte.
     """
     unsafe = _UNSAFE_ANGLED if angled else _UNSAFE
-    kept = {it for it in like.split("/") if _is_undecodable(it)}
+    # A part that ends in a backslash would escape what follows it.
+    written = {decode_path(unescape(it)): it for it in like.split("/") if not it.endswith("\\")}
 
     def encoded(part: str) -> str:
-        if part in kept:
-            return part
+        if part in written:
+            return written[part]
         return unsafe.sub(lambda it: "".join(f"%{byte:02X}" for byte in it[0].encode()), part)
 
     return "/".join(encoded(it) for it in path.split("/"))
