@@ -25,7 +25,7 @@ from pecia.kernel.store.cluster.conf import (
 )
 from pecia.kernel.store.cluster.data.format import FORMAT, current_format, read_format, write_format
 from pecia.kernel.store.cluster.data.initdb import read_passwords
-from pecia.kernel.store.cluster.data.removal import mark_temporary, remove_orphans
+from pecia.kernel.store.cluster.data.removal import mark_temporary, record_home, remove_orphans
 from pecia.kernel.store.cluster.data.upgrade import finish_upgrade, read_major_version
 from pecia.kernel.store.cluster.failure import explain_failure, explain_failures
 from pecia.kernel.store.cluster.os_user import OsUser
@@ -325,7 +325,35 @@ def test_the_cluster_of_a_temporary_home_that_is_gone_is_swept_away(tmp_path: Pa
         if name != "there":
             shutil.rmtree(home)
     assert [it.name.split("-")[0] for it in remove_orphans(system)] == ["gone"]
-    assert sorted(it.name.split("-")[0] for it in system.iterdir()) == ["elsewhere", "there"]
+    assert sorted(it.name.split("-")[0] for it in system.glob("*/")) == ["elsewhere", "there"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root keeps clusters outside the home")
+def test_the_cluster_of_a_home_goes_a_week_after_the_home_was_first_seen_missing(
+    tmp_path: Path,
+) -> None:
+    system, week = tmp_path / "system", 7 * 24 * 3600
+    roots: dict[str, Path] = {}
+    for name in ("gone", "there", "unmounted", "back"):
+        home = tmp_path / name
+        places, _ = create_cluster_paths(home, system, print)
+        record_home(places.root, home)
+        # As it is of a home that does not lie, as that of a test, in a temporary folder.
+        (places.root / "temporary.json").unlink(missing_ok=True)
+        roots[name] = places.root
+        if name != "there":
+            shutil.rmtree(home)
+    record = {"home": str(tmp_path / "unmounted"), "mount": str(tmp_path / "unmounted")}
+    (roots["unmounted"] / "home.json").write_text(json.dumps(record))
+    assert remove_orphans(system, now=1000.0) == []
+    (tmp_path / "back").mkdir()
+    assert remove_orphans(system, now=1000.0 + week - 1) == []
+    (tmp_path / "back").rmdir()
+    with open_lock(roots["gone"] / "holders.lock") as lock:
+        lock.try_acquire(shared=True)
+        assert remove_orphans(system, now=1000.0 + week) == []
+    assert remove_orphans(system, now=1000.0 + week) == [roots["gone"]]
+    assert all(roots[it].exists() for it in ("there", "unmounted", "back"))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root keeps clusters outside the home")

@@ -1,6 +1,7 @@
 """The embedded cluster among processes: shared, kept a while, run by the right user, upgraded."""
 
 import fcntl
+import json
 import os
 import pwd
 import shutil
@@ -236,3 +237,16 @@ def _setpriv(user: OsUser) -> tuple[str, ...]:
         pytest.skip("becoming an ordinary user needs setpriv")
     reading = ("--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search")
     return ("setpriv", f"--reuid={user.uid}", f"--regid={user.gid}", "--clear-groups", *reading)
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="only root keeps clusters outside the home")
+def test_opening_a_home_removes_the_databases_of_homes_that_are_long_gone(ground: Ground) -> None:
+    gone = ground.home.parent / "gone"
+    places, _ = create_cluster_paths(gone, ground.system, print)
+    (places.root / "home.json").write_text(json.dumps({"home": str(gone), "mount": "/"}))
+    (places.root / "missing.json").write_text(json.dumps({"since": 0}))
+    shutil.rmtree(gone)
+    anyio.run(ground.open().close)
+    assert not places.root.exists()
+    record = json.loads((ground.places.root / "home.json").read_text())
+    assert record["home"] == str(ground.home)

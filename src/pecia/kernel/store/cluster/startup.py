@@ -14,7 +14,7 @@ from pecia.kernel.store.cluster.conf import HBA, choose_sync_method, render_serv
 from pecia.kernel.store.cluster.data.bootstrap import bootstrap
 from pecia.kernel.store.cluster.data.format import current_format, read_format, write_format
 from pecia.kernel.store.cluster.data.initdb import create_data, read_passwords
-from pecia.kernel.store.cluster.data.removal import mark_temporary, remove_orphans
+from pecia.kernel.store.cluster.data.removal import record_home, remove_orphans
 from pecia.kernel.store.cluster.data.upgrade import (
     ClusterUpgrade,
     finish_upgrade,
@@ -30,7 +30,6 @@ from pecia.kernel.store.cluster.paths import (
     ClusterPaths,
     create_cluster_paths,
     create_socket_folder,
-    find_cluster_paths,
 )
 from pecia.kernel.store.cluster.programs import MAJOR, PostgresPrograms, find_programs
 from pecia.kernel.store.cluster.server import ServerStart, ensure_running, probe_server
@@ -69,11 +68,11 @@ class ClusterHold:
 def acquire_hold(home: Path, options: ClusterOptions, report: ReportSentence) -> ClusterHold:
     """Become a holder of the home's cluster, and return when its server answers."""
     with explain_failures("Could not open the database", home):
-        is_new = find_cluster_paths(home, options.system) is None
         places, user = create_cluster_paths(home, options.system, report)
-        if is_new and os.geteuid() == 0:
-            mark_temporary(places.root, home.resolve())
-            remove_orphans(options.system)
+        if os.geteuid() == 0:
+            record_home(places.root, home.resolve())
+            for gone in remove_orphans(options.system):
+                report(f"Removed the database of a home that is gone: {gone}.")
         site = ClusterContext(places, user, options, report)
         lock = FileLock(places.holders_lock)
         try:
