@@ -98,6 +98,9 @@ class Health:
 
     def _index(self) -> HealthCheck:
         """Search still answers from a stalled index, and lacks what is new."""
+        if damaged := self._app.index_lag.damaged_tenants():
+            found = f"{len(damaged)} damaged, being checked and rebuilt: pecia index status"
+            return HealthCheck(False, found, is_vital=False)
         stalled = self._app.index_lag.stalled_tenants()
         if not stalled:
             return HealthCheck(True, "keeps up", is_vital=False)

@@ -16,9 +16,11 @@ from pathlib import Path
 from uuid import UUID, uuid4
 
 from pecia.kernel.corpus.keyword.analysis.analyzer import ANALYZER_VERSION
-from pecia.kernel.errors import Unavailable
+from pecia.kernel.logs import Log
+from pecia.kernel.store.atomic_file import write_atomic
 from pecia.kernel.store.file_lock import FileLock, open_lock
 
+_log = Log(__name__)
 _NODE = re.compile(r"[0-9a-f]{32}")
 _GENERATION = re.compile(r"v\d+-[0-9a-f]{16}-[0-9a-f]{12}")
 
@@ -98,7 +100,9 @@ class IndexDirectory:
 
     def mark_suspect(self) -> None:
         """Called by a reader that failed; the writer then verifies the index."""
-        (self.folder / "doubted").touch()
+        # A tenant that went has taken its folder along.
+        with suppress(FileNotFoundError):
+            (self.folder / "doubted").touch()
 
     def is_suspect(self) -> bool:
         return (self.folder / "doubted").exists()
@@ -134,6 +138,11 @@ def list_directories(root: Path) -> Iterator[tuple[UUID, IndexDirectory]]:
             yield UUID(found.name), IndexDirectory(found)
 
 
+def list_suspects(root: Path) -> frozenset[UUID]:
+    """The tenants whose index somebody could not read."""
+    return frozenset(tenant_id for tenant_id, found in list_directories(root) if found.is_suspect())
+
+
 def load_node_name(root: Path) -> str:
     """The name of this node in the change log, created on first use."""
     root.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -145,17 +154,32 @@ def load_node_name(root: Path) -> str:
         with suppress(FileExistsError):
             path.hardlink_to(fresh)
         fresh.unlink()
-    return _node_name(path)
+    return _read_node(path) or _replace_node(path)
 
 
-def _node_name(path: Path) -> str:
+def is_node_damaged(root: Path) -> bool:
+    """Whether the name of this home is there and is none."""
+    path = root / "node"
+    return path.exists() and _read_node(path) is None
+
+
+def _read_node(path: Path) -> str | None:
     name = path.read_bytes().decode("ascii", "replace")
-    if not _NODE.fullmatch(name):
-        raise Unavailable(
-            f"{path} is damaged: it should hold 32 hexadecimal digits. Remove it and start again; "
-            "the keyword index is then built anew",
-            path=str(path),
-        )
+    return name if _NODE.fullmatch(name) else None
+
+
+def _replace_node(path: Path) -> str:
+    """Another name for a home whose own is damaged. An index says itself how far it is, so that it
+    needs the old name for nothing; the log forgets who no longer answers to it.
+    """
+    with open_lock(path.with_suffix(".lock")) as lock:
+        lock.acquire(lambda: None)
+        # Another process may have been first.
+        if name := _read_node(path):
+            return name
+        name = uuid4().hex
+        write_atomic(path, name)
+    _log.warning("index.node_replaced", path=str(path))
     return name
 
 

@@ -15,7 +15,12 @@ from anyio.abc import TaskGroup
 from anyio.to_thread import run_sync
 
 from pecia.kernel.corpus import changelog
-from pecia.kernel.corpus.keyword.directory import IndexDirectory, list_directories, load_node_name
+from pecia.kernel.corpus.keyword.directory import (
+    IndexDirectory,
+    list_directories,
+    list_suspects,
+    load_node_name,
+)
 from pecia.kernel.corpus.keyword.writer import IndexWriter
 from pecia.kernel.corpus.listener import listen_for_changes
 from pecia.kernel.errors import NotFound, PeciaError
@@ -105,20 +110,13 @@ class IndexFollower:
     async def _start_due(self, tasks: TaskGroup) -> bool:
         async with self._store.system() as tx:
             positions = await changelog.load_positions(tx)
-        suspect = await run_sync(self._suspect_tenants)
+        suspect = await run_sync(list_suspects, self._root)
         for tenant_id, n in positions.items():
             due = self._reached.get(tenant_id) != n or tenant_id in suspect
             if due and tenant_id not in self._busy:
                 self._busy.add(tenant_id)
                 tasks.start_soon(self._catch_up_tenant, tenant_id)
         return True
-
-    def _suspect_tenants(self) -> set[UUID]:
-        return {
-            tenant_id
-            for tenant_id, directory in list_directories(self._root)
-            if directory.is_suspect()
-        }
 
     async def _catch_up_tenant(self, tenant_id: UUID) -> None:
         try:

@@ -10,7 +10,7 @@ from uuid import UUID
 import anyio
 
 from pecia.kernel.corpus import changelog
-from pecia.kernel.corpus.keyword.directory import load_node_name
+from pecia.kernel.corpus.keyword.directory import list_suspects, load_node_name
 from pecia.kernel.errors import PeciaError
 from pecia.kernel.logs import Log
 from pecia.kernel.store.store import Store
@@ -41,6 +41,7 @@ class IndexLag:
         self._root = root
         self._clock = clock
         self._behind: dict[UUID, LaggingIndex] = {}
+        self._damaged: frozenset[UUID] = frozenset()
 
     async def run(self) -> NoReturn:
         while True:
@@ -54,6 +55,7 @@ class IndexLag:
         node = await anyio.to_thread.run_sync(load_node_name, self._root)
         async with self._store.system() as tx:
             found = await changelog.list_lagging(tx, node)
+        self._damaged = await anyio.to_thread.run_sync(list_suspects, self._root)
         now = self._clock()
         self._behind = {it.tenant_id: self._track(it, now) for it in found}
 
@@ -62,6 +64,10 @@ class IndexLag:
         now = self._clock()
         waits = {tenant_id: now - it.since_s for tenant_id, it in self._behind.items()}
         return {tenant_id: wait for tenant_id, wait in waits.items() if wait >= STALL_TIMEOUT_S}
+
+    def damaged_tenants(self) -> frozenset[UUID]:
+        """The tenants whose index could not be read, until it was checked or rebuilt."""
+        return self._damaged
 
     def stall_warning(self, tenant_id: UUID) -> str | None:
         """A warning for searches in that tenant; None if the index is not stalled."""

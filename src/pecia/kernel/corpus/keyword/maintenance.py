@@ -13,7 +13,12 @@ from uuid import UUID
 from anyio.to_thread import run_sync
 
 from pecia.kernel.corpus.keyword.checksum import find_corrupt_files
-from pecia.kernel.corpus.keyword.directory import IndexDirectory, load_node_name
+from pecia.kernel.corpus.keyword.directory import (
+    IndexDirectory,
+    is_node_damaged,
+    list_directories,
+    load_node_name,
+)
 from pecia.kernel.corpus.keyword.entry import IndexedChunk
 from pecia.kernel.corpus.keyword.index import IndexUnusable, KeywordIndex
 from pecia.kernel.corpus.keyword.writer import (
@@ -131,6 +136,12 @@ class IndexMaintenance:
             raise NotFound(f"no tenant {name!r} with files", tenant=name)
         return tenants
 
+    async def repair_node(self) -> bool:
+        """Give this home another name among the nodes if its own is damaged; whether it was."""
+        is_damaged = await run_sync(is_node_damaged, self.root)
+        await run_sync(load_node_name, self.root)
+        return is_damaged
+
     async def status(self, tenant: IndexTenant) -> IndexStatus:
         return await run_sync(_read_status, IndexDirectory.of(self.root, tenant.id), tenant)
 
@@ -154,8 +165,12 @@ class IndexMaintenance:
         self, tenant: IndexTenant, progress: ReportIndexProgress = ignore_progress
     ) -> IndexVerification:
         """Verify, and repair what differs; a torn or absent index is rebuilt."""
+        # The follower may repair it while we wait for the writer lock; it was damaged all the same.
+        damaged = await run_sync(_find_damage, IndexDirectory.of(self.root, tenant.id))
         async with self._acquire_writer(tenant) as writer:
             result = await self._verify(writer, tenant, progress)
+            if result.is_equal and damaged:
+                return replace(result, torn=damaged, mended=True)
             if result.torn:
                 await writer.rebuild(progress)
             elif not result.is_equal:
@@ -203,6 +218,32 @@ async def _compare(
     if index is None:
         raise Unavailable("the index was removed meanwhile; try again")
     return index, await compare_index(writer, index, progress)
+
+
+def _find_damage(directory: IndexDirectory) -> tuple[str, ...]:
+    """The files over which an index cannot be opened; nothing is read of one that can."""
+    current = directory.current_generation()
+    if current is None or is_openable(current):
+        return ()
+    return tuple(find_corrupt_files(current))
+
+
+def is_openable(generation: Path) -> bool:
+    try:
+        KeywordIndex.open_reader(generation).cursor()
+    except IndexUnusable:
+        return False
+    return True
+
+
+def list_damaged(root: Path) -> list[UUID]:
+    """The tenants whose index is suspect or cannot be opened."""
+    return [
+        tenant_id
+        for tenant_id, directory in list_directories(root)
+        if directory.is_suspect()
+        or ((current := directory.current_generation()) is not None and not is_openable(current))
+    ]
 
 
 def _read_status(directory: IndexDirectory, tenant: IndexTenant) -> IndexStatus:

@@ -18,9 +18,12 @@ from anyio.to_thread import run_sync
 
 from pecia.kernel.corpus.keyword.directory import IndexDirectory
 from pecia.kernel.corpus.keyword.index import IndexUnusable, KeywordIndex
+from pecia.kernel.logs import Log
 from pecia.kernel.store.file_lock import backoff_delays
 
 T = TypeVar("T")
+
+_log = Log(__name__)
 
 MAX_READERS = 64
 COMMIT_WAIT_S = 2.0
@@ -88,7 +91,7 @@ class ReaderCache:
 
     def last_commit(self, tenant_id: UUID) -> int:
         """The last commit that a tenant's index holds; 0 when there is none."""
-        return self.get_reader(tenant_id).cursor() or 0
+        return self._reader_or_empty(tenant_id).cursor() or 0
 
     def get_reader(self, tenant_id: UUID) -> KeywordIndex:
         """A tenant's index as of its last commit. Blocks: call from a thread."""
@@ -102,11 +105,24 @@ class ReaderCache:
         raise AssertionError
 
     def _run_query(self, tenant_id: UUID, query: Callable[[KeywordIndex], T]) -> T:
+        index = self._reader_or_empty(tenant_id)
         try:
-            return query(self.get_reader(tenant_id))
-        except IndexUnusable:
+            return query(index)
+        except IndexUnusable as error:
             IndexDirectory.of(self._root, tenant_id).mark_suspect()
-            raise
+            raise IndexUnusable(
+                "the keyword index could not answer; it is checked now, and rebuilt if it is "
+                f"damaged: search again shortly ({error})"
+            ) from error
+
+    def _reader_or_empty(self, tenant_id: UUID) -> KeywordIndex:
+        """The reader, or an empty index where it cannot be opened: the writer rebuilds it."""
+        try:
+            return self.get_reader(tenant_id)
+        except (IndexUnusable, FileNotFoundError) as error:
+            _log.failure("index.torn", error)
+            IndexDirectory.of(self._root, tenant_id).mark_suspect()
+            return self._empty_index
 
     def _refresh_reader(self, tenant_id: UUID) -> KeywordIndex:
         with self._lock:
@@ -118,8 +134,11 @@ class ReaderCache:
                     return self._empty_index
                 self._readers[tenant_id] = reader
             elif (stamp := _stamp(reader.meta)) != reader.stamp:
+                # One that fails to reload is opened anew the next time.
+                self._readers.pop(tenant_id)
                 reader.index.reload()
                 reader.stamp = stamp
+                self._readers[tenant_id] = reader
             self._readers.move_to_end(tenant_id)
             while len(self._readers) > self._max_readers:
                 self._readers.popitem(last=False)

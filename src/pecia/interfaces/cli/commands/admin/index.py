@@ -71,25 +71,34 @@ def repair(ctx: typer.Context, tenant: str | None = TENANT) -> None:
     async def fix(maintenance: "IndexMaintenance", of: "IndexTenant", report: IndexProgress) -> Any:
         return await maintenance.repair(of, report)
 
-    _run_maintenance(ctx, tenant, fix)
+    _run_maintenance(ctx, tenant, fix, repairs_node=True)
 
 
 _MaintenanceAction = Callable[["IndexMaintenance", "IndexTenant", IndexProgress], Awaitable[Any]]
 
 
-def _run_maintenance(ctx: typer.Context, tenant: str | None, verb: _MaintenanceAction) -> list[Any]:
+def _run_maintenance(
+    ctx: typer.Context,
+    tenant: str | None,
+    verb: _MaintenanceAction,
+    *,
+    repairs_node: bool = False,
+) -> list[Any]:
     import anyio
 
     terminal = terminal_of(ctx)
-    found = anyio.run(_maintain_tenants, terminal, tenant, verb)
-    document: Json = {"indexes": [asdict(it) for it in found]}
+    was_damaged, found = anyio.run(_maintain_tenants, terminal, tenant, verb)
+    document: dict[str, Json] = {"indexes": [asdict(it) for it in found]}
+    if repairs_node:
+        document["node"] = "mended" if was_damaged else "intact"
     terminal.print_result(document, lambda it: show_document(it, document))
     return found
 
 
 async def _maintain_tenants(
     terminal: Terminal, name: str | None, verb: _MaintenanceAction
-) -> list[Any]:
+) -> tuple[bool, list[Any]]:
+    """Whether the name of the node was damaged, which no command can do without, and the rest."""
     from pecia.app.app import index_root
     from pecia.app.operator.session import open_operator_session
     from pecia.kernel.corpus.keyword.maintenance import IndexMaintenance
@@ -99,7 +108,8 @@ async def _maintain_tenants(
     opened = open_operator_session(kernel, who=login_name(), report=terminal.info)
     async with opened as operating:
         maintenance = IndexMaintenance(operating.store, index_root(kernel))
-        return [
+        was_damaged = await maintenance.repair_node()
+        return was_damaged, [
             await _run_with_progress(terminal, maintenance, tenant, verb)
             for tenant in await maintenance.list_tenants(name)
         ]

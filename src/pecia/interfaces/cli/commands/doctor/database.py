@@ -21,6 +21,7 @@ from pecia.app.operator.health import (
 from pecia.interfaces.cli.commands.doctor.checks import DoctorFinding
 from pecia.interfaces.cli.server.discover import find_running_server
 from pecia.kernel.corpus.keyword.directory import load_node_name
+from pecia.kernel.corpus.keyword.maintenance import list_damaged
 from pecia.kernel.errors import PeciaError
 from pecia.kernel.secrets import key_file
 from pecia.kernel.secrets.keyring import Keyring
@@ -98,8 +99,14 @@ async def _check_sources(store: Store) -> list[DoctorFinding]:
 
 
 async def _indexes(settings: Settings, store: Store) -> list[DoctorFinding]:
-    """Stalled indexes. Without a server they are not updated, which is no problem."""
-    if find_running_server(settings.kernel.home) is None:
+    """Damaged and stalled indexes. Without a server they are not updated, which is no problem."""
+    is_served = find_running_server(settings.kernel.home) is not None
+    if damaged := await run_sync(list_damaged, index_root(settings.kernel)):
+        when = "being rebuilt" if is_served else "rebuilt by the next start"
+        advice = "if it stays: pecia index repair" if is_served else "pecia index repair"
+        found = f"{len(damaged)} damaged, {when}; nothing is lost: {damaged[0]}"
+        return [DoctorFinding("index", "warn", found, advice)]
+    if not is_served:
         return [DoctorFinding("index", "ok", "no server runs; indexes catch up when one does")]
     node = await run_sync(load_node_name, index_root(settings.kernel))
     found = [
