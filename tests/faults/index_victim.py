@@ -59,11 +59,13 @@ def lay_within_commit(trap: Trap) -> None:
 def lay(trap: Trap) -> None:
     """Stand traps around the steps of following and of building."""
     around(KeywordIndex, "stage", trap, before="read_not_staged", after="staged_not_committed")
-    around_async(IndexWriter, "record", trap, before="committed_not_recorded", after="recorded")
+    around_async(
+        IndexWriter, "record_position", trap, before="committed_not_recorded", after="recorded"
+    )
     around_async(IndexWriter, "_fill", trap, before="pinned_not_built")
     around(KeywordIndex, "commit", trap, before="partly_built")
-    around(IndexDirectory, "show", trap, before="built_not_shown", after="shown_not_tidied")
-    around(IndexDirectory, "tidy", trap, after="tidied")
+    around(IndexDirectory, "publish", trap, before="built_not_shown", after="shown_not_tidied")
+    around(IndexDirectory, "remove_old_generations", trap, after="tidied")
 
 
 async def follow_until_killed(store: Store, root: Path) -> None:

@@ -60,7 +60,7 @@ def lay(trap: Trap) -> None:
     around(AuditSpool, "begin", trap, before="before_begin", after="after_begin")
     around(AuditSpool, "end", trap, after="after_end")
     around(SpoolSegment, "discard", trap, before="before_discard")
-    around_async(AuditLog, "_settle", trap, before="before_settle", after="after_settle")
+    around_async(AuditLog, "_insert_batches", trap, before="before_settle", after="after_settle")
     execute = AsyncConnection[Any].execute
 
     async def trapped(self: Any, query: Any, *more: Any, **named: Any) -> Any:

@@ -55,14 +55,18 @@ def lay(trap: Trap) -> None:
     """Stand traps around the storing of a change, the filing of a document, and a tool's write."""
     lay_at_commit(trap)
     around_async(OpenDocument, "_store", trap, before="before_store", after="after_store")
-    around_async(DocumentFiles, "make", trap, before="before_made", after="after_made")
-    around_async(SystemLiveRows, "intend", trap, before="before_intended", after="after_intended")
+    around_async(DocumentFiles, "stage_file", trap, before="before_made", after="after_made")
+    around_async(
+        SystemLiveRows, "stage_copy", trap, before="before_intended", after="after_intended"
+    )
     around_async(DocumentFiles, "swap", trap, before="before_swap", after="after_swap")
-    around_async(SystemLiveRows, "settle", trap, before="before_settled", after="after_settled")
+    around_async(
+        SystemLiveRows, "complete_swap", trap, before="before_settled", after="after_settled"
+    )
     around_async(SystemLiveRows, "add", trap, before="before_seen", after="after_seen")
-    around_async(LiveFlusher, "file", trap, before="", after="after_filing")
+    around_async(LiveFlusher, "flush", trap, before="", after="after_filing")
     around_async(CallerLiveRows, "add", trap, before="before_added", after="after_added")
-    around_async(LiveFlusher, "file_those", trap, before="before_following", after="")
+    around_async(LiveFlusher, "flush_many", trap, before="before_following", after="")
     # Files are written all the time, so that they are written when it strikes.
     document.POLL_INTERVAL_S = 0.02
     FlushDebounce.is_due = always  # pyright: ignore[reportAttributeAccessIssue] - a trap

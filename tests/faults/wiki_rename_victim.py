@@ -31,7 +31,7 @@ def lay(trap: Trap) -> None:
     """Stand traps behind the journal, the move, every file, the version and the commit."""
     around_async(SpaceWrite, "plan", trap, before="", after="after_plan")
     around_async(SpaceWrite, "record", trap, before="", after="after_record")
-    around_async(SpaceWrite, "end", trap, before="before_end", after="")
+    around_async(SpaceWrite, "finish", trap, before="before_end", after="")
     move, replace, execute = disk.move, disk.replace, AsyncConnection[Any].execute
     planned = False
 

@@ -32,7 +32,7 @@ MANY = 1000 if SOAK else 25
 BEGIN = "# Words\n\none;two;three;\n[[here]]\nEND\n"
 WORD = re.compile(r"[a-z]+\d+")
 
-POINTS = ("look", "_require_known", "replace", "move", "exchange", "rename_new")
+POINTS = ("read_snapshot", "_require_known", "replace", "move", "exchange", "rename_new")
 WAYS = ("append", "append_slowly", "patch_slowly", "rewrite", "replace", "back_up")
 PROGRAM = st.tuples(st.just("program"), st.sampled_from(WAYS), st.integers(0, 30))
 """One step of a program: it begins, or goes on with what it began."""

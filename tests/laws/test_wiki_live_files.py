@@ -159,11 +159,11 @@ def interrupted(paper: Paper, between: list[Any]) -> Generator[None]:
             paper.go_on(*it[2][1:])
 
     steps = {
-        "look": (DocumentFiles, "look_twice"),
-        "make": (DocumentFiles, "make"),
-        "intend": (SystemLiveRows, "intend"),
+        "look": (DocumentFiles, "read_with_retry"),
+        "make": (DocumentFiles, "stage_file"),
+        "intend": (SystemLiveRows, "stage_copy"),
         "swap": (DocumentFiles, "swap"),
-        "settle": (SystemLiveRows, "settle"),
+        "settle": (SystemLiveRows, "complete_swap"),
         "add": (SystemLiveRows, "add"),
     }
     with pytest.MonkeyPatch.context() as patch:

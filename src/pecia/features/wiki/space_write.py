@@ -42,7 +42,7 @@ from pecia.kernel.store.transaction import Transaction
 
 _log = Log(__name__)
 
-MOST_LOOKS, LOOK_S = 40, 0.05
+MAX_POLLS, POLL_INTERVAL_S = 40, 0.05
 """Retries for a file that another program has open for writing, until it is taken as it is: a
 half-written file must not be edited."""
 
@@ -191,11 +191,11 @@ class SpaceWrite:
 
     async def _calm(self, path: str) -> bytes | None:
         """The file once no program has it open for writing, or after the last retry."""
-        for _ in range(MOST_LOOKS):
+        for _ in range(MAX_POLLS):
             found = await run_sync(disk.read_snapshot, self.opened.root, path)
             if found is None or not found.is_open:
                 return None if found is None else found.body
-            await anyio.sleep(LOOK_S)
+            await anyio.sleep(POLL_INTERVAL_S)
         return await self._read_disk(path)
 
     async def _read_disk(self, path: str) -> bytes | None:
