@@ -71,7 +71,7 @@ class Told(Trap):
 def lay(trap: Trap) -> None:
     """Stand traps around the steps of listing and of reading."""
     listing, reading = crawler._CrawlRun, ingest._IngestRun  # pyright: ignore[reportPrivateUsage] - traps
-    _around(listing, "_note", trap, before="listed_not_noted", after="noted")
+    _around(listing, "_enqueue_changed", trap, before="listed_not_noted", after="noted")
     _around(listing, "_remove", trap, before="missed_not_removed", after="removed")
     _around(listing, "run", trap, after="listed")
     _around(reading, "_store", trap, before="read_not_stored", after="stored")

@@ -111,9 +111,9 @@ async def test_what_a_server_lists_and_does_not_give_is_named(tmp_path: Path) ->
         ("die", "nodes", "has ended"),
         ("die", "concepts", "has ended"),
         ("flood", "nodes", "too long"),
-        ("babble", "concepts", "too much"),
-        ("nonsense", "nodes", "no list of nodes"),
-        ("nonsense", "concepts", "no list of concepts"),
+        ("babble", "concepts", "over its limit"),
+        ("nonsense", "nodes", "did not return a list of nodes"),
+        ("nonsense", "concepts", "did not return a list of concepts"),
         ("well", "nothing", "it has neither"),
     ],
 )

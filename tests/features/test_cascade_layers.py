@@ -266,7 +266,7 @@ def test_two_layers_of_one_name_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "m.json"
     layer = {"name": "a", "level": 1, "path": "x"}
     file.write_text(json.dumps({"layers": [layer, layer]}), encoding="utf-8")
-    with pytest.raises(InvalidInput, match='two layers are called "a"'):
+    with pytest.raises(InvalidInput, match='duplicate layer name "a"'):
         read_manifest(file)
 
 

@@ -213,7 +213,7 @@ async def test_the_pages_ask_a_model_and_show_what_it_made_beside_the_other(
     # A refusal sends nothing, says what to do, and shows no key.
     assert sent == len(provider.requests) == 2
     assert (refused.status_code, "byok_key" in refused.text) == (403, True)
-    assert (wrong.status_code, "shape of a key of openai" in wrong.text) == (400, True)
+    assert (wrong.status_code, "not a valid key format of openai" in wrong.text) == (400, True)
     for it in (both, alone, refused.text, wrong.text):
         assert "sk-wrong" not in it
         assert HOUSE_KEY not in it

@@ -223,8 +223,8 @@ def after(owner: type, name: str, monkeypatch: pytest.MonkeyPatch, act: Callable
 
 MOMENTS = {
     "checked": (SpaceRoots, "require"),
-    "configured": (ConfigFiles, "effective"),
-    "looked": (SpaceSync, "look"),
+    "configured": (ConfigFiles, "load_effective"),
+    "looked": (SpaceSync, "sync"),
 }
 CALLS: dict[str, dict[str, Any]] = {
     "list_documents": {},

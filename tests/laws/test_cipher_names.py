@@ -63,7 +63,7 @@ def test_every_tool_is_listed_once_and_ours_keep_their_names(
     for name in OURS:
         assert view.find(name).feature == "memory"
     listed: list[Any] = [it for it in view.tools.values() if isinstance(it, ForeignTool)]
-    told = sorted((it.name_there, it.server) for it in listed)
+    told = sorted((it.upstream_name, it.server) for it in listed)
     assert told == sorted((name, server) for server, names in offered.items() for name in names)
     for name, tool in view.tools.items():
         assert len(name) <= 64

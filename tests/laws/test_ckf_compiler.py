@@ -186,7 +186,7 @@ def test_another_process_gives_the_same_bytes() -> None:
         "import sys; from pecia.features.ckf.examples.loader import load_example_source;"
         "from pecia.features.ckf.heuristic.compile import compile_text;"
         "from pecia.features.ckf.model import CompileOptions;"
-        "from pecia.features.ckf.package.codec import PackageFormat, encode_package;"
+        "from pecia.features.ckf.package.codec.codec import PackageFormat, encode_package;"
         "package = compile_text(load_example_source('legal'), CompileOptions());"
         "sys.stdout.write(encode_package(package, PackageFormat.JSON))"
     )

@@ -106,7 +106,7 @@ def interrupted(page: Page, between: Any) -> Generator[None]:
 
     Only one: two programs that write between a swap and its being taken back are not promised.
     """
-    point, is_after, left, step = between or ("look", False, -1, ())
+    point, is_after, left, step = between or ("read_snapshot", False, -1, ())
 
     def pass_by(*, after: bool) -> None:
         nonlocal left

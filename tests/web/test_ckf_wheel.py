@@ -28,7 +28,13 @@ def test_the_wheel_carries_its_licence_and_the_source_of_tools_and_prompts(
     (licence,) = installed.site.glob("pecia-*.dist-info/licenses/LICENSE")
     assert "Apache License" in licence.read_text("utf-8")
     room = installed.site / "pecia" / "features" / "ckf"
-    for name in ("compiling.py", "checking.py", "llm/tool.py", "prompts.py", "talk-to-article.md"):
+    for name in (
+        "tools/compile.py",
+        "tools/packages.py",
+        "tools/compile_llm.py",
+        "prompts.py",
+        "talk-to-article.md",
+    ):
         assert (room / name).read_text("utf-8").strip()
     assert "## 1. CORE INTENT" not in (room / "compile-and-critique.md").read_text("utf-8")
 

@@ -317,7 +317,7 @@ async def test_a_renamed_document_takes_its_links_along(space: Space) -> None:
     assert space.read("a.md") == (
         "[[d/bee]] [[d/bee#h|words]] [x](d/bee.md 'title') `[[b]]` [[other]]\n"
     )
-    assert space.read("d/bee.md") == "---\ntitle: Bee\n---\nup [a](../a.md) ![i](../img/p.png)\n"
+    assert space.read("d/bee.md") == "---\ntitle: Bee\n---\nup [a](./../a.md) ![i](../img/p.png)\n"
     assert space.read("other.md") == "[[Bee]]\n"
     assert not (space.folder / "b.md").exists()
     assert not (space.folder / ".pecia/managed-rename.json").exists()

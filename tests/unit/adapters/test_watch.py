@@ -129,7 +129,7 @@ async def test_a_folder_made_between_the_first_scan_and_the_arming_is_watched(
     class Meddling(FileSelection):
         """Makes a folder in the middle of the first scan, after its parent was listed."""
 
-        def fits(self, path: str) -> bool:
+        def matches(self, path: str) -> bool:
             (tmp_path / "late").mkdir(exist_ok=True)
             return super().matches(path)
 

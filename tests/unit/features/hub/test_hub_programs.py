@@ -74,7 +74,7 @@ async def test_a_line_without_end_ends_the_conversation() -> None:
 async def test_a_list_that_is_none_is_refused_and_no_more() -> None:
     liar = bare('answer(frame, {"tools": "many"})')
     async with lines().open(liar, ignore) as line:
-        with pytest.raises(UpstreamError, match="no answer"):
+        with pytest.raises(UpstreamError, match="not valid MCP"):
             await line.tools()
         assert not line.over.is_set()
 

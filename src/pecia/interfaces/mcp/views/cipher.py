@@ -122,7 +122,7 @@ def _rename_tools(
         full = prefix_name(alias, it.upstream_name)
         name = naming.choose_name(alias, it.upstream_name, taken) or full
         taken[name] = alias
-        yield replace(it, name=name, also=(full, *it.aliases))
+        yield replace(it, name=name, aliases=(full, *it.aliases))
 
 
 def _tools_by_alias(
