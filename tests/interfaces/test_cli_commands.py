@@ -150,22 +150,23 @@ def test_the_doctor_finds_a_sound_install_sound(shell: Shell) -> None:
     document = shell.ok("doctor", "--json").document
     assert document["healthy"] is True
     checks = {it["check"]: it["state"] for it in document["findings"]}
-    assert (
-        set(checks)
-        == {
-            "python",
-            "home",
-            "disk",
-            "keys",
-            "port",
-            "database",
-            "migrations",
-            "round trip",
-            "sources",
-            "worker",
-        }
-        or checks.get("port") == "warn"
-    )
+    # Another program may hold the default port, and root may have databases of deleted homes:
+    # both are of the machine, not of this install.
+    del checks["port"]
+    checks.pop("orphan", None)
+    assert set(checks) == {
+        "python",
+        "home",
+        "disk",
+        "keys",
+        "database",
+        "migrations",
+        "round trip",
+        "index",
+        "sources",
+        "worker",
+    }
+    assert set(checks.values()) == {"ok"}
 
 
 def test_the_doctor_leaves_no_tenant_behind(shell: Shell) -> None:

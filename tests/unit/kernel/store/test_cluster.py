@@ -13,6 +13,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
+from pecia.interfaces.cli.commands.doctor.checks import check_orphans
 from pecia.kernel.errors import StorageFull, Unavailable, Unprocessable
 from pecia.kernel.store.atomic_file import read_tail, write_atomic
 from pecia.kernel.store.cluster import Cluster, ClusterOptions, DatabaseLogins, cluster_status
@@ -25,7 +26,12 @@ from pecia.kernel.store.cluster.conf import (
 )
 from pecia.kernel.store.cluster.data.format import FORMAT, current_format, read_format, write_format
 from pecia.kernel.store.cluster.data.initdb import read_passwords
-from pecia.kernel.store.cluster.data.removal import mark_temporary, record_home, remove_orphans
+from pecia.kernel.store.cluster.data.removal import (
+    list_orphans,
+    mark_temporary,
+    record_home,
+    remove_orphans,
+)
 from pecia.kernel.store.cluster.data.upgrade import finish_upgrade, read_major_version
 from pecia.kernel.store.cluster.failure import explain_failure, explain_failures
 from pecia.kernel.store.cluster.os_user import OsUser
@@ -329,10 +335,8 @@ def test_the_cluster_of_a_temporary_home_that_is_gone_is_swept_away(tmp_path: Pa
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root keeps clusters outside the home")
-def test_the_cluster_of_a_home_goes_a_week_after_the_home_was_first_seen_missing(
-    tmp_path: Path,
-) -> None:
-    system, week = tmp_path / "system", 7 * 24 * 3600
+def test_the_cluster_of_a_home_that_is_missing_is_named_and_never_removed(tmp_path: Path) -> None:
+    system = tmp_path / "system"
     roots: dict[str, Path] = {}
     for name in ("gone", "there", "unmounted", "back"):
         home = tmp_path / name
@@ -345,15 +349,11 @@ def test_the_cluster_of_a_home_goes_a_week_after_the_home_was_first_seen_missing
             shutil.rmtree(home)
     record = {"home": str(tmp_path / "unmounted"), "mount": str(tmp_path / "unmounted")}
     (roots["unmounted"] / "home.json").write_text(json.dumps(record))
-    assert remove_orphans(system, now=1000.0) == []
     (tmp_path / "back").mkdir()
-    assert remove_orphans(system, now=1000.0 + week - 1) == []
-    (tmp_path / "back").rmdir()
-    with open_lock(roots["gone"] / "holders.lock") as lock:
-        lock.try_acquire(shared=True)
-        assert remove_orphans(system, now=1000.0 + week) == []
-    assert remove_orphans(system, now=1000.0 + week) == [roots["gone"]]
-    assert all(roots[it].exists() for it in ("there", "unmounted", "back"))
+    assert remove_orphans(system) == []
+    assert list_orphans(system) == [(roots["gone"], tmp_path / "gone")]
+    [finding] = check_orphans(system)
+    assert (finding.state, f"rm -r {roots['gone']}" in finding.advice) == ("warn", True)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root keeps clusters outside the home")

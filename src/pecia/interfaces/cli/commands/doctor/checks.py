@@ -92,6 +92,19 @@ def _check_port(kernel: "KernelSettings") -> DoctorFinding:
     return DoctorFinding("port", "ok", f"no server runs, and port {kernel.port} is free")
 
 
+def check_orphans(system: Path) -> Iterator[DoctorFinding]:
+    """Root's databases whose home is missing: moved, or deleted without them."""
+    from pecia.kernel.store.cluster.data.removal import list_orphans
+
+    for root, home in list_orphans(system):
+        yield DoctorFinding(
+            "orphan",
+            "warn",
+            f"{root} is the database of {home}, which is missing",
+            f"if it was moved, open it at its new path once; if it was deleted: rm -r {root}",
+        )
+
+
 def _check_disk(home: Path) -> DoctorFinding:
     free = shutil.disk_usage(home).free
     found = f"{free / GIB:.1f} GiB free"

@@ -9,6 +9,7 @@ from pecia.interfaces.cli.commands.doctor.checks import (
     DoctorFinding,
     check_home,
     check_machine,
+    check_orphans,
     check_server,
 )
 from pecia.interfaces.cli.output.render import show_rows
@@ -32,6 +33,7 @@ def _run_checks(terminal: Terminal) -> list[DoctorFinding]:
     import anyio
 
     from pecia.interfaces.cli.commands.doctor.database import check_database
+    from pecia.kernel.store.cluster import ClusterOptions
 
     found = [*check_machine()]
     try:
@@ -45,7 +47,8 @@ def _run_checks(terminal: Terminal) -> list[DoctorFinding]:
     if not has_home(settings.kernel):
         return [*found, DoctorFinding("home", "fail", no_home(settings.kernel), START)]
     home = [*check_home(settings.kernel)]
-    found += [*home, *check_server(settings.kernel)]
+    orphans = check_orphans(ClusterOptions().system)
+    found += [*home, *check_server(settings.kernel), *orphans]
     if any(it.state == "fail" for it in home):
         return found
     return [*found, *anyio.run(check_database, settings, terminal.info)]

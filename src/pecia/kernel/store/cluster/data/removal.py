@@ -1,9 +1,8 @@
-"""Removing the databases that root keeps outside a home, once the home is gone.
+"""Databases that root keeps outside a home, once the home is gone.
 
 An ordinary user's database lies in the home and goes with it. Root's lies below a system folder,
-where nobody would miss it, and records its home. One whose home lay below a temporary folder goes
-at once. Any other goes when its home was seen missing for `KEEP_MISSING_S`, and never while the
-disk that the home was on is not mounted.
+where nobody would miss it, and records its home. One whose home lay below a temporary folder is
+removed. Any other is only listed: its home may have been moved, and what people wrote is in it.
 """
 
 import json
@@ -21,8 +20,6 @@ from pecia.kernel.store.file_lock import FileLock, backoff_delays, is_locked, op
 
 RECORD = "temporary.json"
 HOME_RECORD = "home.json"
-MISSING_RECORD = "missing.json"
-KEEP_MISSING_S = 7 * 24 * 3600.0
 STOP_LIMIT_S = 30.0
 TEMPORARY = (Path("/tmp"), Path("/dev/shm"))
 
@@ -45,49 +42,46 @@ def record_home(root: Path, home: Path) -> None:
     path = root / HOME_RECORD
     if not path.exists() or path.read_bytes() != record.encode():
         write_atomic(path, record)
-    (root / MISSING_RECORD).unlink(missing_ok=True)
     mark_temporary(root, home)
 
 
-def remove_orphans(system: Path, now: float | None = None) -> list[Path]:
-    """Remove the clusters of homes that are gone and that nobody uses. One process at a time."""
+def remove_orphans(system: Path) -> list[Path]:
+    """Remove the clusters of temporary homes that are gone. One process at a time."""
     if not system.exists():
         return []
     with open_lock(system / "orphans.lock") as lock:
         if not lock.try_acquire():
             return []
-        found = [ClusterPaths(it) for it in sorted(system.iterdir()) if it.is_dir()]
-        return [it.root for it in found if _remove_orphan(it, now or time.time())]
+        return [it.root for it in _list_clusters(system) if _remove_orphan(it)]
 
 
-def _remove_orphan(places: ClusterPaths, now: float) -> bool:
+def list_orphans(system: Path) -> list[tuple[Path, Path]]:
+    """The clusters of other homes that are missing, each with its home.
+
+    A home on a disk that is not mounted is not missing.
+    """
+    found = [(it.root, _missing_home(it.root / HOME_RECORD)) for it in _list_clusters(system)]
+    return [(root, home) for root, home in found if home is not None]
+
+
+def _list_clusters(system: Path) -> list[ClusterPaths]:
+    return [ClusterPaths(it) for it in sorted(system.glob("*/"))]
+
+
+def _remove_orphan(places: ClusterPaths) -> bool:
     # Whoever starts a server must not fail over the remains of another home.
     with suppress(PeciaError, OSError):
-        if _is_orphan(places.root / RECORD) or _is_long_missing(places.root, now):
-            return _remove(places, limit_s=0.0)
+        return _is_orphan(places.root / RECORD) and _remove(places, limit_s=0.0)
     return False
 
 
-def _is_long_missing(root: Path, now: float) -> bool:
-    """Whether the home was missing each time we looked, for as long as it takes to be sure."""
-    if not (root / HOME_RECORD).exists():
-        return False
-    record = read_json_object(root / HOME_RECORD, "home", "mount", remedy="Remove it.")
-    note = root / MISSING_RECORD
-    if Path(str(record["home"])).exists() or not Path(str(record["mount"])).is_mount():
-        note.unlink(missing_ok=True)
-        return False
-    since = _missing_since(note)
-    # A clock that was set back begins anew.
-    if since is None or since > now:
-        write_atomic(note, json.dumps({"since": now}))
-        return False
-    return now - since >= KEEP_MISSING_S
-
-
-def _missing_since(note: Path) -> float | None:
-    with suppress(PeciaError, OSError, ValueError):
-        return float(read_json_object(note, "since", remedy="Remove it.")["since"])
+def _missing_home(record: Path) -> Path | None:
+    # A damaged record proves nothing.
+    with suppress(PeciaError, OSError):
+        if record.exists():
+            found = read_json_object(record, "home", "mount", remedy="Remove it.")
+            home, mount = Path(str(found["home"])), Path(str(found["mount"]))
+            return home if mount.is_mount() and not home.exists() else None
     return None
 
 
