@@ -24,7 +24,9 @@ pytestmark = [pytest.mark.anyio, pytest.mark.fault]
 NOTE = b"# Rules\n\nBring it back by six.\n"
 LONG = samples.pdf([[f"Words of page {number}."] * 50 for number in range(1, 2_001)])
 BOMB = samples.pdf_bomb(900_000_000)
-only_linux = pytest.mark.skipif(sys.platform != "linux", reason="a wall that only Linux has")
+only_linux = pytest.mark.skipif(
+    sys.platform != "linux", reason="the sandbox of the extraction child is Linux's"
+)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ AS_UNKNOWN = ("setpriv", f"--reuid={UNKNOWN}", f"--regid={UNKNOWN}", "--clear-gr
 PATH = {"PATH": "/usr/bin:/bin"}
 
 pytestmark = pytest.mark.skipif(
-    os.getuid() != 0 or shutil.which("setpriv") is None, reason="only root can be somebody else"
+    os.getuid() != 0 or shutil.which("setpriv") is None, reason="needs root and setpriv"
 )
 
 

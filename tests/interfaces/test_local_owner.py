@@ -18,7 +18,9 @@ from tests.database import scratch
 from tests.interfaces.neighbours import NEIGHBOUR, OWNER, Told, calls_of, others_python, served_by
 
 IS_EVERYBODY = sys.platform == "linux" and os.geteuid() == 0 and others_python()
-pytestmark = pytest.mark.skipif(not IS_EVERYBODY, reason="only root can be several users")
+pytestmark = pytest.mark.skipif(
+    not IS_EVERYBODY, reason="needs Linux, root, and a Python that other users may run"
+)
 
 ROOT = 0
 JSON = {"content-type": "application/json"}

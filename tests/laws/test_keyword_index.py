@@ -14,7 +14,7 @@ from pecia.kernel.corpus.keyword.index import (
     KeywordHit,
     KeywordIndex,
     Query,
-    Visible,
+    VisibleStatistics,
     parse_query,
 )
 from pecia.kernel.corpus.keyword.query.filters import glob_to_engine_regex
@@ -85,11 +85,11 @@ def indexed(held: list[IndexEntry]) -> KeywordIndex:
     return index
 
 
-def seen_by(held: list[IndexEntry], classes: frozenset[int] | None) -> Visible | None:
+def seen_by(held: list[IndexEntry], classes: frozenset[int] | None) -> VisibleStatistics | None:
     """What is visible to one who sees these classes; None is all of them."""
     if classes is None:
         return None
-    return Visible(classes, sum(it.acl in classes for it in held))
+    return VisibleStatistics(classes, sum(it.acl in classes for it in held))
 
 
 def fits(entry: IndexEntry, asked: Filter) -> bool:
@@ -271,7 +271,7 @@ def test_in_which_language_hidden_texts_are_says_nothing_of_the_others() -> None
     """`running` is its own stem in German: looked up so, it would count once in an English text."""
     mine = IndexEntry(1, 1, 1, language="en", body="heron running")
     other = IndexEntry(2, 2, 2, language="de", body="Reiher running")
-    query, visible = parse_query("running"), Visible(frozenset({1}), 1)
+    query, visible = parse_query("running"), VisibleStatistics(frozenset({1}), 1)
     told = indexed_at_once([mine, other]).explain(query, [1], visible)
     assert set(told[1]) == set(indexed_at_once([mine]).explain(query, [1])[1])
 

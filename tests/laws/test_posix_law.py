@@ -32,7 +32,7 @@ from tests.conftest import EVERY_SCOPE, VISIT, OpenHouse
 from tests.soak import SOAK
 
 pytestmark = [
-    pytest.mark.skipif(os.geteuid() != 0, reason="only root can take another's number"),
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root can change its uid"),
     pytest.mark.timeout(300),
 ]
 

@@ -6,26 +6,24 @@ nothing of it is there. Each word of a program, and of a tool that was not refus
 
 import os
 import re
-from collections.abc import AsyncGenerator, Callable, Generator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
-from anyio.from_thread import BlockingPortal, start_blocking_portal
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pecia.app.app import SETTINGS, App, open_app
+from pecia.app.app import App
 from pecia.features.wiki import space_write
 from pecia.features.wiki.storage import disk, posix
 from pecia.kernel.errors import Conflict
 from pecia.kernel.identity.caller import Caller
-from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.conftest import VISIT, house_flags, no_fetch
+from tests.conftest import VISIT
+from tests.laws.space_server import SpaceServer, open_space_server
 from tests.soak import SOAK
 
 MANY = 1000 if SOAK else 25
@@ -172,57 +170,35 @@ def _with(text: str, word: str, at: int) -> bytes:
     return f"{text[:place]}{word};{text[place:]}".encode()
 
 
-class Desk:
-    """A server, and a folder for its spaces. What fails is printed with its name alone."""
-
-    def __init__(self, app: App, portal: BlockingPortal, folder: Path) -> None:
-        self.app, self.portal, self.folder = app, portal, folder
-
-    def __repr__(self) -> str:
-        return "desk"
-
-    @asynccontextmanager
-    async def page(self) -> AsyncGenerator[Page]:
-        owner = await self.app.authenticate(None, VISIT)
-        assert isinstance(owner, Caller)
-        folder = self.folder / f"space-{uuid4().hex[:8]}"
-        folder.mkdir()
-        (folder / "words.md").write_text(BEGIN, encoding="utf-8")
-        (folder / "here.md").write_text("# Here\n", encoding="utf-8")
-        await self.app.call(owner, "add_space", {"folder": str(folder)}, VISIT)
-        yield Page(self.app, owner, folder)
-
-    async def live_through(self, steps: list[Any]) -> None:
-        async with self.page() as page:
-            for step in steps:
-                await page.take(*step)
-            while page.program is not None:
-                page.go_on("append", 0)
-            text = page.file.read_text(encoding="utf-8")
-            assert sorted(WORD.findall(text)) == sorted(page.words), text
-            assert f"[[{page.target}]]" in text
-            assert (page.folder / f"{page.target}.md").exists()
-            assert not [*page.folder.rglob(f"*{disk.TEMPORARY_SUFFIX}")]
-            shown = await page.app.call(
-                page.owner,
-                "wiki.read_document",
-                {"path": "words.md", "space": page.folder.name},
-                VISIT,
-            )
-            assert isinstance(shown.structured, dict)
-            assert shown.structured["content"] == text
+async def live_through(server: SpaceServer, steps: list[Any]) -> None:
+    owner, folder = await server.add_space({"words.md": BEGIN, "here.md": "# Here\n"})
+    page = Page(server.app, owner, folder)
+    for step in steps:
+        await page.take(*step)
+    while page.program is not None:
+        page.go_on("append", 0)
+    text = page.file.read_text(encoding="utf-8")
+    assert sorted(WORD.findall(text)) == sorted(page.words), text
+    assert f"[[{page.target}]]" in text
+    assert (page.folder / f"{page.target}.md").exists()
+    assert not [*page.folder.rglob(f"*{disk.TEMPORARY_SUFFIX}")]
+    shown = await page.app.call(
+        page.owner,
+        "wiki.read_document",
+        {"path": "words.md", "space": page.folder.name},
+        VISIT,
+    )
+    assert isinstance(shown.structured, dict)
+    assert shown.structured["content"] == text
 
 
 @pytest.fixture(scope="module")
-def desk(
+def server(
     module_database: DatabaseLogins, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Desk]:
-    flags = house_flags(module_database, tmp_path_factory.mktemp("home"))
-    given = load_settings(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
-    with start_blocking_portal() as portal:
-        opening = open_app(given, fetch=no_fetch, report=lambda _: None)
-        with portal.wrap_async_context_manager(opening) as app:
-            yield Desk(app, portal, tmp_path_factory.mktemp("spaces"))
+) -> Iterator[SpaceServer]:
+    home, spaces = (tmp_path_factory.mktemp(it) for it in ("home", "spaces"))
+    with open_space_server(module_database, home, spaces) as found:
+        yield found
 
 
 @pytest.mark.timeout(0 if SOAK else 300)
@@ -231,6 +207,6 @@ def desk(
 )
 @given(steps=st.lists(PROGRAM | TOOL, min_size=1, max_size=8))
 def test_each_word_of_a_program_and_of_a_tool_that_was_not_refused_is_there_once(
-    desk: Desk, steps: list[Any]
+    server: SpaceServer, steps: list[Any]
 ) -> None:
-    desk.portal.call(desk.live_through, steps)
+    server.portal.call(live_through, server, steps)

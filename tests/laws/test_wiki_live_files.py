@@ -7,23 +7,22 @@ as by a kill: what was not committed is gone, what was done to the disk stays.
 
 import os
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Awaitable, Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import anyio
 import pytest
-from anyio.from_thread import BlockingPortal, start_blocking_portal
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg.types.json import Jsonb
 
 from pecia.adapters.git.model import CommitDraft, GitSignature
 from pecia.adapters.git.repository import HistoryRepository
-from pecia.app.app import SETTINGS, App, open_app
+from pecia.app.app import App
 from pecia.features.wiki.history.port import bind_version_store
 from pecia.features.wiki.live import copies, file_swap
 from pecia.features.wiki.live.copies import DocumentFiles
@@ -32,9 +31,9 @@ from pecia.features.wiki.live.flush import LiveFlusher
 from pecia.features.wiki.live.store import SQL, SystemLiveRows
 from pecia.features.wiki.store import SpaceLocation
 from pecia.kernel.identity.caller import Caller
-from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.conftest import VISIT, house_flags, no_fetch
+from tests.conftest import VISIT
+from tests.laws.space_server import SpaceServer, open_space_server
 from tests.soak import SOAK
 
 MANY = 1000 if SOAK else 25
@@ -233,52 +232,36 @@ def _phrase(word: str, at: int) -> str:
     return f"so {word};" if at % 2 else f"{word};"
 
 
-class Desk:
-    """A server, and a folder for its spaces. What fails is printed with its name alone."""
+async def open_paper(server: SpaceServer) -> Paper:
+    owner, folder = await server.add_space({"words.md": BEGIN})
+    place = SpaceLocation(owner.tenant_id, f"wiki:{folder.name}", folder, "")
+    versions = bind_version_store(HistoryRepository.open, CommitDraft, GitSignature)
+    flusher = LiveFlusher(server.app.store, versions)
+    id_ = await flusher.make_live(place, "words.md", 1_000_000)
+    return Paper(server.app, owner, place, flusher, id_)
 
-    def __init__(self, app: App, portal: BlockingPortal, folder: Path) -> None:
-        self.app, self.portal, self.folder = app, portal, folder
 
-    def __repr__(self) -> str:
-        return "desk"
-
-    @asynccontextmanager
-    async def paper(self) -> AsyncGenerator[Paper]:
-        owner = await self.app.authenticate(None, VISIT)
-        assert isinstance(owner, Caller)
-        folder = self.folder / f"space-{uuid4().hex[:8]}"
-        folder.mkdir()
-        (folder / "words.md").write_text(BEGIN, encoding="utf-8")
-        await self.app.call(owner, "add_space", {"folder": str(folder)}, VISIT)
-        place = SpaceLocation(owner.tenant_id, f"wiki:{folder.name}", folder, "")
-        filing = LiveFlusher(
-            self.app.store, bind_version_store(HistoryRepository.open, CommitDraft, GitSignature)
-        )
-        id_ = await filing.make_live(place, "words.md", 1_000_000)
-        yield Paper(self.app, owner, place, filing, id_)
-
-    async def live_through(self, steps: list[Any]) -> None:
-        async with self.paper() as paper:
-            for step in steps:
-                await paper.take(*step)
-            text = await paper.settle()
-            found = WORD.findall(text)
-            assert sorted(found) == sorted(paper.words), text
+async def live_through(server: SpaceServer, steps: list[Any]) -> None:
+    paper = await open_paper(server)
+    for step in steps:
+        await paper.take(*step)
+    text = await paper.settle()
+    assert sorted(WORD.findall(text)) == sorted(paper.words), text
 
 
 @pytest.fixture(scope="module")
-def desk(
+def server(
     module_database: DatabaseLogins, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Desk]:
-    flags = house_flags(module_database, tmp_path_factory.mktemp("home"))
-    given = load_settings(SETTINGS, flags=flags, environ={}, project_file=None, user_file=None)
-    with pytest.MonkeyPatch.context() as patch, start_blocking_portal() as portal:
+) -> Iterator[SpaceServer]:
+    home, spaces = (tmp_path_factory.mktemp(it) for it in ("home", "spaces"))
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        open_space_server(module_database, home, spaces) as found,
+    ):
         # A program that takes longer than this between its read and its write is not promised
         # anything. How long that is here must not hang on how busy the machine is.
         patch.setattr(copies, "COPY_TTL_S", 3600.0)
-        opening = open_app(given, fetch=no_fetch, report=lambda _: None)
-        with portal.wrap_async_context_manager(opening) as app:
-            yield Desk(app, portal, tmp_path_factory.mktemp("spaces"))
+        yield found
 
 
 @pytest.mark.timeout(0 if SOAK else 300)
@@ -287,6 +270,6 @@ def desk(
 )
 @given(steps=st.lists(STEPS, min_size=1, max_size=14))
 def test_each_word_of_anybody_is_in_the_document_and_in_the_file_once(
-    desk: Desk, steps: list[Any]
+    server: SpaceServer, steps: list[Any]
 ) -> None:
-    desk.portal.call(desk.live_through, steps)
+    server.portal.call(live_through, server, steps)

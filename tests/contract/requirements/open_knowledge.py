@@ -80,7 +80,8 @@ REQUIREMENTS: dict[str, Requirement] = {
     "wiki.git.through_the_shim": Requirement(
         25,
         "`pecia mcp` in a folder without a repository makes one through the server it starts.",
-        replaced="Outside a project it serves the home space, or exits 1 and says how to begin.",
+        replaced="Outside a project it serves the home space. Without one, calls at a running "
+        "server name their space; with no server it exits 1 and says how to begin.",
     ),
     "wiki.git.disclosure_line": Requirement(
         25, "Making a repository prints one line that says so in the server's stderr log."

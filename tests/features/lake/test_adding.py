@@ -85,7 +85,7 @@ KERNELS = (
 )
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems have none of them")
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc, /sys and their like are Linux's")
 @pytest.mark.parametrize("path", KERNELS)
 async def test_what_the_kernel_shows_as_folders_is_refused_as_a_source_and_as_a_space(
     house: House, path: str
