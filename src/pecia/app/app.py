@@ -44,7 +44,7 @@ from pecia.kernel.logs import Log
 from pecia.kernel.rate_limit import RateLimit, RateLimiter
 from pecia.kernel.secrets import key_file
 from pecia.kernel.secrets.keyring import Keyring, Purpose
-from pecia.kernel.settings.account import account_name, make_home
+from pecia.kernel.settings.account import account_name, create_home
 from pecia.kernel.settings.kernel import KernelSettings
 from pecia.kernel.settings.load import Settings
 from pecia.kernel.store.audit.log import AuditLog
@@ -142,7 +142,7 @@ class App:
 
 def ensure_home(settings: KernelSettings) -> Path:
     """The data folder, created with private permissions."""
-    make_home(settings.home)
+    create_home(settings.home)
     return settings.home
 
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from pecia.features.memory.graph.core.instruction import read_wish
+from pecia.features.memory.graph.core.instruction import parse_instruction
 from pecia.features.memory.graph.core.plan import GraphChange
 
 CPU_S = 20
@@ -49,14 +49,15 @@ HOSTILE = (
     ],
 )
 def test_a_sentence_states_a_wish_or_none(sentence: str, wish: GraphChange | None) -> None:
-    assert read_wish(sentence) == wish
+    assert parse_instruction(sentence) == wish
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_no_sentence_takes_more_than_its_length(hostile: str) -> None:
     """A thousand times what a call may send, within processor time that a square would exceed."""
     _read_in_bounds(
-        "from pecia.features.memory.graph.core.instruction import read_wish as read\n", hostile
+        "from pecia.features.memory.graph.core.instruction import parse_instruction as read\n",
+        hostile,
     )
 
 

@@ -10,7 +10,7 @@ from pecia.app.operator.session import OperatorSession
 from pecia.app.operator.tenants import SQL as TENANTS
 from pecia.features.lake.allowlist import SQL, TenantAllowlist, load_allowlist
 from pecia.kernel.errors import Conflict, InvalidFormat, Json, NotFound
-from pecia.kernel.settings.account import expanded
+from pecia.kernel.settings.account import expand_user
 from pecia.kernel.store.store import Store
 from pecia.kernel.store.transaction import DictRow, Transaction
 
@@ -106,7 +106,7 @@ def _overlap(tenant: str, kind: str, folder: Path, other: DictRow) -> Conflict:
 
 
 def _resolve_folder(text: str) -> Path:
-    path = expanded(Path(text), "folder")
+    path = expand_user(Path(text), "folder")
     if not path.is_absolute() or "\0" in text:
         raise InvalidFormat(
             f"{text!r} is not an absolute path", field="folder", got=text, expected="/PATH"

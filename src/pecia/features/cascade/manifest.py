@@ -10,7 +10,7 @@ from typing import cast
 from urllib.parse import urlsplit
 
 from pecia.kernel.errors import InvalidFormat, InvalidInput, Json, NotFound, PayloadTooLarge
-from pecia.kernel.settings.account import expanded
+from pecia.kernel.settings.account import expand_user
 from pecia.kernel.text.yaml.reader import YamlLimits, YamlSource, load_yaml
 from pecia.kernel.tool.suggestion import suggest_name
 
@@ -153,7 +153,7 @@ def _layer(value: Json, number: int, folder: Path) -> LayerSpec:
         _level(it.get("level"), name, where),
         number,
         kind,
-        path=(folder / expanded(Path(path), f"{where}.path")).resolve() if path else None,
+        path=(folder / expand_user(Path(path), f"{where}.path")).resolve() if path else None,
         url=_url(it, where),
         ref=_text(it, "ref", where) or "HEAD",
         subdir=(_text(it, "subdir", where) or "").strip("/"),

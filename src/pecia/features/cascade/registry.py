@@ -19,7 +19,7 @@ from pecia.features.cascade.visibility import MayRead, find_visible_layers
 from pecia.kernel.errors import InvalidInput, NotFound, PeciaError
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.logs import Log
-from pecia.kernel.settings.account import expanded
+from pecia.kernel.settings.account import expand_user
 
 _log = Log(__name__)
 
@@ -155,7 +155,7 @@ def parse_origins(entries: Sequence[str]) -> dict[str, CascadeOrigin]:
     found: dict[str, CascadeOrigin] = {}
     for entry in entries:
         name, equals, path = entry.partition("=")
-        file = expanded(Path(path if equals else entry), "cascade.manifests")
+        file = expand_user(Path(path if equals else entry), "cascade.manifests")
         named = name if equals else file.parent.name
         if not file.is_absolute() or not named or named in found:
             raise InvalidInput(

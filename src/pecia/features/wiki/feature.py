@@ -24,7 +24,7 @@ from pecia.features.wiki.tools.versions import version_tools
 from pecia.features.wiki.tools.workflows import workflow_tools
 from pecia.kernel.corpus.search.search import Corpus
 from pecia.kernel.feature import Feature
-from pecia.kernel.settings.account import expanded
+from pecia.kernel.settings.account import expand_user
 
 INSTRUCTIONS = (
     f"A wiki: a folder of Markdown documents. Begin at {page_path('')}, which read_document shows: "
@@ -42,7 +42,7 @@ def wiki_feature(
 ) -> Feature:
     """The feature, over the spaces in the store."""
     store = roots.store
-    configs = ConfigFiles(store, expanded(Path(settings.user_file), "wiki.user_file"))
+    configs = ConfigFiles(store, expand_user(Path(settings.user_file), "wiki.user_file"))
     ways = PreviewSettings(settings.desktop_links, settings.preview_base_url)
     it = Wiki(store, corpus, configs, versions, roots, ways)
     live = LiveServer(it, LiveLimits.from_settings(settings))

@@ -19,8 +19,8 @@ from pecia.kernel.corpus.catalog.texts import ExtractedText, with_chunks
 from pecia.kernel.errors import PayloadTooLarge, Unavailable
 from pecia.kernel.text.canonical import build_canonical_text
 
-SMALL_BYTES = 8_000
-PARSE_S = 30.0
+MAX_INLINE_BYTES = 8_000
+PARSE_TIMEOUT_S = 30.0
 """For one document in the background. A call's own deadline may be shorter."""
 
 
@@ -30,32 +30,38 @@ async def parse_document(
     """A document for the corpus. On timeout it is stored as unread, with the reason."""
     key = place.key(path)
     facts = document_facts(place.source_id, key, stamp)
-    if len(body) <= SMALL_BYTES:
+    if len(body) <= MAX_INLINE_BYTES:
         return facts, document_of(key, body)
     try:
-        with anyio.fail_after(PARSE_S):
+        with anyio.fail_after(PARSE_TIMEOUT_S):
             return facts, await compute(place.tenant_id, _cut_document, key, body)
     except TimeoutError:
-        return facts, _unread("timeout", f"It was not parsed within {PARSE_S:g} seconds.")
+        return facts, _unparsed_text(
+            "timeout", f"It was not parsed within {PARSE_TIMEOUT_S:g} seconds."
+        )
     except (PayloadTooLarge, Unavailable) as error:
-        return facts, _unread("crashed", error.message)
+        return facts, _unparsed_text("crashed", error.message)
 
 
-async def parse_facts(tenant_id: UUID, bodies: Mapping[str, bytes]) -> dict[str, DocumentMetadata]:
+async def parse_large_metadata(
+    tenant_id: UUID, bodies: Mapping[str, bytes]
+) -> dict[str, DocumentMetadata]:
     """The metadata of large documents, by path."""
     found: dict[str, DocumentMetadata] = {}
     for path, body in bodies.items():
         try:
-            with anyio.fail_after(PARSE_S):
-                found[path] = await compute(tenant_id, facts_in, body)
+            with anyio.fail_after(PARSE_TIMEOUT_S):
+                found[path] = await compute(tenant_id, decode_metadata, body)
         except TimeoutError:
-            found[path] = DocumentMetadata(problem=f"it was not parsed within {PARSE_S:g} seconds")
+            found[path] = DocumentMetadata(
+                problem=f"it was not parsed within {PARSE_TIMEOUT_S:g} seconds"
+            )
         except (PayloadTooLarge, Unavailable) as error:
             found[path] = DocumentMetadata(problem=error.message)
     return found
 
 
-def facts_in(body: bytes) -> DocumentMetadata:
+def decode_metadata(body: bytes) -> DocumentMetadata:
     text = decode_any_charset(body)
     return parse_metadata(text) if text is not None else DocumentMetadata()
 
@@ -64,5 +70,5 @@ def _cut_document(key: str, body: bytes) -> ExtractedText:
     return with_chunks(document_of(key, body))
 
 
-def _unread(status: str, reason: str) -> ExtractedText:
+def _unparsed_text(status: str, reason: str) -> ExtractedText:
     return ExtractedText(build_canonical_text(()), status=status, reason=reason)

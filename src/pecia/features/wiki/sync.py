@@ -14,7 +14,12 @@ from anyio.to_thread import run_sync
 from pecia.features.wiki.core.document import CONTENT_TYPE, document_facts, document_of
 from pecia.features.wiki.core.metadata import DocumentMetadata
 from pecia.features.wiki.core.names import split_extension
-from pecia.features.wiki.parse import SMALL_BYTES, facts_in, parse_document, parse_facts
+from pecia.features.wiki.parse import (
+    MAX_INLINE_BYTES,
+    decode_metadata,
+    parse_document,
+    parse_large_metadata,
+)
 from pecia.features.wiki.storage import disk
 from pecia.features.wiki.storage.disk import FileStamp
 from pecia.features.wiki.storage.scan import SpaceScan, scan_space
@@ -93,7 +98,7 @@ class SpaceSync:
                 body, now = await run_sync(disk.read_with_stamp, place.root, path)
             except (NotFound, PayloadTooLarge):
                 continue
-            found |= await parse_facts(place.tenant_id, {path: body})
+            found |= await parse_large_metadata(place.tenant_id, {path: body})
             kept[path] = (now, found[path])
         return found
 
@@ -215,7 +220,7 @@ def _read_corpus_files(
             continue
         if not stamp.settled:
             young[path] = sha256(body).digest()
-        if len(body) > SMALL_BYTES:
+        if len(body) > MAX_INLINE_BYTES:
             large.append((path, body, stamp))
             continue
         key = place.key(path)
@@ -245,9 +250,9 @@ def _load_all_metadata(
             body, now = disk.read_with_stamp(root, path)
         except (NotFound, PayloadTooLarge):
             continue
-        if len(body) > SMALL_BYTES:
+        if len(body) > MAX_INLINE_BYTES:
             large.append(path)
             continue
-        found[path] = facts_in(body)
+        found[path] = decode_metadata(body)
         kept[path] = (now, found[path])
     return found, large

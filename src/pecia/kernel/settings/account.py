@@ -65,7 +65,7 @@ def _user_folder(find: Callable[..., Path], below_home: str) -> Path:
         return home_folder() / below_home / "pecia"
 
 
-def expanded(path: Path, field: str) -> Path:
+def expand_user(path: Path, field: str) -> Path:
     """The path with `~` and `~user` replaced."""
     if path.parts[:1] == ("~",):
         return home_folder().joinpath(*path.parts[1:])
@@ -80,7 +80,7 @@ def expanded(path: Path, field: str) -> Path:
         ) from None
 
 
-def make_home(home: Path) -> None:
+def create_home(home: Path) -> None:
     """The folder of the data, made where it is not there yet, for this account alone."""
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)

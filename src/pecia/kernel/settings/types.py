@@ -10,12 +10,12 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_core import PydanticCustomError
 
 from pecia.kernel.errors import InvalidFormat
-from pecia.kernel.settings.account import expanded
+from pecia.kernel.settings.account import expand_user
 
 
 def _absolute(path: Path) -> Path:
     try:
-        full = expanded(path, "path")
+        full = expand_user(path, "path")
     except InvalidFormat as error:
         raise PydanticCustomError("absolute_path", "{why}", {"why": error.message}) from None
     if not full.is_absolute():

@@ -42,11 +42,6 @@ class CascadeOutput(Output):
     model_config = ConfigDict(frozen=True, extra="allow")
 
 
-class DegradedLayer(Output):
-    layer: str
-    reason: str
-
-
 class ConceptHit(Output):
     id: str
     title: str | None

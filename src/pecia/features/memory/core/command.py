@@ -13,7 +13,7 @@ _COMMAND = re.compile(
 )
 
 
-def commanded(message: str) -> str | None:
+def strip_remember_command(message: str) -> str | None:
     """The fact after the command; None where there is no clear command: not for a question, nor
     where a single word would be left."""
     found = _COMMAND.match(message)

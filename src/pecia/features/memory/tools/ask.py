@@ -6,7 +6,7 @@ import orjson
 from pydantic import Field
 
 from pecia.features.memory.chat_model import ChatService
-from pecia.features.memory.core.command import commanded
+from pecia.features.memory.core.command import strip_remember_command
 from pecia.features.memory.core.keys import SOURCE
 from pecia.features.memory.core.significance import assess_significance
 from pecia.features.memory.judge import DecisionRules
@@ -132,7 +132,7 @@ class AskTools:
         if Scope.WRITE not in call.caller.scopes:
             return [_skipped_outcome(f"the token has no {Scope.WRITE}")]
         # An explicit "remember" needs no significance check.
-        fact = commanded(ask.message)
+        fact = strip_remember_command(ask.message)
         judged = assess_significance(ask.message)
         if not (fact or judged.significant or here.settings.disable_significance):
             return [_skipped_outcome(judged.reason)]

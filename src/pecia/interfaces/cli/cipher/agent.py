@@ -26,7 +26,7 @@ from pecia.kernel.errors import (
     NotFound,
     Unavailable,
 )
-from pecia.kernel.settings.account import expanded
+from pecia.kernel.settings.account import expand_user
 from pecia.kernel.text.yaml.reader import load_yaml
 from pecia.kernel.text.yaml.writer import dump_yaml
 
@@ -64,7 +64,7 @@ class AgentFile:
 def read_agent(path: Path, environ: Mapping[str, str]) -> AgentFile:
     """The agent file at that path, with variables substituted."""
     try:
-        text = expanded(path, "--agent").read_text(encoding="utf-8")
+        text = expand_user(path, "--agent").read_text(encoding="utf-8")
     except FileNotFoundError:
         raise NotFound(f"there is no file {path}", flag="--agent") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -8,7 +8,7 @@ from pecia.interfaces.cli.server.discover import find_running_server, warn_versi
 from pecia.interfaces.cli.server.lock import ServerLock, claim_home
 from pecia.interfaces.cli.server.spawn import LOG_NAME, spawn, wait_until_up
 from pecia.kernel.errors import Json, Unavailable
-from pecia.kernel.settings.account import make_home
+from pecia.kernel.settings.account import create_home
 
 if TYPE_CHECKING:
     from pecia.kernel.settings.load import Settings
@@ -29,7 +29,7 @@ def ensure_home_server(terminal: Terminal, settings: "Settings", environ: Mappin
             "the server is not running, and auto-start is off",
             hint="pecia start; or turn auto-start on: OK_MCP_AUTOSTART=1",
         )
-    make_home(home)
+    create_home(home)
     # Not in a project folder: its settings file would be read as the server's.
     process = spawn(terminal, ["cipher", HOME_SERVER_FLAG], home / LOG_NAME, environ, cwd=home)
     return wait_until_up(terminal, home, process).lock.url

@@ -25,7 +25,7 @@ from pecia.interfaces.cli.stdio.session_headers import session_headers, space_he
 from pecia.interfaces.cli.tools.run import ToolCommand, run_tool
 from pecia.interfaces.mcp.transport.stdio.relay import CONNECT_TIMEOUT_S, RelayTarget, StdioRelay
 from pecia.kernel.errors import InvalidInput, NotFound, Unavailable
-from pecia.kernel.settings.account import expanded
+from pecia.kernel.settings.account import expand_user
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def select_space(given: str | None) -> SpaceSelection:
         return SpaceSelection(None, Path.cwd())
     if os.sep not in said and not said.startswith("~"):
         return SpaceSelection(said, Path.cwd())
-    folder = expanded(Path(said), "--space" if given else SPACE_VARIABLE)
+    folder = expand_user(Path(said), "--space" if given else SPACE_VARIABLE)
     if not folder.is_dir():
         field = "--space" if given else SPACE_VARIABLE
         raise InvalidInput(f"{field} names {said}, and there is no such folder", field=field)

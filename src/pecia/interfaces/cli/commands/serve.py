@@ -15,7 +15,7 @@ from pecia.interfaces.cli.server.discover import find_running_server
 from pecia.interfaces.cli.server.lock import ServerLock, claim_home
 from pecia.interfaces.cli.settings import load_settings, print_warnings
 from pecia.kernel.errors import Conflict, InvalidInput, Json, MissingField
-from pecia.kernel.settings.account import make_home
+from pecia.kernel.settings.account import create_home
 
 if TYPE_CHECKING:
     from pecia.app.app import App
@@ -49,7 +49,7 @@ def serve(
     settings = load_settings(terminal, {"mode": "server", "port": port, "host": host})
     print_warnings(terminal, settings)
     _warn_local_lists(terminal, settings)
-    make_home(settings.kernel.home)
+    create_home(settings.kernel.home)
     with claim_home(settings.kernel.home) as ours:
         if not ours:
             raise _home_conflict(settings)

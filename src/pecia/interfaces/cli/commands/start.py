@@ -20,7 +20,7 @@ from pecia.interfaces.cli.server.lock import ServerLock, claim_home, write_folde
 from pecia.interfaces.cli.settings import load_settings, print_warnings
 from pecia.interfaces.cli.tools.confirmation import call_as_owner
 from pecia.kernel.errors import InvalidInput, Json, NotFound, PeciaError, Unavailable
-from pecia.kernel.settings.account import expanded, home_folder, make_home
+from pecia.kernel.settings.account import create_home, expand_user, home_folder
 
 DEFAULT_BRANCH = "main"
 
@@ -82,7 +82,7 @@ def start(
     if ask:
         offer_setup_once(terminal)
     ensure_repository(terminal, place)
-    make_home(settings.kernel.home)
+    create_home(settings.kernel.home)
     if detach:
         start_detached(terminal, settings, place)
     else:
@@ -171,7 +171,7 @@ def _serve(terminal: Terminal, settings: "Settings", folder: Path) -> None:
 def require_servable_folder(given: Path) -> Path:
     """The resolved folder, if it can be served."""
     try:
-        folder = expanded(given, "folder").resolve()
+        folder = expand_user(given, "folder").resolve()
     except (OSError, RuntimeError) as error:
         raise InvalidInput(f"{given} cannot be opened: {error}", field="folder") from None
     if not folder.is_dir():

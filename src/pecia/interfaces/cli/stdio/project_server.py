@@ -19,7 +19,7 @@ from pecia.interfaces.cli.server.lock import (
 )
 from pecia.interfaces.cli.stdio.session_headers import strip_session_variables
 from pecia.kernel.errors import PeciaError, Unavailable
-from pecia.kernel.settings.account import expanded, home_folder, make_home
+from pecia.kernel.settings.account import create_home, expand_user, home_folder
 
 if TYPE_CHECKING:
     from pecia.interfaces.cli.server.discover import RunningServer
@@ -123,7 +123,7 @@ def _start_server(terminal: Terminal, settings: "Settings", project: Path | None
         )
     folder = project or _home_space(settings)
     home = settings.kernel.home
-    make_home(home)
+    create_home(home)
     try:
         log = create_project_folder(folder) / SPAWN_LOG
         process = spawn(terminal, ["start", str(folder)], log, strip_session_variables(environ()))
@@ -156,7 +156,7 @@ def _home_space(settings: "Settings") -> Path:
             "this folder is not a project, and no server is running",
             hint="pecia start FOLDER; or name a folder for such editors: pecia init --space FOLDER",
         )
-    folder = expanded(Path(named), "wiki.home_space").resolve()
+    folder = expand_user(Path(named), "wiki.home_space").resolve()
     if not folder.is_dir():
         raise Unavailable(
             f"there is no folder {folder}, which wiki.home_space names",

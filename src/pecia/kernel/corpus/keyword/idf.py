@@ -21,44 +21,44 @@ Counts: TypeAlias = "tuple[Ints, Ints]"
 """ACL classes, and how many chunks of each contain a term."""
 
 # Pairs of ACL class and count, 16 bytes each, cached for a commit of an index.
-MOST_KEPT = 2_000_000
+MAX_CACHED_PAIRS = 2_000_000
 # Sets of ACL classes whose counts are cached for a commit.
-MOST_SETS = 64
+MAX_CACHED_SETS = 64
 # Terms cached for each set.
-MOST_TERMS = 20_000
+MAX_TERMS_PER_SET = 20_000
 # A set of classes up to this number is looked up in a table.
-_LARGEST_TABLE = 4_000_000
+_MAX_TABLE_SIZE = 4_000_000
 # The engine's maximum of buckets.
-MOST_CLASSES = 65_000
+MAX_BUCKETS = 65_000
 
 
-class Visible(NamedTuple):
+class VisibleStatistics(NamedTuple):
     """The ACL classes a caller may see in a tenant, and how many chunks they hold."""
 
     classes: frozenset[int]
     chunks: int
 
 
-class _Seen:
+class _SetFrequencies:
     """A set of ACL classes, and how many of its chunks contain each term."""
 
     def __init__(self, classes: frozenset[int]) -> None:
         self.counts: dict[tuple[str, str], int] = {}
         self._classes = np.fromiter(classes, np.int64, len(classes))
         self._table = None
-        if min(classes, default=0) >= 0 and (most := max(classes, default=0)) < _LARGEST_TABLE:
+        if min(classes, default=0) >= 0 and (most := max(classes, default=0)) < _MAX_TABLE_SIZE:
             # The last entry stands for all classes beyond, which are not in the set.
             self._table = np.zeros(most + 2, np.bool_)
             self._table[self._classes] = True
 
-    def of(self, classes: Ints, counts: Ints) -> int:
+    def sum_visible(self, classes: Ints, counts: Ints) -> int:
         if self._table is None:
             return int(counts[np.isin(classes, self._classes)].sum())
         places = np.minimum(classes, len(self._table) - 1)
         return int(counts[self._table[places]].sum())
 
 
-class Rarity:
+class DocumentFrequencies:
     """Document frequencies in one commit of an index. Thread-safe."""
 
     def __init__(self, schema: tantivy.Schema, searcher: tantivy.Searcher) -> None:
@@ -67,82 +67,84 @@ class Rarity:
         self._lock = threading.Lock()
         self._counts: OrderedDict[tuple[str, str], Counts] = OrderedDict()
         self._kept = 0
-        self._sets: OrderedDict[frozenset[int], _Seen] = OrderedDict()
+        self._sets: OrderedDict[frozenset[int], _SetFrequencies] = OrderedDict()
         self._documents: int | None = None
 
-    def weighed(self, terms: Iterable[Weighted], visible: Visible) -> Iterator[Weighted]:
+    def apply_visible_idf(
+        self, terms: Iterable[Weighted], visible: VisibleStatistics
+    ) -> Iterator[Weighted]:
         """The terms that occur anywhere, each with its IDF among the visible texts.
 
         Those in hidden texts alone are not left out: what was just granted is hidden by the classes
         of an index that lags, and found all the same.
         """
-        counted = self._set_of(visible.classes)
+        counted = self._frequencies_of_set(visible.classes)
         for it in terms:
             held = self._searcher.doc_freq(it.field, it.term)
-            documents = self._all_documents(it) if held else None
+            documents = self._document_count(it) if held else None
             if documents is not None:
-                seen = self._seen(it.field, it.term, counted)
+                seen = self._visible_frequency(it.field, it.term, counted)
                 factor = _idf(seen, visible.chunks) / _idf(held, documents)
                 yield it._replace(weight=it.weight * factor)
 
-    def languages(self, known: Iterable[str], visible: Visible) -> list[str]:
+    def visible_languages(self, known: Iterable[str], visible: VisibleStatistics) -> list[str]:
         """The languages of the visible texts."""
-        counted = self._set_of(visible.classes)
-        return [it for it in known if self._seen("language", it, counted)]
+        counted = self._frequencies_of_set(visible.classes)
+        return [it for it in known if self._visible_frequency("language", it, counted)]
 
-    def _set_of(self, classes: frozenset[int]) -> "_Seen":
+    def _frequencies_of_set(self, classes: frozenset[int]) -> "_SetFrequencies":
         with self._lock:
             known = self._sets.get(classes)
             if known is None:
-                known = self._sets[classes] = _Seen(classes)
+                known = self._sets[classes] = _SetFrequencies(classes)
             self._sets.move_to_end(classes)
-            if len(self._sets) > MOST_SETS:
+            if len(self._sets) > MAX_CACHED_SETS:
                 self._sets.popitem(last=False)
             return known
 
-    def _seen(self, field: str, term: str, counted: "_Seen") -> int:
+    def _visible_frequency(self, field: str, term: str, counted: "_SetFrequencies") -> int:
         key = (field, term)
         known = counted.counts.get(key)
         if known is None:
-            known = counted.of(*self._counts_of(field, term))
-            if len(counted.counts) < MOST_TERMS:
+            known = counted.sum_visible(*self._frequencies_by_class(field, term))
+            if len(counted.counts) < MAX_TERMS_PER_SET:
                 counted.counts[key] = known
         return known
 
-    def _counts_of(self, field: str, term: str) -> Counts:
+    def _frequencies_by_class(self, field: str, term: str) -> Counts:
         key = (field, term)
         with self._lock:
             if (known := self._counts.get(key)) is not None:
                 self._counts.move_to_end(key)
                 return known
-        counted = self._count(field, term)
+        counted = self._aggregate_by_class(field, term)
         with self._lock:
             if key not in self._counts:
                 self._counts[key] = counted
                 self._kept += len(counted[0])
-            while self._kept > MOST_KEPT and len(self._counts) > 1:
+            while self._kept > MAX_CACHED_PAIRS and len(self._counts) > 1:
                 _, (gone, _) = self._counts.popitem(last=False)
                 self._kept -= len(gone)
         return counted
 
-    def _count(self, field: str, term: str) -> Counts:
+    def _aggregate_by_class(self, field: str, term: str) -> Counts:
         """Without deleted chunks: how long the engine keeps those depends on all its writes."""
         wanted = tantivy.Query.term_query(self._schema, field, term, "basic")
-        by_class = {"terms": {"field": "acl", "size": MOST_CLASSES, "segment_size": MOST_CLASSES}}
+        by_class = {"terms": {"field": "acl", "size": MAX_BUCKETS, "segment_size": MAX_BUCKETS}}
         searcher: Any = self._searcher
         try:
             found = searcher.aggregate(wanted, {"classes": by_class})["classes"]
         except ValueError:
-            return self._count_each(wanted)
+            return self._count_each_hit(wanted)
         if found["sum_other_doc_count"]:
-            return self._count_each(wanted)
+            return self._count_each_hit(wanted)
         buckets: list[dict[str, int]] = found["buckets"]
         return (
             np.fromiter((it["key"] for it in buckets), np.int64, len(buckets)),
             np.fromiter((it["doc_count"] for it in buckets), np.int64, len(buckets)),
         )
 
-    def _count_each(self, wanted: tantivy.Query) -> Counts:
+    def _count_each_hit(self, wanted: tantivy.Query) -> Counts:
         """The same with more classes than the engine has buckets: slowly, hit by hit."""
         searcher: Any = self._searcher
         hits = searcher.search(wanted, max(1, searcher.num_docs), count=False).hits
@@ -150,7 +152,7 @@ class Rarity:
         classes, counts = np.unique(np.array(held, np.int64), return_counts=True)
         return classes, counts.astype(np.int64)
 
-    def _all_documents(self, known: Weighted) -> int | None:
+    def _document_count(self, known: Weighted) -> int | None:
         """The engine's own count, an upper bound: it includes some deleted chunks.
         Nothing but an explanation tells, and there is none of a term that only those hold.
         """

@@ -18,7 +18,7 @@ from pecia.kernel.corpus.keyword.analysis.analyzer import (
     FIELD_WEIGHTS,
 )
 from pecia.kernel.corpus.keyword.entry import NO_HITS, IndexedChunk, IndexEntry, KeywordHit, TopHits
-from pecia.kernel.corpus.keyword.idf import Visible
+from pecia.kernel.corpus.keyword.idf import VisibleStatistics
 from pecia.kernel.corpus.keyword.query.parser import NO_FILTER, Filter, Query, parse_query
 from pecia.kernel.corpus.keyword.snapshot import IndexSnapshot
 from pecia.kernel.errors import PeciaError, StorageFull, Unavailable
@@ -36,7 +36,7 @@ __all__ = [
     "KeywordIndex",
     "Query",
     "TopHits",
-    "Visible",
+    "VisibleStatistics",
     "parse_query",
 ]
 
@@ -131,7 +131,7 @@ class KeywordIndex:
         query: Query,
         asked: Filter = NO_FILTER,
         limit: int = 20,
-        visible: Visible | None = None,
+        visible: VisibleStatistics | None = None,
     ) -> list[KeywordHit]:
         """The best `limit` of what the filters leave. Without a term, all that match.
 
@@ -146,7 +146,7 @@ class KeywordIndex:
         asked: Filter,
         most: int,
         least: int,
-        visible: Visible | None = None,
+        visible: VisibleStatistics | None = None,
     ) -> TopHits:
         """The same, but that it may be fewer than there are, though never less than `least` then:
         to see the end of a tie takes as long again as the question.
@@ -155,7 +155,11 @@ class KeywordIndex:
             return self._snapshot.top(query, asked, most, least, visible)
 
     def search_groups(
-        self, query: Query, groups: Sequence[int], limit: int, visible: Visible | None = None
+        self,
+        query: Query,
+        groups: Sequence[int],
+        limit: int,
+        visible: VisibleStatistics | None = None,
     ) -> list[KeywordHit]:
         """The best `limit` of these groups by what their pages say; none that says nothing."""
         with _reraise_unusable():
@@ -172,7 +176,7 @@ class KeywordIndex:
             return self._snapshot.long_groups(groups, size)
 
     def explain(
-        self, query: Query, ids: Sequence[int], visible: Visible | None = None
+        self, query: Query, ids: Sequence[int], visible: VisibleStatistics | None = None
     ) -> dict[int, dict[str, float]]:
         """The score of each field for these chunks; they add up to the total."""
         with _reraise_unusable():

@@ -16,7 +16,7 @@ from pecia.kernel.corpus.keyword.analysis.analyzer import (
 )
 from pecia.kernel.corpus.keyword.analysis.token_filters import STEMMERS
 from pecia.kernel.corpus.keyword.entry import NO_HITS, IndexedChunk, KeywordHit, TopHits
-from pecia.kernel.corpus.keyword.idf import Rarity, Visible
+from pecia.kernel.corpus.keyword.idf import DocumentFrequencies, VisibleStatistics
 from pecia.kernel.corpus.keyword.query.builder import (
     bm25_query,
     filtered_query,
@@ -48,7 +48,7 @@ class IndexSnapshot:
         self._searcher = index.searcher()
         self._languages = [it for it in STEMMERS if self._searcher.doc_freq("language", it)]
         self._cursor = self._read_cursor()
-        self._rarity = Rarity(self._schema, self._searcher)
+        self._rarity = DocumentFrequencies(self._schema, self._searcher)
 
     def cursor(self) -> int | None:
         return self._cursor
@@ -60,7 +60,7 @@ class IndexSnapshot:
         return cursors[0] if versions == [ANALYZER_VERSION] else None
 
     def top(
-        self, query: Query, asked: Filter, most: int, least: int, visible: Visible | None
+        self, query: Query, asked: Filter, most: int, least: int, visible: VisibleStatistics | None
     ) -> TopHits:
         if query.has_terms:
             wanted = bm25_query(self._schema, self._terms(weighted_query_terms, query, visible))
@@ -71,7 +71,7 @@ class IndexSnapshot:
         return TopHits(found, is_all=len(found) < most)
 
     def search_groups(
-        self, query: Query, groups: Sequence[int], limit: int, visible: Visible | None
+        self, query: Query, groups: Sequence[int], limit: int, visible: VisibleStatistics | None
     ) -> list[KeywordHit]:
         if not groups or not query.has_terms:
             return []
@@ -89,7 +89,7 @@ class IndexSnapshot:
         return frozenset(it for it in groups if self._searcher.doc_freq("group", it) >= size)
 
     def explain(
-        self, query: Query, ids: Sequence[int], visible: Visible | None
+        self, query: Query, ids: Sequence[int], visible: VisibleStatistics | None
     ) -> dict[int, dict[str, float]]:
         found: dict[int, dict[str, float]] = {it: {} for it in ids}
         if not ids:
@@ -117,12 +117,14 @@ class IndexSnapshot:
         conditions = [it for place in places for it in filter_clauses(self._schema, place)]
         return filtered_query(wanted, [*must_clauses(self._schema, query), *conditions])
 
-    def _terms(self, terms: Terms, query: Query, visible: Visible | None) -> list[Weighted]:
+    def _terms(
+        self, terms: Terms, query: Query, visible: VisibleStatistics | None
+    ) -> list[Weighted]:
         """The engine's query, weighted as in an index of the visible texts alone."""
         if visible is None:
             return [*terms(query, self._languages)]
-        languages = self._rarity.languages(self._languages, visible)
-        return [*self._rarity.weighed(terms(query, languages), visible)]
+        languages = self._rarity.visible_languages(self._languages, visible)
+        return [*self._rarity.apply_visible_idf(terms(query, languages), visible)]
 
     def _search(
         self, wanted: tantivy.Query, query: Query, asked: Filter, most: int, least: int

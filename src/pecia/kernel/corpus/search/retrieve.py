@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import anyio
 from anyio.lowlevel import checkpoint_if_cancelled
 
-from pecia.kernel.corpus.keyword.idf import Visible
+from pecia.kernel.corpus.keyword.idf import VisibleStatistics
 from pecia.kernel.corpus.keyword.index import NO_HITS, KeywordHit, KeywordIndex
 from pecia.kernel.corpus.keyword.query.parser import Filter, Query
 from pecia.kernel.corpus.keyword.reader_cache import ReaderCache
@@ -42,7 +42,7 @@ class KeywordScope(NamedTuple):
     """The filter of a keyword query, and the visible set that IDF is computed over."""
 
     within: Filter
-    visible: Visible | None
+    visible: VisibleStatistics | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import orjson
 from psycopg.types.json import Jsonb
 
-from pecia.kernel.corpus.keyword.idf import Visible
+from pecia.kernel.corpus.keyword.idf import VisibleStatistics
 from pecia.kernel.corpus.keyword.query.parser import NO_FILTER, Filter
 from pecia.kernel.corpus.search.hydrate import ChunkId
 from pecia.kernel.corpus.vectors.embedder import Vectors
@@ -52,7 +52,7 @@ class VisibleSet:
     own: int = 0
     clock: int = 0
     has_vectors: bool = True
-    visible: Visible | None = None
+    visible: VisibleStatistics | None = None
 
 
 class VectorCandidate(NamedTuple):
@@ -151,7 +151,7 @@ async def load_visible_set(tx: Transaction, filters: Filter) -> VisibleSet:
         classes, chunks = row.pop("all_classes"), row.pop("all_chunks")
     if filters.classes is not None:
         row["classes"] = [it for it in row["classes"] if it in filters.classes]
-    visible = None if chunks >= row["of_chunks"] else Visible(frozenset(classes), chunks)
+    visible = None if chunks >= row["of_chunks"] else VisibleStatistics(frozenset(classes), chunks)
     return VisibleSet(**row, visible=visible)
 
 

@@ -3,9 +3,15 @@
 import pytest
 
 from pecia.kernel.corpus.keyword import idf
-from pecia.kernel.corpus.keyword.index import Filter, IndexEntry, KeywordIndex, Visible, parse_query
+from pecia.kernel.corpus.keyword.index import (
+    Filter,
+    IndexEntry,
+    KeywordIndex,
+    VisibleStatistics,
+    parse_query,
+)
 
-MINE = Visible(frozenset({1}), 3)
+MINE = VisibleStatistics(frozenset({1}), 3)
 
 
 def scores(index: KeywordIndex, words: str) -> dict[int, float]:
@@ -47,6 +53,6 @@ def test_more_classes_than_the_engine_counts_by(monkeypatch: pytest.MonkeyPatch)
     hidden = [IndexEntry(n, n, n, body="otter reed") for n in range(10, 20)]
     index.apply([], [*SEEN, *hidden])
     expected = scores(index, "heron otter reed")
-    monkeypatch.setattr(idf, "MOST_CLASSES", 2)
+    monkeypatch.setattr(idf, "MAX_BUCKETS", 2)
     index.reload()
     assert scores(index, "heron otter reed") == expected

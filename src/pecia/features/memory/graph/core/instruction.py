@@ -29,10 +29,10 @@ class _Sentence:
         """The name in these words, without quotes."""
         return self.text[self.spans[begin][0] : self.spans[end - 1][1]].strip(_QUOTES)
 
-    def places(self, verbs: Sequence[str]) -> list[int]:
+    def find_verbs(self, verbs: Sequence[str]) -> list[int]:
         return [at for at, it in enumerate(self.words) if it in verbs]
 
-    def parted(self, begin: int, between: Sequence[str]) -> tuple[str, str]:
+    def split_at(self, begin: int, between: Sequence[str]) -> tuple[str, str]:
         """The names before and after the first separator; the whole as one name without any."""
         count = len(self.words)
         for at in range(begin + 1, count - 1):
@@ -46,13 +46,13 @@ class _Sentence:
             return "", ""
         if self.words[at] not in _OF or at + 1 >= len(self.words):
             return None
-        return self.parted(at + 1, ("and", "to"))
+        return self.split_at(at + 1, ("and", "to"))
 
     def is_type(self, at: int) -> bool:
         return at < len(self.words) and bool(_TYPE.fullmatch(self.words[at]))
 
 
-def read_wish(instruction: str) -> GraphChange | None:
+def parse_instruction(instruction: str) -> GraphChange | None:
     """The change that a sentence asks for; None where it cannot be parsed."""
     sentence = _Sentence(instruction)
     return next((change for read in _READERS if (change := read(sentence))), None)
@@ -60,23 +60,23 @@ def read_wish(instruction: str) -> GraphChange | None:
 
 def _merge(sentence: _Sentence) -> GraphChange | None:
     # Without a separator after the first verb, there is none after a later one.
-    for at in sentence.places(("merge",))[:1]:
-        one, other = sentence.parted(at + 1, ("and", "with", "into"))
+    for at in sentence.find_verbs(("merge",))[:1]:
+        one, other = sentence.split_at(at + 1, ("and", "with", "into"))
         if one and other:
             return GraphChange("merge_entities", one, other)
     return None
 
 
 def _replace(sentence: _Sentence) -> GraphChange | None:
-    for at in sentence.places(("replace",))[:1]:
-        one, other = sentence.parted(at + 1, ("with", "by"))
+    for at in sentence.find_verbs(("replace",))[:1]:
+        one, other = sentence.split_at(at + 1, ("with", "by"))
         if one and other:
             return GraphChange("replace_entity", one, other)
     return None
 
 
 def _delete(sentence: _Sentence) -> GraphChange | None:
-    for verb in sentence.places(("delete", "remove")):
+    for verb in sentence.find_verbs(("delete", "remove")):
         at = verb + 1
         at += sentence.words[at : at + 1] == ["all"]
         at += sentence.words[at : at + 1] == ["the"]
@@ -93,7 +93,7 @@ def _delete(sentence: _Sentence) -> GraphChange | None:
 
 
 def _update(sentence: _Sentence) -> GraphChange | None:
-    for verb in sentence.places(("change", "update", "rename")):
+    for verb in sentence.find_verbs(("change", "update", "rename")):
         at = verb + 1
         at += sentence.words[at : at + 1] == ["the"]
         if (

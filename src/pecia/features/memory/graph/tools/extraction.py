@@ -11,7 +11,7 @@ from pecia.features.memory.graph.core.entities import (
     extract_entities,
     extract_relations,
 )
-from pecia.features.memory.graph.core.instruction import read_wish
+from pecia.features.memory.graph.core.instruction import parse_instruction
 from pecia.features.memory.graph.core.plan import GraphChange, GraphPlan, find_node, plan_change
 from pecia.features.memory.graph.model import GraphEdge, GraphNode, KnowledgeGraph
 from pecia.features.memory.graph.store import (
@@ -167,7 +167,7 @@ def graph_extraction_tools(growing: GraphExtractionTools) -> tuple[AnyTool, ...]
 
 def _requested_change(ask: RelateInput) -> GraphChange | None:
     if ask.operation == "auto":
-        return read_wish(ask.instruction)
+        return parse_instruction(ask.instruction)
     it = ask.targets
     return GraphChange(
         ask.operation,

@@ -11,7 +11,7 @@ from hashlib import sha256
 import pycrdt
 
 from pecia.features.wiki.live.core.lib0 import encode_varuint
-from pecia.features.wiki.live.core.order import Order
+from pecia.features.wiki.live.core.order import ItemOrder
 from pecia.features.wiki.live.core.update import (
     TEXT_NAME,
     ItemId,
@@ -52,7 +52,7 @@ class LiveText:
         self._text = self._doc.get(TEXT_NAME, type=pycrdt.Text)
         self._deleted: RunSet | None = None
         self._halves: set[ItemId] | None = None
-        self._order: Order | None = None
+        self._order: ItemOrder | None = None
         if state is not None:
             self._doc.apply_update(state)
 
@@ -105,10 +105,10 @@ class LiveText:
         return pycrdt.StickyIndex.decode(sticky, self._text).get_index()
 
     @property
-    def order(self) -> Order:
+    def order(self) -> ItemOrder:
         """The position of every item, deleted or not. Built once, then updated."""
         if self._order is None:
-            self._order = Order()
+            self._order = ItemOrder()
             self._order.add(_read(self.state))
         return self._order
 

@@ -14,7 +14,7 @@ from pecia.interfaces.cli.server.lock import claim_home
 from pecia.interfaces.cli.settings import environ, load_settings
 from pecia.interfaces.cli.tools.backend import find_tool, open_backend, require_tools
 from pecia.kernel.errors import Conflict, Json, MissingField, NotFound
-from pecia.kernel.settings.account import login_name, make_home
+from pecia.kernel.settings.account import create_home, login_name
 
 if TYPE_CHECKING:
     from pecia.kernel.secrets.keyring import Purpose
@@ -67,7 +67,7 @@ def rotate(
     settings = load_settings(terminal)
     purposes = [Purpose.named(it) for it in ((purpose,) if purpose else SEALED_PURPOSES)]
     require_home(settings.kernel)
-    make_home(settings.kernel.home)
+    create_home(settings.kernel.home)
     with claim_home(settings.kernel.home) as ours:
         if not ours:
             raise Conflict("a server is running, and uses the old key", hint="pecia stop")
