@@ -71,7 +71,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Variant:
     """How a question goes: each part can be left out."""
 
     two_stages: bool = True
@@ -84,22 +84,22 @@ class Way:
 
 
 WAYS = {
-    "one stage, names as they are written": Way(
+    "one stage, names as they are written": Variant(
         two_stages=False, joined_names=False, fold_pages=False
     ),
-    "one stage": Way(two_stages=False, fold_pages=False),
-    "one stage, a page once": Way(two_stages=False),
-    "two stages": Way(),
-    "without the field of headings": Way(headings=False),
-    "with the file's name asked of its pages": Way(keep_names=True),
-    "with a page more than once": Way(fold_pages=False),
-    "without places for close files": Way(keep_close=False),
-    "with every year as a name": Way(every_year=True),
+    "one stage": Variant(two_stages=False, fold_pages=False),
+    "one stage, a page once": Variant(two_stages=False),
+    "two stages": Variant(),
+    "without the field of headings": Variant(headings=False),
+    "with the file's name asked of its pages": Variant(keep_names=True),
+    "with a page more than once": Variant(fold_pages=False),
+    "without places for close files": Variant(keep_close=False),
+    "with every year as a name": Variant(every_year=True),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LexicalHits:
     """The lexical hits of one question."""
 
     question: EvaluationQuestion
@@ -116,16 +116,16 @@ class Bench:
     sizes: Mapping[int, int]
     index: KeywordIndex
 
-    def find(self, question: EvaluationQuestion, way: Way) -> Found:
+    def find(self, question: EvaluationQuestion, way: Variant) -> LexicalHits:
         query = parse_query(question.text)
         pool = self.index.search(query, limit=MAX_CANDIDATES)
         named = self.named(question, query, pool) if way.two_stages else None
         if named is None:
-            return Found(question, query, build_pool(pool))
+            return LexicalHits(question, query, build_pool(pool))
         asked = query if way.keep_names else named.query
         hits = self.index.search_groups(asked, [*named.files], HITS_PER_FILE * len(named.files))
         joined = merge_pools(pool, hits, named)
-        return Found(question, query, joined if way.keep_close else replace(joined, close=()))
+        return LexicalHits(question, query, joined if way.keep_close else replace(joined, close=()))
 
     def named(
         self, question: EvaluationQuestion, query: Query, pool: Sequence[KeywordHit]
@@ -134,7 +134,9 @@ class Bench:
         files = [FileCandidate(it, self.keys[it], "", self.sizes[it], best[it]) for it in best]
         return detect_named_files(question.text, query, files)
 
-    def rank(self, found: Found, cosines: Mapping[int, float], way: Way) -> QuestionOutcome:
+    def rank(
+        self, found: LexicalHits, cosines: Mapping[int, float], way: Variant
+    ) -> QuestionOutcome:
         """The first ten, as a search shows them."""
         weight = SEMANTIC_WEIGHT if cosines else 0.0
         pool = found.pool
@@ -151,7 +153,7 @@ class Bench:
             found.question, [EvidencePage(self.keys[it.file], it.page_no) for it in hits]
         )
 
-    def _reading(self, id_: int, way: Way) -> CandidateText:
+    def _reading(self, id_: int, way: Variant) -> CandidateText:
         it = self.pieces[id_]
         page = it.page_no if way.fold_pages else None
         return CandidateText(it.file, it.text, "", " ".join(it.headings), "en", page)
@@ -185,8 +187,8 @@ async def measure() -> dict[str, Any]:
 
 def _shares(
     bench: Bench,
-    found: Sequence[Found],
-    way: Way,
+    found: Sequence[LexicalHits],
+    way: Variant,
     vectors: Mapping[int, Vectors] | None = None,
     asked: Sequence[Vectors] = (),
 ) -> dict[str, float]:
@@ -199,13 +201,15 @@ def _shares(
     return compute_hit_rates(outcomes)
 
 
-def _asked(bench: Bench, questions: Sequence[EvaluationQuestion], way: Way) -> list[Found]:
+def _asked(
+    bench: Bench, questions: Sequence[EvaluationQuestion], way: Variant
+) -> list[LexicalHits]:
     with _without(way):
         return [bench.find(it, way) for it in questions]
 
 
 @contextmanager
-def _without(way: Way) -> Generator[None]:
+def _without(way: Variant) -> Generator[None]:
     """Parts that are not asked for by an argument, taken out for as long as this lasts."""
     parts: list[tuple[object, str, object]] = []
     if not way.headings:
@@ -241,7 +245,7 @@ def _inside(bench: Bench, questions: Sequence[EvaluationQuestion]) -> dict[str, 
 
 
 def _in_document(
-    bench: Bench, questions: Sequence[EvaluationQuestion], numbers: Mapping[str, int], way: Way
+    bench: Bench, questions: Sequence[EvaluationQuestion], numbers: Mapping[str, int], way: Variant
 ) -> dict[str, float]:
     outcomes: list[QuestionOutcome] = []
     with _without(way):
@@ -253,7 +257,9 @@ def _in_document(
             )
             words = {hit.id: hit.score for hit in hits}
             by_file = dict.fromkeys(words, 1.0)
-            outcomes.append(bench.rank(Found(it, query, CandidatePool(words, by_file)), {}, way))
+            outcomes.append(
+                bench.rank(LexicalHits(it, query, CandidatePool(words, by_file)), {}, way)
+            )
     return compute_hit_rates(outcomes)
 
 

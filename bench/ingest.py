@@ -19,8 +19,8 @@ from typing import Any
 from urllib.error import URLError
 
 from bench import result
-from bench.ingesting.files import spelled, write_markdown, write_pdf
-from bench.ingesting.local import Meter, Pecia
+from bench.ingestion.files import spelled, write_markdown, write_pdf
+from bench.ingestion.local import Meter, Pecia
 
 PDFS, PDF_PAGES = 50, 100
 FILES, LONG_PAGES, EMBEDDED, SAVES = 100_000, 10_000, 2_000, 20
@@ -73,7 +73,7 @@ def crawl(pecia: Pecia, source: str, folder: Path, word: str, **more: Any) -> di
     with meter.running():
         began = time.perf_counter()
         pecia.call("admin/crawl_source", source_id=source)
-        followed = Followed(meter)
+        followed = CrawlProgress(meter)
         status = followed.to_the_end(pecia, source)
         crawled_s = time.perf_counter() - began
         while not pecia.finds(word, source):
@@ -94,7 +94,7 @@ def crawl(pecia: Pecia, source: str, folder: Path, word: str, **more: Any) -> di
     }
 
 
-class Followed:
+class CrawlProgress:
     """A crawl as a waiting client sees it, and what it took at each step."""
 
     def __init__(self, meter: Meter) -> None:
@@ -187,7 +187,7 @@ def _markdown(pecia: Pecia, place: Path, size: Size) -> dict[str, Any]:
 def _again(pecia: Pecia, source: str) -> float:
     began = time.perf_counter()
     pecia.call("admin/crawl_source", source_id=source)
-    Followed(pecia.meter()).to_the_end(pecia, source)
+    CrawlProgress(pecia.meter()).to_the_end(pecia, source)
     return round(time.perf_counter() - began, 2)
 
 

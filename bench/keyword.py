@@ -67,7 +67,7 @@ POSTGRES = (
 )
 
 
-class Took(NamedTuple):
+class Timing(NamedTuple):
     """Milliseconds on the clock, and of CPU: on a busy machine only the latter can be compared."""
 
     wall: float
@@ -160,7 +160,7 @@ def exact(index: KeywordIndex, queries: list[Query], size: int) -> dict[str, Any
     return {"compared": len(checked) * (len(SHARES) + 1), "different": wrong}
 
 
-def explained(index: KeywordIndex, query: Query) -> Took:
+def explained(index: KeywordIndex, query: Query) -> Timing:
     ids = [it.id for it in index.search(query, limit=TOP)]
     return took(lambda: index.explain(query, ids))
 
@@ -267,7 +267,7 @@ def _held(shelf: ReaderCache, query: Query) -> dict[str, Any]:
     }
 
 
-def sqlite_times(texts: Path, size: int) -> dict[str, list[Took]]:
+def sqlite_times(texts: Path, size: int) -> dict[str, list[Timing]]:
     """FTS5 with its own stemmer and bm25(); classes by a join."""
     base = sqlite3.connect(":memory:")
     base.execute("CREATE VIRTUAL TABLE t USING fts5(title, body, content='', tokenize='porter')")
@@ -279,7 +279,7 @@ def sqlite_times(texts: Path, size: int) -> dict[str, list[Took]]:
         base.execute("INSERT INTO c VALUES (?, ?)", (it.id, it.acl))
     base.execute("CREATE TEMP TABLE seen (acl INTEGER PRIMARY KEY)")
     queries = [_or(it, " OR ") for it in asked(texts, size)[:SLOW_QUERIES]]
-    times: dict[str, list[Took]] = {}
+    times: dict[str, list[Timing]] = {}
     for name, caller in callers(size).items():
         base.execute("DELETE FROM seen")
         base.executemany("INSERT INTO seen VALUES (?)", [(it,) for it in caller.classes or ()])
@@ -290,7 +290,7 @@ def sqlite_times(texts: Path, size: int) -> dict[str, list[Took]]:
     return times
 
 
-async def postgres_times(texts: Path, size: int) -> dict[str, list[Took]]:
+async def postgres_times(texts: Path, size: int) -> dict[str, list[Timing]]:
     with tempfile.TemporaryDirectory() as home:
         options = ClusterOptions(grace_s=0.5)
         cluster = await open_cluster(Path(home), report=print, options=options)
@@ -301,7 +301,9 @@ async def postgres_times(texts: Path, size: int) -> dict[str, list[Took]]:
             await cluster.stop()
 
 
-def _postgres_times(base: psycopg.Connection[Any], texts: Path, size: int) -> dict[str, list[Took]]:
+def _postgres_times(
+    base: psycopg.Connection[Any], texts: Path, size: int
+) -> dict[str, list[Timing]]:
     base.execute("CREATE TABLE raw (id bigint, acl int, body text)")
     with base.cursor().copy("COPY raw FROM STDIN") as copy:
         for it in entries(texts, size):
@@ -310,7 +312,7 @@ def _postgres_times(base: psycopg.Connection[Any], texts: Path, size: int) -> di
     base.execute("CREATE INDEX ON t USING gin (words)")
     base.execute("ANALYZE t")
     queries = [_or(it, " | ") for it in asked(texts, size)[:SLOW_QUERIES]]
-    times: dict[str, list[Took]] = {}
+    times: dict[str, list[Timing]] = {}
     for name, caller in callers(size).items():
         seen = {"acl": None if caller.classes is None else list(caller.classes), "top": TOP}
         given = [{"words": it, **seen} for it in queries]
@@ -322,7 +324,7 @@ def _postgres_times(base: psycopg.Connection[Any], texts: Path, size: int) -> di
     return times
 
 
-def compared(ours: dict[str, Any], theirs: dict[str, list[Took]]) -> dict[str, Any]:
+def compared(ours: dict[str, Any], theirs: dict[str, list[Timing]]) -> dict[str, Any]:
     """Their figures, and the ratio to ours, by visible fraction."""
     told: dict[str, Any] = {}
     for name, times in theirs.items():
@@ -417,7 +419,7 @@ def _cut(text: str) -> Iterator[str]:
         at = end
 
 
-def percentiles(times: Iterable[Took]) -> dict[str, float]:
+def percentiles(times: Iterable[Timing]) -> dict[str, float]:
     held = list(times)
     wall = quantiles([it.wall for it in held], n=100, method="inclusive")
     cpu = quantiles([it.cpu for it in held], n=100, method="inclusive")
@@ -425,12 +427,12 @@ def percentiles(times: Iterable[Took]) -> dict[str, float]:
     return {name: round(it, 3) for name, it in found.items()}
 
 
-def took(work: Callable[[], object], backend: int | None = None) -> Took:
+def took(work: Callable[[], object], backend: int | None = None) -> Timing:
     """What a piece of work took. `backend` is the process that did most of it for us."""
     began, cpu, theirs = time.perf_counter(), time.thread_time(), _spent_s(backend)
     work()
     ours = time.thread_time() - cpu + _spent_s(backend) - theirs
-    return Took((time.perf_counter() - began) * 1000, ours * 1000)
+    return Timing((time.perf_counter() - began) * 1000, ours * 1000)
 
 
 def _spent_s(pid: int | None) -> float:

@@ -19,7 +19,7 @@ from bench.search import (
     BUSY,
     QUERIES,
     SQL,
-    Searching,
+    SearchBench,
     Sizes,
     Table,
     Times,
@@ -50,7 +50,7 @@ async def run(home: Path, texts: Path, sizes: Sizes) -> dict[str, Any]:
         found: dict[str, Any] = {"chunks": chunks, "queries": len(words), "targets": TARGETS}
         table = Table(static(texts), [*words, *others])
         async with served(made, home, table) as port:
-            with closing(Asker()) as asker:
+            with closing(ClientProcess()) as asker:
                 tokens = {name: await token(made, name) for name in made.callers}
                 await run_sync(asker.measured, port, tokens["100%"], others)
                 for name in BUSY:
@@ -64,7 +64,7 @@ async def run(home: Path, texts: Path, sizes: Sizes) -> dict[str, Any]:
 
 
 async def in_turn(
-    asker: "Asker", port: int, tokens: Mapping[str, str], words: Sequence[str]
+    asker: "ClientProcess", port: int, tokens: Mapping[str, str], words: Sequence[str]
 ) -> dict[str, Any]:
     times = Times()
     for part in rounds(words):
@@ -76,7 +76,7 @@ async def in_turn(
 
 
 @asynccontextmanager
-async def served(made: Searching, home: Path, known: Table) -> AsyncGenerator[int]:
+async def served(made: SearchBench, home: Path, known: Table) -> AsyncGenerator[int]:
     """A server on that home, whose embedder is the table."""
 
     @asynccontextmanager
@@ -110,7 +110,7 @@ async def no_fetch(url: str) -> bytes:
     raise UpstreamError(f"the bench has no way to {url}")
 
 
-async def token(made: Searching, name: str) -> str:
+async def token(made: SearchBench, name: str) -> str:
     """A token of a caller who sees that fraction."""
     text = pat.mint()
     credential = made.callers[name].credential_id
@@ -118,11 +118,11 @@ async def token(made: Searching, name: str) -> str:
     return text
 
 
-class Asker:
+class ClientProcess:
     """The client's process. It is waited for: call it in a thread."""
 
     def __init__(self) -> None:
-        command = [sys.executable, "-m", "bench.serving.asker"]
+        command = [sys.executable, "-m", "bench.serving.lake_client"]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )

@@ -81,8 +81,8 @@ def ask(process: "subprocess.Popen[str]", *what: object) -> Any:
 
 
 def measure(home: Path) -> dict[str, Any]:
-    server = ("bench.serving.crowd_server", str(home), str(CLIENTS), str(FILES))
-    with child(*server) as serving, child("bench.serving.crowd") as clients:
+    server = ("bench.serving.load_server", str(home), str(CLIENTS), str(FILES))
+    with child(*server) as serving, child("bench.serving.load_clients") as clients:
         port, tokens = ask(serving)
         # Warm-up: the first requests find empty caches, and do not count.
         ask(clients, port, tokens[:2], 3.0, 1)

@@ -16,8 +16,8 @@ import anyio.to_thread
 
 from bench import result
 from bench.serving.asgi import COUNTS, costs
+from bench.serving.baselines import OURS, THEIRS, bare, bench_tools, opened, ours
 from bench.serving.fastmcp_venv import ROOT, fastmcp_python
-from bench.serving.rivals import OURS, THEIRS, bare, bench_tools, opened, ours
 from pecia.app.app import App
 
 RIVAL_LIMIT_S = 1800

@@ -21,9 +21,9 @@ from mcp.server.streamable_http import StreamableHTTPServerTransport
 from starlette.types import ASGIApp, Message
 
 from bench import result
-from bench.corridor import Sum, Two
+from bench.dispatcher import Sum, Two
 from bench.serving.asgi import CALL, request, scaled, scoped
-from bench.serving.rivals import OURS, bench_tools, opened, ours
+from bench.serving.baselines import OURS, bench_tools, opened, ours
 from pecia.app.app import App
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.tool.call import Call

@@ -11,17 +11,17 @@ import anyio
 
 from bench import result
 from bench.serving.asgi import CALL, ERAS, SCALE, request
+from bench.serving.baselines import OURS, THEIRS
 from bench.serving.client import load
 from bench.serving.fastmcp_venv import fastmcp_python
-from bench.serving.process import Running, running
-from bench.serving.rivals import OURS, THEIRS
+from bench.serving.process import RunningServer, running
 
 CLIENTS = (1, 8, 64, 500)
 TOOLS = 60
 SECONDS = max(0.5, 8 * SCALE)
 
 
-async def measured(server: Running, path: str, eras: Sequence[str]) -> dict[str, Any]:
+async def measured(server: RunningServer, path: str, eras: Sequence[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for era in eras:
         head, body = request(*CALL, era)

@@ -9,8 +9,8 @@ import httpx
 
 from bench import result
 from bench.serving.asgi import scaled
-from bench.serving.process import Running, running
-from bench.serving.rivals import OURS, THEIRS
+from bench.serving.baselines import OURS, THEIRS
+from bench.serving.process import RunningServer, running
 
 SESSIONS = scaled(500)
 SETTLE_S = 2.0
@@ -27,7 +27,7 @@ HELLO = {
 ACCEPT = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 
 
-async def measured(server: Running, path: str) -> dict[str, Any]:
+async def measured(server: RunningServer, path: str) -> dict[str, Any]:
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
     url = f"http://127.0.0.1:{server.port}"
     async with httpx.AsyncClient(base_url=url, limits=limits, timeout=60, trust_env=False) as http:
@@ -57,7 +57,7 @@ async def _begun(http: httpx.AsyncClient, path: str) -> str:
 
 
 async def _with_streams(
-    http: httpx.AsyncClient, path: str, sessions: list[str], server: Running
+    http: httpx.AsyncClient, path: str, sessions: list[str], server: RunningServer
 ) -> float:
     """Memory while every session listens."""
     weight = 0.0

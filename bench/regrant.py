@@ -52,7 +52,7 @@ Work: TypeAlias = Callable[[], Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Regranting:
+class RegrantBench:
     store: Store
     logins: DatabaseLogins
     root: Path
@@ -67,7 +67,7 @@ class Regranting:
         found: dict[str, Any] = {"files": files, "chunks": files * CHUNKS}
         found["fill_s"] = _since(began)
         found["build"] = await self._timed(self._keeping("rebuild"))
-        asking = Asking(
+        asking = Searchers(
             Corpus(self.store, ReaderCache(self.root)),
             {"all": await self._caller(await self._admin()), "few": await self._caller(reader)},
         )
@@ -163,7 +163,7 @@ class Regranting:
 
     def _keeping(self, verb: str) -> Work:
         async def work() -> None:
-            await to_process.run_sync(_keep, self.logins, self.root, self.tenant, verb)
+            await to_process.run_sync(_run_index_writer, self.logins, self.root, self.tenant, verb)
 
         return work
 
@@ -177,7 +177,7 @@ class Regranting:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class Searchers:
     """Callers who search."""
 
     corpus: Corpus
@@ -185,7 +185,7 @@ class Asking:
 
     async def during(self, work: Work) -> dict[str, Any]:
         """How long it takes, and searches meanwhile."""
-        times: dict[str, list[Asked]] = {name: [] for name in self.callers}
+        times: dict[str, list[SearchTiming]] = {name: [] for name in self.callers}
         took: list[float] = []
 
         async def do() -> None:
@@ -200,13 +200,13 @@ class Asking:
                     times[name] += found
         return {"s": took[0], **self.told(times)}
 
-    async def searched(self, count: int) -> dict[str, list["Asked"]]:
+    async def searched(self, count: int) -> dict[str, list["SearchTiming"]]:
         return {
             name: [await self._asked(who) for _ in range(count)]
             for name, who in self.callers.items()
         }
 
-    def told(self, asked: dict[str, list["Asked"]]) -> dict[str, Any]:
+    def told(self, asked: dict[str, list["SearchTiming"]]) -> dict[str, Any]:
         """`partial` are answers that were short of hits and said that there are more."""
         return {
             name: {
@@ -217,23 +217,23 @@ class Asking:
             for name, found in asked.items()
         }
 
-    async def _asked(self, who: Caller) -> "Asked":
+    async def _asked(self, who: Caller) -> "SearchTiming":
         query = " ".join(random.sample(WORDS, 2))
         began = time.perf_counter()
         answer = await self.corpus.search(
             who, SearchRequest(query, limit=LIMIT, mode=SearchMode.LEXICAL)
         )
         took_ms = (time.perf_counter() - began) * 1000
-        return Asked(took_ms, is_partial=answer.has_more and len(answer.hits) < LIMIT)
+        return SearchTiming(took_ms, is_partial=answer.has_more and len(answer.hits) < LIMIT)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SearchTiming:
     took_ms: float
     is_partial: bool
 
 
-def _keep(logins: DatabaseLogins, root: Path, tenant_id: UUID, verb: str) -> None:
+def _run_index_writer(logins: DatabaseLogins, root: Path, tenant_id: UUID, verb: str) -> None:
     """In a process of its own: the index catches up, or is rebuilt."""
 
     async def kept() -> None:
@@ -287,7 +287,7 @@ async def run(home: Path, files: int) -> dict[str, Any]:
         try:
             async with store.system() as tx:
                 tenant: UUID = await tx.fetch_value(SQL["make_tenant"], name="regrant")
-            regranting = Regranting(store, cluster.logins, home / "index", tenant)
+            regranting = RegrantBench(store, cluster.logins, home / "index", tenant)
             return await regranting.measured(files)
         finally:
             await store.close()

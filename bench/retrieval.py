@@ -71,7 +71,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QueryCandidates:
     """One query with the candidates of both retrievers."""
 
     query: Query
@@ -89,7 +89,7 @@ class Bench:
     vectors: Vectors
     query_vectors: Mapping[str, Vectors]
 
-    def asked(self) -> dict[str, Asked]:
+    def asked(self) -> dict[str, QueryCandidates]:
         return {id_: self._ask(id_, text) for id_, text in self.collection.queries.items()}
 
     def by_words(self) -> RankedRun:
@@ -107,25 +107,29 @@ class Bench:
             for piece in (self.pieces[it.id],)
         }
 
-    def _ask(self, id_: str, text: str) -> Asked:
+    def _ask(self, id_: str, text: str) -> QueryCandidates:
         query = parse_query(text)
         words = self._words(query)
         cosines = self.vectors @ self.query_vectors[id_]
         nearest = np.argsort(-cosines, kind="stable")[:MAX_NEAREST]
-        return Asked(query, words, {it: float(cosines[it]) for it in {*words, *map(int, nearest)}})
+        return QueryCandidates(
+            query, words, {it: float(cosines[it]) for it in {*words, *map(int, nearest)}}
+        )
 
     def _words(self, query: Query) -> dict[int, float]:
         return {it.id: it.score for it in self.index.search(query, limit=MAX_CANDIDATES)}
 
 
-Way: TypeAlias = Callable[[Bench, Asked], list[str]]
+Way: TypeAlias = Callable[[Bench, QueryCandidates], list[str]]
 
 
-def fused_alone(bench: Bench, asked: Asked, *, weight: float = SEMANTIC_WEIGHT) -> list[str]:
+def fused_alone(
+    bench: Bench, asked: QueryCandidates, *, weight: float = SEMANTIC_WEIGHT
+) -> list[str]:
     return bench.documents(fuse(asked.words, asked.cosines, weight=weight))
 
 
-def ranks_added(bench: Bench, asked: Asked) -> list[str]:
+def ranks_added(bench: Bench, asked: QueryCandidates) -> list[str]:
     """Reciprocal rank fusion: what most others do."""
     scores: dict[int, float] = {}
     for arm in (asked.words, asked.cosines):
@@ -136,7 +140,7 @@ def ranks_added(bench: Bench, asked: Asked) -> list[str]:
 
 def reranked(
     bench: Bench,
-    asked: Asked,
+    asked: QueryCandidates,
     *,
     weight: float = SEMANTIC_WEIGHT,
     evidence: Evidence = EVIDENCE_WEIGHTS,
@@ -227,7 +231,7 @@ async def _training(name: str, embedder: Embedder) -> dict[str, Any]:
     }
 
 
-def _looked(bench: Bench, asked: Asked) -> list[RankedHit]:
+def _looked(bench: Bench, asked: QueryCandidates) -> list[RankedHit]:
     fused = fuse(asked.words, asked.cosines)[:RERANK_DEPTH]
     return rerank(fused, bench.readings(fused), asked.query)
 
@@ -262,7 +266,7 @@ def _weight(field: str, weight: float) -> Generator[None]:
         analyzer.FIELD_WEIGHTS[field] = before
 
 
-def _times(bench: Bench, asked: Mapping[str, Asked]) -> dict[str, float]:
+def _times(bench: Bench, asked: Mapping[str, QueryCandidates]) -> dict[str, float]:
     """CPU milliseconds a query of each pure part, and of the keyword index."""
     some = [*asked.values()][:50]
     fused = [fuse(it.words, it.cosines) for it in some]

@@ -68,7 +68,7 @@ class Table:
 
 
 @asynccontextmanager
-async def ground(home: Path, texts: Path, sizes: Sizes) -> AsyncGenerator["Searching"]:
+async def ground(home: Path, texts: Path, sizes: Sizes) -> AsyncGenerator["SearchBench"]:
     """A home with all that is searched. One that was built before is taken as it is."""
     options = ClusterOptions(system=home / "s")
     async with await open_cluster(home, report=print, options=options) as cluster:
@@ -76,7 +76,7 @@ async def ground(home: Path, texts: Path, sizes: Sizes) -> AsyncGenerator["Searc
         store = Store(cluster.logins)
         await store.open()
         try:
-            made = Searching(store, cluster.logins, sizes)
+            made = SearchBench(store, cluster.logins, sizes)
             await made.build(home, texts)
             yield made
         finally:
@@ -88,7 +88,7 @@ async def run(home: Path, texts: Path, sizes: Sizes) -> dict[str, Any]:
         return await made.measured(home, texts)
 
 
-class Searching(Bench):
+class SearchBench(Bench):
     """One tenant of the corpus bench, with words of its own and a keyword index."""
 
     callers: dict[str, Caller]

@@ -15,7 +15,7 @@ from pecia.kernel.identity.caller import Caller
 from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.store.migrate import migrate
-from tests.person import Person
+from tests.confirming_channel import Person
 
 pytest_plugins = ["tests.database"]
 

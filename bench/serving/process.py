@@ -17,7 +17,7 @@ START_LIMIT_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningServer:
     """One listening server."""
 
     port: int
@@ -33,7 +33,7 @@ class Running:
 
 
 @contextmanager
-def running(name: str, tools: int, python: Path | None = None) -> Generator[Running]:
+def running(name: str, tools: int, python: Path | None = None) -> Generator[RunningServer]:
     """The server of that name with so many tools. FastMCP runs by the Python that has it."""
     port = _free_port()
     if python is None:
@@ -43,7 +43,7 @@ def running(name: str, tools: int, python: Path | None = None) -> Generator[Runn
     process = subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE)
     try:
         _wait(port, process)
-        yield Running(port, process.pid)
+        yield RunningServer(port, process.pid)
     finally:
         if process.stdin is not None:
             process.stdin.close()

@@ -10,7 +10,7 @@ from pathlib import Path
 import anyio
 import uvicorn
 
-from bench.serving.rivals import bare, bench_tools, opened, with_tools
+from bench.serving.baselines import bare, bench_tools, opened, with_tools
 from pecia.app.app import run_maintenance
 from pecia.interfaces.http.server import LOOP_OPTIONS, serve_http
 from pecia.interfaces.mcp.mount import mount_mcp

@@ -10,8 +10,8 @@ import pytest
 from pecia.interfaces.http.routes.tools import tool_path
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.contract.requirement import requirement
-from tests.interfaces.probe import Probe
-from tests.interfaces.served import Pecia, bearing, open_pecia
+from tests.interfaces.probe_feature import Probe
+from tests.interfaces.tenant_server import Pecia, bearing, open_pecia
 from tests.issuer import AUDIENCE, LoopbackIssuer, SigningKey, fetch, serve
 
 pytestmark = pytest.mark.anyio

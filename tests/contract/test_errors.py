@@ -21,13 +21,18 @@ from pecia.kernel.errors import (
 from pecia.kernel.rate_limit import RateLimit, RateLimiter
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.contract.requirement import requirement
-from tests.interfaces import probed
-from tests.interfaces.probe import Probe, fails_with
-from tests.interfaces.served import Pecia, bearing, open_pecia
+from tests.interfaces import probe_servers
+from tests.interfaces.probe_feature import Probe, fails_with
+from tests.interfaces.tenant_server import Pecia, bearing, open_pecia
 
 pytestmark = pytest.mark.anyio
 
-probe, alone, shared, pecia = probed.probe, probed.alone, probed.shared, probed.pecia
+probe, alone, shared, pecia = (
+    probe_servers.probe,
+    probe_servers.alone,
+    probe_servers.shared,
+    probe_servers.pecia,
+)
 
 
 @pytest.fixture(scope="module")

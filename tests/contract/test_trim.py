@@ -14,7 +14,7 @@ from pecia.kernel.store.audit.record import AuditRecord
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import VISIT
 from tests.contract.requirement import requirement
-from tests.interfaces.served import Pecia, bearing, open_pecia
+from tests.interfaces.tenant_server import Pecia, bearing, open_pecia
 
 pytestmark = pytest.mark.anyio
 

@@ -31,7 +31,7 @@ from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.store.store import Store
 from pecia.kernel.store.transaction import Transaction
 from tests.faults.victim import Trap, say
-from tests.unit.kernel.corpus.ground import SOURCE, plain
+from tests.unit.kernel.corpus.corpus_fixture import SOURCE, plain
 
 POINTS = (
     "before_put",

@@ -57,7 +57,7 @@ class Trap:
                 os.kill(self._whom, signal.SIGKILL)
 
 
-class Told(Trap):
+class NoTrap(Trap):
     """Kills nobody."""
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ def lay(trap: Trap) -> None:
 
 def tell() -> None:
     """Say of every batch of files that it was stored, for who wants to know who worked."""
-    _around(ingest._IngestRun, "_store", Told(), after="stored")  # pyright: ignore[reportPrivateUsage] - traps
+    _around(ingest._IngestRun, "_store", NoTrap(), after="stored")  # pyright: ignore[reportPrivateUsage] - traps
 
 
 def _around(holder: Any, name: str, trap: Trap, *, before: str = "", after: str = "") -> None:

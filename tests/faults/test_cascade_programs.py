@@ -14,7 +14,7 @@ from pecia.features.cascade.model import LayerProblem
 from pecia.features.cascade.ports import CascadePorts
 from pecia.features.cascade.trust import TrustFile
 from pecia.kernel.errors import Json
-from tests.features.cascade_made import Asking, asking, caller, document, write_layers
+from tests.features.cascade_fixture import CascadeClient, asking, caller, document, write_layers
 
 pytestmark = [pytest.mark.anyio, pytest.mark.fault]
 
@@ -32,7 +32,7 @@ def made(
     trusted: bool = True,
     command: str | None = None,
     bounds: StdioClientLimits = QUICK,
-) -> Asking:
+) -> CascadeClient:
     """A company's folder beneath a program that behaves like this and holds that."""
     layers = {"company": {"systems/auth": document("type: x\ntitle: Old", "## Owner\n\nNobody.")}}
     manifest = write_layers(tmp_path / "cascade", layers)
@@ -52,7 +52,7 @@ def made(
     return asking(manifest, tmp_path / "spool", ports=ports, trust=trust)
 
 
-async def owner(it: Asking) -> tuple[str, str]:
+async def owner(it: CascadeClient) -> tuple[str, str]:
     """Who owns the concept now, and why a layer is missing."""
     found = await it.ask("read_file", concept_id="systems/auth")
     section = next(it for it in found["sections"] if it["key"] == "owner")
@@ -60,7 +60,7 @@ async def owner(it: Asking) -> tuple[str, str]:
     return section["content"], "".join(reasons)
 
 
-async def problems(it: Asking) -> list[LayerProblem]:
+async def problems(it: CascadeClient) -> list[LayerProblem]:
     return (await it.cascades.find_visible(caller(), None)).view.problems()
 
 

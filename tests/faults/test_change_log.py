@@ -19,7 +19,7 @@ from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.store.store import PoolSize, Store
 from tests.faults.change_log_victim import JOB, PACE, POINTS
 from tests.soak import SOAK, record
-from tests.unit.kernel.corpus.ground import SOURCE, Ground, open_ground, plain
+from tests.unit.kernel.corpus.corpus_fixture import SOURCE, CorpusFixture, open_ground, plain
 from tests.warm import start as warm
 
 pytestmark = [pytest.mark.anyio, pytest.mark.fault, pytest.mark.timeout(0 if SOAK else 180)]
@@ -30,7 +30,7 @@ ROUNDS_A_POINT = 50 if SOAK else 1
 
 
 @pytest.fixture
-async def ground(database: DatabaseLogins) -> AsyncGenerator[Ground]:
+async def ground(database: DatabaseLogins) -> AsyncGenerator[CorpusFixture]:
     store = Store(database, app=PoolSize(1, WRITERS + 2), system=PoolSize(1, 6))
     await store.open()
     async with open_ground(store) as found:
@@ -38,17 +38,19 @@ async def ground(database: DatabaseLogins) -> AsyncGenerator[Ground]:
     await store.close()
 
 
-async def tail(ground: Ground, after: int) -> tuple[FileChange, ...]:
+async def tail(ground: CorpusFixture, after: int) -> tuple[FileChange, ...]:
     async with ground.store.system() as tx:
         return (await changelog.tail(tx, ground.tenant_id, after, 1000)).entries
 
 
-async def files(ground: Ground) -> list[int]:
+async def files(ground: CorpusFixture) -> list[int]:
     """As many files as there are writers."""
     return [(await ground.put(f"{n}.md", f"text {n}")).file_id for n in range(WRITERS)]
 
 
-async def test_who_tails_misses_no_commit_in_whatever_order_they_come(ground: Ground) -> None:
+async def test_who_tails_misses_no_commit_in_whatever_order_they_come(
+    ground: CorpusFixture,
+) -> None:
     ids = await files(ground)
     seed = randrange(1 << 30)
     chance = Random(seed)
@@ -73,7 +75,9 @@ async def test_who_tails_misses_no_commit_in_whatever_order_they_come(ground: Gr
         assert numbers == [*range(start.n + 1, start.n + WRITERS + 1)], f"seed {seed}"
 
 
-async def test_a_transaction_held_open_holds_up_nobody_and_comes_last(ground: Ground) -> None:
+async def test_a_transaction_held_open_holds_up_nobody_and_comes_last(
+    ground: CorpusFixture,
+) -> None:
     ids = await files(ground)
     async with ground.store.system() as tx:
         start = (await changelog.load_position(tx, ground.tenant_id)).n
@@ -90,7 +94,7 @@ async def test_a_transaction_held_open_holds_up_nobody_and_comes_last(ground: Gr
     assert [(it.n, it.file_id) for it in after] == [(start + WRITERS, ids[0])]
 
 
-def kill_once(ground: Ground, point: str, hit: int, seed: int) -> list[str]:
+def kill_once(ground: CorpusFixture, point: str, hit: int, seed: int) -> list[str]:
     """What the victim said before it died."""
     logins, ana = ground.store.logins, ground.ana
     given = {
@@ -113,7 +117,9 @@ def kill_once(ground: Ground, point: str, hit: int, seed: int) -> list[str]:
     return done.stdout.decode().splitlines()
 
 
-async def test_a_writer_killed_anywhere_leaves_store_log_and_counts_equal(ground: Ground) -> None:
+async def test_a_writer_killed_anywhere_leaves_store_log_and_counts_equal(
+    ground: CorpusFixture,
+) -> None:
     await ground.put("first.md", "text")
     seed = randrange(1 << 30)
     chance = Random(seed)
@@ -131,7 +137,7 @@ async def test_a_writer_killed_anywhere_leaves_store_log_and_counts_equal(ground
     record("change-log-kill", {"rounds": sum(hits.values()), "hits": dict(hits)})
 
 
-async def require_acknowledged(ground: Ground, acked: dict[str, str], where: str) -> None:
+async def require_acknowledged(ground: CorpusFixture, acked: dict[str, str], where: str) -> None:
     """Every acknowledged write is there, but for the one file that was being written again."""
     rows = await ground.ask(
         "SELECT key, text FROM kernel.file f LEFT JOIN kernel.revision r ON r.id = f.revision_id"
@@ -145,7 +151,7 @@ async def require_acknowledged(ground: Ground, acked: dict[str, str], where: str
     assert len(wrong) <= 1, where
 
 
-async def embed_the_rest(ground: Ground) -> None:
+async def embed_the_rest(ground: CorpusFixture) -> None:
     """A new worker takes over from the dead ones."""
     stop = anyio.Event()
     with anyio.fail_after(60):

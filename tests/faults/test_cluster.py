@@ -23,10 +23,10 @@ from pecia.kernel.store.cluster.keeper import CRASH_LIMIT
 from pecia.kernel.store.cluster.paths import create_cluster_paths, find_cluster_paths
 from pecia.kernel.store.cluster.programs import find_programs
 from pecia.kernel.store.file_lock import is_locked
-from tests.unit.kernel.store import cluster_ground
-from tests.unit.kernel.store.cluster_ground import (
+from tests.unit.kernel.store import cluster_fixture
+from tests.unit.kernel.store.cluster_fixture import (
     IS_ROOT,
-    Ground,
+    ClusterFixture,
     Holder,
     as_user,
     eventually,
@@ -36,8 +36,8 @@ from tests.unit.kernel.store.cluster_ground import (
 
 pytestmark = pytest.mark.fault
 
-base, mould = cluster_ground.base, cluster_ground.mould
-fresh, ground = cluster_ground.fresh, cluster_ground.ground
+base, mould = cluster_fixture.base, cluster_fixture.mould
+fresh, ground = cluster_fixture.fresh, cluster_fixture.ground
 
 
 def kill(process: psutil.Process | None) -> None:
@@ -46,23 +46,23 @@ def kill(process: psutil.Process | None) -> None:
 
 
 # Where a holder is when it is killed, and how to know that it is there.
-def creating(ground: Ground) -> bool:
+def creating(ground: ClusterFixture) -> bool:
     found = find_cluster_paths(ground.home, ground.system)
     return found is not None and any(found.root.glob("new-*/data/base"))
 
 
-def starting(ground: Ground) -> bool:
+def starting(ground: ClusterFixture) -> bool:
     found = find_cluster_paths(ground.home, ground.system)
     return found is not None and is_locked(found.keeper_lock)
 
 
-def running(ground: Ground) -> bool:
+def running(ground: ClusterFixture) -> bool:
     return ground.postmaster() is not None
 
 
 @pytest.mark.parametrize("point", [creating, starting, running])
 def test_a_holder_killed_while_it_creates_leaves_no_process_and_no_half_database(
-    fresh: Ground, point: Callable[[Ground], bool]
+    fresh: ClusterFixture, point: Callable[[ClusterFixture], bool]
 ) -> None:
     holder = fresh.hold()
     eventually(lambda: point(fresh))
@@ -76,7 +76,7 @@ def test_a_holder_killed_while_it_creates_leaves_no_process_and_no_half_database
 
 @pytest.mark.parametrize("point", [starting, running])
 def test_a_holder_killed_while_it_starts_takes_the_server_along(
-    ground: Ground, point: Callable[[Ground], bool]
+    ground: ClusterFixture, point: Callable[[ClusterFixture], bool]
 ) -> None:
     holder = ground.hold()
     eventually(lambda: point(ground))
@@ -85,7 +85,7 @@ def test_a_holder_killed_while_it_starts_takes_the_server_along(
     opens_with_its_rows(ground)
 
 
-def test_a_holder_killed_in_a_transaction_takes_the_server_along(ground: Ground) -> None:
+def test_a_holder_killed_in_a_transaction_takes_the_server_along(ground: ClusterFixture) -> None:
     holder = ground.hold()
     connection = psycopg.connect(holder.login())
     connection.execute("INSERT INTO kept VALUES (1)")
@@ -95,7 +95,7 @@ def test_a_holder_killed_in_a_transaction_takes_the_server_along(ground: Ground)
     opens_with_its_rows(ground)
 
 
-def test_the_server_outlives_one_of_two_holders(ground: Ground) -> None:
+def test_the_server_outlives_one_of_two_holders(ground: ClusterFixture) -> None:
     first, second = ground.hold(), ground.hold()
     login = second.login()
     first.login()
@@ -107,7 +107,7 @@ def test_the_server_outlives_one_of_two_holders(ground: Ground) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells postgres of its keeper's end")
 @pytest.mark.parametrize("point", [starting, running])
 def test_a_keeper_killed_while_it_starts_is_replaced(
-    ground: Ground, point: Callable[[Ground], bool]
+    ground: ClusterFixture, point: Callable[[ClusterFixture], bool]
 ) -> None:
     holder = caught(ground, point)
     kill(ground.keeper())
@@ -116,7 +116,7 @@ def test_a_keeper_killed_while_it_starts_is_replaced(
     holder.leave()
 
 
-def caught(ground: Ground, point: Callable[[Ground], bool]) -> Holder:
+def caught(ground: ClusterFixture, point: Callable[[ClusterFixture], bool]) -> Holder:
     """A holder that was stopped while it started: on a busy machine one may be through already."""
     while True:
         holder = ground.hold()
@@ -130,7 +130,9 @@ def caught(ground: Ground, point: Callable[[Ground], bool]) -> Holder:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells postgres of its keeper's end")
-def test_a_killed_keeper_takes_postgres_along_and_a_holder_revives_it(ground: Ground) -> None:
+def test_a_killed_keeper_takes_postgres_along_and_a_holder_revives_it(
+    ground: ClusterFixture,
+) -> None:
     cluster = ground.open()
     kill(ground.keeper())
     eventually(lambda: not ground.processes())
@@ -139,14 +141,16 @@ def test_a_killed_keeper_takes_postgres_along_and_a_holder_revives_it(ground: Gr
     assert anyio.run(cluster.stop)
 
 
-def test_a_keeper_killed_while_the_server_is_unused_leaves_nothing(ground: Ground) -> None:
-    patient = Ground(ground.home, ground.system, grace_s=60)
+def test_a_keeper_killed_while_the_server_is_unused_leaves_nothing(ground: ClusterFixture) -> None:
+    patient = ClusterFixture(ground.home, ground.system, grace_s=60)
     anyio.run(patient.open().close)
     kill(patient.keeper())
     opens_with_its_rows(ground)
 
 
-def test_a_killed_postmaster_is_started_again_with_all_it_acknowledged(ground: Ground) -> None:
+def test_a_killed_postmaster_is_started_again_with_all_it_acknowledged(
+    ground: ClusterFixture,
+) -> None:
     cluster = ground.open()
     acknowledged = 1
     connection = psycopg.connect(cluster.logins.owner, autocommit=True)
@@ -162,7 +166,7 @@ def test_a_killed_postmaster_is_started_again_with_all_it_acknowledged(ground: G
     assert anyio.run(cluster.stop)
 
 
-def test_a_postmaster_killed_while_it_starts_is_started_again(ground: Ground) -> None:
+def test_a_postmaster_killed_while_it_starts_is_started_again(ground: ClusterFixture) -> None:
     holder = ground.hold()
     eventually(lambda: running(ground))
     kill(ground.postmaster())
@@ -173,7 +177,7 @@ def test_a_postmaster_killed_while_it_starts_is_started_again(ground: Ground) ->
     opens_with_its_rows(ground)
 
 
-def test_a_server_that_keeps_dying_is_given_up(ground: Ground) -> None:
+def test_a_server_that_keeps_dying_is_given_up(ground: ClusterFixture) -> None:
     cluster = ground.open()
     keeper = ground.keeper()
     assert keeper is not None
@@ -193,7 +197,7 @@ def test_a_server_that_keeps_dying_is_given_up(ground: Ground) -> None:
     assert anyio.run(cluster.stop)
 
 
-def test_everything_killed_at_once_recovers(ground: Ground) -> None:
+def test_everything_killed_at_once_recovers(ground: ClusterFixture) -> None:
     holder = ground.hold()
     login = holder.login()
     with psycopg.connect(login) as connection:
@@ -209,7 +213,7 @@ def test_everything_killed_at_once_recovers(ground: Ground) -> None:
     assert anyio.run(cluster.stop)
 
 
-def test_a_pid_that_somebody_else_has_now_does_not_block(ground: Ground) -> None:
+def test_a_pid_that_somebody_else_has_now_does_not_block(ground: ClusterFixture) -> None:
     places, user = create_cluster_paths(ground.home, ground.system, print)
     stranger = as_user(["sleep", "60"], user)
     for path in (places.data / "postmaster.pid", places.sockets / ".s.PGSQL.5432.lock"):
@@ -221,7 +225,7 @@ def test_a_pid_that_somebody_else_has_now_does_not_block(ground: Ground) -> None
     stranger.wait()
 
 
-def test_a_server_without_a_keeper_is_replaced_by_one_with_a_keeper(ground: Ground) -> None:
+def test_a_server_without_a_keeper_is_replaced_by_one_with_a_keeper(ground: ClusterFixture) -> None:
     opens_with_its_rows(ground)
     places, user = create_cluster_paths(ground.home, ground.system, print)
     postgres = find_programs(18, user, ground.system).path("postgres")
@@ -237,7 +241,7 @@ def test_a_server_without_a_keeper_is_replaced_by_one_with_a_keeper(ground: Grou
 
 @pytest.mark.parametrize("pid_file", ["there", "gone"])
 def test_a_server_that_somebody_started_by_hand_is_left_alone(
-    ground: Ground, pid_file: str
+    ground: ClusterFixture, pid_file: str
 ) -> None:
     opens_with_its_rows(ground)
     places, user = create_cluster_paths(ground.home, ground.system, print)
@@ -255,7 +259,7 @@ def test_a_server_that_somebody_started_by_hand_is_left_alone(
     opens_with_its_rows(ground)
 
 
-def test_no_server_starts_while_one_process_of_the_last_still_lives(ground: Ground) -> None:
+def test_no_server_starts_while_one_process_of_the_last_still_lives(ground: ClusterFixture) -> None:
     cluster = ground.open()
     connection = psycopg.connect(cluster.logins.app)
     straggler = psutil.Process(connection.info.backend_pid)
@@ -271,7 +275,7 @@ def test_no_server_starts_while_one_process_of_the_last_still_lives(ground: Grou
     assert anyio.run(cluster.stop)
 
 
-def test_a_keeper_asked_to_end_stops_its_server_cleanly(ground: Ground) -> None:
+def test_a_keeper_asked_to_end_stops_its_server_cleanly(ground: ClusterFixture) -> None:
     cluster = ground.open()
     keeper = ground.keeper()
     assert keeper is not None
@@ -282,7 +286,7 @@ def test_a_keeper_asked_to_end_stops_its_server_cleanly(ground: Ground) -> None:
     assert anyio.run(cluster.stop)
 
 
-def test_a_data_directory_that_cannot_be_written_says_so(ground: Ground) -> None:
+def test_a_data_directory_that_cannot_be_written_says_so(ground: ClusterFixture) -> None:
     ground.places.data.chmod(0o500)
     with pytest.raises(Unavailable, match="Permission denied") as refused:
         ground.open()
@@ -306,7 +310,7 @@ def small_disk(base: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
 
 @pytest.mark.parametrize("small_disk", [20], indirect=True)
 def test_a_disk_too_small_for_a_database_says_so_and_is_left_clean(small_disk: Path) -> None:
-    ground = Ground(small_disk / "home", small_disk / "system")
+    ground = ClusterFixture(small_disk / "home", small_disk / "system")
     with pytest.raises(StorageFull, match="free some space"):
         ground.open()
     assert ground.status().state == "absent"
@@ -315,7 +319,7 @@ def test_a_disk_too_small_for_a_database_says_so_and_is_left_clean(small_disk: P
 
 @pytest.mark.parametrize("small_disk", [100], indirect=True)
 def test_a_full_disk_stops_the_start_and_loses_nothing(small_disk: Path) -> None:
-    ground = Ground(small_disk / "home", small_disk / "system")
+    ground = ClusterFixture(small_disk / "home", small_disk / "system")
     cluster = ground.open()
     with psycopg.connect(cluster.logins.owner) as connection:
         connection.execute("CREATE TABLE kept AS SELECT 1 AS n")
@@ -330,7 +334,7 @@ def test_a_full_disk_stops_the_start_and_loses_nothing(small_disk: Path) -> None
 
 @pytest.mark.parametrize("small_disk", [100], indirect=True)
 def test_a_disk_that_fills_under_a_server_loses_nothing_it_acknowledged(small_disk: Path) -> None:
-    ground = Ground(small_disk / "home", small_disk / "system")
+    ground = ClusterFixture(small_disk / "home", small_disk / "system")
     cluster = ground.open()
     acknowledged = 0
     with psycopg.connect(cluster.logins.owner, autocommit=True) as connection:
@@ -350,7 +354,7 @@ def test_a_disk_that_fills_under_a_server_loses_nothing_it_acknowledged(small_di
 
 @pytest.mark.parametrize("small_disk", [100], indirect=True)
 def test_a_read_only_disk_says_so(small_disk: Path) -> None:
-    ground = Ground(small_disk / "home", small_disk / "system")
+    ground = ClusterFixture(small_disk / "home", small_disk / "system")
     assert anyio.run(ground.open().stop)
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
     with pytest.raises(Unavailable, match="mount it for writing"):

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from anyio.to_thread import run_sync
 
-from tests.faults.crawl_ground import Api, Ground, crawled, open_ground, until
+from tests.faults.crawl_cluster import Api, CrawlCluster, crawled, open_ground, until
 from tests.faults.crawl_victim import POINTS
 from tests.soak import ROUNDS as SOAK_ROUNDS
 from tests.soak import SOAK, record
@@ -53,7 +53,7 @@ async def test_a_crawl_killed_at_any_point_ends_as_an_undisturbed_one() -> None:
     )
 
 
-async def one_round(ground: Ground, api: Api, target: str, point: str, about: str) -> Api:
+async def one_round(ground: CrawlCluster, api: Api, target: str, point: str, about: str) -> Api:
     """Kill, recover as an operator would, let the crawl end, and compare. The API that serves."""
     whom = {"worker": 0, "server": api.process.pid, "database": ground.postmaster()}[target]
     victim = ground.start_worker(point, whom)
@@ -82,7 +82,7 @@ async def one_round(ground: Ground, api: Api, target: str, point: str, about: st
     return api
 
 
-def present(ground: Ground) -> list[str]:
+def present(ground: CrawlCluster) -> list[str]:
     """The keys of the files that are there, as the database sorts them."""
     return sorted(
         it.relative_to(ground.folder).as_posix() for it in ground.folder.rglob("*") if it.is_file()

@@ -7,7 +7,7 @@ import anyio
 import pytest
 from anyio.to_thread import run_sync
 
-from tests.faults.crawl_ground import WORDS, Ground, crawled, open_ground, until
+from tests.faults.crawl_cluster import WORDS, CrawlCluster, crawled, open_ground, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.fault, pytest.mark.timeout(240)]
 
@@ -52,7 +52,7 @@ async def test_workers_share_a_crawl_and_api_processes_answer_alike() -> None:
             assert any(answers[0].values()), (tool, arguments)
 
 
-def fill(ground: Ground, dice: random.Random) -> None:
+def fill(ground: CrawlCluster, dice: random.Random) -> None:
     for number in range(FILES):
         body = " ".join((*dice.choices(WORDS, k=12), shelf_mark(number)))
         (ground.folder / f"{number:04}.md").write_text(f"# File {number}\n\n{body}\n")
@@ -75,7 +75,7 @@ def comparable(answer: dict[str, Any]) -> dict[str, Any]:
     return {**answer, "hits": dict(sorted(by_key.items()))}
 
 
-def questions(ground: Ground) -> list[tuple[str, dict[str, Any]]]:
+def questions(ground: CrawlCluster) -> list[tuple[str, dict[str, Any]]]:
     lexical = {"mode": "lexical", "limit": 20}
     return [
         *(

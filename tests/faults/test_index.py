@@ -24,7 +24,7 @@ from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.store.store import Store
 from tests.faults.index_victim import BUILDING, FOLLOWING
 from tests.soak import ROUNDS, SOAK, record
-from tests.unit.kernel.corpus.ground import SOURCE, Ground, open_ground
+from tests.unit.kernel.corpus.corpus_fixture import SOURCE, CorpusFixture, open_ground
 from tests.warm import start as warm
 
 pytestmark = [pytest.mark.anyio, pytest.mark.fault, pytest.mark.timeout(0 if SOAK else 240)]
@@ -33,7 +33,7 @@ WORDS = ("heron", "otter", "lantern", "harbour", "meadow", "willow")
 
 
 @pytest.fixture
-async def ground(database: DatabaseLogins) -> AsyncGenerator[Ground]:
+async def ground(database: DatabaseLogins) -> AsyncGenerator[CorpusFixture]:
     store = Store(database)
     await store.open()
     try:
@@ -43,7 +43,7 @@ async def ground(database: DatabaseLogins) -> AsyncGenerator[Ground]:
         await store.close()
 
 
-async def victim(ground: Ground, root: Path, point: str, hit: int) -> Process:
+async def victim(ground: CorpusFixture, root: Path, point: str, hit: int) -> Process:
     command = warm.module("tests.faults.index_victim", point, hit)
     process = await anyio.open_process(command, stderr=None)
     given = {
@@ -64,7 +64,7 @@ async def said(process: Process) -> str:
     return heard.decode()
 
 
-async def one_change(ground: Ground, dice: random.Random) -> None:
+async def one_change(ground: CorpusFixture, dice: random.Random) -> None:
     key = f"{dice.randint(1, 12)}.md"
     if dice.random() < 0.25:
         try:
@@ -76,7 +76,7 @@ async def one_change(ground: Ground, dice: random.Random) -> None:
         await ground.put(key, *dice.choices(WORDS, k=dice.randint(1, 3)))
 
 
-async def write_until_dead(ground: Ground, dice: random.Random, process: Process) -> str:
+async def write_until_dead(ground: CorpusFixture, dice: random.Random, process: Process) -> str:
     """Change files for as long as the victim lives; what it said."""
     heard = ""
     async with anyio.create_task_group() as tasks:
@@ -92,7 +92,7 @@ async def write_until_dead(ground: Ground, dice: random.Random, process: Process
     return heard
 
 
-async def equal_contents(ground: Ground, root: Path) -> set[IndexedChunk]:
+async def equal_contents(ground: CorpusFixture, root: Path) -> set[IndexedChunk]:
     """What an index holds once it is caught up, which is what the store holds."""
     keeper = await IndexWriter.acquire(ground.store, load_node_name(root), root, ground.tenant_id)
     assert keeper is not None, "the lock of a dead process is still held"
@@ -106,7 +106,7 @@ async def equal_contents(ground: Ground, root: Path) -> set[IndexedChunk]:
     return held
 
 
-async def stored(ground: Ground) -> set[tuple[int, int, int]]:
+async def stored(ground: CorpusFixture) -> set[tuple[int, int, int]]:
     rows = await ground.ask(
         "SELECT c.id, f.id, f.acl_id FROM kernel.chunk c JOIN kernel.file f"
         " ON f.tenant_id = c.tenant_id AND f.id = c.file_id WHERE c.tenant_id = %s",
@@ -116,7 +116,7 @@ async def stored(ground: Ground) -> set[tuple[int, int, int]]:
 
 
 async def test_an_index_killed_at_any_point_ends_equal_to_its_store(
-    ground: Ground, tmp_path: Path
+    ground: CorpusFixture, tmp_path: Path
 ) -> None:
     seed = random.randrange(1 << 30)
     dice = random.Random(seed)
@@ -146,7 +146,7 @@ async def test_an_index_killed_at_any_point_ends_equal_to_its_store(
 
 
 async def test_a_node_behind_the_trimmed_log_catches_up_by_building(
-    ground: Ground, tmp_path: Path
+    ground: CorpusFixture, tmp_path: Path
 ) -> None:
     dice = random.Random(7)
     for _ in range(10):
@@ -164,7 +164,7 @@ async def test_a_node_behind_the_trimmed_log_catches_up_by_building(
 
 
 async def test_a_full_disk_is_told_and_leaves_an_index_that_goes_on_when_there_is_room(
-    ground: Ground, tmp_path: Path
+    ground: CorpusFixture, tmp_path: Path
 ) -> None:
     dice = random.Random(8)
     for _ in range(10):

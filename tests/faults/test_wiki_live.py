@@ -19,7 +19,7 @@ from pecia.interfaces.http.server import serve_http
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import VISIT
 from tests.faults.wiki_live_victim import POINTS, open_here
-from tests.features.wiki.hand import Hand, at
+from tests.features.wiki.live_editor import LiveEditor, at
 from tests.soak import SOAK, record
 from tests.warm import start as warm
 
@@ -63,7 +63,7 @@ async def hear(stream: ByteReceiveStream, said: list[str], listening: anyio.Even
 
 
 @dataclass
-class Written:
+class WriteLog:
     """What was written so far, by a person and by an agent, and what of it is surely stored."""
 
     typed: list[str] = field(default_factory=list[str])
@@ -71,7 +71,9 @@ class Written:
     stored: set[str] = field(default_factory=set[str])
 
 
-async def write_until_it_dies(hand: Hand, port: str, written: Written, dice: random.Random) -> None:
+async def write_until_it_dies(
+    hand: LiveEditor, port: str, written: WriteLog, dice: random.Random
+) -> None:
     """A person types and an agent edits, until there is nobody to listen."""
     url = f"http://127.0.0.1:{port}"
     # It may die before anybody is let in: it flushes what the last one left.
@@ -85,7 +87,7 @@ async def write_until_it_dies(hand: Hand, port: str, written: Written, dice: ran
                 await _edit(http, written)
 
 
-async def _type(hand: Hand, written: Written, dice: random.Random) -> None:
+async def _type(hand: LiveEditor, written: WriteLog, dice: random.Random) -> None:
     for _ in range(dice.randint(1, 3)):
         ends = [place + 1 for place, it in enumerate(hand.text) if it in ";\n"][:-1]
         written.typed.append(f"w{len(written.typed)};")
@@ -96,7 +98,7 @@ async def _type(hand: Hand, written: Written, dice: random.Random) -> None:
         written.stored |= set(written.typed)
 
 
-async def _edit(http: httpx.AsyncClient, written: Written) -> None:
+async def _edit(http: httpx.AsyncClient, written: WriteLog) -> None:
     word = f"a{len(written.asked)};"
     written.asked.append(word)
     asked = {"docName": "words", "space": "notes", "find": "END", "replace": f"{word}END"}
@@ -126,7 +128,7 @@ async def test_every_word_that_was_stored_survives_a_kill_and_none_is_doubled(
         ana = await app.authenticate(None, VISIT)
         await app.call(ana, "add_space", {"folder": str(folder)}, VISIT)
     hits: Counter[str] = Counter()
-    hand, written = Hand(), Written()
+    hand, written = LiveEditor(), WriteLog()
     for point in POINTS * ROUNDS_A_POINT:
         async with victim(database, home, point, dice.randint(2, 5)) as said:
             await write_until_it_dies(hand, said[0].split()[1], written, dice)

@@ -25,7 +25,7 @@ from tests.faults.test_wiki_live import victim
 from tests.faults.wiki_live_victim import POINTS as OURS
 from tests.faults.wiki_live_victim import PROGRAM_POINTS, open_here
 from tests.faults.wiki_programs import write
-from tests.features.wiki.hand import PATIENCE_S, Hand, at
+from tests.features.wiki.live_editor import PATIENCE_S, LiveEditor, at
 from tests.soak import SOAK, record
 
 pytestmark = [pytest.mark.anyio, pytest.mark.fault, pytest.mark.timeout(0 if SOAK else 300)]
@@ -50,7 +50,7 @@ class Words:
         return f"{who}{self.count[who]}"
 
 
-async def type_until_it_dies(hand: Hand, url: str, words: Words, who: str) -> None:
+async def type_until_it_dies(hand: LiveEditor, url: str, words: Words, who: str) -> None:
     """What an editor typed it brings again when it comes back: every word of it must be there."""
     dice = random.Random(f"{who}{words.count[who]}")
     while True:
@@ -67,7 +67,7 @@ async def type_until_it_dies(hand: Hand, url: str, words: Words, who: str) -> No
         assert hand.closed is None or hand.closed[0] != 4409, hand.refusals
 
 
-async def _type(hand: Hand, words: Words, who: str, dice: random.Random) -> None:
+async def _type(hand: LiveEditor, words: Words, who: str, dice: random.Random) -> None:
     while hand.closed is None:
         for _ in range(dice.randint(1, 6)):
             ends = [place + 1 for place, it in enumerate(hand.text) if it in ";\n"]
@@ -100,7 +100,7 @@ async def write_until(over: anyio.Event, file: Path, words: Words, dice: random.
 
 @asynccontextmanager
 async def people_at(
-    urls: tuple[str, str], hands: tuple[Hand, Hand], words: Words
+    urls: tuple[str, str], hands: tuple[LiveEditor, LiveEditor], words: Words
 ) -> AsyncGenerator[None]:
     async with anyio.create_task_group() as tasks:
         for url, hand, who in zip(urls, hands, ("t", "u"), strict=True):
@@ -121,7 +121,7 @@ async def test_no_word_of_anybody_is_lost_or_doubled_whatever_dies(
     async with open_here(database, homes[0]) as app:
         ana = await app.authenticate(None, VISIT)
         await app.call(ana, "add_space", {"folder": str(folder)}, VISIT)
-    words, hands, hits = Words(), (Hand(), Hand()), Counter[str]()
+    words, hands, hits = Words(), (LiveEditor(), LiveEditor()), Counter[str]()
     for point in POINTS * ROUNDS_A_POINT:
         async with (
             anyio.create_task_group() as tasks,
@@ -146,7 +146,9 @@ async def test_no_word_of_anybody_is_lost_or_doubled_whatever_dies(
     record("wiki-live-files", figures)
 
 
-async def _quiet(database: DatabaseLogins, home: Path, file: Path, hands: tuple[Hand, Hand]) -> str:
+async def _quiet(
+    database: DatabaseLogins, home: Path, file: Path, hands: tuple[LiveEditor, LiveEditor]
+) -> str:
     """Everybody is back and nobody writes: the text that all have, and the file."""
     async with (
         open_here(database, home) as app,

@@ -18,7 +18,7 @@ from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.store.store import Store
 from tests.faults import worker_process
 from tests.faults.worker_process import JOB, POINTS, About
-from tests.features.jobs.ground import Ground, open_ground
+from tests.features.jobs.jobs_fixture import JobsFixture, open_ground
 
 pytestmark = [pytest.mark.anyio, pytest.mark.fault]
 
@@ -27,7 +27,7 @@ Start: TypeAlias = Callable[[str], Worker]
 
 
 @pytest.fixture
-async def ground(database: DatabaseLogins) -> AsyncGenerator[Ground]:
+async def ground(database: DatabaseLogins) -> AsyncGenerator[JobsFixture]:
     with psycopg.connect(database.owner) as connection:
         connection.execute(worker_process.CREATE)
     async with open_ground(Store(database)) as found:
@@ -54,18 +54,18 @@ def start(database: DatabaseLogins) -> Iterator[Start]:
             worker.stdout.close()
 
 
-async def ask(ground: Ground, what: str = "s1") -> int:
+async def ask(ground: JobsFixture, what: str = "s1") -> int:
     async with ground.store.system() as tx:
         about = About(what=what)
         return await defer_as_system(tx, JOB, about, tenant_id=ground.ana.tenant_id)
 
 
-async def effects(ground: Ground) -> int:
+async def effects(ground: JobsFixture) -> int:
     async with ground.store.system() as tx:
         return await tx.fetch_value("SELECT count(*) FROM public.tally")
 
 
-async def finished(ground: Ground, job_id: int) -> JobState:
+async def finished(ground: JobsFixture, job_id: int) -> JobState:
     """Workers are processes that take a while to start."""
     with anyio.fail_after(40):
         while True:
@@ -89,7 +89,7 @@ async def ended(worker: Worker) -> int:
 
 @pytest.mark.parametrize("point", POINTS)
 async def test_a_job_whose_worker_is_killed_is_done_once_by_another(
-    ground: Ground, start: Start, point: str
+    ground: JobsFixture, start: Start, point: str
 ) -> None:
     job_id = await ask(ground)
     assert await ended(start(f"die:{point}")) == -signal.SIGKILL
@@ -100,7 +100,9 @@ async def test_a_job_whose_worker_is_killed_is_done_once_by_another(
     assert await effects(ground) == 1
 
 
-async def test_a_worker_that_wakes_up_late_can_write_no_more(ground: Ground, start: Start) -> None:
+async def test_a_worker_that_wakes_up_late_can_write_no_more(
+    ground: JobsFixture, start: Start
+) -> None:
     job_id = await ask(ground)
     frozen = start("freeze:begun")
     assert await said(frozen) == "reached begun"
@@ -114,7 +116,7 @@ async def test_a_worker_that_wakes_up_late_can_write_no_more(ground: Ground, sta
 
 
 async def test_nobody_takes_a_job_from_a_worker_that_is_frozen_in_mid_write(
-    ground: Ground, start: Start
+    ground: JobsFixture, start: Start
 ) -> None:
     job_id = await ask(ground)
     frozen = start("freeze:writing")
@@ -129,7 +131,7 @@ async def test_nobody_takes_a_job_from_a_worker_that_is_frozen_in_mid_write(
 
 
 async def test_a_worker_that_is_told_to_stop_hands_its_job_back(
-    ground: Ground, start: Start
+    ground: JobsFixture, start: Start
 ) -> None:
     job_id = await ask(ground)
     worker = start("linger")
@@ -141,7 +143,7 @@ async def test_a_worker_that_is_told_to_stop_hands_its_job_back(
 
 
 async def test_no_job_is_lost_and_none_counts_twice_however_often_workers_are_killed(
-    ground: Ground, start: Start
+    ground: JobsFixture, start: Start
 ) -> None:
     chance = random.Random(7)
     ids = [await ask(ground, f"s{it}") for it in range(12)]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pecia.kernel.errors import InvalidInput, MissingField, OutOfRange
-from tests.features.cascade_made import Asking, Layers, asking, document, write_layers
+from tests.features.cascade_fixture import CascadeClient, Layers, asking, document, write_layers
 
 pytestmark = pytest.mark.anyio
 
@@ -36,22 +36,22 @@ LAYERS: Layers = {
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Asking:
+def made(tmp_path: Path) -> CascadeClient:
     return asking(write_layers(tmp_path / "cascade", LAYERS), tmp_path / "spool")
 
 
-async def ids(made: Asking, query: str, **more: Any) -> list[str]:
+async def ids(made: CascadeClient, query: str, **more: Any) -> list[str]:
     return [it["id"] for it in await made.shown("search", query=query, **more)]
 
 
 @pytest.mark.requirement("cascade.search.all_layers")
 @pytest.mark.parametrize("word", ["zebra", "giraffe"])
-async def test_a_word_of_any_layer_finds_the_concept(made: Asking, word: str) -> None:
+async def test_a_word_of_any_layer_finds_the_concept(made: CascadeClient, word: str) -> None:
     assert await ids(made, word) == ["systems/billing"]
 
 
 @pytest.mark.requirement("cascade.search.one_per_concept", "cascade.search.scored")
-async def test_a_concept_comes_once_and_the_best_first(made: Asking) -> None:
+async def test_a_concept_comes_once_and_the_best_first(made: CascadeClient) -> None:
     found = await made.shown("search", query="ledger billing mail")
     names = [it["id"] for it in found]
     assert len(names) == len(set(names))
@@ -62,7 +62,7 @@ async def test_a_concept_comes_once_and_the_best_first(made: Asking) -> None:
 @pytest.mark.requirement(
     "cascade.search.fields", "cascade.search.layers_ordered", "cascade.search.effective_title"
 )
-async def test_a_result_has_the_effective_title_and_all_layers(made: Asking) -> None:
+async def test_a_result_has_the_effective_title_and_all_layers(made: CascadeClient) -> None:
     (found,) = await made.shown("search", query="giraffe")
     assert list(found) == ["id", "title", "score", "layers", "snippet"]
     assert (found["title"], found["layers"]) == ("Team billing", ["team", "company"])
@@ -70,7 +70,7 @@ async def test_a_result_has_the_effective_title_and_all_layers(made: Asking) -> 
 
 
 @pytest.mark.requirement("cascade.search.query_required")
-async def test_a_query_must_ask_something(made: Asking) -> None:
+async def test_a_query_must_ask_something(made: CascadeClient) -> None:
     with pytest.raises(MissingField):
         await made.ask("search")
     with pytest.raises(InvalidInput, match="non-empty"):
@@ -89,7 +89,7 @@ async def test_ten_results_unless_asked_otherwise(tmp_path: Path) -> None:
             await made.ask("search", query="word", limit=limit)
 
 
-async def test_structured_content_names_the_list(made: Asking) -> None:
+async def test_structured_content_names_the_list(made: CascadeClient) -> None:
     assert list(await made.ask("search", query="zebra")) == ["results"]
     assert list(await made.ask("list_concepts")) == ["concepts"]
 
@@ -97,13 +97,13 @@ async def test_structured_content_names_the_list(made: Asking) -> None:
 @pytest.mark.requirement(
     "cascade.list.all_ids", "cascade.list.sorted", "cascade.list.type_optional"
 )
-async def test_every_concept_is_listed_once_by_id(made: Asking) -> None:
+async def test_every_concept_is_listed_once_by_id(made: CascadeClient) -> None:
     listed = [it["id"] for it in await made.shown("list_concepts")]
     assert listed == ["notes/pager", "people/oncall", "systems/billing", "systems/mail"]
 
 
 @pytest.mark.requirement("cascade.list.fields", "cascade.list.layers_ordered")
-async def test_an_entry_is_as_resolved(made: Asking) -> None:
+async def test_an_entry_is_as_resolved(made: CascadeClient) -> None:
     found = {it["id"]: it for it in await made.shown("list_concepts")}
     assert found["people/oncall"] == {
         "id": "people/oncall",
@@ -114,13 +114,13 @@ async def test_an_entry_is_as_resolved(made: Asking) -> None:
 
 
 @pytest.mark.requirement("cascade.list.type_filter")
-async def test_a_type_narrows_the_list(made: Asking) -> None:
+async def test_a_type_narrows_the_list(made: CascadeClient) -> None:
     listed = await made.shown("list_concepts", type="system")
     assert [it["id"] for it in listed] == ["systems/billing", "systems/mail"]
     assert await made.shown("list_concepts", type="syst") == []
 
 
-async def test_pages_of_the_list_join_to_the_list(made: Asking) -> None:
+async def test_pages_of_the_list_join_to_the_list(made: CascadeClient) -> None:
     first = await made.ask("list_concepts", limit=3)
     rest = await made.ask("list_concepts", limit=3, cursor=first["next_cursor"])
     assert [*first["concepts"], *rest["concepts"]] == await made.shown("list_concepts")
@@ -133,7 +133,7 @@ async def test_pages_of_the_list_join_to_the_list(made: Asking) -> None:
     "cascade.links.relative_target",
     "cascade.links.from_resolved_body",
 )
-async def test_outgoing_links_are_those_of_the_winning_sections(made: Asking) -> None:
+async def test_outgoing_links_are_those_of_the_winning_sections(made: CascadeClient) -> None:
     found = await made.shown("get_links", concept_id="systems/billing")
     assert found["source"]["id"] == "systems/billing"
     assert [it["layer"] for it in found["source"]["contributors"]] == ["team", "company"]
@@ -156,7 +156,7 @@ async def test_outgoing_links_are_those_of_the_winning_sections(made: Asking) ->
 
 
 @pytest.mark.requirement("cascade.links.incoming_fields", "cascade.links.incoming_from_anywhere")
-async def test_incoming_links_come_from_every_layer(made: Asking) -> None:
+async def test_incoming_links_come_from_every_layer(made: CascadeClient) -> None:
     found = await made.shown("get_links", concept_id="systems/billing")
     assert found["incoming"] == [
         {"id": "notes/pager", "layer": "team", "raw": "[b](../systems/billing.md 'uses')"},
@@ -177,7 +177,9 @@ async def test_a_link_to_no_concept_has_no_layers(tmp_path: Path) -> None:
     assert [(it["id"], it["layers"]) for it in found["outgoing"]] == [("nowhere", []), ("no", [])]
 
 
-async def test_a_changed_file_is_found_by_its_new_words(made: Asking, tmp_path: Path) -> None:
+async def test_a_changed_file_is_found_by_its_new_words(
+    made: CascadeClient, tmp_path: Path
+) -> None:
     assert await ids(made, "okapi") == []
     file = tmp_path / "cascade" / "company" / "systems" / "mail.md"
     file.write_text(document("type: system\ntitle: Mail", "## Use\n\nAn okapi."), encoding="utf-8")

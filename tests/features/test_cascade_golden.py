@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pecia.kernel.errors import InvalidFormat, InvalidInput, NotFound, PeciaError
-from tests.features.cascade_made import GOLDEN, Asking, asking
+from tests.features.cascade_fixture import GOLDEN, CascadeClient, asking
 
 pytestmark = pytest.mark.anyio
 
@@ -51,20 +51,22 @@ def golden(name: str) -> Any:
 
 
 @pytest.fixture
-def example(tmp_path: Path) -> Asking:
+def example(tmp_path: Path) -> CascadeClient:
     """The layers of the documented example, in a folder that is in no repository."""
     shutil.copytree(GOLDEN / "seed_example", tmp_path / "example")
     return asking(tmp_path / "example" / "manifest.json", tmp_path / "spool")
 
 
 @pytest.fixture
-def fixtures(tmp_path: Path) -> Asking:
+def fixtures(tmp_path: Path) -> CascadeClient:
     shutil.copytree(GOLDEN, tmp_path / "golden")
     return asking(tmp_path / "golden" / "m.json", tmp_path / "spool")
 
 
 @pytest.mark.requirement("cascade.read.documented_example", "cascade.read.resolves")
-async def test_the_documented_layers_resolve_to_the_documented_answer(example: Asking) -> None:
+async def test_the_documented_layers_resolve_to_the_documented_answer(
+    example: CascadeClient,
+) -> None:
     found = await example.shown("read_file", concept_id="decisions/primary-db")
     assert found.pop("markdown").startswith("---\ntype: decision\n")
     assert found["frontmatter"].pop("updated") == "2026-02-10"
@@ -73,14 +75,14 @@ async def test_the_documented_layers_resolve_to_the_documented_answer(example: A
     assert list(found) == list(DOCUMENTED)
 
 
-async def test_the_effective_markdown_is_the_engines(example: Asking) -> None:
+async def test_the_effective_markdown_is_the_engines(example: CascadeClient) -> None:
     (read, *_) = json.loads((GOLDEN / "seed_example" / "engine_output.json").read_text())
     found = await example.shown("read_file", concept_id="decisions/primary-db")
     assert found["markdown"] == read["result"]["markdown"]
 
 
 @pytest.mark.requirement("cascade.raw.one_layer", "cascade.raw.shape")
-async def test_a_raw_read_is_the_engines(example: Asking, fixtures: Asking) -> None:
+async def test_a_raw_read_is_the_engines(example: CascadeClient, fixtures: CascadeClient) -> None:
     outputs = json.loads((GOLDEN / "seed_example" / "engine_output.json").read_text())
     asked = {"concept_id": "decisions/primary-db", "layer": "team"}
     assert await example.shown("read_file", **asked) == outputs[-1]["result"]
@@ -89,7 +91,7 @@ async def test_a_raw_read_is_the_engines(example: Asking, fixtures: Asking) -> N
 
 
 async def test_search_finds_what_the_engine_finds_with_every_layer_and_the_effective_title(
-    fixtures: Asking,
+    fixtures: CascadeClient,
 ) -> None:
     engine = golden("mcp_search")
     found = await fixtures.shown("search", query="kept")
@@ -100,7 +102,7 @@ async def test_search_finds_what_the_engine_finds_with_every_layer_and_the_effec
 
 
 @pytest.mark.requirement("cascade.links.documented_example", "cascade.links.wiki_link")
-async def test_the_documented_links_come_back(example: Asking) -> None:
+async def test_the_documented_links_come_back(example: CascadeClient) -> None:
     found = await example.shown("get_links", concept_id="systems/auth-service")
     assert found["outgoing"] == [
         {
@@ -115,11 +117,13 @@ async def test_the_documented_links_come_back(example: Asking) -> None:
     ]
 
 
-async def test_links_are_the_engines(fixtures: Asking) -> None:
+async def test_links_are_the_engines(fixtures: CascadeClient) -> None:
     assert await fixtures.shown("get_links", concept_id="d/a") == golden("mcp_get_links")
 
 
-async def test_a_concept_differs_from_the_engines_only_where_it_must(fixtures: Asking) -> None:
+async def test_a_concept_differs_from_the_engines_only_where_it_must(
+    fixtures: CascadeClient,
+) -> None:
     found = await fixtures.shown("read_file", concept_id="d/a")
     engine = golden("mcp_read_file")
     assert found["contributors"] == engine["contributors"]
@@ -148,13 +152,13 @@ async def test_a_concept_differs_from_the_engines_only_where_it_must(fixtures: A
     assert [it for it in keys if it != "dup-1"] == [*visible, "gone"]
 
 
-async def test_override_full_is_the_engines(fixtures: Asking) -> None:
+async def test_override_full_is_the_engines(fixtures: CascadeClient) -> None:
     found = await fixtures.shown("read_file", concept_id="d/full")
     engine = golden("resolved_d_full")
     assert {name: found[name] for name in engine} == engine
 
 
-async def test_the_list_has_resolved_titles_and_no_reserved_files(fixtures: Asking) -> None:
+async def test_the_list_has_resolved_titles_and_no_reserved_files(fixtures: CascadeClient) -> None:
     found = {it["id"]: it for it in await fixtures.shown("list_concepts")}
     engine = {it["id"]: it for it in golden("mcp_list_concepts")}
     assert engine.keys() - found.keys() == {"log", "r/index"}
@@ -178,7 +182,7 @@ async def test_the_list_has_resolved_titles_and_no_reserved_files(fixtures: Aski
 )
 @pytest.mark.requirement("cascade.read.unknown_concept", "cascade.read.unknown_layer")
 async def test_errors_have_the_engines_words(
-    fixtures: Asking, name: str, tool: str, arguments: dict[str, Any], kind: type[PeciaError]
+    fixtures: CascadeClient, name: str, tool: str, arguments: dict[str, Any], kind: type[PeciaError]
 ) -> None:
     with pytest.raises(kind) as caught:
         await fixtures.ask(tool, **arguments)

@@ -16,20 +16,20 @@ from pecia.features.cascade.manifest import LayerKind, read_manifest, two_folder
 from pecia.features.cascade.ports import CascadePorts
 from pecia.features.cascade.search import ConceptSearcher
 from pecia.kernel.errors import InvalidInput, Json, NotFound
-from tests.features.cascade_made import Asking, asking, caller, document, write_layers
+from tests.features.cascade_fixture import CascadeClient, asking, caller, document, write_layers
 
 pytestmark = pytest.mark.anyio
 
 GOOD = document("type: note\ntitle: Good", "## Here\n\nfine")
 
 
-async def problems(it: Asking) -> dict[str, str]:
+async def problems(it: CascadeClient) -> dict[str, str]:
     """By path what is wrong, as the whole cascade has it."""
     seen = await it.cascades.find_visible(caller(), None)
     return {found.path: found.code for found in seen.view.problems()}
 
 
-def with_layer(tmp_path: Path, **layer: Json) -> Asking:
+def with_layer(tmp_path: Path, **layer: Json) -> CascadeClient:
     """One layer of some kind over a company's folder."""
     manifest = write_layers(tmp_path / "cascade", {"company": {"base": GOOD}})
     value = json.loads(manifest.read_text(encoding="utf-8"))
@@ -39,7 +39,7 @@ def with_layer(tmp_path: Path, **layer: Json) -> Asking:
     return asking(manifest, tmp_path / "spool", ports=ports)
 
 
-async def ids(it: Asking) -> list[str]:
+async def ids(it: CascadeClient) -> list[str]:
     return [found["id"] for found in (await it.ask("list_concepts"))["concepts"]]
 
 

@@ -8,7 +8,7 @@ import pytest
 from pecia.kernel.errors import InvalidFormat, MissingField, NotFound
 from pecia.kernel.text.markdown.frontmatter import read_frontmatter
 from pecia.kernel.text.markdown.sections import read_outline
-from tests.features.cascade_made import Asking, Layers, asking, document, write_layers
+from tests.features.cascade_fixture import CascadeClient, Layers, asking, document, write_layers
 
 pytestmark = pytest.mark.anyio
 
@@ -36,17 +36,17 @@ LAYERS: Layers = {
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Asking:
+def made(tmp_path: Path) -> CascadeClient:
     return asking(write_layers(tmp_path / "cascade", LAYERS), tmp_path / "spool")
 
 
-async def sections(made: Asking, concept: str = "a") -> dict[str, dict[str, Any]]:
+async def sections(made: CascadeClient, concept: str = "a") -> dict[str, dict[str, Any]]:
     found = await made.ask("read_file", concept_id=concept)
     return {it["key"]: it for it in found["sections"]}
 
 
 @pytest.mark.requirement("cascade.server.one_graph", "cascade.sections.merged")
-async def test_a_key_that_three_layers_have_comes_once(made: Asking) -> None:
+async def test_a_key_that_three_layers_have_comes_once(made: CascadeClient) -> None:
     found = await made.ask("read_file", concept_id="a")
     keys = [it["key"] for it in found["sections"]]
     assert sorted(keys) == ["base", "gone", "mine", "rule", "same"]
@@ -58,7 +58,9 @@ async def test_a_key_that_three_layers_have_comes_once(made: Asking) -> None:
     "cascade.contributors.order",
     "cascade.contributors.undated",
 )
-async def test_contributors_come_strongest_first_and_undated_ones_count(made: Asking) -> None:
+async def test_contributors_come_strongest_first_and_undated_ones_count(
+    made: CascadeClient,
+) -> None:
     found = await made.ask("read_file", concept_id="a")
     assert found["contributors"] == [
         {"layer": "personal", "level": 3, "updated": None},
@@ -72,7 +74,7 @@ async def test_contributors_come_strongest_first_and_undated_ones_count(made: As
     "cascade.frontmatter.inherited",
     "cascade.frontmatter.provenance",
 )
-async def test_each_key_is_the_strongest_layers_whole(made: Asking) -> None:
+async def test_each_key_is_the_strongest_layers_whole(made: CascadeClient) -> None:
     found = await made.ask("read_file", concept_id="a")
     assert found["frontmatter"] == {
         "type": "decision",
@@ -98,7 +100,7 @@ async def test_each_key_is_the_strongest_layers_whole(made: Asking) -> None:
     "cascade.section.source_layer",
     "cascade.section.source_updated",
 )
-async def test_a_section_is_the_winners_own(made: Asking) -> None:
+async def test_a_section_is_the_winners_own(made: CascadeClient) -> None:
     rule = (await sections(made))["rule"]
     assert rule["heading"] == "## Rule {#rule}"
     assert rule["content"] == "one\n\ntwo"
@@ -107,7 +109,7 @@ async def test_a_section_is_the_winners_own(made: Asking) -> None:
 
 
 @pytest.mark.requirement("cascade.conflicts.fields", "cascade.conflicts.surfaced")
-async def test_dissent_rides_along(made: Asking) -> None:
+async def test_dissent_rides_along(made: CascadeClient) -> None:
     rule = (await sections(made))["rule"]
     assert rule["conflicts"] == [
         {"layer": "company", "updated": "2026-01-01", "content": "- one\n- two"}
@@ -116,7 +118,7 @@ async def test_dissent_rides_along(made: Asking) -> None:
 
 
 @pytest.mark.requirement("cascade.conflicts.only_when_different")
-async def test_blanks_and_bullet_marks_are_no_dissent(made: Asking) -> None:
+async def test_blanks_and_bullet_marks_are_no_dissent(made: CascadeClient) -> None:
     assert "conflicts" not in (await sections(made))["same"]
 
 
@@ -127,7 +129,7 @@ async def test_blanks_and_bullet_marks_are_no_dissent(made: Asking) -> None:
     "cascade.tombstone.flag_absent",
     "cascade.section.content_suppressed",
 )
-async def test_a_tombstone_hides_and_silences(made: Asking) -> None:
+async def test_a_tombstone_hides_and_silences(made: CascadeClient) -> None:
     found = await sections(made)
     assert found["gone"] == {
         "key": "gone",
@@ -141,7 +143,9 @@ async def test_a_tombstone_hides_and_silences(made: Asking) -> None:
 
 
 @pytest.mark.requirement("cascade.sections.order")
-async def test_the_order_of_the_manifest_does_not_matter(tmp_path: Path, made: Asking) -> None:
+async def test_the_order_of_the_manifest_does_not_matter(
+    tmp_path: Path, made: CascadeClient
+) -> None:
     turned = {name: LAYERS[name] for name in reversed([*LAYERS])}
     other = asking(write_layers(tmp_path / "turned", turned), tmp_path / "spool2")
     found = await other.ask("read_file", concept_id="a")
@@ -154,7 +158,7 @@ async def test_the_order_of_the_manifest_does_not_matter(tmp_path: Path, made: A
     "cascade.markdown.conflicts_inline",
     "cascade.markdown.suppressed_left_out",
 )
-async def test_the_markdown_reads_back_with_dissent_in_quotes(made: Asking) -> None:
+async def test_the_markdown_reads_back_with_dissent_in_quotes(made: CascadeClient) -> None:
     found = await made.ask("read_file", concept_id="a")
     markdown = found["markdown"]
     assert read_frontmatter(markdown).values == found["frontmatter"]
@@ -166,13 +170,13 @@ async def test_the_markdown_reads_back_with_dissent_in_quotes(made: Asking) -> N
 
 @pytest.mark.requirement("cascade.read.id")
 @pytest.mark.parametrize("written", ["a", "a.md", "a.MD#rule", "./a?x=1", " a ", "x/../a"])
-async def test_an_id_may_be_written_in_many_ways(made: Asking, written: str) -> None:
+async def test_an_id_may_be_written_in_many_ways(made: CascadeClient, written: str) -> None:
     assert (await made.ask("read_file", concept_id=written))["id"] == "a"
 
 
 @pytest.mark.requirement("cascade.read.concept_id_required", "cascade.links.concept_id_required")
 @pytest.mark.parametrize("tool", ["read_file", "get_links"])
-async def test_a_concept_must_be_named(made: Asking, tool: str) -> None:
+async def test_a_concept_must_be_named(made: CascadeClient, tool: str) -> None:
     with pytest.raises(MissingField) as caught:
         await made.ask(tool)
     assert caught.value.fields["field"] == "concept_id"
@@ -184,20 +188,22 @@ async def test_a_concept_must_be_named(made: Asking, tool: str) -> None:
 @pytest.mark.parametrize(
     "written", ["../secret", "/etc/passwd", "a/../../secret", "..", ".", "..\\secret", "x\0y"]
 )
-async def test_an_id_that_climbs_is_refused(made: Asking, tmp_path: Path, written: str) -> None:
+async def test_an_id_that_climbs_is_refused(
+    made: CascadeClient, tmp_path: Path, written: str
+) -> None:
     (tmp_path / "cascade" / "secret.md").write_text(document("type: note"), encoding="utf-8")
     with pytest.raises(InvalidFormat, match="Invalid concept ID"):
         await made.ask("read_file", concept_id=written)
 
 
 @pytest.mark.requirement("cascade.raw.not_in_layer")
-async def test_a_layer_without_the_concept_says_so(made: Asking) -> None:
+async def test_a_layer_without_the_concept_says_so(made: CascadeClient) -> None:
     with pytest.raises(NotFound, match="Concept not found in layer team: only"):
         await made.ask("read_file", concept_id="only", layer="team")
 
 
 @pytest.mark.requirement("cascade.server.read_time")
-async def test_an_edit_shows_in_the_next_read(made: Asking, tmp_path: Path) -> None:
+async def test_an_edit_shows_in_the_next_read(made: CascadeClient, tmp_path: Path) -> None:
     await made.ask("read_file", concept_id="only")
     file = tmp_path / "cascade" / "company" / "only.md"
     file.write_text(document("type: note", "## Here\n\nsomething else now"), encoding="utf-8")

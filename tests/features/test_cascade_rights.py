@@ -5,7 +5,14 @@ from pathlib import Path
 import pytest
 
 from pecia.kernel.errors import NotFound
-from tests.features.cascade_made import Asking, Layers, asking, caller, document, write_layers
+from tests.features.cascade_fixture import (
+    CascadeClient,
+    Layers,
+    asking,
+    caller,
+    document,
+    write_layers,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -22,7 +29,7 @@ LAYERS: Layers = {
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Asking:
+def made(tmp_path: Path) -> CascadeClient:
     manifest = write_layers(
         tmp_path / "cascade",
         LAYERS,
@@ -32,7 +39,9 @@ def made(tmp_path: Path) -> Asking:
     return asking(manifest, tmp_path / "spool")
 
 
-async def test_a_layer_one_may_not_read_leaves_no_trace(made: Asking, tmp_path: Path) -> None:
+async def test_a_layer_one_may_not_read_leaves_no_trace(
+    made: CascadeClient, tmp_path: Path
+) -> None:
     await made.ask("read_file", ANA, concept_id="a")
     await made.ask("search", ANA, query="narwhal merger")
     alone = {"company": LAYERS["company"]}
@@ -46,18 +55,18 @@ async def test_a_layer_one_may_not_read_leaves_no_trace(made: Asking, tmp_path: 
         assert await made.ask(tool, BO, **arguments) == await other.ask(tool, BO, **arguments)
 
 
-async def test_who_may_read_all_layers_sees_all(made: Asking) -> None:
+async def test_who_may_read_all_layers_sees_all(made: CascadeClient) -> None:
     found = await made.ask("read_file", ANA, concept_id="a")
     assert [it["layer"] for it in found["contributors"]] == ["personal", "team", "company"]
 
 
-async def test_a_layer_one_may_not_read_is_unknown(made: Asking) -> None:
+async def test_a_layer_one_may_not_read_is_unknown(made: CascadeClient) -> None:
     with pytest.raises(NotFound, match="Unknown layer: team"):
         await made.ask("read_file", BO, concept_id="a", layer="team")
     with pytest.raises(NotFound, match="not found in any layer"):
         await made.ask("read_file", BO, concept_id="b")
 
 
-async def test_a_cascade_is_of_one_tenant(made: Asking) -> None:
+async def test_a_cascade_is_of_one_tenant(made: CascadeClient) -> None:
     with pytest.raises(NotFound, match="no cascade"):
         await made.ask("list_concepts", caller("ana", "elsewhere"))

@@ -21,7 +21,7 @@ from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.text.canonical import RawUnit, UnitKind, build_canonical_text
 from tests.compute import workers
 from tests.conftest import EVERY_SCOPE, VISIT, House, house_flags, no_fetch
-from tests.features.cascade_made import document, write_layers
+from tests.features.cascade_fixture import document, write_layers
 
 pytestmark = pytest.mark.anyio
 

@@ -12,7 +12,7 @@ from pecia.kernel.jobs.worker import run_until_idle
 from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import VISIT, House, house_flags, no_fetch
-from tests.features.cascade_made import write_layers
+from tests.features.cascade_fixture import write_layers
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
 

@@ -12,9 +12,9 @@ import pytest
 from pecia.interfaces.mcp.mount import mount_mcp
 from pecia.kernel import logs
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.interfaces.served import Pecia, open_pecia
-from tests.laws.frame_doors import shim
-from tests.mcp.talk import Talk
+from tests.interfaces.tenant_server import Pecia, open_pecia
+from tests.laws.frame_transports import shim
+from tests.mcp.raw_mcp import RawMcp
 
 pytestmark = pytest.mark.anyio
 
@@ -53,19 +53,19 @@ async def over_http(pecia: Pecia, deep: bytes) -> int:
 
 
 async def over_legacy(pecia: Pecia, deep: bytes) -> int:
-    talk = Talk(pecia.http, pecia.tokens["north", "ana"])
+    talk = RawMcp(pecia.http, pecia.tokens["north", "ana"])
     return (await talk.post("/mcp/all", frame(deep), accept="application/json")).status_code
 
 
 async def over_session(pecia: Pecia, deep: bytes) -> int:
-    talk = Talk(pecia.http, pecia.tokens["north", "ana"])
+    talk = RawMcp(pecia.http, pecia.tokens["north", "ana"])
     await talk.begin("/mcp/all")
     both = "application/json, text/event-stream"
     return (await talk.post("/mcp/all", frame(deep), accept=both)).status_code
 
 
 async def over_modern(pecia: Pecia, deep: bytes) -> int:
-    talk = Talk(pecia.http, pecia.tokens["north", "ana"])
+    talk = RawMcp(pecia.http, pecia.tokens["north", "ana"])
     meta = json.dumps(
         {
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -24,9 +24,9 @@ from mcp.shared.exceptions import MCPError
 from pecia.kernel.errors import Json
 from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.text.yaml.writer import dump_yaml
-from tests.interfaces.cipher_ground import PYTHON, Ground, grounded, tools_of
+from tests.interfaces.cipher_server import PYTHON, CipherServer, grounded, tools_of
 from tests.provider import LoopbackProvider, Says
-from tests.unit.features.hub.ground import PROGRAM
+from tests.unit.features.hub.hub_server import PROGRAM
 from tests.warm import start as warm
 
 pytestmark = [
@@ -64,7 +64,7 @@ async def ground(
     module_database: DatabaseLogins,
     tmp_path_factory: pytest.TempPathFactory,
     provider: LoopbackProvider,
-) -> AsyncGenerator[Ground]:
+) -> AsyncGenerator[CipherServer]:
     root = tmp_path_factory.mktemp("user")
     async with grounded(module_database, root, provider) as made:
         yield made
@@ -85,7 +85,7 @@ async def answered(client: Client, message: str = "Which port has staging?") -> 
     "env", [BOTH_KEYS, KEY, {**KEY, "MCP_SERVER_MODE": "default"}], ids=["basic", "stdio", "mode"]
 )
 async def test_a_block_without_a_mode_connects_and_has_one_tool(
-    ground: Ground, env: dict[str, str]
+    ground: CipherServer, env: dict[str, str]
 ) -> None:
     async with ground.session(MCP, env) as client:
         assert tools_of(await client.list_tools()) == {"ask_cipher"}
@@ -99,7 +99,7 @@ async def test_a_block_without_a_mode_connects_and_has_one_tool(
     ids=["claude code", "aggregator"],
 )
 async def test_a_block_for_the_aggregator_has_the_memory_tools(
-    ground: Ground, more: dict[str, str]
+    ground: CipherServer, more: dict[str, str]
 ) -> None:
     async with ground.session(MCP, {**KEY, **AGGREGATOR, **more}) as client:
         listed = tools_of(await client.list_tools())
@@ -120,7 +120,7 @@ async def test_a_block_for_the_aggregator_has_the_memory_tools(
 )
 @pytest.mark.parametrize("kind", ["qdrant", "milvus", "in-memory"])
 async def test_a_store_that_a_block_names_is_taken_and_the_one_in_use_is_told(
-    ground: Ground, kind: str
+    ground: CipherServer, kind: str
 ) -> None:
     env = {**BOTH_KEYS, **STORE, "VECTOR_STORE_TYPE": kind}
     async with ground.session(MCP, env) as client:
@@ -147,7 +147,7 @@ async def test_a_store_that_a_block_names_is_taken_and_the_one_in_use_is_told(
     ids=["windsurf", "workspace"],
 )
 async def test_a_block_with_workspace_memory_keeps_and_finds_for_the_team(
-    ground: Ground, more: dict[str, str]
+    ground: CipherServer, more: dict[str, str]
 ) -> None:
     team = {"USE_WORKSPACE_MEMORY": "true", **more}
     told = f"The deploy function of the api of {len(more)} teams is broken since May."
@@ -158,7 +158,7 @@ async def test_a_block_with_workspace_memory_keeps_and_finds_for_the_team(
     assert told in str(found.structured_content)
 
 
-async def test_the_shim_of_every_toolset_serves_this_one_too(ground: Ground) -> None:
+async def test_the_shim_of_every_toolset_serves_this_one_too(ground: CipherServer) -> None:
     command, *words = warm.pecia("mcp", "--toolset", "cipher", "--port", ground.url.split(":")[-1])
     env = ground.environ({**KEY, **AGGREGATOR, "USE_ASK_CIPHER": "true"})
     started = StdioServerParameters(command=command, args=words, env=env, cwd=ground.root)
@@ -168,7 +168,7 @@ async def test_the_shim_of_every_toolset_serves_this_one_too(ground: Ground) -> 
 
 
 @pytest.mark.requirement("hub.timeout.heavy_block")
-async def test_the_block_for_long_operations_connects(ground: Ground) -> None:
+async def test_the_block_for_long_operations_connects(ground: CipherServer) -> None:
     args = [*MCP, "--timeout", "300000"]
     async with ground.session(args, {**KEY, "AGGREGATOR_TIMEOUT": "300000"}) as client:
         assert await answered(client) == "The model says so."
@@ -176,7 +176,7 @@ async def test_the_block_for_long_operations_connects(ground: Ground) -> None:
 
 @pytest.mark.requirement("hub.timeout.flag")
 async def test_the_flag_says_how_long_the_calls_of_that_session_may_take(
-    ground: Ground, agents: Path
+    ground: CipherServer, agents: Path
 ) -> None:
     args = [*MCP, "--timeout", "300", "--agent", str(agents / "front.yml")]
     async with ground.session(args, AGGREGATOR) as client:
@@ -198,7 +198,7 @@ def agents(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.requirement("memory.instances.agent_file")
 async def test_each_agent_file_gives_its_session_its_own_servers_and_model(
-    ground: Ground, provider: LoopbackProvider, agents: Path
+    ground: CipherServer, provider: LoopbackProvider, agents: Path
 ) -> None:
     env = {**KEY, **AGGREGATOR, "USE_ASK_CIPHER": "true"}
     for name in ("front", "back"):
@@ -217,7 +217,7 @@ async def test_each_agent_file_gives_its_session_its_own_servers_and_model(
 
 
 async def test_a_server_of_an_agent_file_that_is_down_is_told_and_with_strict_it_is_an_end(
-    ground: Ground, tmp_path: Path
+    ground: CipherServer, tmp_path: Path
 ) -> None:
     file = tmp_path / "cipher.yml"
     gone: Json = {"type": "stdio", "command": str(tmp_path / "nowhere")}
@@ -236,7 +236,7 @@ async def test_a_server_of_an_agent_file_that_is_down_is_told_and_with_strict_it
     ("name", "header"), [("OPENAI_API_KEY", "authorization"), ("ANTHROPIC_API_KEY", "x-api-key")]
 )
 async def test_a_key_that_was_exported_serves_its_provider_and_shows_up_nowhere(
-    ground: Ground,
+    ground: CipherServer,
     provider: LoopbackProvider,
     caplog: pytest.LogCaptureFixture,
     name: str,
@@ -257,7 +257,7 @@ async def test_a_key_that_was_exported_serves_its_provider_and_shows_up_nowhere(
 
 
 async def test_another_server_that_speaks_as_openai_does_is_asked_where_it_is_named(
-    ground: Ground, provider: LoopbackProvider
+    ground: CipherServer, provider: LoopbackProvider
 ) -> None:
     key = KEY["OPENAI_API_KEY"]
     async with ground.session(
@@ -271,7 +271,7 @@ async def test_another_server_that_speaks_as_openai_does_is_asked_where_it_is_na
 
 @pytest.mark.requirement("memory.trouble.key_not_found")
 async def test_a_provider_without_its_key_is_told_when_it_is_used(
-    ground: Ground, agents: Path
+    ground: CipherServer, agents: Path
 ) -> None:
     only = {"MCP_ONLY_CONTACT_CT_KNOWLEDGE_MANAGEMENT": "true"}
     args = [*MCP, "--agent", str(agents / "front.yml")]
@@ -282,7 +282,9 @@ async def test_a_provider_without_its_key_is_told_when_it_is_used(
 
 
 @pytest.mark.requirement("memory.debug.block")
-async def test_the_debug_block_tells_of_every_frame_and_of_no_contents(ground: Ground) -> None:
+async def test_the_debug_block_tells_of_every_frame_and_of_no_contents(
+    ground: CipherServer,
+) -> None:
     env = {**KEY, "DEBUG": "cipher:*", "MCP_LOG_LEVEL": "debug"}
     async with ground.session(MCP, env) as client:
         await answered(client, "A message that nobody else should read.")
@@ -294,7 +296,7 @@ async def test_the_debug_block_tells_of_every_frame_and_of_no_contents(ground: G
 
 @pytest.mark.requirement("memory.debug.manual_start", "memory.debug.inspector")
 async def test_started_by_hand_it_waits_for_frames_and_answers_those_of_an_inspector(
-    ground: Ground,
+    ground: CipherServer,
 ) -> None:
     about = {"name": "inspector-client", "version": "0.17.0"}
     hello = {
@@ -332,7 +334,7 @@ async def test_started_by_hand_it_waits_for_frames_and_answers_those_of_an_inspe
 
 @asynccontextmanager
 async def started(
-    ground: Ground, command: list[str], **env: str
+    ground: CipherServer, command: list[str], **env: str
 ) -> AsyncGenerator[tuple[Process, BufferedByteReceiveStream, BufferedByteReceiveStream]]:
     """The command as it runs, with its stdout and its stderr."""
     async with await anyio.open_process(
@@ -349,7 +351,7 @@ async def started(
 
 
 @asynccontextmanager
-async def fronted(ground: Ground, transport: str, **env: str) -> AsyncGenerator[str]:
+async def fronted(ground: CipherServer, transport: str, **env: str) -> AsyncGenerator[str]:
     """The address that the command serves at, on a port that was free a moment ago."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
@@ -366,7 +368,7 @@ async def fronted(ground: Ground, transport: str, **env: str) -> AsyncGenerator[
 
 
 @pytest.mark.requirement("memory.transport.sse_flags")
-async def test_with_its_flags_it_serves_sse_on_that_port(ground: Ground) -> None:
+async def test_with_its_flags_it_serves_sse_on_that_port(ground: CipherServer) -> None:
     async with (
         fronted(ground, "sse", **AGGREGATOR) as url,
         Client(sse_client(f"{url}/sse"), cache=None) as client,
@@ -377,7 +379,7 @@ async def test_with_its_flags_it_serves_sse_on_that_port(ground: Ground) -> None
 
 
 @pytest.mark.requirement("memory.transport.http_flags")
-async def test_with_its_flags_it_serves_streamable_http_on_that_port(ground: Ground) -> None:
+async def test_with_its_flags_it_serves_streamable_http_on_that_port(ground: CipherServer) -> None:
     async with fronted(ground, "streamable-http", **AGGREGATOR) as url:
         async with (
             httpx2.AsyncClient(timeout=60) as http,
@@ -411,14 +413,16 @@ async def test_with_its_flags_it_serves_streamable_http_on_that_port(ground: Gro
     ],
 )
 async def test_a_wrong_flag_is_named_with_what_may_be_said(
-    ground: Ground, words: list[str], told: str
+    ground: CipherServer, words: list[str], told: str
 ) -> None:
     code, said = await ground.run(*words)
     assert code == 2
     assert told in said
 
 
-async def test_a_wrong_value_of_a_variable_is_named_with_what_may_be_said(ground: Ground) -> None:
+async def test_a_wrong_value_of_a_variable_is_named_with_what_may_be_said(
+    ground: CipherServer,
+) -> None:
     code, said = await ground.run(*MCP, AGGREGATOR_CONFLICT_RESOLUTION="last-wins")
     assert code == 1
     assert "AGGREGATOR_CONFLICT_RESOLUTION" in said
@@ -426,7 +430,7 @@ async def test_a_wrong_value_of_a_variable_is_named_with_what_may_be_said(ground
 
 
 async def test_a_file_of_variables_is_read_where_it_is_named_and_what_is_exported_wins(
-    ground: Ground, tmp_path: Path
+    ground: CipherServer, tmp_path: Path
 ) -> None:
     file = tmp_path / "some.env"
     file.write_text('# mine\nexport MCP_SERVER_MODE="aggregator"\nUSE_ASK_CIPHER=true\n', "utf-8")
@@ -441,7 +445,7 @@ async def test_a_file_of_variables_is_read_where_it_is_named_and_what_is_exporte
 
 
 async def test_an_agent_file_that_merely_lies_there_is_not_read(
-    ground: Ground, agents: Path
+    ground: CipherServer, agents: Path
 ) -> None:
     folder = ground.root / "memAgent"
     folder.mkdir()

@@ -27,8 +27,8 @@ from pecia.kernel.tool.model import (
     Tool,
 )
 from tests.conftest import House
-from tests.interfaces.served import with_rooms
-from tests.mcp.talk import Talk
+from tests.interfaces.tenant_server import with_rooms
+from tests.mcp.raw_mcp import RawMcp
 
 pytestmark = pytest.mark.anyio
 
@@ -109,9 +109,9 @@ class Slow:
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class CipherFixture:
     slow: Slow
-    talk: Talk
+    talk: RawMcp
     house: House
 
     async def status(self) -> tuple[str, str | None]:
@@ -127,14 +127,14 @@ class Ground:
 
 
 @pytest.fixture
-async def ground(house: House) -> AsyncGenerator[Ground]:
+async def ground(house: House) -> AsyncGenerator[CipherFixture]:
     slow = Slow()
     app = with_rooms(house.app, [slow.room()])
     async with (
         serve_http(app, port=0, annexes=[mount_mcp]) as where,
         httpx.AsyncClient(base_url=where.url, timeout=60, trust_env=False) as http,
     ):
-        yield Ground(slow, Talk(http), house)
+        yield CipherFixture(slow, RawMcp(http), house)
 
 
 def code_of(said: dict[str, Any]) -> str:
@@ -147,7 +147,7 @@ def code_of(said: dict[str, Any]) -> str:
 @pytest.mark.requirement("hub.options.every_method")
 @every_kind
 async def test_a_deadline_ends_every_kind_of_request_the_same_way(
-    ground: Ground, method: str
+    ground: CipherFixture, method: str
 ) -> None:
     await ground.talk.begin(PATH)
     with anyio.fail_after(50):
@@ -161,7 +161,7 @@ async def test_a_deadline_ends_every_kind_of_request_the_same_way(
 @pytest.mark.requirement("hub.options.every_method")
 @every_kind
 async def test_a_deadline_that_is_none_is_refused_whatever_it_is_for(
-    ground: Ground, method: str
+    ground: CipherFixture, method: str
 ) -> None:
     said = await ground.talk.ask(PATH, method, KINDS[method], x_pecia_timeout="soon")
     assert code_of(said) == "INVALID_FORMAT"
@@ -170,9 +170,9 @@ async def test_a_deadline_that_is_none_is_refused_whatever_it_is_for(
 
 @pytest.mark.requirement("hub.options.every_method")
 @every_kind
-async def test_every_kind_of_request_can_be_cancelled(ground: Ground, method: str) -> None:
+async def test_every_kind_of_request_can_be_cancelled(ground: CipherFixture, method: str) -> None:
     await ground.talk.begin(PATH)
-    other = Talk(ground.talk.http, version=ground.talk.version, session=ground.talk.session)
+    other = RawMcp(ground.talk.http, version=ground.talk.version, session=ground.talk.session)
     with anyio.fail_after(50):
         async with anyio.create_task_group() as group:
 
@@ -191,7 +191,7 @@ async def test_every_kind_of_request_can_be_cancelled(ground: Ground, method: st
 @pytest.mark.requirement("hub.options.every_method")
 @every_kind
 async def test_in_the_newer_era_hanging_up_stops_every_kind_of_request(
-    ground: Ground, method: str
+    ground: CipherFixture, method: str
 ) -> None:
     with anyio.fail_after(50):
         async with anyio.create_task_group() as group:
@@ -209,7 +209,7 @@ async def test_in_the_newer_era_hanging_up_stops_every_kind_of_request(
 @pytest.mark.requirement("hub.options.every_method")
 @every_kind
 async def test_whoever_wants_to_hear_of_progress_does_for_every_kind_of_request(
-    ground: Ground, method: str
+    ground: CipherFixture, method: str
 ) -> None:
     await ground.talk.begin(PATH)
     params = {**KINDS[method], "_meta": {"progressToken": "mine"}}

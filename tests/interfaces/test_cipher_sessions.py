@@ -16,9 +16,9 @@ from pecia.kernel.identity import owner_token
 from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.text.yaml.writer import dump_yaml
 from tests.conftest import VISIT
-from tests.interfaces.cipher_ground import PYTHON, Ground, grounded, tools_of
+from tests.interfaces.cipher_server import PYTHON, CipherServer, grounded, tools_of
 from tests.provider import LoopbackProvider
-from tests.unit.features.hub.ground import PROGRAM
+from tests.unit.features.hub.hub_server import PROGRAM
 from tests.warm import start as warm
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(180)]
@@ -35,7 +35,7 @@ def anyio_backend() -> str:
 @pytest.fixture(scope="module")
 async def ground(
     module_database: DatabaseLogins, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncGenerator[Ground]:
+) -> AsyncGenerator[CipherServer]:
     root = tmp_path_factory.mktemp("root")
     with LoopbackProvider() as provider:
         async with grounded(module_database, root, provider) as found:
@@ -52,7 +52,7 @@ def args(tmp_path: Path) -> list[str]:
     return [*MCP, "--agent", str(file)]
 
 
-async def servers(ground: Ground) -> dict[str, str]:
+async def servers(ground: CipherServer) -> dict[str, str]:
     """Every server of the hub, and where each is from; no secret is left without its server."""
     async with ground.app.store.system() as tx:
         rows = await tx.fetch_all("SELECT name, origin FROM hub.server")
@@ -62,7 +62,7 @@ async def servers(ground: Ground) -> dict[str, str]:
     return found
 
 
-async def wait(ground: Ground, *, gone: bool) -> None:
+async def wait(ground: CipherServer, *, gone: bool) -> None:
     """Wait until a server of a session is there, or none is."""
     with anyio.fail_after(60):
         while ("session" in (await servers(ground)).values()) is gone:  # noqa: ASYNC110
@@ -70,7 +70,7 @@ async def wait(ground: Ground, *, gone: bool) -> None:
 
 
 async def test_a_servers_last_session_takes_it_along_and_leaves_those_of_administrators(
-    ground: Ground, args: list[str]
+    ground: CipherServer, args: list[str]
 ) -> None:
     ana = await ground.app.authenticate(None, VISIT)
     words = f"{PYTHON} {PROGRAM}"
@@ -89,7 +89,7 @@ async def test_a_servers_last_session_takes_it_along_and_leaves_those_of_adminis
 
 
 async def test_a_session_that_is_killed_leaves_nothing_once_its_time_is_over(
-    ground: Ground, args: list[str]
+    ground: CipherServer, args: list[str]
 ) -> None:
     command = warm.pecia("cipher", *args)
     env = ground.environ(AGGREGATOR)
@@ -103,7 +103,7 @@ async def test_a_session_that_is_killed_leaves_nothing_once_its_time_is_over(
 
 
 async def test_what_the_hub_forgot_is_brought_again_by_a_session_that_lasts(
-    ground: Ground, args: list[str]
+    ground: CipherServer, args: list[str]
 ) -> None:
     own = read_agent(Path(args[-1]), {}).servers
     assert own is not None

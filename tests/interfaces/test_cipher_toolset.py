@@ -33,7 +33,7 @@ from pecia.kernel.text.yaml.writer import dump_yaml
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import ForeignTool, ToolResult
 from tests.conftest import VISIT, house_flags, no_fetch
-from tests.unit.features.hub.ground import PROGRAM
+from tests.unit.features.hub.hub_server import PROGRAM
 
 pytestmark = pytest.mark.anyio
 

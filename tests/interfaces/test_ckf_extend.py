@@ -16,7 +16,7 @@ from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import Input, Output, Tool
 from pecia.kernel.tool.view import combine_tools
-from tests.interfaces.served import open_pecia
+from tests.interfaces.tenant_server import open_pecia
 
 pytestmark = pytest.mark.anyio
 

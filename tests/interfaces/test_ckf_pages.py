@@ -14,9 +14,9 @@ from pecia.features.ckf.package.normalize import normalize
 from pecia.features.ckf.pages.layout import CONTENT_SECURITY_POLICY
 from pecia.features.ckf.posts.loader import SLUGS
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.interfaces.served import Pecia, open_pecia
-from tests.mcp.ckf_llm_served import GOOD
-from tests.mcp.ckf_llm_served import SOURCE as LLM_SOURCE
+from tests.interfaces.tenant_server import Pecia, open_pecia
+from tests.mcp.ckf_llm_server import GOOD
+from tests.mcp.ckf_llm_server import SOURCE as LLM_SOURCE
 from tests.provider import LoopbackProvider
 from tests.unit.features.ckf.ckf_sample import SOURCE, sample
 

@@ -11,7 +11,7 @@ import pytest
 
 from pecia.interfaces.mcp.mount import mount_mcp
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.interfaces.served import Pecia, open_pecia, open_unserved
+from tests.interfaces.tenant_server import Pecia, open_pecia, open_unserved
 from tests.unit.features.ckf.ckf_sample import SOURCE, sample
 
 pytestmark = pytest.mark.anyio

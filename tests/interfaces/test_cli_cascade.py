@@ -9,7 +9,7 @@ import pytest
 
 from pecia.interfaces.cli.main import run
 from pecia.kernel.errors import Json
-from tests.features.cascade_made import Layers, asking, document, write_layers
+from tests.features.cascade_fixture import Layers, asking, document, write_layers
 
 LAYERS: Layers = {
     "company": {

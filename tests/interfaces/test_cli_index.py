@@ -15,7 +15,7 @@ from pecia.kernel.corpus.keyword.index import parse_query
 from pecia.kernel.corpus.keyword.reader_cache import ReaderCache
 from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.store.store import Store
-from tests.unit.kernel.corpus.ground import open_ground
+from tests.unit.kernel.corpus.corpus_fixture import open_ground
 from tests.warm import start as warm
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(240)]

@@ -23,7 +23,7 @@ from pecia.kernel.errors import InvalidInput
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.interfaces.shell import Shell, opened_shell
 from tests.interfaces.test_cli_commands import external
-from tests.places import Site, Store, served
+from tests.origin_servers import Site, Store, served
 from tests.unit.adapters.git_server import GitServer
 from tests.unit.adapters.loopback import Authority, serving
 

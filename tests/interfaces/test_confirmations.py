@@ -15,8 +15,8 @@ from pecia.interfaces.mcp.mount import mount_mcp
 from pecia.kernel.identity import owner_token
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.interfaces.served import Pecia, bearing, open_pecia
-from tests.mcp.talk import Talk
+from tests.interfaces.tenant_server import Pecia, bearing, open_pecia
+from tests.mcp.raw_mcp import RawMcp
 
 pytestmark = pytest.mark.anyio
 
@@ -174,7 +174,7 @@ async def modern(
     capabilities: dict[str, Any] | None = None,
     token: str | None = None,
 ) -> dict[str, Any]:
-    talk = Talk(local.http, token)
+    talk = RawMcp(local.http, token)
     return talk.answer(await talk.modern(ADD, "tools/call", params, capabilities or {}))
 
 

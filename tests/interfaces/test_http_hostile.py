@@ -17,9 +17,9 @@ import pytest
 from pecia.interfaces.http.protocol import GuardedProtocol
 from pecia.kernel.errors import NotFound
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.interfaces.probe import Probe, fails_with
-from tests.interfaces.served import Pecia, bearing, open_pecia
-from tests.interfaces.wire import request, requests, tell
+from tests.interfaces.probe_feature import Probe, fails_with
+from tests.interfaces.raw_http import request, requests, tell
+from tests.interfaces.tenant_server import Pecia, bearing, open_pecia
 
 pytestmark = pytest.mark.anyio
 

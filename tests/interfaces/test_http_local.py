@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.interfaces.served import Pecia, bearing, open_pecia
+from tests.interfaces.tenant_server import Pecia, bearing, open_pecia
 
 pytestmark = pytest.mark.anyio
 

@@ -12,7 +12,7 @@ import pytest
 
 from pecia.interfaces.mcp.mount import mount_mcp
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.interfaces.served import open_pecia
+from tests.interfaces.tenant_server import open_pecia
 
 pytestmark = pytest.mark.anyio
 

@@ -6,7 +6,7 @@ import pytest
 
 from pecia.kernel.errors import InvalidEnum
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.interfaces.served import bearing, open_pecia, open_unserved
+from tests.interfaces.tenant_server import bearing, open_pecia, open_unserved
 
 pytestmark = pytest.mark.anyio
 

@@ -22,9 +22,9 @@ from pecia.interfaces.http.auth.authenticator import HttpAuthenticator
 from pecia.interfaces.http.server import ListenAddress, serve_http
 from pecia.kernel.errors import Conflict, NotFound
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.interfaces.probe import Probe
-from tests.interfaces.served import Pecia, bearing, open_pecia, open_unserved
-from tests.interfaces.wire import requests
+from tests.interfaces.probe_feature import Probe
+from tests.interfaces.raw_http import requests
+from tests.interfaces.tenant_server import Pecia, bearing, open_pecia, open_unserved
 
 pytestmark = pytest.mark.anyio
 

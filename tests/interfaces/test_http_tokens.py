@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.interfaces.served import bearing, open_pecia
+from tests.interfaces.tenant_server import bearing, open_pecia
 from tests.issuer import (
     AUDIENCE,
     SigningKey,

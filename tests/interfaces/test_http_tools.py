@@ -9,13 +9,18 @@ import httpx
 import pytest
 
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.interfaces import probed
-from tests.interfaces.probe import Probe
-from tests.interfaces.served import Pecia, bearing, open_pecia
+from tests.interfaces import probe_servers
+from tests.interfaces.probe_feature import Probe
+from tests.interfaces.tenant_server import Pecia, bearing, open_pecia
 
 pytestmark = pytest.mark.anyio
 
-probe, alone, shared, pecia = probed.probe, probed.alone, probed.shared, probed.pecia
+probe, alone, shared, pecia = (
+    probe_servers.probe,
+    probe_servers.alone,
+    probe_servers.shared,
+    probe_servers.pecia,
+)
 
 
 def error_of(response: httpx.Response) -> dict[str, Any]:

@@ -7,20 +7,20 @@ import pytest
 from pecia.kernel.errors import ConfirmationRequired, Forbidden, Json
 from pecia.kernel.tool.null_channel import NULL_CHANNEL
 from tests.conftest import House
-from tests.unit.features.hub.ground import Ground, grounded, site
+from tests.unit.features.hub.hub_server import HubServer, grounded, site
 from tests.unit.features.hub.upstream import Site
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def ground(house: House) -> AsyncGenerator[Ground]:
+async def ground(house: House) -> AsyncGenerator[HubServer]:
     async with grounded(house) as it:
         yield it
 
 
 @pytest.fixture
-async def there(ground: Ground, house: House) -> AsyncGenerator[Site]:
+async def there(ground: HubServer, house: House) -> AsyncGenerator[Site]:
     """A site that is added as `there`."""
     async with site(house) as (url, it):
         await ground.call(ground.ana, "add_server", server="there", url=f"{url}/mcp")
@@ -29,7 +29,7 @@ async def there(ground: Ground, house: House) -> AsyncGenerator[Site]:
 
 
 async def test_no_agent_approves_what_a_server_changed_and_a_yes_is_to_the_letter(
-    ground: Ground, there: Site
+    ground: HubServer, there: Site
 ) -> None:
     ask: dict[str, Json] = {"server": "there", "tools": ["echo"]}
     tool = there.server.upstream.tools["echo"]

@@ -6,7 +6,7 @@ from pecia.kernel.errors import Conflict, Json, Unprocessable
 from pecia.kernel.tool.model import TextContent
 from tests.conftest import House
 from tests.interfaces.test_hub import ground, there
-from tests.unit.features.hub.ground import Ground, grounded, site
+from tests.unit.features.hub.hub_server import HubServer, grounded, site
 from tests.unit.features.hub.upstream import Site
 
 __all__ = ["ground", "there"]
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 class TestCapabilities:
     @pytest.mark.requirement("hub.capability.strict_off_by_default")
     async def test_one_that_does_not_say_what_it_serves_is_tried(
-        self, ground: Ground, there: Site, caplog: pytest.LogCaptureFixture
+        self, ground: HubServer, there: Site, caplog: pytest.LogCaptureFixture
     ) -> None:
         there.server.is_mute = True
         await ground.call(ground.ana, "set_server", server="there", enabled=True)
@@ -28,7 +28,7 @@ class TestCapabilities:
 
     @pytest.mark.requirement("hub.capability.of_the_upstream", "hub.capability.strict_refuses")
     async def test_where_that_is_wished_it_is_sent_nothing_that_it_never_said_it_serves(
-        self, ground: Ground, there: Site
+        self, ground: HubServer, there: Site
     ) -> None:
         there.server.is_mute = True
         waiting: dict[str, Json] = {"enforce_strict_capabilities": True}
@@ -41,7 +41,7 @@ class TestCapabilities:
 
 
 class TestNames:
-    async def names(self, ground: Ground) -> dict[str, str]:
+    async def names(self, ground: HubServer) -> dict[str, str]:
         listed = (await ground.call(ground.ana, "list_server_tools", query="echo"))["tools"]
         return {it["server"]: it["name"] for it in listed}
 
@@ -49,7 +49,7 @@ class TestNames:
         "hub.conflict.prefix", "hub.example.conflict_shown", "hub.example.namespaces"
     )
     async def test_of_two_of_one_name_the_later_is_prefixed(
-        self, ground: Ground, there: Site, house: House
+        self, ground: HubServer, there: Site, house: House
     ) -> None:
         async with site(house) as (url, _):
             await ground.call(ground.ana, "add_server", server="other", url=f"{url}/mcp")

@@ -16,11 +16,11 @@ from pecia.kernel.errors import Json
 from pecia.kernel.settings.kernel import KernelSettings
 from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.text.yaml.writer import dump_yaml
-from tests.interfaces.served import Pecia, allow, bearing, open_pecia
 from tests.interfaces.shell import opened_shell
+from tests.interfaces.tenant_server import Pecia, allow, bearing, open_pecia
 from tests.unit.adapters.loopback import redirect
 from tests.unit.adapters.loopback import serving as answering
-from tests.unit.features.hub.ground import listening_site
+from tests.unit.features.hub.hub_server import listening_site
 from tests.unit.features.hub.upstream import Site
 
 pytestmark = pytest.mark.anyio

@@ -20,8 +20,8 @@ from pecia.interfaces.mcp.mount import mount_mcp
 from pecia.kernel.errors import Json
 from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.text.yaml.writer import dump_yaml
-from tests.interfaces.served import Pecia, open_pecia
-from tests.unit.features.hub import scripted
+from tests.interfaces.tenant_server import Pecia, open_pecia
+from tests.unit.features.hub import scripted_server
 
 pytestmark = pytest.mark.anyio
 
@@ -101,7 +101,7 @@ async def ground(
     script = home / "script.json"
     entry: Json = {
         "command": sys.executable,
-        "args": [str(scripted.__file__), str(script)],
+        "args": [str(scripted_server.__file__), str(script)],
         "tenants": ["north"],
     }
     file = home / "cipher.yml"

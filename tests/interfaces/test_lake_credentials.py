@@ -22,10 +22,10 @@ from pecia.kernel.secrets.keyring import Purpose, SealedSecret
 from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import house_flags, no_fetch
-from tests.interfaces.served import Pecia, allow, open_pecia
+from tests.interfaces.tenant_server import Pecia, allow, open_pecia
 from tests.interfaces.test_lake_downloads import ON, index
-from tests.laws.ground import connect
-from tests.places import Store, served
+from tests.laws.law_database import connect
+from tests.origin_servers import Store, served
 
 pytestmark = pytest.mark.anyio
 

@@ -16,7 +16,7 @@ from pecia.kernel.identity.caller import Caller
 from pecia.kernel.jobs.worker import run_until_idle
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import VISIT
-from tests.interfaces.served import Pecia, allow, bearing, open_pecia
+from tests.interfaces.tenant_server import Pecia, allow, bearing, open_pecia
 
 pytestmark = pytest.mark.anyio
 

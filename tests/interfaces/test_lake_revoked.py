@@ -10,10 +10,10 @@ import pytest
 from pecia.interfaces.mcp.mount import mount_mcp
 from pecia.kernel.jobs.worker import run_until_idle
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.interfaces.served import Pecia, allow, bearing, open_pecia
+from tests.interfaces.tenant_server import Pecia, allow, bearing, open_pecia
 from tests.interfaces.test_lake_downloads import ON, index
-from tests.laws.lake_ways import Http, Mcp, with_hashing
-from tests.mcp.talk import Talk
+from tests.laws.lake_clients import Http, Mcp, with_hashing
+from tests.mcp.raw_mcp import RawMcp
 
 pytestmark = pytest.mark.anyio
 
@@ -175,7 +175,7 @@ async def test_a_user_or_a_token_that_is_stopped_takes_links_and_answers_along(l
 async def test_nobody_subscribes_to_what_is_hidden_and_is_refused_as_for_what_never_was(
     lake: Lake,
 ) -> None:
-    talk = Talk(lake.pecia.http, lake.pecia.tokens["north", "bo"])
+    talk = RawMcp(lake.pecia.http, lake.pecia.tokens["north", "bo"])
     await talk.begin("/mcp")
     refused = [
         (await talk.ask("/mcp", "resources/subscribe", {"uri": uri}))["error"]

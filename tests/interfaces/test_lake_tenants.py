@@ -13,10 +13,10 @@ from pecia.app.operator.allowlist import AllowlistChange, disallow
 from pecia.app.operator.session import OperatorSession
 from pecia.kernel.jobs.worker import run_until_idle
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.interfaces.served import Pecia, allow, bearing, open_pecia
 from tests.interfaces.shell import opened_shell
+from tests.interfaces.tenant_server import Pecia, allow, bearing, open_pecia
 from tests.interfaces.test_cli_commands import external
-from tests.places import Site, served
+from tests.origin_servers import Site, served
 
 pytestmark = pytest.mark.anyio
 

@@ -9,7 +9,7 @@ from pecia.kernel.corpus.vectors.embed_job import embed_job
 from pecia.kernel.jobs import NoArguments, defer_as_system
 from pecia.kernel.jobs.worker import run_until_idle
 from tests.interfaces.test_lake_revoked import KEY, Lake, lake
-from tests.laws.lake_ways import Http
+from tests.laws.lake_clients import Http
 
 pytestmark = pytest.mark.anyio
 

@@ -15,7 +15,7 @@ from pecia.kernel.identity import owner_token
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import house_flags
 from tests.database import scratch
-from tests.interfaces.neighbours import NEIGHBOUR, OWNER, Told, calls_of, others_python, served_by
+from tests.interfaces.other_users import NEIGHBOUR, OWNER, Reply, calls_of, others_python, served_by
 
 IS_EVERYBODY = sys.platform == "linux" and os.geteuid() == 0 and others_python()
 pytestmark = pytest.mark.skipif(
@@ -80,7 +80,7 @@ def port(home: Path) -> Generator[int]:
         yield found
 
 
-def statuses(told: list[Told]) -> dict[str, int]:
+def statuses(told: list[Reply]) -> dict[str, int]:
     return {it["path"]: found.status for it, found in zip(ways_in(), told, strict=True)}
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.interfaces.served import bearing
-from tests.interfaces.test_spaces_served import Server, server
+from tests.interfaces.tenant_server import bearing
+from tests.interfaces.test_spaces_server_mode import Server, server
 
 pytestmark = pytest.mark.anyio
 

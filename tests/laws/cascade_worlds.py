@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pecia.kernel.errors import Json
-from tests.features.cascade_made import document, write_layers
+from tests.features.cascade_fixture import document, write_layers
 
 USERS = ("ana", "bo")
 LAYERS = ("company", "team", "personal")

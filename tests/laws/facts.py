@@ -43,7 +43,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class RoleGrant:
     """What a principal holds: a role in a source, or in one of its folders."""
 
     role: str
@@ -95,9 +95,11 @@ class Tenant:
     group_member: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     credential: dict[str, Credential] = field(default_factory=dict[str, Credential])
     source: dict[str, Source] = field(default_factory=dict[str, Source])
-    source_role: dict[tuple[str, str], Held] = field(default_factory=dict[tuple[str, str], Held])
-    folder_grant: dict[tuple[str, str, str], Held] = field(
-        default_factory=dict[tuple[str, str, str], Held]
+    source_role: dict[tuple[str, str], RoleGrant] = field(
+        default_factory=dict[tuple[str, str], RoleGrant]
+    )
+    folder_grant: dict[tuple[str, str, str], RoleGrant] = field(
+        default_factory=dict[tuple[str, str, str], RoleGrant]
     )
     file: dict[tuple[str, str], File] = field(default_factory=dict[tuple[str, str], File])
     audit: dict[str, Audit] = field(default_factory=dict[str, Audit])

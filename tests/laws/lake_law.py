@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from pecia.features.lake.core.file_uri import file_uri
 from tests.laws.facts import Tenant
+from tests.laws.lake_clients import Http, LakeClient, Mcp, Said
 from tests.laws.lake_oracle import (
     At,
     Question,
@@ -19,7 +20,6 @@ from tests.laws.lake_oracle import (
     seen,
     sources,
 )
-from tests.laws.lake_ways import Http, Mcp, Said, Way
 from tests.laws.oracle import Caller, caller, covers
 from tests.laws.writes import KEYS, SOURCES
 
@@ -42,10 +42,10 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Visitor:
+class TokenHolder:
     """A caller at one way in: who they are by the oracle, and the token they show."""
 
-    way: Way
+    way: LakeClient
     bearer: str
     who: Caller
     tally: Tally
@@ -68,7 +68,9 @@ class Visitor:
                 return
 
 
-async def check(way: Way, tenant: Tenant, credential: str, bearer: str, chance: Random) -> Tally:
+async def check(
+    way: LakeClient, tenant: Tenant, credential: str, bearer: str, chance: Random
+) -> Tally:
     """Hold every tool to the law, for one token."""
     tally = Tally(callers=1)
     who = caller(tenant, credential)
@@ -76,7 +78,7 @@ async def check(way: Way, tenant: Tenant, credential: str, bearer: str, chance: 
         refused = await way.ask(bearer, "list_sources")
         assert refused.get("error", {}).get("code") in ("AUTH_REQUIRED", "FORBIDDEN"), refused
         return tally
-    visitor = Visitor(way, bearer, who, tally)
+    visitor = TokenHolder(way, bearer, who, tally)
     if "pecia.search" in who.scopes:
         for asked in questions(chance, tenant):
             await check_search(visitor, asked, chance)
@@ -108,7 +110,7 @@ def questions(chance: Random, tenant: Tenant) -> Iterator[Question]:
     yield Question("zebra", mode="hybrid")
 
 
-async def check_search(visitor: Visitor, asked: Question, chance: Random) -> None:
+async def check_search(visitor: TokenHolder, asked: Question, chance: Random) -> None:
     """Every page of it: exactly what may be seen and answers, once, best first."""
     who = visitor.who
     if asked.source is not None and asked.source not in sources(who):
@@ -129,7 +131,7 @@ async def check_search(visitor: Visitor, asked: Question, chance: Random) -> Non
 
 
 async def check_in_flight(
-    visitor: Visitor, asked: Question, settled: Mapping[At, Standing], tally: Tally
+    visitor: TokenHolder, asked: Question, settled: Mapping[At, Standing], tally: Tally
 ) -> None:
     """Rights changed since the index was told: nothing too much, and nothing lost that stayed."""
     who = visitor.who
@@ -149,7 +151,7 @@ async def check_in_flight(
     tally.hits += len(found)
 
 
-async def pages(visitor: Visitor, asked: Question, limit: int) -> list[dict[str, Any]]:
+async def pages(visitor: TokenHolder, asked: Question, limit: int) -> list[dict[str, Any]]:
     """All hits. A page that is not the last is full, and says that there is more."""
     found: list[dict[str, Any]] = []
     cursor: dict[str, Any] = {}
@@ -182,7 +184,7 @@ def check_hit(who: Caller, asked: Question, hit: dict[str, Any], *, by_words: bo
     assert (why["cosine"] is not None) == by_meaning, (asked, hit)
 
 
-async def check_reading(visitor: Visitor) -> None:
+async def check_reading(visitor: TokenHolder) -> None:
     """Listings and files: those that may be seen, and one refusal for all others."""
     who, tally = visitor.who, visitor.tally
     shown = [it["source_id"] async for it in visitor.all("list_sources", "sources", limit=2)]
@@ -201,7 +203,7 @@ async def check_reading(visitor: Visitor) -> None:
         await check_file(visitor, at)
 
 
-async def check_file(visitor: Visitor, at: At) -> None:
+async def check_file(visitor: TokenHolder, at: At) -> None:
     who = visitor.who
     file = seen(who).get(at)
     named = {"source_id": at[0], "key": at[1]}
@@ -218,7 +220,7 @@ async def check_file(visitor: Visitor, at: At) -> None:
             assert said["ok"]["total_chunks"] == len(texts)
 
 
-async def check_extras(http: Http, mcp: Mcp, visitor: Visitor, vectors_a_file: int) -> None:
+async def check_extras(http: Http, mcp: Mcp, visitor: TokenHolder, vectors_a_file: int) -> None:
     """What is no tool: resources, completions, capacity."""
     who, bearer = visitor.who, visitor.bearer
     files = seen(who)
@@ -241,7 +243,7 @@ async def check_extras(http: Http, mcp: Mcp, visitor: Visitor, vectors_a_file: i
     assert (size["lag"] is None) == (not who.administers)
 
 
-async def _check_resource(mcp: Mcp, visitor: Visitor, at: At) -> None:
+async def _check_resource(mcp: Mcp, visitor: TokenHolder, at: At) -> None:
     read = await mcp.read(visitor.bearer, file_uri(*at))
     file = seen(visitor.who).get(at)
     if file is None:

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, cast
 
 import pytest
 
-from tests.laws.facts import File, Held, Source, Tenant
+from tests.laws.facts import File, RoleGrant, Source, Tenant
 from tests.laws.lake_oracle import At
 from tests.laws.oracle import Caller, caller, sees_file
 from tests.laws.visible import Rows, visible
@@ -148,7 +148,7 @@ def _drop_source(chance: Random, tenant: Tenant, text: str) -> None:
 def _grant_others(chance: Random, tenant: Tenant, text: str) -> None:
     if tenant.source:
         key = (chance.choice(sorted(tenant.source)), chance.choice(sorted(tenant.principal)))
-        tenant.source_role[key] = Held(chance.choice(("reader", "writer", "owner")))
+        tenant.source_role[key] = RoleGrant(chance.choice(("reader", "writer", "owner")))
 
 
 _CHANGES: tuple[Change, ...] = (

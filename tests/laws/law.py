@@ -10,7 +10,7 @@ from random import Random
 
 from tests.laws.facts import Tenant, Write, apply
 from tests.laws.oracle import Caller, allows, caller, is_writable
-from tests.laws.paths import Ask, House, Path, Sweep, UndoingPath
+from tests.laws.paths import Ask, Path, Sweep, SystemPath, UndoingPath
 from tests.laws.sql import SWEPT, Names
 from tests.laws.visible import visible
 from tests.laws.worlds import World, make_world
@@ -50,7 +50,7 @@ class Trial:
 
     world: World
     names: Names
-    house: House
+    house: SystemPath
     path: Path
     tally: Tally = field(default_factory=Tally)
     story: list[str] = field(default_factory=list[str])
@@ -61,7 +61,7 @@ class Trial:
         return Broken(f"{what}\nwhat happened:\n  {story}\nfacts now:\n{facts}")
 
 
-def try_world(chance: Random, house: House, path: UndoingPath, tally: Tally) -> None:
+def try_world(chance: Random, house: SystemPath, path: UndoingPath, tally: Tally) -> None:
     """Hold one world to the law."""
     trial = begin(chance, house, path, tally)
     check_reads(trial)
@@ -69,13 +69,13 @@ def try_world(chance: Random, house: House, path: UndoingPath, tally: Tally) -> 
     tally.worlds += 1
 
 
-def live_through_world(chance: Random, house: House, path: Path, tally: Tally) -> None:
+def live_through_world(chance: Random, house: SystemPath, path: Path, tally: Tally) -> None:
     """The same on a path where everything that is done stays done."""
     check_reads(begin(chance, house, path, tally))
     tally.worlds += 1
 
 
-def begin(chance: Random, house: House, path: Path, tally: Tally) -> Trial:
+def begin(chance: Random, house: SystemPath, path: Path, tally: Tally) -> Trial:
     """A new world, some steps old."""
     world = make_world(chance)
     trial = Trial(world, house.load(world, chance), house, path, tally)

@@ -141,7 +141,7 @@ class SqlPath:
         return cast(tuple[list[str]], found.fetchone())[0]
 
 
-class House:
+class SystemPath:
     """The house itself, on the system role: makes worlds, and does what no caller may."""
 
     def __init__(self, system: Connection) -> None:

@@ -24,7 +24,7 @@ from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import ForeignTool, ToolResult
 from pecia.kernel.tool.view import combine_tools
 from tests.conftest import VISIT, OpenHouse
-from tests.laws.planted import Planted, fields, plain, plain_commands, planted, texts
+from tests.laws.planted_secrets import Planted, fields, plain, plain_commands, planted, texts
 from tests.soak import SOAK
 
 CASES = 20_000 if SOAK else 150
@@ -46,7 +46,7 @@ TOOLS = combine_tools([ForeignTool("probe", "take", Scope.READ, "Takes it.", SCH
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenApp:
     """An open Pecia on a thread of its own, and all that it wrote since it was last asked."""
 
     app: App
@@ -95,7 +95,7 @@ class Opened:
 
 
 @contextmanager
-def opened(open_house: OpenHouse, database: DatabaseLogins, home: Path) -> Generator[Opened]:
+def opened(open_house: OpenHouse, database: DatabaseLogins, home: Path) -> Generator[OpenApp]:
     with (
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(open_house(database, home)) as app,
@@ -104,7 +104,7 @@ def opened(open_house: OpenHouse, database: DatabaseLogins, home: Path) -> Gener
         with logs.configure_logging(app.settings.kernel, stream=lines):
             who = portal.call(app.authenticate, None, VISIT)
             assert isinstance(who, Caller)
-            it = Opened(app, who, portal, home, lines)
+            it = OpenApp(app, who, portal, home, lines)
             it.written()
             yield it
 

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pecia.kernel.errors import Json, PeciaError
-from tests.features.cascade_made import Asking, asking, caller
+from tests.features.cascade_fixture import CascadeClient, asking, caller
 from tests.laws.cascade_worlds import QUESTIONS, USERS, made_world, settled
 from tests.soak import SOAK
 
 COUNT = 500 if SOAK else 12
 
 
-async def answer(it: Asking, user: str, tool: str, arguments: dict[str, Json]) -> str:
+async def answer(it: CascadeClient, user: str, tool: str, arguments: dict[str, Json]) -> str:
     try:
         return settled(await it.ask(tool, caller(user), **arguments))
     except PeciaError as error:

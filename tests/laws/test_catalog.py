@@ -6,7 +6,7 @@ import pytest
 
 from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.store.queries import load_queries
-from tests.laws.ground import connect
+from tests.laws.law_database import connect
 from tests.laws.paths import Connection
 from tests.laws.visible import TABLES
 

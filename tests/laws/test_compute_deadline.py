@@ -37,7 +37,7 @@ class Server:
     app: App
     caller: Caller
 
-    def tried(self, tool: str, arguments: dict[str, Json]) -> "Tried":
+    def tried(self, tool: str, arguments: dict[str, Json]) -> "CallOutcome":
         return self.portal.call(_tried, self, tool, arguments)
 
     def answer(self, tool: str, arguments: dict[str, Json]) -> object:
@@ -45,7 +45,7 @@ class Server:
 
 
 @dataclass(slots=True)
-class Tried:
+class CallOutcome:
     """What became of a call, the workers that were seen meanwhile, and the answers to others."""
 
     refusal: PeciaError | None = None
@@ -64,8 +64,8 @@ def server(database: DatabaseLogins, tmp_path: Path, open_house: OpenHouse) -> I
         yield Server(portal, app, caller)
 
 
-async def _tried(server: Server, tool: str, arguments: dict[str, Json]) -> Tried:
-    found, over = Tried(), anyio.Event()
+async def _tried(server: Server, tool: str, arguments: dict[str, Json]) -> CallOutcome:
+    found, over = CallOutcome(), anyio.Event()
 
     async def others() -> None:
         while not over.is_set():

@@ -22,8 +22,8 @@ from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.tool.model import AnyTool
 from pecia.kernel.tool.validate import input_schema
 from pecia.kernel.tool.view import full_name
-from tests.interfaces.served import Pecia, open_pecia
-from tests.mcp.talk import Talk
+from tests.interfaces.tenant_server import Pecia, open_pecia
+from tests.mcp.raw_mcp import RawMcp
 
 EXAMPLES = 120
 
@@ -253,7 +253,7 @@ WAYS = st.builds(
 async def request(stage: Stage, way: Way, tool: str, arguments: dict[str, Any]) -> None:
     """One request of an agent at which nobody sits."""
     token = stage.tokens[way.who]
-    talk = Talk(stage.pecia.http, token)
+    talk = RawMcp(stage.pecia.http, token)
     called = {"name": tool.replace(".", "__"), "arguments": arguments}
     if way.interface == "http":
         headers = {"authorization": f"Bearer {token}"} if token else {}

@@ -25,10 +25,10 @@ from pecia.kernel.identity import owner_token
 from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import house_flags, no_fetch
-from tests.laws.frame_doors import (
-    HttpDoor,
-    SocketDoor,
-    SseDoor,
+from tests.laws.frame_transports import (
+    HttpTransport,
+    SocketTransport,
+    SseTransport,
     Unsound,
     in_process,
     shim,
@@ -49,7 +49,7 @@ ROUND = 500
 """After so many frames the server is asked whether it is still there, and the audit emptied."""
 
 
-class FrameDoor(Protocol):
+class FrameTransport(Protocol):
     statuses: Counter[int]
 
     async def throw(self, chance: Random) -> None: ...
@@ -77,7 +77,7 @@ async def opened(database: DatabaseLogins, home: Path) -> AsyncGenerator[App]:
         yield app
 
 
-async def thrown(door: FrameDoor, app: App, transport: str) -> dict[str, object]:
+async def thrown(door: FrameTransport, app: App, transport: str) -> dict[str, object]:
     """So many frames as this transport has to take, and how they were answered."""
     count, began = max(1, round(FRAMES * SHARES[transport])), time.monotonic()
     seeds = iter(range(FIRST, FIRST + count))
@@ -97,7 +97,7 @@ async def thrown(door: FrameDoor, app: App, transport: str) -> dict[str, object]
     return {"frames": count, "seconds": took_s, "statuses": dict(sorted(door.statuses.items()))}
 
 
-async def _one(door: FrameDoor, transport: str, seed: int) -> None:
+async def _one(door: FrameTransport, transport: str, seed: int) -> None:
     try:
         await door.throw(Random(f"{transport} {seed}"))
     except (Unsound, TimeoutError) as error:
@@ -123,11 +123,11 @@ async def thrown_at_all(database: DatabaseLogins, tmp_path: Path) -> dict[str, o
     figures: dict[str, object] = {}
     async with opened(database, tmp_path / "home") as app:
         async with in_process(app) as asgi, anyio.create_task_group() as tasks:
-            figures["http"] = await thrown(HttpDoor(asgi), app, "http")
-            figures["sse"] = await thrown(SseDoor(asgi, tasks), app, "sse")
+            figures["http"] = await thrown(HttpTransport(asgi), app, "http")
+            figures["sse"] = await thrown(SseTransport(asgi, tasks), app, "sse")
             tasks.cancel_scope.cancel()
         async with serve_http(app, port=0, annexes=[mount_mcp], instance="t") as where:
-            figures["socket"] = await thrown(SocketDoor(where.port), app, "socket")
+            figures["socket"] = await thrown(SocketTransport(where.port), app, "socket")
             async with shim(where.port, tmp_path) as door:
                 figures["stdio"] = await thrown(door, app, "stdio")
     return figures
@@ -144,7 +144,7 @@ def test_frames_never_seen_before_are_answered_too(
 ) -> None:
     async def tried() -> None:
         async with opened(database, tmp_path / "home") as app, in_process(app) as asgi:
-            door = HttpDoor(asgi)
+            door = HttpTransport(asgi)
             for _ in range(20):
                 await door.throw(chance)
             await door.ping()

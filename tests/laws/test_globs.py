@@ -13,7 +13,7 @@ from pecia.kernel.corpus.keyword.query.globs import validate_glob
 from pecia.kernel.corpus.vectors.knn import glob_to_postgres_regex
 from pecia.kernel.errors import InvalidFormat
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.laws.ground import connect
+from tests.laws.law_database import connect
 from tests.laws.paths import Connection
 from tests.laws.test_keyword_index import glob_fits
 from tests.soak import SOAK

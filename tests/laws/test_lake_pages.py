@@ -18,7 +18,7 @@ from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.text.canonical import RawUnit, UnitKind, build_canonical_text
 from tests.conftest import EVERY_SCOPE, VISIT, House
-from tests.laws.lake_ways import embed, index, vector, with_hashing
+from tests.laws.lake_clients import embed, index, vector, with_hashing
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(120)]
 

@@ -18,11 +18,11 @@ from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import house_flags, no_fetch
 from tests.laws.facts import Tenant, apply
-from tests.laws.ground import connect
+from tests.laws.lake_clients import Inside, embed, index, with_hashing
 from tests.laws.lake_law import (
     Standing,
     Tally,
-    Visitor,
+    TokenHolder,
     check,
     check_in_flight,
     check_reading,
@@ -30,9 +30,9 @@ from tests.laws.lake_law import (
     standing,
 )
 from tests.laws.lake_oracle import At, Question
-from tests.laws.lake_ways import Inside, embed, index, with_hashing
+from tests.laws.law_database import connect
 from tests.laws.oracle import caller
-from tests.laws.paths import House
+from tests.laws.paths import SystemPath
 from tests.laws.sql import Names, bearer
 from tests.laws.worlds import World, make_world
 from tests.laws.writes import make_step
@@ -45,12 +45,12 @@ MOST_IN_FLIGHT = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Shore:
+class LakeApp:
     """An open App, and the house that makes worlds in its database."""
 
     app: App
     portal: BlockingPortal
-    house: House
+    house: SystemPath
 
     def load(self, world: World, chance: Random) -> Names:
         return self.house.load(world, chance)
@@ -104,12 +104,12 @@ class Shore:
         for visitor in self.visitors(tenant, names, total):
             self.portal.call(check_reading, visitor)
 
-    def visitors(self, tenant: Tenant, names: Names, total: Tally) -> Iterator[Visitor]:
+    def visitors(self, tenant: Tenant, names: Names, total: Tally) -> Iterator[TokenHolder]:
         """Members who may search and read."""
         for credential in tenant.credential:
             who = caller(tenant, credential)
             if who and who.is_member and {"pecia.search", "pecia.read"} <= who.scopes:
-                yield Visitor(Inside(self.app), bearer(names, credential), who, total)
+                yield TokenHolder(Inside(self.app), bearer(names, credential), who, total)
 
     def check(self, world: World, names: Names, chance: Random) -> Tally:
         total = Tally(worlds=1)
@@ -123,7 +123,7 @@ class Shore:
 
 
 @pytest.fixture
-def shore(database: DatabaseLogins, tmp_path: Path) -> Iterator[Shore]:
+def shore(database: DatabaseLogins, tmp_path: Path) -> Iterator[LakeApp]:
     loaded = load_settings(
         SETTINGS,
         flags=house_flags(database, tmp_path / "home"),
@@ -134,11 +134,11 @@ def shore(database: DatabaseLogins, tmp_path: Path) -> Iterator[Shore]:
     with start_blocking_portal() as portal, connect(database.system) as system:
         opening = open_app(loaded, fetch=no_fetch, report=lambda _: None)
         with portal.wrap_async_context_manager(opening) as app:
-            yield Shore(with_hashing(app), portal, House(system))
+            yield LakeApp(with_hashing(app), portal, SystemPath(system))
 
 
 @pytest.mark.timeout(0 if SOAK else 120)
-def test_every_tool_shows_what_may_be_seen_and_refuses_the_rest_one_way(shore: Shore) -> None:
+def test_every_tool_shows_what_may_be_seen_and_refuses_the_rest_one_way(shore: LakeApp) -> None:
     total = Tally()
     for seed in range(FIRST, FIRST + WORLDS // SHARE):
         try:
@@ -159,12 +159,12 @@ def test_every_tool_shows_what_may_be_seen_and_refuses_the_rest_one_way(shore: S
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(chance=st.randoms(use_true_random=False))
-def test_rights_hold_in_worlds_never_seen_before(shore: Shore, chance: Random) -> None:
+def test_rights_hold_in_worlds_never_seen_before(shore: LakeApp, chance: Random) -> None:
     shore.try_world(chance)
 
 
 @pytest.mark.timeout(0 if SOAK else 120)
-def test_rights_that_change_in_flight_hold_in_the_very_next_answer(shore: Shore) -> None:
+def test_rights_that_change_in_flight_hold_in_the_very_next_answer(shore: LakeApp) -> None:
     """The indexes are held back: rights and texts change, and only the store knows."""
     total = Tally()
     for seed in range(FIRST, FIRST + WORLDS // SHARE):

@@ -14,11 +14,11 @@ from typing import Any, cast
 import pytest
 
 from tests.laws.facts import Tenant
+from tests.laws.lake_clients import Inside, Said
 from tests.laws.lake_oracle import Question
 from tests.laws.lake_twins import near, reworded, twin, worlds_to_tell_apart
-from tests.laws.lake_ways import Inside, Said
 from tests.laws.sql import bearer
-from tests.laws.test_lake_rights import Shore, shore
+from tests.laws.test_lake_rights import LakeApp, shore
 from tests.laws.worlds import World
 from tests.laws.writes import KEYS, SITE_KEYS, SOURCES
 from tests.soak import FIRST, SOAK, WORLDS, record
@@ -33,7 +33,7 @@ TOOLS = ("get_file_text", "get_file_window", "get_file_metadata")
 
 @pytest.mark.timeout(0 if SOAK else 120)
 @pytest.mark.parametrize("exactly", [True, False])
-def test_twins_give_equal_answers(shore: Shore, exactly: bool) -> None:
+def test_twins_give_equal_answers(shore: LakeApp, exactly: bool) -> None:
     compared = 0
     for seed, chance, _, (tenant, credential) in islice(
         worlds_to_tell_apart(FIRST), max(1, WORLDS // SHARE)
@@ -61,7 +61,7 @@ def questions(tenant: Tenant) -> list[Question]:
 
 
 def told(
-    shore: Shore, tenant: Tenant, credential: str, asked: Sequence[Question]
+    shore: LakeApp, tenant: Tenant, credential: str, asked: Sequence[Question]
 ) -> list[Said | list[Said]]:
     world = World([tenant])
     names = shore.load(world, Random(0))

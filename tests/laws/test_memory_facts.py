@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.features.memory.conftest import Memories, Scripted, open_memories, with_mind
-from tests.laws.near_twins import Twins, restated, sentences, swapped, twins
+from tests.laws.fact_pairs import Twins, restated, sentences, swapped, twins
 from tests.soak import SOAK
 
 pytestmark = pytest.mark.timeout(0 if SOAK else 300)

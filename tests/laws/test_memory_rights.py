@@ -15,7 +15,7 @@ from pecia.kernel.errors import PeciaError
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.features.memory.conftest import Memories, open_memories
-from tests.interfaces.served import open_unserved
+from tests.interfaces.tenant_server import open_unserved
 from tests.soak import SOAK
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(0 if SOAK else 120)]
@@ -26,7 +26,7 @@ TOPICS = ("build", "mail")
 
 
 @dataclass(slots=True)
-class Kept:
+class StoredMemory:
     """What a world knows of one memory: its word, which no other text has, and whose it is."""
 
     word: str
@@ -42,7 +42,7 @@ class World:
 
     memories: Memories
     dice: random.Random
-    kept: dict[str, Kept] = field(default_factory=dict[str, Kept])
+    kept: dict[str, StoredMemory] = field(default_factory=dict[str, StoredMemory])
     gone: list[str] = field(default_factory=list[str])
 
     @property
@@ -92,7 +92,7 @@ class World:
         if may:
             self.gone.append(self.kept.pop(it.word).word)
 
-    def may_see(self, who: Caller, it: Kept) -> bool:
+    def may_see(self, who: Caller, it: StoredMemory) -> bool:
         return who.user_id == it.owner or it.shared or who.is_admin
 
     def _note(self, word: str, id_: str, who: Caller, *, shared: bool, kind: str) -> None:
@@ -100,7 +100,7 @@ class World:
         for before in [it for it in self.kept.values() if it.id == id_]:
             assert (before.owner, before.shared) == (who.user_id, shared)
             del self.kept[before.word]
-        self.kept[word] = Kept(word, id_, who.user_id, shared, kind)
+        self.kept[word] = StoredMemory(word, id_, who.user_id, shared, kind)
 
     def _word(self) -> str:
         return f"w{uuid4().hex}"

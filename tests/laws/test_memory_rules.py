@@ -22,7 +22,7 @@ from pecia.features.memory.judge import DecisionRules, verdict_to_decision
 from pecia.features.memory.model import MemoryEvent, MemoryKind
 from pecia.features.memory.settings import WorkspaceMode
 from pecia.kernel.corpus.vectors.knn import glob_to_postgres_regex
-from tests.laws.near_twins import Twins, restated, sentences, twins
+from tests.laws.fact_pairs import Twins, restated, sentences, twins
 from tests.soak import SOAK
 
 few = settings(max_examples=5000 if SOAK else 50, deadline=None)

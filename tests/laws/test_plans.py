@@ -9,7 +9,7 @@ from typing import Any, LiteralString, cast
 from uuid import UUID
 
 from pecia.kernel.store.queries import load_queries
-from tests.laws.ground import Ground
+from tests.laws.law_database import LawDatabase
 
 CORPUS = load_queries("pecia.kernel.corpus.catalog")
 FILES, CLASSES = 20_000, 1_000
@@ -37,7 +37,7 @@ READS: dict[str, dict[str, Any]] = {
 }
 
 
-def test_files_are_found_by_an_index_and_who_asks_is_asked_once(ground: Ground) -> None:
+def test_files_are_found_by_an_index_and_who_asks_is_asked_once(ground: LawDatabase) -> None:
     for seen, credential in fill(ground).items():
         for name, values in READS.items():
             plan = explain(ground, credential, CORPUS[name.partition("_")[0]], values)
@@ -49,7 +49,7 @@ def test_files_are_found_by_an_index_and_who_asks_is_asked_once(ground: Ground) 
             assert all(it["Actual Loops"] <= 1 for it in init_plans(plan)), where
 
 
-def test_other_shapes_are_noticed(ground: Ground) -> None:
+def test_other_shapes_are_noticed(ground: LawDatabase) -> None:
     """A pattern is not leakproof, so it waits for the policy; a bare function runs for each row."""
     credential = fill(ground)[BROAD]
     like = "SELECT key FROM kernel.file WHERE source_id = 's1' AND key LIKE '0500/%'"
@@ -70,7 +70,7 @@ INDEX_SCANS = {"Index Scan", "Index Only Scan", "Bitmap Heap Scan"}
 Node = dict[str, Any]
 
 
-def fill(ground: Ground) -> dict[int, UUID]:
+def fill(ground: LawDatabase) -> dict[int, UUID]:
     """A large tenant among small ones; a credential for each number of classes seen."""
     for n in range(8):
         ground.begin(seed=n)
@@ -119,7 +119,7 @@ CREDENTIAL: LiteralString = """
 
 
 def explain(
-    ground: Ground, credential: UUID, statement: LiteralString, values: dict[str, Any] | None
+    ground: LawDatabase, credential: UUID, statement: LiteralString, values: dict[str, Any] | None
 ) -> Node:
     with ground.app.transaction():
         ground.app.execute("SELECT kernel.enter(%s)", [credential])

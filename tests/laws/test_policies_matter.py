@@ -12,8 +12,8 @@ import psycopg
 import pytest
 
 from tests.laws.facts import Verb
-from tests.laws.ground import BO, Ground
 from tests.laws.law import Tally, Trial, check_asks, check_reads
+from tests.laws.law_database import BO, LawDatabase
 from tests.laws.paths import Ask, Sweep
 from tests.laws.sql import calls_function
 from tests.laws.writes import make_write
@@ -32,7 +32,7 @@ class Policy(NamedTuple):
     check: str | None
 
 
-def test_every_policy_matters(ground: Ground) -> None:
+def test_every_policy_matters(ground: LawDatabase) -> None:
     trials = [ground.begin(seed) for seed in range(WORLDS)]
     toothless: list[str] = []
     for policy in policies(ground):
@@ -43,7 +43,7 @@ def test_every_policy_matters(ground: Ground) -> None:
     assert toothless == []
 
 
-def test_the_second_half_of_the_policy_for_moves_matters(ground: Ground) -> None:
+def test_the_second_half_of_the_policy_for_moves_matters(ground: LawDatabase) -> None:
     """Only where the mover sees the new place too, which no small number of worlds tries."""
     names = ground.load_small()
     policy = next(it for it in policies(ground) if (it.table, it.command) == ("file", "UPDATE"))
@@ -58,7 +58,7 @@ def test_the_second_half_of_the_policy_for_moves_matters(ground: Ground) -> None
 TELLING = (0, 6, 7, 19, 36)
 
 
-def test_every_trigger_that_keeps_rights_matters(ground: Ground) -> None:
+def test_every_trigger_that_keeps_rights_matters(ground: LawDatabase) -> None:
     toothless: list[str] = []
     for table, name in triggers(ground):
         with disabled(ground, table, name):
@@ -137,7 +137,7 @@ CONDITIONS = [
 ]
 
 
-def test_every_condition_matters(ground: Ground) -> None:
+def test_every_condition_matters(ground: LawDatabase) -> None:
     toothless: list[str] = []
     for function, before, after, telling in CONDITIONS:
         with rewritten(ground, function, before, after):
@@ -155,7 +155,7 @@ def complains(hold: Callable[[], None]) -> bool:
     return False
 
 
-def hold_to(ground: Ground, policy: Policy, trials: Iterable[Trial]) -> None:
+def hold_to(ground: LawDatabase, policy: Policy, trials: Iterable[Trial]) -> None:
     """Whatever of the law this policy has to do with, in worlds that are there already."""
     for trial in trials:
         if policy.command == "SELECT":
@@ -177,12 +177,12 @@ def asks_of(verb: Verb, table: str, trial: Trial) -> Iterable[tuple[str, Ask]]:
     return [(credential, ask) for _, credential in trial.world.credentials for ask in asks]
 
 
-def try_fresh_worlds(ground: Ground, *first: int) -> None:
+def try_fresh_worlds(ground: LawDatabase, *first: int) -> None:
     for seed in (*first, *range(FRESH_WORLDS)):
         ground.try_world(Random(seed), Tally())
 
 
-def policies(ground: Ground) -> list[Policy]:
+def policies(ground: LawDatabase) -> list[Policy]:
     found = ground.owner.execute("""
         SELECT tablename, policyname, cmd, qual, with_check FROM pg_policies
          WHERE schemaname = 'kernel' AND 'pecia_app' = ANY (roles) ORDER BY 1, 2
@@ -190,7 +190,7 @@ def policies(ground: Ground) -> list[Policy]:
     return [Policy(*it) for it in found.fetchall()]
 
 
-def triggers(ground: Ground) -> list[tuple[str, str]]:
+def triggers(ground: LawDatabase) -> list[tuple[str, str]]:
     found = ground.owner.execute("""
         SELECT tgrelid::regclass::text, tgname FROM pg_trigger t JOIN pg_class c ON c.oid = tgrelid
          WHERE NOT tgisinternal AND c.relnamespace = 'kernel'::regnamespace ORDER BY 1, 2
@@ -199,7 +199,7 @@ def triggers(ground: Ground) -> list[tuple[str, str]]:
 
 
 @contextmanager
-def loosened(ground: Ground, policy: Policy) -> Generator[None]:
+def loosened(ground: LawDatabase, policy: Policy) -> Generator[None]:
     """The policy lets everything pass."""
     clauses = {"USING": policy.using, "WITH CHECK": policy.check}
     alter = f"ALTER POLICY {policy.name} ON kernel.{policy.table} "
@@ -209,14 +209,14 @@ def loosened(ground: Ground, policy: Policy) -> Generator[None]:
 
 
 @contextmanager
-def disabled(ground: Ground, table: str, trigger: str) -> Generator[None]:
+def disabled(ground: LawDatabase, table: str, trigger: str) -> Generator[None]:
     run(ground, f"ALTER TABLE {table} DISABLE TRIGGER {trigger}")
     yield
     run(ground, f"ALTER TABLE {table} ENABLE TRIGGER {trigger}")
 
 
 @contextmanager
-def rewritten(ground: Ground, function: str, before: str, after: str) -> Generator[None]:
+def rewritten(ground: LawDatabase, function: str, before: str, after: str) -> Generator[None]:
     """The function with one condition changed. That the condition is not there is an error."""
     found = ground.owner.execute(
         "SELECT pg_get_functiondef(oid) FROM pg_proc"
@@ -230,6 +230,6 @@ def rewritten(ground: Ground, function: str, before: str, after: str) -> Generat
     run(ground, whole)
 
 
-def run(ground: Ground, statement: str) -> None:
+def run(ground: LawDatabase, statement: str) -> None:
     # Made of the catalog's words and this file's own.
     ground.owner.execute(cast(LiteralString, statement))

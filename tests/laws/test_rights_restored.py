@@ -10,8 +10,8 @@ from pecia.app.app import migration_parts
 from pecia.kernel.store.backup.dump import back_up
 from pecia.kernel.store.backup.restore import restore
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.laws.ground import Ground, open_ground
 from tests.laws.law import Tally, check_reads, check_writes
+from tests.laws.law_database import LawDatabase, open_ground
 
 WORLDS = 10
 
@@ -21,7 +21,7 @@ def quiet(name: str, done: int, of: int) -> None:
 
 
 def test_rights_hold_on_a_restored_copy(
-    ground: Ground, database: DatabaseLogins, empty_database: DatabaseLogins, tmp_path: Path
+    ground: LawDatabase, database: DatabaseLogins, empty_database: DatabaseLogins, tmp_path: Path
 ) -> None:
     trials = [ground.begin(seed) for seed in range(WORLDS)]
     anyio.run(back_up, database.system, tmp_path / "b.zip", quiet)

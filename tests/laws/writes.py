@@ -16,8 +16,8 @@ from tests.laws.facts import (
     Credential,
     File,
     Group,
-    Held,
     Key,
+    RoleGrant,
     Secret,
     Source,
     Tenant,
@@ -250,7 +250,7 @@ def _add_role(chance: Random, tenant: Tenant) -> Write | None:
     whom = chance.choice(grantees(tenant))
     if not source or (source, whom) in tenant.source_role:
         return None
-    return _write((source, whom), Held(chance.choice(("reader", "writer", "owner"))))
+    return _write((source, whom), RoleGrant(chance.choice(("reader", "writer", "owner"))))
 
 
 def _change_role(chance: Random, tenant: Tenant) -> Write | None:
@@ -266,7 +266,7 @@ def _add_folder_grant(chance: Random, tenant: Tenant) -> Write | None:
     key = (source, prefix, chance.choice(grantees(tenant)))
     if key in tenant.folder_grant:
         return None
-    return _write(key, Held(chance.choice(("reader", "writer"))))
+    return _write(key, RoleGrant(chance.choice(("reader", "writer"))))
 
 
 def _change_folder_grant(chance: Random, tenant: Tenant) -> Write | None:

@@ -20,7 +20,7 @@ from pecia.kernel.identity.caller import Caller
 from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import EVERY_SCOPE, VISIT, house_flags, no_fetch
-from tests.mcp.talk import Talk
+from tests.mcp.raw_mcp import RawMcp
 
 BIT = "/mcp/conformance"
 INSTANCE = "the-one-under-test"
@@ -32,7 +32,7 @@ class Served:
 
     app: App
     url: str
-    talk: Talk
+    talk: RawMcp
     owner: Caller
     changes: Subscriptions
 
@@ -40,9 +40,9 @@ class Served:
     def port(self) -> int:
         return int(self.url.rpartition(":")[2])
 
-    def other(self, token: str | None = None) -> Talk:
+    def other(self, token: str | None = None) -> RawMcp:
         """Another client at the same server."""
-        return Talk(self.talk.http, token)
+        return RawMcp(self.talk.http, token)
 
     async def token(self, user: str, scopes: list[Json] = EVERY_SCOPE) -> str:
         """A token of a user, who is made when there is none yet."""
@@ -109,4 +109,4 @@ async def _serving(
             httpx.AsyncClient(base_url=address.url, timeout=20) as http,
         ):
             assert owner is None or isinstance(owner, Caller)
-            yield Served(app, address.url, Talk(http), owner or ANONYMOUS_CALLER, changes)
+            yield Served(app, address.url, RawMcp(http), owner or ANONYMOUS_CALLER, changes)

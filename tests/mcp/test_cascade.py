@@ -12,7 +12,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from tests.features.cascade_made import Layers, document, write_layers
+from tests.features.cascade_fixture import Layers, document, write_layers
 from tests.mcp.test_stdio import HELLO, LIST, READY, heard, pecia
 from tests.warm import start as warm
 

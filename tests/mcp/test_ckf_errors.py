@@ -21,7 +21,7 @@ from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import house_flags, no_fetch
 from tests.mcp.conftest import Serve, Served
-from tests.mcp.talk import BOTH, MODERN, Talk
+from tests.mcp.raw_mcp import BOTH, MODERN, RawMcp
 
 pytestmark = pytest.mark.anyio
 
@@ -72,7 +72,7 @@ INSIDE: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
 ]
 
 
-async def in_both_eras(talk: Talk, tool: str, arguments: dict[str, Any]) -> list[dict[str, Any]]:
+async def in_both_eras(talk: RawMcp, tool: str, arguments: dict[str, Any]) -> list[dict[str, Any]]:
     asked = {"name": tool, "arguments": arguments}
     older = await talk.ask(PATH, "tools/call", asked)
     newer = (await talk.modern(PATH, "tools/call", asked)).json()
@@ -202,7 +202,7 @@ Reader = Callable[[Caller, str], Awaitable[SourceText]]
 
 
 @asynccontextmanager
-async def lent(database: DatabaseLogins, home: Path, read_source: Reader) -> AsyncGenerator[Talk]:
+async def lent(database: DatabaseLogins, home: Path, read_source: Reader) -> AsyncGenerator[RawMcp]:
     """A server whose ckf room reads the texts of other rooms in this way."""
     settings = load_settings(
         SETTINGS,
@@ -226,7 +226,7 @@ async def lent(database: DatabaseLogins, home: Path, read_source: Reader) -> Asy
             ) as address,
             httpx.AsyncClient(base_url=address.url, timeout=20) as http,
         ):
-            yield Talk(http)
+            yield RawMcp(http)
 
 
 async def no_answer(caller: Caller, uri: str) -> SourceText:

@@ -11,7 +11,7 @@ from pecia.features.ckf.package.checks.validate import validate_package
 from pecia.features.ckf.package.codec.codec import PackageFormat, parse_package
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.mcp.ckf_llm_served import GOOD, KEY, PATH, SOURCE, answer, item, serving_llm
+from tests.mcp.ckf_llm_server import GOOD, KEY, PATH, SOURCE, answer, item, serving_llm
 from tests.provider import Calls, Fails, LoopbackProvider
 
 pytestmark = pytest.mark.anyio

@@ -8,9 +8,9 @@ import pytest
 from psycopg import sql
 
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.mcp.ckf_llm_served import GOOD, KEY, PATH, SOURCE, Llm, operated, serving_llm
+from tests.mcp.ckf_llm_server import GOOD, KEY, PATH, SOURCE, Llm, operated, serving_llm
 from tests.mcp.conftest import Serve, Served
-from tests.mcp.talk import Talk
+from tests.mcp.raw_mcp import RawMcp
 from tests.provider import Fails, LoopbackProvider, Says, Scripted, Sends, Waits
 
 pytestmark = pytest.mark.anyio
@@ -171,7 +171,7 @@ async def test_strangers_have_twelve_compiles_an_hour(
     assert known["code"] == "FORBIDDEN"
 
 
-async def ask(talk: Talk, **arguments: Any) -> dict[str, Any]:
+async def ask(talk: RawMcp, **arguments: Any) -> dict[str, Any]:
     params = {"name": "ckf.compile_llm", "arguments": {"text": SOURCE, **arguments}}
     return (await talk.ask(PATH, "tools/call", params))["result"]
 

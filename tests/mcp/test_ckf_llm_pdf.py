@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.mcp.ckf_llm_served import KEY, SOURCE, answer, serving_llm
+from tests.mcp.ckf_llm_server import KEY, SOURCE, answer, serving_llm
 from tests.provider import Calls, LoopbackProvider
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ import pytest
 
 from pecia.features.ckf.package.checks.validate import validate_package
 from pecia.kernel.store.cluster import DatabaseLogins
-from tests.mcp.ckf_llm_served import GOOD, KEY, KEYS, SOURCE, answer, item, serving_llm
+from tests.mcp.ckf_llm_server import GOOD, KEY, KEYS, SOURCE, answer, item, serving_llm
 from tests.provider import (
     Breaks,
     Calls,

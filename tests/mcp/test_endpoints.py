@@ -3,12 +3,12 @@
 import pytest
 
 from tests.mcp.conftest import Serve, Served
-from tests.mcp.talk import Talk
+from tests.mcp.raw_mcp import RawMcp
 
 pytestmark = pytest.mark.anyio
 
 
-async def names(talk: Talk, path: str, **headers: str) -> set[str]:
+async def names(talk: RawMcp, path: str, **headers: str) -> set[str]:
     found = await talk.ask(path, "tools/list", {}, **headers)
     return {it["name"] for it in found["result"]["tools"]}
 

@@ -19,9 +19,9 @@ from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Caller
 from tests.conftest import VISIT, House
 from tests.features.lake.conftest import Lake
-from tests.features.lake.test_meaning import embed
+from tests.features.lake.test_semantic_search import embed
 from tests.mcp.conftest import Serve, Served
-from tests.mcp.talk import Talk
+from tests.mcp.raw_mcp import RawMcp
 
 pytestmark = pytest.mark.anyio
 
@@ -46,13 +46,13 @@ ARGUMENTS: Mapping[str, dict[str, Json]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Shore:
+class ServedLake:
     """A served lake. `lake` fills it, `served` asks it."""
 
     served: Served
     lake: Lake
 
-    async def call(self, tool: str, talk: Talk | None = None, path: str = LAKE) -> dict[str, Any]:
+    async def call(self, tool: str, talk: RawMcp | None = None, path: str = LAKE) -> dict[str, Any]:
         asked = {"name": tool, "arguments": ARGUMENTS[tool]}
         return (await (talk or self.served.talk).ask(path, "tools/call", asked))["result"]
 
@@ -70,10 +70,10 @@ class Shore:
             yield (found := response.json()["result"])
             start = found["structuredContent"][cursor]
 
-    async def read(self, uri: str, talk: Talk | None = None) -> dict[str, Any]:
+    async def read(self, uri: str, talk: RawMcp | None = None) -> dict[str, Any]:
         return await (talk or self.served.talk).ask(LAKE, "resources/read", {"uri": uri})
 
-    async def resources(self, talk: Talk | None = None) -> list[str]:
+    async def resources(self, talk: RawMcp | None = None) -> list[str]:
         found: list[str] = []
         cursor: dict[str, Json] = {}
         while True:
@@ -84,7 +84,7 @@ class Shore:
             cursor = {"cursor": page["nextCursor"]}
 
 
-async def filled(served: Served, folder: Path, files: Mapping[str, str]) -> Shore:
+async def filled(served: Served, folder: Path, files: Mapping[str, str]) -> ServedLake:
     """The served house with one source, which everybody sees."""
     nobody: Caller = served.owner
     lake = Lake(House(served.app, served.owner, nobody, ""), folder)
@@ -92,7 +92,7 @@ async def filled(served: Served, folder: Path, files: Mapping[str, str]) -> Shor
     asked: dict[str, Json] = {"source_id": "docs", "folder": str(folder), "trim_mode": "open"}
     await served.app.call(served.owner, "add_source", asked, VISIT)
     await lake.crawl()
-    return Shore(served, lake)
+    return ServedLake(served, lake)
 
 
 @pytest.fixture
@@ -103,20 +103,22 @@ async def served(serve: Serve) -> AsyncGenerator[Served]:
 
 
 @pytest.fixture
-async def shore(served: Served, tmp_path: Path) -> Shore:
+async def shore(served: Served, tmp_path: Path) -> ServedLake:
     files = {GUIDE: TEXT, "notes/rims.md": "# Rims\n\nA wobble of the rim.\n"}
     return await filled(served, tmp_path / "docs", files)
 
 
 @pytest.mark.requirement("lake.tools.exactly_six")
-async def test_the_endpoint_lists_six_tools(shore: Shore) -> None:
+async def test_the_endpoint_lists_six_tools(shore: ServedLake) -> None:
     listed = (await shore.served.talk.ask(LAKE, "tools/list"))["result"]["tools"]
     assert {it["name"] for it in listed} == SIX
     assert all(it["annotations"]["readOnlyHint"] for it in listed)
 
 
 @pytest.mark.requirement("lake.result.text_block", "lake.result.structured")
-async def test_every_result_is_the_same_as_text_and_as_data_of_its_schema(shore: Shore) -> None:
+async def test_every_result_is_the_same_as_text_and_as_data_of_its_schema(
+    shore: ServedLake,
+) -> None:
     listed = (await shore.served.talk.ask(LAKE, "tools/list"))["result"]["tools"]
     schemas = {it["name"]: it["outputSchema"] for it in listed}
     for tool in sorted(SIX):
@@ -129,7 +131,7 @@ async def test_every_result_is_the_same_as_text_and_as_data_of_its_schema(shore:
 @pytest.mark.requirement(
     "lake.result.search_links", "lake.result.embedded_file", "lake.uri.read", "lake.pattern.cite"
 )
-async def test_hits_are_cited_by_links_and_a_link_reads_as_the_file_does(shore: Shore) -> None:
+async def test_hits_are_cited_by_links_and_a_link_reads_as_the_file_does(shore: ServedLake) -> None:
     found = await shore.call("search_content")
     links = [it for it in found["content"] if it["type"] == "resource_link"]
     hits = found["structuredContent"]["hits"]
@@ -153,7 +155,7 @@ EVENT_BYTES = 1_048_576
 
 
 @pytest.mark.parametrize("line", ['Say "no" \\ \t', "漢字とかな、", "\x07", "plain words "])
-async def test_a_large_file_comes_in_parts_that_clients_take(shore: Shore, line: str) -> None:
+async def test_a_large_file_comes_in_parts_that_clients_take(shore: ServedLake, line: str) -> None:
     unit = f"{line}" * (900 // len(line)) + "\n\n"
     whole = unit * (2_000_000 // len(unit))
     shore.lake.write({"large.txt": whole})
@@ -175,7 +177,7 @@ async def test_a_large_file_comes_in_parts_that_clients_take(shore: Shore, line:
     assert "".join([it["structuredContent"]["text"] async for it in windows]) == whole
 
 
-async def test_a_large_resource_is_cut_and_names_the_call_that_goes_on(shore: Shore) -> None:
+async def test_a_large_resource_is_cut_and_names_the_call_that_goes_on(shore: ServedLake) -> None:
     whole = "".join(f"Line {it} says nothing new.\n\n" * 30 for it in range(3_000))
     shore.lake.write({"large.txt": whole})
     await shore.lake.crawl()
@@ -195,7 +197,7 @@ async def test_a_large_resource_is_cut_and_names_the_call_that_goes_on(shore: Sh
 
 
 @pytest.mark.requirement("lake.download.url")
-async def test_on_ones_own_machine_a_hit_links_to_the_original(shore: Shore) -> None:
+async def test_on_ones_own_machine_a_hit_links_to_the_original(shore: ServedLake) -> None:
     hits = (await shore.call("search_content"))["structuredContent"]["hits"]
     [url] = [it["url"] for it in hits if it["key"] == GUIDE]
     opened = await shore.served.talk.http.get(f"/files/download?{url.partition('?')[2]}")
@@ -204,7 +206,7 @@ async def test_on_ones_own_machine_a_hit_links_to_the_original(shore: Shore) -> 
 
 
 @pytest.mark.requirement("lake.uri.list")
-async def test_resources_are_the_files_that_the_caller_may_see(shore: Shore) -> None:
+async def test_resources_are_the_files_that_the_caller_may_see(shore: ServedLake) -> None:
     shore.lake.write({f"many/{it:03}.md": f"Note {it}.\n" for it in range(203)})
     await shore.lake.crawl()
     every = await shore.resources()
@@ -247,7 +249,7 @@ async def test_a_uri_outlives_crawls_and_restarts(serve: Serve, tmp_path: Path) 
 
 
 @pytest.mark.requirement("lake.scopes.search", "lake.scopes.read")
-async def test_finding_needs_one_scope_and_reading_the_other(shore: Shore) -> None:
+async def test_finding_needs_one_scope_and_reading_the_other(shore: ServedLake) -> None:
     served = shore.served
     for scope, allowed in (("pecia.search", FINDS), ("pecia.read", READS | BROWSES)):
         talk = served.other(await served.token("bo", [scope]))
@@ -278,7 +280,7 @@ async def test_the_root_endpoint_can_be_the_lake_and_its_tools_are_always_within
 
 
 @pytest.mark.requirement("lake.pattern.ready_prompt", "lake.bench.prompt_requeries")
-async def test_a_prompt_ships_the_whole_loop(shore: Shore) -> None:
+async def test_a_prompt_ships_the_whole_loop(shore: ServedLake) -> None:
     talk = shore.served.talk
     [prompt] = (await talk.ask(LAKE, "prompts/list"))["result"]["prompts"]
     assert prompt["name"] == "answer-from-sources"
@@ -306,7 +308,7 @@ async def test_without_an_embedder_hybrid_answers_by_words_and_says_so(
 
 
 @pytest.mark.requirement("lake.capacity.per_mode")
-async def test_capacity_says_what_each_mode_costs_to_who_may_ask(shore: Shore) -> None:
+async def test_capacity_says_what_each_mode_costs_to_who_may_ask(shore: ServedLake) -> None:
     served = shore.served
     await shore.lake.search("wobble", mode="lexical")
     await shore.lake.search("wobble", mode="lexical")
@@ -334,7 +336,7 @@ async def test_capacity_says_what_each_mode_costs_to_who_may_ask(shore: Shore) -
     assert mine["embedder"]["throughput"]["reason"] == "only administrators see it"
 
 
-async def test_capacity_says_how_fast_texts_were_embedded_whoever_did_it(shore: Shore) -> None:
+async def test_capacity_says_how_fast_texts_were_embedded_whoever_did_it(shore: ServedLake) -> None:
     await embed(shore.lake.house)
     found = (await shore.served.talk.http.get("/capacity")).json()["embedder"]["throughput"]
     assert found["texts_per_s"] > 0
@@ -343,7 +345,7 @@ async def test_capacity_says_how_fast_texts_were_embedded_whoever_did_it(shore: 
 
 @pytest.mark.parametrize("path", [LAKE, "/mcp"])
 async def test_a_subscriber_hears_of_a_change_while_they_may_read_the_file(
-    shore: Shore, path: str
+    shore: ServedLake, path: str
 ) -> None:
     served, house = shore.served, shore.lake.house
     http = {"Authorization": f"Bearer {await served.token('bo')}"}
@@ -365,7 +367,7 @@ async def test_a_subscriber_hears_of_a_change_while_they_may_read_the_file(
 
 @pytest.mark.parametrize("path", [LAKE, "/mcp"])
 async def test_a_session_that_never_opened_its_stream_is_in_nobodys_way(
-    shore: Shore, path: str
+    shore: ServedLake, path: str
 ) -> None:
     silent = shore.served.other()
     await silent.begin(path)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import VISIT
 from tests.mcp.conftest import BIT, Served
-from tests.mcp.talk import BOTH, Talk
+from tests.mcp.raw_mcp import BOTH, RawMcp
 from tests.mcp.test_stdio import at
 from tests.mcp.tools import PROGRAMS, needs, python, run, script, shim
 
@@ -82,7 +82,7 @@ async def test_the_typescript_sdk(served: Served, folder: Path, tmp_path: Path, 
 async def test_one_answer_fits_in_an_event_and_says_how_to_go_on(
     served: Served, folder: Path, tool: str, arguments: dict[str, str]
 ) -> None:
-    talk: Talk = served.talk
+    talk: RawMcp = served.talk
     await talk.begin(WIKI)
     call = {"name": tool, "arguments": arguments}
     message = {"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": call}

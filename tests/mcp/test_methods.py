@@ -8,12 +8,12 @@ import pytest
 
 from tests.mcp.conftest import BIT, Served
 from tests.mcp.methods import ERAS, METHODS, PAGE, Method, page
-from tests.mcp.talk import Talk, routed
+from tests.mcp.raw_mcp import RawMcp, routed
 
 pytestmark = pytest.mark.anyio
 
 
-async def asked(talk: Talk, era: str, method: Method) -> tuple[int, dict[str, Any]]:
+async def asked(talk: RawMcp, era: str, method: Method) -> tuple[int, dict[str, Any]]:
     """The first frame that answers."""
     if era not in ("2026-07-28",):
         talk.version = era

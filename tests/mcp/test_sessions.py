@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from tests.mcp.conftest import Serve, Served
-from tests.mcp.talk import BOTH, Talk
+from tests.mcp.raw_mcp import BOTH, RawMcp
 from tests.mcp.test_stdio import HELLO
 
 pytestmark = pytest.mark.anyio
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.anyio
 PATH = "/mcp/all"
 
 
-async def begun(served: Served, token: str, path: str = PATH) -> tuple[httpx.Response, Talk]:
+async def begun(served: Served, token: str, path: str = PATH) -> tuple[httpx.Response, RawMcp]:
     """An answer to `initialize`, and the client in the session that it began."""
     talk = served.other(token)
     response = await talk.post(path, {**HELLO, "id": "hello"}, accept=BOTH)
@@ -23,7 +23,7 @@ async def begun(served: Served, token: str, path: str = PATH) -> tuple[httpx.Res
     return response, talk
 
 
-async def is_alive(talk: Talk, path: str = PATH) -> bool:
+async def is_alive(talk: RawMcp, path: str = PATH) -> bool:
     ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
     response = await talk.post(path, ping, accept=BOTH)
     assert response.status_code in (200, 404)
@@ -115,11 +115,11 @@ async def test_who_has_no_token_is_counted_by_address(serve: Serve) -> None:
         serve(mode="server", mcp_sessions_per_user="1", **public) as served,
         AsyncExitStack() as stack,
     ):
-        talks: list[Talk] = []
+        talks: list[RawMcp] = []
         for address in ("203.0.113.1", "203.0.113.1", "203.0.113.2"):
             headers = {"x-forwarded-for": address}
             http = httpx.AsyncClient(base_url=served.url, timeout=20, headers=headers)
-            talks.append(Talk(await stack.enter_async_context(http)))
+            talks.append(RawMcp(await stack.enter_async_context(http)))
             await talks[-1].begin("/mcp")
         alive = [await is_alive(it, "/mcp") for it in talks]
     assert alive == [False, True, True]

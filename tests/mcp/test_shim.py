@@ -39,7 +39,7 @@ from pecia.kernel.settings.catalog import build_catalog
 from tests.conftest import VISIT
 from tests.mcp.conftest import INSTANCE, Serve, Served
 from tests.mcp.test_stdio import HELLO, LIST, READY, at, heard, pecia
-from tests.unit.features.hub.ground import listening_site
+from tests.unit.features.hub.hub_server import listening_site
 from tests.unit.features.hub.upstream import Site
 from tests.warm import start as warm
 

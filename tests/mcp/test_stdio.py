@@ -27,7 +27,7 @@ from pecia.interfaces.cli.server.lock import (
 from pecia.interfaces.cli.stdio.session_headers import session_headers
 from pecia.interfaces.mcp.transport.stdio.relay import RelayTarget, StdioRelay
 from tests.mcp.conftest import INSTANCE, Serve, Served
-from tests.mcp.talk import META, MODERN
+from tests.mcp.raw_mcp import META, MODERN
 from tests.warm import start as warm
 
 pytestmark = [

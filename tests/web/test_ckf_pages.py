@@ -33,7 +33,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
+class SignedIn:
     """A Pecia in server mode, and the token of its administrator."""
 
     url: str
@@ -41,14 +41,14 @@ class Signed:
 
 
 @pytest.fixture(scope="module")
-def signed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Signed]:
+def signed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SignedIn]:
     home, tree = tmp_path_factory.mktemp("server"), Installed(ROOT / "src")
     config = home / "pecia.yml"
     config.write_text("mode: server\n")
     made = tree.run(home, "--config", str(config), "--json", "tenant", "add", "acme")
     token = json.loads(made.stdout)["token"]
     for url in serve(tree, home, ["serve", "--config", str(config)]):
-        yield Signed(url, token)
+        yield SignedIn(url, token)
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def test_a_long_text_shows_how_far_it_is(local: str, quiet: Page) -> None:
 
 
 def test_a_signed_in_tab_compiles_on_a_server_and_other_tabs_are_told_to_sign_in(
-    signed: Signed, quiet: Page
+    signed: SignedIn, quiet: Page
 ) -> None:
     text = load_example_source("legal").text
     quiet.goto(f"{signed.url}/compiler")

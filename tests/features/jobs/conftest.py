@@ -6,10 +6,10 @@ import pytest
 
 from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.store.store import Store
-from tests.features.jobs.ground import Ground, open_ground
+from tests.features.jobs.jobs_fixture import JobsFixture, open_ground
 
 
 @pytest.fixture
-async def ground(database: DatabaseLogins) -> AsyncGenerator[Ground]:
+async def ground(database: DatabaseLogins) -> AsyncGenerator[JobsFixture]:
     async with open_ground(Store(database)) as found:
         yield found

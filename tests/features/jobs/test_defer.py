@@ -10,7 +10,7 @@ from pecia.kernel.jobs.defer import encode_job
 from pecia.kernel.jobs.queue import JobQueue, open_queue
 from pecia.kernel.store.pg_errors import as_pecia_error
 from pecia.kernel.store.store import Store
-from tests.features.jobs.ground import About, Ground, Probe
+from tests.features.jobs.jobs_fixture import About, JobsFixture, Probe
 
 pytestmark = pytest.mark.anyio
 
@@ -20,7 +20,7 @@ async def taken(queue: JobQueue, worker_id: int) -> int | None:
     return None if run is None else run.job_id
 
 
-async def test_a_job_exists_if_and_only_if_the_write_commits(ground: Ground) -> None:
+async def test_a_job_exists_if_and_only_if_the_write_commits(ground: JobsFixture) -> None:
     job = Probe().job
 
     async def fail() -> None:
@@ -35,7 +35,7 @@ async def test_a_job_exists_if_and_only_if_the_write_commits(ground: Ground) -> 
     assert await ground.seen_by(ground.ana) == [asked]
 
 
-async def test_the_same_work_waits_once_for_all_who_asked(ground: Ground) -> None:
+async def test_the_same_work_waits_once_for_all_who_asked(ground: JobsFixture) -> None:
     job = Probe().job
     first = await ground.ask(ground.ana, job)
     assert await ground.seen_by(ground.bo) == []
@@ -44,12 +44,14 @@ async def test_the_same_work_waits_once_for_all_who_asked(ground: Ground) -> Non
     assert await ground.ask(ground.bo, job, "s2") != first
 
 
-async def test_the_same_work_of_two_tenants_is_not_the_same(ground: Ground) -> None:
+async def test_the_same_work_of_two_tenants_is_not_the_same(ground: JobsFixture) -> None:
     job = Probe().job
     assert await ground.ask(ground.ana, job) != await ground.ask(ground.away, job)
 
 
-async def test_work_that_runs_can_be_asked_for_again_and_waits_its_turn(ground: Ground) -> None:
+async def test_work_that_runs_can_be_asked_for_again_and_waits_its_turn(
+    ground: JobsFixture,
+) -> None:
     job = Probe().job
     first = await ground.ask(ground.ana, job)
     async with open_queue(ground.store.logins.system, None) as queue:
@@ -62,7 +64,7 @@ async def test_work_that_runs_can_be_asked_for_again_and_waits_its_turn(ground: 
 
 
 async def test_a_job_does_not_start_before_the_writes_that_joined_it_are_seen(
-    ground: Ground,
+    ground: JobsFixture,
 ) -> None:
     job = Probe().job
     asked = await ground.ask(ground.ana, job)
@@ -74,7 +76,7 @@ async def test_a_job_does_not_start_before_the_writes_that_joined_it_are_seen(
         assert await taken(queue, worker_id) == asked
 
 
-async def test_who_wants_it_now_does_not_wait_for_who_wants_it_later(ground: Ground) -> None:
+async def test_who_wants_it_now_does_not_wait_for_who_wants_it_later(ground: JobsFixture) -> None:
     job = Probe().job
     asked = await ground.ask(ground.ana, job, after_s=3600)
     assert (await ground.state(asked)).next_at is not None
@@ -82,7 +84,7 @@ async def test_who_wants_it_now_does_not_wait_for_who_wants_it_later(ground: Gro
     assert (await ground.state(asked)).next_at is None
 
 
-async def test_many_who_ask_at_once_get_the_same_job(ground: Ground) -> None:
+async def test_many_who_ask_at_once_get_the_same_job(ground: JobsFixture) -> None:
     job = Probe().job
     ids: set[int] = set()
 
@@ -95,13 +97,13 @@ async def test_many_who_ask_at_once_get_the_same_job(ground: Ground) -> None:
     assert len(ids) == 1
 
 
-async def test_a_call_that_only_reads_cannot_defer(ground: Ground) -> None:
+async def test_a_call_that_only_reads_cannot_defer(ground: JobsFixture) -> None:
     with pytest.raises(Forbidden):
         async with ground.store.reading(ground.ana) as tx:
             await defer(tx, Probe().job, About())
 
 
-async def test_arguments_are_of_the_jobs_own_kind_and_small(ground: Ground) -> None:
+async def test_arguments_are_of_the_jobs_own_kind_and_small(ground: JobsFixture) -> None:
     with pytest.raises(InvalidInput) as wrong:
         encode_job(Probe().job, NoArguments())
     assert wrong.value.fields["field"] == "arguments"
@@ -109,7 +111,7 @@ async def test_arguments_are_of_the_jobs_own_kind_and_small(ground: Ground) -> N
         encode_job(Probe().job, About(what="x" * 20_000))
 
 
-async def test_the_house_defers_for_a_tenant_or_for_itself(ground: Ground) -> None:
+async def test_the_house_defers_for_a_tenant_or_for_itself(ground: JobsFixture) -> None:
     job = Probe().job
     async with ground.store.system() as tx:
         theirs = await defer_as_system(tx, job, About(), tenant_id=ground.bo.tenant_id)
@@ -119,7 +121,7 @@ async def test_the_house_defers_for_a_tenant_or_for_itself(ground: Ground) -> No
     assert await ground.seen_by(ground.bo) == []
 
 
-async def test_a_tenant_that_is_deleted_leaves_nothing_in_the_queue(ground: Ground) -> None:
+async def test_a_tenant_that_is_deleted_leaves_nothing_in_the_queue(ground: JobsFixture) -> None:
     await ground.ask(ground.ana, Probe().job)
     kept = await ground.ask(ground.away, Probe().job)
     await ground.run("DELETE FROM kernel.tenant WHERE id = %(id)s", id=ground.ana.tenant_id)
@@ -139,7 +141,7 @@ async def refused(store: Store, statement: str) -> psycopg.Error:
         return caught.value
 
 
-async def test_nobody_can_defer(ground: Ground) -> None:
+async def test_nobody_can_defer(ground: JobsFixture) -> None:
     assert isinstance(as_pecia_error(await refused(ground.store, DEFER)), AuthRequired)
 
 
@@ -154,6 +156,6 @@ async def test_nobody_can_defer(ground: Ground) -> None:
         "SELECT kernel.take_lease(gen_random_uuid(), 'x', 'x', '1 s')",
     ],
 )
-async def test_the_apps_login_has_no_way_around(ground: Ground, statement: str) -> None:
+async def test_the_apps_login_has_no_way_around(ground: JobsFixture, statement: str) -> None:
     error = await refused(ground.store, statement)
     assert isinstance(error, psycopg.errors.InsufficientPrivilege)

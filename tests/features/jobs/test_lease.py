@@ -6,24 +6,26 @@ import pytest
 
 from pecia.kernel.errors import Conflict, Unavailable
 from pecia.kernel.store.lease import Lease, acquire, renew_forever
-from tests.features.jobs.ground import CUT, Ground
+from tests.features.jobs.jobs_fixture import CUT, JobsFixture
 
 pytestmark = pytest.mark.anyio
 
 RUN_OUT = "UPDATE kernel.lease SET expires_at = now() - interval '1 s'"
 
 
-async def taken(ground: Ground, holder: str, *, lasts_s: float = 60) -> Lease:
+async def taken(ground: JobsFixture, holder: str, *, lasts_s: float = 60) -> Lease:
     async with ground.store.system() as tx:
         return await acquire(tx, ground.bo.tenant_id, "space/notes", holder=holder, lasts_s=lasts_s)
 
 
-async def check(ground: Ground, lease: Lease) -> None:
+async def check(ground: JobsFixture, lease: Lease) -> None:
     async with ground.store.system() as tx:
         await lease.check(tx)
 
 
-async def test_a_lease_is_one_holders_until_it_runs_out_or_is_given_back(ground: Ground) -> None:
+async def test_a_lease_is_one_holders_until_it_runs_out_or_is_given_back(
+    ground: JobsFixture,
+) -> None:
     first = await taken(ground, "node-a")
     with pytest.raises(Unavailable) as refused:
         await taken(ground, "node-b")
@@ -40,7 +42,7 @@ async def test_a_lease_is_one_holders_until_it_runs_out_or_is_given_back(ground:
     await check(ground, third)
 
 
-async def test_a_lease_that_ran_out_is_held_until_somebody_takes_it(ground: Ground) -> None:
+async def test_a_lease_that_ran_out_is_held_until_somebody_takes_it(ground: JobsFixture) -> None:
     lease = await taken(ground, "node-a")
     await ground.run(RUN_OUT)
     await check(ground, lease)
@@ -50,7 +52,7 @@ async def test_a_lease_that_ran_out_is_held_until_somebody_takes_it(ground: Grou
         await taken(ground, "node-b")
 
 
-async def test_a_lease_that_was_given_back_is_lost(ground: Ground) -> None:
+async def test_a_lease_that_was_given_back_is_lost(ground: JobsFixture) -> None:
     lease = await taken(ground, "node-a")
     async with ground.store.system() as tx:
         await lease.release(tx)
@@ -61,7 +63,7 @@ async def test_a_lease_that_was_given_back_is_lost(ground: Ground) -> None:
             await lease.renew(tx)
 
 
-async def test_who_lost_a_lease_cannot_give_it_back_for_the_next(ground: Ground) -> None:
+async def test_who_lost_a_lease_cannot_give_it_back_for_the_next(ground: JobsFixture) -> None:
     lost = await taken(ground, "node-a")
     await ground.run(RUN_OUT)
     held = await taken(ground, "node-b")
@@ -70,7 +72,7 @@ async def test_who_lost_a_lease_cannot_give_it_back_for_the_next(ground: Ground)
     await check(ground, held)
 
 
-async def test_a_lease_is_not_taken_while_its_holder_writes(ground: Ground) -> None:
+async def test_a_lease_is_not_taken_while_its_holder_writes(ground: JobsFixture) -> None:
     lease = await taken(ground, "node-a")
     await ground.run(RUN_OUT)
     order: list[str] = []
@@ -87,7 +89,7 @@ async def test_a_lease_is_not_taken_while_its_holder_writes(ground: Ground) -> N
     assert order == ["written", "taken"]
 
 
-async def waiting_for_a_lock(ground: Ground) -> None:
+async def waiting_for_a_lock(ground: JobsFixture) -> None:
     with anyio.fail_after(10):
         while True:
             async with ground.store.system() as tx:
@@ -96,7 +98,7 @@ async def waiting_for_a_lock(ground: Ground) -> None:
             await anyio.sleep(0.01)
 
 
-async def test_a_callers_write_is_checked_in_the_callers_own_tenant(ground: Ground) -> None:
+async def test_a_callers_write_is_checked_in_the_callers_own_tenant(ground: JobsFixture) -> None:
     lease = await taken(ground, "node-a")
     async with ground.writing(ground.bo) as tx:
         await lease.check(tx)
@@ -105,7 +107,7 @@ async def test_a_callers_write_is_checked_in_the_callers_own_tenant(ground: Grou
             await lease.check(tx)
 
 
-async def test_nobody_can_ask_about_a_lease(ground: Ground) -> None:
+async def test_nobody_can_ask_about_a_lease(ground: JobsFixture) -> None:
     lease = await taken(ground, "node-a")
     ask = "SELECT kernel.holds_lease(%s, %s, %s)"
     async with await psycopg.AsyncConnection.connect(ground.store.logins.app) as nobody:
@@ -114,7 +116,7 @@ async def test_nobody_can_ask_about_a_lease(ground: Ground) -> None:
 
 
 async def test_a_kept_lease_does_not_run_out_even_when_connections_are_cut(
-    ground: Ground,
+    ground: JobsFixture,
 ) -> None:
     lease = await taken(ground, "node-a", lasts_s=1)
     expiry = "SELECT expires_at FROM kernel.lease"
@@ -133,7 +135,7 @@ async def test_a_kept_lease_does_not_run_out_even_when_connections_are_cut(
     await check(ground, lease)
 
 
-async def test_whoever_keeps_a_lease_learns_of_its_loss(ground: Ground) -> None:
+async def test_whoever_keeps_a_lease_learns_of_its_loss(ground: JobsFixture) -> None:
     lease = await taken(ground, "node-a", lasts_s=0.3)
     await ground.run(RUN_OUT)
     await taken(ground, "node-b")
@@ -141,7 +143,7 @@ async def test_whoever_keeps_a_lease_learns_of_its_loss(ground: Ground) -> None:
         await renew_forever(ground.store, lease)
 
 
-async def test_a_lease_that_cannot_be_renewed_in_time_counts_as_lost(ground: Ground) -> None:
+async def test_a_lease_that_cannot_be_renewed_in_time_counts_as_lost(ground: JobsFixture) -> None:
     lease = await taken(ground, "node-a", lasts_s=0.3)
     async with await psycopg.AsyncConnection.connect(ground.store.logins.system) as other:
         await other.execute("LOCK TABLE kernel.lease IN ACCESS EXCLUSIVE MODE")

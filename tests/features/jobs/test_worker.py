@@ -14,7 +14,7 @@ from pecia.kernel.jobs.reclaim import end_run, reclaim_stalled
 from pecia.kernel.jobs.schedule import defer_due, list_scheduled
 from pecia.kernel.jobs.worker import run_until_idle
 from pecia.kernel.jobs.worker_loop import WorkerIntervals
-from tests.features.jobs.ground import CUT, QUICK, About, Ground, Probe
+from tests.features.jobs.jobs_fixture import CUT, QUICK, About, JobsFixture, Probe
 
 pytestmark = pytest.mark.anyio
 
@@ -26,7 +26,7 @@ LISTENS = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN %%' AN
 SILENCE = "UPDATE jobs.procrastinate_workers SET last_heartbeat = now() - interval '1 h'"
 
 
-async def listening(ground: Ground) -> None:
+async def listening(ground: JobsFixture) -> None:
     with anyio.fail_after(10):
         while True:
             async with ground.store.system() as tx:
@@ -35,7 +35,7 @@ async def listening(ground: Ground) -> None:
             await anyio.sleep(0.01)
 
 
-async def test_a_job_runs_and_tells_how_far_it_is(ground: Ground) -> None:
+async def test_a_job_runs_and_tells_how_far_it_is(ground: JobsFixture) -> None:
     async def half(call: JobCall) -> None:
         await call.progress(1, 2, "half")
         told.set()
@@ -55,7 +55,7 @@ async def test_a_job_runs_and_tells_how_far_it_is(ground: Ground) -> None:
     assert (done.done, done.attempts, probe.runs) == (2, 1, [1])
 
 
-async def test_a_worker_hears_of_a_job_when_the_write_commits(ground: Ground) -> None:
+async def test_a_worker_hears_of_a_job_when_the_write_commits(ground: JobsFixture) -> None:
     probe = Probe()
     async with ground.working(probe.job, pace=WOKEN):
         await listening(ground)
@@ -63,7 +63,7 @@ async def test_a_worker_hears_of_a_job_when_the_write_commits(ground: Ground) ->
         await ground.reaches(await ground.ask(ground.bo, probe.job), "done")
 
 
-async def test_a_handler_knows_for_whom_it_works(ground: Ground) -> None:
+async def test_a_handler_knows_for_whom_it_works(ground: JobsFixture) -> None:
     calls: list[JobCall] = []
 
     async def note(call: JobCall) -> None:
@@ -81,7 +81,7 @@ async def test_a_handler_knows_for_whom_it_works(ground: Ground) -> None:
 
 
 async def test_a_job_that_fails_is_tried_again_and_then_given_up_with_the_reason(
-    ground: Ground,
+    ground: JobsFixture,
 ) -> None:
     async def fail(call: JobCall) -> None:
         raise Unavailable("the source sleeps; password=hunter2")
@@ -97,7 +97,7 @@ async def test_a_job_that_fails_is_tried_again_and_then_given_up_with_the_reason
     assert "hunter2" not in str(failed.problem)
 
 
-async def test_between_attempts_a_job_rests(ground: Ground) -> None:
+async def test_between_attempts_a_job_rests(ground: JobsFixture) -> None:
     async def fail(call: JobCall) -> None:
         raise Unavailable("the source sleeps")
 
@@ -110,7 +110,7 @@ async def test_between_attempts_a_job_rests(ground: Ground) -> None:
     assert 400 < (resting.next_at - datetime.now(UTC)).total_seconds() <= 1000
 
 
-async def test_an_error_that_will_not_pass_ends_the_job_at_once(ground: Ground) -> None:
+async def test_an_error_that_will_not_pass_ends_the_job_at_once(ground: JobsFixture) -> None:
     async def fail(call: JobCall) -> None:
         raise NotFound("no source 's1'")
 
@@ -121,7 +121,7 @@ async def test_an_error_that_will_not_pass_ends_the_job_at_once(ground: Ground) 
     assert (failed.status, failed.attempts) == ("failed", 1)
 
 
-async def test_a_job_that_takes_too_long_is_stopped(ground: Ground) -> None:
+async def test_a_job_that_takes_too_long_is_stopped(ground: JobsFixture) -> None:
     probe = Probe(timeout_s=0.05, retry=RetryPolicy(attempts=1))
     probe.then = probe.wait
     job_id = await ground.ask(ground.bo, probe.job)
@@ -131,7 +131,7 @@ async def test_a_job_that_takes_too_long_is_stopped(ground: Ground) -> None:
     assert failed.problem == {"code": "TIMEOUT", "message": "it took longer than 0.05 s"}
 
 
-async def test_a_running_job_that_is_cancelled_stops(ground: Ground) -> None:
+async def test_a_running_job_that_is_cancelled_stops(ground: JobsFixture) -> None:
     probe = Probe()
     probe.then = probe.wait
     job_id = await ground.ask(ground.bo, probe.job)
@@ -144,7 +144,7 @@ async def test_a_running_job_that_is_cancelled_stops(ground: Ground) -> None:
     assert probe.runs == [1]
 
 
-async def test_a_worker_that_is_to_stop_finishes_what_it_runs(ground: Ground) -> None:
+async def test_a_worker_that_is_to_stop_finishes_what_it_runs(ground: JobsFixture) -> None:
     probe = Probe()
     probe.then = probe.wait
     job_id = await ground.ask(ground.bo, probe.job)
@@ -158,7 +158,7 @@ async def test_a_worker_that_is_to_stop_finishes_what_it_runs(ground: Ground) ->
     assert (await ground.state(late)).status == "waiting"
 
 
-async def test_what_takes_too_long_is_handed_back_and_not_counted(ground: Ground) -> None:
+async def test_what_takes_too_long_is_handed_back_and_not_counted(ground: JobsFixture) -> None:
     probe = Probe(retry=RetryPolicy(attempts=1))
     probe.then = probe.wait
     job_id = await ground.ask(ground.bo, probe.job)
@@ -173,7 +173,7 @@ async def test_what_takes_too_long_is_handed_back_and_not_counted(ground: Ground
     assert (await ground.state(job_id)).status == "done"
 
 
-async def test_a_worker_that_is_cancelled_hands_back_too(ground: Ground) -> None:
+async def test_a_worker_that_is_cancelled_hands_back_too(ground: JobsFixture) -> None:
     probe = Probe()
     probe.then = probe.wait
     job_id = await ground.ask(ground.bo, probe.job)
@@ -185,7 +185,7 @@ async def test_a_worker_that_is_cancelled_hands_back_too(ground: Ground) -> None
 
 
 async def test_a_job_that_this_worker_does_not_know_waits_for_one_that_does(
-    ground: Ground,
+    ground: JobsFixture,
 ) -> None:
     job_id = await ground.ask(ground.bo, Probe().job)
     await run_until_idle(ground.store, [])
@@ -194,7 +194,7 @@ async def test_a_job_that_this_worker_does_not_know_waits_for_one_that_does(
     assert found.next_at is not None
 
 
-async def test_the_jobs_of_a_suspended_tenant_wait(ground: Ground) -> None:
+async def test_the_jobs_of_a_suspended_tenant_wait(ground: JobsFixture) -> None:
     probe = Probe()
     await ground.ask(ground.away, probe.job)
     await ground.run("UPDATE kernel.tenant SET status = 'suspended' WHERE name = 'there'")
@@ -202,7 +202,7 @@ async def test_the_jobs_of_a_suspended_tenant_wait(ground: Ground) -> None:
     assert probe.runs == []
 
 
-async def test_arguments_that_no_longer_fit_fail_the_job(ground: Ground) -> None:
+async def test_arguments_that_no_longer_fit_fail_the_job(ground: JobsFixture) -> None:
     probe = Probe()
     job_id = await ground.ask(ground.bo, probe.job)
     await ground.run("UPDATE jobs.procrastinate_jobs SET args = '{\"which\": 1}'")
@@ -215,7 +215,7 @@ async def test_arguments_that_no_longer_fit_fail_the_job(ground: Ground) -> None
     }
 
 
-async def test_the_same_work_never_runs_twice_at_once(ground: Ground) -> None:
+async def test_the_same_work_never_runs_twice_at_once(ground: JobsFixture) -> None:
     at_once = most = 0
 
     async def count(call: JobCall) -> None:
@@ -238,7 +238,7 @@ async def test_the_same_work_never_runs_twice_at_once(ground: Ground) -> None:
     assert (most, len(probe.runs)) == (1, len(asked))
 
 
-async def test_a_run_that_was_given_to_another_can_write_no_more(ground: Ground) -> None:
+async def test_a_run_that_was_given_to_another_can_write_no_more(ground: JobsFixture) -> None:
     refused: list[str] = []
     lost = anyio.Event()
 
@@ -275,7 +275,7 @@ async def test_a_run_that_was_given_to_another_can_write_no_more(ground: Ground)
     assert (done.attempts, probe.runs) == (2, [1, 2])
 
 
-async def test_a_run_that_was_given_to_another_can_end_nothing(ground: Ground) -> None:
+async def test_a_run_that_was_given_to_another_can_end_nothing(ground: JobsFixture) -> None:
     job = Probe().job
     job_id = await ground.ask(ground.bo, job)
     async with open_queue(ground.store.logins.system, None) as queue:
@@ -293,7 +293,7 @@ async def test_a_run_that_was_given_to_another_can_end_nothing(ground: Ground) -
     assert (await ground.state(job_id)).status == "done"
 
 
-async def test_a_worker_that_was_taken_for_dead_begins_anew(ground: Ground) -> None:
+async def test_a_worker_that_was_taken_for_dead_begins_anew(ground: JobsFixture) -> None:
     async def stay_once(call: JobCall) -> None:
         if call.attempt == 1:
             await probe.wait(call)
@@ -307,7 +307,7 @@ async def test_a_worker_that_was_taken_for_dead_begins_anew(ground: Ground) -> N
     assert (done.attempts, probe.runs) == (2, [1, 2])
 
 
-async def test_a_job_whose_worker_always_dies_fails_in_the_end(ground: Ground) -> None:
+async def test_a_job_whose_worker_always_dies_fails_in_the_end(ground: JobsFixture) -> None:
     probe = Probe(retry=RetryPolicy(attempts=2, first_s=0))
     job_id = await ground.ask(ground.bo, probe.job)
     take = "SELECT jobs.procrastinate_fetch_job_v2(NULL, NULL)"
@@ -323,7 +323,7 @@ async def test_a_job_whose_worker_always_dies_fails_in_the_end(ground: Ground) -
     }
 
 
-async def test_a_worker_outlives_its_connections(ground: Ground) -> None:
+async def test_a_worker_outlives_its_connections(ground: JobsFixture) -> None:
     probe = Probe()
     probe.then = probe.wait
     running = await ground.ask(ground.bo, probe.job, "running")
@@ -346,7 +346,7 @@ def scheduled(name: str, ran: anyio.Event) -> Job:
 
 
 async def test_a_tick_is_queued_once_however_many_look_and_missed_ones_only_once(
-    ground: Ground,
+    ground: JobsFixture,
 ) -> None:
     jobs = list_scheduled([scheduled("hourly", anyio.Event())])
     first = datetime(2026, 1, 2, 3, 24, tzinfo=UTC)
@@ -356,7 +356,7 @@ async def test_a_tick_is_queued_once_however_many_look_and_missed_ones_only_once
         assert await tx.fetch_value("SELECT count(*) FROM jobs.procrastinate_jobs") == 2
 
 
-async def test_a_worker_queues_what_fell_due(ground: Ground) -> None:
+async def test_a_worker_queues_what_fell_due(ground: JobsFixture) -> None:
     ran = anyio.Event()
     async with ground.working(scheduled("hourly", ran)):
         with anyio.fail_after(10):

@@ -19,7 +19,7 @@ from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import VISIT, House, house_flags, no_fetch
 from tests.features.lake.conftest import Lake
-from tests.places import Answer, served
+from tests.origin_servers import Answer, served
 
 pytestmark = pytest.mark.anyio
 

@@ -15,7 +15,7 @@ from pecia.kernel.store.audit.record import AuditRecord
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import House, OpenHouse, house_flags, no_fetch
 from tests.features.lake.conftest import Lake
-from tests.places import Answer, served
+from tests.origin_servers import Answer, served
 
 pytestmark = pytest.mark.anyio
 

@@ -184,7 +184,7 @@ async def test_without_a_model_ask_gives_what_memory_holds_and_says_so(memories:
     }
 
 
-class Lending(NullChannel):
+class SamplingClient(NullChannel):
     """A client that lends its model, and hears how far a call is."""
 
     def __init__(self) -> None:
@@ -200,7 +200,7 @@ class Lending(NullChannel):
 async def test_a_client_that_lends_its_model_is_asked_and_told_on_the_way(
     memories: Memories,
 ) -> None:
-    client = Lending()
+    client = SamplingClient()
     asked: dict[str, Json] = {"message": "Anything about penguins?", "stream": True}
     visit = RequestContext("test", channel=client, session=memories.session)
     said = await memories.app.call(memories.bo, "ask_cipher", asked, visit)

@@ -19,7 +19,7 @@ from pecia.kernel.identity.caller import Caller
 from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import EVERY_SCOPE, VISIT, house_flags, no_fetch
-from tests.mcp.talk import Talk
+from tests.mcp.raw_mcp import RawMcp
 
 ENDPOINT = "/mcp/wiki"
 
@@ -55,7 +55,7 @@ class Served:
 
     async def call(self, token: str | None, tool: str, arguments: Mapping[str, Any]) -> Answer:
         asked = {"name": tool, "arguments": dict(arguments)}
-        frame = await Talk(self.http, token).ask(ENDPOINT, "tools/call", asked)
+        frame = await RawMcp(self.http, token).ask(ENDPOINT, "tools/call", asked)
         assert "result" in frame, frame
         result = frame["result"]
         text = "\n".join(it["text"] for it in result["content"] if it["type"] == "text")

@@ -15,7 +15,7 @@ from websockets.exceptions import InvalidStatus
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import VISIT
 from tests.features.wiki.conftest import Served, Space, add_space, open_served
-from tests.features.wiki.hand import Hand, address, at
+from tests.features.wiki.live_editor import LiveEditor, address, at
 
 pytestmark = pytest.mark.anyio
 
@@ -50,13 +50,13 @@ def url(space: Space) -> str:
     return str(space.served.http.base_url).rstrip("/")
 
 
-def ana_at(space: Space, doc: str = "plan") -> AbstractAsyncContextManager[Hand]:
+def ana_at(space: Space, doc: str = "plan") -> AbstractAsyncContextManager[LiveEditor]:
     return at(url(space), doc, space.name)
 
 
 def bo_at(
-    space: Space, token: str | None = None, hand: Hand | None = None
-) -> AbstractAsyncContextManager[Hand]:
+    space: Space, token: str | None = None, hand: LiveEditor | None = None
+) -> AbstractAsyncContextManager[LiveEditor]:
     return at(url(space), "plan", space.name, token or space.served.bo_token, hand)
 
 
@@ -222,7 +222,7 @@ async def test_nobody_writes_under_the_id_of_somebody_else(plan: Space) -> None:
     async with ana_at(plan) as ana:
         ana.type(0, "Mine. ")
         await ana.saved()
-        forged = Hand(pycrdt.Doc(client_id=ana.doc.client_id))
+        forged = LiveEditor(pycrdt.Doc(client_id=ana.doc.client_id))
         async with bo_at(plan, hand=forged) as bo:
             await bo.until_text(lambda it: "Mine. " in it)
             bo.type(0, "Forged. ")
@@ -238,7 +238,7 @@ async def test_nobody_writes_under_an_id_of_the_house(plan: Space) -> None:
         state = pycrdt.Decoder(ana.doc.get_state())
         state.read_var_uint()
         house_id = state.read_var_uint()
-        async with bo_at(plan, hand=Hand(pycrdt.Doc(client_id=house_id))) as bo:
+        async with bo_at(plan, hand=LiveEditor(pycrdt.Doc(client_id=house_id))) as bo:
             bo.type(0, "Forged. ")
             await bo.flush()
             assert (await bo.until_closed())[0] == 4403
@@ -302,7 +302,7 @@ def told(client: int, clock: int, state: object) -> bytes:
     return pycrdt.create_awareness_message(inner.to_bytes())
 
 
-def heard(hand: Hand) -> dict[int, Any]:
+def heard(hand: LiveEditor) -> dict[int, Any]:
     """Where everybody is, as this one heard it."""
     found: dict[int, Any] = {}
     for message in hand.presences:
@@ -313,7 +313,7 @@ def heard(hand: Hand) -> dict[int, Any]:
     return found
 
 
-def is_told(hand: Hand, client: int, is_so: Callable[[Any], bool]) -> Callable[[], bool]:
+def is_told(hand: LiveEditor, client: int, is_so: Callable[[Any], bool]) -> Callable[[], bool]:
     return lambda: client in heard(hand) and is_so(heard(hand)[client])
 
 

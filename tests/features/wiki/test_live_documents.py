@@ -10,7 +10,7 @@ import pytest
 from pecia.kernel.identity.caller import Caller
 from tests.conftest import VISIT
 from tests.features.wiki.conftest import Served, Space
-from tests.features.wiki.hand import PATIENCE_S, Hand, at
+from tests.features.wiki.live_editor import PATIENCE_S, LiveEditor, at
 
 pytestmark = pytest.mark.anyio
 
@@ -18,12 +18,12 @@ PAGE = "---\ntitle: Plan\ntags: [a]\n---\n# Plan\n\nFirst line.\nLast line.\n"
 
 
 def ana_at(
-    space: Space, doc: str = "plan", hand: Hand | None = None
-) -> AbstractAsyncContextManager[Hand]:
+    space: Space, doc: str = "plan", hand: LiveEditor | None = None
+) -> AbstractAsyncContextManager[LiveEditor]:
     return at(url(space), doc, space.name, hand=hand)
 
 
-def bo_at(space: Space, doc: str = "plan") -> AbstractAsyncContextManager[Hand]:
+def bo_at(space: Space, doc: str = "plan") -> AbstractAsyncContextManager[LiveEditor]:
     return at(url(space), doc, space.name, space.served.bo_token)
 
 
@@ -159,7 +159,7 @@ async def test_a_rename_takes_along_what_was_typed_and_links_are_mended_in_open_
         await other.until_text(lambda it: it == "Oh! See [[scheme]].\n")
         assert (await ana.until_closed())[0] == 4404
         ana.type_after("Last", " and least")
-    async with ana_at(plan, "scheme", Hand(ana.doc)) as again:
+    async with ana_at(plan, "scheme", LiveEditor(ana.doc)) as again:
         await again.until_text(lambda it: "First and best line.\nLast and least line." in it)
         read = await plan.value("read_document", path="scheme.md")
     assert "First and best line.\nLast and least line.\n" in read["content"]
@@ -176,7 +176,7 @@ async def test_deleting_ends_sockets_and_a_late_edit_brings_nothing_back(plan: S
     assert ana.refusals == ["the document was deleted or renamed"]
     ana.type_after("Last", " late")
     with pytest.raises(Exception, match="HTTP 404"):
-        async with ana_at(plan, hand=Hand(ana.doc)):
+        async with ana_at(plan, hand=LiveEditor(ana.doc)):
             pass
     assert not (plan.folder / "plan.md").exists()
     # What was typed before is in the past, from where it can be had.
@@ -191,7 +191,7 @@ async def test_an_editor_of_a_document_that_began_anew_is_told_to_begin_anew(pla
         await plan.value("delete_document", docName="plan")
         await ana.until_closed()
     await plan.value("write_document", docName="plan", markdown="New.\n", position="replace")
-    async with ana_at(plan, hand=Hand(ana.doc)) as again:
+    async with ana_at(plan, hand=LiveEditor(ana.doc)) as again:
         assert (await again.until_closed())[0] == 4409
     async with ana_at(plan) as fresh:
         assert fresh.text == "New.\n"
@@ -245,7 +245,7 @@ async def test_who_was_away_comes_back_with_what_they_typed(plan: Space) -> None
         pass
     ana.type_after("First", " offline")
     await plan.value("edit_document", docName="plan", find="Last", replace="Final")
-    async with ana_at(plan, hand=Hand(ana.doc)) as again:
+    async with ana_at(plan, hand=LiveEditor(ana.doc)) as again:
         await again.until_text(lambda it: "First offline line.\nFinal line." in it)
         read = await plan.value("read_document", path="plan.md")
     assert read["content"].endswith("First offline line.\nFinal line.\n")

@@ -20,7 +20,7 @@ from pecia.kernel.identity.caller import Caller, Operator
 from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import VISIT, house_flags, no_fetch
-from tests.features.wiki.hand import PATIENCE_S, at
+from tests.features.wiki.live_editor import PATIENCE_S, at
 
 pytestmark = pytest.mark.anyio
 

@@ -15,7 +15,7 @@ from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from tests.features.wiki.conftest import Space
-from tests.features.wiki.hand import PATIENCE_S, Hand, at
+from tests.features.wiki.live_editor import PATIENCE_S, LiveEditor, at
 
 pytestmark = pytest.mark.anyio
 
@@ -73,7 +73,7 @@ def plan(space: Space) -> Space:
     return space
 
 
-async def settled(space: Space, hand: Hand) -> str:
+async def settled(space: Space, hand: LiveEditor) -> str:
     """The text that the file and the editor have, once no replaced file is looked at any more."""
     copies = space.folder / ".pecia" / "cache" / "live"
     with anyio.fail_after(PATIENCE_S):

@@ -14,8 +14,8 @@ from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.audit.record import AuditRecord
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import VISIT
-from tests.features.wiki.hand import address, at
-from tests.interfaces.served import Pecia, open_pecia
+from tests.features.wiki.live_editor import address, at
+from tests.interfaces.tenant_server import Pecia, open_pecia
 
 pytestmark = pytest.mark.anyio
 

@@ -6,7 +6,7 @@ import pytest
 from pecia.features.wiki.jobs import CATALOG_INTERVAL_S, CatalogMaintenance
 from pecia.features.wiki.sync import SpaceSync
 from tests.features.wiki.conftest import ENDPOINT, Served, Space
-from tests.mcp.talk import Talk
+from tests.mcp.raw_mcp import RawMcp
 
 pytestmark = pytest.mark.anyio
 
@@ -16,7 +16,7 @@ INDEX = ".pecia/catalogs/INDEX.md"
 @pytest.mark.requirement("wiki.catalog.named_in_instructions")
 async def test_an_agent_is_told_to_begin_at_the_root_catalog(served: Served, space: Space) -> None:
     space.write({"a.md": "# Alpha\n"})
-    told = (await Talk(served.http).begin(ENDPOINT))["result"]["instructions"]
+    told = (await RawMcp(served.http).begin(ENDPOINT))["result"]["instructions"]
     assert INDEX in told
     # And there it is, when the agent does as it is told.
     assert "Alpha" in (await space.value("read_document", path=INDEX))["content"]

@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import EVERY_SCOPE, VISIT
 from tests.features.wiki.conftest import ENDPOINT, Served, Space
-from tests.mcp.talk import Talk
+from tests.mcp.raw_mcp import RawMcp
 
 pytestmark = pytest.mark.anyio
 
@@ -22,7 +22,7 @@ PAGE = "---\ntitle: One\ntags: [own]\n---\n# Heading\n\nThe quick brown fox, see
 
 @pytest.mark.requirement("wiki.tools.full_set", "wiki.server.mcp_endpoint")
 async def test_the_endpoint_lists_exactly_the_tools_of_the_reference(served: Served) -> None:
-    listed = await Talk(served.http).ask(ENDPOINT, "tools/list")
+    listed = await RawMcp(served.http).ask(ENDPOINT, "tools/list")
     tools = {it["name"]: it for it in listed["result"]["tools"]}
     assert {*tools} == TOOLS
     assert len(TOOLS) == 25
@@ -468,7 +468,7 @@ async def test_a_token_without_the_scope_writes_nothing(space: Space) -> None:
     )
     assert isinstance(made.structured, dict)
     token = str(made.structured["token"])
-    listed = await Talk(space.served.http, token).ask(ENDPOINT, "tools/list")
+    listed = await RawMcp(space.served.http, token).ask(ENDPOINT, "tools/list")
     assert "write_document" not in {it["name"] for it in listed["result"]["tools"]}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.features.wiki.conftest import ENDPOINT, Served, Space
-from tests.mcp.talk import Talk
+from tests.mcp.raw_mcp import RawMcp
 
 pytestmark = pytest.mark.anyio
 
@@ -59,7 +59,7 @@ async def test_a_part_of_the_configuration_is_read_by_its_path(space: Space) -> 
 
 @pytest.mark.requirement("wiki.get_config.read_only")
 async def test_reading_the_configuration_is_marked_harmless(served: Served) -> None:
-    listed = await Talk(served.http).ask(ENDPOINT, "tools/list")
+    listed = await RawMcp(served.http).ask(ENDPOINT, "tools/list")
     tools = {it["name"]: it["annotations"] for it in listed["result"]["tools"]}
     assert tools["get_config"]["readOnlyHint"]
     assert tools["get_config"]["idempotentHint"]

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 import pygit2
 from anyio.abc import ByteStream
 
-from tests.unit.adapters.loopback import Asked, page
+from tests.unit.adapters.loopback import ReceivedRequest, page
 
 FLUSH = b"0000"
 FETCHING = "application/x-git-upload-pack-"
@@ -24,7 +24,7 @@ class GitServer:
     redirect_to: str = ""
     tokens: list[str] = field(default_factory=list[str])
 
-    async def __call__(self, asked: Asked, stream: ByteStream) -> None:
+    async def __call__(self, asked: ReceivedRequest, stream: ByteStream) -> None:
         if self.redirect_to:
             await page(b"", f"Location: {self.redirect_to}", status="302 Found")(asked, stream)
         elif self.secret and not self._is_known(asked):
@@ -36,12 +36,14 @@ class GitServer:
             pack = self._pack() if b"done" in body else b""
             await self._send(asked, stream, "result", _packet(b"NAK\n") + pack)
 
-    def _is_known(self, asked: Asked) -> bool:
+    def _is_known(self, asked: ReceivedRequest) -> bool:
         shown = asked.headers.get("authorization", "")
         self.tokens.append(shown)
         return shown == "Basic " + base64.b64encode(self.secret.encode()).decode()
 
-    async def _send(self, asked: Asked, stream: ByteStream, kind: str, body: bytes) -> None:
+    async def _send(
+        self, asked: ReceivedRequest, stream: ByteStream, kind: str, body: bytes
+    ) -> None:
         await page(body, f"Content-Type: {FETCHING}{kind}")(asked, stream)
 
     def _references(self) -> bytes:
@@ -68,7 +70,7 @@ def _packet(data: bytes) -> bytes:
     return b"%04x" % (len(data) + 4) + data
 
 
-async def _body(asked: Asked, stream: ByteStream) -> bytes:
+async def _body(asked: ReceivedRequest, stream: ByteStream) -> bytes:
     body = asked.rest
     while len(body) < int(asked.headers.get("content-length", "0")):
         body += await stream.receive()

@@ -23,11 +23,11 @@ from pecia.adapters.http.guard import EgressGuard
 
 HOME = IPv4Address("127.0.0.1")
 
-Answer: TypeAlias = Callable[["Asked", ByteStream], Awaitable[None]]
+Answer: TypeAlias = Callable[["ReceivedRequest", ByteStream], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReceivedRequest:
     line: str
     headers: dict[str, str]
     rest: bytes = b""
@@ -40,7 +40,7 @@ class Asked:
 @dataclass
 class Server:
     port: int
-    asked: list[Asked] = field(default_factory=list[Asked])
+    asked: list[ReceivedRequest] = field(default_factory=list[ReceivedRequest])
 
     @property
     def trusting_loopback(self) -> EgressRules:
@@ -73,21 +73,21 @@ async def serving(answer: Answer, *, tls: ssl.SSLContext | None = None) -> Async
     await listener.aclose()
 
 
-async def _read_head(stream: ByteStream) -> Asked:
+async def _read_head(stream: ByteStream) -> ReceivedRequest:
     head = b""
     while b"\r\n\r\n" not in head:
         head += await stream.receive()
     head, _, rest = head.partition(b"\r\n\r\n")
     line, *headers = head.decode("latin-1").split("\r\n")
     pairs = (header.split(":", 1) for header in headers)
-    return Asked(line, {name.lower(): value.strip() for name, value in pairs}, rest)
+    return ReceivedRequest(line, {name.lower(): value.strip() for name, value in pairs}, rest)
 
 
 def page(body: bytes, *headers: str, status: str = "200 OK") -> Answer:
     """Always this answer."""
     lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", "Connection: close", *headers]
 
-    async def answer(asked: Asked, stream: ByteStream) -> None:
+    async def answer(asked: ReceivedRequest, stream: ByteStream) -> None:
         await stream.send("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
 
     return answer

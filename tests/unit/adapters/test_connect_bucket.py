@@ -17,7 +17,7 @@ from pecia.adapters.http.guard import EgressGuard
 from pecia.adapters.http.sigv4 import AwsKeys, UnsignedRequest, sign_request
 from pecia.kernel.corpus.connector import ListedFile, SkippedFile
 from pecia.kernel.errors import Forbidden, NotFound, PayloadTooLarge, UpstreamError
-from tests.places import Answer, Handler, Store, served
+from tests.origin_servers import Answer, Handler, Store, served
 
 pytestmark = pytest.mark.anyio
 

@@ -10,7 +10,7 @@ from pecia.adapters.http.fetch import Fetcher
 from pecia.adapters.http.guard import EgressGuard
 from pecia.kernel.corpus.connector import ListedFile, SkippedFile
 from pecia.kernel.errors import NotFound, PayloadTooLarge, UpstreamError
-from tests.unit.adapters.loopback import Asked, Server, serving
+from tests.unit.adapters.loopback import ReceivedRequest, Server, serving
 
 pytestmark = pytest.mark.anyio
 
@@ -24,7 +24,7 @@ PAGES = {
 }
 
 
-async def answer(asked: Asked, stream: ByteStream) -> None:
+async def answer(asked: ReceivedRequest, stream: ByteStream) -> None:
     body = PAGES.get(asked.path)
     status = "200 OK" if body is not None else "404 Not Found"
     content = (body or "nothing").encode()
@@ -32,7 +32,7 @@ async def answer(asked: Asked, stream: ByteStream) -> None:
     await stream.send(head.encode() + content)
 
 
-async def broken(asked: Asked, stream: ByteStream) -> None:
+async def broken(asked: ReceivedRequest, stream: ByteStream) -> None:
     await stream.send(b"HTTP/1.1 503 Busy\r\ncontent-length: 0\r\n\r\n")
 
 
@@ -94,7 +94,7 @@ async def test_a_site_that_lies_about_times_and_addresses_is_crawled_all_the_sam
         "/a": "plain",
     }
 
-    async def odd(asked: Asked, stream: ByteStream) -> None:
+    async def odd(asked: ReceivedRequest, stream: ByteStream) -> None:
         body = pages.get(asked.path, "").encode()
         status = b"200 OK" if body else b"404 Not Found"
         head = b"content-type: text/html\r\nlast-modified: Fri, 31 Dec 9999 23:59:59 -2300\r\n"

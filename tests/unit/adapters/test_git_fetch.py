@@ -25,7 +25,7 @@ from pecia.adapters.git.repository import Repository
 from pecia.adapters.http.egress_rules import EgressRules
 from pecia.kernel.errors import Forbidden, InvalidFormat, PayloadTooLarge, Timeout, UpstreamError
 from tests.unit.adapters.git_server import GitServer
-from tests.unit.adapters.loopback import Answer, Asked, Authority, Server, guard, serving
+from tests.unit.adapters.loopback import Answer, Authority, ReceivedRequest, Server, guard, serving
 
 pytestmark = pytest.mark.anyio
 
@@ -150,7 +150,7 @@ async def test_more_than_the_limit_is_refused_and_leaves_nothing(
 
 
 async def test_a_server_that_falls_silent_ends_at_the_deadline(tmp_path: Path) -> None:
-    async def silent(asked: Asked, stream: ByteStream) -> None:
+    async def silent(asked: ReceivedRequest, stream: ByteStream) -> None:
         await anyio.sleep_forever()
 
     async with over_tls(tmp_path, silent) as (server, trust):
@@ -165,7 +165,7 @@ async def test_cancelling_ends_the_process_and_leaves_nothing(tmp_path: Path) ->
     asked = anyio.Event()
     others = {*psutil.Process().children(recursive=True)}
 
-    async def silent(request: Asked, stream: ByteStream) -> None:
+    async def silent(request: ReceivedRequest, stream: ByteStream) -> None:
         asked.set()
         await anyio.sleep_forever()
 

@@ -16,9 +16,9 @@ from pecia.adapters.http.guard import EgressGuard
 from pecia.kernel.errors import Forbidden, PayloadTooLarge, Timeout, UpstreamError
 from tests.unit.adapters.loopback import (
     Answer,
-    Asked,
     Authority,
     Names,
+    ReceivedRequest,
     Server,
     guard,
     page,
@@ -118,7 +118,7 @@ async def test_a_redirect_to_a_forbidden_address_is_refused() -> None:
 
 
 async def test_redirects_are_followed_and_listed() -> None:
-    async def answer(asked: Asked, stream: ByteStream) -> None:
+    async def answer(asked: ReceivedRequest, stream: ByteStream) -> None:
         step = redirect("/second") if asked.path == "/first" else page(b"arrived")
         await step(asked, stream)
 
@@ -180,7 +180,7 @@ async def test_a_small_body_that_opens_to_a_large_one_is_refused() -> None:
 
 
 async def test_a_body_that_never_ends_is_refused_at_the_limit() -> None:
-    async def endless(asked: Asked, stream: ByteStream) -> None:
+    async def endless(asked: ReceivedRequest, stream: ByteStream) -> None:
         # A finished gzip member opens to nothing more, yet the bytes go on arriving.
         await stream.send(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + gzip.compress(b""))
         while True:
@@ -220,7 +220,7 @@ async def test_a_body_that_cannot_be_opened_is_an_upstream_error(
 
 
 async def test_a_slow_drip_ends_at_the_deadline() -> None:
-    async def drip(asked: Asked, stream: ByteStream) -> None:
+    async def drip(asked: ReceivedRequest, stream: ByteStream) -> None:
         await stream.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
         for _ in range(1000):
             await stream.send(b"x")
@@ -233,7 +233,7 @@ async def test_a_slow_drip_ends_at_the_deadline() -> None:
 
 
 async def test_headers_that_never_end_stop_at_the_deadline() -> None:
-    async def silent(asked: Asked, stream: ByteStream) -> None:
+    async def silent(asked: ReceivedRequest, stream: ByteStream) -> None:
         await anyio.sleep_forever()
 
     async with serving(silent) as server, Fetcher(EgressGuard(server.trusting_loopback)) as web:
@@ -252,7 +252,7 @@ async def test_who_reads_slowly_is_not_cut_off_by_the_deadline() -> None:
 
 
 async def test_a_connection_cut_in_the_middle_is_an_upstream_error() -> None:
-    async def cut(asked: Asked, stream: ByteStream) -> None:
+    async def cut(asked: ReceivedRequest, stream: ByteStream) -> None:
         await stream.send(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
 
     async with serving(cut) as server, Fetcher(EgressGuard(server.trusting_loopback)) as web:

@@ -22,7 +22,7 @@ from pecia.kernel.settings.kernel import KernelSettings
 LOG = logs.Log("pecia.test")
 
 
-class Heard(io.StringIO):
+class JsonLines(io.StringIO):
     """A stream that gives its JSON lines back."""
 
     def records(self) -> list[dict[str, Any]]:
@@ -34,8 +34,8 @@ class Heard(io.StringIO):
 
 
 @contextmanager
-def hearing(**given: object) -> Generator[Heard]:
-    heard = Heard()
+def hearing(**given: object) -> Generator[JsonLines]:
+    heard = JsonLines()
     options = KernelSettings.model_validate({"log_format": "json", **given})
     with logs.configure_logging(options, stream=heard):
         yield heard
@@ -322,7 +322,7 @@ def test_only_the_owner_reads_the_log_file(tmp_path: Path) -> None:
 
 def test_a_second_process_has_a_file_of_its_own(tmp_path: Path) -> None:
     options = KernelSettings(log_file=tmp_path / "pecia.log")
-    with logs.configure_logging(options, stream=Heard(), process="worker"):
+    with logs.configure_logging(options, stream=JsonLines(), process="worker"):
         LOG.info("a.b")
     assert [it.name for it in tmp_path.iterdir()] == ["pecia.worker.log"]
 

@@ -24,7 +24,7 @@ STRANGER = replace(BO, kind=CredentialKind.ANONYMOUS, user_id=None)
 HELD = CkfSettings(openai_key=SecretStr(HOUSE_KEY), operator_provider="openai")
 
 
-class NoLedger:
+class NoQuota:
     """Nothing here is charged."""
 
     async def take(
@@ -35,7 +35,7 @@ class NoLedger:
 
 def payer(settings: CkfSettings) -> ModelAccess:
     return ModelAccess(
-        settings, build_provider_models(settings), DailyQuota(DailyAllowance(1, 1), NoLedger())
+        settings, build_provider_models(settings), DailyQuota(DailyAllowance(1, 1), NoQuota())
     )
 
 

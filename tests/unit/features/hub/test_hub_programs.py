@@ -35,7 +35,7 @@ for line in sys.stdin:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ServerAddress:
     argv: tuple[str, ...]
     folder: str | None = None
     env: dict[str, str] = field(default_factory=dict[str, str])
@@ -44,9 +44,9 @@ class Place:
     is_sse: bool = False
 
 
-def bare(on_list: str, at_end: str = "") -> Place:
+def bare(on_list: str, at_end: str = "") -> ServerAddress:
     """A server in thirty lines, which knows no library and does something of its own."""
-    return Place((sys.executable, "-c", HELLO % (on_list, at_end)))
+    return ServerAddress((sys.executable, "-c", HELLO % (on_list, at_end)))
 
 
 def lines() -> McpConnectionFactory:
@@ -122,7 +122,7 @@ async def test_one_that_will_not_end_is_ended_with_all_that_it_started(
 
 
 async def test_its_last_words_say_why_it_did_not_start() -> None:
-    broken = Place((sys.executable, "-c", "raise SystemExit('no licence\\x1b[0m here')"))
+    broken = ServerAddress((sys.executable, "-c", "raise SystemExit('no licence\\x1b[0m here')"))
     with pytest.raises(UpstreamError, match=r"no licence\[0m here"):
         async with lines().open(broken, ignore):
             pass

@@ -130,12 +130,12 @@ class Upstream:
         return _text("touched")
 
 
-def make_server(words: list[str]) -> "Told":
+def make_server(words: list[str]) -> "ChangingServer":
     upstream = Upstream(words)
-    return Told(upstream)
+    return ChangingServer(upstream)
 
 
-class Told(Server[Any]):
+class ChangingServer(Server[Any]):
     """A server that says that its list may change."""
 
     def __init__(self, upstream: Upstream) -> None:

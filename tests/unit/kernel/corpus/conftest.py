@@ -6,11 +6,11 @@ import pytest
 
 from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.store.store import Store
-from tests.unit.kernel.corpus.ground import Ground, open_ground
+from tests.unit.kernel.corpus.corpus_fixture import CorpusFixture, open_ground
 
 
 @pytest.fixture
-async def ground(database: DatabaseLogins) -> AsyncGenerator[Ground]:
+async def ground(database: DatabaseLogins) -> AsyncGenerator[CorpusFixture]:
     store = Store(database)
     await store.open()
     try:

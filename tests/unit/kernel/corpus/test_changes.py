@@ -17,17 +17,17 @@ from pecia.kernel.store.backup.dump import back_up
 from pecia.kernel.store.backup.restore import restore
 from pecia.kernel.store.cluster import DatabaseLogins
 from pecia.kernel.store.store import Store
-from tests.unit.kernel.corpus.ground import SOURCE, Ground, plain
+from tests.unit.kernel.corpus.corpus_fixture import SOURCE, CorpusFixture, plain
 
 pytestmark = pytest.mark.anyio
 
 
-async def log(ground: Ground, after: int = 0, limit: int = 1000) -> ChangeBatch:
+async def log(ground: CorpusFixture, after: int = 0, limit: int = 1000) -> ChangeBatch:
     async with ground.store.system() as tx:
         return await changelog.tail(tx, ground.tenant_id, after, limit)
 
 
-async def test_every_change_of_a_file_is_logged_once_a_commit(ground: Ground) -> None:
+async def test_every_change_of_a_file_is_logged_once_a_commit(ground: CorpusFixture) -> None:
     stored = await ground.put("a.md", "apples")
     await ground.put("a.md", "pears")
     async with ground.writing(ground.ana) as tx:
@@ -42,26 +42,26 @@ async def test_every_change_of_a_file_is_logged_once_a_commit(ground: Ground) ->
     assert (found.upto, found.trimmed) == (4, False)
 
 
-async def test_what_changes_nothing_is_not_logged(ground: Ground) -> None:
+async def test_what_changes_nothing_is_not_logged(ground: CorpusFixture) -> None:
     await ground.put("a.md", "apples")
     await ground.put("a.md", "apples")
     assert (await log(ground)).upto == 1
 
 
-async def test_what_is_rolled_back_leaves_no_gap(ground: Ground) -> None:
+async def test_what_is_rolled_back_leaves_no_gap(ground: CorpusFixture) -> None:
     with pytest.raises(NotFound):
         await put_then_fail(ground)
     await ground.put("b.md", "pears")
     assert [it.n for it in (await log(ground)).entries] == [1]
 
 
-async def put_then_fail(ground: Ground) -> None:
+async def put_then_fail(ground: CorpusFixture) -> None:
     async with ground.writing(ground.ana) as tx:
         await put(tx, FileMetadata(SOURCE, "a.md"), plain("apples"))
         await remove(tx, SOURCE, "missing")
 
 
-async def test_half_a_transaction_rolled_back_is_not_logged(ground: Ground) -> None:
+async def test_half_a_transaction_rolled_back_is_not_logged(ground: CorpusFixture) -> None:
     async with await psycopg.AsyncConnection.connect(ground.store.logins.system) as connection:
         for key, keep in (("a", True), ("b", False), ("c", True)):
             async with connection.transaction(force_rollback=not keep):
@@ -75,7 +75,7 @@ async def test_half_a_transaction_rolled_back_is_not_logged(ground: Ground) -> N
     assert [it.key for it in found] == ["a", "c"]
 
 
-async def test_a_source_that_goes_takes_its_files_with_it_in_the_log(ground: Ground) -> None:
+async def test_a_source_that_goes_takes_its_files_with_it_in_the_log(ground: CorpusFixture) -> None:
     stored = [await ground.put(f"{n}.md", f"text {n}") for n in range(3)]
     async with ground.writing(ground.ana) as tx:
         await remove_source(tx, SOURCE)
@@ -83,7 +83,9 @@ async def test_a_source_that_goes_takes_its_files_with_it_in_the_log(ground: Gro
     assert {it.file_id for it in last} == {it.file_id for it in stored}
 
 
-async def test_a_new_grant_on_a_part_of_a_folder_is_a_change_of_those_files(ground: Ground) -> None:
+async def test_a_new_grant_on_a_part_of_a_folder_is_a_change_of_those_files(
+    ground: CorpusFixture,
+) -> None:
     await ground.put("a/1.md", "apples")
     moved = await ground.put("b/1.md", "pears")
     async with ground.writing(ground.ana) as tx:
@@ -94,7 +96,7 @@ async def test_a_new_grant_on_a_part_of_a_folder_is_a_change_of_those_files(grou
     assert [it.file_id for it in (await log(ground, after=2)).entries] == [moved.file_id]
 
 
-async def test_numbers_are_those_of_one_tenant(ground: Ground) -> None:
+async def test_numbers_are_those_of_one_tenant(ground: CorpusFixture) -> None:
     await ground.put("a.md", "apples")
     async with ground.writing(ground.away) as tx:
         await put(tx, FileMetadata(SOURCE, "a.md"), plain("apples"))
@@ -105,7 +107,7 @@ async def test_numbers_are_those_of_one_tenant(ground: Ground) -> None:
         assert await changelog.current_position(tx) == 1
 
 
-async def test_a_commit_is_never_split(ground: Ground) -> None:
+async def test_a_commit_is_never_split(ground: CorpusFixture) -> None:
     for n in range(3):
         async with ground.writing(ground.ana) as tx:
             await put_many(tx, [(FileMetadata(SOURCE, f"{n}/{it}.md"), None) for it in range(4)])
@@ -114,7 +116,7 @@ async def test_a_commit_is_never_split(ground: Ground) -> None:
     assert [it.n for it in (await log(ground, first.upto, limit=1)).entries] == [3] * 4
 
 
-async def test_writers_at_once_leave_no_gap_and_no_double(ground: Ground) -> None:
+async def test_writers_at_once_leave_no_gap_and_no_double(ground: CorpusFixture) -> None:
     async def write(name: str) -> None:
         for n in range(10):
             await ground.put(f"{name}/{n}.md", f"text {n}")
@@ -127,7 +129,7 @@ async def test_writers_at_once_leave_no_gap_and_no_double(ground: Ground) -> Non
     assert all(later == earlier + 1 for earlier, later in pairwise([0, *numbers]))
 
 
-async def test_documents_hold_what_an_index_needs(ground: Ground) -> None:
+async def test_documents_hold_what_an_index_needs(ground: CorpusFixture) -> None:
     stored = await ground.put("a.md", "apples", "pears", title="Fruit")
     async with ground.store.system() as tx:
         (found,) = await changelog.load_file_documents(tx, ground.tenant_id, [stored.file_id, 999])
@@ -141,7 +143,7 @@ async def test_documents_hold_what_an_index_needs(ground: Ground) -> None:
     assert found.acl_id == acl_id
 
 
-async def test_the_log_is_trimmed_below_the_slowest_node(ground: Ground) -> None:
+async def test_the_log_is_trimmed_below_the_slowest_node(ground: CorpusFixture) -> None:
     for n in range(5):
         await ground.put(f"{n}.md", f"text {n}")
     async with ground.store.system() as tx:
@@ -154,12 +156,12 @@ async def test_the_log_is_trimmed_below_the_slowest_node(ground: Ground) -> None
     assert ([it.n for it in left.entries], left.trimmed) == ([3, 4, 5], False)
 
 
-async def test_an_index_ahead_of_its_log_is_told_to_begin_again(ground: Ground) -> None:
+async def test_an_index_ahead_of_its_log_is_told_to_begin_again(ground: CorpusFixture) -> None:
     await ground.put("a.md", "apples")
     assert (await log(ground, after=7)).trimmed
 
 
-async def test_a_node_long_gone_no_longer_keeps_the_log(ground: Ground) -> None:
+async def test_a_node_long_gone_no_longer_keeps_the_log(ground: CorpusFixture) -> None:
     await ground.put("a.md", "apples")
     async with ground.store.system() as tx:
         await changelog.record_applied(tx, ground.tenant_id, "old", 0)
@@ -169,7 +171,7 @@ async def test_a_node_long_gone_no_longer_keeps_the_log(ground: Ground) -> None:
     assert (await log(ground, after=0)).trimmed
 
 
-async def test_a_tenant_that_goes_takes_its_log_along(ground: Ground) -> None:
+async def test_a_tenant_that_goes_takes_its_log_along(ground: CorpusFixture) -> None:
     await ground.put("a.md", "apples")
     await ground.ask("DELETE FROM kernel.tenant WHERE id = %s", ground.tenant_id)
     for table in ("tick", "change", "tenant_clock", "file", "chunk", "revision"):
@@ -179,7 +181,7 @@ async def test_a_tenant_that_goes_takes_its_log_along(ground: Ground) -> None:
 
 
 async def test_a_restored_copy_has_the_texts_and_a_log_of_its_own(
-    ground: Ground, empty_database: DatabaseLogins, tmp_path: Path
+    ground: CorpusFixture, empty_database: DatabaseLogins, tmp_path: Path
 ) -> None:
     """An index of the original, with a number that fits, is not an index of the copy."""
     await ground.put("a.md", "apples")
@@ -206,7 +208,7 @@ def quiet(name: str, done: int, of: int) -> None:
     """Nobody watches."""
 
 
-async def test_who_listens_hears_which_tenant_changed(ground: Ground) -> None:
+async def test_who_listens_hears_which_tenant_changed(ground: CorpusFixture) -> None:
     conninfo = ground.store.logins.system
     async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as connection:
         await connection.execute(changelog.SQL["listen"])

@@ -22,7 +22,7 @@ from pecia.kernel.jobs import Job, NoArguments, RetryPolicy, defer_as_system
 from pecia.kernel.jobs.worker import run_worker
 from pecia.kernel.jobs.worker_loop import WorkerIntervals
 from pecia.kernel.store.transaction import Transaction
-from tests.unit.kernel.corpus.ground import SOURCE, Ground
+from tests.unit.kernel.corpus.corpus_fixture import SOURCE, CorpusFixture
 
 pytestmark = pytest.mark.anyio
 
@@ -57,7 +57,7 @@ def letters(text: str) -> list[float]:
     return (counts / np.linalg.norm(counts)).tolist()
 
 
-async def embed(ground: Ground, embedder: Letters, tenant_id: UUID | None = None) -> None:
+async def embed(ground: CorpusFixture, embedder: Letters, tenant_id: UUID | None = None) -> None:
     job = embed_job.embed_job(embedder, schedule=None)
     quick = Job("corpus", "embed", job.run, NoArguments, key=job.key, retry=RetryPolicy(3, 0, 0))
     async with ground.store.system() as tx:
@@ -65,7 +65,7 @@ async def embed(ground: Ground, embedder: Letters, tenant_id: UUID | None = None
     await work(ground, quick)
 
 
-async def test_new_text_is_embedded_without_waiting_for_the_schedule(ground: Ground) -> None:
+async def test_new_text_is_embedded_without_waiting_for_the_schedule(ground: CorpusFixture) -> None:
     embedder = Letters()
     job = embed_job.embed_job(embedder, schedule=None)
     caller = EmbedTrigger(ground.store, job, node_name(embedder.name))
@@ -80,14 +80,14 @@ async def test_new_text_is_embedded_without_waiting_for_the_schedule(ground: Gro
             group.cancel_scope.cancel()
 
 
-async def _counted(ground: Ground, number: int) -> None:
+async def _counted(ground: CorpusFixture, number: int) -> None:
     while True:
         if await ground.ask(VECTORS) == [(number,)]:
             return
         await anyio.sleep(0.02)
 
 
-async def work(ground: Ground, job: Job) -> None:
+async def work(ground: CorpusFixture, job: Job) -> None:
     """Run a worker until nothing waits in the queue."""
     stop = anyio.Event()
     with anyio.fail_after(20):
@@ -97,7 +97,7 @@ async def work(ground: Ground, job: Job) -> None:
             stop.set()
 
 
-async def _all_done(ground: Ground) -> None:
+async def _all_done(ground: CorpusFixture) -> None:
     left = "SELECT 1 FROM jobs.procrastinate_jobs WHERE status IN ('todo', 'doing')"
     while True:
         if not await ground.ask(left):
@@ -105,7 +105,7 @@ async def _all_done(ground: Ground) -> None:
         await anyio.sleep(0.02)
 
 
-async def test_every_chunk_gets_a_vector_and_is_found_by_it(ground: Ground) -> None:
+async def test_every_chunk_gets_a_vector_and_is_found_by_it(ground: CorpusFixture) -> None:
     embedder = Letters()
     await ground.put("a.md", "apples", "pears", title="Fruit")
     await embed(ground, embedder)
@@ -118,7 +118,7 @@ async def test_every_chunk_gets_a_vector_and_is_found_by_it(ground: Ground) -> N
     assert best == zebra
 
 
-async def test_a_text_is_embedded_once_wherever_it_is(ground: Ground) -> None:
+async def test_a_text_is_embedded_once_wherever_it_is(ground: CorpusFixture) -> None:
     embedder = Letters()
     await ground.put("a.md", "apples")
     await ground.put("b.md", "apples")
@@ -130,7 +130,9 @@ async def test_a_text_is_embedded_once_wherever_it_is(ground: Ground) -> None:
     assert await ground.ask(VECTORS) == [(4,)]
 
 
-async def test_a_run_tells_how_many_texts_it_embedded_and_in_how_long(ground: Ground) -> None:
+async def test_a_run_tells_how_many_texts_it_embedded_and_in_how_long(
+    ground: CorpusFixture,
+) -> None:
     embedder = Letters()
     await ground.put("a.md", "apples", "pears", title="Fruit")
     await ground.put("b.md", "zebras")
@@ -142,7 +144,7 @@ async def test_a_run_tells_how_many_texts_it_embedded_and_in_how_long(ground: Gr
     assert parse_messages(messages, "letters").texts == len(embedder.asked) == 3
 
 
-async def test_the_newest_come_first(ground: Ground) -> None:
+async def test_the_newest_come_first(ground: CorpusFixture) -> None:
     embedder = Letters()
     for n in range(3):
         await ground.put(f"{n}.md", f"text {n}")
@@ -150,13 +152,13 @@ async def test_the_newest_come_first(ground: Ground) -> None:
     assert [it[:6] for it in embedder.asked] == ["text 2", "text 1", "text 0"]
 
 
-async def test_a_model_that_was_away_is_asked_again(ground: Ground) -> None:
+async def test_a_model_that_was_away_is_asked_again(ground: CorpusFixture) -> None:
     await ground.put("a.md", "apples")
     await embed(ground, Letters(fails=1))
     assert await ground.ask(VECTORS) == [(1,)]
 
 
-async def test_a_new_model_begins_from_the_beginning(ground: Ground) -> None:
+async def test_a_new_model_begins_from_the_beginning(ground: CorpusFixture) -> None:
     await ground.put("a.md", "apples")
     await embed(ground, Letters())
     async with ground.store.system() as tx:
@@ -167,7 +169,7 @@ async def test_a_new_model_begins_from_the_beginning(ground: Ground) -> None:
 
 
 async def test_it_waits_while_the_keyword_index_is_behind(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch
+    ground: CorpusFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embed_job, "MAX_INDEX_LAG", 1)
     monkeypatch.setattr(embed_job, "POLL_INTERVAL_S", 0.01)
@@ -208,7 +210,7 @@ class Busy:
 
 @pytest.mark.parametrize(("patience_s", "looks"), [(1_000, 10), (0, 1_000_000)])
 async def test_it_waits_while_many_files_come_but_not_for_ever(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch, patience_s: float, looks: int
+    ground: CorpusFixture, monkeypatch: pytest.MonkeyPatch, patience_s: float, looks: int
 ) -> None:
     monkeypatch.setattr(embed_job, "FILES_PER_PAGE", 1)
     monkeypatch.setattr(embed_job, "POLL_INTERVAL_S", 0.01)
@@ -222,7 +224,7 @@ async def test_it_waits_while_many_files_come_but_not_for_ever(
     assert patience_s == 0 or busy.looks > looks
 
 
-async def test_what_came_is_counted_by_file_and_not_by_commit(ground: Ground) -> None:
+async def test_what_came_is_counted_by_file_and_not_by_commit(ground: CorpusFixture) -> None:
     async with ground.store.system() as tx:
         _, before = await embed_job.count_changed_files(tx, ground.tenant_id, 0)
     for n in range(3):
@@ -240,7 +242,7 @@ async def test_what_came_is_counted_by_file_and_not_by_commit(ground: Ground) ->
 
 
 async def test_a_file_of_any_length_is_embedded_a_handful_of_chunks_at_a_time(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch
+    ground: CorpusFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embed_job, "MAX_CHUNKS_IN_MEMORY", 2)
     await ground.put("long.md", *(f"part {n}" for n in range(5)))
@@ -248,7 +250,7 @@ async def test_a_file_of_any_length_is_embedded_a_handful_of_chunks_at_a_time(
     assert (len(embedder.asked), await ground.ask(VECTORS)) == (5, [(5,)])
 
 
-async def test_no_model_is_asked_for_where_nothing_wants_vectors(ground: Ground) -> None:
+async def test_no_model_is_asked_for_where_nothing_wants_vectors(ground: CorpusFixture) -> None:
     embedder = Letters()
     await ground.put("a.md", "apples")
     await embed(ground, embedder)
@@ -260,7 +262,7 @@ async def test_no_model_is_asked_for_where_nothing_wants_vectors(ground: Ground)
     assert embedder.dimensions == 0
 
 
-async def test_on_its_schedule_it_serves_every_tenant_that_is_behind(ground: Ground) -> None:
+async def test_on_its_schedule_it_serves_every_tenant_that_is_behind(ground: CorpusFixture) -> None:
     await ground.put("a.md", "apples")
     job = embed_job.embed_job(Letters(), schedule=None)
     async with ground.store.system() as tx:
@@ -271,7 +273,7 @@ async def test_on_its_schedule_it_serves_every_tenant_that_is_behind(ground: Gro
         assert await changelog.load_applied(tx, ground.tenant_id, node_name("letters")) == 1
 
 
-async def test_it_stands_in_no_writers_way(ground: Ground) -> None:
+async def test_it_stands_in_no_writers_way(ground: CorpusFixture) -> None:
     """Whoever removes files while they are embedded would wait for it, as it waits for them."""
     await _embedded_once(ground)
     for name in ("going.md", "staying.md"):
@@ -285,14 +287,14 @@ async def test_it_stands_in_no_writers_way(ground: Ground) -> None:
     assert await ground.ask(VECTORS) == [(2,)]
 
 
-async def _embedded_once(ground: Ground) -> None:
+async def _embedded_once(ground: CorpusFixture) -> None:
     """The first vectors of a new dimension come with an index, for which all have to wait."""
     await ground.put("first.md", "text")
     await embed(ground, Letters())
 
 
 async def test_a_removal_that_was_taken_back_leaves_nothing_without_a_vector(
-    ground: Ground,
+    ground: CorpusFixture,
 ) -> None:
     await _embedded_once(ground)
     for name in ("nearly_gone.md", "staying.md"):

@@ -9,7 +9,7 @@ from pecia.kernel.corpus.vectors.knn import find_nearest, find_unavailable_reaso
 from pecia.kernel.store.cluster import Cluster, DatabaseLogins
 from pecia.kernel.store.migrate import KERNEL_SCHEMA, migrate
 from pecia.kernel.store.store import Store
-from tests.unit.kernel.corpus.ground import SOURCE, open_ground
+from tests.unit.kernel.corpus.corpus_fixture import SOURCE, open_ground
 
 pytestmark = pytest.mark.anyio
 

@@ -13,7 +13,7 @@ import pytest
 from pecia.kernel.corpus.search import hydrate
 from pecia.kernel.corpus.vectors import knn
 from tests.laws.test_plans import Node, asked_for_each_row, nodes
-from tests.unit.kernel.corpus.ground import Ground
+from tests.unit.kernel.corpus.corpus_fixture import CorpusFixture
 
 pytestmark = pytest.mark.anyio
 
@@ -32,7 +32,7 @@ FILL = [
 ]
 
 
-async def fill(ground: Ground, *, analysed: bool = True) -> list[int]:
+async def fill(ground: CorpusFixture, *, analysed: bool = True) -> list[int]:
     """A tenant large enough for plans to differ. Its chunks."""
     values = {"tenant": ground.tenant_id, "chunks": CHUNKS, "files": FILES}
     async with ground.store.system() as tx:
@@ -45,13 +45,13 @@ async def fill(ground: Ground, *, analysed: bool = True) -> list[int]:
     return [it for (it,) in await ground.ask("SELECT id FROM kernel.chunk LIMIT 60")]
 
 
-async def explain(ground: Ground, statement: str, **values: Any) -> Node:
+async def explain(ground: CorpusFixture, statement: str, **values: Any) -> Node:
     async with ground.store.reading(ground.ana) as tx:
         asked = "EXPLAIN (ANALYZE, VERBOSE, FORMAT JSON, TIMING off) " + statement
         return (await tx.fetch_value(cast(Any, asked), **values))[0]["Plan"]
 
 
-async def nearest_plan(ground: Ground, way: str) -> Node:
+async def nearest_plan(ground: CorpusFixture, way: str) -> Node:
     ((statement,),) = await ground.ask(f"SELECT kernel.{way}({DIMS}, '{{}}')")
     ((classes,),) = await ground.ask("SELECT array_agg(id) FROM kernel.acl")
     query = knn.vector_literal(CHANCE.normal(size=DIMS).tolist())
@@ -72,7 +72,9 @@ def listed_beforehand(plan: Node) -> list[Node]:
     return [it for it in files if it["Node Type"] == "Seq Scan"]
 
 
-async def test_the_index_is_followed_and_rights_are_asked_of_what_it_shows(ground: Ground) -> None:
+async def test_the_index_is_followed_and_rights_are_asked_of_what_it_shows(
+    ground: CorpusFixture,
+) -> None:
     await fill(ground)
     plan = await nearest_plan(ground, "nearest_by_index")
     (scan,) = [it for it in nodes(plan) if str(it.get("Relation Name")).startswith("vector_")]
@@ -82,7 +84,7 @@ async def test_the_index_is_followed_and_rights_are_asked_of_what_it_shows(groun
     assert asked_for_each_row(plan) == []
 
 
-async def test_looking_at_all_goes_by_classes_and_files(ground: Ground) -> None:
+async def test_looking_at_all_goes_by_classes_and_files(ground: CorpusFixture) -> None:
     await fill(ground)
     plan = await nearest_plan(ground, "nearest_of_all")
     assert not any("embedding" in it for it in indexes(plan))
@@ -90,7 +92,7 @@ async def test_looking_at_all_goes_by_classes_and_files(ground: Ground) -> None:
 
 
 async def test_every_vector_is_looked_at_once_before_the_tables_were_analysed(
-    ground: Ground,
+    ground: CorpusFixture,
 ) -> None:
     """With a plan that took them for empty, 400 files took 160,000 looks."""
     await fill(ground, analysed=False)
@@ -104,7 +106,7 @@ async def test_every_vector_is_looked_at_once_before_the_tables_were_analysed(
 
 
 async def test_chunks_are_read_by_their_ids_and_their_neighbours_by_their_places(
-    ground: Ground,
+    ground: CorpusFixture,
 ) -> None:
     ids = await fill(ground)
     places = await ground.ask("SELECT id, file_id, seq FROM kernel.chunk ORDER BY id LIMIT 20")

@@ -17,14 +17,14 @@ from pecia.kernel.corpus.search.search import Corpus
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.text.canonical import RawUnit, UnitKind, build_canonical_text
 from tests.contract.sources import Kit, SourceContract
-from tests.unit.kernel.corpus.ground import SOURCE, Ground
+from tests.unit.kernel.corpus.corpus_fixture import SOURCE, CorpusFixture
 
 pytestmark = pytest.mark.anyio
 
 
 @dataclass(frozen=True, slots=True)
 class KernelKit:
-    ground: Ground
+    ground: CorpusFixture
     corpus: Corpus
 
     @property
@@ -86,7 +86,7 @@ class KernelKit:
 
 class TestKernelSource(SourceContract):
     @pytest.fixture
-    async def kit(self, ground: Ground, tmp_path: Path) -> AsyncGenerator[Kit]:
+    async def kit(self, ground: CorpusFixture, tmp_path: Path) -> AsyncGenerator[Kit]:
         async with anyio.create_task_group() as group:
             group.start_soon(
                 IndexFollower(ground.store, tmp_path / "index", FollowerIntervals(poll_s=0.05)).run

@@ -24,14 +24,14 @@ from pecia.kernel.corpus.catalog.texts import (
 from pecia.kernel.errors import Forbidden, InvalidInput, NotFound, PeciaError
 from pecia.kernel.text.canonical import build_canonical_text
 from pecia.kernel.text.chunks.chunk import Chunk, chunk_text
-from tests.unit.kernel.corpus.ground import SOURCE, Ground, pages, plain
+from tests.unit.kernel.corpus.corpus_fixture import SOURCE, CorpusFixture, pages, plain
 
 pytestmark = pytest.mark.anyio
 
 CHUNKS = "SELECT id, seq, text FROM kernel.chunk ORDER BY file_id, seq"
 
 
-async def test_a_text_is_read_back_as_it_was_put(ground: Ground) -> None:
+async def test_a_text_is_read_back_as_it_was_put(ground: CorpusFixture) -> None:
     text = pages("first page", "second page")
     async with ground.writing(ground.ana) as tx:
         stored = await put(tx, FileMetadata(SOURCE, "a.pdf", content_type="application/pdf"), text)
@@ -44,7 +44,7 @@ async def test_a_text_is_read_back_as_it_was_put(ground: Ground) -> None:
     assert read.status == "ok"
 
 
-async def test_chunks_are_slices_of_the_text(ground: Ground) -> None:
+async def test_chunks_are_slices_of_the_text(ground: CorpusFixture) -> None:
     text = pages("first page", "second page")
     async with ground.writing(ground.ana) as tx:
         await put(tx, FileMetadata(SOURCE, "a.pdf"), text)
@@ -55,7 +55,7 @@ async def test_chunks_are_slices_of_the_text(ground: Ground) -> None:
     assert all(text.canonical.text[start:end] == words for start, end, words, *_ in rows)
 
 
-async def test_a_text_that_was_cut_before_is_stored_like_any_other(ground: Ground) -> None:
+async def test_a_text_that_was_cut_before_is_stored_like_any_other(ground: CorpusFixture) -> None:
     text = pages("first page", "second page")
     async with ground.writing(ground.ana) as tx:
         await put_many(
@@ -70,7 +70,7 @@ async def test_a_text_that_was_cut_before_is_stored_like_any_other(ground: Groun
 
 
 async def test_others_go_on_while_a_text_is_cut(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch
+    ground: CorpusFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, gone_on = threading.Event(), threading.Event()
 
@@ -89,7 +89,7 @@ async def test_others_go_on_while_a_text_is_cut(
         assert (await ground.put("a.md", "apples")).changed
 
 
-async def test_the_same_text_makes_no_second_revision(ground: Ground) -> None:
+async def test_the_same_text_makes_no_second_revision(ground: CorpusFixture) -> None:
     first = await ground.put("a.md", "apples", "pears")
     chunks = await ground.ask(CHUNKS)
     again = await ground.put("a.md", "apples", "pears")
@@ -97,7 +97,7 @@ async def test_the_same_text_makes_no_second_revision(ground: Ground) -> None:
     assert await ground.ask(CHUNKS) == chunks
 
 
-async def test_words_that_stay_keep_their_chunk(ground: Ground) -> None:
+async def test_words_that_stay_keep_their_chunk(ground: CorpusFixture) -> None:
     await ground.put("a.md", "apples", "pears", "plums")
     before = {words[:5]: id_ for id_, _, words in await ground.ask(CHUNKS)}
     stored = await ground.put("a.md", "quinces", "plums", "apples")
@@ -111,7 +111,7 @@ async def test_words_that_stay_keep_their_chunk(ground: Ground) -> None:
     assert [seq for _, seq, _ in await ground.ask(CHUNKS)] == [0, 1, 2]
 
 
-async def test_an_earlier_revision_can_still_be_read(ground: Ground) -> None:
+async def test_an_earlier_revision_can_still_be_read(ground: CorpusFixture) -> None:
     first = await ground.put("a.md", "apples")
     await ground.put("a.md", "pears")
     async with ground.store.reading(ground.ana) as tx:
@@ -122,7 +122,7 @@ async def test_an_earlier_revision_can_still_be_read(ground: Ground) -> None:
             await read_text(tx, SOURCE, "a.md", 999_999)
 
 
-async def test_facts_alone_leave_the_text_as_it_was(ground: Ground) -> None:
+async def test_facts_alone_leave_the_text_as_it_was(ground: CorpusFixture) -> None:
     first = await ground.put("a.md", "apples", title="Fruit")
     async with ground.writing(ground.ana) as tx:
         again = await put(tx, FileMetadata(SOURCE, "a.md", size_bytes=7), None)
@@ -133,7 +133,7 @@ async def test_facts_alone_leave_the_text_as_it_was(ground: Ground) -> None:
     assert read.text.startswith("apples")
 
 
-async def test_a_file_that_can_no_longer_be_read_loses_its_text(ground: Ground) -> None:
+async def test_a_file_that_can_no_longer_be_read_loses_its_text(ground: CorpusFixture) -> None:
     await ground.put("a.pdf", "apples")
     locked = ExtractedText(
         build_canonical_text([]), status="encrypted", reason="it asks for a password"
@@ -148,7 +148,7 @@ async def test_a_file_that_can_no_longer_be_read_loses_its_text(ground: Ground) 
     assert await ground.ask("SELECT sum(chunks) FROM kernel.acl") == [(0,)]
 
 
-async def test_a_rename_keeps_text_and_chunks(ground: Ground) -> None:
+async def test_a_rename_keeps_text_and_chunks(ground: CorpusFixture) -> None:
     stored = await ground.put("a.md", "apples")
     chunks = await ground.ask(CHUNKS)
     async with ground.writing(ground.ana) as tx:
@@ -158,7 +158,7 @@ async def test_a_rename_keeps_text_and_chunks(ground: Ground) -> None:
     assert await ground.ask(CHUNKS) == chunks
 
 
-async def test_classes_and_tenants_count_chunks(ground: Ground) -> None:
+async def test_classes_and_tenants_count_chunks(ground: CorpusFixture) -> None:
     await ground.put("a.md", "apples", "pears")
     await ground.put("b.md", "plums")
     await ground.put("a.md", "apples", "quinces", "medlars")
@@ -169,7 +169,7 @@ async def test_classes_and_tenants_count_chunks(ground: Ground) -> None:
     assert await ground.ask("SELECT files, chunks FROM kernel.acl WHERE files > 0") == [(1, 1)]
 
 
-async def test_many_files_are_put_in_the_order_given(ground: Ground) -> None:
+async def test_many_files_are_put_in_the_order_given(ground: CorpusFixture) -> None:
     files = [(FileMetadata(SOURCE, f"{n}.md"), plain(f"text {n}")) for n in (3, 1, 2)]
     async with ground.writing(ground.ana) as tx:
         stored = await put_many(tx, files)
@@ -180,7 +180,7 @@ async def test_many_files_are_put_in_the_order_given(ground: Ground) -> None:
             await put_many(tx, [files[0], files[0]])
 
 
-async def test_who_may_not_write_puts_nothing_wherever_it_is(ground: Ground) -> None:
+async def test_who_may_not_write_puts_nothing_wherever_it_is(ground: CorpusFixture) -> None:
     said: set[str] = set()
     for source in (SOURCE, "missing"):
         with pytest.raises(Forbidden) as caught:
@@ -191,13 +191,13 @@ async def test_who_may_not_write_puts_nothing_wherever_it_is(ground: Ground) -> 
     assert await ground.ask("SELECT count(*) FROM kernel.file") == [(0,)]
 
 
-async def test_a_source_that_is_not_there_is_not_found(ground: Ground) -> None:
+async def test_a_source_that_is_not_there_is_not_found(ground: CorpusFixture) -> None:
     with pytest.raises(NotFound):
         async with ground.writing(ground.ana) as tx:
             await put(tx, FileMetadata("missing", "a.md"), plain("words"))
 
 
-async def test_the_system_puts_for_the_tenant_it_names(ground: Ground) -> None:
+async def test_the_system_puts_for_the_tenant_it_names(ground: CorpusFixture) -> None:
     async with ground.store.system() as tx:
         await put(tx, FileMetadata(SOURCE, "a.md"), plain("words"), tenant_id=ground.tenant_id)
     async with ground.store.reading(ground.ana) as tx:
@@ -207,7 +207,7 @@ async def test_the_system_puts_for_the_tenant_it_names(ground: Ground) -> None:
             await read_text(tx, SOURCE, "a.md")
 
 
-async def test_a_caller_puts_into_no_other_tenant(ground: Ground) -> None:
+async def test_a_caller_puts_into_no_other_tenant(ground: CorpusFixture) -> None:
     there = ground.away.tenant_id
     with pytest.raises(Forbidden):
         async with ground.writing(ground.ana) as tx:
@@ -217,7 +217,7 @@ async def test_a_caller_puts_into_no_other_tenant(ground: Ground) -> None:
             await put(tx, FileMetadata(SOURCE, "a.md"), plain("words"))
 
 
-async def test_what_is_hidden_reads_like_what_is_not_there(ground: Ground) -> None:
+async def test_what_is_hidden_reads_like_what_is_not_there(ground: CorpusFixture) -> None:
     await ground.put("a.md", "apples")
     async with ground.store.reading(ground.bo) as tx:
         hidden, missing = [
@@ -227,7 +227,7 @@ async def test_what_is_hidden_reads_like_what_is_not_there(ground: Ground) -> No
     assert hidden == missing
 
 
-async def test_a_purge_leaves_no_text_and_no_key(ground: Ground) -> None:
+async def test_a_purge_leaves_no_text_and_no_key(ground: CorpusFixture) -> None:
     await ground.put("secret plan.md", "apples")
     await ground.put("secret plan.md", "pears")
     await ground.ask(
@@ -246,7 +246,7 @@ async def test_a_purge_leaves_no_text_and_no_key(ground: Ground) -> None:
     ) == [(0,)]
 
 
-async def test_a_purge_takes_whoever_governs_the_source(ground: Ground) -> None:
+async def test_a_purge_takes_whoever_governs_the_source(ground: CorpusFixture) -> None:
     await ground.put("a.md", "apples")
     with pytest.raises(Forbidden):
         async with ground.writing(ground.bo) as tx:

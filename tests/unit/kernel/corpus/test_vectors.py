@@ -18,7 +18,7 @@ from pecia.kernel.corpus.vectors.knn import (
     load_cosines,
 )
 from pecia.kernel.errors import OutOfRange
-from tests.unit.kernel.corpus.ground import SOURCE, Ground, plain
+from tests.unit.kernel.corpus.corpus_fixture import SOURCE, CorpusFixture, plain
 
 pytestmark = pytest.mark.anyio
 
@@ -28,7 +28,7 @@ CHANCE = np.random.default_rng(4)
 QUERY = CHANCE.normal(size=DIMS).astype(np.float32)
 
 
-async def fill(ground: Ground) -> dict[int, float]:
+async def fill(ground: CorpusFixture) -> dict[int, float]:
     """Some files with vectors. The cosine of each chunk with the query."""
     facts = FileMetadata(SOURCE, "", content_type="text/plain")
     files = [
@@ -65,7 +65,7 @@ def ids(found: Sequence[tuple[int, float]]) -> list[int]:
     return [id_ for id_, _ in found]
 
 
-async def test_the_nearest_are_those_of_plain_arithmetic(ground: Ground) -> None:
+async def test_the_nearest_are_those_of_plain_arithmetic(ground: CorpusFixture) -> None:
     found = await fill(ground)
     async with ground.store.reading(ground.ana) as tx:
         near = await find_nearest(tx, QUERY, MODEL, 10)
@@ -78,7 +78,7 @@ async def test_the_nearest_are_those_of_plain_arithmetic(ground: Ground) -> None
 
 
 async def test_the_index_gives_what_looking_at_all_gives(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch
+    ground: CorpusFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = await fill(ground)
     monkeypatch.setattr("pecia.kernel.corpus.vectors.knn.EXACT_SCAN_US", 1e9)
@@ -88,7 +88,7 @@ async def test_the_index_gives_what_looking_at_all_gives(
 
 
 async def test_who_sees_little_gets_all_of_it(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch
+    ground: CorpusFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the index comes back short: it starves quietly, and the exact way answers."""
     found = await fill(ground)
@@ -111,7 +111,7 @@ async def test_who_sees_little_gets_all_of_it(
             assert set(await load_cosines(tx, [*found], QUERY, MODEL)) == {*wanted}
 
 
-async def test_others_find_nothing(ground: Ground) -> None:
+async def test_others_find_nothing(ground: CorpusFixture) -> None:
     found = await fill(ground)
     for who in (ground.bo, ground.away):
         async with ground.store.reading(who) as tx:
@@ -137,7 +137,7 @@ async def test_others_find_nothing(ground: Ground) -> None:
     ],
 )
 async def test_filters_hold_by_either_way(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch, narrowed: Filter, condition: str
+    ground: CorpusFixture, monkeypatch: pytest.MonkeyPatch, narrowed: Filter, condition: str
 ) -> None:
     found = await fill(ground)
     rows = await ground.ask(
@@ -150,7 +150,7 @@ async def test_filters_hold_by_either_way(
             assert ids(await find_nearest(tx, QUERY, MODEL, 5, narrowed)) == wanted
 
 
-async def test_another_model_is_another_space(ground: Ground) -> None:
+async def test_another_model_is_another_space(ground: CorpusFixture) -> None:
     await fill(ground)
     async with ground.store.reading(ground.ana) as tx:
         assert await find_nearest(tx, QUERY, "other", 5) == []
@@ -159,7 +159,7 @@ async def test_another_model_is_another_space(ground: Ground) -> None:
             await find_nearest(tx, QUERY, MODEL, 0)
 
 
-async def test_a_vector_goes_with_its_words_and_stays_with_them(ground: Ground) -> None:
+async def test_a_vector_goes_with_its_words_and_stays_with_them(ground: CorpusFixture) -> None:
     await fill(ground)
     await ground.put("a/0.md", "text 0", "more text")
     async with ground.writing(ground.ana) as tx:
@@ -172,7 +172,7 @@ async def test_a_vector_goes_with_its_words_and_stays_with_them(ground: Ground) 
     assert await ground.ask("SELECT count(*) FROM kernel.vector") == [(FILES - 2,)]
 
 
-async def test_a_new_title_asks_for_new_vectors(ground: Ground) -> None:
+async def test_a_new_title_asks_for_new_vectors(ground: CorpusFixture) -> None:
     await fill(ground)
     await ground.put("a/0.md", "text 0", title="Named at last")
     assert await ground.ask("SELECT count(*) FROM kernel.vector") == [(FILES - 1,)]

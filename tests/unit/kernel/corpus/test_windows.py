@@ -7,14 +7,14 @@ from pecia.kernel.corpus.catalog.texts import put, read_text, remove
 from pecia.kernel.corpus.search.hydrate import hydrate, load_neighbours, read_window
 from pecia.kernel.errors import NotFound, OutOfRange
 from pecia.kernel.text.chunks.window import build_window
-from tests.unit.kernel.corpus.ground import SOURCE, Ground, pages
+from tests.unit.kernel.corpus.corpus_fixture import SOURCE, CorpusFixture, pages
 
 pytestmark = pytest.mark.anyio
 
 WORDS = [f"word{n}" for n in range(9)]
 
 
-async def test_windows_one_after_another_are_the_whole_text(ground: Ground) -> None:
+async def test_windows_one_after_another_are_the_whole_text(ground: CorpusFixture) -> None:
     await ground.put("a.md", *WORDS)
     read: list[str] = []
     async with ground.store.reading(ground.ana) as tx:
@@ -27,7 +27,7 @@ async def test_windows_one_after_another_are_the_whole_text(ground: Ground) -> N
     assert len(read) > 2
 
 
-async def test_a_window_past_the_end_is_empty(ground: Ground) -> None:
+async def test_a_window_past_the_end_is_empty(ground: CorpusFixture) -> None:
     await ground.put("a.md", "apples")
     async with ground.store.reading(ground.ana) as tx:
         window = await read_window(tx, SOURCE, "a.md", 50, 10)
@@ -38,7 +38,7 @@ async def test_a_window_past_the_end_is_empty(ground: Ground) -> None:
     ("start", "size", "field"), [(-1, 1, "start"), (0, 0, "size"), (0, 201, "size")]
 )
 async def test_a_window_out_of_range_is_refused(
-    ground: Ground, start: int, size: int, field: str
+    ground: CorpusFixture, start: int, size: int, field: str
 ) -> None:
     async with ground.store.reading(ground.ana) as tx:
         with pytest.raises(OutOfRange) as caught:
@@ -46,7 +46,9 @@ async def test_a_window_out_of_range_is_refused(
     assert caught.value.fields["field"] == field
 
 
-async def test_hits_come_in_the_order_asked_for_without_those_that_are_gone(ground: Ground) -> None:
+async def test_hits_come_in_the_order_asked_for_without_those_that_are_gone(
+    ground: CorpusFixture,
+) -> None:
     await ground.put("a.md", *WORDS[:3])
     await ground.put("b.md", "apples")
     ids = [it for (it,) in await ground.ask("SELECT id FROM kernel.chunk ORDER BY id DESC")]
@@ -57,7 +59,7 @@ async def test_hits_come_in_the_order_asked_for_without_those_that_are_gone(grou
     assert [it.id for it in found] == ids[1:]
 
 
-async def test_a_hit_says_where_it_is(ground: Ground) -> None:
+async def test_a_hit_says_where_it_is(ground: CorpusFixture) -> None:
     text = pages("first", "second")
     async with ground.writing(ground.ana) as tx:
         stored = await put(tx, FileMetadata(SOURCE, "a.pdf", content_type="application/pdf"), text)
@@ -69,7 +71,7 @@ async def test_a_hit_says_where_it_is(ground: Ground) -> None:
     assert text.canonical.text[hit.start : hit.end] == hit.text == "second"
 
 
-async def test_nobody_reads_a_chunk_of_a_file_they_may_not_see(ground: Ground) -> None:
+async def test_nobody_reads_a_chunk_of_a_file_they_may_not_see(ground: CorpusFixture) -> None:
     await ground.put("a.md", *WORDS)
     ids = [it for (it,) in await ground.ask("SELECT id FROM kernel.chunk")]
     async with ground.store.reading(ground.ana) as tx:
@@ -84,7 +86,7 @@ async def test_nobody_reads_a_chunk_of_a_file_they_may_not_see(ground: Ground) -
                 await read_window(tx, SOURCE, "a.md", 0, 10)
 
 
-async def test_neighbours_make_a_window_around_a_hit(ground: Ground) -> None:
+async def test_neighbours_make_a_window_around_a_hit(ground: CorpusFixture) -> None:
     await ground.put("a.md", *WORDS)
     ids = [it for (it,) in await ground.ask("SELECT id FROM kernel.chunk ORDER BY seq")]
     async with ground.store.reading(ground.ana) as tx:

@@ -12,7 +12,7 @@ from pecia.kernel.errors import InvalidInput, PeciaError, Unavailable
 from pecia.kernel.store.cluster import Cluster, DatabaseLogins
 from pecia.kernel.store.pg_errors import is_value_rejected
 from pecia.kernel.store.store import Store
-from tests.unit.kernel.store.cluster_ground import Ground, base, fresh
+from tests.unit.kernel.store.cluster_fixture import ClusterFixture, base, fresh
 
 __all__ = ["base", "fresh"]
 
@@ -26,7 +26,7 @@ WIDE = "INSERT INTO narrow SELECT string_agg(md5(n::text), '') FROM generate_ser
 
 
 @pytest.fixture
-def small_cluster(fresh: Ground) -> Iterator[Cluster]:
+def small_cluster(fresh: ClusterFixture) -> Iterator[Cluster]:
     """One in which few notices may wait to be heard."""
     cluster = fresh.open()
     with psycopg.connect(cluster.conninfo("superuser"), autocommit=True) as connection:
