@@ -134,10 +134,51 @@ async def test_a_preflight_of_a_named_origin_is_answered_at_the_front() -> None:
         (b"access-control-request-headers", b"authorization, x-pecia-timeout"),
     ]
     answer = await ask(EdgeMiddleware(inner, RULES), method="OPTIONS", headers=headers)
-    assert answer.status == 204
+    assert answer.status == 200
     assert answer.header("access-control-allow-headers") == "authorization, x-pecia-timeout"
     assert "POST" in (answer.header("access-control-allow-methods") or "")
     assert not inner.scopes
+
+
+async def test_a_preflight_is_logged_and_closed_as_every_answer_is() -> None:
+    headers = [
+        *with_header("origin", "https://app.example"),
+        (b"access-control-request-method", b"POST"),
+        (b"access-control-request-private-network", b"true"),
+    ]
+    answer = await ask(EdgeMiddleware(Inner(), RULES), method="OPTIONS", headers=headers)
+    assert (answer.status, answer.header("x-content-type-options")) == (200, "nosniff")
+    assert answer.header("x-request-id") is not None
+    assert answer.header("access-control-allow-origin") == "https://app.example"
+    assert answer.header("access-control-allow-private-network") == "true"
+
+
+@pytest.mark.parametrize(
+    ("failure", "length", "status"),
+    [(NotFound("no"), "0", 404), (RuntimeError("bug"), "0", 500), (None, "101", 413)],
+)
+async def test_a_named_origin_may_read_errors_too(
+    failure: Exception | None, length: str, status: int
+) -> None:
+    headers = [
+        *with_header("origin", "https://app.example"),
+        (b"content-length", length.encode()),
+    ]
+    answer = await ask(
+        EdgeMiddleware(Inner(failure=failure), RULES), method="POST", headers=headers
+    )
+    assert answer.status == status
+    assert answer.header("access-control-allow-origin") == "https://app.example"
+    assert "WWW-Authenticate" in (answer.header("access-control-expose-headers") or "")
+
+
+async def test_a_star_among_the_origins_opens_nothing() -> None:
+    star = KernelSettings(public_url=None, allowed_origins=("*",))
+    rules = replace(RULES, hosts=TrustedHosts.from_settings(star))
+    for origin in ("https://evil.example", "null"):
+        answer = await ask(EdgeMiddleware(Inner(), rules), headers=with_header("origin", origin))
+        assert answer.status == 403
+        assert answer.header("access-control-allow-origin") is None
 
 
 async def test_a_preflight_of_another_origin_is_refused() -> None:

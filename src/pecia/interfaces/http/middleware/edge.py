@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl
 from uuid import uuid4
 
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pecia.interfaces.http.errors import HttpStatusError, render_error
 from pecia.interfaces.http.middleware.body_limit import BodyLimits, LimitedBody, check_length
-from pecia.interfaces.http.middleware.cors import cors_headers, is_preflight, preflight_response
 from pecia.interfaces.http.middleware.proxy_headers import (
     ForwardedClient,
     IpNetwork,
@@ -33,6 +33,8 @@ SINGLE_HEADERS = ("authorization", "content-length", "content-type", "host", "or
 ROUTINE_PATHS = frozenset(("/healthz", "/readyz", "/metrics"))
 TOKEN_PARAMETERS = frozenset(("access_token", "authorization", "bearer"))
 MAX_PARAMETERS = 1000
+CORS_METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT")
+CORS_EXPOSED_HEADERS = ("Mcp-Session-Id", "Retry-After", "WWW-Authenticate", "X-Request-Id")
 
 _VALID_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _UNSAFE_PATH = re.compile(r"[\x00-\x1f\x7f\\]|(^|/)\.{1,2}(/|$)")
@@ -88,14 +90,38 @@ class EdgeMiddleware:
         arrival.log_line.note(client_ip=far.client_ip)
         _check_well_formed(scope)
         self._check_host_and_origin(far, headers)
-        origin = headers.get("origin", "")
-        if self._rules.hosts.is_cors_origin(origin):
-            reply.extra_headers += cors_headers(origin)
-            if is_preflight(scope.get("method", ""), headers):
-                await preflight_response(headers)(scope, body, reply)
-                return
+        if self._rules.hosts.is_cors_origin(headers.get("origin", "")):
+            await self._with_cors(headers, reply)(scope, body, reply)
+            return
         check_length(headers.get("content-length"), self._rules.body)
         await self._inner(scope, body, reply)
+
+    def _with_cors(self, headers: Mapping[str, str], reply: ResponseSender) -> ASGIApp:
+        """The app for an origin in `allowed_origins`: the operator trusts it with every header.
+
+        Errors become responses inside CORS: such a page may read them. No credentials: we set no
+        cookie.
+        """
+
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            try:
+                check_length(headers.get("content-length"), self._rules.body)
+                await self._inner(scope, receive, send)
+            except ClientDisconnect:
+                raise
+            except Exception as failure:
+                if reply.status is not None:
+                    raise
+                await render_error(failure, scope)(scope, receive, send)
+
+        return CORSMiddleware(
+            answer,
+            allow_origins=(headers["origin"],),
+            allow_methods=CORS_METHODS,
+            allow_headers=("*",),
+            allow_private_network=True,
+            expose_headers=CORS_EXPOSED_HEADERS,
+        )
 
     def _request_info(self, scope: Scope, far: ForwardedClient) -> RequestInfo:
         anonymous: RequestInfo = scope[SCOPE_KEY]
