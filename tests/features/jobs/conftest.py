@@ -1,4 +1,4 @@
-"""A database with callers in it, for tests of jobs and leases."""
+"""A database with callers in it, for tests of jobs."""
 
 from collections.abc import AsyncGenerator
 

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from pecia.kernel.text.links.assets import find_nearest_asset, fold_asset_name
 from pecia.kernel.text.links.extract import find_links
 from pecia.kernel.text.links.name_index import NameIndex, relative_path
 from pecia.kernel.text.links.resolver import (
@@ -147,12 +146,3 @@ def test_names_that_went_are_found_no_more() -> None:
 )
 def test_a_relative_path_leads_from_folder_to_target(target: str, folder: str, path: str) -> None:
     assert relative_path(target, folder) == path
-
-
-def test_the_nearest_file_of_a_name_is_meant() -> None:
-    files = ["p.png", "d/x/y/p.png", "d/x/p.png", "e/p.png"]
-    assert find_nearest_asset(files, "d/a") == "d/x/p.png"
-    assert find_nearest_asset(["e/p.png", "b/p.png"], "d/a") == "b/p.png"
-    assert find_nearest_asset(["e/p.png", "p.png"], "d/a") == "p.png"
-    assert find_nearest_asset([], "d/a") is None
-    assert fold_asset_name("d/P.PNG") == fold_asset_name("p.png")
