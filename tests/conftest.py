@@ -49,7 +49,7 @@ class House:
     bo_token: str
 
     async def call(self, who: Caller, tool: str, /, **arguments: Json) -> dict[str, Any]:
-        """What a tool gives, through the corridor."""
+        """The result of a tool, through the dispatcher."""
         result = await self.app.call(who, tool, arguments, VISIT)
         return cast(dict[str, Any], result.structured)
 

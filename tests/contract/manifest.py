@@ -139,8 +139,10 @@ def repeated_ids(promises: Sequence[Promise], claims: Sequence[Claim]) -> list[s
 
 
 def malformed_ids(promises: Sequence[Promise], claims: Sequence[Claim]) -> list[str]:
-    """Ids that are not room.topic.truth in lower snake case."""
-    return [f"{it.id}: an id reads room.topic.truth" for it in promises if not _ID.fullmatch(it.id)]
+    """Ids that are not feature.topic.truth in lower snake case."""
+    return [
+        f"{it.id}: an id reads feature.topic.truth" for it in promises if not _ID.fullmatch(it.id)
+    ]
 
 
 def empty_sentences(promises: Sequence[Promise], claims: Sequence[Claim]) -> list[str]:

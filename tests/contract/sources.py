@@ -1,4 +1,4 @@
-"""What every source of the corpus promises, whatever room it belongs to.
+"""What every source of the corpus promises, whatever feature it belongs to.
 
 A test module of a source provides the fixture `kit` and subclasses `SourceContract`:
 
@@ -21,7 +21,7 @@ HERON = "A grey heron waits at the bank without moving. " * 18
 
 
 class Kit(Protocol):
-    """One source, as its room fills it. `ana` may do everything in it, `bo` nothing at first."""
+    """One source, as its feature fills it. `ana` may do everything in it, `bo` nothing at first."""
 
     @property
     def ana(self) -> Caller: ...
@@ -29,7 +29,7 @@ class Kit(Protocol):
     def bo(self) -> Caller: ...
 
     async def put(self, key: str, text: str) -> None:
-        """As the room puts or saves a file."""
+        """As the feature puts or saves a file."""
         ...
 
     async def move(self, key: str, to: str) -> None: ...

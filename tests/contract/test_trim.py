@@ -1,4 +1,4 @@
-"""What a caller may not see does not exist: through the HTTP door, and by SQL beneath it."""
+"""What a caller may not see does not exist: over HTTP, and by SQL beneath it."""
 
 from collections.abc import AsyncGenerator
 from pathlib import Path

@@ -135,8 +135,8 @@ class CrawlCluster:
 
     def indexed(self, name: str = "one") -> set[tuple[int, int]]:
         """What the keyword index of an API process holds."""
-        shelf = ReaderCache(self.apis[name].home / "index")
-        return {(it.id, it.group) for it in shelf.get_reader(self.tenant_id).iter_chunks()}
+        readers = ReaderCache(self.apis[name].home / "index")
+        return {(it.id, it.group) for it in readers.get_reader(self.tenant_id).iter_chunks()}
 
     def _started(self, name: str) -> "Api":
         home = self.root / f"api-{name}"
@@ -239,14 +239,14 @@ async def _tenant(logins: DatabaseLogins, root: Path) -> tuple[str, UUID]:
     await migrate(logins.owner, migration_parts())
     store = Store(logins)
     await store.open()
-    ledger = AuditLog(store, root / "spool")
+    audit_log = AuditLog(store, root / "spool")
     try:
-        operating = OperatorSession(store, ledger, "test")
+        operating = OperatorSession(store, audit_log, "test")
         made = await add_tenant(operating, "north", admin="ana", quotas={})
         await allow(operating, "north", AllowlistChange(folders=[str(root / "docs")]))
         async with store.system() as tx:
             tenant_id = await tx.fetch_value("SELECT id FROM kernel.tenant WHERE name = 'north'")
         return made.token, tenant_id
     finally:
-        await ledger.close()
+        await audit_log.close()
         await store.close()

@@ -121,7 +121,7 @@ async def test_an_index_killed_at_any_point_ends_equal_to_its_store(
     seed = random.randrange(1 << 30)
     dice = random.Random(seed)
     roots = [tmp_path / "one", tmp_path / "two"]
-    shelf = ReaderCache(roots[0])
+    readers = ReaderCache(roots[0])
     hits: Counter[str] = Counter()
     compared, begun = 0, time.monotonic()
     for turn, point in enumerate((*FOLLOWING, *BUILDING) * ROUNDS):
@@ -134,7 +134,7 @@ async def test_an_index_killed_at_any_point_ends_equal_to_its_store(
         assert process.returncode == -9, (point, seed)
         hits.update(line.split()[1] for line in heard.splitlines() if line.startswith("hit "))
         # Whatever the kill left behind can be searched.
-        await shelf.submit(ground.tenant_id, lambda it: it.search(parse_query("heron otter")))
+        await readers.submit(ground.tenant_id, lambda it: it.search(parse_query("heron otter")))
         held = [await equal_contents(ground, it) for it in roots]
         assert held[0] == held[1], f"seed {seed}"
         there = {(it.id, it.group, it.acl) for it in held[0]}

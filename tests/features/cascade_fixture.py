@@ -1,4 +1,4 @@
-"""Cascades made for a test: layers of files, and callers who ask through the corridor."""
+"""Cascades made for a test: layers of files, and callers that go through the dispatcher."""
 
 import json
 from collections.abc import Mapping
@@ -53,7 +53,7 @@ def write_layers(folder: Path, layers: Layers, **facts: Mapping[str, Json]) -> P
 
 @dataclass(slots=True)
 class CascadeClient:
-    """A cascade that answers through the corridor."""
+    """A cascade, called through the dispatcher."""
 
     cascades: CascadeRegistry
     dispatcher: Dispatcher

@@ -17,15 +17,13 @@ pytestmark = pytest.mark.anyio
 
 
 def trace(house: House, **more: Any) -> AuditRecord:
-    return AuditRecord(
-        uuid4(), "probe.ledger", "test", house.bo.tenant_id, house.bo.user_id, **more
-    )
+    return AuditRecord(uuid4(), "probe.audit", "test", house.bo.tenant_id, house.bo.user_id, **more)
 
 
 async def rows(house: House) -> list[dict[str, Any]]:
     async with house.app.store.system() as tx:
         return await tx.fetch_all(
-            "SELECT * FROM kernel.audit WHERE tool = 'probe.ledger' ORDER BY at"
+            "SELECT * FROM kernel.audit WHERE tool = 'probe.audit' ORDER BY at"
         )
 
 
@@ -43,15 +41,15 @@ def die_after(house: House, folder: Path, begun: AuditRecord, done: AuditRecord)
 
 async def test_a_call_still_running_is_settled_once_when_it_ends(house: House) -> None:
     running, ended = trace(house), trace(house)
-    ledger = house.app.audit_log
-    ledger.begin(running)
-    ledger.begin(ended)
-    ledger.end(ended, "ok", None, 5)
-    await ledger.drain()
+    log = house.app.audit_log
+    log.begin(running)
+    log.begin(ended)
+    log.end(ended, "ok", None, 5)
+    await log.drain()
     assert [it["id"] for it in await rows(house)] == [ended.id]
-    await ledger.drain()
-    ledger.end(running, "error", "NOT_FOUND", 7)
-    await ledger.drain()
+    await log.drain()
+    log.end(running, "error", "NOT_FOUND", 7)
+    await log.drain()
     found = {it["id"]: (it["status"], it["duration_us"]) for it in await rows(house)}
     assert found == {ended.id: ("ok", 5), running.id: ("error", 7)}
 
@@ -74,12 +72,12 @@ async def test_an_interrupted_call_whose_write_committed_stays_ok(
     house: House, tmp_path: Path
 ) -> None:
     written = trace(house, credential_id=house.bo.credential_id)
-    ledger = AuditLog(house.app.store, tmp_path / "spool")
-    ledger.begin(written)
+    log = AuditLog(house.app.store, tmp_path / "spool")
+    log.begin(written)
     async with house.app.store.writing(house.bo, written):
         pass
-    ledger._spool._segment.path.rename(tmp_path / "spool" / "left.audit")  # pyright: ignore[reportPrivateUsage] - stands for a process that died
-    os.close(ledger._spool._segment.file)  # pyright: ignore[reportPrivateUsage] - as above
+    log._spool._segment.path.rename(tmp_path / "spool" / "left.audit")  # pyright: ignore[reportPrivateUsage] - stands for a process that died
+    os.close(log._spool._segment.file)  # pyright: ignore[reportPrivateUsage] - as above
     await AuditLog(house.app.store, tmp_path / "spool").recover_abandoned()
     assert [it["status"] for it in await rows(house)] == ["ok"]
 
@@ -100,16 +98,16 @@ async def test_arguments_the_database_cannot_hold_do_not_stop_the_trail(house: H
 async def test_a_line_that_the_disk_cut_short_does_not_swallow_the_next(
     house: House, tmp_path: Path
 ) -> None:
-    ledger = AuditLog(house.app.store, tmp_path / "spool")
+    log = AuditLog(house.app.store, tmp_path / "spool")
     first, second = trace(house, arguments={"text": "x" * 4000}), trace(house)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (500, hard))
     try:
         with pytest.raises(OSError, match="cut short"):
-            ledger.begin(first)
+            log.begin(first)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    ledger.begin(second)
+    log.begin(second)
     (path,) = (tmp_path / "spool").glob("*.audit")
     assert [it["begin"] for it in read_records([path])] == [str(second.id)]
     assert list(find_abandoned(tmp_path / "spool")) == []
@@ -123,7 +121,7 @@ async def test_a_line_that_the_disk_cut_short_does_not_swallow_the_next(
         b'{"begin": "torn in the mid\n',
         b"[1, 2]\n",
         b"\xff\xfe garbage\n",
-        b'{"begin": "no uuid", "at": "never", "tool": "probe.ledger", "door": "test"}\n',
+        b'{"begin": "no uuid", "at": "never", "tool": "probe.audit", "door": "test"}\n',
     ],
 )
 async def test_a_damaged_line_keeps_neither_the_others_nor_a_start_waiting(

@@ -45,13 +45,13 @@ async def test_a_quota_counts_by_user_and_in_all_and_starts_again_at_midnight(
 
 async def test_two_at_one_time_never_take_the_last_one_both(house: House) -> None:
     store, tenant, clock = house.app.store, house.ana.tenant_id, Clock()
-    ledger, allowed = StoredQuotaCounter(store), DailyAllowance(10, 2)
+    counter, allowed = StoredQuotaCounter(store), DailyAllowance(10, 2)
     day = clock().date()
-    assert await ledger.take(tenant, uuid4(), day, allowed) is None
+    assert await counter.take(tenant, uuid4(), day, allowed) is None
     spent: list[str | None] = []
 
     async def second() -> None:
-        spent.append(await ledger.take(tenant, uuid4(), day, allowed))
+        spent.append(await counter.take(tenant, uuid4(), day, allowed))
 
     async with anyio.create_task_group() as group, store.system() as first:
         taken = {"tenant_id": tenant, "payer": uuid4(), "day": day, "per_user": 10, "total": 2}

@@ -41,7 +41,7 @@ def view(**runs: Any) -> ToolView:
     )
 
 
-def corridor(house: House, wait_s: float = 30.0, **limits: int) -> Dispatcher:
+def dispatcher(house: House, wait_s: float = 30.0, **limits: int) -> Dispatcher:
     """The one of the house, with slots of our choice."""
     return replace(house.app.dispatcher, scheduler=Scheduler(SlotLimits(**limits), wait_s=wait_s))
 
@@ -55,7 +55,7 @@ async def test_a_thread_that_cannot_be_stopped_is_answered_for_at_the_deadline(
         await anyio.to_thread.run_sync(may_end.wait)
         return Done()
 
-    it = corridor(house, running=1, tenant_running=1, principal_running=1)
+    it = dispatcher(house, running=1, tenant_running=1, principal_running=1)
     hurried = RequestContext("test", timeout_s=0.05)
     with anyio.fail_after(30):
         with pytest.raises(Timeout):
@@ -73,14 +73,14 @@ async def quick(call: Call, ask: Nothing) -> Done:
 
 async def test_a_polite_caller_runs_before_the_rest_of_a_crowd(house: House) -> None:
     order: list[str] = []
-    gate = anyio.Event()
+    release = anyio.Event()
 
     async def run(call: Call, ask: Nothing) -> Done:
-        await gate.wait()
+        await release.wait()
         order.append(call.caller.user)
         return Done()
 
-    it = corridor(house, running=2, tenant_running=2, principal_running=2)
+    it = dispatcher(house, running=2, tenant_running=2, principal_running=2)
     tools = view(run=run)
     async with anyio.create_task_group() as tasks:
         for _ in range(50):
@@ -88,7 +88,7 @@ async def test_a_polite_caller_runs_before_the_rest_of_a_crowd(house: House) -> 
         await anyio.wait_all_tasks_blocked()
         tasks.start_soon(it.call, house.bo, tools, "run", NONE, VISIT)
         await anyio.wait_all_tasks_blocked()
-        gate.set()
+        release.set()
     # Two were running, and at most one more of the crowd came before.
     assert order.index(house.bo.user) <= 3
     assert len(order) == 51
@@ -96,7 +96,7 @@ async def test_a_polite_caller_runs_before_the_rest_of_a_crowd(house: House) -> 
 
 
 async def test_more_than_may_wait_is_refused_with_the_time_to_wait(house: House) -> None:
-    it = corridor(house, running=1, tenant_running=1, principal_running=1, principal_waiting=2)
+    it = dispatcher(house, running=1, tenant_running=1, principal_running=1, principal_waiting=2)
 
     async def wait(call: Call, ask: Nothing) -> Done:
         await anyio.sleep_forever()
@@ -118,7 +118,7 @@ async def test_more_than_may_wait_is_refused_with_the_time_to_wait(house: House)
 async def test_a_call_that_never_got_its_turn_is_told_to_come_back(
     house: House, wait_s: float, timeout_s: float
 ) -> None:
-    it = corridor(house, wait_s, running=1, tenant_running=1, principal_running=1)
+    it = dispatcher(house, wait_s, running=1, tenant_running=1, principal_running=1)
 
     async def wait(call: Call, ask: Nothing) -> Done:
         await anyio.sleep_forever()
@@ -136,7 +136,7 @@ async def test_a_call_that_never_got_its_turn_is_told_to_come_back(
 
 
 async def test_a_call_that_waits_for_a_person_holds_no_slot(house: House) -> None:
-    it = corridor(house, running=1, tenant_running=1, principal_running=1)
+    it = dispatcher(house, running=1, tenant_running=1, principal_running=1)
     asked, answered = anyio.Event(), anyio.Event()
 
     async def ask_person(call: Call, ask: Nothing) -> Done:

@@ -1,4 +1,4 @@
-"""A served Pecia for every test of a door: one of its own, or one for all tests of its file."""
+"""A served Pecia for every test of an interface: its own, or one for all tests of its file."""
 
 from collections.abc import AsyncGenerator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A room for tests: tools that fail in every way, and some that wait to be told."""
+"""A feature for tests: tools that fail in every way, and some that wait for a signal."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -114,7 +114,7 @@ async def open_unserved(
     change: Callable[[App], App] = lambda app: app,
     **flags: str,
 ) -> AsyncGenerator[Unserved]:
-    """An App in server mode, with more rooms and other settings where a test wants them.
+    """An App in server mode, with more features and other settings if a test wants them.
 
     On a database that has its tenants already nobody is enrolled again.
     """
@@ -156,7 +156,7 @@ async def open_pecia(
 
 
 def with_rooms(app: App, rooms: Sequence[Feature]) -> App:
-    """The same App with more rooms."""
+    """The same App with more features."""
     every = (*app.features, *rooms)
     return replace(
         app, features=every, full_view=combine_tools(tool for room in every for tool in room.tools)

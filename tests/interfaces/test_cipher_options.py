@@ -60,7 +60,7 @@ class Anything(Output):
 
 @dataclass(slots=True)
 class Slow:
-    """A room in which everything tells how far it is, and waits until it is stopped."""
+    """A feature whose tools report progress and run until they are stopped."""
 
     begun: anyio.Event = field(default_factory=anyio.Event)
     ended: anyio.Event = field(default_factory=anyio.Event)

@@ -1,4 +1,4 @@
-"""A tool that is added to the ckf room as data is there at every door, with no other change."""
+"""A tool added to the ckf feature as data is served by every interface, with no other change."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The ckf room's pages through the HTTP door: who sees what, and what they may do with it."""
+"""The pages of the ckf feature over HTTP: who sees what, and what they may do with it."""
 
 import re
 from collections.abc import Mapping

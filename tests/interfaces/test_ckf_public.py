@@ -1,4 +1,4 @@
-"""The ckf room without a token, where its operator opened it."""
+"""The ckf feature without a token, if the operator made it public."""
 
 import json
 from collections.abc import AsyncGenerator

@@ -94,7 +94,7 @@ async def test_the_child_of_a_server_keeps_its_indexes_until_it_is_told_to_stop(
 ) -> None:
     store = Store(database)
     await store.open()
-    shelf = ReaderCache(tmp_path / "pecia" / "index")
+    readers = ReaderCache(tmp_path / "pecia" / "index")
     child = started(database, tmp_path, words)
     try:
         async with open_ground(store) as ground:
@@ -103,9 +103,11 @@ async def test_the_child_of_a_server_keeps_its_indexes_until_it_is_told_to_stop(
                 async with store.reading(ground.ana) as tx:
                     n = await current_position(tx)
                 # A child that could not start is no slow one: it imports the code as it is now.
-                assert await shelf.wait_for_commit(ground.tenant_id, n, timeout_s=50), child.poll()
+                assert await readers.wait_for_commit(ground.tenant_id, n, timeout_s=50), (
+                    child.poll()
+                )
             query = parse_query("heron")
-            hits = await shelf.submit(ground.tenant_id, lambda it: it.search(query))
+            hits = await readers.submit(ground.tenant_id, lambda it: it.search(query))
             assert len({it.group for it in hits}) == 2
         child.terminate()
         assert child.wait(30) == 0

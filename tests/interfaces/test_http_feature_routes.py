@@ -1,4 +1,4 @@
-"""What rooms bring beside tools: pages and sockets, through the same door."""
+"""What features have beside tools: pages and sockets, served by the HTTP interface."""
 
 from collections.abc import AsyncGenerator
 from pathlib import Path

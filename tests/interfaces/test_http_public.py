@@ -1,4 +1,4 @@
-"""Callers without a token: the read tools of rooms the operator named, of one tenant."""
+"""Callers without a token: the read tools of features the operator named, of one tenant."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Tokens that were tampered with get the right answer and challenge, through the door."""
+"""Tokens that were tampered with get the right answer and challenge, over HTTP."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A right that goes is gone from the very next call, at every door and on links that are open."""
+"""A right that goes is gone from the very next call, at every interface and on open connections."""
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The way of a tool's caller: a token at the gate, then tools, one page after another.
+"""The path of a tool's caller: authenticate a token, then call tools, page by page.
 
 What tools show is put back into facts, so that the law holds for them as it does for plain SQL.
 Nothing done this way can be undone, so it takes part in histories and not in attempts.

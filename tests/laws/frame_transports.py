@@ -1,4 +1,4 @@
-"""The doors that frames are thrown at: HTTP and SSE in this process, sockets, and the shim.
+"""The transports that frames are sent to: HTTP and SSE in this process, sockets, and the shim.
 
 Each says what was wrong with the answer, and whether its server still answers a ping.
 """

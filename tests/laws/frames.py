@@ -100,7 +100,7 @@ def _error_complaint(error: Any) -> str | None:
 
 
 def _plain_complaint(fields: Mapping[str, Any]) -> str | None:
-    """The error of the HTTP door, for what is refused before anybody looks for a frame."""
+    """The error of the HTTP interface, for what is refused before a frame is parsed."""
     error = fields.get("error")
     if not isinstance(error, dict) or not isinstance(cast(Any, error).get("code"), str):
         return f"no envelope: {[*fields]}"[:200]

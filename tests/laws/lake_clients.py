@@ -1,4 +1,4 @@
-"""Ways to ask the lake as the holder of a token: through the corridor, over HTTP and over MCP.
+"""Clients of the lake that hold a token: through the dispatcher, over HTTP and over MCP.
 
 Each gives what was said as data, an answer or an error, so that one law judges them all.
 """
@@ -40,7 +40,7 @@ class LakeClient(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """The corridor, with nothing before it."""
+    """The dispatcher, called directly."""
 
     app: App
 

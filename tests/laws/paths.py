@@ -1,7 +1,7 @@
 """Ways to read and write as a caller, and the house that makes the worlds they are tried on.
 
 A path asks as somebody and says what became of it. The law compares that with the oracle, whatever
-the path: SQL on the app role is here, the tools of the corridor are in corridor.py.
+the path: SQL on the app role is here, the tools of the dispatcher are in dispatcher_path.py.
 """
 
 from collections.abc import Iterator, Sequence

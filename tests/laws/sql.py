@@ -235,7 +235,7 @@ _KEYS = {
 # Callers may not even name these columns, or they are rows elsewhere.
 BORN_WITHOUT = ("granted", "known", "revoked", "texts", "embedded")
 
-# Where files come from, as the rooms that keep sources write it down. A space has its folder alone.
+# Where files come from, as the features with sources store it. A space has its folder alone.
 CONFIGS: dict[str, Any] = {
     "folder": {"origin": {"kind": "folder", "folder": "/srv/files"}},
     "web": {"origin": {"kind": "web", "url": "https://example.org/"}},

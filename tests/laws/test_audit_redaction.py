@@ -74,8 +74,8 @@ class OpenApp:
         async def work(call: Call) -> None:
             return None
 
-        errand = Operation("probe.read", Scope.READ, arguments={"uri": uri})
-        self.portal.call(self.app.dispatcher.run, self.who, errand, VISIT, work)
+        operation = Operation("probe.read", Scope.READ, arguments={"uri": uri})
+        self.portal.call(self.app.dispatcher.run, self.who, operation, VISIT, work)
 
     def written(self) -> tuple[list[dict[str, Any]], str]:
         """The audit rows, and everything else that was written down."""

@@ -41,7 +41,7 @@ def built_in() -> list[AnyTool]:
     return [Tool("memory", it, Scope.READ, Nothing, Anything, answer) for it in OURS]
 
 
-def guests(offered: Mapping[str, set[str]]) -> list[ForeignTool]:
+def dynamic_tools(offered: Mapping[str, set[str]]) -> list[ForeignTool]:
     """As the hub hands them out: in an order of its own."""
     found = sorted((name, server) for server, names in offered.items() for name in names)
     return [
@@ -59,7 +59,7 @@ def test_every_tool_is_listed_once_and_ours_keep_their_names(
 ) -> None:
     named = tuple((it, it) for it in order)
     wants = CipherOptions(MemorySettings(server_mode="aggregator"), rule=rule, servers=named)
-    view = cipher_view(built_in(), guests(offered), wants)
+    view = cipher_view(built_in(), dynamic_tools(offered), wants)
     for name in OURS:
         assert view.find(name).feature == "memory"
     listed: list[Any] = [it for it in view.tools.values() if isinstance(it, ForeignTool)]

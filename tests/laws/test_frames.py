@@ -77,29 +77,29 @@ async def opened(database: DatabaseLogins, home: Path) -> AsyncGenerator[App]:
         yield app
 
 
-async def thrown(door: FrameTransport, app: App, transport: str) -> dict[str, object]:
+async def thrown(target: FrameTransport, app: App, transport: str) -> dict[str, object]:
     """So many frames as this transport has to take, and how they were answered."""
     count, began = max(1, round(FRAMES * SHARES[transport])), time.monotonic()
     seeds = iter(range(FIRST, FIRST + count))
 
     async def throw() -> None:
         for seed in seeds:
-            await _one(door, transport, seed)
+            await _one(target, transport, seed)
             if seed % ROUND == 0:
-                await door.ping()
+                await target.ping()
                 await app.audit_log.drain()
 
     async with anyio.create_task_group() as tasks:
         for _ in range(AT_ONCE.get(transport, 1)):
             tasks.start_soon(throw)
-    await door.ping()
+    await target.ping()
     took_s = round(time.monotonic() - began)
-    return {"frames": count, "seconds": took_s, "statuses": dict(sorted(door.statuses.items()))}
+    return {"frames": count, "seconds": took_s, "statuses": dict(sorted(target.statuses.items()))}
 
 
-async def _one(door: FrameTransport, transport: str, seed: int) -> None:
+async def _one(target: FrameTransport, transport: str, seed: int) -> None:
     try:
-        await door.throw(Random(f"{transport} {seed}"))
+        await target.throw(Random(f"{transport} {seed}"))
     except (Unsound, TimeoutError) as error:
         error.add_note(f"the frame of seed {transport!r} {seed}")
         raise
@@ -114,7 +114,7 @@ async def test_every_frame_is_answered_with_an_envelope(
     try:
         figures = await thrown_at_all(database, tmp_path)
     except BaseExceptionGroup as group:
-        # Every door is a group of tasks in another: the one frame that broke the law is far in.
+        # Every transport is a nested task group: the frame that broke the law is deep inside.
         raise unwrap_group(group) from None
     record("frames", {"first_seed": FIRST, "frames": FRAMES, "transports": figures})
 
@@ -128,8 +128,8 @@ async def thrown_at_all(database: DatabaseLogins, tmp_path: Path) -> dict[str, o
             tasks.cancel_scope.cancel()
         async with serve_http(app, port=0, annexes=[mount_mcp], instance="t") as where:
             figures["socket"] = await thrown(SocketTransport(where.port), app, "socket")
-            async with shim(where.port, tmp_path) as door:
-                figures["stdio"] = await thrown(door, app, "stdio")
+            async with shim(where.port, tmp_path) as target:
+                figures["stdio"] = await thrown(target, app, "stdio")
     return figures
 
 
@@ -144,10 +144,10 @@ def test_frames_never_seen_before_are_answered_too(
 ) -> None:
     async def tried() -> None:
         async with opened(database, tmp_path / "home") as app, in_process(app) as asgi:
-            door = HttpTransport(asgi)
+            target = HttpTransport(asgi)
             for _ in range(20):
-                await door.throw(chance)
-            await door.ping()
+                await target.throw(chance)
+            await target.ping()
 
     anyio.run(tried)
 

@@ -1,4 +1,4 @@
-"""Rights hold in the lake through the doors: HTTP and MCP say what the oracle says.
+"""Rights hold in the lake through the interfaces: HTTP and MCP say what the oracle says.
 
 Tools are held to the same law as inside; resources, completions and capacity are asked here only.
 """
@@ -28,7 +28,7 @@ from tests.laws.test_lake_rights import LakeApp, add
 from tests.soak import FIRST, SOAK, WORLDS, record
 
 SHARE = 25
-# A call through a door takes longer than one inside.
+# A call through an interface takes longer than a direct one.
 OTHERS = 100 if SOAK else 1
 # The worlds' own, and that of the embedder here.
 VECTORS_A_FILE = 2
@@ -40,7 +40,7 @@ class ServedLake:
     client: httpx.AsyncClient
 
     def check(self, tenant: Tenant, names: Names, credential: str, chance: Random) -> Tally:
-        """One token, at a door of chance; what is no tool is asked where it is served."""
+        """One token, at a random interface; resources and the like where they are served."""
         http, mcp = Http(self.client), Mcp(self.client)
         token = bearer(names, credential)
         call = self.shore.portal.call
@@ -76,4 +76,4 @@ def test_rights_hold_through_the_doors(harbour: ServedLake) -> None:
         total.worlds += 1
     assert total.hits
     assert total.refusals
-    record("search-doors", {**asdict(total), "first_seed": FIRST})
+    record("search-interfaces", {**asdict(total), "first_seed": FIRST})

@@ -114,7 +114,7 @@ class World:
         return self.memories.within(workspace_mode="shared")
 
     async def everything(self, who: Caller, words: list[str]) -> tuple[str, str]:
-        """All that a caller is told: by the tools of the room, and by those of the lake."""
+        """All that a caller is told: by the tools of memory, and by those of the lake."""
         ids = [it.id for it in self.kept.values()]
         told: list[Any] = []
         for memories in (self.memories, self._sharing()):

@@ -1,4 +1,4 @@
-"""Whatever a model says, a name is or a text holds: what the memory room's rules promise."""
+"""Whatever a model says, a name is or a text holds: what the memory rules promise."""
 
 import re
 from uuid import UUID

@@ -1,6 +1,6 @@
-"""Rights hold through the corridor: what tools show and do is what the law says.
+"""Rights hold through the dispatcher: what tools show and do is what the law says.
 
-The meaning of rights is in oracle.py, the way in is in corridor.py.
+The meaning of rights is in oracle.py, the path is in dispatcher_path.py.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ SHARE = 5
 
 
 @pytest.fixture
-def corridor(database: DatabaseLogins, tmp_path: Path) -> Iterator[DispatcherPath]:
+def dispatcher(database: DatabaseLogins, tmp_path: Path) -> Iterator[DispatcherPath]:
     settings = load_settings(
         SETTINGS,
         flags=house_flags(database, tmp_path / "home"),
@@ -42,14 +42,14 @@ def corridor(database: DatabaseLogins, tmp_path: Path) -> Iterator[DispatcherPat
 
 
 @pytest.mark.timeout(0 if SOAK else 60)
-def test_rights_hold_through_the_corridor(
-    database: DatabaseLogins, corridor: DispatcherPath
+def test_rights_hold_through_the_dispatcher(
+    database: DatabaseLogins, dispatcher: DispatcherPath
 ) -> None:
     tally = Tally()
     with connect(database.system) as system:
         house = SystemPath(system)
         for seed in range(FIRST, FIRST + WORLDS // SHARE):
-            live_through_world(Random(seed), house, corridor, tally)
+            live_through_world(Random(seed), house, dispatcher, tally)
     assert tally.rows
     if SOAK:
         result.write("soak-rights-dispatcher", {**asdict(tally), "first_seed": FIRST})

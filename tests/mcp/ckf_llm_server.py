@@ -1,4 +1,4 @@
-"""A served ckf room whose models are a loopback provider, and a small source for it to read."""
+"""A served ckf feature whose models are a loopback provider, and a small source for it to read."""
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
@@ -125,7 +125,7 @@ async def serving_llm(
     read_source: ReadSource = no_sources,
     **settings: Any,
 ) -> AsyncGenerator[Llm]:
-    """The room, open to strangers too, with this provider in the place of every other."""
+    """The feature, also for anonymous users, with this provider instead of every other."""
     async with open_unserved(database, home) as first:
         tokens = first.tokens
     held = CkfSettings(**settings)

@@ -1,4 +1,4 @@
-"""The cascades of a server: at every door what the caller may read, news of it, and commands."""
+"""Cascades of a server: on every interface what the caller may read, updates, and commands."""
 
 import json
 import random
@@ -250,7 +250,7 @@ async def test_at_every_door_a_caller_sees_the_cascade_of_what_they_may_read(
 
 
 async def compare(talk: RawMcp, user: str, alone: Path | None, spool: Path) -> None:
-    """Hold what each door says against the cascade of that user's layers."""
+    """Compare what each interface says with the cascade of that user's layers."""
     if alone is None:
         said = await at_the_doors(talk, "list_concepts", {})
         assert all("NOT_FOUND" in it for it in said)

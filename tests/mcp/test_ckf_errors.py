@@ -203,7 +203,7 @@ Reader = Callable[[Caller, str], Awaitable[SourceText]]
 
 @asynccontextmanager
 async def lent(database: DatabaseLogins, home: Path, read_source: Reader) -> AsyncGenerator[RawMcp]:
-    """A server whose ckf room reads the texts of other rooms in this way."""
+    """A server whose ckf feature reads the texts of other features in this way."""
     settings = load_settings(
         SETTINGS,
         flags=house_flags(database, home),

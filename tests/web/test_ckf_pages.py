@@ -1,4 +1,4 @@
-"""The ckf room's pages in a real browser: links opened, files picked, packages published."""
+"""The pages of the ckf feature in a real browser: links, pickers, publishing."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""The ckf room from an installed wheel: open, whole, and served by one command."""
+"""The ckf feature from an installed wheel: open, whole, and served by one command."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What Cipher promises, kept by the memory and hub rooms and the doors. Data only: tests prove it.
+"""What Cipher promises, kept by the memory and hub features and the interfaces. Data only.
 
 Names of tools and variables are Cipher's; `cipher` the command is `pecia cipher` here.
 """

@@ -222,7 +222,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     ),
     "ckf.open.extend": Requirement(
         62,
-        "A tool added to the room as data appears at the MCP, HTTP and CLI doors with no other "
+        "A tool added to the feature as data appears over MCP, HTTP and the CLI with no other "
         "change.",
     ),
     "ckf.prompts.two_listed": Requirement(

@@ -36,7 +36,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     ),
     "ckf.server.anonymous_read_tools": Requirement(
         56,
-        "Each read tool and ckf.compile run for a caller without a token where the room is public.",
+        "Each read tool and ckf.compile run without a token where the feature is public.",
     ),
     "ckf.server.limited_per_address": Requirement(
         56,

@@ -118,7 +118,7 @@ REQUIREMENTS: dict[str, Requirement] = {
     ),
     "lake.trim.tenant_filter": Requirement(
         103,
-        "Each query of the room names the tenant as well, so that a policy is never the only wall.",
+        "Each query of the feature also names the tenant: a policy is never the only protection.",
     ),
     "lake.trim.every_tool": Requirement(
         103,

@@ -1,13 +1,13 @@
-"""What Open Knowledge promises, kept by the wiki room and the doors. Data only: tests prove it.
+"""What Open Knowledge promises, kept by the wiki feature and the interfaces. Data only.
 
 `.ok/` in the reference is `.pecia/` here, and `ok` is `pecia`.
 """
 
 from tests.contract.requirement import Requirement
 
-DISK = "the wiki room: answers from disk"
-CONFIG = "the wiki room: get_config and set_config"
-PREVIEW = "the wiki room: preview links"
+DISK = "the wiki feature: answers from disk"
+CONFIG = "the wiki feature: get_config and set_config"
+PREVIEW = "the wiki feature: preview links"
 PANES = "the web door: editor"
 
 NO_APP = (

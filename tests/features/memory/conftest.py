@@ -79,7 +79,7 @@ async def opened(
 async def open_memories(
     database: DatabaseLogins, home: Path, **flags: str
 ) -> AsyncGenerator[Memories]:
-    """A Pecia with three callers, and every tool of the room."""
+    """A Pecia with three callers, and every tool of the feature."""
     settings = load_settings(
         SETTINGS,
         flags={**house_flags(database, home), **SWITCHES, **flags},
@@ -127,7 +127,7 @@ class Scripted:
 
 
 def with_mind(memories: Memories, mind: MemoryChatModel | None) -> Memories:
-    """The same with a room that has this model."""
+    """The same with this chat model."""
     app = memories.app
     corpus = Corpus(app.store, ReaderCache(index_root(app.settings.kernel)), app.embedder)
     room = memory_feature(corpus, app.settings.part(MemorySettings), mind)

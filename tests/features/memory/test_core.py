@@ -1,4 +1,4 @@
-"""The rules of the memory room, without a store: tags, decisions, verdicts, scores."""
+"""The rules of the memory feature, without a store: tags, decisions, verdicts, scores."""
 
 from typing import Any
 

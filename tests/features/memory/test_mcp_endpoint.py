@@ -1,4 +1,4 @@
-"""The memory room through its MCP endpoint: stock clients, sessions, switches, restarts."""
+"""The memory feature through its MCP endpoint: stock clients, sessions, switches, restarts."""
 
 import json
 from base64 import b64encode

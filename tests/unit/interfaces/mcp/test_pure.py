@@ -1,4 +1,4 @@
-"""The parts of the door that need no server: endpoints, narrowing, content, seals, errors."""
+"""Parts of the MCP interface, without a server: endpoints, narrowing, content, seals, errors."""
 
 import pytest
 from hypothesis import given, settings

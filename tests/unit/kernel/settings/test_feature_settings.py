@@ -1,4 +1,4 @@
-"""The names that the references gave to settings of rooms still work."""
+"""The names that the references gave to settings of features still work."""
 
 from pathlib import Path
 

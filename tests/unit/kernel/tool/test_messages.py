@@ -90,7 +90,7 @@ def test_an_integer_that_no_machine_word_holds_is_out_of_range(
     payload = caught.value.payload()
     assert payload["field"] == field
     assert (payload["min"], payload["max"]) == bounds
-    # Every door can send it.
+    # Every interface can send it.
     assert len(orjson.dumps(payload)) < 1000
 
 

@@ -194,7 +194,7 @@ async def test_a_file_whose_class_changed_is_stale_until_it_is_put_again(
 async def test_a_follower_brings_new_texts_within_reach_and_ends_with_its_scope(
     ground: CorpusFixture, root: Path
 ) -> None:
-    shelf = ReaderCache(root)
+    readers = ReaderCache(root)
     with anyio.fail_after(20):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(IndexFollower(ground.store, root, QUICK).run)
@@ -202,8 +202,8 @@ async def test_a_follower_brings_new_texts_within_reach_and_ends_with_its_scope(
                 await ground.put(f"{count}.md", f"heron number {count}")
                 async with ground.store.reading(ground.ana) as tx:
                     n = await changelog.current_position(tx)
-                assert await shelf.wait_for_commit(ground.tenant_id, n, timeout_s=10)
-                hits = await shelf.submit(ground.tenant_id, lambda it: found(it, "herons"))
+                assert await readers.wait_for_commit(ground.tenant_id, n, timeout_s=10)
+                hits = await readers.submit(ground.tenant_id, lambda it: found(it, "herons"))
                 assert hits == count + 1
             tasks.cancel_scope.cancel()
     keeper = await taken(ground, root)
@@ -212,7 +212,7 @@ async def test_a_follower_brings_new_texts_within_reach_and_ends_with_its_scope(
 
 
 async def test_two_followers_on_one_home_take_turns(ground: CorpusFixture, root: Path) -> None:
-    shelf = ReaderCache(root)
+    readers = ReaderCache(root)
     with anyio.fail_after(20):
         async with anyio.create_task_group() as tasks:
             for _ in range(2):
@@ -221,9 +221,9 @@ async def test_two_followers_on_one_home_take_turns(ground: CorpusFixture, root:
                 await ground.put(f"{count}.md", "heron")
                 async with ground.store.reading(ground.ana) as tx:
                     n = await changelog.current_position(tx)
-                assert await shelf.wait_for_commit(ground.tenant_id, n, timeout_s=10)
+                assert await readers.wait_for_commit(ground.tenant_id, n, timeout_s=10)
             tasks.cancel_scope.cancel()
-    assert (await shelf.submit(ground.tenant_id, lambda it: found(it, "heron"))) == 6
+    assert (await readers.submit(ground.tenant_id, lambda it: found(it, "heron"))) == 6
 
 
 async def test_the_index_of_a_tenant_that_went_goes(ground: CorpusFixture, root: Path) -> None:
@@ -239,10 +239,10 @@ async def test_the_index_of_a_tenant_that_went_goes(ground: CorpusFixture, root:
 
 
 async def test_a_tenant_without_an_index_finds_nothing_and_is_not_waited_for(root: Path) -> None:
-    shelf, tenant = ReaderCache(root), uuid4()
-    assert await shelf.submit(tenant, lambda it: found(it, "herons")) == 0
-    assert await shelf.wait_for_commit(tenant, 0)
-    assert not await shelf.wait_for_commit(tenant, 1, timeout_s=0.01)
+    readers, tenant = ReaderCache(root), uuid4()
+    assert await readers.submit(tenant, lambda it: found(it, "herons")) == 0
+    assert await readers.wait_for_commit(tenant, 0)
+    assert not await readers.wait_for_commit(tenant, 1, timeout_s=0.01)
 
 
 @pytest.mark.parametrize("chunks", [0, 1, 40_000, 40_001, 100_000, 1_000_000, 9_999_999])
