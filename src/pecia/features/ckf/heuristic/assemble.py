@@ -1,6 +1,6 @@
-"""Candidates made into items with ids, quotations and trace rows. Pure.
+"""Turns candidates into items with ids, quotations and trace rows. Pure.
 
-Every quotation is the slice of the source that its row's offsets name.
+Every quotation is the slice of the source at its row's offsets.
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ MAX_CONTINUATION_CHARS = 400
 def add_items(
     body: Item, candidates: Iterable[ItemCandidate], reading: ParsedText, level: CompressionProfile
 ) -> None:
-    """Write every candidate into its section, then its row, then the links between them."""
+    """Add every candidate to its section with its trace rows, then link the items."""
     writer = _ItemWriter(body, reading, level)
     for it in candidates:
         writer.add(it)
@@ -55,7 +55,7 @@ class _ItemWriter:
         self.items.append((candidate, item))
 
     def link_items(self) -> None:
-        """Links can point forward, so they are written when every id is known."""
+        """Links can point forward, so they are resolved after every id is allocated."""
         for candidate, item in self.items:
             for name, others in candidate.links.items():
                 ids: list[Json] = [self.id_of[id(it)] for it in others if id(it) in self.id_of]
@@ -64,7 +64,7 @@ class _ItemWriter:
             self._list(candidate.section).append(_in_order(candidate.section, item))
 
     def _row(self, item: Item, line: Sentence) -> str:
-        """Write down where the item is said; gives the words of the source."""
+        """Add a trace row for one sentence and return its quotation."""
         start, end = self._quote(line)
         words = self.reading.text[start:end]
         self.rows.append(
@@ -81,7 +81,7 @@ class _ItemWriter:
         return words
 
     def _continuation(self, end: int, line: Sentence) -> Item:
-        """What makes the rest of a sentence verifiable that is longer than its quotation."""
+        """Fields that make the rest of a sentence verifiable if the quotation is cut."""
         if line.span.end <= end:
             return {}
         whole = line.span.of(self.reading.text)
@@ -89,7 +89,7 @@ class _ItemWriter:
             "source_span_end": line.span.end,
             "source_span_sha256": hash_span(whole),
         }
-        # A chunk goes on for pages, and says its words itself.
+        # A chunk can be pages long, and its item already has the whole text.
         if not self.level.spare and line.span.end - end <= MAX_CONTINUATION_CHARS:
             found["source_continuation"] = self.reading.text[end : line.span.end]
         return found
@@ -98,7 +98,7 @@ class _ItemWriter:
         return f"{self._ref(line)}#L{line.block.first_line}-L{line.block.last_line}"
 
     def _quote(self, line: Sentence) -> tuple[int, int]:
-        """The sentence, or as much of its beginning as a quotation may be long."""
+        """Offsets of the quotation: the sentence, cut at a space if it is too long."""
         start, end = line.span.start, line.span.end
         if end - start <= self.longest:
             return start, end
@@ -110,7 +110,7 @@ class _ItemWriter:
 
     def _list(self, section: str) -> list[Json]:
         found = self.body[section]
-        assert isinstance(found, list), f"{section} is no list"
+        assert isinstance(found, list), f"{section} is not a list"
         return found
 
 

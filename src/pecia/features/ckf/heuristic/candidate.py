@@ -1,11 +1,11 @@
-"""Something that may become an item of the package, with the sentences that say it. Pure."""
+"""A candidate item with the sentences that support it. Pure."""
 
 from dataclasses import dataclass, field
 
 from pecia.features.ckf.heuristic.parse.text import Sentence
 from pecia.kernel.errors import Json
 
-# Inside the bands that the format gives: said so, said in other order, joined from two sentences.
+# In the confidence bands of the format: verbatim, reordered, joined from two sentences, derived.
 VERBATIM_CONFIDENCE = 0.92
 SPLIT_CONFIDENCE = 0.9
 JOINED_CONFIDENCE = 0.7
@@ -14,7 +14,7 @@ DERIVED_CONFIDENCE = 0.5
 
 @dataclass(slots=True, eq=False)
 class ItemCandidate:
-    """`words` are what its id is made of; `lines` are its evidence, in the order of the text."""
+    """`words` is the text its id is derived from; `lines` are its evidence, in document order."""
 
     section: str
     words: str
@@ -33,5 +33,5 @@ class ItemCandidate:
 
 
 def verbatim_candidate(section: str, line: Sentence, fields: dict[str, Json]) -> ItemCandidate:
-    """An item that one sentence says by itself."""
+    """A candidate that is one whole sentence."""
     return ItemCandidate(section, line.text, fields, (line,), confidence=SPLIT_CONFIDENCE)

@@ -1,4 +1,4 @@
-"""The compiler that needs no key: text in, package out. Pure, deterministic, and cannot fail.
+"""The heuristic compiler: text in, package out, no model. Pure, deterministic, never raises.
 
 Linear in the length of the text; nothing here reads a clock, a file or the network.
 """
@@ -33,7 +33,7 @@ from pecia.features.ckf.package.quality.quality import CompileContext, score_qua
 
 
 def compile_text(source: SourceText, options: CompileOptions) -> Package:
-    """The package of a text: the same bytes for the same text and options, on any day."""
+    """Compile a text. The same text and options always give the same bytes."""
     lowered = lowercase_aligned(source.text)
     language = resolve_language(source, lowered)
     reading = parse_text(source.text, lowered, load_grammar(language))
@@ -57,7 +57,7 @@ def compile_text(source: SourceText, options: CompileOptions) -> Package:
 
 
 def _spare_chars(body: Item, source: SourceText, level: CompressionProfile) -> float:
-    """What the budget leaves for items when the frame is paid for."""
+    """The budget in characters that is left for items after header and empty sections."""
     if level.budget is None:
         return 0
     frame = Package(compact_package(normalize(body)))
@@ -67,7 +67,7 @@ def _spare_chars(body: Item, source: SourceText, level: CompressionProfile) -> f
 
 
 def add_scores(package: Package, parts: int) -> Package:
-    """The package with its two scores, which depend on everything in it."""
+    """Add the two scores, which are computed over the whole package."""
     found = score_quality(package, CompileContext(chunks=parts))
     for name in ("human_readability", "ai_utility_score"):
         package.metadata[name] = found[name]
@@ -92,7 +92,7 @@ def _candidates(
 
 
 def _rules(reading: ParsedText, defined: list[ItemCandidate]) -> list[ItemCandidate]:
-    """Rules and exceptions in the order of the text, each exception tied to what came before it."""
+    """Rules and exceptions in document order, each exception linked to an earlier rule."""
     found: list[ItemCandidate] = []
     rules = RuleHistory(reading.grammar, reading.parts)
     concept_at = {it.lines[0].span.start: it for it in defined}

@@ -1,4 +1,4 @@
-"""The header and the four object sections: what the package is, and what it lacks. Pure."""
+"""Builds the header and the four object sections. Pure."""
 
 import hashlib
 from collections.abc import Iterable
@@ -55,14 +55,14 @@ def build_metadata(
 
 
 def _manifest(source: SourceText, reading: ParsedText, level: CompressionProfile) -> list[Json]:
-    """What the refs stand for. A spare package has none, unless it must know its document."""
+    """The source manifest. A spare package has one only if its source has a URI."""
     if not level.spare:
         return [_entry(it, source, reading, whole=False) for it in reading.parts]
     return [_entry(it, source, reading, whole=True) for it in reading.parts[: bool(source.uri)]]
 
 
 def build_core_intent(reading: ParsedText, level: CompressionProfile) -> Item:
-    """The source's own words where it says what it is for; empty where it does not."""
+    """Purpose and scope, verbatim from the source; empty if it states none."""
     body = [it for it in reading.lines if it.is_statement]
     purpose = next((it for it in body[:40] if CueKind.PURPOSE in it.own), None)
     scope = next((it for it in body[:40] if CueKind.SCOPE in it.own), None)
@@ -77,7 +77,7 @@ def build_core_intent(reading: ParsedText, level: CompressionProfile) -> Item:
 
 
 def build_domain_map(reading: ParsedText, level: CompressionProfile, domain: Json) -> Item:
-    """The titles are what the source itself divides its subject into."""
+    """The subdomains are the titles of the source."""
     titles = dict.fromkeys(it.title for it in reading.parts if it.title)
     limit = 0 if level.spare else MAX_SUBDOMAINS
     subdomains: list[Json] = [{"name": it} for it in list(titles)[:limit]]
@@ -92,7 +92,7 @@ def build_domain_map(reading: ParsedText, level: CompressionProfile, domain: Jso
 def build_agent_instructions(
     reading: ParsedText, level: CompressionProfile, questions: Iterable[str]
 ) -> Item:
-    """How to use any package, in its language; nothing in it comes from the source's commands."""
+    """Fixed instructions in the package's language. Nothing here is taken from the source."""
     if level.spare:
         return {}
     behaviour, reasoning, response = advice_for(reading.grammar.language)
@@ -108,7 +108,7 @@ def build_agent_instructions(
 
 
 def build_knowledge_limits(reading: ParsedText, level: CompressionProfile) -> Item:
-    """Sentences in which the source admits a limit, sorted by what it admits."""
+    """Sentences in which the source states a limit, grouped by kind."""
     found: dict[str, list[Json]] = {name: [] for _, name in _LIMITS}
     found["needs_human_review"] = []
     if reading.grammar.cues is None:
@@ -131,7 +131,7 @@ def _title(reading: ParsedText) -> str:
 
 
 def _entry(part: TextSection, source: SourceText, reading: ParsedText, *, whole: bool) -> Item:
-    """What a ref stands for; `whole` lets the first part's ref stand for the whole text."""
+    """One entry of the manifest; with `whole` the ref covers the whole text."""
     start, end = part.place, (reading.parts[-1] if whole else part).place
     text = reading.text[start.span.start : end.span.end]
     entry: Item = {

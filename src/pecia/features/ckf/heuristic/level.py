@@ -1,14 +1,14 @@
-"""What each compression level keeps, as data."""
+"""The compression levels, as data."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class CompressionProfile:
-    """`budget` is how many times the source's size the package may be; `None` sets no limit.
+    """`budget` limits the package's size, as a multiple of the source's; `None`: no limit.
 
-    `homes` is in how many rule sections one sentence may stand. `spare` leaves out what a reader
-    of many packages knows. The trace is never cut: an item goes with its row or not at all.
+    `sections_per_sentence`: in how many rule sections one sentence may be. `spare` leaves out
+    boilerplate. The trace is never cut: an item is kept with its row or dropped.
     """
 
     chunk_chars: int
@@ -38,7 +38,7 @@ PROFILE_BY_LEVEL: dict[str, CompressionProfile] = {
         max_notes=60,
     ),
 }
-# What a level gives up last comes first.
+# Highest priority first: a level drops items from the end.
 SECTION_PRIORITY = (
     "retrieval_chunks",
     "exceptions",

@@ -1,4 +1,4 @@
-"""Sources beyond the length of one call: compiled piece by piece, then reduced to one package.
+"""Compiles sources that are too long for one pass: piece by piece, then merged.
 
 Pure but for the progress callback `report`. References between pieces are not linked.
 """
@@ -27,9 +27,9 @@ def compile_long_text(
     piece_chars: int = CHUNK_CHARS,
     whole_chars: int = MAX_SINGLE_PASS_CHARS,
 ) -> Package:
-    """The package of a text of any length; `report` receives characters done and in total.
+    """Compile a text of any length; `report` receives characters done and in total.
 
-    What has up to `whole_chars` is read in one go.
+    Up to `whole_chars` characters are compiled in one pass.
     """
     total = len(source.text)
     if total <= whole_chars:
@@ -46,7 +46,7 @@ def compile_long_text(
 
 
 def split_at_blocks(text: str, size: int) -> Iterator[Span]:
-    """Pieces of at most `size` characters that end at a blank line where there is one."""
+    """Split into pieces of at most `size` characters, at blank lines where possible."""
     start = 0
     while len(text) - start > size:
         cut = _best_cut(text, start + size // 2, start + size)

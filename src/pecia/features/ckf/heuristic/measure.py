@@ -1,4 +1,4 @@
-"""What a package keeps of its source, counted. Pure; judges nothing, so that others can compare."""
+"""Retention metrics: how much of the source a package keeps. Pure; sets no thresholds."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from pecia.kernel.text.span import Span
 
 @dataclass(frozen=True, slots=True)
 class ShareCount:
-    """How many of how many."""
+    """A count out of a total."""
 
     kept: int
     total: int
@@ -28,7 +28,7 @@ class ShareCount:
 
 @dataclass(frozen=True, slots=True)
 class RetentionMetrics:
-    """The figures of one package against its source."""
+    """The metrics of one package against its source."""
 
     items_with_trace: ShareCount
     excerpts_verbatim: ShareCount
@@ -52,7 +52,7 @@ def measure_retention(package: Package, text: str) -> RetentionMetrics:
 
 
 def is_verbatim(row: Item, text: str) -> bool:
-    """Whether the row quotes exactly the characters that its offsets name."""
+    """Whether the quotation equals the source at the row's offsets."""
     start, end = integer_of(row, "source_char_start"), integer_of(row, "source_char_end")
     if start is None or end is None:
         return False

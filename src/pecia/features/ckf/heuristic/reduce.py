@@ -26,7 +26,7 @@ from pecia.kernel.text.slug import name_slug
 
 @dataclass(frozen=True, slots=True)
 class CompiledPiece:
-    """The package of one piece, and how many characters and lines stand before it."""
+    """The package of one piece, and the number of characters and lines before it."""
 
     package: Package
     chars: int
@@ -34,7 +34,7 @@ class CompiledPiece:
 
 
 def reduce_pieces(pieces: list[CompiledPiece], source: SourceText) -> Package:
-    """One package; header and intent are those of the first piece, where a text says what it is."""
+    """Merge into one package. Header and intent are the first piece's."""
     whole = _MergedPackage()
     for it in pieces:
         whole.add(it)
@@ -122,12 +122,12 @@ class _MergedPackage:
 
     def _list(self, section: str) -> list[Json]:
         found = self.body[section]
-        assert isinstance(found, list), f"{section} is no list"
+        assert isinstance(found, list), f"{section} is not a list"
         return found
 
 
 def _merge_object(section: str, packages: list[Package]) -> Item:
-    """Lists of all pieces, each line once; single texts of the first piece."""
+    """Deduplicated lists of all pieces; single values of the first piece."""
     made: Item = dict(packages[0].section_object(section))
     for name, value in made.items():
         if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Which candidates a level keeps: each once, by priority, within a budget. Pure."""
+"""Selects the candidates of a level: deduplicated, by priority, within a budget. Pure."""
 
 from collections.abc import Iterable
 
@@ -15,7 +15,7 @@ MAX_JOINED_CHARS = 600
 
 
 def join_neighbours(candidates: list[ItemCandidate]) -> list[ItemCandidate]:
-    """Sentences that follow each other in one paragraph share an item, an id and a trace row."""
+    """Join adjacent sentences of a paragraph into one item with one trace row."""
     found: list[ItemCandidate] = []
     last_by_section: dict[str, ItemCandidate] = {}
     for it in candidates:
@@ -31,7 +31,7 @@ def join_neighbours(candidates: list[ItemCandidate]) -> list[ItemCandidate]:
 def _follows(last: Sentence, line: Sentence) -> bool:
     if last.block is not line.block or line.span.end - last.span.start > MAX_JOINED_CHARS:
         return False
-    # Only white space lies between them when the next begins within two characters.
+    # At most two characters between them: only white space.
     return 0 <= line.span.start - last.span.end <= 2
 
 
@@ -61,9 +61,9 @@ MAX_REPEATS = 3
 def select_candidates(
     candidates: Iterable[ItemCandidate], level: CompressionProfile, spare_chars: float
 ) -> list[ItemCandidate]:
-    """In the order given, within `spare_chars` of JSON where the level has a budget.
+    """The selected candidates in order, within `spare_chars` of JSON if the level has a budget.
 
-    What is left out is in the chunks all the same.
+    The text of a dropped candidate is still in a chunk.
     """
     kept = _limit_sections(_deduplicate(candidates), level.sections_per_sentence)
     if level.spare:
@@ -74,7 +74,7 @@ def select_candidates(
 
 
 def _deduplicate(candidates: Iterable[ItemCandidate]) -> list[ItemCandidate]:
-    """The same words in the same section are one item, with the places of the first few."""
+    """Merge equal texts of a section into one item that cites the first few occurrences."""
     first: dict[tuple[str, str], ItemCandidate] = {}
     for it in candidates:
         known = first.setdefault((it.section, it.words), it)
@@ -84,7 +84,7 @@ def _deduplicate(candidates: Iterable[ItemCandidate]) -> list[ItemCandidate]:
 
 
 def _limit_sections(candidates: list[ItemCandidate], homes: int) -> list[ItemCandidate]:
-    """Each sentence in its most telling rule sections only."""
+    """Keep each sentence only in its rule sections of highest priority."""
     used: dict[int, int] = {}
     dropped: set[int] = set()
     rules = [it for it in candidates if it.section in RULE_SECTIONS]
@@ -97,7 +97,7 @@ def _limit_sections(candidates: list[ItemCandidate], homes: int) -> list[ItemCan
 
 
 def _drop_restated(candidates: list[ItemCandidate]) -> list[ItemCandidate]:
-    """A statement that a rule quotes already says nothing new."""
+    """Drop statements that a rule already quotes."""
     quoted = {line.span.start for it in candidates if it.section in _TELLING for line in it.lines}
     return [
         it
@@ -107,7 +107,7 @@ def _drop_restated(candidates: list[ItemCandidate]) -> list[ItemCandidate]:
 
 
 def _fit_budget(candidates: list[ItemCandidate], spare_chars: float) -> list[ItemCandidate]:
-    """Chunks always; then section by section, spread over the text where not all of one fit."""
+    """All chunks; then by section, spread evenly over the text if a section does not fit."""
     by_section: dict[str, list[ItemCandidate]] = {}
     for it in candidates:
         by_section.setdefault(it.section, []).append(it)
@@ -125,7 +125,7 @@ def _fit_budget(candidates: list[ItemCandidate], spare_chars: float) -> list[Ite
 
 
 def _spread(costs: list[int], spare_chars: float) -> list[int]:
-    """As many places as the budget pays for, at equal distances, then whatever still fits."""
+    """Indices at equal distances, as many as the budget allows, then whatever still fits."""
     count = int(spare_chars * len(costs) // sum(costs)) if spare_chars > 0 else 0
     spread = [at * len(costs) // count for at in range(count)]
     chosen: set[int] = set()
@@ -137,7 +137,7 @@ def _spread(costs: list[int], spare_chars: float) -> list[int]:
 
 
 def _cost(candidate: ItemCandidate) -> int:
-    """Characters of JSON that the item and its rows will take, as they are written."""
+    """The size of the item and its rows, in characters of JSON as written."""
     quote = "x" * min(candidate.lines[-1].span.size, SHORT_QUOTE_CHARS)
     row: Item = {
         "extracted_item_id": "x" * 48,
@@ -151,7 +151,7 @@ def _cost(candidate: ItemCandidate) -> int:
         row |= {"source_span_end": 100_000, "source_span_sha256": "x" * HASH_CHARS}
     item: Item = {"id": "x" * 48, "source_basis": candidate.basis, "confidence": 0.92}
     written = orjson.dumps([{**item, **candidate.fields}, row], option=orjson.OPT_INDENT_2)
-    # Both stand two levels deeper in the package than here.
+    # Both are nested two levels deeper in the package.
     return len(written) + 2 * written.count(b"\n")
 
 

@@ -1,4 +1,4 @@
-"""The few sentences that the compiler says itself, in the languages it knows."""
+"""Fixed sentences that the compiler adds to packages, in the supported languages."""
 
 from pecia.kernel.errors import Json
 
@@ -36,6 +36,6 @@ _ADVICE: dict[str, tuple[str, str, str]] = {
 
 
 def advice_for(language: str) -> tuple[list[Json], list[Json], list[Json]]:
-    """How to behave, reason and answer; nothing in a language the compiler does not know."""
+    """How to behave, reason and answer; empty for an unsupported language."""
     said = _ADVICE.get(language)
     return ([said[0]], [said[1]], [said[2]]) if said else ([], [], [])

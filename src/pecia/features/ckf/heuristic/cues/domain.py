@@ -1,4 +1,4 @@
-"""The closed list of domains, and the plain words by which a text shows its own. Pure."""
+"""Detects the domain of a text by keywords, from a closed list. Pure."""
 
 import re
 from collections import Counter
@@ -28,7 +28,7 @@ _WORDS = {
 
 
 def detect_domain(lowered: str) -> str:
-    """The domain with most of its words in the text, or the general one when there are few."""
+    """The domain with the most keyword matches, or general knowledge if there are few."""
     counts = Counter(_WORD.findall(lowered, 0, _SAMPLE))
     score, domain = max(
         (sum(counts[it] for it in set(words.split())), name) for name, words in _WORDS.items()

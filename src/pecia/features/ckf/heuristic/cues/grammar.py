@@ -1,4 +1,4 @@
-"""The cue lists of a language made into one pattern, so that a text is read once. Pure."""
+"""Compiles the cue lists of a language into one regular expression: one pass per text. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -24,19 +24,19 @@ UNKNOWN_LANGUAGE = "und"
 
 
 class Cue(NamedTuple):
-    """One cue where it stands in the text; a tuple, because a long text has thousands."""
+    """One match of a cue, with its offsets. A tuple, because a long text has thousands."""
 
     start: int
     end: int
     kinds: CueKinds
     words: str
-    # A noun such as `exception` names what the sentence is about, and opens no clause.
+    # A noun such as `exception` names the topic of the sentence and opens no clause.
     names: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """What can be recognised in one language; in an unknown one, nothing but structure."""
+    """The patterns of one language; for an unknown one only the language-independent patterns."""
 
     language: str
     cues: re.Pattern[str] | None
@@ -44,7 +44,7 @@ class Grammar:
     names: frozenset[str]
     times: re.Pattern[str] | None
     stopwords: frozenset[str]
-    # Stopwords and every word of a cue: what no two sentences can be said to share.
+    # Stop words and all words of cues: ignored when two sentences are compared.
     function_words: frozenset[str]
     anaphora: frozenset[str]
     conjunctions: frozenset[str]
@@ -61,7 +61,7 @@ class Grammar:
     answer: re.Pattern[str]
 
     def find_cues(self, lowered: str) -> Iterator[Cue]:
-        """Cues in the order of the text, the longest at each place."""
+        """Cues in document order, the longest match at each position."""
         if self.cues is None:
             return
         kinds_by_cue = self.kinds_by_cue
@@ -74,7 +74,7 @@ class Grammar:
             yield Cue(it.start(), it.end(), kinds, words, words in self.names)
 
     def find_times(self, lowered: str) -> Iterator[int]:
-        """Where dates and relative periods stand."""
+        """Offsets of dates and relative periods."""
         if self.times is not None:
             for it in self.times.finditer(lowered):
                 yield it.start()
@@ -82,7 +82,7 @@ class Grammar:
 
 @cache
 def load_grammar(language: str) -> Grammar:
-    """The grammar of a language tag's first part."""
+    """The grammar for the primary subtag of a language tag."""
     primary = primary_language(language)
     words = LANGUAGES.get(primary)
     if words is None:
@@ -113,7 +113,7 @@ def load_grammar(language: str) -> Grammar:
 
 
 def lowercase_aligned(text: str) -> str:
-    """Lower case with every character still at its place, and one kind of apostrophe."""
+    """Lower case without moving any offset; apostrophes are unified."""
     lowered = text.lower()
     if len(lowered) != len(text):
         lowered = "".join(it.lower() if len(it.lower()) == 1 else it for it in text)
@@ -129,7 +129,7 @@ def _kinds_by_cue(lists: CueLists) -> dict[str, CueKinds]:
 
 
 def build_trie(endings: Iterable[str]) -> str:
-    """One alternative per first letter, and so on: the engine tries few branches at each place."""
+    """A regular expression shaped as a trie, so that few branches are tried at each position."""
     rests_by_first: dict[str, list[str]] = {}
     may_end = False
     for it in endings:
@@ -147,9 +147,9 @@ def build_trie(endings: Iterable[str]) -> str:
 
 
 def _times(words: ModuleType) -> re.Pattern[str]:
-    """Dates, and periods told by their neighbours: `30 June`, `2025-07-01`, `the preceding year`.
+    """Dates and relative periods: `30 June`, `2025-07-01`, `the preceding year`.
 
-    A bare duration is not one: it becomes temporal only beside a word of time.
+    A bare duration does not match: it is temporal only beside a word of time.
     """
     units, months = _any_of(words.UNITS), _any_of(words.MONTHS)
     numerals = rf"(?:\d[\d.,]{{0,12}}|{_any_of(words.NUMERALS)}(?:-[a-zà-ÿ]{{2,12}})?)"
@@ -170,7 +170,7 @@ def _any_of(words: str) -> str:
 
 
 def _labels(question: str, answer: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What opens a question and its answer; the English labels are understood everywhere."""
+    """Labels of questions and answers; the English ones are recognised in every language."""
     return _label(f"{question} question q"), _label(f"{answer} answer a")
 
 

@@ -1,4 +1,4 @@
-"""What a sentence can be doing, as its function words tell. Holds no words itself."""
+"""Kinds of cues: the function of a sentence, by its function words. Contains no word lists."""
 
 from collections.abc import Mapping
 from enum import Enum

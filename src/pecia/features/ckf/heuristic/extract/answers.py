@@ -1,6 +1,6 @@
-"""Questions that the source itself answers, by labels or by titles that ask.
+"""Question and answer pairs of the source: by label (`Q:`), or a question as a title.
 
-Marks the sentences of labelled pairs as asked, so that no rule is read into a question.
+Marks the sentences of labelled pairs, so that no rule is extracted from a question.
 """
 
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ MAX_ANSWER_CHARS = 1500
 
 @dataclass(frozen=True, slots=True)
 class _Label:
-    """Where the words after a label begin."""
+    """Offset of the text after a label."""
 
     asks: bool
     start: int
 
 
 def extract_answers(reading: ParsedText) -> list[ItemCandidate]:
-    """One pair per labelled question and per asking title, in the order of the text."""
+    """One pair per labelled question and per title that is a question, in document order."""
     found: list[ItemCandidate] = []
     at = 0
     while at < len(reading.lines):
@@ -38,7 +38,7 @@ def extract_answers(reading: ParsedText) -> list[ItemCandidate]:
 
 
 def _extract_labelled(reading: ParsedText, at: int, start: int, found: list[ItemCandidate]) -> int:
-    """Read a pair that begins at line `at`; returns the line to go on with."""
+    """Extract the pair that begins at line `at`; returns the line to continue with."""
     lines = reading.lines
     answer = at + 1
     while answer < len(lines) and not lines[answer].title:
@@ -58,7 +58,7 @@ def _extract_labelled(reading: ParsedText, at: int, start: int, found: list[Item
 
 
 def _end_of_answer(reading: ParsedText, answer: int) -> int:
-    """An answer goes on to the end of its paragraph, or to the next label in it."""
+    """An answer ends with its paragraph, or at the next label in it."""
     lines = reading.lines
     end = answer + 1
     while end < len(lines) and lines[end].block is lines[answer].block:

@@ -1,4 +1,4 @@
-"""Exceptions tied to the rules they change. Pure; looks back a fixed number of rules, so linear."""
+"""Links exceptions to the rules they change. Pure; a fixed look-back, so linear."""
 
 import re
 from collections import Counter, deque
@@ -16,13 +16,13 @@ from pecia.features.ckf.heuristic.parse.text import Sentence, TextSection
 from pecia.kernel.errors import Json
 
 LOOK_BACK = 20
-# A rule clause of fewer words than this says too little to stand for the rule.
+# A shorter clause is not specific enough to name the rule.
 MIN_RULE_WORDS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class KnownRule:
-    """A rule seen before: its sentence, its content words, and the item to point at."""
+    """An earlier rule: its sentence, its content words, and the item to link."""
 
     line: Sentence
     words: frozenset[str]
@@ -30,7 +30,7 @@ class KnownRule:
 
 
 class RuleHistory:
-    """The rules read so far, nearest last."""
+    """The rules extracted so far, newest last."""
 
     def __init__(self, grammar: Grammar, parts: list[TextSection]) -> None:
         self._grammar = grammar
@@ -48,7 +48,7 @@ class RuleHistory:
             self._first_by_label.setdefault(label, rule)
 
     def make_exception(self, line: Sentence) -> ItemCandidate:
-        """The exception that a sentence is, with the rule it is taken from."""
+        """The exception stated by a sentence, linked to the rule it changes."""
         target = self.find_changed_rule(line)
         clauses = split_exception(line, self._grammar)
         if clauses and " " in clauses.opened and len(clauses.main.split()) >= MIN_RULE_WORDS:
@@ -76,7 +76,7 @@ class RuleHistory:
         return made
 
     def find_changed_rule(self, line: Sentence) -> KnownRule | None:
-        """The rule named by its label, else the one with most rare words in common."""
+        """The rule named by its label, else the one that shares the most rare words."""
         for it in _REFERENCE.finditer(line.text):
             named = self._first_by_label.get(_label(it[0]))
             if named and named.line.part != line.part:
@@ -85,7 +85,7 @@ class RuleHistory:
         best = (0, False, 0)
         found: KnownRule | None = None
         for nearness, rule in enumerate(self._recent):
-            # A word that few rules share says more than the subject that all of them share.
+            # Like IDF: a word that few rules share weighs more than their common subject.
             common = sum(self._weight(it) for it in words & rule.words)
             score = (common, rule.line.part == line.part, nearness)
             if common and score > best:
@@ -93,17 +93,17 @@ class RuleHistory:
         return found
 
     def _weight(self, word: str) -> int:
-        # The same number in two sentences is hardly ever chance.
+        # The same number in two sentences is rarely a coincidence.
         return (2 if word[0].isdecimal() else 1) * _WEIGHT // self._seen[word]
 
     def _words(self, line: Sentence) -> frozenset[str]:
         found = set(_CONTENT.findall(line.text.lower())) - self._grammar.function_words
-        # One ending for one and many is enough to match `quote` with `quotes`.
+        # Stripping the plural ending is enough to match `quote` with `quotes`.
         return frozenset(it.rstrip("s") or it for it in found)
 
 
 def _statement_text(line: Sentence) -> str:
-    """What the sentence says; of one that is all punctuation, that."""
+    """The sentence without outer punctuation, unless it is nothing but punctuation."""
     return trim_clause(line.text) or line.text
 
 
@@ -120,7 +120,7 @@ def _label(title: str) -> str:
     return found[0].lower().rstrip(".") if found else ""
 
 
-# Whole numbers add up to the same sum in any order.
+# Integers: the sum does not depend on the order of a set.
 _WEIGHT = 10_000
 _CONTENT = re.compile(r"[^\W\d_]{4,}|\d[\d.,]*\d|\d")
 _REFERENCE = re.compile(

@@ -1,7 +1,7 @@
-"""The text itself, cut into chunks that can be found and into single statements. Pure.
+"""Splits the text into retrieval chunks and single statements. Pure.
 
-Chunks are slices that leave nothing out but white space between them, so every sentence and every
-number of the source is in the package whole.
+Chunks leave out nothing but white space between them, so the package contains every sentence and
+every number of the source.
 """
 
 from collections.abc import Iterator
@@ -15,12 +15,12 @@ from pecia.features.ckf.package.checks.source import extract_numbers
 from pecia.kernel.errors import Json
 from pecia.kernel.text.span import Span
 
-# Chunks of this size are made to be few, so they do not end at titles.
+# At this size the aim is few chunks, so they do not end at titles.
 LARGE_CHARS = 3000
 
 
 def extract_chunks(reading: ParsedText, size: int) -> list[ItemCandidate]:
-    """Runs of whole sentences of about `size` characters, cut at titles where they can be."""
+    """Whole sentences, about `size` characters per chunk, split at titles where possible."""
     found: list[ItemCandidate] = []
     run: list[Sentence] = []
     for line in reading.lines:
@@ -34,7 +34,7 @@ def extract_chunks(reading: ParsedText, size: int) -> list[ItemCandidate]:
 
 
 def extract_statements(reading: ParsedText, *, every: bool) -> Iterator[ItemCandidate]:
-    """Sentences with a cue or a number, or all of them, each as one unit."""
+    """Sentences with a cue or a number, or all of them, one item each."""
     for line in reading.lines:
         if not (line.is_statement or line.block.shape is BlockShape.ROW):
             continue
@@ -68,9 +68,9 @@ def _chunks_of(reading: ParsedText, run: list[Sentence], size: int) -> Iterator[
 
 
 def split_span(text: str, span: Span, size: int) -> Iterator[Span]:
-    """The span itself, or, where it is far too long, pieces cut at white space.
+    """The span, or its pieces split at white space if it is far too long.
 
-    A run of characters that could be one number is never cut, however long it is.
+    A run of characters that could be one number is never split.
     """
     start = span.start
     while span.end - start > size:

@@ -1,4 +1,4 @@
-"""What is done in an order: numbered lists, and runs of sentences that say before, after, first.
+"""Procedures: numbered lists, and runs of sentences with `first`, `before`, `after`.
 
 Pure. A run never crosses a title.
 """
@@ -20,7 +20,7 @@ MAX_GAP = 2
 
 
 def extract_procedures(reading: ParsedText) -> Iterator[ItemCandidate]:
-    """A procedure for each run, and a playbook where the run says when to begin."""
+    """A procedure for each run, and a playbook if the run states when to begin."""
     for intro, run in _runs(reading):
         procedure = _procedure(reading, intro, run)
         yield procedure
@@ -35,7 +35,7 @@ def extract_procedures(reading: ParsedText) -> Iterator[ItemCandidate]:
 def _runs(reading: ParsedText) -> Iterator[tuple[Sentence | None, list[Sentence]]]:
     """Runs of steps, each with the line that introduces it.
 
-    A sentence or two between steps of one paragraph belong to the run.
+    One or two sentences between steps of a paragraph belong to the run.
     """
     run: list[Sentence] = []
     between: list[Sentence] = []
@@ -59,7 +59,7 @@ def _runs(reading: ParsedText) -> Iterator[tuple[Sentence | None, list[Sentence]
 
 
 def _closes(line: Sentence, grammar: Grammar) -> bool:
-    """`Finally, …` says that no step follows; a list says so by its end."""
+    """Whether this is the last step: `Finally, …`, or the end of a list."""
     return line.block.shape is not BlockShape.ITEM and any(
         it.words in grammar.closing for it in line.cues
     )
@@ -72,7 +72,7 @@ def _may_bridge(run: list[Sentence], line: Sentence) -> bool:
 def _split_introduction(
     intro: Sentence | None, run: list[Sentence]
 ) -> tuple[Sentence | None, list[Sentence]]:
-    """A first sentence that only announces the steps introduces them."""
+    """Separate a first sentence that only introduces the steps."""
     if len(run) > 2 and any(it.names and CueKind.SEQUENCE in it.kinds for it in run[0].cues):
         return run[0], run[1:]
     return intro, run
@@ -83,7 +83,7 @@ def _begins(line: Sentence) -> bool:
 
 
 def is_step(line: Sentence) -> bool:
-    """Whether the sentence says when, among other acts, something is done."""
+    """Whether the sentence places an action in an order of actions."""
     if not line.own.isdisjoint(ADMISSIONS):
         return False
     if CueKind.SEQUENCE in line.kinds:
@@ -94,14 +94,14 @@ def is_step(line: Sentence) -> bool:
 
 
 def _stands_alone(line: Sentence, cue: Cue) -> bool:
-    """An ordinal opens or closes a clause; `the first dose` does neither."""
+    """Whether an ordinal opens or closes a clause; in `the first dose` it does neither."""
     start, end = cue.start - line.span.start, cue.end - line.span.start
     closes = line.text[end : end + 1] in ",;.:"
     return closes or start <= 2 or line.text[:start].rstrip()[-1:] in ",;:"
 
 
 def _is_marked(line: Sentence) -> bool:
-    """A step that says so with its first word."""
+    """Whether the first word marks the sentence as a step."""
     return line.block.ordinal or any(
         it.start - line.span.start <= 2 and it.kinds & _STEPS for it in line.cues
     )
@@ -142,7 +142,7 @@ def _playbook(procedure: ItemCandidate, context: str, run: list[Sentence]) -> It
 
 
 def _whole(reading: ParsedText, run: list[Sentence]) -> Sentence:
-    """The run as one quotation: its steps stand one after the other."""
+    """The run as one quotation; its steps are contiguous."""
     span = Span(run[0].span.start, run[-1].span.end)
     return Sentence(span.of(reading.text), span, run[0].block, False, False, run[0].part)
 

@@ -1,6 +1,6 @@
-"""What helps a reader to find the rules: triggers by title, and chunks that name what is in them.
+"""Retrieval aids: triggers by title, and chunks that list the items they contain.
 
-Pure. A trigger is made, not said by the source, and its basis says so.
+Pure. A trigger is synthesized, not stated by the source; its basis says so.
 """
 
 from bisect import bisect_right
@@ -16,7 +16,7 @@ MAX_QUERIES = 6
 
 
 def extract_triggers(reading: ParsedText, chosen: list[ItemCandidate]) -> Iterator[ItemCandidate]:
-    """For each title with rules under it: when it is spoken of, these rules matter."""
+    """One trigger for each title with rules under it, which lists those rules."""
     rules_by_part: dict[int, list[ItemCandidate]] = {}
     for it in chosen:
         if it.section in _ACTIVATED:
@@ -28,7 +28,7 @@ def extract_triggers(reading: ParsedText, chosen: list[ItemCandidate]) -> Iterat
 
 
 def describe_chunks(reading: ParsedText, chosen: list[ItemCandidate]) -> None:
-    """Give each chunk the rules, the concepts and the titles that stand in it."""
+    """Add to each chunk the rules, concepts and titles it contains."""
     found = [it for it in chosen if it.section == "retrieval_chunks"]
     starts = [it.lines[0].span.start for it in found]
     if not found:

@@ -1,6 +1,6 @@
-"""Sentences as rules: what must, may and must not be, when, unless what, and why. Pure.
+"""Extracts rules from sentences: duties, permissions, prohibitions, conditions, causes. Pure.
 
-A sentence may make several items, because one sentence can be a duty, its condition and its limit.
+A sentence can give several items: a duty, its condition and its limit.
 """
 
 import re
@@ -30,7 +30,7 @@ class ValidityPeriod:
 
 
 def extract_validity(lowered: str, grammar: Grammar) -> ValidityPeriod:
-    """From `effective 1 July 2025` and `until 30 June 2025`, in a sentence in lower case."""
+    """The dates of `effective 1 July 2025` and `until 30 June 2025`; expects lower case."""
     start = end = ""
     for place, day in _days(lowered, grammar):
         before = lowered[max(0, place - 24) : place]
@@ -70,7 +70,7 @@ MAX_NAME_CHARS = 80
 
 @dataclass(slots=True)
 class SplitSentence:
-    """A sentence, and its clauses as they were cut once for all rules that may come of it."""
+    """A sentence with its clauses, split once for all rules."""
 
     line: Sentence
     grammar: Grammar
@@ -80,7 +80,7 @@ class SplitSentence:
 
 
 def extract_rules(line: Sentence, grammar: Grammar) -> list[ItemCandidate]:
-    """Every rule that the sentence states by itself; exceptions are linked elsewhere."""
+    """Every rule in the sentence, except exceptions (`exceptions.py`)."""
     makers = [make for kinds, make in _MAKERS if not line.kinds.isdisjoint(kinds)]
     if not makers:
         return []
@@ -96,12 +96,12 @@ def extract_rules(line: Sentence, grammar: Grammar) -> list[ItemCandidate]:
 
 
 def is_exception(line: Sentence) -> bool:
-    """Whether the sentence takes something from a rule, or sets one rule above another."""
+    """Whether the sentence limits a rule, or gives one rule precedence over another."""
     return line.has(CueKind.EXCEPTION, CueKind.OVERRIDE)
 
 
 def make_short_name(words: str) -> str:
-    """The first words, cut between two of them."""
+    """The first words, cut at a space."""
     return cut_between_words(" ".join(trim_clause(words).split()), MAX_NAME_CHARS)
 
 
@@ -116,7 +116,7 @@ def _if_then(split: SplitSentence) -> ItemCandidate | None:
 
 
 def _decision(split: SplitSentence) -> ItemCandidate | None:
-    """A rule that a limit, a day or a duty with its condition makes."""
+    """A decision rule: by a limit, by a date, or a duty with a condition."""
     line = split.line
     limited = not line.kinds.isdisjoint(_LIMITS)
     if not limited and not (line.has(CueKind.CONDITION) or split.phrase):
@@ -130,7 +130,7 @@ def _decision(split: SplitSentence) -> ItemCandidate | None:
 
 
 def _around_limit(split: SplitSentence) -> Clauses | None:
-    """With no condition of its own, a rule holds for what its limit names."""
+    """A rule without a condition applies to what its limit names."""
     line = split.line
     cue = line.first(CueKind.TEMPORAL, CueKind.SCOPE, CueKind.PRECONDITION)
     places = [it for it in (cue.start if cue else None, line.time) if it is not None]
@@ -138,7 +138,7 @@ def _around_limit(split: SplitSentence) -> Clauses | None:
 
 
 def _limits(split: SplitSentence) -> dict[str, Json]:
-    """Scope, days and tags: the fields that let rules be put together."""
+    """Scope, validity dates and tags: the fields by which rules are combined."""
     line = split.line
     found: dict[str, Json] = {}
     if split.phrase:
@@ -225,7 +225,7 @@ _TAGS = (
 )
 _WHY = frozenset({CueKind.CAUSE, CueKind.RESULT})
 _LIMITS = frozenset({CueKind.TEMPORAL, CueKind.PRECONDITION, CueKind.SCOPE})
-# What a sentence must do at least for each rule to be looked for.
+# The cue kinds of which a sentence needs at least one before a rule is tried.
 _MAKERS: tuple[tuple[frozenset[CueKind], Callable[[SplitSentence], ItemCandidate | None]], ...] = (
     (frozenset({CueKind.CONDITION, CueKind.PRECONDITION, CueKind.SCOPE}), _if_then),
     (_LIMITS.union(DUTIES), _decision),

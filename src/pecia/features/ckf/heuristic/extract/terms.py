@@ -1,4 +1,4 @@
-"""Names that occur and words that the source defines. Pure; only words that it sees."""
+"""Entities (names) and concepts (defined terms), all verbatim from the source. Pure."""
 
 import re
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ CHARS_PER_NAME = 600
 
 
 def extract_concepts(reading: ParsedText) -> list[ItemCandidate]:
-    """What the source defines: the label is always in the definition, as the source wrote it."""
+    """Terms that the source defines; the label is always a part of the definition."""
     found: list[ItemCandidate] = []
     seen: set[str] = set()
     for line in reading.lines:
@@ -32,7 +32,7 @@ def extract_concepts(reading: ParsedText) -> list[ItemCandidate]:
 
 
 def extract_entities(reading: ParsedText) -> list[ItemCandidate]:
-    """Names, most frequent first up to a share of the length, then in the order of the text."""
+    """The most frequent names, their number bounded by the length, in document order."""
     names: dict[str, _Name] = {}
     for line in reading.lines:
         if line.is_statement or line.block.shape is BlockShape.ROW:
@@ -56,7 +56,7 @@ class _Name:
 
 
 def _names_in(line: Sentence, reading: ParsedText, names: dict[str, _Name]) -> None:
-    # German writes every noun with a capital, so there one capital word says nothing.
+    # German capitalises every noun, so one capitalised word is no name there.
     one_is_enough = reading.grammar.language != "de"
     for it in _NAME.finditer(line.text):
         words, start = it[1], line.span.start + it.start()
@@ -77,7 +77,7 @@ def _names_in(line: Sentence, reading: ParsedText, names: dict[str, _Name]) -> N
 
 
 def _is_numbered(text: str, match: re.Match[str]) -> bool:
-    """`Section 2` and `30 June` name a place in a count, not a thing."""
+    """Whether it is a number with a noun, as `Section 2` and `30 June`, and no name."""
     before, after = text[: match.start()].rstrip()[-1:], text[match.end() :].lstrip()[:1]
     return " " not in match[1] and (before.isdecimal() or after.isdecimal())
 

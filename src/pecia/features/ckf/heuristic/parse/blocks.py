@@ -1,6 +1,6 @@
-"""Lines gathered into blocks: headings, paragraphs, list items, table rows, code. Pure, one pass.
+"""Parses lines into blocks: headings, paragraphs, list items, table rows, code. Pure, one pass.
 
-Spans count code points of the text as it came; nothing is normalised, so a span is a quotation.
+Spans count code points of the unmodified text, so every span is a verbatim quotation.
 """
 
 import re
@@ -46,7 +46,7 @@ class _Line:
 
 
 class _BlockReader:
-    """Holds the open paragraph or fence while lines go by."""
+    """The parser state: the open paragraph or fence."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -69,7 +69,7 @@ class _BlockReader:
         return self.found
 
     def _opens_frontmatter(self, line: _Line) -> bool:
-        """Facts about a document are kept as they stand, and are none of its sentences."""
+        """Whether the line opens front matter, which is kept verbatim and has no sentences."""
         return line.number == 1 and line.words == "---" and find_body_start(self.text) > 0
 
     def _take(self, line: _Line, indent: int) -> None:
@@ -88,7 +88,7 @@ class _BlockReader:
         self._plain(line)
 
     def _marked(self, line: _Line, indent: int) -> bool:
-        """Take a line that says by its first characters what it is."""
+        """Handle a line that starts with a marker; False if it has none."""
         if self.open and _UNDERLINE.fullmatch(line.words) and len(self.open) == 1:
             title = self.open.pop()
             self._add(
@@ -148,7 +148,7 @@ class _BlockReader:
         )
 
     def _close(self) -> None:
-        """End the open paragraph, heading or fence."""
+        """Close the open paragraph, heading or fence."""
         if not self.open:
             return
         first, last = self.open[0], self.open[-1]
@@ -163,14 +163,14 @@ class _BlockReader:
 
 
 def is_section_label(words: str) -> bool:
-    """Whether the words open as `Section 4.2 —` or `Art. 5.` does."""
+    """Whether the text starts with a label such as `Section 4.2 —` or `Art. 5.`"""
     return _SECTION.match(words) is not None
 
 
 def measure_label(words: str) -> int:
-    """How many characters `Rule 5. ` has, where a whole sentence follows it; else 0.
+    """The length of a label such as `Rule 5. ` that a whole sentence follows; else 0.
 
-    A title may end in a full stop too, but is short and says nobody's duty.
+    A title may end in a full stop too, but is short and has no duty in it.
     """
     label = _SECTION.match(words)
     if not label or words[-1] not in ".!?":
@@ -180,7 +180,7 @@ def measure_label(words: str) -> int:
 
 
 def _is_title(words: str) -> bool:
-    """Whether a line alone in its paragraph reads as a title."""
+    """Whether a paragraph of one line is a title."""
     if len(words) > 90:
         return False
     label = _SECTION.match(words)
@@ -210,5 +210,5 @@ _SECTION = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"[.!?:]\s")
-# A line such as `Answer: ...` starts a thought of its own, even with no blank line before it.
+# A line such as `Answer: ...` starts a new block, even without a blank line before it.
 _LABEL = re.compile(r"[^\W\d_][\w&/ -]{0,24}:[ \t]")

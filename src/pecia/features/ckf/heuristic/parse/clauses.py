@@ -1,4 +1,4 @@
-"""A sentence cut at its cue: condition from consequence, cause from effect. Pure.
+"""Splits a sentence at a cue: condition and consequence, cause and effect. Pure.
 
 Every clause is a slice of the sentence, trimmed of outer punctuation; nothing is rewritten.
 """
@@ -13,14 +13,14 @@ from pecia.features.ckf.heuristic.parse.text import Sentence
 
 @dataclass(frozen=True, slots=True)
 class Clauses:
-    """The part that the cue opens, and the part that the sentence says of it."""
+    """The clause that the cue opens, and the main clause."""
 
     opened: str
     main: str
 
 
 def split_condition(line: Sentence, grammar: Grammar) -> Clauses | None:
-    """What must hold, and what then follows; `None` where the sentence has no condition."""
+    """Condition and consequence; `None` if the sentence has no condition."""
     cue = line.first(CueKind.CONDITION)
     required = line.first(CueKind.PRECONDITION)
     if required and _before_time(line, required):
@@ -36,7 +36,7 @@ def split_condition(line: Sentence, grammar: Grammar) -> Clauses | None:
 
 
 def extract_limit_phrase(line: Sentence, place: int, grammar: Grammar) -> Clauses | None:
-    """From a place in the text to the end of its clause, and the whole sentence."""
+    """From an offset to the end of its clause, and the whole sentence."""
     at = place - line.span.start
     comma = _first_comma(line.text, at)
     opened = trim_clause(line.text[at:comma])
@@ -46,7 +46,7 @@ def extract_limit_phrase(line: Sentence, place: int, grammar: Grammar) -> Clause
 
 
 def extract_opening_phrase(line: Sentence, grammar: Grammar) -> Clauses | None:
-    """A first phrase that says where the rest holds: `For amounts above 10, both must sign.`"""
+    """A leading phrase that limits the scope: `For amounts above 10, both must sign.`"""
     word = _FIRST_WORD.match(line.text)
     if not word or word[0].lower() not in grammar.openers:
         return None
@@ -57,7 +57,7 @@ def extract_opening_phrase(line: Sentence, grammar: Grammar) -> Clauses | None:
 
 
 def split_cause(line: Sentence, grammar: Grammar) -> Clauses | None:
-    """Cause and effect: the cause is what is opened, the effect what follows from it."""
+    """Cause and effect, whichever of the two the cue opens."""
     cue = line.first(CueKind.CAUSE, CueKind.RESULT)
     if not cue:
         return None
@@ -72,7 +72,7 @@ def split_cause(line: Sentence, grammar: Grammar) -> Clauses | None:
 
 
 def split_exception(line: Sentence, grammar: Grammar) -> Clauses | None:
-    """The case, and the rule in the same sentence that it is taken from."""
+    """The exceptional case, and the rule in the same sentence."""
     cue = line.first(CueKind.EXCEPTION, CueKind.OVERRIDE)
     if not cue or _offset(line, cue) <= MAX_LEADING_CHARS:
         return None
@@ -81,7 +81,7 @@ def split_exception(line: Sentence, grammar: Grammar) -> Clauses | None:
 
 
 def cut_between_words(words: str, size: int) -> str:
-    """At most so many characters, cut at white space where there is any."""
+    """At most this many characters, cut at white space where possible."""
     if len(words) <= size:
         return words
     cut = words.rfind(" ", size // 4, size)
@@ -102,7 +102,7 @@ def _split_leading(line: Sentence, cue: Cue, grammar: Grammar) -> Clauses | None
 
 
 def _split_at(line: Sentence, cue: Cue, grammar: Grammar) -> Clauses | None:
-    """What stands before the cue, back to the last semicolon, and what the cue opens."""
+    """The text before the cue, back to the last semicolon, and the clause it opens."""
     at = _offset(line, cue)
     opened = line.text[at if _keeps_cue(cue, grammar) else cue.end - line.span.start :]
     near = _clauses(opened, line.text[_clause_start(line, at) : at], grammar)
@@ -110,7 +110,7 @@ def _split_at(line: Sentence, cue: Cue, grammar: Grammar) -> Clauses | None:
 
 
 def _clause_start(line: Sentence, at: int) -> int:
-    """Where the clause around a place begins: after a semicolon, or a colon that introduces it."""
+    """The start of the clause at an offset: after a semicolon or an introducing colon."""
     return max(line.text.rfind("; ", 0, at) + 1, line.text.rfind(": ", 0, at) + 1, 0)
 
 
@@ -120,7 +120,7 @@ def _keeps_cue(cue: Cue, grammar: Grammar) -> bool:
 
 
 def _before_time(line: Sentence, cue: Cue) -> bool:
-    """`Before 1 July` is a date, not something to be done first."""
+    """Whether a time follows: `before 1 July` is a date, not a condition."""
     return CueKind.ORDER in cue.kinds and line.time is not None and 0 <= line.time - cue.end <= 6
 
 
@@ -134,9 +134,9 @@ def _offset(line: Sentence, cue: Cue) -> int:
 
 
 def _clause_end(line: Sentence, start: int, grammar: Grammar) -> int | None:
-    """The comma that ends a first clause: the last one before the verb of the rest.
+    """The comma that ends the leading clause: the last one before the main verb.
 
-    A comma before `and` or `or` goes on with a list, so it never ends the clause.
+    A comma before `and` or `or` continues a list, so it never ends the clause.
     """
     commas = [it for it in _commas(line.text, start) if not _continues(line.text, it, grammar)]
     if not commas:
@@ -176,7 +176,7 @@ def _clauses(opened: str, main: str, grammar: Grammar) -> Clauses | None:
 
 
 def _strip_connectives(main: str, grammar: Grammar) -> str:
-    """Without a `then` that opens it, or an `and` that is left at its end."""
+    """Without a leading `then` or a trailing `and`."""
     first, last = _FIRST_WORD.match(main), _LAST_WORD.search(main[-12:])
     if last and last[0].lower() in grammar.conjunctions:
         main = trim_clause(main[: -len(last[0])])
@@ -190,7 +190,7 @@ MAX_PHRASE_CHARS = 160
 _VERBS = frozenset(
     {CueKind.OBLIGATION, CueKind.PROHIBITION, CueKind.PERMISSION, CueKind.DEFINITION}
 )
-# A minus sign or a decimal point may open a number, so neither is trimmed from the start.
+# A minus sign or a decimal point may start a number, so neither is trimmed from the start.
 _BEFORE = " \t\r\n\f\v,;:—–)"
 _AFTER = " \t\r\n\f\v.,;:—–-!?("
 _MARK = re.compile(r"[()]|[,;](?=\s)")

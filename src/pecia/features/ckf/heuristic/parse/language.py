@@ -1,4 +1,4 @@
-"""Which language a text is in, by its commonest words. Pure; says `und` rather than guess."""
+"""Detects the language of a text by its function words. Pure; `und` if uncertain."""
 
 import re
 from collections import Counter
@@ -8,24 +8,24 @@ from pecia.features.ckf.model import SourceText
 from pecia.kernel.text.language import normalize_language_tag
 
 SAMPLE_CHARS = 6000
-# Below this share of common words the text is in another language, or is no prose.
+# Below this share of function words it is another language, or not prose.
 MIN_STOPWORD_SHARE = 0.12
 
 
 def detect_language(lowered: str) -> str:
-    """`en`, `pt`, `es`, `fr` or `de` where their words are common enough, else `und`."""
+    """`en`, `pt`, `es`, `fr`, `de`, or `und` below the threshold."""
     counts = Counter(_WORD.findall(lowered, 0, SAMPLE_CHARS))
     if not counts:
         return UNKNOWN_LANGUAGE
     language = max(sorted(LANGUAGES), key=lambda it: _common(counts, it).total())
     found = _common(counts, language)
-    # One word alone may be a name or a variable.
+    # A single word may be a name or a variable.
     enough = len(found) > 1 and found.total() >= MIN_STOPWORD_SHARE * counts.total()
     return language if enough else UNKNOWN_LANGUAGE
 
 
 def resolve_language(source: SourceText, lowered: str) -> str:
-    """The caller's language; else the detected one; else the store's."""
+    """The caller's language, else the detected one, else the stored one."""
     if source.language:
         return source.language
     found = detect_language(lowered)

@@ -1,4 +1,4 @@
-"""Blocks cut into sentences that keep their exact place. Pure, one pass, never loses a character.
+"""Splits blocks into sentences with exact offsets. Pure, one pass, loses no character.
 
 A full stop ends a sentence only when it is not part of a number, an abbreviation, an initial, a
 label such as `Section 4.` or an address.
@@ -13,7 +13,7 @@ from pecia.kernel.text.span import Span
 
 
 def iter_sentences(text: str, blocks: list[TextBlock]) -> Iterator[tuple[int, Span]]:
-    """The sentences of every block, with its number; headings, table rows and code stay whole."""
+    """Every sentence with its block's index; headings, table rows and code are not split."""
     for number, block in enumerate(blocks):
         if block.shape in _WHOLE:
             yield number, block.body if block.body.size else block.span
@@ -23,7 +23,7 @@ def iter_sentences(text: str, blocks: list[TextBlock]) -> Iterator[tuple[int, Sp
 
 
 def split_sentences(text: str, within: Span) -> Iterator[Span]:
-    """Spans without outer white space that together hold every other character of `within`."""
+    """Spans without outer white space that together cover all other characters of `within`."""
     start = within.start
     for mark in _END.finditer(text, within.start, within.end):
         end = mark.end()
@@ -53,7 +53,7 @@ def _ends_sentence(text: str, mark: re.Match[str], limit: int) -> bool:
 
 
 def _month_follows(text: str, start: int) -> bool:
-    """`30. September` is a German day."""
+    """Whether a month follows, as in the German date `30. September`."""
     return text[start : start + 12].split(maxsplit=1)[0].lower() in _MONTHS
 
 

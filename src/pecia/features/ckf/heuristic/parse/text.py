@@ -1,6 +1,6 @@
 """A text as sentences with their cues, heading and section.
 
-Pure and linear: blocks, sentences and cues are each found in one pass and then merged by place.
+Pure and linear: blocks, sentences and cues are each found in one pass and merged by offset.
 """
 
 import re
@@ -21,9 +21,9 @@ from pecia.kernel.text.span import Span
 
 @dataclass(slots=True)
 class Sentence:
-    """One sentence. `kinds` also holds what it takes over from its title and the sentence before.
+    """One sentence. `kinds` includes those inherited from its title and the sentence before.
 
-    `own` are the kinds of its own words alone.
+    `own` has only the kinds of its own cues.
     """
 
     text: str
@@ -35,19 +35,19 @@ class Sentence:
     cues: list[Cue] = field(default_factory=list[Cue])
     kinds: set[CueKind] = field(default_factory=set[CueKind])
     own: frozenset[CueKind] = frozenset()
-    # Where its first date or period stands in the text.
+    # Offset of its first date or period.
     time: int | None = None
-    # Part of a question or its answer, which the package keeps as a pair.
+    # Part of a question and answer pair.
     asked: bool = False
 
     @property
     def level(self) -> int:
-        """How deep a title stands; a label within a paragraph is below every heading."""
+        """The level of a title; a label within a paragraph is below every heading."""
         return self.block.level if self.block.shape is BlockShape.HEADING else 9
 
     @property
     def is_statement(self) -> bool:
-        """Whether it is a sentence of running text that states something."""
+        """Whether it is a statement in running text."""
         return not (self.title or self.asked) and self.block.shape in (
             BlockShape.PARAGRAPH,
             BlockShape.ITEM,
@@ -57,7 +57,7 @@ class Sentence:
         return not self.kinds.isdisjoint(kinds)
 
     def first(self, *kinds: CueKind) -> Cue | None:
-        """The first cue of any of these kinds at which the sentence can be cut."""
+        """The first cue of any of these kinds at which the sentence can be split."""
         for it in self.cues:
             if not it.names and not it.kinds.isdisjoint(kinds):
                 return it
@@ -73,7 +73,7 @@ class LineRange:
 
 @dataclass(frozen=True, slots=True)
 class TextSection:
-    """What stands under one title, down to the next."""
+    """A title and the text down to the next title."""
 
     number: int
     ref: str
@@ -93,7 +93,7 @@ class ParsedText:
 
 
 def parse_text(text: str, lowered: str, grammar: Grammar) -> ParsedText:
-    """Everything that can be said of the text without deciding what to keep."""
+    """Parse the text; nothing is selected or dropped here."""
     blocks = parse_blocks(text)
     lines = _lines(text, lowered, blocks, grammar)
     parts = _parts(text, lines)
@@ -127,14 +127,14 @@ def _lines(text: str, lowered: str, blocks: list[TextBlock], grammar: Grammar) -
 
 
 def _is_sentence(words: str, grammar: Grammar) -> bool:
-    """Whether what follows a label says something of its own, and is not the label's title."""
+    """Whether a sentence follows the label, not the label's title."""
     if len(words.split()) >= MIN_SENTENCE_WORDS:
         return True
     return any(not it.names and not it.kinds.isdisjoint(_DUTIES) for it in grammar.find_cues(words))
 
 
 def _parts(text: str, lines: list[Sentence]) -> list[TextSection]:
-    """A part begins at every title; what stands before the first is a part of its own."""
+    """A section begins at every title; the text before the first one is a section too."""
     starts = [at for at, it in enumerate(lines) if it.title]
     if not starts or starts[0] != 0:
         starts.insert(0, 0)
@@ -163,12 +163,12 @@ def _line_range(members: list[Sentence]) -> LineRange:
 
 
 def clean_title(words: str) -> str:
-    """A heading without its closing marks, on one line."""
+    """A heading on one line, without closing marks."""
     return " ".join(words.strip("#*_ \t").rstrip(".:").split())[:MAX_TITLE_CHARS]
 
 
 def _assign_cues(lines: list[Sentence], lowered: str, grammar: Grammar) -> None:
-    """Both are in the order of the text, so one walk along both is enough."""
+    """Assign cues to sentences. Both are in document order, so this is one merge pass."""
     at, count = 0, len(lines)
     for cue in grammar.find_cues(lowered):
         while at < count and lines[at].span.end <= cue.start:
@@ -194,7 +194,7 @@ def _assign_times(lines: list[Sentence], lowered: str, grammar: Grammar) -> None
 
 
 def _inherit_kinds(lines: list[Sentence], grammar: Grammar) -> None:
-    """A title speaks for its part, and a sentence that points back continues the one before."""
+    """Inherit kinds from the title, and from the sentence before if this one points back to it."""
     titled: set[CueKind] = set()
     before: Sentence | None = None
     for line in lines:
@@ -217,14 +217,14 @@ def _inherit_kinds(lines: list[Sentence], grammar: Grammar) -> None:
 
 
 def _opens_scope(line: Sentence, grammar: Grammar) -> bool:
-    """`For films and games, …` says for what the rest holds."""
+    """Whether it opens with a scope, as in `For films and games, …`"""
     return _first_word(line) in grammar.scoping and ", " in line.text
 
 
 def _denies(line: Sentence) -> bool:
-    """`But they do not …`, `it does not run during …`, `below zero, half instead of all`.
+    """Whether it revokes a rule for a case.
 
-    Each takes back a rule for a case.
+    `But they do not …`, `it does not run during …`, `below zero, half instead of all`.
     """
     if not line.own.isdisjoint(ADMISSIONS):
         return False
@@ -257,7 +257,7 @@ INHERITED_FROM_SENTENCE = INHERITED_FROM_TITLE | {CueKind.TEMPORAL, CueKind.PROH
 _DENIALS = frozenset({CueKind.NEGATION, CueKind.PROHIBITION})
 _CASES = frozenset({CueKind.CONDITION, CueKind.CASE})
 _CIRCUMSTANCES = _CASES | {CueKind.SCOPE, CueKind.TEMPORAL}
-# What a text admits about itself is no rule, even under a title that announces rules.
+# A limit that the text states about itself is not a rule, even under a title about rules.
 ADMISSIONS = frozenset(
     {CueKind.GAP, CueKind.ASSUMPTION, CueKind.DISPUTE, CueKind.HEDGE, CueKind.OPINION}
 )
