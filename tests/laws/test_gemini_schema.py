@@ -13,7 +13,6 @@ from pecia.adapters.models.gemini_schema import (
     UnconvertibleSchema,
     convert_schema,
     to_gemini_schema,
-    to_gemini_tools,
 )
 
 SOME = settings(max_examples=50, deadline=None)
@@ -130,13 +129,3 @@ def test_whatever_comes_goes_out_converted_or_as_it_was(anything: dict[str, Any]
         assert made == convert_schema(anything).schema
     except UnconvertibleSchema:
         assert made is anything
-
-
-@SOME
-@given(st.lists(WORDS, max_size=3), st.lists(SCHEMAS, max_size=3))
-def test_of_a_list_of_anything_every_tool_becomes_a_declaration(
-    junk: list[Any], schemas: list[Any]
-) -> None:
-    tools = [{"function": {"name": "x", "parameters": it}} for it in schemas]
-    made = to_gemini_tools([*junk, *tools])
-    assert [it["functionDeclarations"][0]["name"] for it in made] == ["x"] * len(schemas)

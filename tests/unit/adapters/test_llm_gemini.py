@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pecia.adapters.models.chat_model import ProviderChatModel
-from pecia.adapters.models.gemini_schema import MAX_NODES, convert_schema, to_gemini_tools
+from pecia.adapters.models.gemini_schema import MAX_NODES, convert_schema, to_gemini_schema
 from pecia.adapters.models.messages import ChatMessage
 from pecia.adapters.models.response_schema import schema_of_json
 from tests.provider import Calls, LoopbackProvider
@@ -35,12 +35,6 @@ DRAFT_07 = {
 }
 
 
-def tool(name: str, parameters: Any, description: str = "Does it.") -> dict[str, Any]:
-    """A tool in OpenAI's form."""
-    function = {"name": name, "description": description, "parameters": parameters}
-    return {"type": "function", "function": function}
-
-
 def nested(levels: int) -> dict[str, Any]:
     """A string so many levels below the root."""
     schema: dict[str, Any] = {"type": "string"}
@@ -56,11 +50,8 @@ def inner(schema: dict[str, Any], levels: int) -> dict[str, Any]:
 
 
 @pytest.mark.requirement("memory.gemini.converts_draft_07")
-def test_a_tool_becomes_a_function_declaration() -> None:
-    [made] = to_gemini_tools([tool("list_files", DRAFT_07, "Lists files.")])
-    [declared] = made["functionDeclarations"]
-    assert (declared["name"], declared["description"]) == ("list_files", "Lists files.")
-    assert declared["parameters"] == {
+def test_a_schema_of_a_tool_loses_only_what_gemini_refuses() -> None:
+    assert to_gemini_schema("list_files", DRAFT_07) == {
         "type": "object",
         "properties": {
             "path": {"type": "string", "description": "Where."},
@@ -161,12 +152,12 @@ def test_ten_levels_are_converted_and_the_eleventh_is_a_bare_object() -> None:
 
 
 @pytest.mark.requirement("memory.gemini.failure_falls_back")
-@pytest.mark.parametrize("broken", [[], "x", {"properties": 1}, {"properties": {"a": "b"}}])
-def test_what_cannot_be_converted_goes_out_as_it_came_and_the_others_converted(broken: Any) -> None:
-    tools = [tool("first", DRAFT_07), tool("broken", broken), tool("last", DRAFT_07)]
-    made = to_gemini_tools(tools)
-    assert made[1] == tools[1]
-    assert [it["functionDeclarations"][0]["name"] for it in (made[0], made[2])] == ["first", "last"]
+@pytest.mark.parametrize("broken", [{"properties": 1}, {"properties": {"a": "b"}}])
+def test_what_cannot_be_converted_goes_out_as_it_came_and_the_next_converted(
+    broken: dict[str, Any],
+) -> None:
+    assert to_gemini_schema("broken", broken) is broken
+    assert "$schema" not in to_gemini_schema("next", DRAFT_07)
 
 
 @pytest.mark.requirement("memory.gemini.flat_schema_unchanged")
@@ -188,9 +179,10 @@ def test_a_flat_schema_comes_through_as_it_is() -> None:
 @pytest.mark.requirement("memory.gemini.warnings_logged")
 def test_whatever_is_lost_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        to_gemini_tools([tool("sound", DRAFT_07)])
+        to_gemini_schema("sound", DRAFT_07)
         assert caplog.records == []
-        to_gemini_tools([tool("broken", []), tool("deep", nested(11))])
+        to_gemini_schema("broken", {"properties": 1})
+        to_gemini_schema("deep", nested(11))
     told = [(it.__dict__["action"], it.__dict__["fields"]["tool"]) for it in caplog.records]
     assert told == [("gemini.unconverted", "broken"), ("gemini.cut", "deep")]
 
@@ -215,10 +207,5 @@ def test_a_schema_that_refers_to_itself_has_an_end() -> None:
     assert made["properties"]["next"]["properties"]["next"] == {}
     wide = {f"p{at}": {"$ref": f"#/$defs/d{at + 1}"} for at in range(12)}
     defs = {f"d{at}": {"properties": wide} for at in range(13)}
-    [fallen] = to_gemini_tools([tool("wide", {"$ref": "#/$defs/d0", "$defs": defs})])
-    assert "function" in fallen, f"unfolded it has more than {MAX_NODES} parts"
-
-
-def test_a_tool_without_a_name_is_left_out_and_one_without_words_says_so() -> None:
-    [made] = to_gemini_tools([tool("", {}), {"type": "function"}, 5, tool("quiet", {}, "")])
-    assert made["functionDeclarations"][0]["description"] == "No description"
+    endless = {"$ref": "#/$defs/d0", "$defs": defs}
+    assert to_gemini_schema("wide", endless) is endless, f"unfolded: more than {MAX_NODES} parts"

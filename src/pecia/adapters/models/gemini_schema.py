@@ -5,7 +5,7 @@ Keywords are taken out where a schema stands, and nowhere else: a property may b
 the values of `enum` and `default` are somebody's words.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, cast
 
@@ -17,8 +17,6 @@ Schema: TypeAlias = dict[str, Any]
 MAX_DEPTH = 10
 MAX_NODES = 10_000
 """A schema may refer to itself several times over: unfolded, a small one has no end."""
-NO_DESCRIPTION = "No description"
-
 UNSUPPORTED_KEYWORDS = frozenset(
     (
         *("$schema", "$id", "$ref", "$comment"),
@@ -48,12 +46,6 @@ class GeminiSchema:
     schema: Schema
     cut: tuple[str, ...]
     """Where something lay deeper than Gemini goes."""
-
-
-def to_gemini_tools(tools: Iterable[object]) -> list[Mapping[str, Any]]:
-    """Tools in OpenAI's form as function declarations. One that cannot be converted stays as it is,
-    one without a name is left out."""
-    return [made for it in tools if (made := _tool(it)) is not None]
 
 
 def to_gemini_schema(name: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -166,24 +158,6 @@ class _Converter:
             name = word.replace("~1", "/").replace("~0", "~")
             found = cast(dict[str, object], found).get(name) if isinstance(found, dict) else None
         return cast(Schema, found) if isinstance(found, dict) else None
-
-
-def _tool(given: object) -> Mapping[str, Any] | None:
-    tool = _mapping(given)
-    function = _mapping(tool.get("function"))
-    name = function.get("name")
-    if not isinstance(name, str) or not name:
-        return None
-    parameters = _attempted(name, function.get("parameters", {"type": "object"}))
-    if parameters is None:
-        return tool
-    described = function.get("description") or NO_DESCRIPTION
-    declared = {"name": name, "description": described, "parameters": parameters}
-    return {"functionDeclarations": [declared]}
-
-
-def _mapping(given: object) -> Mapping[str, Any]:
-    return cast(Mapping[str, Any], given) if isinstance(given, Mapping) else {}
 
 
 def _attempted(name: str, schema: object) -> Schema | None:

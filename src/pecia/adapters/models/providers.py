@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 from pecia.adapters.http.address import AmbiguousAddress, parse_address
 from pecia.adapters.http.egress_rules import EgressRules, EgressTarget
-from pecia.kernel.errors import Forbidden, InvalidEnum
+from pecia.kernel.errors import Forbidden
 
 Wire: TypeAlias = Literal["openai", "deepseek", "openrouter", "compatible", "anthropic", "google"]
 
@@ -48,18 +48,6 @@ PROVIDERS = {
         ),
     )
 }
-_ALIASES = {"google": "gemini"}
-
-
-def find_provider(name: str, *, field: str = "provider") -> ModelProvider:
-    """One of the known providers."""
-    found = PROVIDERS.get(_ALIASES.get(name, name))
-    if found is None:
-        allowed = ", ".join(PROVIDERS)
-        raise InvalidEnum(
-            f"{name!r} is not one of {allowed}", field=field, allowed=list(PROVIDERS), got=name
-        )
-    return found
 
 
 def compatible_provider(base_url: str, *, default_model: str = "") -> ModelProvider:

@@ -7,12 +7,10 @@ from typing import Any, Generic, TypeVar, cast
 import orjson
 from jsonschema import Draft202012Validator
 from jsonschema import ValidationError as SchemaMisfit
-from pydantic import BaseModel, ValidationError
 
 from pecia.kernel.errors import Json
 
 T = TypeVar("T")
-M = TypeVar("M", bound=BaseModel)
 
 
 class SchemaMismatch(Exception):
@@ -29,23 +27,6 @@ class ResponseSchema(Generic[T]):
     check: Callable[[Json], T]
 
 
-def schema_of_model(kind: type[M]) -> ResponseSchema[M]:
-    """The schema of a pydantic model, described by its docstring."""
-
-    def check(answer: Json) -> M:
-        try:
-            return kind.model_validate(answer)
-        except ValidationError as error:
-            problems = error.errors(include_input=False, include_url=False)
-            lines = (f"{'.'.join(map(str, it['loc']))}: {it['msg']}" for it in problems)
-            raise SchemaMismatch("; ".join(lines)) from None
-
-    description = (kind.__doc__ or "").strip()
-    return ResponseSchema(
-        f"emit_{kind.__name__.lower()}", description, kind.model_json_schema(), check
-    )
-
-
 def schema_of_json(
     name: str, schema: Mapping[str, Any], *, description: str = ""
 ) -> ResponseSchema[dict[str, Json]]:
@@ -57,14 +38,19 @@ def schema_of_json(
             # The stubs leave open the type of what is checked.
             validator.validate(answer)  # pyright: ignore[reportUnknownMemberType]
         except SchemaMisfit as problem:
-            raise SchemaMismatch(
-                f"{problem.json_path}: does not fit {problem.validator!r}"
-            ) from None
+            raise SchemaMismatch(f"{problem.json_path}: {_reason(problem)}") from None
         if not isinstance(answer, dict):
             raise SchemaMismatch("$: is not an object")
         return answer
 
     return ResponseSchema(name, description, schema, check)
+
+
+def _reason(problem: SchemaMisfit) -> str:
+    # Of all messages this one has no words of the answer in it, and says which field to add.
+    if problem.validator == "required":
+        return problem.message
+    return f"does not fit {problem.validator!r}"
 
 
 def parse_json_object(text: str) -> Json:
