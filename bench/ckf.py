@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from bench import result
+from bench.ckf_retention import RetentionMetrics, ShareCount, measure_retention
 from pecia.features.ckf.examples.loader import TOPICS, load_example_source
 from pecia.features.ckf.heuristic.compile import compile_text
-from pecia.features.ckf.heuristic.measure import RetentionMetrics, ShareCount, measure_retention
 from pecia.features.ckf.heuristic.parse.sentences import split_sentences
 from pecia.features.ckf.model import CompileOptions, SourceText
 from pecia.features.ckf.package.checks.validate import validate_package

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from bench.ckf_retention import is_verbatim, measure_retention
 from pecia.features.ckf.heuristic.compile import compile_text
-from pecia.features.ckf.heuristic.measure import is_verbatim, measure_retention
 from pecia.features.ckf.model import CompileOptions, SourceText
 from pecia.features.ckf.package.checks.validate import validate_package
 from pecia.features.ckf.package.codec.codec import PackageFormat, encode_package, parse_package

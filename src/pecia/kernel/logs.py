@@ -132,11 +132,6 @@ def log_request(action: str, *, request_id: str) -> Generator[RequestRecord]:
         _request_id.reset(token)
 
 
-def current_request_id() -> str | None:
-    """The id of the current request, to pass on and show to the caller."""
-    return _request_id.get()
-
-
 _BARE = re.compile(r"[\w./:@+\[\]-]+", re.ASCII)
 _log = Log("pecia.request")
 

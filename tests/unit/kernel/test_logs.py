@@ -143,9 +143,12 @@ async def test_each_of_two_requests_at_once_keeps_its_own_id_in_tasks_and_thread
 
 
 def test_outside_a_request_there_is_no_id() -> None:
-    with logs.log_request("a", request_id="r1"):
-        assert logs.current_request_id() == "r1"
-    assert logs.current_request_id() is None
+    with hearing() as heard:
+        with logs.log_request("a", request_id="r1"):
+            LOG.info("inside")
+        LOG.info("outside")
+    ids = {it["action"]: it.get("request_id") for it in heard.records()}
+    assert ids == {"inside": "r1", "a": "r1", "outside": None}
 
 
 SECRETS = [

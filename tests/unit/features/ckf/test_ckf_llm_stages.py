@@ -12,7 +12,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pecia.features.ckf.heuristic.measure import is_verbatim
+from bench.ckf_retention import is_verbatim
 from pecia.features.ckf.llm.compile import compile_with_model
 from pecia.features.ckf.llm.extract.accept import accept_answer
 from pecia.features.ckf.llm.extract.form import build_flat_form, build_full_form, list_asked_fields

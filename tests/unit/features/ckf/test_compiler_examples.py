@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from bench.ckf import OTHER_CASES, OWN_CASES, Case, own_cases, relations
+from bench.ckf_retention import measure_retention
 from pecia.features.ckf.examples.loader import CREATED_AT, TOPICS, load_example, load_example_source
 from pecia.features.ckf.heuristic.compile import compile_text
-from pecia.features.ckf.heuristic.measure import measure_retention
 from pecia.features.ckf.model import CompileOptions, SourceText
 from pecia.features.ckf.package.checks.validate import validate_package
 from pecia.features.ckf.package.codec.codec import PackageFormat, encode_package

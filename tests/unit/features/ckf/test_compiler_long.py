@@ -1,8 +1,8 @@
 """A text longer than one call is compiled in pieces, and the pieces make one package."""
 
 from bench.ckf import long_text
+from bench.ckf_retention import measure_retention
 from pecia.features.ckf.heuristic.long_text import compile_long_text, split_at_blocks
-from pecia.features.ckf.heuristic.measure import measure_retention
 from pecia.features.ckf.model import CompileOptions, SourceText
 from pecia.features.ckf.package.checks.validate import validate_package
 from pecia.features.ckf.package.model import Package

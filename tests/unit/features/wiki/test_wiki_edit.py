@@ -6,7 +6,6 @@ from pecia.features.wiki.core.edit import (
     Replacement,
     apply_replacement,
     apply_write,
-    list_occurrences,
 )
 from pecia.features.wiki.core.suggest import find_parent_candidates
 from pecia.features.wiki.core.summary import parse_summary
@@ -74,13 +73,6 @@ def test_prose_that_looks_like_frontmatter_can_be_edited() -> None:
         == f"{HEAD}Note: that\n\n---\n\nmore"
     )
     assert apply_replacement(text, Replacement("\n---\n\nmore", "")).text == f"{HEAD}Note: this\n"
-
-
-def test_places_are_listed_with_line_and_column() -> None:
-    assert list_occurrences("a\nb a", "a") == [
-        {"occurrence": 1, "offset": 0, "line": 1, "column": 1},
-        {"occurrence": 2, "offset": 4, "line": 2, "column": 3},
-    ]
 
 
 @pytest.mark.requirement("wiki.summary.cut_at_80", "wiki.summary.truncated_from")

@@ -5,7 +5,6 @@ import pytest
 from pecia.kernel.errors import InvalidFormat, PayloadTooLarge
 from pecia.kernel.text.markdown.frontmatter import (
     find_body_start,
-    patch_frontmatter,
     read_frontmatter,
     split_document,
 )
@@ -75,18 +74,3 @@ def test_a_block_without_keys_is_an_error(yaml: str, kind: str) -> None:
 def test_a_block_over_64_kib_is_not_read() -> None:
     with pytest.raises(PayloadTooLarge):
         read_frontmatter(f"---\na: {'x' * 65_536}\n---\n")
-
-
-def test_a_patch_leaves_the_rest_of_the_document() -> None:
-    text = "---\n# what it is\ntitle: Old # short\ntags: [a,  b]\n---\n\n# Title: Old\n"
-    assert patch_frontmatter(text, {"title": "New"}) == text.replace("title: Old", "title: New")
-
-
-def test_a_patch_makes_the_block_if_there_is_none() -> None:
-    assert patch_frontmatter("# Hi\r\n", {"a": 1}) == "---\r\na: 1\r\n---\r\n# Hi\r\n"
-    assert patch_frontmatter("\ufeffHi", {"a": 1}) == "\ufeff---\na: 1\n---\nHi"
-    assert patch_frontmatter("Hi", {"a": None}) == "Hi"
-
-
-def test_a_patch_of_an_empty_block_fills_it() -> None:
-    assert patch_frontmatter("---\n---\nHi", {"a": 1}) == "---\na: 1\n---\nHi"

@@ -6,12 +6,11 @@ already settled them. The input order of the layers does not matter.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pecia.features.cascade.core.dates import age_rank, is_later
 from pecia.features.cascade.model import (
     FULL,
-    ConceptDocument,
     ConceptSection,
     Contribution,
     Dissent,
@@ -24,8 +23,6 @@ from pecia.kernel.errors import Json
 
 UNCONTESTED = frozenset({"updated", "override"})
 """Keys about the document itself: they are never conflicts."""
-
-Sections = Callable[[ConceptDocument], Sequence[ConceptSection]]
 
 
 def resolve(concept: str, found: Iterable[Contribution]) -> EffectiveConcept:

@@ -162,4 +162,3 @@ _REFERENCES = {
     }
     for section in ITEM_SECTIONS
 }
-_PLACES = ("source_char_start", "source_char_end", "source_span_end")

@@ -57,12 +57,6 @@ def pack_fragment(value: Json) -> str:
     return base64.urlsafe_b64encode(zlib.compress(body, 9)).decode().rstrip("=")
 
 
-def unpack_fragment(fragment: str) -> Json:
-    """The inverse of `pack_fragment`, for tests and the page."""
-    padded = fragment + "=" * (-len(fragment) % 4)
-    return orjson.loads(zlib.decompress(base64.urlsafe_b64decode(padded)))
-
-
 def _viewer_out(url: str, mode: str) -> ViewerUrlOut:
     if len(url) > MAX_URL_CHARS:
         raise PayloadTooLarge(

@@ -5,7 +5,6 @@ from typing import Any
 
 from pecia.features.memory.core.tags import detect_domain
 
-STATUSES = ("in-progress", "completed", "blocked", "reviewing")
 DOMAINS = ("frontend", "backend", "devops", "quality-assurance", "design")
 
 _MEMBER = re.compile(

@@ -46,16 +46,6 @@ class TraceStep:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskContext:
-    """What the reasoning was about, by keywords."""
-
-    goal: str | None
-    taskType: str | None
-    domain: str | None
-    complexity: Complexity
-
-
-@dataclass(frozen=True, slots=True)
 class ExtractedSteps:
     steps: tuple[TraceStep, ...]
     explicit: bool

@@ -4,12 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from pecia.kernel.errors import Conflict, InvalidInput, Json, NotFound
+from pecia.kernel.errors import Conflict, InvalidInput, NotFound
 from pecia.kernel.text.markdown.frontmatter import find_body_start, split_document
-from pecia.kernel.text.span import find_position
 
 Position: TypeAlias = Literal["append", "prepend", "replace"]
-MAX_LISTED_OCCURRENCES = 20
 
 
 def apply_write(old: str | None, given: str, where: Position) -> str:
@@ -103,17 +101,6 @@ def _select_offsets(text: str, ask: Replacement) -> list[int]:
             )
         return [found[ask.occurrence - 1]]
     return found[:1]
-
-
-def list_occurrences(text: str, find: str) -> list[Json]:
-    """The first occurrences."""
-    shown: list[Json] = []
-    for number, start in enumerate(_find_offsets(text, find), start=1):
-        if number > MAX_LISTED_OCCURRENCES:
-            break
-        at = find_position(text, start)
-        shown.append({"occurrence": number, "offset": start, "line": at.line, "column": at.column})
-    return shown
 
 
 def count_occurrences(text: str, find: str) -> int:

@@ -18,8 +18,6 @@ SKIPPED_FOLDERS = frozenset(
     )
 )
 """Top-level folders without documents."""
-RESERVED_FOLDERS = frozenset((".git", ".pecia", ".ok"))
-"""Never documents, at any depth."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,6 @@ _ESCAPES = {
     "`": "\\A",
     "'": "\\Z",
 }
-_QUANTIFIERS = "*+?{"
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,12 +193,6 @@ def _wiki_link(text: str, wiki: re.Match[str], embed: bool) -> Link | None:
 
 _SPECIAL = re.compile(r"[\\`<\[\]]")
 _TICKS = re.compile(r"`+")
-_SPACES = re.compile(r"[ \t\r\n]*+")
-_BARE = re.compile(r"(?:[^\x00-\x20\x7f\\()]|\\[!-/:-@\[-`{-~]|\\)*+")
-_ANGLED = re.compile(r"<(?:[^<>\r\n\\]|\\.)*+>")
-_QUOTED = r""""(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|\((?:[^()\\]|\\.)*+\)"""
-_TITLE_AND_CLOSE = re.compile(rf"(?:[ \t\r\n]++({_QUOTED}))?+[ \t\r\n]*+\)", re.DOTALL)
-_TITLE_AND_LINE_END = re.compile(rf"(?:[ \t]++({_QUOTED}))?+[ \t]*+(?:\r\n|[\r\n]|\Z)")
 _MAX_LABEL_CHARS = 999
 _LABEL = re.compile(r"\[((?:[^\[\]\\]|\\.){0,999}+)\]", re.DOTALL)
 _PLAIN_LABEL = re.compile(r"(?:[^\[\]\\]|\\.)*+", re.DOTALL)

@@ -1,12 +1,10 @@
 """The YAML block at the head of a document: cut off, read, changed. Never touches the body."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pecia.kernel.errors import InvalidFormat, Json
 from pecia.kernel.text.span import Span
-from pecia.kernel.text.yaml.patch import patch_yaml
 from pecia.kernel.text.yaml.reader import RepeatedKey, YamlSource, load_yaml
 
 
@@ -82,22 +80,6 @@ def read_frontmatter(text: str) -> Frontmatter:
             column=1,
         )
     return Frontmatter(loaded.value, loaded.repeated)
-
-
-def patch_frontmatter(text: str, patch: Mapping[str, Json]) -> str:
-    """The document after a merge patch of its frontmatter, which is made if there is none.
-
-    Only the values that change are written anew: comments, order, quotes and body stay as they are.
-    """
-    split = split_document(text)
-    yaml = patch_yaml(split.yaml, patch, _SOURCE)
-    if split.has_block:
-        return split.mark + split.opening + yaml + split.closing + split.body
-    if not yaml:
-        return text
-    line_end = "\r\n" if "\r\n" in text else "\n"
-    block = yaml.replace("\n", line_end)
-    return f"{split.mark}---{line_end}{block}---{line_end}{split.body}"
 
 
 _BYTE_ORDER_MARK = "\ufeff"
