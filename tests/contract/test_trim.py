@@ -8,7 +8,8 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from pecia.kernel.corpus.catalog.catalog import FileMetadata, put_file
+from pecia.kernel.corpus.catalog.catalog import FileMetadata
+from pecia.kernel.corpus.catalog.texts import put as put_text
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.audit.record import AuditRecord
 from pecia.kernel.store.cluster import DatabaseLogins
@@ -41,7 +42,7 @@ async def put(pecia: Pecia, token: str, *keys: str) -> None:
     trace = AuditRecord(uuid4(), "test", "test", who.tenant_id, who.user_id, who.credential_id)
     async with pecia.app.store.writing(who, trace) as tx:
         for key in keys:
-            await put_file(tx, FileMetadata("plans", key, size_bytes=1))
+            await put_text(tx, FileMetadata("plans", key, size_bytes=1), None)
 
 
 async def sources(pecia: Pecia, headers: dict[str, str]) -> list[str]:

@@ -11,7 +11,8 @@ import orjson
 import pytest
 
 from pecia.kernel.corpus import changelog
-from pecia.kernel.corpus.catalog.catalog import FileMetadata, put_file
+from pecia.kernel.corpus.catalog.catalog import FileMetadata
+from pecia.kernel.corpus.catalog.texts import put as put_text
 from pecia.kernel.corpus.changelog import FileChange
 from pecia.kernel.jobs import NoArguments, defer_as_system
 from pecia.kernel.jobs.worker import run_worker
@@ -66,7 +67,7 @@ async def test_who_tails_misses_no_commit_in_whatever_order_they_come(
             for n, one in open_ones.items():
                 await stack.enter_async_context(one)
                 tx = await one.enter_async_context(ground.writing(ground.ana))
-                await put_file(tx, FileMetadata(SOURCE, f"{n}.md", etag=f"{turn}"))
+                await put_text(tx, FileMetadata(SOURCE, f"{n}.md", etag=f"{turn}"), None)
             for n in order:
                 await open_ones[n].aclose()
                 seen += [it.file_id for it in await tail(ground, start.n + len(seen))]
@@ -82,11 +83,11 @@ async def test_a_transaction_held_open_holds_up_nobody_and_comes_last(
     async with ground.store.system() as tx:
         start = (await changelog.load_position(tx, ground.tenant_id)).n
     async with ground.writing(ground.ana) as held:
-        await put_file(held, FileMetadata(SOURCE, "0.md", etag="held"))
+        await put_text(held, FileMetadata(SOURCE, "0.md", etag="held"), None)
         with anyio.fail_after(5):
             for n in range(1, WRITERS):
                 async with ground.writing(ground.ana) as tx:
-                    await put_file(tx, FileMetadata(SOURCE, f"{n}.md", etag="quick"))
+                    await put_text(tx, FileMetadata(SOURCE, f"{n}.md", etag="quick"), None)
         # Whoever tails now must not pass the held one by.
         before = await tail(ground, start)
         assert [it.file_id for it in before] == ids[1:]

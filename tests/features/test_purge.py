@@ -7,7 +7,8 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from pecia.kernel.corpus.catalog.catalog import FileMetadata, put_file
+from pecia.kernel.corpus.catalog.catalog import FileMetadata
+from pecia.kernel.corpus.catalog.texts import put as put_text
 from pecia.kernel.errors import Conflict, Forbidden, NotFound
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.audit.record import AuditRecord
@@ -91,7 +92,7 @@ async def test_a_file_stays_when_its_reader_is_purged(house: House) -> None:
         uuid4(), "t", "t", house.ana.tenant_id, house.ana.user_id, house.ana.credential_id
     )
     async with house.app.store.writing(house.ana, trace) as tx:
-        await put_file(tx, FileMetadata("s1", "a/1"))
+        await put_text(tx, FileMetadata("s1", "a/1"), None)
     await house.call(house.ana, "purge_user", user=NAME)
     listed = await house.call(house.ana, "list_files", source_id="s1")
     assert [it["key"] for it in listed["files"]] == ["a/1"]

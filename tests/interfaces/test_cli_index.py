@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pecia.kernel.corpus.changelog import current_position
+from pecia.kernel.corpus.changelog import load_position
 from pecia.kernel.corpus.keyword.directory import list_directories
 from pecia.kernel.corpus.keyword.index import parse_query
 from pecia.kernel.corpus.keyword.reader_cache import ReaderCache
@@ -100,8 +100,8 @@ async def test_the_child_of_a_server_keeps_its_indexes_until_it_is_told_to_stop(
         async with open_ground(store) as ground:
             for key, text in (("a.md", "herons nest in reeds"), ("b.md", "a heron in flight")):
                 await ground.put(key, text)
-                async with store.reading(ground.ana) as tx:
-                    n = await current_position(tx)
+                async with store.system() as tx:
+                    n = (await load_position(tx, ground.tenant_id)).n
                 # A child that could not start is no slow one: it imports the code as it is now.
                 assert await readers.wait_for_commit(ground.tenant_id, n, timeout_s=50), (
                     child.poll()

@@ -16,9 +16,6 @@ from pecia.kernel.store.transaction import Transaction
 
 SQL = load_queries("pecia.kernel.corpus", "changelog.sql")
 
-CHANNEL = "pecia_changes"
-"""NOTIFY channel; the payload is the tenant. It only wakes: the log itself is authoritative."""
-
 EMBEDDING_NODE_PREFIX = "embedding:"
 """Prefix of embedding nodes' names. Searches do not wait for them; the log is kept for them."""
 
@@ -91,26 +88,12 @@ class FileDocuments:
 
 
 @dataclass(frozen=True, slots=True)
-class NodePosition:
-    """The position of one node's index of a tenant."""
-
-    node: str
-    n: int
-    seen_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class NodeLag:
     """The position of one tenant's index, and the last commit."""
 
     tenant_id: UUID
     n: int
     of: int
-
-
-async def current_position(tx: Transaction) -> int:
-    """The number of the last commit in the caller's tenant, for a search to wait for."""
-    return await tx.fetch_value(SQL["clock"])
 
 
 async def load_position(tx: Transaction, tenant_id: UUID) -> ChangelogPosition:
@@ -161,10 +144,6 @@ async def load_file_documents(
 async def record_applied(tx: Transaction, tenant_id: UUID, node: str, n: int) -> None:
     """Record that this node's index holds everything up to `n`."""
     await tx.execute(SQL["applied"], tenant_id=tenant_id, node=node, n=n)
-
-
-async def list_nodes(tx: Transaction, tenant_id: UUID) -> list[NodePosition]:
-    return await tx.fetch_all_as(NodePosition, SQL["nodes"], tenant_id=tenant_id)
 
 
 async def load_applied(tx: Transaction, tenant_id: UUID, node: str) -> int | None:

@@ -1,10 +1,8 @@
 -- The change log, in system transactions but for one.
 
 -- name: listen
+-- The payload is the tenant. It only wakes: the log itself is authoritative.
 LISTEN pecia_changes;
-
--- name: clock
-SELECT kernel.clock();
 
 -- name: clock_of
 SELECT COALESCE(c.n, 0) AS n, COALESCE(c.trimmed, 0) AS trimmed, c.epoch FROM kernel.tenant t
@@ -41,9 +39,6 @@ SELECT file_id, id, seq, text, prefix, headings, unit_label, encode(text_hash, '
 INSERT INTO kernel.index_node AS i (tenant_id, node, n) SELECT id, %(node)s, %(n)s FROM kernel.tenant
  WHERE id = %(tenant_id)s
 ON CONFLICT (tenant_id, node) DO UPDATE SET n = EXCLUDED.n, seen_at = now();
-
--- name: nodes
-SELECT node, n, seen_at FROM kernel.index_node WHERE tenant_id = %(tenant_id)s ORDER BY node;
 
 -- name: applied_by
 SELECT n FROM kernel.index_node WHERE tenant_id = %(tenant_id)s AND node = %(node)s;

@@ -165,30 +165,6 @@ async def get_file(tx: Transaction, source_id: str, key: str) -> FileMetadata:
     return found[0]
 
 
-async def put_file(tx: Transaction, facts: FileMetadata) -> None:
-    """Add a file or update its metadata. Its rights come from the folders above it."""
-    values = {name: getattr(facts, name) for name in FileMetadata.__slots__}
-    await tx.execute(SQL["ready_class"], source_id=facts.source_id, key=facts.key)
-    await tx.execute(SQL["put_file"], **values)
-
-
-async def remove_file(tx: Transaction, source_id: str, key: str) -> None:
-    await get_file(tx, source_id, key)
-    _require_affected(
-        await tx.execute(SQL["remove_file"], source_id=source_id, key=key),
-        f"no file {key!r} in source {source_id!r} that you may change",
-    )
-
-
-async def move_file(tx: Transaction, source_id: str, key: str, to: str) -> None:
-    """Give a file another key. Its own grants stay; those of folders are the new folders'."""
-    await get_file(tx, source_id, key)
-    _require_affected(
-        await tx.execute(SQL["move_file"], source_id=source_id, key=key, to=to),
-        f"no file {key!r} in source {source_id!r} that you may change",
-    )
-
-
 def prefix_upper_bound(prefix: str) -> str | None:
     """The first key after all that start with `prefix`; None when there is no end."""
     for at in range(len(prefix) - 1, -1, -1):

@@ -27,22 +27,3 @@ SELECT key, size_bytes, modified_at, etag, content_type FROM kernel.file
 -- name: file
 SELECT source_id, key, size_bytes, modified_at, etag, content_type, storage_class, owner, posix_mode, posix_uid, posix_gid
   FROM kernel.file WHERE tenant_id = kernel.tenant() AND source_id = %(source_id)s AND key = %(key)s;
-
--- name: ready_class
-SELECT kernel.ready_class(%(source_id)s, %(key)s);
-
--- name: put_file
-INSERT INTO kernel.file (tenant_id, source_id, key, size_bytes, modified_at, etag, content_type, storage_class, owner,
-                         posix_mode, posix_uid, posix_gid)
-VALUES (kernel.tenant(), %(source_id)s, %(key)s, %(size_bytes)s, %(modified_at)s, %(etag)s, %(content_type)s,
-        %(storage_class)s, %(owner)s, %(posix_mode)s, %(posix_uid)s, %(posix_gid)s)
-ON CONFLICT (tenant_id, source_id, key) DO UPDATE
-   SET size_bytes = EXCLUDED.size_bytes, modified_at = EXCLUDED.modified_at, etag = EXCLUDED.etag,
-       content_type = EXCLUDED.content_type, storage_class = EXCLUDED.storage_class, owner = EXCLUDED.owner,
-       posix_mode = EXCLUDED.posix_mode, posix_uid = EXCLUDED.posix_uid, posix_gid = EXCLUDED.posix_gid;
-
--- name: remove_file
-DELETE FROM kernel.file WHERE tenant_id = kernel.tenant() AND source_id = %(source_id)s AND key = %(key)s;
-
--- name: move_file
-UPDATE kernel.file SET key = %(to)s WHERE tenant_id = kernel.tenant() AND source_id = %(source_id)s AND key = %(key)s;

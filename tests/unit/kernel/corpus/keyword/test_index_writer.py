@@ -200,8 +200,8 @@ async def test_a_follower_brings_new_texts_within_reach_and_ends_with_its_scope(
             tasks.start_soon(IndexFollower(ground.store, root, QUICK).run)
             for count in range(5):
                 await ground.put(f"{count}.md", f"heron number {count}")
-                async with ground.store.reading(ground.ana) as tx:
-                    n = await changelog.current_position(tx)
+                async with ground.store.system() as tx:
+                    n = (await changelog.load_position(tx, ground.tenant_id)).n
                 assert await readers.wait_for_commit(ground.tenant_id, n, timeout_s=10)
                 hits = await readers.submit(ground.tenant_id, lambda it: found(it, "herons"))
                 assert hits == count + 1
@@ -219,8 +219,8 @@ async def test_two_followers_on_one_home_take_turns(ground: CorpusFixture, root:
                 tasks.start_soon(IndexFollower(ground.store, root, QUICK).run)
             for count in range(6):
                 await ground.put(f"{count}.md", "heron")
-                async with ground.store.reading(ground.ana) as tx:
-                    n = await changelog.current_position(tx)
+                async with ground.store.system() as tx:
+                    n = (await changelog.load_position(tx, ground.tenant_id)).n
                 assert await readers.wait_for_commit(ground.tenant_id, n, timeout_s=10)
             tasks.cancel_scope.cancel()
     assert (await readers.submit(ground.tenant_id, lambda it: found(it, "heron"))) == 6
