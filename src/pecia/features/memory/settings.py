@@ -124,12 +124,12 @@ class MemorySettings(SettingsSection):
     )
     vector_store_url: str = setting(
         "",
-        description="The same for its address.",
+        description="Accepted and ignored, as memory.vector_store_type.",
         env=("VECTOR_STORE_URL",),
     )
     vector_store_key: SecretStr | None = setting(
         None,
-        description="The same for its key.",
+        description="Accepted and ignored, as memory.vector_store_type.",
         env=("VECTOR_STORE_API_KEY",),
         secret=True,
     )

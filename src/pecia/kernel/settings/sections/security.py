@@ -80,7 +80,8 @@ class DownloadSettings(SettingsSection):
     )
     internal_fetch_token: SecretToken | None = setting(
         None,
-        description="Lets the server ask a worker for an original; 16 characters or more.",
+        description="Links to originals are off on a server until this is set; nothing else "
+        "reads it. 16 characters or more.",
         env=("KDBL_INTERNAL_FETCH_TOKEN",),
         secret=True,
     )
