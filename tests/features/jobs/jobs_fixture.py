@@ -16,10 +16,10 @@ from pecia.kernel.jobs import (
     JobCall,
     JobState,
     RetryPolicy,
-    defer,
     get_job,
     list_jobs,
 )
+from pecia.kernel.jobs.defer import defer
 from pecia.kernel.jobs.worker import run_worker
 from pecia.kernel.jobs.worker_loop import WorkerIntervals
 from pecia.kernel.store.audit.record import AuditRecord

@@ -5,8 +5,8 @@ import psycopg
 import pytest
 
 from pecia.kernel.errors import AuthRequired, Forbidden, InvalidInput, NotFound, PayloadTooLarge
-from pecia.kernel.jobs import NoArguments, defer, defer_as_system
-from pecia.kernel.jobs.defer import encode_job
+from pecia.kernel.jobs import NoArguments, defer_as_system
+from pecia.kernel.jobs.defer import defer, encode_job
 from pecia.kernel.jobs.queue import JobQueue, open_queue
 from pecia.kernel.store.pg_errors import as_pecia_error
 from pecia.kernel.store.store import Store

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from pecia.kernel.jobs import Job, JobArguments, JobCall, NoArguments, RetryPolicy, index_jobs
+from pecia.kernel.jobs import Job, JobArguments, JobCall, NoArguments, RetryPolicy
+from pecia.kernel.jobs.job import index_jobs
 
 
 class About(JobArguments):
