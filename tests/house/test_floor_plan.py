@@ -25,7 +25,7 @@ IMPURE = ("psycopg", "anyio", "httpx", "pecia.kernel.store")
 SQL = re.compile(
     r"\s*(SELECT|INSERT\s+INTO|UPDATE\s+[\w.]+\s+SET|DELETE\s+FROM|WITH\s+\w+\s+AS|CREATE|ALTER)\s"
 )
-MIGRATION = re.compile(r"\d{4}_(pre|post)_\w+\.sql")
+MIGRATION = re.compile(r"\d{4}_\w+\.sql")
 
 # Where a definition lies: the call or base class, and the module or folder that holds it.
 PLACES = {"Tool": "tools", "Feature": "feature.py", "SettingsSection": "settings.py"}

@@ -200,6 +200,22 @@ def test_the_printed_script_makes_the_same_database_as_the_migrations(
     assert shell.ok("doctor", "--json", env=env).document["healthy"] is True
 
 
+def test_a_database_of_a_development_version_is_refused_with_what_to_do(
+    shell: Shell, empty_database: DatabaseLogins
+) -> None:
+    with psycopg.connect(empty_database.owner, autocommit=True) as connection:
+        connection.execute(
+            "CREATE SCHEMA kernel;"
+            " CREATE TABLE kernel.migration (part text, name text, sha256 text);"
+            " INSERT INTO kernel.migration VALUES ('kernel', '0001_pre_identity.sql', '')"
+        )
+    for command in ("migrate", "doctor"):
+        done = shell.run(command, env=external(empty_database))
+        assert done.code != 0
+        assert "made by a development version of Pecia" in done.out + done.err
+        assert "use an empty database" in done.out + done.err
+
+
 def test_config_tells_where_a_value_came_from(shell: Shell) -> None:
     env = {"PECIA_PORT": "7000", "PECIA_PROT": "7001"}
     done = shell.ok("config", "port", "--json", env=env)

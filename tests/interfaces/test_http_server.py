@@ -72,7 +72,7 @@ async def test_without_its_database_it_is_up_and_not_ready(alone: Pecia) -> None
 
 async def test_a_database_that_lacks_a_migration_is_not_ready(alone: Pecia) -> None:
     async with alone.app.store.system() as tx:
-        await tx.execute("DELETE FROM kernel.migration WHERE name = '0001_pre_identity.sql'")
+        await tx.execute("DELETE FROM kernel.migration WHERE name = '0001_identity.sql'")
     checks = (await alone.http.get("/readyz")).json()["checks"]
     assert checks["migrations"] == {"ok": False, "found": "1 to apply"}
     assert checks["database"]["ok"] is True

@@ -268,7 +268,6 @@ SWEPT = {
     "secret": "key_id = 'key3'",
     "quota": "most = 1",
     "usage": "used = 0",
-    "lease": "holder = 'other'",
     "job": "name = 'other'",
 }
 

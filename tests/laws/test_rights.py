@@ -138,7 +138,7 @@ def test_tenants_can_be_removed_with_everything_in_them(ground: LawDatabase) -> 
         [it for seed in range(6) for it in ground.begin(seed).names.tenant_ids] for _ in range(2)
     )
     before = rows_of(ground, left)
-    kept_by_processes = {"kernel.lease", "kernel.index_node", "kernel.confirmation"}
+    kept_by_processes = {"kernel.index_node", "kernel.confirmation"}
     assert {table for table, rows in before.items() if not rows} <= kept_by_processes
     ground.system.execute("DELETE FROM kernel.tenant WHERE id = ANY (%s)", [gone])
     assert not any(rows_of(ground, gone).values())

@@ -96,7 +96,7 @@ class Server:
 
     async def _give(self, rows: Sequence[tuple[str, str, str]]) -> None:
         async with self.store.system() as tx:
-            await tx.execute("DELETE FROM lake.reach")
+            await tx.execute("DELETE FROM lake.allowlist")
             for tenant, kind, value in rows:
                 given = {"tenant_id": self.ids[tenant], "kind": kind, "value": value}
                 await tx.execute(SQL["allow"], **given)

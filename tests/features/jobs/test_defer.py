@@ -153,7 +153,6 @@ async def test_nobody_can_defer(ground: JobsFixture) -> None:
         "SELECT jobs.procrastinate_cancel_job_v1(1, true, true)",
         "SELECT kernel.put_job(NULL, NULL, 'house.sweep', NULL, 'default', 0, '{}', NULL)",
         "SELECT kernel.end_run(1, 1, 0, 'succeeded', NULL, NULL, true)",
-        "SELECT kernel.take_lease(gen_random_uuid(), 'x', 'x', '1 s')",
     ],
 )
 async def test_the_apps_login_has_no_way_around(ground: JobsFixture, statement: str) -> None:

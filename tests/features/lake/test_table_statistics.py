@@ -41,5 +41,5 @@ async def test_what_did_not_grow_is_left_alone(lake: Lake) -> None:
     lake.write({f"{it}.md": PARAGRAPH * 500 for it in range(12)})
     await lake.crawl()
     async with lake.house.app.store.system() as tx:
-        await tx.fetch_value("SELECT lake.take_stock()")
-        assert await tx.fetch_value("SELECT lake.take_stock()") == 0
+        await tx.fetch_value("SELECT lake.analyze_grown()")
+        assert await tx.fetch_value("SELECT lake.analyze_grown()") == 0

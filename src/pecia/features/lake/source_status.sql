@@ -1,7 +1,7 @@
 -- Files of a source by status. For owners only.
 
 -- name: census
-SELECT status, files, chunks, size_bytes AS size FROM lake.census_of(%(source_id)s) ORDER BY status;
+SELECT status, files, chunks, size_bytes AS size FROM lake.file_counts_of(%(source_id)s) ORDER BY status;
 
 -- name: reasons
 SELECT status, reason, files FROM lake.reasons_of(%(source_id)s, %(most)s);

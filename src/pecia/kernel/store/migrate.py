@@ -1,7 +1,7 @@
 """Migrations: numbered .sql files, each applied once, in one transaction under one lock.
 
-`pre` files run before new code serves, and old code must survive them; `post` files run after.
-A file that changed after it was applied is an error; so is a database newer than this program.
+A file that changed after it was applied is an error. So is a database that has a file this program
+does not know: a newer program made it, or a development version from before 0.1.
 """
 
 import hashlib
@@ -72,13 +72,7 @@ def find_pending(
     known: Sequence[Migration], applied: dict[tuple[str, str], str]
 ) -> list[Migration]:
     """What is still to do; Conflict when program and database do not belong together."""
-    names = {(it.part, it.name) for it in known}
-    parts = {it.part for it in known}
-    if newer := sorted(it for it in applied if it not in names and it[0] in parts):
-        raise Conflict(
-            f"the database is newer than this Pecia: it has {'/'.join(newer[0])}; upgrade Pecia",
-            migration="/".join(newer[0]),
-        )
+    _require_known(known, applied)
     for it in known:
         if applied.get((it.part, it.name), it.sha256) != it.sha256:
             raise Conflict(
@@ -86,6 +80,28 @@ def find_pending(
                 migration=f"{it.part}/{it.name}",
             )
     return [it for it in known if (it.part, it.name) not in applied]
+
+
+def _require_known(known: Sequence[Migration], applied: dict[tuple[str, str], str]) -> None:
+    """Refuse a database with files of another line of migrations."""
+    names = {(it.part, it.name) for it in known}
+    parts = {it.part for it in known}
+    unknown = sorted(it for it in applied if it not in names and it[0] in parts)
+    if not unknown:
+        return
+    found = "/".join(unknown[0])
+    # A newer program has our files and more; another line lacks some of ours.
+    if names <= applied.keys():
+        raise Conflict(
+            f"the database is newer than this Pecia: it has {found}; upgrade Pecia",
+            migration=found,
+        )
+    raise Conflict(
+        f"the database was made by a development version of Pecia: it has {found}, which no release"
+        " has, and it cannot be upgraded; use an empty database (another PECIA_HOME, or another"
+        " PECIA_DATABASE_URL) and add tenants and sources again; nothing was changed",
+        migration=found,
+    )
 
 
 async def _applied(connection: AsyncConnection[Any]) -> dict[tuple[str, str], str]:

@@ -230,7 +230,7 @@ def _parse_posix(
 async def _analyze(call: JobCall) -> None:
     """ANALYZE before the crawl ends, so that the next search is planned well."""
     async with call.store.system() as tx:
-        await tx.fetch_value(SQL["take_stock"])
+        await tx.fetch_value(SQL["analyze_grown"])
 
 
 async def _end(call: JobCall, source_key: dict[str, Any]) -> None:

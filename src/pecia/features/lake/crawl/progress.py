@@ -40,7 +40,7 @@ class IngestProgress:
         except PeciaError as error:
             if not is_value_rejected(error):
                 raise
-            _log.failure("lake.underway", error)
+            _log.failure("lake.extraction_progress", error)
 
     async def _report(self) -> None:
         now = dict(self.pages)
@@ -68,7 +68,7 @@ def _sum(pages: dict[str, tuple[int, int]]) -> tuple[int, int]:
 
 
 def _message(pages: dict[str, tuple[int, int]]) -> str:
-    """A summary of constant length. `lake.underway` names the files."""
+    """A summary of constant length. `lake.extraction_progress` names the files."""
     done, of = _sum(pages)
     files = "1 long file" if len(pages) == 1 else f"{len(pages):,} long files"
     return f"{files}: page {done:,} of {of:,}" if done < of else f"{files}: being stored"

@@ -59,8 +59,8 @@ UPDATE lake.crawl SET seen = seen + %(seen)s, added = added + %(added)s, changed
 UPDATE lake.crawl SET read = read + %(read)s, failed = failed + %(failed)s
  WHERE tenant_id = %(tenant_id)s AND source_id = %(source_id)s;
 
--- name: take_stock
-SELECT lake.take_stock();
+-- name: analyze_grown
+SELECT lake.analyze_grown();
 
 -- name: end_listing
 UPDATE lake.crawl SET state = 'reading', listed_at = now(), passed = %(passed)s

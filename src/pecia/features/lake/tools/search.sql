@@ -5,7 +5,7 @@ SELECT id FROM kernel.source
 
 -- name: words_only
 -- Whether the tenant switched semantic search off, and the visible sources that did.
-SELECT NOT lake.by_meaning() AS everywhere,
+SELECT NOT lake.hybrid_enabled() AS everywhere,
        ARRAY (SELECT id FROM kernel.source
                WHERE tenant_id = kernel.tenant() AND config->'hybrid' = 'false'
                  AND (%(source_id)s::text IS NULL OR id = %(source_id)s) ORDER BY id) AS sources;

@@ -9,4 +9,4 @@ SQL = load_queries("pecia.kernel.corpus.catalog", "statistics.sql")
 async def refresh_statistics(store: Store) -> None:
     """Refresh planner statistics now, so that the next search does not pay for it."""
     async with store.system() as tx:
-        await tx.fetch_value(SQL["take_stock"])
+        await tx.fetch_value(SQL["analyze_grown"])

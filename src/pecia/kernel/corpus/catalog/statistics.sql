@@ -1,2 +1,2 @@
--- name: take_stock
-SELECT kernel.take_stock();
+-- name: analyze_grown
+SELECT kernel.analyze_grown();

@@ -76,7 +76,7 @@ SELECT n.nspname || '.' || c.relname AS name, n.nspname AS in_schema, c.relname 
    AND (c.oid = 'kernel.tenant'::regclass
         OR EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'tenant_id'))
    AND n.nspname || '.' || c.relname NOT IN (
-       'kernel.secret', 'kernel.lease', 'kernel.chunk', 'kernel.vector', 'kernel.tick', 'kernel.change',
+       'kernel.secret', 'kernel.chunk', 'kernel.vector', 'kernel.tick', 'kernel.change',
        'kernel.tenant_clock', 'kernel.index_node')
    AND NOT EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'ciphertext')
  ORDER BY 1;

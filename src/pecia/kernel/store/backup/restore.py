@@ -61,7 +61,8 @@ def _migrations_of_backup(known: Sequence[Migration], manifest: BackupManifest) 
     same = all(wanted[it.part, it.name] == it.sha256 for it in found)
     if len(found) != len(wanted) or not same:
         raise Conflict(
-            f"this backup was made by Pecia {manifest.pecia}, whose tables this one does not know",
+            f"this backup was made by Pecia {manifest.pecia}, whose tables this one does not know;"
+            " restore it with that version",
             made_by=manifest.pecia,
         )
     return found

@@ -1,1 +1,1 @@
-"""The kernel's migrations: numbered .sql files, `pre` or `post` deployment. Never edited later."""
+"""The kernel's migrations: numbered .sql files. A released file is never edited."""

@@ -1,0 +1,72 @@
+-- The status of a source and of its files, for its owners: it names hidden files too.
+
+CREATE FUNCTION lake.file_counts_of(in_source text)
+RETURNS TABLE (status text, files bigint, chunks bigint, size_bytes bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = kernel, pg_temp AS $$
+    SELECT f.status, count(*), sum(f.chunk_count), COALESCE(sum(f.size_bytes), 0)::bigint FROM kernel.file f
+     WHERE f.tenant_id = kernel.tenant() AND f.source_id = in_source AND kernel.owns(in_source)
+     GROUP BY f.status
+$$;
+
+-- "Unread" means the same wherever it is counted or listed: a file with content that could not be read. An empty
+-- file has been read; it is listed only when asked for by its status.
+CREATE FUNCTION lake.reasons_of(in_source text, in_most integer)
+RETURNS TABLE (status text, reason text, files bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = kernel, pg_temp AS $$
+    SELECT f.status, f.reason, count(*) FROM kernel.file f
+     WHERE f.tenant_id = kernel.tenant() AND f.source_id = in_source AND f.status NOT IN ('ok', 'waiting')
+       AND f.status <> 'empty' AND kernel.owns(in_source)
+     GROUP BY f.status, f.reason ORDER BY count(*) DESC, f.status, f.reason LIMIT in_most
+$$;
+
+CREATE FUNCTION lake.unread_of(in_source text, in_status text, in_after text, in_most integer)
+RETURNS TABLE (key text, status text, reason text, size_bytes bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = kernel, pg_temp AS $$
+    SELECT f.key, f.status, f.reason, f.size_bytes FROM kernel.file f
+     WHERE f.tenant_id = kernel.tenant() AND f.source_id = in_source AND f.status NOT IN ('ok', 'waiting')
+       AND f.key > in_after COLLATE "C" AND f.status = COALESCE(in_status, f.status)
+       AND (in_status = 'empty' OR f.status <> 'empty') AND kernel.owns(in_source)
+     ORDER BY f.key LIMIT in_most
+$$;
+
+ALTER FUNCTION lake.file_counts_of OWNER TO pecia_system;
+ALTER FUNCTION lake.reasons_of OWNER TO pecia_system;
+ALTER FUNCTION lake.unread_of OWNER TO pecia_system;
+REVOKE ALL ON FUNCTION lake.file_counts_of, lake.reasons_of, lake.unread_of FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION lake.file_counts_of, lake.reasons_of, lake.unread_of TO pecia_app, pecia_system;
+
+-- The condition of a source from its files and its last crawl together: a file that could not be read is not read
+-- again while it is unchanged, so the last crawl alone does not show it.
+
+CREATE FUNCTION lake.condition_of(in_sources text[])
+RETURNS TABLE (source_id text, condition text, unread bigint, problem text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = kernel, pg_temp AS $$
+    SELECT s.id,
+           CASE WHEN c.state IS NULL THEN 'never_crawled'
+                WHEN c.state IN ('waiting', 'listing', 'reading') THEN 'crawling'
+                WHEN c.state IN ('failed', 'stopped') THEN c.state
+                WHEN u.files > 0 THEN 'incomplete'
+                ELSE 'up_to_date' END,
+           u.files, COALESCE(c.problem, '')
+      FROM kernel.source s
+      LEFT JOIN lake.crawl c ON c.tenant_id = s.tenant_id AND c.source_id = s.id
+      CROSS JOIN LATERAL (
+          SELECT count(*) AS files FROM kernel.file f
+           WHERE f.tenant_id = s.tenant_id AND f.source_id = s.id
+             AND f.status NOT IN ('ok', 'waiting') AND f.status <> 'empty') AS u
+     WHERE s.tenant_id = kernel.tenant() AND s.id = ANY (in_sources) AND kernel.owns(s.id)
+       AND (c.state IS NOT NULL OR s.config ? 'origin' OR s.config ? 'folder')
+$$;
+ALTER FUNCTION lake.condition_of OWNER TO pecia_system;
+REVOKE ALL ON FUNCTION lake.condition_of FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION lake.condition_of TO pecia_app, pecia_system;
+
+-- Seconds since the last heartbeat of a worker; NULL where none runs. Without one, no change is noticed and no
+-- crawl starts.
+CREATE FUNCTION lake.worker_silence() RETURNS double precision
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = kernel, pg_temp AS $$
+    SELECT extract(epoch FROM now() - max(last_heartbeat))::double precision FROM jobs.procrastinate_workers
+$$;
+ALTER FUNCTION lake.worker_silence OWNER TO pecia_system;
+REVOKE ALL ON FUNCTION lake.worker_silence FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION lake.worker_silence TO pecia_app, pecia_system;
