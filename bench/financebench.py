@@ -38,19 +38,23 @@ from pecia.kernel.corpus.keyword.index import (
     parse_query,
 )
 from pecia.kernel.corpus.search import named_files
-from pecia.kernel.corpus.search.candidates import CandidatePool, build_pool, merge_pools
-from pecia.kernel.corpus.search.diversify import diversify
 from pecia.kernel.corpus.search.evidence import CandidateText
-from pecia.kernel.corpus.search.fuse import SEMANTIC_WEIGHT, fuse
-from pecia.kernel.corpus.search.name_match import extract_names
+from pecia.kernel.corpus.search.fuse import (
+    SEMANTIC_WEIGHT,
+    CandidatePool,
+    build_pool,
+    fuse,
+    merge_pools,
+)
 from pecia.kernel.corpus.search.named_files import (
     HITS_PER_FILE,
     FileCandidate,
     NamedFiles,
     detect_named_files,
+    extract_names,
 )
-from pecia.kernel.corpus.search.rerank import RERANK_DEPTH, keep_fused_order, rerank
-from pecia.kernel.corpus.search.search import MAX_CANDIDATES
+from pecia.kernel.corpus.search.plan import MAX_CANDIDATES
+from pecia.kernel.corpus.search.rerank import RERANK_DEPTH, diversify, keep_fused_order, rerank
 from pecia.kernel.corpus.vectors.embedder import Vectors, build_embedding_text
 from pecia.kernel.text.canonical import RawUnit, UnitKind, build_canonical_text
 from pecia.kernel.text.chunks.chunk import ChunkSource, TextMarkup, chunk_text

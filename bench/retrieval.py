@@ -29,18 +29,17 @@ from pecia.features.discovery.rank import ToolFinder
 from pecia.kernel.corpus.evaluation.metrics import RankedRun, compute_metrics, hit_rate, ndcg
 from pecia.kernel.corpus.keyword.analysis import analyzer
 from pecia.kernel.corpus.keyword.index import IndexEntry, KeywordIndex, Query, parse_query
-from pecia.kernel.corpus.search.diversify import diversify
 from pecia.kernel.corpus.search.evidence import CandidateText, Evidence
-from pecia.kernel.corpus.search.file_scores import score_files
 from pecia.kernel.corpus.search.fuse import SEMANTIC_WEIGHT, FusedHit, combine_scores, fuse
+from pecia.kernel.corpus.search.plan import MAX_CANDIDATES, MAX_NEAREST
 from pecia.kernel.corpus.search.rerank import (
     EVIDENCE_WEIGHTS,
     RERANK_DEPTH,
     RankedHit,
+    diversify,
     keep_fused_order,
     rerank,
 )
-from pecia.kernel.corpus.search.search import MAX_CANDIDATES, MAX_NEAREST
 from pecia.kernel.corpus.vectors.embedder import Embedder, Vectors, build_embedding_text
 from pecia.kernel.errors import Json, PeciaError
 from pecia.kernel.identity.caller import Scope
@@ -331,7 +330,14 @@ async def embedded(embedder: Embedder, texts: Sequence[str]) -> Vectors:
 
 
 def _names(ranked: Sequence[RankedHit]) -> list[str]:
-    return [str(file) for file, _ in score_files(ranked)]
+    """Every file once, best first, by its best chunk; ties in the order given.
+
+    Adding what further chunks score was measured: it prefers long files, and loses.
+    """
+    best: dict[str, float] = {}
+    for it in ranked:
+        best[str(it.file)] = max(it.score, best.get(str(it.file), it.score))
+    return sorted(best, key=lambda it: -best[it])
 
 
 def _in_order(ranked: Sequence[RankedHit]) -> list[str]:

@@ -17,7 +17,7 @@ from pecia.kernel.corpus.keyword.index import (
     VisibleStatistics,
     parse_query,
 )
-from pecia.kernel.corpus.keyword.query.filters import glob_to_engine_regex
+from pecia.kernel.corpus.keyword.query.builder import glob_to_engine_regex
 from tests.soak import SOAK
 
 # A busy machine makes generating slow, which says nothing of the law.

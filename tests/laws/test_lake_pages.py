@@ -13,7 +13,7 @@ import pytest
 
 from pecia.kernel.corpus.catalog.catalog import FileMetadata
 from pecia.kernel.corpus.catalog.texts import ExtractedText, put_many
-from pecia.kernel.corpus.search.search import MAX_CANDIDATES, MAX_NEAREST
+from pecia.kernel.corpus.search.plan import MAX_CANDIDATES, MAX_NEAREST
 from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.text.canonical import RawUnit, UnitKind, build_canonical_text

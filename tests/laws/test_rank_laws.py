@@ -10,12 +10,17 @@ from pecia.kernel.corpus.keyword.analysis.analyzer import stemming_analyzer
 from pecia.kernel.corpus.keyword.analysis.token_filters import cjk_query_bigrams
 from pecia.kernel.corpus.keyword.analysis.tokenizer import find_terms, tokenize, tokenize_query
 from pecia.kernel.corpus.keyword.query.parser import Query, parse_query
-from pecia.kernel.corpus.search.diversify import FIRST_PAGE_HITS, diversify, diversify_first
 from pecia.kernel.corpus.search.evidence import CandidateText
 from pecia.kernel.corpus.search.explain import explain
 from pecia.kernel.corpus.search.fuse import FusedHit, fuse
 from pecia.kernel.corpus.search.named_files import FILE_WEIGHT, FileCandidate, detect_named_files
-from pecia.kernel.corpus.search.rerank import RankedHit, rerank
+from pecia.kernel.corpus.search.rerank import (
+    FIRST_PAGE_HITS,
+    RankedHit,
+    diversify,
+    diversify_first,
+    rerank,
+)
 from pecia.kernel.corpus.search.snippet import build_snippet
 from tests.soak import SOAK
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pecia.kernel.corpus.keyword.analysis.file_names import split_file_name
 from pecia.kernel.corpus.keyword.analysis.token_filters import (
     cjk_bigrams,
     split_compounds,
+    split_file_name,
     split_name,
 )
 from tests.soak import SOAK

@@ -19,11 +19,11 @@ from pecia.kernel.corpus.keyword.entry import NO_HITS, IndexedChunk, KeywordHit,
 from pecia.kernel.corpus.keyword.idf import DocumentFrequencies, VisibleStatistics
 from pecia.kernel.corpus.keyword.query.builder import (
     bm25_query,
+    filter_clauses,
     filtered_query,
     group_query,
     must_clauses,
 )
-from pecia.kernel.corpus.keyword.query.filters import filter_clauses
 from pecia.kernel.corpus.keyword.query.parser import NO_FILTER, Filter, Query
 
 # Fetched beyond the limit, to resolve most ties at its end at once.

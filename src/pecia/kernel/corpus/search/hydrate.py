@@ -1,19 +1,22 @@
-"""Chunks as they are read: a stretch of a file, hits with all that is said of them, neighbours.
+"""Chunks as they are read: a stretch of a file, and hits with their neighbours and snippets.
 
 Every row is read under the caller's rights, whatever an index said of it: a chunk the caller may
 not see, or that is gone, is absent, and the two look the same.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
 
 from pecia.kernel.corpus.catalog.catalog import missing_file
-from pecia.kernel.errors import OutOfRange
+from pecia.kernel.corpus.keyword.query.parser import Query
+from pecia.kernel.corpus.search.snippet import build_snippet
+from pecia.kernel.errors import Json, OutOfRange
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.transaction import Transaction, array_literal
-from pecia.kernel.text.chunks.window import NEIGHBOUR_REACH
+from pecia.kernel.text.chunks.window import NEIGHBOUR_REACH, TextWindow, build_window
+from pecia.kernel.text.span import Span
 
 SQL = load_queries("pecia.kernel.corpus.search", "hydrate.sql")
 
@@ -96,6 +99,32 @@ class NeighbourChunk(NamedTuple):
     prefix: str
 
 
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """A passage that answers. `rank` is 1 for the best and falls from there."""
+
+    passage: HydratedChunk
+    window: TextWindow
+    snippet: str
+    rank: float
+    why: Mapping[str, Json] | None = None
+
+
+class ChunkReader:
+    """The chunks that one search reads, each once."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+        self._chunks: dict[ChunkId, HydratedChunk] = {}
+
+    async def read(self, ids: Collection[ChunkId]) -> dict[ChunkId, HydratedChunk]:
+        """The chunks the caller may see, in the given order. The others are absent."""
+        missing = [it for it in ids if it not in self._chunks]
+        if missing:
+            self._chunks |= {it.id: it for it in await hydrate(self._tx, missing)}
+        return {it: self._chunks[it] for it in ids if it in self._chunks}
+
+
 async def read_window(
     tx: Transaction, source_id: str, key: str, start: int, size: int
 ) -> ChunkWindow:
@@ -139,6 +168,23 @@ async def load_neighbours(
     for slices in around.values():
         slices.sort(key=lambda it: it.seq)
     return around
+
+
+async def build_hits(
+    tx: Transaction,
+    page: Sequence[tuple[HydratedChunk, float]],
+    query: Query,
+    why: Mapping[ChunkId, Mapping[str, Json]],
+) -> list[SearchHit]:
+    """The hits of a page, given with their ranks: each with its neighbours and a snippet."""
+    around = await load_neighbours(tx, [it for it, _ in page])
+    hits: list[SearchHit] = []
+    for it, rank in page:
+        shown = build_snippet(it.text, query, it.language)
+        focus = Span(it.start + shown.start, it.start + shown.end)
+        window = build_window(around[it.id], it.seq, focus=focus)
+        hits.append(SearchHit(it, window, shown.html, rank, why.get(it.id)))
+    return hits
 
 
 def _neighbour_seqs(hit: HydratedChunk) -> Iterator[int]:

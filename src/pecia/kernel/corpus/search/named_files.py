@@ -1,16 +1,23 @@
-"""Detects files that a query names, to search inside them. Pure.
+"""Detects files that a query names, to search inside them. Pure: it reads keys and titles.
 
 A word of a file's name says which file is meant and nothing about its pages: inside the file it is
 left out of the query.
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
 
+from pecia.kernel.corpus.keyword.analysis.token_filters import (
+    remove_stop_words,
+    split_compounds,
+    split_file_name,
+)
 from pecia.kernel.corpus.keyword.query.parser import Query
-from pecia.kernel.corpus.search.name_match import extract_names, extract_proper_words, match_name
 
 # Files to search inside, hits to take of each, and the chunks that make a file worth it.
 MAX_FILES = 5
@@ -26,6 +33,17 @@ CLEAR_NAME_SCORE = 2.0
 # Files nearly as good as the best: this many keep a hit among the first.
 CLOSE_RATIO = 0.8
 MAX_CLOSE_FILES = 4
+# A word that a name only begins with, as `blue` does `blueharbor`, says less than the whole.
+_PREFIX_MATCH_SCORE = 0.7
+_MIN_PREFIX_CHARS = 3
+_MAX_JOINED_CHARS = 40
+_MIN_NAME_CHARS = 2
+
+_WORD = re.compile(r"[^\W_]+")
+_YEAR = re.compile(r"(?:1[5-9]|2[01])\d\d")
+_SHORT_YEAR = re.compile(r"(?:fy|cy)(\d\d)")
+_SENTENCE_END = re.compile(r"[.!?:]")
+_SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,5}$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +98,94 @@ def detect_named_files(
         return None
     scale = FILE_WEIGHT * min(1.0, clearest / CLEAR_NAME_SCORE) / top
     return NamedFiles({it: scale * worth[it] for it in order}, close, rest)
+
+
+def extract_names(question: str) -> dict[str, tuple[str, ...]]:
+    """What in a question may be a name, each with the words of the question that it is made of.
+
+    Names are often written together, so neighbours count as one word too. A text does not speak of
+    what comes after it: of several years the last is the one that names a file.
+    """
+    written = _WORD.findall(question)
+    words = [it.lower() for it in written]
+    names = {it: (it,) for it in remove_stop_words(question)}
+    names |= {part: (whole.lower(),) for whole in written for part in split_compounds(whole)}
+    for size in (2, 3):
+        for at in range(len(words) - size + 1):
+            some = tuple(words[at : at + size])
+            if sum(map(len, some)) <= _MAX_JOINED_CHARS:
+                names.setdefault("".join(some), some)
+    for word in words:
+        if short := _SHORT_YEAR.fullmatch(word):
+            names[f"20{short[1]}"] = (word,)
+    last = max((it for it in names if _YEAR.fullmatch(it)), default="")
+    return {
+        name: made_of
+        for name, made_of in names.items()
+        if len(name) >= _MIN_NAME_CHARS and (name == last or not _YEAR.fullmatch(name))
+    }
+
+
+def extract_proper_words(question: str) -> frozenset[str]:
+    """The words written like names: with a digit, or with a capital where no sentence begins.
+
+    A text that begins with a word of content is no question but a list of words, or a claim: there
+    the capital counts.
+    """
+    found = [*_WORD.finditer(question)]
+    first = [it.group() for it in found[:1] if it.group()[0].isupper()]
+    leading = first if first and first[0].lower() in remove_stop_words(question) else []
+    numbered = (it.group() for it in found if any(map(str.isdigit, it.group())))
+    capital = (
+        it.group()
+        for before, it in pairwise(found)
+        if it.group()[0].isupper() and not _SENTENCE_END.search(question, before.end(), it.start())
+    )
+    return frozenset(it.lower() for it in (*leading, *numbered, *capital))
+
+
+@lru_cache(4096)
+def name_terms(text: str) -> frozenset[str]:
+    """The words of a path, without its suffix, or of a title.
+
+    `2023Q2` is found by `2023`, `q2` and as it stands.
+    """
+    words = split_file_name(_SUFFIX.sub("", text))
+    return frozenset(it for it in words if len(it) >= _MIN_NAME_CHARS)
+
+
+@lru_cache(4096)
+def joined_name_terms(path: str) -> frozenset[str]:
+    """Neighbouring words of a path, written together as a question's neighbours are."""
+    words = [it.lower() for it in _WORD.findall(_SUFFIX.sub("", path))]
+    triples = zip(words, words[1:], words[2:], strict=False)
+    return frozenset("".join(it) for it in (*pairwise(words), *triples))
+
+
+def match_name(
+    asked: Mapping[str, Sequence[str]], proper: frozenset[str], key: str, title: str = ""
+) -> dict[str, float]:
+    """Which words of the question this file is called by, and how surely, from 0 to 1.
+
+    What is written like a name is one, in a path and in a title. A plain word is one only beside
+    its neighbour in the path, as `fleet manual` is in `fleet/manual.pdf`: alone it is a word of the
+    question, and `hot-standby.html` is not meant by how hot it was.
+    """
+    names, joined, titled = name_terms(key), joined_name_terms(key), name_terms(title)
+    found = {
+        word: 1.0
+        for name, words in asked.items()
+        if (name in names and (len(words) > 1 or proper.issuperset(words)))
+        or name in joined
+        or (name in titled and proper.issuperset(words))
+        for word in words
+    }
+    for word in proper.difference(found):
+        if len(word) >= _MIN_PREFIX_CHARS and any(
+            it.startswith(word) and it.isalpha() for it in names
+        ):
+            found[word] = _PREFIX_MATCH_SCORE
+    return found
 
 
 def _name_scores(matches: Mapping[int, Mapping[str, float]]) -> dict[int, float]:

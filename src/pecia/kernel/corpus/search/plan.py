@@ -1,16 +1,21 @@
-"""Search request and result. Pure."""
+"""A search request, and the plan that the other stages work from. Pure."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import lru_cache
 
 from pecia.kernel.corpus.keyword.query.globs import validate_search_glob
-from pecia.kernel.corpus.keyword.query.parser import Filter, Query, parse_query
-from pecia.kernel.corpus.search.hydrate import HydratedChunk
-from pecia.kernel.errors import InvalidFormat, InvalidInput, Json
-from pecia.kernel.text.chunks.window import TextWindow
+from pecia.kernel.corpus.keyword.query.parser import NO_FILTER, Filter, Query, parse_query
+from pecia.kernel.corpus.search.rerank import RERANK_DEPTH
+from pecia.kernel.errors import InvalidFormat, InvalidInput
+
+# Candidates that are fused and reranked; later hits keep their lexical order.
+MAX_CANDIDATES = 100
+# Nearest neighbours. On every set, more never came among the first ten; for callers who see a
+# tenth, 30 took 2 ms longer.
+MAX_NEAREST = 20
 
 
 class SearchMode(StrEnum):
@@ -36,23 +41,37 @@ class SearchRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchHit:
-    """A passage that answers. `rank` is 1 for the best and falls from there."""
+class SearchPlan:
+    """What to retrieve. `end` is the end of the requested page: offset plus limit.
 
-    passage: HydratedChunk
-    window: TextWindow
-    snippet: str
-    rank: float
-    why: Mapping[str, Json] | None = None
+    `max_hits` lexical hits are fetched; `few_hits` suffice for a lexical search where no file is
+    large enough to search inside.
+    """
+
+    ask: SearchRequest
+    query: Query
+    within: Filter
+    is_semantic: bool
+    end: int
+    max_hits: int
+    few_hits: int
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResult:
-    """Hits, best first. `degraded` says what the answer had to do without, and why."""
-
-    hits: tuple[SearchHit, ...]
-    has_more: bool
-    degraded: tuple[str, ...] = field(default=())
+def build_plan(ask: SearchRequest) -> SearchPlan:
+    """The plan of a request. A filter that is invalid or given twice is an error."""
+    read = parse_strict_query(ask.query)
+    within, query = merge_filters(ask, read.within), replace(read, within=NO_FILTER)
+    end = ask.offset + ask.limit
+    max_hits = max(MAX_CANDIDATES, end + 1)
+    return SearchPlan(
+        ask,
+        query,
+        within,
+        is_semantic=ask.mode is SearchMode.HYBRID and query.has_terms,
+        end=end,
+        max_hits=max_hits,
+        few_hits=RERANK_DEPTH if end < RERANK_DEPTH else max_hits,
+    )
 
 
 @lru_cache(256)

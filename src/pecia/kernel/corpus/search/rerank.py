@@ -1,12 +1,15 @@
-"""Reranks the best candidates by their texts. Pure, deterministic, without a model.
+"""Reranks the best candidates by their texts, and diversifies them. Pure, without a model.
 
-A candidate without a text is not visible to the caller, and is left out.
+A candidate without a text is not visible to the caller, and is left out. Diversification only
+permutes: what gives way comes later, and nothing is dropped. The best stays first.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from pecia.kernel.corpus.keyword.analysis.tokenizer import tokenize_query
+from pecia.kernel.corpus.keyword.entry import KeywordHit
 from pecia.kernel.corpus.keyword.query.parser import Query
 from pecia.kernel.corpus.search.evidence import CandidateText, Evidence, measure_evidence
 from pecia.kernel.corpus.search.fuse import SEMANTIC_WEIGHT, FusedHit, combine_scores
@@ -18,6 +21,19 @@ RERANK_DEPTH = 30
 # keyword index counts them twice, and the vector holds them. No training text has headings.
 EVIDENCE_WEIGHTS = Evidence(proximity=0.1, phrase=0.02, headings=0.02)
 NO_EVIDENCE = Evidence()
+
+# This many hits of one file lose nothing; each further one is discounted by this factor.
+# A file that the query names loses nothing.
+MAX_UNDECAYED_HITS = 3
+DECAY = 0.85
+
+# Texts are twins when they share so much of their words, and a twin is worth little. So is what
+# stands on a page that was shown: a hit shows its neighbours.
+DUPLICATE_JACCARD = 0.8
+DUPLICATE_FACTOR = 0.3
+
+# Where files that were asked for all have a hit: what most readers see.
+FIRST_PAGE_HITS = 10
 
 
 class RankedHit(NamedTuple):
@@ -77,6 +93,128 @@ def keep_fused_order(
     ]
 
 
+def diversify(
+    ranked: Sequence[RankedHit],
+    readings: Mapping[int, CandidateText],
+    close: Collection[Hashable] = (),
+    first: int | None = None,
+) -> list[RankedHit]:
+    """The same candidates, best first; ties stay in order. Every candidate needs its reading.
+
+    The best hit of each `close` file keeps a place among the first. `first` is how many places are
+    looked at: those after them may stay as they were.
+    """
+    worth = _decayed_scores(ranked, readings, None if close else first)
+    return _promote_close_files(_sort_by_worth(ranked, worth), close)
+
+
+def diversify_first(
+    ranked: Sequence[RankedHit], readings: Mapping[int, CandidateText], first: int
+) -> list[RankedHit] | None:
+    """The same for so many places, with readings of the first candidates alone; None when those do
+    not tell: the next one might come among them.
+    """
+    read = [it for it in ranked if it.id in readings]
+    worth = _decayed_scores(read, readings, first)
+    rest = ranked[len(read) :]
+    if len(worth) == len(read) and rest and not _is_settled(worth, rest[0], first):
+        return None
+    return [*_sort_by_worth(read, worth), *rest]
+
+
+def rank_unread(fused: Sequence[FusedHit], above: Sequence[RankedHit]) -> Iterator[RankedHit]:
+    """Candidates whose text was not read, below those that were."""
+    lowest = above[-1].score if above else 1.0
+    for it in fused:
+        yield RankedHit(it.id, None, min(lowest, it.score), it)
+
+
+def rank_lexical_tail(
+    hits: Sequence[KeywordHit], above: Sequence[RankedHit]
+) -> Iterator[RankedHit]:
+    """Lexical hits that were not ranked, below those that were."""
+    lowest = above[-1].score if above else 1.0
+    ranked = {it.id for it in above}
+    best = hits[0].score if hits else 0.0
+    for it in hits:
+        if it.id not in ranked:
+            ratio = it.score / best if best else 0.0
+            yield RankedHit(it.id, it.group, lowest * ratio, FusedHit(it.id, lowest * ratio, ratio))
+
+
+def assign_ranks(order: Sequence[RankedHit]) -> Iterator[tuple[RankedHit, float]]:
+    """Each with its rank: 1 for the best, never above the one before."""
+    best = order[0].score if order else 0.0
+    rank = 1.0
+    for it in order:
+        rank = min(rank, it.score / best if best > 0 else 0.0)
+        yield it, rank
+
+
 def _lexical_trust(measured: Sequence[tuple[FusedHit, CandidateText, Evidence]]) -> float:
     best = max((it.words for it, _, _ in measured), default=0.0)
     return max((evidence.coverage for it, _, evidence in measured if it.words == best), default=1.0)
+
+
+def _decayed_scores(
+    ranked: Sequence[RankedHit], readings: Mapping[int, CandidateText], first: int | None
+) -> dict[int, float]:
+    """What each is worth beside those before it, as far as that is needed for the first."""
+    hits: Counter[Hashable] = Counter()
+    pages: set[tuple[Hashable, int]] = set()
+    kept: list[frozenset[str]] = []
+    worth: dict[int, float] = {}
+    for it in ranked:
+        if first and _is_settled(worth, it, first):
+            break
+        reading = readings[it.id]
+        hits[it.file] += 1
+        words = frozenset(reading.text.lower().split())
+        value = (
+            it.score
+            if it.fused.file
+            else it.score * DECAY ** max(0, hits[it.file] - MAX_UNDECAYED_HITS)
+        )
+        page = None if reading.page is None else (it.file, reading.page)
+        if page in pages or any(_are_duplicates(words, other) for other in kept):
+            value *= DUPLICATE_FACTOR
+        else:
+            kept.append(words)
+            pages |= {page} if page else set()
+        worth[it.id] = value
+    return worth
+
+
+def _is_settled(worth: Mapping[int, float], next_: RankedHit, first: int) -> bool:
+    """Whether neither this one nor any after it comes among the first: nothing is worth more than
+    it scores.
+    """
+    return sum(held >= next_.score for held in worth.values()) >= first
+
+
+def _sort_by_worth(ranked: Sequence[RankedHit], worth: Mapping[int, float]) -> list[RankedHit]:
+    weighed = sorted(ranked[: len(worth)], key=lambda it: -worth[it.id])
+    return [*weighed, *ranked[len(worth) :]]
+
+
+def _promote_close_files(order: list[RankedHit], close: Collection[Hashable]) -> list[RankedHit]:
+    """The same, but that the best hit of each close file comes among the first."""
+    best = {it.file: it.id for it in reversed(order) if it.file in close}
+    first, rest = order[:FIRST_PAGE_HITS], order[FIRST_PAGE_HITS:]
+    giving = [it for it in reversed(first[1:]) if best.get(it.file) != it.id]
+    late = [it for it in rest if best.get(it.file) == it.id][: len(giving)]
+    moved = {it.id for it in (*late, *giving[: len(late)])}
+    return [
+        *(it for it in first if it.id not in moved),
+        *late,
+        *reversed(giving[: len(late)]),
+        *(it for it in rest if it.id not in moved),
+    ]
+
+
+def _are_duplicates(one: frozenset[str], other: frozenset[str]) -> bool:
+    # Sets of very different size cannot share enough: no need to compare them.
+    if len(one) < DUPLICATE_JACCARD * len(other) or len(other) < DUPLICATE_JACCARD * len(one):
+        return False
+    shared = len(one & other)
+    return shared >= DUPLICATE_JACCARD * (len(one) + len(other) - shared)

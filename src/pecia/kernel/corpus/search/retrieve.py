@@ -1,13 +1,12 @@
-"""Queries the keyword and vector indexes. Results are candidates: none is shown before it is read
-under the caller's rights.
+"""Retrieves candidates: lexical, semantic, and inside files that the query names. None is shown
+before it is read under the caller's rights.
 
-For a caller in the visibility cache, both are queried at once with the cached visible set, while
-the current one is loaded: the keyword index even before there is a transaction. Results of a
+For a caller in the visibility cache, both indexes are queried at once with the cached visible set,
+while the current one is loaded: the keyword index even before there is a transaction. Results of a
 stale visible set are discarded.
 """
 
-import math
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -16,26 +15,38 @@ from anyio.lowlevel import checkpoint_if_cancelled
 
 from pecia.kernel.corpus.keyword.idf import VisibleStatistics
 from pecia.kernel.corpus.keyword.index import NO_HITS, KeywordHit, KeywordIndex
-from pecia.kernel.corpus.keyword.query.parser import Filter, Query
+from pecia.kernel.corpus.keyword.query.parser import Filter
 from pecia.kernel.corpus.keyword.reader_cache import ReaderCache
-from pecia.kernel.corpus.search.named_files import LONG_FILE_CHUNKS
+from pecia.kernel.corpus.search.fuse import CandidatePool, build_pool, merge_pools
+from pecia.kernel.corpus.search.hydrate import ChunkReader
+from pecia.kernel.corpus.search.named_files import (
+    HITS_PER_FILE,
+    LONG_FILE_CHUNKS,
+    FileCandidate,
+    detect_named_files,
+)
+from pecia.kernel.corpus.search.plan import MAX_CANDIDATES, MAX_NEAREST, SearchPlan
+from pecia.kernel.corpus.search.rerank import RERANK_DEPTH
 from pecia.kernel.corpus.vectors import knn
 from pecia.kernel.corpus.vectors.embedder import Embedder
-from pecia.kernel.corpus.vectors.knn import VisibleSet
-from pecia.kernel.corpus.visibility import VisibilityCache, VisibilityKey
+from pecia.kernel.corpus.visibility import (
+    VisibilityCache,
+    VisibilityKey,
+    VisibilityPolicy,
+    VisibleSet,
+    load_visible_set,
+)
 from pecia.kernel.errors import PeciaError
 from pecia.kernel.identity.caller import Caller
-from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.store.queries import load_queries
+from pecia.kernel.store.transaction import Transaction, array_literal
 
 if TYPE_CHECKING:
     from pecia.kernel.corpus.vectors.embedder import Vectors
 
-# For a caller who sees at least this fraction, the engine runs faster without an ACL filter.
-BROAD_VISIBILITY = 0.5
+SQL = load_queries("pecia.kernel.corpus.search", "retrieve.sql")
+
 EMBED_TIMEOUT_S = 2.0
-# Hidden hits come in clusters, as copies of a text do. Of callers who see half, with a factor of 10
-# 2 in 100 searches query the index again; with 3, 17.
-HIDDEN_CLUSTER_FACTOR = 10
 
 
 class KeywordScope(NamedTuple):
@@ -53,9 +64,9 @@ class KeywordHits:
     that `is_theirs` and `long` are exact.
     """
 
-    search_filter: KeywordScope
+    scope: KeywordScope
     limit: int
-    found: list[KeywordHit]
+    hits: list[KeywordHit]
     cursor: int | None
     is_complete: bool
     is_theirs: bool
@@ -63,20 +74,40 @@ class KeywordHits:
     is_now: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SearchPlan:
-    """How many lexical hits to fetch and, for a hybrid search, how many nearest neighbours.
+class VisibleFile(NamedTuple):
+    """A file that the caller may see, as the statement `files` reads it."""
 
-    `few_hits` suffice for a lexical search where no file is large enough to search inside.
+    id: int
+    key: str
+    title: str
+    chunks: int
+
+
+class VisibleHits(NamedTuple):
+    """The best lexical hits that the caller may see, and their files, all or none: they are needed
+    only where the query may name one.
     """
 
-    text: str
-    query: Query
-    within: Filter
-    is_semantic: bool
-    max_hits: int
-    few_hits: int
-    max_nearest: int
+    hits: list[KeywordHit]
+    files: Mapping[int, VisibleFile]
+
+
+NO_VISIBLE_HITS = VisibleHits([], {})
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What was retrieved. `lexical` are the lexical hits, best first; `pool` are those to rank.
+    `cosines` are of all candidates that have a vector. `is_hybrid`: the query was embedded.
+    `degraded` says what the retrieval had to do without.
+    """
+
+    lexical: Sequence[KeywordHit]
+    pool: CandidatePool
+    cosines: Mapping[int, float]
+    visible: VisibleSet
+    is_hybrid: bool
+    degraded: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,156 +120,119 @@ class Prefetch:
 
 @dataclass(frozen=True, slots=True)
 class SearchIndexes:
-    """The indexes, the embedder and the visibility cache."""
+    """The indexes, the embedder, and who sees what."""
 
     reader_cache: ReaderCache
     visibility_cache: VisibilityCache
     embedder: Embedder | None
+    policy: VisibilityPolicy
 
     def prefetch(self, caller: Caller, plan: SearchPlan) -> Prefetch | None:
         """Start the keyword query; None if the caller is not in the visibility cache."""
-        entry = self.visibility_cache.get(_visibility_key(caller, plan))
+        entry = self.visibility_cache.get(visibility_key(caller, plan))
         if entry is None:
             return None
-        visible_set, few_suffice = entry.visible, entry.few_suffice and not plan.is_semantic
-        limit = (
-            overfetch(visible_set, plan.few_hits)
-            if few_suffice
-            else _keyword_limit(plan, visible_set)
-        )
-        return Prefetch(
-            visible_set,
-            self.submit_keyword_query(caller, plan, _keyword_scope(plan, visible_set), limit),
-        )
+        visible, limit = entry.visible, None
+        if entry.few_suffice and not plan.is_semantic:
+            limit = self.policy.overfetch(visible, plan.few_hits)
+        return Prefetch(visible, self.query_keywords(caller, plan, visible, limit))
 
     def query_keywords(
-        self, caller: Caller, plan: SearchPlan, visible_set: VisibleSet
+        self, caller: Caller, plan: SearchPlan, visible: VisibleSet, limit: int | None = None
     ) -> Awaitable[KeywordHits]:
-        return self.submit_keyword_query(
-            caller, plan, _keyword_scope(plan, visible_set), _keyword_limit(plan, visible_set)
-        )
+        """Start a keyword query for so many hits, or for as many as usually suffice."""
+        scope = self.keyword_scope(plan, visible)
+        most = self.keyword_limit(plan, visible) if limit is None else limit
+        min_hits = min(most, plan.max_hits if plan.is_semantic else plan.few_hits)
 
-    def submit_keyword_query(
-        self, caller: Caller, plan: SearchPlan, scope: KeywordScope, limit: int
-    ) -> Awaitable[KeywordHits]:
-        def question(index: KeywordIndex) -> KeywordHits:
+        def run(index: KeywordIndex) -> KeywordHits:
             cursor = index.cursor()
-            min_hits = min(limit, plan.max_hits if plan.is_semantic else plan.few_hits)
-            within, visible = scope
             found = (
                 NO_HITS
                 if cursor is None
-                else index.top(plan.query, within, limit, min_hits, visible)
+                else index.top(plan.query, scope.within, most, min_hits, scope.visible)
             )
             long = index.long_groups({it.group for it in found.hits}, LONG_FILE_CHUNKS)
-            is_theirs = within.classes is not None
-            return KeywordHits(scope, limit, found.hits, cursor, found.is_all, is_theirs, long)
+            is_theirs = scope.within.classes is not None
+            return KeywordHits(scope, most, found.hits, cursor, found.is_all, is_theirs, long)
 
-        return self.reader_cache.submit(caller.tenant_id, question)
+        return self.reader_cache.submit(caller.tenant_id, run)
+
+    def keyword_scope(self, plan: SearchPlan, visible: VisibleSet) -> KeywordScope:
+        return KeywordScope(self.policy.add_filter(plan.within, visible), visible.visible)
+
+    def keyword_limit(self, plan: SearchPlan, visible: VisibleSet) -> int:
+        """A lexical search overfetches nothing: its first hits usually suffice."""
+        return self.policy.overfetch(visible, plan.max_hits) if plan.is_semantic else plan.max_hits
 
 
 @dataclass(slots=True)
 class Retrieval:
-    """One search's queries to the indexes. `degraded` says what it had to do without."""
+    """The retrieval of one search."""
 
     indexes: SearchIndexes
     tx: Transaction
     caller: Caller
     plan: SearchPlan
-    prefetch: Prefetch | None = None
+    chunks: ChunkReader
     visible: VisibleSet = field(default_factory=lambda: VisibleSet([], 0, 0))
-    hits: KeywordHits | None = None
     vector: "Vectors | None" = None
     nearest: dict[int, float] = field(default_factory=dict[int, float])
+    cosines: dict[int, float] = field(default_factory=dict[int, float])
     degraded: list[str] = field(default_factory=list[str])
 
-    async def start(self) -> None:
-        """Query both indexes, and load what the caller sees."""
-        prefetched = self.prefetch or self.indexes.prefetch(self.caller, self.plan)
-        visible_set = (
-            prefetched.visible
-            if prefetched
-            else await knn.load_visible_set(self.tx, self.plan.within)
+    async def run(self, prefetched: Prefetch | None) -> Candidates:
+        """The candidates of every retriever. `prefetched` is of the same caller and plan."""
+        found = await self._query_indexes(prefetched)
+        lexical = await self._select_lexical(found)
+        pool = await self._search_named_files(lexical)
+        cosines = await self._load_pool_cosines(pool)
+        return Candidates(
+            lexical.hits, pool, cosines, self.visible, self.vector is not None, self.degraded
         )
+
+    async def _query_indexes(self, prefetched: Prefetch | None) -> KeywordHits | None:
+        """Query both indexes, and load what the caller sees. The lexical hits; None if they lack
+        the caller's own writes.
+        """
+        ahead = prefetched or self.indexes.prefetch(self.caller, self.plan)
+        visible = ahead.visible if ahead else await load_visible_set(self.tx, self.plan.within)
         lexical = (
-            prefetched.hits
-            if prefetched
-            else self.indexes.query_keywords(self.caller, self.plan, visible_set)
+            ahead.hits if ahead else self.indexes.query_keywords(self.caller, self.plan, visible)
         )
-        embedder = self._choose_embedder(visible_set)
+        embedder = self._choose_embedder(visible)
 
         async def find_near() -> None:
             if embedder is not None:
                 await self._embed(embedder)
-                await self._find_nearest(embedder, visible_set)
+                await self._find_nearest(embedder, visible)
 
         async def load_visible() -> None:
-            self.visible = (
-                await knn.load_visible_set(self.tx, self.plan.within) if prefetched else visible_set
-            )
+            self.visible = await load_visible_set(self.tx, self.plan.within) if ahead else visible
 
         # A lexical search has one thing to wait for, and a task group takes .1 ms.
         await (run_both(load_visible, find_near) if embedder else load_visible())
-        self.hits = await lexical
-        if embedder is not None and self._may_find_more(visible_set):
+        found = await lexical
+        if embedder is not None and self._may_find_more(visible):
             await self._find_nearest(embedder, self.visible)
-        await self._wait_for_own_writes()
-        self.indexes.visibility_cache.put(_visibility_key(self.caller, self.plan), self.visible)
+        holds_own = await self._wait_for_own_writes(found)
+        self.indexes.visibility_cache.put(visibility_key(self.caller, self.plan), self.visible)
+        return found if holds_own else None
 
-    async def lexical_hits(self) -> KeywordHits:
-        """The best hits, usually as many as planned."""
-        scope = _keyword_scope(self.plan, self.visible)
-        if self.hits is None or self.hits.search_filter != scope:
-            self.hits = await self.indexes.query_keywords(self.caller, self.plan, self.visible)
-        return self._drop_hidden(self.hits)
-
-    async def more_lexical_hits(self) -> KeywordHits:
-        """Twice as many as the last time, and at least as many as planned."""
-        last = await self.lexical_hits()
-        limit = max(2 * last.limit, _keyword_limit(self.plan, self.visible))
-        self.hits = await self.indexes.submit_keyword_query(
-            self.caller, self.plan, last.search_filter, limit
-        )
-        return self._drop_hidden(self.hits)
-
-    def record_few(self, *, did: bool) -> None:
-        """Record whether the first few lexical hits sufficed: the next search then fetches few."""
-        self.indexes.visibility_cache.record_few(_visibility_key(self.caller, self.plan), did=did)
-
-    def _drop_hidden(self, lexical: KeywordHits) -> KeywordHits:
-        """Drop hidden hits by ACL class, if the index is at the database's commit. Where it lags or
-        is ahead, every file has to be checked.
-        """
-        if lexical.cursor != self.visible.clock:
-            return lexical
-        if lexical.is_theirs:
-            return replace(lexical, is_now=True)
-        classes = frozenset(self.visible.classes)
-        found = [it for it in lexical.found if it.acl in classes]
-        return replace(lexical, found=found, is_theirs=True, is_now=True)
-
-    def _choose_embedder(self, visible_set: VisibleSet) -> Embedder | None:
+    def _choose_embedder(self, visible: VisibleSet) -> Embedder | None:
         """The embedder of a hybrid search; None for lexical, with the reason in `degraded`."""
         if not self.plan.is_semantic:
             return None
-        if visible_set.has_vectors and self.indexes.embedder is not None:
+        if visible.has_vectors and self.indexes.embedder is not None:
             return self.indexes.embedder
-        why = "no embedder is configured" if visible_set.has_vectors else knn.NO_VECTOR_EXTENSION
+        why = "no embedder is configured" if visible.has_vectors else knn.NO_VECTOR_EXTENSION
         self.degraded.append(f"lexical only: {why}")
         return None
-
-    async def _wait_for_own_writes(self) -> None:
-        own = self.visible.own
-        reached = self.hits.cursor if self.hits else None
-        if own > (reached or 0):
-            self.hits = None
-            if not await self.indexes.reader_cache.wait_for_commit(self.caller.tenant_id, own):
-                self.degraded.append("your last writes are not indexed yet: search again shortly")
 
     async def _embed(self, embedder: Embedder) -> None:
         try:
             with anyio.fail_after(EMBED_TIMEOUT_S):
-                self.vector = (await embedder.embed([self.plan.text]))[0]
+                self.vector = (await embedder.embed([self.plan.ask.query]))[0]
         except TimeoutError:
             self.degraded.append(
                 f"lexical only: the embedder took longer than {EMBED_TIMEOUT_S:g} s"
@@ -246,14 +240,13 @@ class Retrieval:
         except PeciaError as error:
             self.degraded.append(f"lexical only: {error}")
 
-    async def _find_nearest(self, embedder: Embedder, visible_set: VisibleSet) -> None:
+    async def _find_nearest(self, embedder: Embedder, visible: VisibleSet) -> None:
         # Phrases and titles must match literally: the keyword index's task.
         query = self.plan.query
         if self.vector is not None and not query.phrases and not query.titles:
-            plan = self.plan
             self.nearest = dict(
                 await knn.find_nearest(
-                    self.tx, self.vector, embedder.name, plan.max_nearest, plan.within, visible_set
+                    self.tx, self.vector, embedder.name, MAX_NEAREST, self.plan.within, visible
                 )
             )
 
@@ -261,41 +254,130 @@ class Retrieval:
         """Whether the current visible set may have more neighbours than the cached one."""
         now = self.visible
         same = now.chunks <= began_with.chunks and now.classes == began_with.classes
-        return not same and len(self.nearest) < min(self.plan.max_nearest, now.chunks)
+        return not same and len(self.nearest) < min(MAX_NEAREST, now.chunks)
+
+    async def _wait_for_own_writes(self, found: KeywordHits) -> bool:
+        """Whether the hits hold the caller's own writes; else wait for the index to have them."""
+        own = self.visible.own
+        if own <= (found.cursor or 0):
+            return True
+        if not await self.indexes.reader_cache.wait_for_commit(self.caller.tenant_id, own):
+            self.degraded.append("your last writes are not indexed yet: search again shortly")
+        return False
+
+    async def _select_lexical(self, queried: KeywordHits | None) -> VisibleHits:
+        """The best lexical hits that the caller may see, exactly."""
+        if not self.visible.chunks:
+            return NO_VISIBLE_HITS
+        if queried is None or queried.scope != self.indexes.keyword_scope(self.plan, self.visible):
+            queried = await self.indexes.query_keywords(self.caller, self.plan, self.visible)
+        found = self._drop_hidden(queried)
+        if self.vector is None:
+            few = await self._select_few(found)
+            key = visibility_key(self.caller, self.plan)
+            self.indexes.visibility_cache.record_few(key, did=few is not None)
+            if few is not None:
+                return VisibleHits(few, {})
+        max_hits = reach = self.plan.max_hits
+        while found.cursor is not None:
+            hits = found.hits[:reach] if found.is_theirs else found.hits
+            seen = await self._filter_visible(found, hits)
+            if len(seen.hits) >= max_hits or (found.is_complete and len(hits) == len(found.hits)):
+                return VisibleHits(seen.hits[:max_hits], seen.files)
+            reach *= 2
+            found = await self._query_more(found)
+        self.degraded.append("the keyword index is being built: search again shortly")
+        return NO_VISIBLE_HITS
+
+    async def _query_more(self, last: KeywordHits) -> KeywordHits:
+        """Twice as many as the last time, and at least as many as planned."""
+        limit = max(2 * last.limit, self.indexes.keyword_limit(self.plan, self.visible))
+        return self._drop_hidden(
+            await self.indexes.query_keywords(self.caller, self.plan, self.visible, limit)
+        )
+
+    def _drop_hidden(self, found: KeywordHits) -> KeywordHits:
+        """Drop hidden hits by ACL class, if the index is at the database's commit. Where it lags or
+        is ahead, every file has to be checked.
+        """
+        if found.cursor != self.visible.clock:
+            return found
+        if found.is_theirs:
+            return replace(found, is_now=True)
+        classes = frozenset(self.visible.classes)
+        theirs = [it for it in found.hits if it.acl in classes]
+        return replace(found, hits=theirs, is_theirs=True, is_now=True)
+
+    async def _select_few(self, found: KeywordHits) -> list[KeywordHit] | None:
+        """The hits to rerank, if the page ends within them and none is of a long file: then no file
+        has to be loaded. Else None.
+        """
+        if self.plan.end >= RERANK_DEPTH or found.cursor is None:
+            return None
+        overfetch = self.indexes.policy.overfetch
+        likely = found.hits[
+            : RERANK_DEPTH if found.is_theirs else overfetch(self.visible, RERANK_DEPTH)
+        ]
+        seen = likely
+        if not found.is_now:
+            readable = await self.chunks.read([it.id for it in likely])
+            seen = [it for it in likely if it.id in readable][:RERANK_DEPTH]
+        if len(seen) < RERANK_DEPTH and not (found.is_complete and len(likely) == len(found.hits)):
+            return None
+        return None if any(it.group in found.long for it in seen) else seen
+
+    async def _filter_visible(self, found: KeywordHits, hits: list[KeywordHit]) -> VisibleHits:
+        """The hits that the caller may see; for a hybrid search their cosines are loaded too."""
+        if found.is_now and not any(it.group in found.long for it in hits):
+            if (vector := self._query_vector()) is not None:
+                self.cosines |= await knn.load_cosines(self.tx, [it.id for it in hits], *vector)
+            return VisibleHits(hits, {})
+        files = await self._load_visible_files(hits)
+        return VisibleHits([it for it in hits if it.group in files], files)
+
+    def _query_vector(self) -> "tuple[Vectors, str] | None":
+        """The query's embedding and its model."""
+        embedder = self.indexes.embedder
+        return None if self.vector is None or embedder is None else (self.vector, embedder.name)
+
+    async def _load_visible_files(self, hits: Sequence[KeywordHit]) -> dict[int, VisibleFile]:
+        """The visible files of these hits; for a hybrid search the cosines are loaded too."""
+        if (vector := self._query_vector()) is None:
+            groups = array_literal({it.group for it in hits})
+            files = await self.tx.fetch_mapped(VisibleFile._make, SQL["files"], ids=groups)
+            return {it.id: it for it in files}
+        pairs = [(it.id, it.group) for it in hits]
+        near = await knn.load_candidates(self.tx, pairs, *vector)
+        self.cosines |= {it.chunk_id: it.cosine for it in near if it.cosine is not None}
+        return {it.file_id: VisibleFile(it.file_id, it.key, it.title, it.chunks) for it in near}
+
+    async def _search_named_files(self, found: VisibleHits) -> CandidatePool:
+        """The candidates: the best lexical hits, and the best inside files that the query names."""
+        hits, query = found.hits[:MAX_CANDIDATES], self.plan.query
+        best = {it.group: it.score for it in reversed(hits)} if found.files else {}
+        files = [FileCandidate(*found.files[it], best=score) for it, score in best.items()]
+        named = detect_named_files(self.plan.ask.query, query, files) if query.has_terms else None
+        if named is None:
+            return build_pool(hits)
+        groups = [*named.files]
+        max_hits = HITS_PER_FILE * len(groups)
+        visible = self.visible.visible
+        inside = await self.indexes.reader_cache.submit(
+            self.caller.tenant_id,
+            lambda index: index.search_groups(named.query, groups, max_hits, visible),
+        )
+        return merge_pools(hits, inside, named)
+
+    async def _load_pool_cosines(self, pool: CandidatePool) -> dict[int, float]:
+        """The cosines of all candidates. Loaded already, except for hits inside named files."""
+        known = self.cosines
+        if pool.by_file and (vector := self._query_vector()) is not None:
+            known = await knn.load_cosines(self.tx, [*pool.scores], *vector)
+        return {it: known[it] for it in pool.scores if it in known} | self.nearest
 
 
-def _visibility_key(caller: Caller, plan: SearchPlan) -> VisibilityKey:
+def visibility_key(caller: Caller, plan: SearchPlan) -> VisibilityKey:
     return caller.credential_id, plan.within.sources
-
-
-def _keyword_scope(plan: SearchPlan, visible_set: VisibleSet) -> KeywordScope:
-    return KeywordScope(_with_acl_filter(plan, visible_set), visible_set.visible)
-
-
-def _with_acl_filter(plan: SearchPlan, visible_set: VisibleSet) -> Filter:
-    if _is_broad(visible_set):
-        return plan.within
-    return replace(plan.within, classes=frozenset(visible_set.classes))
-
-
-def _keyword_limit(plan: SearchPlan, visible_set: VisibleSet) -> int:
-    """A lexical search overfetches nothing: its first hits usually suffice."""
-    return overfetch(visible_set, plan.max_hits) if plan.is_semantic else plan.max_hits
-
-
-def overfetch(visible_set: VisibleSet, many: int) -> int:
-    """How many lexical hits to fetch to get `many` visible ones: without a filter, some are hidden.
-
-    A second query takes as long as the first; overfetching costs next to nothing.
-    """
-    if visible_set.chunks >= visible_set.of_chunks or not _is_broad(visible_set):
-        return many
-    fraction = visible_set.chunks / visible_set.of_chunks
-    return math.ceil((many + HIDDEN_CLUSTER_FACTOR * (1 - fraction) * math.sqrt(many)) / fraction)
-
-
-def _is_broad(visible_set: VisibleSet) -> bool:
-    return visible_set.chunks >= BROAD_VISIBILITY * visible_set.of_chunks
 
 
 RetrieverTask: TypeAlias = Callable[[], Coroutine[None, None, None]]

@@ -7,17 +7,16 @@ where the index comes back short, the exact way answers. Rights are the policies
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 import orjson
 from psycopg.types.json import Jsonb
 
-from pecia.kernel.corpus.keyword.idf import VisibleStatistics
 from pecia.kernel.corpus.keyword.query.parser import NO_FILTER, Filter
 from pecia.kernel.corpus.search.hydrate import ChunkId
 from pecia.kernel.corpus.vectors.embedder import Vectors
+from pecia.kernel.corpus.visibility import VisibleSet, load_visible_set
 from pecia.kernel.errors import OutOfRange
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.transaction import Transaction, array_literal
@@ -35,24 +34,6 @@ HNSW_START_US = 1500.0
 # of real words and 82 at a million; with 400 there 88, in 1.7 times the time.
 MIN_EF_SEARCH, MAX_EF_SEARCH = 200, 1000
 MAX_K = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class VisibleSet:
-    """What a caller may see of a tenant's chunks, from the counts per ACL class.
-
-    `own` is the number of the caller's last write, `clock` that of anybody's, `has_vectors` whether
-    pgvector is installed. `visible` is what they see of all sources, whatever the filter: IDF is
-    computed over it; None when it is everything.
-    """
-
-    classes: list[int]
-    chunks: int
-    of_chunks: int
-    own: int = 0
-    clock: int = 0
-    has_vectors: bool = True
-    visible: VisibleStatistics | None = None
 
 
 class VectorCandidate(NamedTuple):
@@ -138,21 +119,6 @@ def choose_ef_search(share: VisibleSet, k: int) -> int:
 def vector_literal(vector: QueryVector) -> str:
     """A vector as a PostgreSQL literal."""
     return orjson.dumps(vector, option=orjson.OPT_SERIALIZE_NUMPY).decode()
-
-
-async def load_visible_set(tx: Transaction, filters: Filter) -> VisibleSet:
-    """What the caller sees under these filters."""
-    if filters.sources is None:
-        row = await tx.fetch_one(SQL["visible_classes"], "no classes")
-        classes, chunks = row["classes"], row["chunks"]
-    else:
-        sources = sorted(filters.sources)
-        row = await tx.fetch_one(SQL["visible_classes_in"], "no classes", sources=sources)
-        classes, chunks = row.pop("all_classes"), row.pop("all_chunks")
-    if filters.classes is not None:
-        row["classes"] = [it for it in row["classes"] if it in filters.classes]
-    visible = None if chunks >= row["of_chunks"] else VisibleStatistics(frozenset(classes), chunks)
-    return VisibleSet(**row, visible=visible)
 
 
 async def _query_nearest(

@@ -3,17 +3,15 @@
 import pytest
 
 from pecia.kernel.corpus.keyword.query.parser import parse_query
-from pecia.kernel.corpus.search.name_match import (
-    extract_names,
-    extract_proper_words,
-    match_name,
-    name_terms,
-)
 from pecia.kernel.corpus.search.named_files import (
     MAX_FILES,
     FileCandidate,
     NamedFiles,
     detect_named_files,
+    extract_names,
+    extract_proper_words,
+    match_name,
+    name_terms,
 )
 
 KEYS = (

@@ -4,12 +4,16 @@ import pytest
 
 from pecia.kernel.corpus.keyword.analysis.tokenizer import find_terms, tokenize, tokenize_query
 from pecia.kernel.corpus.keyword.query.parser import parse_query
-from pecia.kernel.corpus.search.diversify import MAX_UNDECAYED_HITS, diversify
 from pecia.kernel.corpus.search.evidence import CandidateText, Evidence, measure_evidence
 from pecia.kernel.corpus.search.explain import explain, rank_moves
-from pecia.kernel.corpus.search.file_scores import score_files
 from pecia.kernel.corpus.search.fuse import FusedHit, fuse
-from pecia.kernel.corpus.search.rerank import RankedHit, keep_fused_order, rerank
+from pecia.kernel.corpus.search.rerank import (
+    MAX_UNDECAYED_HITS,
+    RankedHit,
+    diversify,
+    keep_fused_order,
+    rerank,
+)
 
 QUERY = parse_query("heated high speed aircraft")
 ASKED = tokenize_query(QUERY)
@@ -156,13 +160,6 @@ def test_what_the_file_earned_is_a_part_of_the_explanation() -> None:
     assert [it.id for it in fused] == [2, 1]
     best = rerank(fused, READINGS, QUERY, weight=0.0)[0]
     assert explain(best, {"stems": 2.0}, weight=0.0).parts["file"] == pytest.approx(1.2)
-
-
-def test_a_file_is_as_good_as_its_best_chunk() -> None:
-    assert score_files(ranked((1, "a", 0.9), (2, "b", 0.8), (3, "b", 0.95))) == [
-        ("b", 0.95),
-        ("a", 0.9),
-    ]
 
 
 def test_an_explanation_adds_up_and_names_arms_and_fields() -> None:

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import tantivy
 
-from pecia.kernel.corpus.keyword.analysis.file_names import join_neighbours, split_file_name
 from pecia.kernel.corpus.keyword.analysis.token_filters import (
     STEMMERS,
     STOP_WORDS,
@@ -19,7 +18,9 @@ from pecia.kernel.corpus.keyword.analysis.token_filters import (
     cjk_query_bigrams,
     detect_language,
     has_no_cjk,
+    join_neighbours,
     split_compounds,
+    split_file_name,
     stemmer_language,
 )
 from pecia.kernel.corpus.keyword.entry import IndexEntry

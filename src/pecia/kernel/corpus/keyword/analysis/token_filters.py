@@ -3,9 +3,10 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
+from itertools import pairwise
 
 from pecia.kernel.text.language import primary_language
 
@@ -107,6 +108,16 @@ def split_name(name: str) -> str:
     return " ".join(dict.fromkeys([*wholes, *parts]))
 
 
+def split_file_name(name: str) -> list[str]:
+    """What a path or a title is found by: `2023Q2` by `2023q2`, `2023`, `q`, `2` and `q2`."""
+    return list(dict.fromkeys(it for word in _TOKEN.findall(name) for it in _name_words(word)))
+
+
+def join_neighbours(words: Sequence[str]) -> list[str]:
+    """Neighbours as one word, as names of files often have them: `blue harbor` as `blueharbor`."""
+    return [one + other for one, other in pairwise(words) if one.isalpha() and other.isalpha()]
+
+
 def split_compounds(text: str) -> list[str]:
     """What the joined names in a text are made of: `FY2018` gives fy and 2018."""
     is_plain = text.isascii() or not _WIDE.search(text)
@@ -126,6 +137,17 @@ def cjk_query_bigrams(query: str) -> list[str]:
 
 def has_no_cjk(term: str) -> bool:
     return not _CJK.search(term)
+
+
+def _name_words(word: str) -> Iterator[str]:
+    # Most words are of one piece.
+    if word.isascii() and (word.isdigit() or (word.isalpha() and word.islower())):
+        yield word
+        return
+    whole, *parts = split_name(word).split()
+    yield whole
+    yield from parts
+    yield from (one + other for one, other in pairwise(parts))
 
 
 def _plain_names(text: str) -> Iterator[str]:

@@ -1,13 +1,16 @@
-"""A query in the language of the engine. Nothing here searches."""
+"""A query and its filter in the language of the engine. Nothing here searches."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 import tantivy
 
 from pecia.kernel.corpus.keyword.analysis import analyzer
 from pecia.kernel.corpus.keyword.analysis.analyzer import Weighted
 from pecia.kernel.corpus.keyword.analysis.token_filters import cjk_query_bigrams
-from pecia.kernel.corpus.keyword.query.parser import Query
+from pecia.kernel.corpus.keyword.query.parser import Filter, Query
+from pecia.kernel.errors import InvalidFormat
 
 _MUST, _SHOULD = tantivy.Occur.Must, tantivy.Occur.Should
 
@@ -52,6 +55,33 @@ def filtered_query(wanted: tantivy.Query, clauses: Sequence[tantivy.Query]) -> t
     return tantivy.Query.boolean_query([(_MUST, wanted), *silent])
 
 
+def filter_clauses(schema: tantivy.Schema, asked: Filter) -> Iterator[tantivy.Query]:
+    """What a chunk must fulfil, all of it. No clause adds to a score."""
+    if asked.classes is not None:
+        yield _any_of(schema, "acl", asked.classes)
+    if asked.sources is not None:
+        yield _any_of(schema, "source", asked.sources)
+    if asked.path_glob is not None:
+        yield _path(schema, asked.path_glob)
+    if asked.content_type is not None:
+        yield tantivy.Query.term_query(schema, "type", asked.content_type.lower(), "basic")
+    if asked.modified_after_ms is not None or asked.modified_before_ms is not None:
+        yield _modified(schema, asked)
+
+
+@lru_cache(256)
+def glob_to_engine_regex(glob: str) -> str | None:
+    """A glob as an expression for the engine, which knows neither anchors nor looking ahead.
+
+    None when no path can fit: the engine has no expression for that.
+    """
+    if any(_is_empty(it) for it in _TOKENS.findall(glob)):
+        return None
+    *folders, last = glob.split("/")
+    head = "".join("(?:[^/]+/)*" if it == "**" else f"{_segment(it)}/" for it in folders)
+    return f"{head}{'(?s:.+)' if last == '**' else _segment(last)}"
+
+
 def _boosted(schema: tantivy.Schema, it: Weighted) -> tantivy.Query:
     found = tantivy.Query.term_query(schema, it.field, it.term, "freq")
     return tantivy.Query.boost_query(found, it.weight)
@@ -69,3 +99,75 @@ def _phrase(schema: tantivy.Schema, text: str) -> Iterator[tantivy.Query]:
         yield tantivy.Query.empty_query()
     for pair in pairs:
         yield tantivy.Query.term_query(schema, "cjk", pair, "freq")
+
+
+def _any_of(
+    schema: tantivy.Schema, field: str, values: frozenset[int] | frozenset[str]
+) -> tantivy.Query:
+    if not values:
+        return tantivy.Query.empty_query()
+    if len(values) == 1:
+        return tantivy.Query.term_query(schema, field, next(iter(values)), "basic")
+    return tantivy.Query.term_set_query(schema, field, list(values))
+
+
+def _modified(schema: tantivy.Schema, asked: Filter) -> tantivy.Query:
+    return tantivy.Query.range_query(
+        schema,
+        "modified",
+        tantivy.FieldType.Integer,
+        asked.modified_after_ms,
+        asked.modified_before_ms,
+        include_upper=asked.modified_before_ms is None,
+    )
+
+
+def _path(schema: tantivy.Schema, glob: str) -> tantivy.Query:
+    wanted = glob_to_engine_regex(glob)
+    if wanted is None:
+        return tantivy.Query.empty_query()
+    try:
+        return tantivy.Query.regex_query(schema, "key", wanted)
+    except ValueError:
+        raise InvalidFormat(f"{glob!r} is too complex", field="path") from None
+
+
+def _segment(segment: str) -> str:
+    return "".join(_token(it) for it in _TOKENS.findall(segment))
+
+
+def _token(token: str) -> str:
+    if token == "?":
+        return "[^/]"
+    if token.startswith("*"):
+        return "[^/]*"
+    if len(token) > 1:
+        return _one_of(token[1:-1])
+    return _exactly(token)
+
+
+def _one_of(signs: str) -> str:
+    """`[a-c]` or `[!a-c]`. No set holds a slash."""
+    parts = "".join(
+        f"{_exactly(low)}-{_exactly(high or low)}" for low, high in _ranges(signs.removeprefix("!"))
+    )
+    return f"[^/{parts}]" if signs.startswith("!") else f"[{parts}&&[^/]]"
+
+
+def _ranges(signs: str) -> list[tuple[str, str]]:
+    """A range that runs backwards holds nothing."""
+    found: list[tuple[str, str]] = _RANGE.findall(signs)
+    return [(low, high) for low, high in found if low <= (high or low)]
+
+
+def _is_empty(token: str) -> bool:
+    is_set = len(token) > 2 and token.startswith("[")
+    return is_set and token[1] != "!" and not _ranges(token[1:-1])
+
+
+def _exactly(sign: str) -> str:
+    return rf"\x{{{ord(sign):X}}}"
+
+
+_TOKENS = re.compile(r"\[!?[^\]]+\]|\*+|\?|.", re.DOTALL)
+_RANGE = re.compile(r"(.)(?:-(.))?", re.DOTALL)
