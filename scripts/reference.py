@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
+from pecia.app.connectors import CONNECTORS
 from pecia.app.features import build_features
 from pecia.app.settings import SETTINGS
 from pecia.kernel.errors import iter_errors
@@ -26,6 +27,7 @@ def pages() -> dict[str, str]:
         "tools.md": f"{NOTICE}# Tools\n\n" + "\n".join(_features()),
         "settings.md": f"{NOTICE}# Settings\n\n"
         + render_settings_table((KernelSettings, *SETTINGS)),
+        "connectors.md": f"{NOTICE}# Connectors\n\n" + "\n".join(_connectors()),
         "errors.md": f"{NOTICE}# Errors\n\n" + "\n".join(_errors()),
     }
 
@@ -64,6 +66,21 @@ def _tool_line(tool: AnyTool) -> str:
     changes = "no" if tool.read_only else "yes"
     cells = [f"`{full_name(tool)}`", f"`{tool.scope.value}`", changes, ", ".join(names) or "–"]
     return f"| {' | '.join(cells)} | {tool.description} |"
+
+
+def _connectors() -> Iterator[str]:
+    yield (
+        "The kinds of sources that `pecia source add` takes, each argument as a flag. "
+        "`pecia source credential` stores the credential.\n"
+    )
+    yield "| kind | its files | arguments | credential |"
+    yield "|---|---|---|---|"
+    for kind in CONNECTORS.addable:
+        options = kind.options.model_fields if kind.options else {}
+        named = [f"`{it}`" for it in options] or [f"`protocol` = `{kind.name}`"]
+        shape = f"`{kind.credential.shape}`" if kind.credential else "–"
+        yield f"| `{kind.name}` | {kind.summary} | {', '.join(named)} | {shape} |"
+    yield ""
 
 
 def _errors() -> Iterator[str]:

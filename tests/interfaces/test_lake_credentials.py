@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 import anyio
 import pytest
 
+from pecia.adapters.connectors.s3 import S3
 from pecia.app.app import SETTINGS, App, open_app
 from pecia.app.operator.key_rotation import rotate_keys
 from pecia.app.operator.session import OperatorSession
 from pecia.features.lake.credentials import SourceCredentials
-from pecia.features.lake.model import S3Origin
 from pecia.kernel.errors import Forbidden
 from pecia.kernel.jobs.worker import run_until_idle, run_worker
 from pecia.kernel.jobs.worker_loop import WorkerIntervals
@@ -184,10 +184,9 @@ async def require_sealed_for_workers(server: Server) -> None:
         [row] = await tx.fetch_all("SELECT * FROM lake.credential")
     assert SECRET.encode() not in row["ciphertext"]
     sealed = SealedSecret(row["key_id"], row["nonce"], row["ciphertext"])
-    origin = S3Origin(bucket="shelf", endpoint=server.url)
     with pytest.raises(Forbidden, match="holds no source keys"):
-        await credentials(api).login(row["tenant_id"], "shelf", origin)
-    login = await credentials(server.worker).login(row["tenant_id"], "shelf", origin)
+        await credentials(api).login(row["tenant_id"], "shelf", S3)
+    login = await credentials(server.worker).login(row["tenant_id"], "shelf", S3)
     assert login is not None
     assert (login.user, login.secret) == ("AKIDEXAMPLE", SECRET)
     assert SECRET not in repr(login) + repr(sealed)

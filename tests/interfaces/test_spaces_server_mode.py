@@ -10,12 +10,14 @@ import pytest
 
 from pecia.adapters.git.model import CommitDraft, GitSignature
 from pecia.adapters.git.repository import HistoryRepository
-from pecia.app.composition.lake import build_folder_watch
+from pecia.app.composition.lake import build_source_connectors
 from pecia.app.composition.wiki import build_space_roots
+from pecia.app.connectors import CONNECTORS
 from pecia.app.operator.allowlist import AllowlistChange, disallow
 from pecia.app.operator.session import OperatorSession
 from pecia.app.operator.tenants import add_tenant
 from pecia.features.lake.crawl.crawler import parse_config
+from pecia.features.lake.credentials import SourceCredentials
 from pecia.features.wiki.config.files import ConfigFiles
 from pecia.features.wiki.history.port import bind_version_store
 from pecia.features.wiki.live.flush import LiveFlusher
@@ -366,9 +368,9 @@ async def test_neither_the_watcher_nor_what_was_left_over_opens_a_folder_that_be
         row = await tx.fetch_one(SPACE, "no space")
     config = parse_config(row["config"])
     assert config is not None
-    async with aclosing(
-        build_folder_watch(app.settings, app.store)(row["tenant_id"], config)
-    ) as watch:
+    credentials = SourceCredentials(app.store, app.keyring)
+    sources = build_source_connectors(app.settings, app.store, credentials, CONNECTORS)
+    async with aclosing(sources.watch(row["tenant_id"], "wiki:d", config)) as watch:
         # It began; from now on the folder is another.
         await anext(watch)
         (server.elsewhere / "secret.md").write_text("of nobody's wiki\n")
@@ -377,9 +379,7 @@ async def test_neither_the_watcher_nor_what_was_left_over_opens_a_folder_that_be
         (server.north / "e" / "stir.md").write_text("something happened\n")
         with pytest.raises(Unavailable, match="symbolic link"):
             await anext(watch)
-    async with aclosing(
-        build_folder_watch(app.settings, app.store)(row["tenant_id"], config)
-    ) as again:
+    async with aclosing(sources.watch(row["tenant_id"], "wiki:d", config)) as again:
         with pytest.raises(Unavailable, match="symbolic link"):
             await anext(again)
     filing = LiveFlusher(

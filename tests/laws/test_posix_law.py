@@ -22,8 +22,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pecia.app.app import App
-from pecia.app.composition.lake import build_folder_watch
+from pecia.app.composition.lake import build_source_connectors
+from pecia.app.connectors import CONNECTORS
 from pecia.features.lake.crawl.watcher import SourceWatcher
+from pecia.features.lake.credentials import SourceCredentials
 from pecia.kernel.errors import Json, NotFound
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.jobs.worker import run_until_idle
@@ -237,7 +239,8 @@ def test_rights_that_change_in_a_watched_folder_hold_without_a_crawl_by_hand(wor
 async def _followed(world: World, files: dict[str, Path], changes: list[tuple[Path, int]]) -> None:
     app = world.app
     jobs = {it.full_name: it for it in app.jobs}
-    watch = build_folder_watch(app.settings, app.store)
+    credentials = SourceCredentials(app.store, app.keyring)
+    watch = build_source_connectors(app.settings, app.store, credentials, CONNECTORS)
     watcher = SourceWatcher(app.store, jobs["lake.crawl"], jobs["lake.read"], watch)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(watcher.run)

@@ -17,12 +17,13 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pecia.app.composition.lake import build_connector_factory, build_origin_check
+from pecia.app.composition.lake import SourceConnectors, build_source_connectors
+from pecia.app.connectors import CONNECTORS
 from pecia.app.operator.allowlist import AllowlistChange
 from pecia.app.settings import SETTINGS
 from pecia.features.lake.allowlist import SQL
 from pecia.features.lake.credentials import SourceCredentials
-from pecia.features.lake.model import FolderOrigin, SourceConfig
+from pecia.features.lake.model import SourceConfig
 from pecia.kernel.corpus.connector import ListedFile
 from pecia.kernel.errors import PeciaError
 from pecia.kernel.secrets.keyring import Keyring
@@ -79,14 +80,17 @@ class Server:
     settings: Settings
     ids: dict[str, UUID] = field(default_factory=dict[str, UUID])
 
+    @property
+    def connectors(self) -> SourceConnectors:
+        credentials = SourceCredentials(self.store, Keyring.fresh())
+        return build_source_connectors(self.settings, self.store, credentials, CONNECTORS)
+
     def give(self, rows: Sequence[tuple[str, str, str]]) -> None:
         self.portal.call(self._give, rows)
 
     def admits(self, tenant: str, config: SourceConfig) -> bool:
         try:
-            self.portal.call(
-                build_origin_check(self.settings, self.store), self.ids[tenant], config
-            )
+            self.portal.call(self.connectors.check, self.ids[tenant], config)
         except PeciaError:
             return False
         return True
@@ -103,13 +107,10 @@ class Server:
 
     async def _bytes(self, tenant_id: UUID, config: SourceConfig) -> set[bytes]:
         """All that a crawl would read, and what it reads at once besides."""
-        connect = build_connector_factory(
-            self.settings, self.store, SourceCredentials(self.store, Keyring.fresh())
-        )
         read: set[bytes] = set()
         keys: list[str] = []
         try:
-            async with connect(tenant_id, "s", config) as place:
+            async with self.connectors.open(tenant_id, "s", config) as place:
                 async for it in place.listing():
                     keys += [it.key] if isinstance(it, ListedFile) else []
                 # A file may have been listed before: who knows its name asks for it by that.
@@ -185,7 +186,7 @@ def config_of(base: Path, path: str, spelling: str) -> SourceConfig:
     spelled = spelling.format(
         f"{base}/{path}".lstrip("/") if spelling[0] == "/" else f"{base}/{path}", name=name
     )
-    return SourceConfig(origin=FolderOrigin(folder=spelled, confined=True))
+    return SourceConfig(origin={"kind": "folder", "folder": spelled, "confined": True})
 
 
 @tried
@@ -204,9 +205,8 @@ def test_no_tenant_reads_a_byte_that_does_not_lie_below_what_it_was_given(
         server.give(rows)
         asked = [(who, path, config_of(base, path, how)) for who, path, how in world.asked]
         for who, _, config in asked:
-            assert isinstance(config.origin, FolderOrigin)
             # As it is spelled: `..` after a link leads to the parent of what the link names.
-            real = Path(os.path.realpath(config.origin.folder))
+            real = Path(os.path.realpath(str(config.origin["folder"])))
             is_given = any(real.is_relative_to(it) for t, _, it in rows if t == who)
             # What was given works, whatever it is called; what is not there is refused with it.
             assert server.admits(who, config) == (is_given and real.is_dir())

@@ -10,13 +10,10 @@ from pecia.adapters.git.repository import HistoryRepository
 from pecia.app.composition.cascade import build_cascades
 from pecia.app.composition.ckf import build_ckf
 from pecia.app.composition.hub import build_hub
-from pecia.app.composition.lake import (
-    build_connector_factory,
-    build_folder_watch,
-    build_origin_check,
-)
+from pecia.app.composition.lake import build_source_connectors
 from pecia.app.composition.memory import build_memory
 from pecia.app.composition.wiki import SpaceFolderCheck, build_space_roots
+from pecia.app.connectors import CONNECTORS
 from pecia.features.admin.feature import build_admin
 from pecia.features.cascade.feature import cascade_feature
 from pecia.features.lake.credentials import SourceCredentials
@@ -126,7 +123,9 @@ def build_features(
         build_memory(settings, corpus),
     )
     purgers = tuple(feature.purge for feature in others if feature.purge)
-    features = (build_admin(store, audit_log, keyring, purgers, SpaceFolderCheck(roots)), *others)
+    spaces = SpaceFolderCheck(roots)
+    admin = build_admin(store, audit_log, keyring, purgers, spaces, CONNECTORS)
+    features = (admin, *others)
     return (*features, build_hub(settings, store, keyring, features))
 
 
@@ -151,7 +150,7 @@ def build_download_links(settings: Settings, keyring: Keyring) -> DownloadLinks 
 def build_original_fetcher(settings: Settings, store: Store, keyring: Keyring) -> OriginalFetcher:
     """Fetches original files for the holder of a link."""
     credentials = SourceCredentials(store, keyring)
-    connect = build_connector_factory(settings, store, credentials)
+    connect = build_source_connectors(settings, store, credentials, CONNECTORS).open
     deliveries = DeliveryQueue(store, delivery_job(connect))
     links = build_download_links(settings, keyring)
     return OriginalFetcher(store, connect, links, credentials, deliveries)
@@ -171,11 +170,13 @@ def _lake_options(settings: Settings, keyring: Keyring) -> LakeOptions:
 def _lake_adapters(settings: Settings, store: Store, keyring: Keyring) -> LakeAdapters:
     limits = ExtractionLimits(children=settings.part(LakeSettings).readers)
     credentials = SourceCredentials(store, keyring)
+    sources = build_source_connectors(settings, store, credentials, CONNECTORS)
     return LakeAdapters(
-        build_connector_factory(settings, store, credentials),
+        sources.open,
         lambda: open_extractor(limits),
-        build_folder_watch(settings, store),
+        sources,
         credentials,
-        build_origin_check(settings, store),
+        sources.check,
         Confirmations(store, keyring),
+        CONNECTORS,
     )

@@ -10,8 +10,10 @@ import pytest
 
 from pecia.adapters.connectors.filesystem.scan import FileSelection
 from pecia.adapters.connectors.folder import FolderConnector
-from pecia.app.composition.lake import build_folder_watch
+from pecia.app.composition.lake import build_source_connectors
+from pecia.app.connectors import CONNECTORS
 from pecia.features.lake.crawl.watcher import SourceWatcher
+from pecia.features.lake.credentials import SourceCredentials
 from pecia.kernel.jobs import Job
 from pecia.kernel.jobs.worker import run_until_idle
 from tests.features.lake.conftest import Lake
@@ -50,10 +52,11 @@ async def found(lake: Lake, query: str) -> list[str]:
 @asynccontextmanager
 async def watched(lake: Lake) -> AsyncGenerator[None]:
     """The folder as it is now is known, and followed from here on."""
-    store = lake.house.app.store
+    app, store = lake.house.app, lake.house.app.store
     await lake.crawl()
     before = (await status(lake))["listed_at"]
-    watch = build_folder_watch(lake.house.app.settings, store)
+    credentials = SourceCredentials(store, app.keyring)
+    watch = build_source_connectors(app.settings, store, credentials, CONNECTORS)
     watcher = SourceWatcher(store, job(lake, "lake.crawl"), job(lake, "lake.read"), watch)
 
     async def listed_again() -> bool:

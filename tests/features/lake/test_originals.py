@@ -104,6 +104,6 @@ async def test_every_failure_of_a_worker_ends_the_waiting_with_a_code_of_its_own
 
 async def test_a_source_whose_configuration_is_damaged_ends_the_waiting(lake: Lake) -> None:
     async with lake.house.app.store.system() as tx:
-        await tx.execute("""UPDATE kernel.source SET config = '{"origin": {"kind": "no"}}'""")
+        await tx.execute("""UPDATE kernel.source SET config = '{"origin": "no"}'""")
     async with delivering(lake) as deliveries:
         assert isinstance(await failure(deliveries, lake, "a.md"), Unprocessable)

@@ -53,3 +53,20 @@ async def test_a_configuration_that_is_damaged_fails_the_crawl(lake: Lake) -> No
     assert status["state"] == "failed"
     assert "most_bytes" in status["problem"]
     assert await keys(lake) == ["a.md"]
+
+
+async def test_a_source_whose_connector_is_not_installed_any_more_says_so_and_can_be_removed(
+    lake: Lake,
+) -> None:
+    lake.write({"a.md": "A heron.\n"})
+    await lake.crawl()
+    await store(lake, origin={"kind": "mailbox", "mailbox": "/mail"})
+    status = await lake.crawl()
+    assert status["state"] == "failed"
+    assert "no connector of this server reads sources of kind 'mailbox'" in status["problem"]
+    # What was read stays readable.
+    assert await keys(lake) == ["a.md"]
+    house = lake.house
+    off = await house.call(house.ana, "set_source", source_id=SOURCE, enabled=False)
+    assert off["enabled"] is False
+    await house.call(house.ana, "remove_source", source_id=SOURCE)

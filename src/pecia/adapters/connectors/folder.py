@@ -4,17 +4,19 @@ import errno
 import os
 import stat
 from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from mimetypes import guess_type
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import BinaryIO, cast
 
 from anyio.to_thread import run_sync
+from pydantic import Field
 
-from pecia.adapters.connectors.filesystem.bounds import ANYWHERE, FolderBounds
+from pecia.adapters.connectors.access import file_selection, folder_bounds
+from pecia.adapters.connectors.filesystem.bounds import ANYWHERE, FolderBounds, require_folder
 from pecia.adapters.connectors.filesystem.scan import (
     FileSelection,
     ModeAndOwner,
@@ -26,6 +28,7 @@ from pecia.adapters.connectors.filesystem.scan import (
     scan_folders,
 )
 from pecia.adapters.connectors.filesystem.temp_file import temp_file
+from pecia.adapters.connectors.filesystem.watch import FolderChangeBatch, watch_folder
 from pecia.kernel.corpus.connector import (
     MAX_KEY_BYTES,
     ListedFile,
@@ -35,7 +38,13 @@ from pecia.kernel.corpus.connector import (
     SkippedFile,
     is_storable_key,
 )
-from pecia.kernel.errors import NotFound, PayloadTooLarge, Unavailable
+from pecia.kernel.corpus.connector_kind import (
+    ConnectorContext,
+    ConnectorKind,
+    LocalOrigin,
+    OriginOptions,
+)
+from pecia.kernel.errors import InvalidFormat, NotFound, PayloadTooLarge, Unavailable
 
 NOT_FOUND_ERRNOS = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG))
 LIST_BATCH = 500
@@ -233,3 +242,81 @@ def _moment(mtime_ns: int) -> datetime | None:
     except (ValueError, OverflowError, OSError):
         # A file's owner may set an mtime that no calendar has.
         return None
+
+
+class FolderOrigin(LocalOrigin):
+    """A folder of the machine that the workers run on, or one mounted there."""
+
+    folder: str
+    follow_links: bool = False
+    watch: bool = True
+
+    @property
+    def is_watched(self) -> bool:
+        return self.watch
+
+    @property
+    def local_path(self) -> PurePosixPath:
+        return PurePosixPath(self.folder)
+
+
+class FolderOptions(OriginOptions):
+    folder: str | None = Field(default=None, max_length=4000, description="A folder's path.")
+    watch: bool = Field(default=True, description="With folder: follow changes as they happen.")
+
+    def build_origin(self, source_id: str) -> FolderOrigin:
+        text = self.folder or ""
+        path = PurePosixPath(text)
+        if not path.is_absolute() or ".." in path.parts or "\0" in text:
+            raise InvalidFormat(
+                'Field "folder" must be an absolute path', field="folder", got=text[:500]
+            )
+        return FolderOrigin(folder=str(path), watch=self.watch)
+
+
+@asynccontextmanager
+async def open_folder(
+    origin: FolderOrigin, context: ConnectorContext
+) -> AsyncGenerator[FolderConnector]:
+    """The folder, if its tenant may still have it as a source."""
+    bounds, root = folder_bounds(context, confined=origin.confined), Path(origin.folder)
+    await run_sync(bounds.require, root)
+    yield FolderConnector(root, file_selection(context, follow_links=origin.follow_links), bounds)
+
+
+async def check_folder(origin: FolderOrigin, context: ConnectorContext) -> None:
+    bounds = folder_bounds(context, confined=origin.confined)
+    await run_sync(require_folder, Path(origin.folder), bounds, "folder")
+
+
+async def watch_changes(
+    root: Path, selection: FileSelection
+) -> AsyncGenerator[tuple[str, ...] | None]:
+    """The keys below a folder that changed, as they change."""
+    follows = selection.links is SymlinkPolicy.INSIDE
+    async with aclosing(watch_folder(root, selection)) as events:
+        async for event in events:
+            # Behind links a change may concern other keys as well.
+            if isinstance(event, FolderChangeBatch) and not follows:
+                yield tuple(it.path for it in event.changes)
+            else:
+                yield None
+
+
+def watch_origin(
+    origin: FolderOrigin, context: ConnectorContext
+) -> AsyncGenerator[tuple[str, ...] | None]:
+    selection = file_selection(context, follow_links=origin.follow_links)
+    return watch_changes(Path(origin.folder), selection)
+
+
+FOLDER = ConnectorKind(
+    "folder",
+    "A folder of the machine that the workers run on, or one mounted there.",
+    FolderOrigin,
+    open_folder,
+    options=FolderOptions,
+    check=check_folder,
+    watch=watch_origin,
+    has_posix=True,
+)

@@ -5,16 +5,22 @@ import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from mimetypes import guess_type
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from urllib.parse import unquote, urlsplit
 
 import anyio
 from anyio.to_thread import run_sync
+from pydantic import Field
 
+from pecia.adapters.connectors.access import egress_guard, file_selection, folder_bounds
+from pecia.adapters.connectors.filesystem.bounds import require_folder
 from pecia.adapters.connectors.filesystem.scan import FileSelection
 from pecia.adapters.connectors.filesystem.temp_file import temp_file
 from pecia.adapters.git.fetch import GitCredentials, GitFetchLimits, GitFetchPolicy, fetch
 from pecia.adapters.git.repository import Repository
+from pecia.adapters.http.url import split_url, without_login
 from pecia.kernel.corpus.connector import (
     MAX_KEY_BYTES,
     ListedFile,
@@ -23,7 +29,15 @@ from pecia.kernel.corpus.connector import (
     SkippedFile,
     is_storable_key,
 )
-from pecia.kernel.errors import PayloadTooLarge
+from pecia.kernel.corpus.connector_kind import (
+    ConnectorContext,
+    ConnectorKind,
+    CredentialFormat,
+    LocalOrigin,
+    OriginOptions,
+    SourceLogin,
+)
+from pecia.kernel.errors import InvalidFormat, PayloadTooLarge
 
 LOCK_POLL_INTERVAL_S = 0.2
 
@@ -129,3 +143,75 @@ def _try_lock(handle: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+class GitOrigin(LocalOrigin):
+    """One ref of a repository."""
+
+    url: str
+    ref: str = "HEAD"
+    subfolder: str = ""
+
+    @property
+    def local_path(self) -> PurePosixPath | None:
+        parts = urlsplit(self.url)
+        return PurePosixPath(unquote(parts.path)) if parts.scheme == "file" else None
+
+
+class GitOptions(OriginOptions):
+    git: str | None = Field(default=None, max_length=2000, description="A repository's URL.")
+    ref: str | None = Field(default=None, max_length=500, description="With git: what to read.")
+
+    def build_origin(self, source_id: str) -> GitOrigin:
+        url = self.git or ""
+        parts = split_url(url)
+        path = PurePosixPath(unquote(parts.path))
+        is_plain = parts.scheme in ("https", "ssh", "file") and parts.password is None
+        if not is_plain or ".." in path.parts or "\0" in unquote(url):
+            raise InvalidFormat(
+                'Field "git" must be a plain URL that begins with https, ssh or file',
+                field="git",
+                got=without_login(url),
+                expected="https://HOST/PATH, ssh://USER@HOST/PATH or file:///PATH",
+                hint="a token is kept sealed: pecia source credential",
+            )
+        return GitOrigin(url=url, ref=self.ref or "HEAD")
+
+
+@asynccontextmanager
+async def open_origin(origin: GitOrigin, context: ConnectorContext) -> AsyncGenerator[GitConnector]:
+    name = sha256(origin.url.encode()).hexdigest()[:24]
+    copy = context.settings.kernel.home / "repositories" / str(context.tenant_id) / name
+    checkout = GitCheckout(origin.url, origin.ref, origin.subfolder, copy)
+    login = context.login
+    policy = GitFetchPolicy(
+        egress_guard(context),
+        folder_bounds(context, confined=origin.confined).folders,
+        authorities=context.fetch.authorities,
+    )
+    credentials = GitCredentials(login.user, login.secret) if login else None
+    selection = file_selection(context)
+    async with open_git(checkout, selection, policy, credentials=credentials) as connector:
+        yield connector
+
+
+async def check_origin(origin: GitOrigin, context: ConnectorContext) -> None:
+    if origin.local_path is not None:
+        bounds = folder_bounds(context, confined=origin.confined)
+        await run_sync(require_folder, Path(origin.local_path), bounds, "git")
+
+
+def parse_token(text: str) -> SourceLogin:
+    user, colon, secret = text.partition(":")
+    return SourceLogin(user, secret) if colon else SourceLogin("token", text)
+
+
+GIT = ConnectorKind(
+    "git",
+    "One ref of a git repository.",
+    GitOrigin,
+    open_origin,
+    options=GitOptions,
+    credential=CredentialFormat("TOKEN, or USER:TOKEN", parse_token),
+    check=check_origin,
+)

@@ -14,7 +14,9 @@ from urllib.parse import quote, unquote, urlencode, urlsplit
 from xml.etree import ElementTree
 
 from anyio.to_thread import run_sync
+from pydantic import Field
 
+from pecia.adapters.connectors.access import file_selection, open_fetcher
 from pecia.adapters.connectors.filesystem.scan import FileSelection
 from pecia.adapters.connectors.filesystem.temp_file import temp_file
 from pecia.adapters.http.fetch import Fetcher, HttpFetchLimits, StreamedResponse
@@ -26,7 +28,15 @@ from pecia.kernel.corpus.connector import (
     SkippedFile,
     is_storable_key,
 )
-from pecia.kernel.errors import NotFound, UpstreamError
+from pecia.kernel.corpus.connector_kind import (
+    ConnectorContext,
+    ConnectorKind,
+    CredentialFormat,
+    OriginOptions,
+    SourceLogin,
+    SourceOrigin,
+)
+from pecia.kernel.errors import InvalidFormat, NotFound, UpstreamError
 
 MAX_OBJECTS = 10_000_000
 MAX_PAGE_BYTES = 20_000_000
@@ -213,3 +223,90 @@ async def _read_error(incoming: StreamedResponse) -> NotFound | UpstreamError:
 
 
 _CODE = re.compile(r"<Code>([A-Za-z0-9]{1,60})</Code>")
+
+
+class S3Origin(SourceOrigin):
+    """The objects of a bucket below a prefix, at any server that speaks S3."""
+
+    bucket: str
+    prefix: str = ""
+    endpoint: str
+    region: str = "us-east-1"
+    path_style: bool = True
+    """Path-style addressing: the bucket in the path, not in the host."""
+
+
+class S3Options(OriginOptions):
+    s3: str | None = Field(default=None, max_length=2000, description="s3://BUCKET/PREFIX.")
+    endpoint: str | None = Field(
+        default=None, max_length=2000, description="With s3: the server's URL; Amazon's if unset."
+    )
+    region: str | None = Field(default=None, max_length=100, description="With s3.")
+    path_style: bool | None = Field(
+        default=None, description="With s3: the bucket in the path. On where endpoint is given."
+    )
+
+    def build_origin(self, source_id: str) -> S3Origin:
+        url = self.s3 or ""
+        found = _BUCKET_URL.fullmatch(url)
+        if found is None:
+            raise InvalidFormat(
+                'Field "s3" must be s3://BUCKET or s3://BUCKET/PREFIX', field="s3", got=url[:500]
+            )
+        region = self.region or "us-east-1"
+        if not _REGION.fullmatch(region):
+            raise InvalidFormat(
+                'Field "region" must be a region, such as "eu-central-1"',
+                field="region",
+                got=region,
+            )
+        endpoint = self.endpoint or f"https://s3.{region}.amazonaws.com"
+        if not _ENDPOINT.fullmatch(endpoint):
+            raise InvalidFormat(
+                'Field "endpoint" must be a URL without a path, such as '
+                '"https://minio.example.org"',
+                field="endpoint",
+                got=endpoint[:500],
+            )
+        path_style = self.endpoint is not None if self.path_style is None else self.path_style
+        return S3Origin(
+            bucket=found["bucket"],
+            prefix=(found["prefix"] or "").strip("/"),
+            endpoint=endpoint.rstrip("/"),
+            region=region,
+            path_style=path_style,
+        )
+
+
+# As Amazon allows them. Other servers allow no more.
+_BUCKET_URL = re.compile(
+    r"s3://(?P<bucket>[a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/(?P<prefix>[^\0]*))?"
+)
+_REGION = re.compile(r"[a-z0-9-]{1,100}")
+_ENDPOINT = re.compile(r"https?://[^/?#@\s]+/?")
+
+
+@asynccontextmanager
+async def open_bucket(origin: S3Origin, context: ConnectorContext) -> AsyncGenerator[S3Connector]:
+    address = BucketAddress(
+        origin.endpoint, origin.bucket, origin.prefix, origin.region, origin.path_style
+    )
+    login = context.login
+    keys = AwsKeys(login.user, login.secret, login.session) if login else None
+    async with open_fetcher(context) as fetcher:
+        yield S3Connector(address, fetcher, file_selection(context), keys)
+
+
+def parse_keys(text: str) -> SourceLogin | None:
+    parts = text.split(":")
+    return SourceLogin(*parts) if len(parts) in (2, 3) else None
+
+
+S3 = ConnectorKind(
+    "s3",
+    "The objects of a bucket below a prefix, at any server that speaks S3.",
+    S3Origin,
+    open_bucket,
+    options=S3Options,
+    credential=CredentialFormat("KEY_ID:SECRET[:SESSION_TOKEN]", parse_keys),
+)

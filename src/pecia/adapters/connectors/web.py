@@ -5,6 +5,7 @@ not trusted: a page that never ends, lies or loops costs itself alone.
 """
 
 import zlib
+from base64 import b64encode
 from collections import deque
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import asynccontextmanager
@@ -18,11 +19,14 @@ from urllib.robotparser import RobotFileParser
 
 import anyio
 from anyio.to_thread import run_sync
+from pydantic import Field
 
+from pecia.adapters.connectors.access import file_selection, open_fetcher
 from pecia.adapters.connectors.filesystem.scan import FileSelection
 from pecia.adapters.connectors.filesystem.temp_file import temp_file
 from pecia.adapters.http.fetch import Fetcher, FetchResponse, HttpFetchLimits
 from pecia.adapters.http.html_links import parse_links, parse_sitemap
+from pecia.adapters.http.url import split_url, without_login
 from pecia.kernel.corpus.connector import (
     ListedFile,
     ListingEntry,
@@ -30,7 +34,15 @@ from pecia.kernel.corpus.connector import (
     SkippedFile,
     is_storable_key,
 )
-from pecia.kernel.errors import NotFound, PeciaError, Timeout, UpstreamError
+from pecia.kernel.corpus.connector_kind import (
+    ConnectorContext,
+    ConnectorKind,
+    CredentialFormat,
+    OriginOptions,
+    SourceLogin,
+    SourceOrigin,
+)
+from pecia.kernel.errors import InvalidFormat, NotFound, PeciaError, Timeout, UpstreamError
 
 USER_AGENT = "pecia"
 MAX_SITEMAPS = 50
@@ -289,3 +301,68 @@ def _gunzip(body: bytes) -> str:
         except zlib.error:
             return ""
     return body.decode("utf-8", "replace")
+
+
+class WebOrigin(SourceOrigin):
+    """Pages of one site."""
+
+    url: str
+    most_pages: int = Field(default=10_000, ge=1, le=1_000_000)
+    depth: int = Field(default=20, ge=0, le=1000)
+
+
+class WebOptions(OriginOptions):
+    web: str | None = Field(default=None, max_length=2000, description="The start page of a site.")
+
+    def build_origin(self, source_id: str) -> WebOrigin:
+        url = self.web or ""
+        parts = split_url(url)
+        is_page = parts.scheme in ("http", "https") and parts.hostname
+        if not is_page or parts.username is not None:
+            raise InvalidFormat(
+                'Field "web" must be the URL of a page, without a user in it',
+                field="web",
+                got=without_login(url),
+                expected="https://HOST/PATH",
+                hint="a password is kept sealed: pecia source credential",
+            )
+        return WebOrigin(url=url)
+
+
+@asynccontextmanager
+async def open_site(origin: WebOrigin, context: ConnectorContext) -> AsyncGenerator[WebConnector]:
+    fetch = context.fetch
+    limits = CrawlLimits(
+        origin.most_pages, origin.depth, context.most_bytes, fetch.timeout_s, fetch.pause_s
+    )
+    async with open_fetcher(context) as fetcher:
+        yield WebConnector(
+            origin.url, fetcher, file_selection(context), limits, _authorization(context.login)
+        )
+
+
+def _authorization(login: SourceLogin | None) -> dict[str, str]:
+    if login is None:
+        return {}
+    secret = login.secret
+    if login.user == "Basic":
+        secret = b64encode(secret.encode()).decode()
+    return {"authorization": f"{login.user} {secret}"}
+
+
+def parse_authorization(text: str) -> SourceLogin | None:
+    scheme, _, rest = text.partition(" ")
+    if scheme == "Bearer" or (scheme == "Basic" and ":" in rest):
+        return SourceLogin(scheme, rest)
+    return None
+
+
+WEB = ConnectorKind(
+    "web",
+    "Pages of one site, by links and sitemaps.",
+    WebOrigin,
+    open_site,
+    options=WebOptions,
+    credential=CredentialFormat("Bearer TOKEN, or Basic USER:PASSWORD", parse_authorization),
+    has_absolute_keys=True,
+)

@@ -7,18 +7,20 @@ must not find its words.
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from uuid import UUID
 
 from anyio.to_thread import run_sync
 
-from pecia.adapters.connectors.filesystem.bounds import ANYWHERE, require_folder
-from pecia.adapters.connectors.folder import FolderConnector
+from pecia.adapters.connectors.access import file_selection
+from pecia.adapters.connectors.filesystem.bounds import ANYWHERE, FolderBounds, require_folder
+from pecia.adapters.connectors.folder import FolderConnector, watch_changes
 from pecia.features.lake.allowlist import load_allowlist
 from pecia.features.wiki.core.ignore import IgnoreRules
-from pecia.features.wiki.storage.roots import SpaceRoots
+from pecia.features.wiki.storage.roots import SpaceRoots, require_open
 from pecia.features.wiki.storage.scan import load_ignore_rules
 from pecia.kernel.corpus.connector import ListedFile, ListingEntry, OriginalFile, SkippedFile
+from pecia.kernel.corpus.connector_kind import ConnectorContext, ConnectorKind, LocalOrigin
 from pecia.kernel.errors import NotFound
 from pecia.kernel.store.store import Store
 
@@ -75,6 +77,47 @@ class SpaceConnector:
         left_out = _IgnoreRules(self.folder)
         kept = [it for it in keys if not await left_out.has(it)]
         return await self.folder.read_many(kept, most_bytes)
+
+
+class SpaceOrigin(LocalOrigin):
+    """The folder of a space: the whole configuration of a source that is a wiki."""
+
+    folder: str
+
+    @property
+    def local_path(self) -> PurePosixPath:
+        return PurePosixPath(self.folder)
+
+
+@asynccontextmanager
+async def open_space(
+    origin: SpaceOrigin, context: ConnectorContext
+) -> AsyncGenerator[SpaceConnector]:
+    """The space, if its folder still is where its tenant may have one."""
+    root, allowed = Path(origin.folder), context.allowlist
+    # Its own folder, which `require_open` has below a root: another space is no part of it.
+    bounds = FolderBounds((root,) if origin.confined else None, allowed.closed)
+    if origin.confined:
+        await run_sync(require_open, root, allowed.space_roots)
+    else:
+        await run_sync(bounds.require, root)
+    yield SpaceConnector(FolderConnector(root, file_selection(context), bounds))
+
+
+def watch_space(
+    origin: SpaceOrigin, context: ConnectorContext
+) -> AsyncGenerator[tuple[str, ...] | None]:
+    return watch_changes(Path(origin.folder), file_selection(context))
+
+
+SPACE = ConnectorKind(
+    "space",
+    "The folder of a wiki space.",
+    SpaceOrigin,
+    open_space,
+    watch=watch_space,
+    has_posix=True,
+)
 
 
 @dataclass(slots=True)

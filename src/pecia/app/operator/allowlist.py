@@ -8,7 +8,8 @@ from pecia.adapters.connectors.filesystem.scan import resolve_path
 from pecia.adapters.http.egress_rules import EgressRules
 from pecia.app.operator.session import OperatorSession
 from pecia.app.operator.tenants import SQL as TENANTS
-from pecia.features.lake.allowlist import SQL, TenantAllowlist, load_allowlist
+from pecia.features.lake.allowlist import SQL, load_allowlist
+from pecia.kernel.corpus.connector_kind import TenantAllowlist
 from pecia.kernel.errors import Conflict, InvalidFormat, Json, NotFound
 from pecia.kernel.settings.account import expand_user
 from pecia.kernel.store.store import Store

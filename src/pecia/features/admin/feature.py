@@ -8,6 +8,7 @@ from pecia.features.admin.tools.spaces import FolderPolicy, space_tools
 from pecia.features.admin.tools.tokens import token_tools
 from pecia.features.admin.tools.user_purge import Purger, purge_tools
 from pecia.features.admin.tools.users import user_tools
+from pecia.kernel.corpus.connector_kind import ConnectorRegistry
 from pecia.kernel.feature import Feature
 from pecia.kernel.secrets.keyring import Keyring
 from pecia.kernel.store.audit.log import AuditLog
@@ -21,6 +22,7 @@ def build_admin(
     keyring: Keyring,
     purgers: tuple[Purger, ...],
     folders: FolderPolicy,
+    kinds: ConnectorRegistry,
 ) -> Feature:
     """The feature, over one store. `purgers` come from the other features."""
     return Feature(
@@ -29,7 +31,7 @@ def build_admin(
             *user_tools(store),
             *directory_tools(store),
             *purge_tools(store, audit_log, purgers),
-            *grant_tools(store),
+            *grant_tools(store, kinds),
             *secret_tools(store, keyring),
             *space_tools(store, folders, Confirmations(store, keyring)),
             *token_tools(store),

@@ -1,17 +1,17 @@
-"""Credentials that sources authenticate with: their format, and how they are stored. Never shown.
+"""Credentials that sources authenticate with, and how they are stored. Never shown.
 
 Sealed with a public key. A process that serves callers can store one but open none; the private key
 is with the workers.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 import anyio
 
-from pecia.features.lake.model import GitOrigin, Origin, S3Origin, WebOrigin
-from pecia.kernel.errors import InvalidFormat, InvalidInput, PeciaError, Unavailable, Unprocessable
+from pecia.kernel.corpus.connector_kind import ConnectorKind, SourceLogin
+from pecia.kernel.errors import PeciaError, Unavailable, Unprocessable
 from pecia.kernel.logs import Log
 from pecia.kernel.secrets.keyring import Keyring, Purpose, SealedSecret, SealingKey
 from pecia.kernel.store.queries import load_queries
@@ -29,47 +29,6 @@ MISSING_KEY_HELP = (
     "again; if that file is lost, run `pecia secret rotate --purpose source` here and set the "
     "credentials anew"
 )
-
-CREDENTIAL_FORMATS = {
-    "s3": "KEY_ID:SECRET[:SESSION_TOKEN]",
-    "git": "TOKEN, or USER:TOKEN",
-    "web": "Bearer TOKEN, or Basic USER:PASSWORD",
-}
-"""The format of a credential, by the kind of source."""
-
-
-@dataclass(frozen=True, slots=True)
-class SourceLogin:
-    """A name and its secret. `session` goes with temporary keys."""
-
-    user: str
-    secret: str = field(repr=False)
-    session: str = field(default="", repr=False)
-
-
-def parse_login(origin: Origin, text: str) -> SourceLogin:
-    """The credential of a source of this kind, or InvalidFormat, which never contains the text."""
-    match origin:
-        case S3Origin():
-            parts = text.split(":")
-            login = SourceLogin(*parts) if len(parts) in (2, 3) else None
-        case GitOrigin():
-            user, colon, secret = text.partition(":")
-            login = SourceLogin(user, secret) if colon else SourceLogin("token", text)
-        case WebOrigin():
-            login = _authorization(text)
-        case _:
-            raise InvalidInput(
-                f"a source of kind {origin.kind!r} needs no credential", field="source_id"
-            )
-    if login is None or not login.user or not login.secret or not _is_plain(text):
-        shape = CREDENTIAL_FORMATS[origin.kind]
-        raise InvalidFormat(
-            f"the credential of a {origin.kind} source is written {shape}",
-            field="value",
-            expected=shape,
-        )
-    return login
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +52,10 @@ class SourceCredentials:
     async def exists(self, tenant_id: UUID, source_id: str) -> bool:
         return await self._load_row(tenant_id, source_id) is not None
 
-    async def login(self, tenant_id: UUID, source_id: str, origin: Origin) -> SourceLogin | None:
-        """The login; None where the source needs none. Forbidden without the key."""
+    async def login(
+        self, tenant_id: UUID, source_id: str, kind: ConnectorKind
+    ) -> SourceLogin | None:
+        """The login; None where the source has none. Forbidden without the key."""
         row = await self._load_row(tenant_id, source_id)
         if row is None:
             return None
@@ -107,7 +68,7 @@ class SourceCredentials:
         text = self.keyring.open_sealed_box(
             Purpose.SOURCE, _identity(tenant_id, source_id), _sealed(row)
         )
-        return parse_login(origin, text.decode())
+        return kind.parse_login(text.decode())
 
     async def publish_with_retry(self) -> None:
         """At worker startup: publish the sealing key, retrying until the database is up."""
@@ -178,18 +139,6 @@ async def reseal_credentials(store: Store, keyring: Keyring) -> int:
         done += len(old)
         if len(old) < RESEAL_BATCH:
             return done
-
-
-def _authorization(text: str) -> SourceLogin | None:
-    scheme, _, rest = text.partition(" ")
-    if scheme == "Bearer" or (scheme == "Basic" and ":" in rest):
-        return SourceLogin(scheme, rest)
-    return None
-
-
-def _is_plain(text: str) -> bool:
-    # Header values contain no line breaks and no control characters.
-    return text.isprintable() and text == text.strip()
 
 
 def _identity(tenant_id: UUID, source_id: str) -> bytes:

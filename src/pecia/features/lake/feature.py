@@ -14,7 +14,7 @@ from pecia.features.lake.crawl.crawler import (
 from pecia.features.lake.crawl.file_reader import OpenExtractor
 from pecia.features.lake.crawl.ingest import Ingester
 from pecia.features.lake.crawl.shared_extractor import SharedExtractor
-from pecia.features.lake.crawl.watcher import SourceWatcher, WatchFolder
+from pecia.features.lake.crawl.watcher import SourceWatcher, WatchSource
 from pecia.features.lake.credentials import SourceCredentials
 from pecia.features.lake.downloads.delivery import delivery_job
 from pecia.features.lake.downloads.link import DownloadLinks
@@ -26,6 +26,7 @@ from pecia.features.lake.tools.search import search_tools
 from pecia.features.lake.tools.source_stats import source_stats_tools
 from pecia.features.lake.tools.sources import RequireOrigin, SourceTools, source_tools
 from pecia.features.lake.tools.uploads import upload_tools
+from pecia.kernel.corpus.connector_kind import ConnectorRegistry
 from pecia.kernel.corpus.search.search import Corpus
 from pecia.kernel.errors import Json
 from pecia.kernel.feature import Feature
@@ -42,10 +43,11 @@ class LakeAdapters:
 
     connect: OpenConnector
     extraction: OpenExtractor
-    watch: WatchFolder
+    watch: WatchSource
     credentials: SourceCredentials
     require_origin: RequireOrigin
     confirmations: Confirmations
+    kinds: ConnectorRegistry
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,12 @@ def build_lake(store: Store, corpus: Corpus, ways: LakeAdapters, options: LakeOp
             *catalog_tools(store),
             *source_tools(
                 SourceTools(
-                    store, crawling, ways.credentials, ways.require_origin, ways.confirmations
+                    store,
+                    crawling,
+                    ways.credentials,
+                    ways.require_origin,
+                    ways.confirmations,
+                    ways.kinds,
                 )
             ),
             *source_stats_tools(store),

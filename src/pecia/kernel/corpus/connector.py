@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 MAX_KEY_BYTES = 2000
 """Of a key in UTF-8: an index of the store holds no more of it beside the source's name."""
@@ -86,6 +86,7 @@ class Connector(Protocol):
         ...
 
 
+@runtime_checkable
 class SupportsStatMany(Protocol):
     """An origin that can stat a few files without listing all."""
 

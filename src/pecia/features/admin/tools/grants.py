@@ -6,6 +6,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from pecia.kernel.corpus.catalog import catalog
+from pecia.kernel.corpus.connector_kind import ConnectorRegistry
 from pecia.kernel.errors import NotFound
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.store.grantee import resolve_grantee
@@ -20,9 +21,6 @@ FEATURE = "admin"
 
 # Roles that are written without a kind.
 ROLES = ("everyone", "anyone")
-
-# Keys of a site are absolute paths. All others are relative.
-ROOTED_PROTOCOLS = frozenset({"web"})
 
 PER_FILE_NOTE = (
     "This source is trimmed per file: a reader of the source sees that it is there, and its files "
@@ -90,6 +88,7 @@ class GrantTools:
     """The handlers."""
 
     store: Store
+    kinds: ConnectorRegistry
 
     async def grant(self, call: Call, ask: GrantInput) -> GrantsOut:
         """Give a user or group a role in a source or in one of its folders, or remove it."""
@@ -100,7 +99,7 @@ class GrantTools:
             if ask.folder is None:
                 await _apply_grant(tx, "role", ask.role, values)
             else:
-                folder = _folder_prefix(source, ask.folder)
+                folder = self._folder_prefix(source, ask.folder)
                 await _apply_grant(tx, "folder_grant", ask.role, {**values, "prefix": folder})
             return await _load_grants(tx, source)
 
@@ -127,10 +126,16 @@ class GrantTools:
         async with self.store.reading(call.caller) as tx:
             return await _check_access(tx, ask.user or call.caller.user, ask.source_id, ask.key)
 
+    def _folder_prefix(self, source: catalog.Source, text: str) -> str:
+        """The key prefix of a folder in that source."""
+        folder = text.strip("/")
+        root = "/" if self.kinds.has_absolute_keys(source.protocol) else ""
+        return f"{root}{folder}/" if folder else ""
 
-def grant_tools(store: Store) -> tuple[AnyTool, ...]:
+
+def grant_tools(store: Store, kinds: ConnectorRegistry) -> tuple[AnyTool, ...]:
     """The tools over sources and grants."""
-    it = GrantTools(store)
+    it = GrantTools(store, kinds)
     admin = Scope.ADMIN
     return (
         Tool(FEATURE, "grant", admin, GrantInput, GrantsOut, it.grant, read_only=False),
@@ -150,13 +155,6 @@ async def _apply_grant(
             raise NotFound("there is no such grant to remove")
     else:
         await tx.execute(SQL[f"set_{what}"], role=role, **values)
-
-
-def _folder_prefix(source: catalog.Source, text: str) -> str:
-    """The key prefix of a folder in that source."""
-    folder = text.strip("/")
-    root = "/" if source.protocol in ROOTED_PROTOCOLS else ""
-    return f"{root}{folder}/" if folder else ""
 
 
 async def _load_grants(tx: Transaction, source: catalog.Source) -> GrantsOut:

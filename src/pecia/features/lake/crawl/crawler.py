@@ -134,9 +134,8 @@ def parse_config(config: dict[str, Json]) -> SourceConfig | None:
         # A space: its folder is its whole configuration.
         confined = config.get("confined", False)
         origin: dict[str, Json] = {
-            "kind": "folder",
+            "kind": "space",
             "folder": config["folder"],
-            "is_space": True,
             "confined": confined,
         }
         config = {"origin": origin, "exclude": [*HIDDEN_GLOBS]}

@@ -4,11 +4,11 @@ It only queues work: what it misses, the next crawl finds. A few changed files a
 otherwise the folder is listed again.
 """
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 from uuid import UUID
 
 import anyio
@@ -23,7 +23,7 @@ from pecia.features.lake.crawl.crawler import (
     parse_config,
     store_posix_acl,
 )
-from pecia.features.lake.model import FolderOrigin, SourceConfig
+from pecia.features.lake.model import SourceConfig
 from pecia.kernel.corpus.connector import ListedFile, SupportsStatMany
 from pecia.kernel.errors import Conflict, PeciaError
 from pecia.kernel.jobs.defer import defer_as_system
@@ -38,15 +38,25 @@ MAX_STAT_KEYS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class FolderChange:
-    """A change in a folder: at these keys, or anywhere if they are unknown."""
+class SourceChange:
+    """A change in a source: at these keys, or anywhere if they are unknown."""
 
     keys: tuple[str, ...] | None
-    connector: SupportsStatMany
+    connector: SupportsStatMany | None
+    """None: the source can only be listed as a whole."""
 
 
-WatchFolder: TypeAlias = Callable[[UUID, SourceConfig], AsyncGenerator[FolderChange]]
-"""Yields on every change in a folder, and once when watching has begun."""
+class WatchSource(Protocol):
+    """Which sources are watched, and how."""
+
+    def is_watched(self, config: SourceConfig) -> bool: ...
+
+    def watch(
+        self, tenant_id: UUID, source_id: str, config: SourceConfig
+    ) -> AsyncGenerator[SourceChange]:
+        """Yields on every change, and once when watching has begun."""
+        ...
+
 
 SourceKey: TypeAlias = tuple[UUID, str]
 
@@ -58,7 +68,7 @@ class SourceWatcher:
     store: Store
     crawl_job: Job
     ingest_job: Job
-    watch: WatchFolder
+    sources: WatchSource
     watched: dict[SourceKey, tuple[SourceConfig, anyio.CancelScope]] = field(
         default_factory=dict[SourceKey, tuple[SourceConfig, anyio.CancelScope]]
     )
@@ -78,7 +88,11 @@ class SourceWatcher:
         async with self.store.system() as tx:
             rows = await tx.fetch_all(SQL["every_source"])
         configs = {(row["tenant_id"], row["source_id"]): _config(row) for row in rows}
-        folders = {source_key: it for source_key, it in configs.items() if it and _is_watched(it)}
+        folders = {
+            source_key: it
+            for source_key, it in configs.items()
+            if it and self.sources.is_watched(it)
+        }
         for source_key in [*self.watched]:
             if folders.get(source_key) != self.watched[source_key][0]:
                 self.watched.pop(source_key)[1].cancel()
@@ -94,7 +108,7 @@ class SourceWatcher:
     async def _follow(self, source_key: SourceKey, config: SourceConfig) -> None:
         with self.watched[source_key][1]:
             try:
-                async with aclosing(self.watch(source_key[0], config)) as events:
+                async with aclosing(self.sources.watch(*source_key, config)) as events:
                     async for event in events:
                         await self._on_change(source_key, config, event)
             except (PeciaError, OSError) as error:
@@ -106,7 +120,7 @@ class SourceWatcher:
             del self.watched[source_key]
 
     async def _on_change(
-        self, source_key: SourceKey, config: SourceConfig, event: FolderChange
+        self, source_key: SourceKey, config: SourceConfig, event: SourceChange
     ) -> None:
         keys = event.keys
         try:
@@ -119,10 +133,13 @@ class SourceWatcher:
             await self._enqueue_crawl(source_key)
 
     async def _update_files(
-        self, source_key: SourceKey, config: SourceConfig, event: FolderChange
+        self, source_key: SourceKey, config: SourceConfig, event: SourceChange
     ) -> bool:
-        """Queue these files alone. False during a listing, or if the folder was never listed."""
+        """Queue these files alone. False during a listing, if the folder was never listed, or if it
+        can only be listed as a whole."""
         keys = event.keys or ()
+        if event.connector is None:
+            return False
         where = {"tenant_id": source_key[0], "source_id": source_key[1]}
         found = [it for it in await event.connector.stat_many(keys) if isinstance(it, ListedFile)]
         missing = sorted({*keys} - {it.key for it in found})
@@ -162,10 +179,6 @@ def _config(row: dict[str, Any]) -> SourceConfig | None:
     except PeciaError as error:
         _log.failure("lake.config", error)
         return None
-
-
-def _is_watched(config: SourceConfig) -> bool:
-    return isinstance(config.origin, FolderOrigin) and config.origin.watch
 
 
 def _is_due(schedule: str, since: datetime, now: datetime) -> bool:

@@ -3,30 +3,29 @@
 Listed with the admin tools: the lake's own endpoint lists what agents read.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import PurePosixPath
 from typing import Any, TypeAlias
-from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
 import anyio
 from psycopg.types.json import Jsonb
-from pydantic import Field
+from pydantic import Field, create_model
 
 from pecia.features.lake.core.source_config import (
     AddSource,
     SetSource,
+    build_add_input,
     build_config,
     require_settable_trim,
     update_config,
 )
 from pecia.features.lake.crawl.crawler import SQL, CrawlArguments, parse_config
 from pecia.features.lake.crawl.progress import SQL as UNDERWAY_SQL
-from pecia.features.lake.credentials import CREDENTIAL_FORMATS, SourceCredentials, parse_login
 from pecia.features.lake.credentials import SQL as CREDENTIAL_SQL
-from pecia.features.lake.model import FolderOrigin, GitOrigin, Origin, SourceConfig, SourceId
+from pecia.features.lake.credentials import SourceCredentials
+from pecia.features.lake.model import SourceConfig, SourceId
 from pecia.features.lake.source_status import (
     READ,
     STATUS_DESCRIPTION,
@@ -35,6 +34,7 @@ from pecia.features.lake.source_status import (
 )
 from pecia.features.lake.source_status import SQL as CENSUS_SQL
 from pecia.kernel.corpus.catalog import catalog
+from pecia.kernel.corpus.connector_kind import ConnectorKind, ConnectorRegistry, LocalOrigin
 from pecia.kernel.errors import Collision, Forbidden, InvalidInput, NotFound
 from pecia.kernel.identity.caller import CredentialKind, Scope
 from pecia.kernel.jobs.defer import defer
@@ -61,13 +61,22 @@ class SourceTarget(Input):
 
 class SetCredential(Input):
     source_id: SourceId
-    value: str = Field(
-        min_length=1,
-        max_length=10_000,
-        description="; ".join(f"{kind}: {shape}" for kind, shape in CREDENTIAL_FORMATS.items())
-        + ".",
-        json_schema_extra={"secret": True},
+    value: str
+
+
+def build_credential_input(kinds: Sequence[ConnectorKind]) -> type[SetCredential]:
+    """The input of `set_credential`, with the format of every kind."""
+    shapes = [f"{it.name}: {it.credential.shape}" for it in kinds if it.credential]
+    value: Any = (
+        str,
+        Field(
+            min_length=1,
+            max_length=10_000,
+            description=f"{'; '.join(shapes)}.",
+            json_schema_extra={"secret": True},
+        ),
     )
+    return create_model("SetCredential", __base__=SetCredential, value=value)
 
 
 class CredentialOut(Output):
@@ -142,20 +151,20 @@ class SourceTools:
     credentials: SourceCredentials
     require_origin: RequireOrigin
     confirmations: Confirmations
+    kinds: ConnectorRegistry
 
     async def add_source(self, call: Call, ask: AddSource) -> SourceConfigOut:
-        """Register a source: a folder, a git repository, a bucket, a site, or files sent here.
-        Nobody but administrators sees its files until they are granted. Before a folder of this
-        machine is read, a person is asked; where you cannot ask yours, the answer says how they
-        confirm it."""
-        config = _confine(build_config(ask), call)
+        """Register a source of files; `protocol` lists the kinds. Nobody but administrators sees
+        its files until they are granted. Before a folder of this machine is read, a person is
+        asked; where you cannot ask yours, the answer says how they confirm it."""
+        config = self._confine(build_config(ask, self.kinds.addable), call)
         await self.require_origin(call.caller.tenant_id, config)
-        await self._require_confirmation(call, ask.source_id, config.origin)
+        await self._require_confirmation(call, ask.source_id, config)
         async with self.store.writing(call.caller, call.trace) as tx:
             source = await catalog.add_source(
                 tx,
                 ask.source_id,
-                protocol=config.origin.kind,
+                protocol=config.kind,
                 trim_mode=ask.trim_mode,
                 config=config.model_dump(mode="json"),
             )
@@ -241,9 +250,9 @@ class SourceTools:
                 raise InvalidInput(
                     f"source {ask.source_id!r} is managed by its toolset", field="source_id"
                 )
-            parse_login(config.origin, ask.value)
+            self.kinds.find(config.kind).parse_login(ask.value)
             await self.credentials.seal(tx, call.caller.tenant_id, ask.source_id, ask.value)
-        return CredentialOut(source_id=ask.source_id, protocol=config.origin.kind)
+        return CredentialOut(source_id=ask.source_id, protocol=config.kind)
 
     async def remove_credential(self, call: Call, ask: SourceTarget) -> CredentialOut:
         """Delete the credential of a source."""
@@ -270,36 +279,38 @@ class SourceTools:
         config = update_config(row["config"], wanted, ask.source_id)
         await self.require_origin(call.caller.tenant_id, config)
 
-    async def _require_confirmation(self, call: Call, source_id: str, origin: Origin) -> None:
+    async def _require_confirmation(self, call: Call, source_id: str, config: SourceConfig) -> None:
         """Agents act in the name of a local install's owner, so the owner confirms in person before
         a folder of the machine is read. On a server the operator has set which are allowed."""
-        place = _folder_of(origin)
-        if place is not None and call.caller.kind is CredentialKind.LOCAL:
+        origin = self.kinds.find(config.kind).parse_origin(config.origin)
+        path = origin.local_path if isinstance(origin, LocalOrigin) else None
+        if path is not None and call.caller.kind is CredentialKind.LOCAL:
             question = (
-                f"Read this folder, as the source {source_id}?\n\n{escape_unprintable(str(place))}"
+                f"Read this folder, as the source {source_id}?\n\n{escape_unprintable(str(path))}"
             )
-            act = ConfirmableAction("folder", question, origin.model_dump(mode="json"))
-            await self.confirmations.require(call, act)
+            await self.confirmations.require(
+                call, ConfirmableAction("folder", question, config.origin)
+            )
 
-
-def _folder_of(origin: Origin) -> PurePosixPath | None:
-    """The folder of this machine that a source would read, if any."""
-    if isinstance(origin, FolderOrigin):
-        return PurePosixPath(origin.folder)
-    if isinstance(origin, GitOrigin) and urlsplit(origin.url).scheme == "file":
-        return PurePosixPath(unquote(urlsplit(origin.url).path))
-    return None
+    def _confine(self, config: SourceConfig, call: Call) -> SourceConfig:
+        """Confined if the caller is not the owner of the machine: only allowed folders are read."""
+        kind = self.kinds.find(config.kind)
+        origin = kind.parse_origin(config.origin)
+        if call.caller.kind is CredentialKind.LOCAL or not isinstance(origin, LocalOrigin):
+            return config
+        confined = kind.to_stored(origin.model_copy(update={"confined": True}))
+        return config.model_copy(update={"origin": confined})
 
 
 def source_tools(it: SourceTools) -> tuple[AnyTool, ...]:
     """The tools over sources."""
-    admin = Scope.ADMIN
+    admin, kinds = Scope.ADMIN, it.kinds.addable
     return (
         Tool(
             FEATURE,
             "set_credential",
             admin,
-            SetCredential,
+            build_credential_input(kinds),
             CredentialOut,
             it.set_credential,
             read_only=False,
@@ -326,7 +337,13 @@ def source_tools(it: SourceTools) -> tuple[AnyTool, ...]:
             destructive=True,
         ),
         Tool(
-            FEATURE, "add_source", admin, AddSource, SourceConfigOut, it.add_source, read_only=False
+            FEATURE,
+            "add_source",
+            admin,
+            build_add_input(kinds),
+            SourceConfigOut,
+            it.add_source,
+            read_only=False,
         ),
         Tool(
             FEATURE, "set_source", admin, SetSource, SourceConfigOut, it.set_source, read_only=False
@@ -338,16 +355,6 @@ def source_tools(it: SourceTools) -> tuple[AnyTool, ...]:
         Tool(FEATURE, "stop_crawl", admin, SourceTarget, CrawlOut, it.stop_crawl, read_only=False),
         Tool(FEATURE, "crawl_status", Scope.READ, SourceTarget, CrawlOut, it.crawl_status),
     )
-
-
-def _confine(config: SourceConfig, call: Call) -> SourceConfig:
-    """Confined if the caller is not the owner of the machine: only allowed folders are read."""
-    if call.caller.kind is CredentialKind.LOCAL:
-        return config
-    if not isinstance(config.origin, FolderOrigin | GitOrigin):
-        return config
-    origin = config.origin.model_copy(update={"confined": True})
-    return config.model_copy(update={"origin": origin})
 
 
 async def _load_crawl(tx: Transaction, source_id: str) -> CrawlOut:

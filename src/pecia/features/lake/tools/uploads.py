@@ -27,6 +27,12 @@ from pecia.kernel.corpus.connector import (
     OriginalFile,
     is_storable_key,
 )
+from pecia.kernel.corpus.connector_kind import (
+    ConnectorContext,
+    ConnectorKind,
+    OriginOptions,
+    SourceOrigin,
+)
 from pecia.kernel.errors import InvalidFormat, InvalidInput, NotFound, PayloadTooLarge
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.jobs.defer import defer
@@ -160,6 +166,37 @@ class UploadConnector:
 
     def _source_key(self) -> dict[str, Any]:
         return {"tenant_id": self.tenant_id, "source_id": self.source_id}
+
+
+class UploadOrigin(SourceOrigin):
+    """Files that people send here. The only ones whose bytes are kept."""
+
+    source_id: str
+
+
+class UploadOptions(OriginOptions):
+    """None: the protocol says it."""
+
+    def build_origin(self, source_id: str) -> UploadOrigin:
+        return UploadOrigin(source_id=source_id)
+
+
+def upload_kind(select: Callable[[ConnectorContext], Callable[[str], bool]]) -> ConnectorKind:
+    """The row of uploads. `select` says which keys count, by the globs of the source."""
+
+    @asynccontextmanager
+    async def open_uploads(
+        origin: UploadOrigin, context: ConnectorContext
+    ) -> AsyncGenerator[UploadConnector]:
+        yield UploadConnector(context.store, context.tenant_id, origin.source_id, select(context))
+
+    return ConnectorKind(
+        "upload",
+        "Files that are sent to it.",
+        UploadOrigin,
+        open_uploads,
+        options=UploadOptions,
+    )
 
 
 def _to_entry(row: dict[str, Any]) -> ListedFile:

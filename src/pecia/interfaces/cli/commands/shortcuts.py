@@ -59,7 +59,7 @@ SHORTCUTS: tuple[ToolShortcut, ...] = (
     ToolShortcut(
         "source add",
         "admin.add_source",
-        "Register a source: a folder, git, a bucket, a site.",
+        "Register a source; --help lists the kinds.",
         ("source_id",),
     ),
     ToolShortcut("source list", "lake.list_sources", "List the sources that you may see."),

@@ -22,8 +22,7 @@ def credential(
 ) -> None:
     """Store the credential of a source, from stdin or --from-env. Only workers can use it.
 
-    A bucket takes KEY_ID:SECRET, a repository TOKEN or USER:TOKEN, a site Bearer TOKEN or
-    Basic USER:PASSWORD.
+    Its format depends on the kind of the source: `pecia call admin.set_credential --help`.
     """
     if remove and from_env is not None:
         raise CommandUsageError(InvalidInput("--remove takes no value", field="from_env"))

@@ -1,0 +1,36 @@
+"""What connectors share: which files count, and what of the network and the machine is allowed."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from pecia.adapters.connectors.filesystem.bounds import FolderBounds
+from pecia.adapters.connectors.filesystem.scan import FileSelection, SymlinkPolicy
+from pecia.adapters.http.egress_rules import EgressRules
+from pecia.adapters.http.fetch import Fetcher
+from pecia.adapters.http.guard import EgressGuard
+from pecia.kernel.corpus.connector_kind import ConnectorContext
+
+
+def file_selection(context: ConnectorContext, *, follow_links: bool = False) -> FileSelection:
+    """The files of a source that count, by its globs."""
+    links = SymlinkPolicy.INSIDE if follow_links else SymlinkPolicy.SKIP
+    return FileSelection(context.include, context.exclude, links)
+
+
+def folder_bounds(context: ConnectorContext, *, confined: bool) -> FolderBounds:
+    """The owner of a local install may name any folder of the machine; others what is allowed."""
+    allowed = context.allowlist
+    folders = None if allowed.is_local and not confined else allowed.folders
+    return FolderBounds(folders, allowed.closed)
+
+
+def egress_guard(context: ConnectorContext) -> EgressGuard:
+    """The public web, and the hosts allowed for the tenant."""
+    return EgressGuard(EgressRules.from_trusted_hosts(context.allowlist.hosts))
+
+
+@asynccontextmanager
+async def open_fetcher(context: ConnectorContext) -> AsyncGenerator[Fetcher]:
+    """An HTTP client behind the guard."""
+    async with Fetcher(egress_guard(context), tls=context.fetch.tls) as fetcher:
+        yield fetcher
