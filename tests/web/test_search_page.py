@@ -54,7 +54,7 @@ def test_what_a_person_types_finds_what_they_wrote(lakeside: LakeServer, page: P
 
 def test_a_search_is_in_its_address_and_can_be_shared(lakeside: LakeServer, page: Page) -> None:
     lakeside.open(page, "#/search")
-    page.get_by_text("Narrow").click()
+    page.get_by_text("Filters", exact=True).click()
     page.get_by_label("Search by").select_option("lexical only")
     page.get_by_label("Path").fill("her*")
     ask(page, "heron")
@@ -120,7 +120,7 @@ def test_a_page_that_overlaps_the_last_shows_no_hit_twice(lakeside: LakeServer, 
 
 def test_why_a_hit_ranks_where_it_does_is_drawn(lakeside: LakeServer, page: Page) -> None:
     lakeside.open(page, "#/search?q=heron&mode=words")
-    hits(page).first.get_by_text("Why here?").click()
+    hits(page).first.get_by_text("Why this hit?").click()
     drawn = hits(page).first.get_by_role("img", name="What its score of")
     expect(drawn).to_be_visible()
     expect(hits(page).first.get_by_role("listitem").first).to_contain_text("words in the")

@@ -101,7 +101,7 @@ def test_who_may_do_nothing_here_is_told_so(
     person["scope"] = "openid"
     at_the_issuer(page, server, issuer)
     page.get_by_role("link", name="allow").click()
-    expect(page.get_by_role("heading", name="may not come in here")).to_be_visible()
+    expect(page.get_by_role("heading", name="have no access")).to_be_visible()
     expect(page.get_by_text("FORBIDDEN")).to_be_visible()
     page.get_by_role("button", name="Use another token").click()
     expect(page.get_by_role("heading", name="Sign in to Pecia")).to_be_visible()
@@ -114,5 +114,5 @@ def test_who_is_of_a_tenant_that_is_not_here_is_told_so(
     person["tenant"] = "elsewhere"
     at_the_issuer(page, server, issuer)
     page.get_by_role("link", name="allow").click()
-    expect(page.get_by_role("heading", name="may not come in here")).to_be_visible()
+    expect(page.get_by_role("heading", name="have no access")).to_be_visible()
     expect(page.get_by_text("tenant does not exist here")).to_be_visible()

@@ -16,7 +16,7 @@ export class Problem extends Error {
   }
 }
 
-interface Told {
+interface ErrorPayload {
   code?: string;
   message?: string;
   field?: string;
@@ -54,7 +54,7 @@ export interface About {
 }
 
 export async function call<T>(tool: string, input: object = {}, signal?: AbortSignal): Promise<T> {
-  return asked<T>(`/api/v1/${tool}`, { method: "POST", body: JSON.stringify(input), signal });
+  return request<T>(`/api/v1/${tool}`, { method: "POST", body: JSON.stringify(input), signal });
 }
 
 /** A call made by a person in the page: a confirmation that it needs is given at once. */
@@ -70,22 +70,22 @@ export async function callByHand<T>(tool: string, input: object): Promise<T> {
 }
 
 export async function confirmations(): Promise<Confirmation[]> {
-  return (await asked<{ confirmations: Confirmation[] }>("/api/v1/confirmations")).confirmations;
+  return (await request<{ confirmations: Confirmation[] }>("/api/v1/confirmations")).confirmations;
 }
 
-export async function answer(id: string, said: "confirm" | "refuse"): Promise<void> {
-  const body = JSON.stringify({ answer: said });
-  await asked(`/api/v1/confirmations/${encodeURIComponent(id)}`, { method: "POST", body });
+export async function answer(id: string, decision: "confirm" | "refuse"): Promise<void> {
+  const body = JSON.stringify({ answer: decision });
+  await request(`/api/v1/confirmations/${encodeURIComponent(id)}`, { method: "POST", body });
 }
 
 /** The session token for the code of a one-time sign-in link. */
 export async function signIn(code: string): Promise<string> {
   const body = JSON.stringify({ code });
-  return (await asked<{ token: string }>("/api/v1/session", { method: "POST", body })).token;
+  return (await request<{ token: string }>("/api/v1/session", { method: "POST", body })).token;
 }
 
 export async function capacity<T>(): Promise<T> {
-  return asked<T>("/capacity");
+  return request<T>("/capacity");
 }
 
 export function asProblem(error: unknown): Problem {
@@ -111,7 +111,7 @@ function check(name: string, found: unknown): Check {
   return { name, ok: found === true || found === "ok", detail: "" };
 }
 
-async function asked<T>(url: string, init: RequestInit = {}): Promise<T> {
+async function request<T>(url: string, init: RequestInit = {}): Promise<T> {
   const token = bearer();
   const headers = {
     "content-type": "application/json",
@@ -137,7 +137,7 @@ async function read<T>(answer: Response): Promise<T> {
   const id = answer.headers.get("x-request-id");
   const body: unknown = await answer.json().catch(() => null);
   if (answer.ok) return body as T;
-  const error = (body as { error?: Told } | null)?.error;
+  const error = (body as { error?: ErrorPayload } | null)?.error;
   throw new Problem(
     error?.code ?? "UNEXPECTED",
     error?.message ?? `The server answered ${answer.status}.`,

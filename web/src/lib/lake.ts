@@ -16,7 +16,7 @@ export interface Hit {
   explain: { score: number; parts: Record<string, number> } | null;
 }
 
-export interface Found {
+export interface SearchContent {
   hits: Hit[];
   has_more: boolean;
   next_cursor: string | null;
@@ -49,7 +49,7 @@ export interface Source {
   last_indexed_at: string | null;
 }
 
-export interface Told {
+export interface SkippedFile {
   key: string;
   reason: string;
 }
@@ -68,12 +68,12 @@ export interface Crawl {
   /** Files of the source that could not be read, by this crawl or one before. */
   unread: number;
   passed: number;
-  passed_first: Told[];
+  passed_first: SkippedFile[];
   problem: string;
   underway: { key: string; pages_read: number; pages: number }[];
 }
 
-export interface Size {
+export interface IndexSize {
   files: number;
   chunks: number;
   vectors: number;
@@ -93,17 +93,17 @@ export const PAGE = 20;
 
 /** The arguments of the search, from the parameters in the address. */
 export function question(params: Record<string, string>): Record<string, string | number> {
-  const asked: Record<string, string | number> = { query: params.q ?? "", limit: PAGE };
-  if (params.mode === "words") asked.mode = "lexical";
+  const request: Record<string, string | number> = { query: params.q ?? "", limit: PAGE };
+  if (params.mode === "words") request.mode = "lexical";
   for (const [name, field] of Object.entries(FILTERS)) {
     const value = params[name];
-    if (value) asked[field] = value;
+    if (value) request[field] = value;
   }
-  return asked;
+  return request;
 }
 
-export function search(asked: object, signal?: AbortSignal): Promise<Found> {
-  return call<Found>("lake/search_content", asked, signal);
+export function search(request: object, signal?: AbortSignal): Promise<SearchContent> {
+  return call<SearchContent>("lake/search_content", request, signal);
 }
 
 export function fileWindow(
@@ -149,8 +149,8 @@ export function addFolder(source_id: string, folder: string): Promise<Source> {
   return callByHand<Source>("admin/add_source", { source_id, folder });
 }
 
-export async function size(): Promise<Size> {
-  return (await capacity<{ index: Size }>()).index;
+export async function size(): Promise<IndexSize> {
+  return (await capacity<{ index: IndexSize }>()).index;
 }
 
 export function isRunning(it: Crawl | null): boolean {

@@ -39,14 +39,14 @@ export async function leave(oidc: Oidc): Promise<void> {
 /** The access token, when this page was opened by the issuer's redirect; else null. */
 export async function arrive(oidc: Oidc): Promise<string | null> {
   const given = new URLSearchParams(location.search);
-  const kept = sessionStorage.getItem(KEY);
+  const stored = sessionStorage.getItem(KEY);
   sessionStorage.removeItem(KEY);
   if (!given.has("code") && !given.has("error")) return null;
   history.replaceState(null, "", "/console/");
   if (given.has("error")) {
     throw new Error(given.get("error_description") ?? given.get("error") ?? "refused");
   }
-  const attempt = kept ? (JSON.parse(kept) as Attempt) : null;
+  const attempt = stored ? (JSON.parse(stored) as Attempt) : null;
   if (!attempt || given.get("state") !== attempt.state) {
     throw new Error("This sign-in was not begun in this tab. Please begin again.");
   }

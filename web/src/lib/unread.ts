@@ -1,7 +1,7 @@
 // Files of a source that could not be read, a page at a time.
 
 import { call } from "./api";
-import type { Told } from "./lake";
+import type { SkippedFile } from "./lake";
 
 const PAGE = 200;
 
@@ -13,7 +13,7 @@ interface Unread {
 export async function unread(
   source_id: string,
   cursor: string | null,
-): Promise<{ found: Told[]; next: string | null }> {
+): Promise<{ found: SkippedFile[]; next: string | null }> {
   const page: Unread = await call("admin/list_unread", {
     source_id,
     limit: PAGE,

@@ -9,7 +9,7 @@ const RUNNING_MS = 1500;
 const RESTING_MS = 15_000;
 const AT_ONCE = 4;
 
-export class Watched {
+export class CrawlPoll {
   crawl = $state.raw<Crawl | null>(null);
   refusal = $state.raw<Problem | null>(null);
   inView = false;
@@ -21,7 +21,7 @@ export class Watched {
     return this.crawl !== null || this.refusal !== null;
   }
 
-  async look(): Promise<void> {
+  async refresh(): Promise<void> {
     try {
       this.take(await crawlStatus(this.source.source_id));
     } catch (error) {
@@ -39,12 +39,12 @@ export class Watched {
 }
 
 /** Poll until the returned function is called. */
-export function keepLooking(rows: () => Watched[]): () => void {
+export function pollCrawls(rows: () => CrawlPoll[]): () => void {
   let over = false;
   let timer = 0;
   const round = async (): Promise<void> => {
     const due = rows().filter((it) => it.inView && it.due <= Date.now());
-    if (!document.hidden) await Promise.all(due.slice(0, AT_ONCE).map((it) => it.look()));
+    if (!document.hidden) await Promise.all(due.slice(0, AT_ONCE).map((it) => it.refresh()));
     if (!over) timer = window.setTimeout(round, due.length > AT_ONCE ? 0 : TICK_MS);
   };
   void round();
@@ -55,7 +55,7 @@ export function keepLooking(rows: () => Watched[]): () => void {
 }
 
 /** Keeps `inView` of a row up to date. */
-export function inView(node: Element, row: Watched): { destroy: () => void } {
+export function inView(node: Element, row: CrawlPoll): { destroy: () => void } {
   const observer = new IntersectionObserver((seen) => {
     row.inView = seen.at(-1)?.isIntersecting ?? false;
   });

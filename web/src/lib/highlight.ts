@@ -40,9 +40,9 @@ export function wordPieces(text: string, words: string[]): Piece[] {
 
 /** The words to mark in a file: those of the query, and the forms that a snippet marked. */
 export function wordsOf(query: string, snippet = ""): string[] {
-  const asked = query.match(/[\p{L}\p{N}]+/gu) ?? [];
+  const terms = query.match(/[\p{L}\p{N}]+/gu) ?? [];
   const found = snippetPieces(snippet).filter((it) => it.marked);
-  const words = [...asked, ...found.map((it) => it.text)].map((it) => it.toLowerCase());
+  const words = [...terms, ...found.map((it) => it.text)].map((it) => it.toLowerCase());
   return [...new Set(words)].sort((a, b) => b.length - a.length).slice(0, 100);
 }
 

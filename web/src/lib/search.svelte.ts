@@ -2,14 +2,14 @@
 // shows them as they were.
 
 import { asProblem, type Problem } from "./api";
-import { question, search, type Found, type Hit } from "./lake";
+import { question, search, type SearchContent, type Hit } from "./lake";
 import { link } from "./route.svelte";
 
 /** A hit, and the cursor of the page it came on. */
-export type Shown = Hit & { cursor: string | null };
+export type ListedHit = Hit & { cursor: string | null };
 
-class Finding {
-  hits = $state.raw<Shown[]>([]);
+class SearchState {
+  hits = $state.raw<ListedHit[]>([]);
   degraded = $state.raw<string[]>([]);
   problem = $state.raw<Problem | null>(null);
   next = $state<string | null>(null);
@@ -47,7 +47,7 @@ class Finding {
   }
 
   /** Load the page of a hit again, with the explanation of its scores. */
-  async explain(hit: Shown): Promise<void> {
+  async explain(hit: ListedHit): Promise<void> {
     const found = await search({ ...this.page(hit.cursor), explain: true });
     const why = new Map(found.hits.map((it) => [name(it), it.explain]));
     this.hits = this.hits.map((it) => ({ ...it, explain: why.get(name(it)) ?? it.explain }));
@@ -65,7 +65,7 @@ class Finding {
     this.opened = null;
   }
 
-  private async ask(cursor: string | null): Promise<Found | null> {
+  private async ask(cursor: string | null): Promise<SearchContent | null> {
     this.running.abort();
     const running = (this.running = new AbortController());
     this.busy = true;
@@ -98,12 +98,12 @@ class Finding {
   }
 }
 
-export const finding = new Finding();
+export const results = new SearchState();
 
 export function name(hit: Hit): string {
   return JSON.stringify([hit.source_id, hit.key, hit.seq]);
 }
 
-function withCursor(found: Found, cursor: string | null): Shown[] {
+function withCursor(found: SearchContent, cursor: string | null): ListedHit[] {
   return found.hits.map((it) => ({ ...it, cursor }));
 }

@@ -28,7 +28,7 @@ export function ago(moment: string): string {
   return moment;
 }
 
-/** Where in a recording: 1:02:03. */
+/** A position in a recording: 1:02:03. */
 export function clock(ms: number): string {
   const seconds = Math.floor(ms / 1000);
   const parts = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
@@ -36,7 +36,7 @@ export function clock(ms: number): string {
   return shown.map((it, index) => (index ? String(it).padStart(2, "0") : String(it))).join(":");
 }
 
-/** Things put together by what they have in common, the largest group first. */
+/** Groups of items by key, the largest first. */
 export function grouped<T>(items: T[], by: (it: T) => string): [string, T[]][] {
   const groups = new Map<string, T[]>();
   for (const it of items) groups.set(by(it), [...(groups.get(by(it)) ?? []), it]);
