@@ -55,6 +55,17 @@ async def grant(pecia: Pecia, key: str) -> None:
     assert (await pecia.call("admin/grant_file", given)).status_code == 200
 
 
+async def test_absent_and_hidden_are_answered_alike_with_what_lists_them(pecia: Pecia) -> None:
+    for source_id in ("plans", "absent"):
+        answer = await pecia.call("lake/list_files", {"source_id": source_id}, pecia.bo)
+        assert answer.status_code == 404
+        hint = answer.json()["error"]["hint"]
+        assert hint == "Not found, or no access. Try `pecia source list`."
+    asked = {"source_id": "plans", "key": "absent.md"}
+    answer = await pecia.call("lake/get_file_metadata", asked, pecia.ana)
+    assert answer.json()["error"]["hint"] == "Not found, or no access. Try `lake.list_files`."
+
+
 @requirement("lake.trim.source")
 async def test_a_source_without_a_right_shows_nothing_of_itself(pecia: Pecia) -> None:
     assert await sources(pecia, pecia.ana) == ["plans"]

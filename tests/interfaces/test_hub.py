@@ -209,7 +209,7 @@ class TestPrograms:
 
     async def test_a_person_is_asked_where_an_agent_wants_it(self, ground: HubServer) -> None:
         agent = ProgressClient("decline")
-        with pytest.raises(Forbidden, match="said no"):
+        with pytest.raises(Forbidden, match="refused"):
             await ground.call_on(
                 agent,
                 ground.ana,
@@ -231,7 +231,7 @@ class TestPrograms:
         await ground.add_program("files")
         env: dict[str, Json] = {"NODE_OPTIONS": "--require /tmp/x.js"}
         agent = ProgressClient("decline")
-        with pytest.raises(Forbidden, match="said no"):
+        with pytest.raises(Forbidden, match="refused"):
             await ground.call_on(agent, ground.ana, "set_server", {"server": "files", "env": env})
         assert "NODE_OPTIONS" in agent.asked[0]
         with pytest.raises(ConfirmationRequired):

@@ -94,16 +94,17 @@ class ParseError(PeciaError):
 class InvalidRequest(PeciaError):
     """The body is JSON, but not a request."""
 
-    code = Code(
-        "INVALID_REQUEST", rpc=-32600, http=400, hint="Send a request as the protocol describes it."
-    )
+    code = Code("INVALID_REQUEST", rpc=-32600, http=400, hint="Send a JSON-RPC 2.0 request.")
 
 
 class MethodNotFound(PeciaError):
     """No such method."""
 
     code = Code(
-        "METHOD_NOT_FOUND", rpc=-32601, http=404, hint="Use a method that this endpoint has."
+        "METHOD_NOT_FOUND",
+        rpc=-32601,
+        http=404,
+        hint="The methods are listed in docs/reference/mcp-methods.md.",
     )
 
 
@@ -127,8 +128,13 @@ class NotFound(PeciaError):
         rpc=-32004,
         http=404,
         rpc_modern=INVALID_PARAMS,
-        hint="Check the name, and that you may see it; the lists show what there is.",
+        hint="Not found, or no access.",
     )
+
+
+def list_hint(command: str) -> str:
+    """The hint of a NotFound, with the command or tool that lists what the caller may see."""
+    return f"Not found, or no access. Try `{command}`."
 
 
 class BadArgument(PeciaError):
@@ -195,7 +201,7 @@ class Unprocessable(PeciaError):
         "UNPROCESSABLE",
         rpc=-32007,
         http=422,
-        hint="Correct what the message names, and send it again.",
+        hint="Correct the value in the message, and send it again.",
     )
 
 
@@ -217,7 +223,7 @@ class Forbidden(PeciaError):
         "FORBIDDEN",
         rpc=-32002,
         http=403,
-        hint="Ask an administrator for the right, or use another.",
+        hint="Ask an administrator for the right, or use another token.",
     )
 
 
@@ -269,9 +275,7 @@ class StorageFull(PeciaError):
 class UpstreamError(PeciaError):
     """A model provider, an upstream server or the database failed."""
 
-    code = Code(
-        "UPSTREAM_ERROR", rpc=-32006, http=502, retryable=True, hint="Change what was asked for."
-    )
+    code = Code("UPSTREAM_ERROR", rpc=-32006, http=502, retryable=True, hint="Change the request.")
 
 
 class Timeout(PeciaError):
@@ -291,7 +295,7 @@ class Unavailable(PeciaError):
 class Cancelled(PeciaError):
     """The caller disconnected. Only the audit log shows it."""
 
-    code = Code("CANCELLED", rpc=-32013, http=499, hint="Send it again if it is still wanted.")
+    code = Code("CANCELLED", rpc=-32013, http=499, hint="Send it again if you still need it.")
 
 
 class InternalError(PeciaError):

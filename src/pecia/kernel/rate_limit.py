@@ -24,7 +24,7 @@ class RateLimit:
     def __post_init__(self) -> None:
         for name, number in (("calls", self.calls), ("per_s", self.per_s), ("burst", self.burst)):
             if number < 1:
-                raise OutOfRange(f"{name} must be at least 1, and {number} came", field=name, min=1)
+                raise OutOfRange(f"{name} must be at least 1; got {number}", field=name, min=1)
 
 
 class RateLimiter:
@@ -46,7 +46,7 @@ class RateLimiter:
     ) -> None:
         if max_keys < 1:
             raise OutOfRange(
-                f"max_keys must be at least 1, and {max_keys} came", field="max_keys", min=1
+                f"max_keys must be at least 1; got {max_keys}", field="max_keys", min=1
             )
         self.limit = limit
         self._max_keys = max_keys
@@ -61,7 +61,7 @@ class RateLimiter:
         """Count one call of this key, or raise RateLimited with the seconds to wait."""
         if not 1 <= cost <= self.limit.burst:
             raise OutOfRange(
-                f"cost must be 1 to {self.limit.burst}, and {cost} came",
+                f"cost must be 1 to {self.limit.burst}; got {cost}",
                 field="cost",
                 min=1,
                 max=self.limit.burst,

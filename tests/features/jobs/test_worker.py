@@ -211,7 +211,7 @@ async def test_arguments_that_no_longer_fit_fail_the_job(ground: JobsFixture) ->
     assert (failed.status, probe.runs) == ("failed", [])
     assert failed.problem == {
         "code": "INVALID_INPUT",
-        "message": "its arguments are not those of this version: which",
+        "message": "the job's arguments do not fit this version: which",
     }
 
 
@@ -319,7 +319,7 @@ async def test_a_job_whose_worker_always_dies_fails_in_the_end(ground: JobsFixtu
     assert (failed.status, failed.attempts) == ("failed", 2)
     assert failed.problem == {
         "code": "UNAVAILABLE",
-        "message": "the worker that ran it stopped responding",
+        "message": "the worker of this job stopped responding",
     }
 
 

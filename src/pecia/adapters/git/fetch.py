@@ -178,7 +178,7 @@ def _check_ssh_host(url: str, trust: GitFetchPolicy) -> None:
         raise Forbidden("refused: a URL must not contain a password", rule="userinfo", host=host)
     if trust.ssh_home is None or not {host, f"{host}:{port}"} & trust.guard.rules.hosts:
         raise Forbidden(
-            f"refused: {host!r} is not a host that ssh may go to",
+            f"refused: {host!r} is not a host that ssh may connect to",
             rule="ssh_host",
             host=host,
             hint=HINT,

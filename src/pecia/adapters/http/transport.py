@@ -67,7 +67,7 @@ def build_tls_context(authorities: Path) -> ssl.SSLContext:
         context.load_verify_locations(cafile=str(authorities))
     except OSError as error:
         raise InvalidFormat(
-            f"{authorities} is no PEM file of certificates: {error}", field="authorities"
+            f"{authorities} is not a PEM file of certificates: {error}", field="authorities"
         ) from None
     return context
 

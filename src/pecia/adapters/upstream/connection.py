@@ -247,7 +247,7 @@ def _translate_error(error: BaseException, words: StderrTail) -> PeciaError:
         _log.failure("upstream.connection", cause)
     said = cause.message if isinstance(cause, MCPError) else str(cause) or type(cause).__name__
     last = str(words)
-    return UpstreamError(f"{said[:500]}; it said last: {last[-500:]}" if last else said[:500])
+    return UpstreamError(f"{said[:500]}; its last output: {last[-500:]}" if last else said[:500])
 
 
 def _first(error: BaseException) -> BaseException:

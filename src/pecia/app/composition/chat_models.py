@@ -66,7 +66,7 @@ class ProviderModels:
         found = self.providers.get(provider)
         if found is None:
             known: list[Json] = [*self.providers]
-            raise InvalidEnum(f"{provider!r} is no provider", field="provider", allowed=known)
+            raise InvalidEnum(f"{provider!r} is not a provider", field="provider", allowed=known)
         return ProviderModel(ProviderChatModel(found, name=name, guard=self.guard))
 
     def operators(self) -> ChatModel | None:

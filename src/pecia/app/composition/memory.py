@@ -47,7 +47,7 @@ class MemoryModelProvider:
     async def say(self, call: Call, system: str, message: str, *, timeout_s: float) -> str:
         paid = self._select_model(call)
         if not isinstance(paid.model, ProviderModel):
-            raise Unavailable("this model cannot be talked to", retryable=False)
+            raise Unavailable("this model has no chat interface", retryable=False)
         await self._payer().charge(call.caller, paid)
         said = [ChatMessage("system", system), ChatMessage("user", message)]
         options = ChatOptions(max_tokens=MAX_TOKENS, timeout_s=timeout_s)

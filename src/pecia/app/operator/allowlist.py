@@ -66,7 +66,7 @@ async def disallow(operating: OperatorSession, tenant: str, wanted: AllowlistCha
             ):
                 raise NotFound(
                     f"tenant {tenant!r} was not given the {kind} {value}",
-                    hint=f"pecia tenant allow {tenant} shows what it was given",
+                    hint=f"pecia tenant allow {tenant} lists its allowlist",
                 )
 
 

@@ -104,7 +104,7 @@ async def check_round_trip(store: Store, audit_log: AuditLog, tools: ToolView) -
         await dispatcher.call(caller, tools, "admin.add_group", {"name": "checked"}, context)
         found = await dispatcher.call(caller, tools, "admin.list_groups", {}, context)
         if "checked" not in str(found.structured):
-            raise InternalError("a group was written and is not read back")
+            raise InternalError("a group was written but not found again")
         await audit_log.drain()
         await _require_audited(store, caller.tenant_id)
         return "written, read back, audited"

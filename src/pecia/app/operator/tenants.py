@@ -172,7 +172,7 @@ async def _load_tenant(deed: OperatorTransaction, name: str) -> DictRow:
 async def _require_new(deed: OperatorTransaction, name: str) -> None:
     if not _NAME.fullmatch(name):
         raise InvalidFormat(
-            f"{name!r} is no name for a tenant: small letters, digits, dots, dashes, underscores",
+            f"{name!r} is not a tenant name: use lower-case letters, digits and . - _",
             field="name",
             expected=_NAME.pattern,
             got=name,

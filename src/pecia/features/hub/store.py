@@ -20,7 +20,7 @@ from pecia.features.hub.model import (
     UpstreamServer,
 )
 from pecia.features.hub.secrets import ServerSecrets, ServerVault
-from pecia.kernel.errors import Conflict, NotFound
+from pecia.kernel.errors import Conflict, NotFound, list_hint
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.grantee import resolve_grantee
 from pecia.kernel.store.queries import load_queries
@@ -244,7 +244,9 @@ def _select_pending(
     by_name = {it.name: it for it in mine}
     for it in names:
         if it not in by_name:
-            raise NotFound(f"{server} has no tool {it!r}", tool=it)
+            raise NotFound(
+                f"{server} has no tool {it!r}", tool=it, hint=list_hint("pecia hub tools")
+            )
     wanted = [by_name[it] for it in names] if names else mine
     return [it for it in wanted if it.offered is not None and not it.is_gone]
 

@@ -15,7 +15,7 @@ from pecia.kernel.corpus.catalog.catalog import FileMetadata, prefix_upper_bound
 from pecia.kernel.corpus.catalog.texts import ExtractedText
 from pecia.kernel.corpus.vectors.embed_job import UnembeddedChunk
 from pecia.kernel.corpus.vectors.knn import glob_to_postgres_regex, vector_literal
-from pecia.kernel.errors import Json, NotFound
+from pecia.kernel.errors import Json, NotFound, list_hint
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.text.canonical import RawUnit, UnitKind, build_canonical_text
@@ -77,7 +77,7 @@ async def get_memory(tx: Transaction, id_: UUID) -> Memory:
     """The memory, or NotFound: absent and not visible are indistinguishable."""
     found = await get_memories(tx, [id_])
     if not found:
-        raise NotFound(f"no memory {id_}", id=str(id_))
+        raise NotFound(f"no memory {id_}", id=str(id_), hint=list_hint("memory.memory_list"))
     return found[0]
 
 

@@ -45,5 +45,5 @@ async def cancel_on_disconnect(receive: Receive, work: Callable[[], Awaitable[T]
     if failure is not None:
         raise failure
     if not outcome:
-        raise Cancelled("the client went away")
+        raise Cancelled("the client disconnected")
     return outcome[0]

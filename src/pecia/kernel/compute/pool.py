@@ -87,7 +87,7 @@ class ComputePool:
         mine = self._shares.setdefault(share, _TenantSlots(anyio.Semaphore(self.limits.share)))
         if mine.jobs >= self.limits.waiting:
             raise RateLimited(
-                f"{mine.jobs} documents of yours are being worked on or wait",
+                f"{mine.jobs} of your documents are being processed or queued",
                 retry_after_seconds=_RETRY_S,
                 hint="Wait for some of them.",
             )

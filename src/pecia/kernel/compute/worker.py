@@ -132,7 +132,7 @@ class ComputeWorker:
         except (anyio.IncompleteRead, anyio.EndOfStream, anyio.BrokenResourceError):
             code = await self._process.wait()
             raise Unavailable(
-                "the process that worked on this ended before it had an answer",
+                "the compute worker ended before it had a result",
                 exit_code=code,
                 hint="Try again; if it happens again, give a smaller document.",
             ) from None
@@ -150,7 +150,7 @@ def _value(
         case ComputeOutOfMemory():
             most = limits.memory_bytes // MB
             raise PayloadTooLarge(
-                f"this document needs more than {most:,} MB of memory to work on",
+                f"this document needs more than {most:,} MB of memory to process",
                 field="document",
                 max=limits.memory_bytes,
                 hint="Give a smaller one.",

@@ -66,7 +66,7 @@ def _refuse_algorithms(names: frozenset[str]) -> None:
     if unknown or not names:
         allowed = ", ".join(KEY_SHAPE_BY_ALGORITHM)
         raise InvalidEnum(
-            f"algorithms must be among {allowed}, and {', '.join(unknown) or 'none'} came",
+            f"algorithms must be among {allowed}; got {', '.join(unknown) or 'none'}",
             field="algorithms",
             allowed=list(KEY_SHAPE_BY_ALGORITHM),
         )
@@ -75,7 +75,7 @@ def _refuse_algorithms(names: frozenset[str]) -> None:
 def _refuse_leeway(leeway_s: int) -> None:
     if not 0 <= leeway_s <= MAX_LEEWAY_S:
         raise OutOfRange(
-            f"leeway_s must be 0 to {MAX_LEEWAY_S}, and {leeway_s} came",
+            f"leeway_s must be 0 to {MAX_LEEWAY_S}; got {leeway_s}",
             field="leeway_s",
             min=0,
             max=MAX_LEEWAY_S,
@@ -88,7 +88,7 @@ def _refuse_open_url(url: str) -> None:
     is_loopback = parts.hostname in ("localhost", "127.0.0.1", "::1")
     if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback):
         raise InvalidFormat(
-            f"jwks_url must begin with https://, and {url!r} came",
+            f"jwks_url must begin with https://; got {url!r}",
             field="jwks_url",
             expected="https://…",
             got=url,

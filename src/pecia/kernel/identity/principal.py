@@ -104,7 +104,7 @@ class _Rule:
             )
         if self.scope is _Scope.ABSENT and principal.scope:
             raise InvalidFormat(
-                f"a principal of kind {principal.kind} has no scope, and {principal.scope!r} came",
+                f"a principal of kind {principal.kind} has no scope; got {principal.scope!r}",
                 field=f"{at}.scope",
                 expected="",
                 got=principal.scope,
@@ -113,7 +113,7 @@ class _Rule:
         # read as somebody else's name.
         if not self.value.fullmatch(principal.value) or principal.value.startswith("//"):
             raise InvalidFormat(
-                f"{at}.value must be {self.expected}, and {principal.value!r} came",
+                f"{at}.value must be {self.expected}; got {principal.value!r}",
                 field=f"{at}.value",
                 expected=self.expected,
                 got=principal.value,
@@ -162,7 +162,7 @@ def _normal(text: str, case: Callable[[str], str], field: str) -> str:
     _refuse_unprintable(text, field)
     if _DISGUISED_ASCII.search(text) or text != text.strip():
         raise InvalidFormat(
-            f"{field} must have no spaces around it and no look-alikes of ASCII, and {text!r} came",
+            f"{field} must have no spaces around it and no look-alikes of ASCII; got {text!r}",
             field=field,
             expected="text without spaces around it",
             got=ascii(text),
@@ -173,7 +173,7 @@ def _normal(text: str, case: Callable[[str], str], field: str) -> str:
 def _refuse_unprintable(text: str, field: str) -> None:
     if _UNPRINTABLE.search(text):
         raise InvalidFormat(
-            f"{field} must be printable text, and {text!r} came",
+            f"{field} must be printable text; got {text!r}",
             field=field,
             expected="printable text",
             got=ascii(text),
@@ -184,7 +184,7 @@ def _kind(text: str, at: str) -> PrincipalKind:
     if text not in PrincipalKind.__members__.values():
         allowed = [kind.value for kind in PrincipalKind]
         raise InvalidEnum(
-            f"{at}.kind must be one of {', '.join(allowed)}, and {text!r} came",
+            f"{at}.kind must be one of {', '.join(allowed)}; got {text!r}",
             field=f"{at}.kind",
             allowed=list(allowed),
             got=text,

@@ -49,7 +49,7 @@ class JobCall:
     async def tx(self) -> AsyncGenerator[Transaction]:
         """A system transaction that commits only while this run is the job's only one.
 
-        Conflict when the job was given to another worker; until the transaction ends, it cannot be.
+        Conflict if another worker took the job over; it cannot until the transaction ends.
         """
         async with self.store.system() as tx:
             held = await tx.fetch_optional(
@@ -89,4 +89,4 @@ def fence_parameters(run: JobRun) -> dict[str, int | None]:
 
 
 def _lost(run: JobRun) -> Conflict:
-    return Conflict(f"job {run.job_id} was given to another worker", job=run.job_id)
+    return Conflict(f"job {run.job_id} was taken over by another worker", job=run.job_id)

@@ -54,7 +54,7 @@ def _arguments(job: Job, run: JobRun) -> object:
     except ValidationError as error:
         where = ".".join(str(it) for it in error.errors()[0]["loc"])
         raise InvalidInput(
-            f"its arguments are not those of this version: {where}", field=where
+            f"the job's arguments do not fit this version: {where}", field=where
         ) from error
 
 

@@ -47,7 +47,7 @@ class Job:
     """One kind of work of one feature.
 
     A worker may die at any point and another starts over, so `run` must be idempotent; it writes
-    through `call.tx()`, which fences off a run that was given to another worker.
+    through `call.tx()`, which fences off a run that was taken over by another worker.
     `key` names the work that a set of arguments means: the same work waits in the queue once and
     runs once at a time. Where the user matters, it belongs in the arguments and the key.
     `schedule` is a cron line, in UTC; of ticks missed while no worker ran, the last is run.

@@ -31,7 +31,7 @@ async def reclaim_stalled(store: Store, jobs: Mapping[str, Job], *, stalled_s: f
 
 
 async def end_run(tx: Transaction, run: JobRun, ending: RunOutcome) -> bool:
-    """Record the outcome of a run. False if the job was given to another worker."""
+    """Record the outcome of a run. False if the job was taken over by another worker."""
     return await tx.fetch_value(
         SQL["end_run"],
         status=ending.status,
@@ -43,5 +43,5 @@ async def end_run(tx: Transaction, run: JobRun, ending: RunOutcome) -> bool:
 
 
 def _after_death(retry: RetryPolicy, *, failures: int) -> RunOutcome:
-    error = Unavailable("the worker that ran it stopped responding")
+    error = Unavailable("the worker of this job stopped responding")
     return decide_after_failure(error, retry, failures=failures, jitter=random.random())

@@ -33,7 +33,7 @@ class Purpose(StrEnum):
         if name not in cls.__members__.values():
             allowed = ", ".join(cls)
             raise InvalidEnum(
-                f"purpose must be one of {allowed}, and {name!r} came",
+                f"purpose must be one of {allowed}; got {name!r}",
                 field="purpose",
                 allowed=[it.value for it in cls],
             )

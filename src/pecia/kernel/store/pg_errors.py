@@ -41,7 +41,7 @@ def as_pecia_error(error: psycopg.Error) -> PeciaError:
     if (error.sqlstate or "").startswith("PE"):
         return _from_own_sqlstate(error)
     if _is_server_limit(error):
-        return Unavailable("the database takes no more writes just now; try again shortly")
+        return Unavailable("the database is read-only at the moment; try again shortly")
     for kind, build in _KNOWN:
         if isinstance(error, kind):
             return build(error)
@@ -87,7 +87,7 @@ def _taken(error: psycopg.Error) -> PeciaError:
     # Under row-level security the database does not say which value it was, only which rule.
     rule = (error.diag.constraint_name or "").removesuffix("_key").removesuffix("_pkey")
     field = rule.split("tenant_id_")[-1] or "value"
-    return Conflict(f"there is one with this {field} already", field=field)
+    return Conflict(f"this {field} exists already", field=field)
 
 
 def _referred(error: psycopg.Error) -> PeciaError:
@@ -108,7 +108,7 @@ def _disk_full(error: psycopg.Error) -> PeciaError:
 
 
 def _read_only(error: psycopg.Error) -> PeciaError:
-    return Forbidden("this call may not change anything")
+    return Forbidden("this call is read-only")
 
 
 def _too_slow(error: psycopg.Error) -> PeciaError:

@@ -106,8 +106,8 @@ class Confirmations:
             )
         if found is None:
             raise NotFound(
-                f"nothing waits under {confirmation_id[:40]!r}: it was answered, or is too old",
-                hint="pecia confirm lists what waits",
+                f"no pending confirmation {confirmation_id[:40]!r}: it was answered, or has expired",
+                hint="pecia confirm lists pending confirmations",
             )
 
     async def _spend(self, call: Call, digest: bytes) -> bool:
@@ -123,10 +123,10 @@ class Confirmations:
         if reply.action == "accept":
             return
         if reply.action == "decline":
-            raise Forbidden("a person was asked and said no", question=act.question)
+            raise Forbidden("a person was asked and refused", question=act.question)
         waits = await self._add_pending(call, act, digest)
         raise ConfirmationRequired(
-            f"a person must say yes to this first, elsewhere: `pecia confirm {waits}` in a "
+            f"a person must confirm this first: `pecia confirm {waits}` in a "
             "terminal, or the console. Then make the same call again.",
             confirmation=waits,
             kind=act.kind,
@@ -169,7 +169,7 @@ async def _reply(call: Call, act: ConfirmableAction) -> ClientReply:
     """The answer of the person at the client; `cancel` if there is none."""
     if len(act.question) > MAX_QUESTION_CHARS:
         raise Unprocessable(
-            f"what a person is asked has at most {MAX_QUESTION_CHARS} characters; ask for less"
+            f"the question for a person has at most {MAX_QUESTION_CHARS} characters; ask for less"
         )
     try:
         return await call.elicit_confirmation(KEY, act.question, FORM)

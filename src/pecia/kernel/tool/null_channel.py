@@ -16,7 +16,7 @@ class NullChannel:
         return None
 
     async def inquire(self, inquiries: Mapping[str, ClientInquiry]) -> Mapping[str, ClientReply]:
-        raise Unprocessable("this client cannot be asked", questions=[*inquiries])
+        raise Unprocessable("this client cannot answer questions", questions=[*inquiries])
 
     async def detach(self) -> bool:
         return False

@@ -56,7 +56,7 @@ def require_outside_kernel(path: Path, field: str) -> None:
     """Refuse a path through there too: `/proc/self/cwd` is another folder for every process."""
     if is_kernels(path) or is_kernels(resolve_path(path)):
         raise InvalidInput(
-            f"{path} shows the kernel's own state and no documents",
+            f"{path} is a virtual file system of the kernel and has no documents",
             field=field,
             got=str(path)[:200],
             expected="a folder outside of /proc, /sys and /dev",
@@ -91,7 +91,7 @@ def require_folder(path: Path, bounds: FolderBounds, field: str) -> None:
         os.stat(".", dir_fd=number)
     except PermissionError:
         raise InvalidInput(
-            f"the server cannot open {path}: it may not look into it", field=field, got=str(path)
+            f"the server cannot open {path}: permission denied", field=field, got=str(path)
         ) from None
     finally:
         os.close(number)

@@ -168,7 +168,7 @@ def resolve_path(path: Path) -> Path:
     except OSError as error:
         # A link that may not be read, as those of other processes below /proc are.
         raise InvalidInput(
-            f"the server cannot tell where {path} really lies: {_reason(error)}",
+            f"the server cannot resolve {path}: {_reason(error)}",
             field="folder",
             got=str(path),
         ) from None

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from pecia.kernel.corpus.catalog import catalog
 from pecia.kernel.corpus.connector_kind import ConnectorRegistry
-from pecia.kernel.errors import NotFound
+from pecia.kernel.errors import NotFound, list_hint
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.store.grantee import resolve_grantee
 from pecia.kernel.store.queries import load_queries
@@ -113,7 +113,7 @@ class GrantTools:
                 SQL["grant_file"], source_id=ask.source_id, key=ask.key, granted=granted
             )
             if not found:
-                raise NotFound(f"no file {ask.key!r} in source {ask.source_id!r}")
+                raise catalog.no_file(ask.source_id, ask.key)
             return await _check_access(tx, call.caller.user, ask.source_id, ask.key)
 
     async def list_grants(self, call: Call, ask: ListGrants) -> GrantsOut:
@@ -152,7 +152,7 @@ async def _apply_grant(
 ) -> None:
     if role is None:
         if not await tx.execute(SQL[f"remove_{what}"], **values):
-            raise NotFound("there is no such grant to remove")
+            raise NotFound("no such grant to remove", hint=list_hint("admin.list_grants"))
     else:
         await tx.execute(SQL[f"set_{what}"], role=role, **values)
 

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from pecia.features.admin.core.page import PageCursor, PageInput, next_cursor
 from pecia.kernel.corpus.catalog import catalog
-from pecia.kernel.errors import Conflict, Forbidden, InvalidFormat, Json, NotFound
+from pecia.kernel.errors import Conflict, Forbidden, InvalidFormat, Json, NotFound, list_hint
 from pecia.kernel.identity.caller import CredentialKind, Scope
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
@@ -156,7 +156,11 @@ class SpaceTools:
                     )
                 renamed = {"source_id": row["source_id"], "new_name": new_name}
                 if not await tx.execute(SQL["rename_space"], **renamed):
-                    raise NotFound("no space of that name that you administer", field="name")
+                    raise NotFound(
+                        f"no space {ask.name!r} that you administer",
+                        field="name",
+                        hint=list_hint("pecia space list"),
+                    )
             return _format_space(await _load_space(tx, ask.new_name))
 
     async def set_space(self, call: Call, ask: SetSpace) -> SpaceConfigOut:
@@ -282,7 +286,7 @@ def _format_space(row: dict[str, Any], *, added: bool = False) -> SpaceConfigOut
 async def _load_space(tx: Transaction, name: str) -> dict[str, Any]:
     row = await tx.fetch_optional(SQL["space"], name=name)
     if row is None:
-        raise NotFound(f"no space {name!r}", field="name", hint="pecia space list")
+        raise NotFound(f"no space {name!r}", field="name", hint=list_hint("pecia space list"))
     return row
 
 

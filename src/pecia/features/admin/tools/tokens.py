@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from pecia.kernel.errors import Forbidden, NotFound
+from pecia.kernel.errors import Forbidden, NotFound, list_hint
 from pecia.kernel.identity import pat
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.store.queries import load_queries
@@ -106,7 +106,7 @@ class TokenTools:
         """Revoke a token, for good. It stops working with the next call."""
         async with self.store.writing(call.caller, call.trace) as tx:
             if not await tx.execute(SQL["revoke_token"], id=ask.id):
-                raise NotFound(f"no token {ask.id}")
+                raise NotFound(f"no token {ask.id}", hint=list_hint("pecia token list"))
             return TokenOut(**await tx.fetch_one(SQL["token"], f"no token {ask.id}", id=ask.id))
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from pecia.kernel.errors import Conflict, NotFound
+from pecia.kernel.errors import Conflict, NotFound, list_hint
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.store.audit.log import AuditLog
 from pecia.kernel.store.purge import PurgeTarget
@@ -48,7 +48,7 @@ class UserPurgeTools:
         async with self.store.writing(call.caller, call.trace) as tx:
             user_id = await tx.fetch_value(SQL["purge_user"], user=ask.user)
             if user_id is None:
-                raise NotFound("no such user")
+                raise NotFound(f"no user {ask.user!r}", hint=list_hint("pecia user list"))
             for purge in self.purgers:
                 await purge(PurgeTarget(tenant_id=call.caller.tenant_id, user_id=user_id))
         return PurgeUserOut(purged=True)

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from pecia.features.admin.core.page import PageCursor, PageInput, next_cursor
-from pecia.kernel.errors import Conflict, Forbidden, NotFound
+from pecia.kernel.errors import Conflict, Forbidden, NotFound, list_hint
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.identity.principal import Principal
 from pecia.kernel.store.queries import load_queries
@@ -171,7 +171,11 @@ class UserTools:
         async with self.store.writing(call.caller, call.trace) as tx:
             group = await _load_group(tx, ask.group)
             if ask.user not in group["members"]:
-                raise NotFound(f"{ask.user!r} is not in the group {ask.group!r}", user=ask.user)
+                raise NotFound(
+                    f"{ask.user!r} is not in the group {ask.group!r}",
+                    user=ask.user,
+                    hint=list_hint("pecia group list"),
+                )
             _require_changed(await tx.execute(SQL["remove_member"], group=ask.group, user=ask.user))
             return GroupOut(**await _load_group(tx, ask.group))
 
@@ -260,7 +264,11 @@ async def _require_other_admin(tx: Transaction, user: DictRow) -> None:
 
 async def _remove_principal(tx: Transaction, user: DictRow, name: Principal) -> None:
     if name.render() not in user["principals"]:
-        raise NotFound(f"{user['name']!r} is not known as {name.render()!r}", user=user["name"])
+        raise NotFound(
+            f"the user {user['name']!r} has no principal {name.render()!r}",
+            user=user["name"],
+            hint=list_hint("pecia user list"),
+        )
     _require_changed(await tx.execute(SQL["forget_as"], name=user["name"], **_parts(name)))
 
 

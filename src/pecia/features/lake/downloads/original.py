@@ -89,4 +89,4 @@ def _open_file(path: Path) -> tuple[BinaryIO, int]:
 
 
 def _not_found(ticket: DownloadTicket) -> NotFound:
-    return NotFound(f"no file {ticket.key!r} in source {ticket.source_id!r}")
+    return catalog.no_file(ticket.source_id, ticket.key)

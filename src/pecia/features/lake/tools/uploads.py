@@ -94,7 +94,7 @@ class UploadTools:
             await _require_uploads(tx, ask.source_id)
             asked = {"source_id": ask.source_id, "key": ask.key}
             if not await tx.fetch_value(SQL["drop_upload"], **asked):
-                raise NotFound(f"no file {ask.key!r} in source {ask.source_id!r}", **asked)
+                raise catalog.no_file(ask.source_id, ask.key)
         return RemoveUploadOut(source_id=ask.source_id, key=ask.key)
 
 

@@ -26,7 +26,7 @@ from pecia.features.memory.store import (
 from pecia.features.memory.tools.arguments import UNAUDITED, MemoryText, ShortName
 from pecia.features.memory.tools.search import FEATURE
 from pecia.kernel.corpus.vectors.embedder import Embedder
-from pecia.kernel.errors import Forbidden, InvalidFormat, Json, MissingField, NotFound
+from pecia.kernel.errors import Forbidden, InvalidFormat, Json, MissingField, NotFound, list_hint
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.store.store import Store
 from pecia.kernel.store.transaction import Transaction
@@ -243,7 +243,7 @@ def parse_memory_id(text: str) -> UUID:
     """The id; NotFound where it is not a UUID."""
     found = _try_parse_id(text)
     if found is None:
-        raise NotFound(f"no memory {text}", id=text)
+        raise NotFound(f"no memory {text}", id=text, hint=list_hint("memory.memory_list"))
     return found
 
 

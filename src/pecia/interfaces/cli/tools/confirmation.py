@@ -113,7 +113,7 @@ def _require_yes(terminal: Terminal, question: str, *, hint: str) -> None:
     sys.stderr.write("[y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in YES_ANSWERS:
-        raise Forbidden("you said no", hint=hint)
+        raise Forbidden("you refused", hint=hint)
 
 
 def _show_pending(terminal: Terminal, waiting: list[dict[str, Json]]) -> None:

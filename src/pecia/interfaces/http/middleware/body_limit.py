@@ -60,7 +60,7 @@ class LimitedBody:
             return await self._receive()
         # A body that timed out is not drained.
         self.is_complete = True
-        slow = Timeout("the body came too slowly", timeout_s=limit_s)
+        slow = Timeout("the body was sent too slowly", timeout_s=limit_s)
         raise HttpStatusError(slow, 408, CLOSE_HEADERS)
 
 

@@ -75,7 +75,7 @@ class EdgeMiddleware:
             try:
                 await self._serve(inner, headers, body, reply)
             except ClientDisconnect:
-                line.fail(Cancelled("the client went away"))
+                line.fail(Cancelled("the client disconnected"))
             except Exception as failure:  # noqa: BLE001 - the outermost handler.
                 await _send_error(failure, inner, body, reply)
             finally:
@@ -140,8 +140,8 @@ class EdgeMiddleware:
         if not self._rules.hosts.has_host(far.host):
             raise HttpStatusError(
                 InvalidRequest(
-                    f"this server is not called {far.host[:200]!r}; "
-                    "the operator can name it in allowed_hosts",
+                    f"this server has no host name {far.host[:200]!r}; "
+                    "the operator can add it to allowed_hosts",
                     header="Host",
                 ),
                 421,
@@ -167,7 +167,7 @@ async def _send_error(
 def _forbidden_origin(origin: str) -> Forbidden:
     return Forbidden(
         f"pages of {origin[:200]} may not call this server; "
-        "the operator can name them in allowed_origins",
+        "the operator can add it to allowed_origins",
         header="Origin",
     )
 
@@ -186,7 +186,7 @@ def _check_well_formed(scope: Scope) -> None:
     names = [name.decode("latin-1") for name, _ in scope["headers"]]
     for name in SINGLE_HEADERS:
         if names.count(name) > 1:
-            raise InvalidRequest(f"the header {name} came more than once", header=name)
+            raise InvalidRequest(f"the header {name} is repeated", header=name)
     if _UNSAFE_PATH.search(scope["path"]):
         raise InvalidRequest("the path contains dot segments, backslashes or control characters")
     _check_query(scope["query_string"])

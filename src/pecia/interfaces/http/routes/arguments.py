@@ -94,7 +94,7 @@ def _reject_duplicates(pairs: list[tuple[str, Any]]) -> None:
 
 
 def _duplicate_error(name: str) -> InvalidInput:
-    return InvalidInput(f'Field "{name[:100]}" came more than once', field=name[:100])
+    return InvalidInput(f'Field "{name[:100]}" is repeated', field=name[:100])
 
 
 def _convert(text: str, schema: Mapping[str, Any]) -> Json:

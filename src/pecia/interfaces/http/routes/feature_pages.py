@@ -39,7 +39,7 @@ def query_parameters(request: HTTPConnection) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, value in request.query_params.multi_items():
         if name in found:
-            raise InvalidInput(f'Field "{name}" came more than once', field=name, got="repeated")
+            raise InvalidInput(f'Field "{name}" is repeated', field=name, got="repeated")
         found[name] = value
     return found
 

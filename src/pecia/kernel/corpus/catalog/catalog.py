@@ -9,7 +9,7 @@ from datetime import datetime
 
 from psycopg.types.json import Jsonb
 
-from pecia.kernel.errors import Conflict, InvalidFormat, Json, NotFound, PeciaError
+from pecia.kernel.errors import Conflict, InvalidFormat, Json, NotFound, PeciaError, list_hint
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.transaction import Transaction
 
@@ -63,7 +63,8 @@ async def get_source(tx: Transaction, source_id: str) -> Source:
     """The source, or NotFound: none, and none you may see, are the same."""
     found = await tx.fetch_all_as(Source, SQL["source"], source_id=source_id)
     if not found:
-        raise NotFound(f"no source {source_id!r}", source_id=source_id)
+        hint = list_hint("pecia source list")
+        raise NotFound(f"no source {source_id!r}", source_id=source_id, hint=hint)
     return found[0]
 
 
@@ -80,7 +81,17 @@ async def missing_file(tx: Transaction, source_id: str, key: str) -> PeciaError:
     found = await tx.fetch_all_as(Source, SQL["source"], source_id=source_id)
     if found and not found[0].enabled:
         return _disabled(source_id)
-    return NotFound(f"no file {key!r} in source {source_id!r}", source_id=source_id, key=key)
+    return no_file(source_id, key)
+
+
+def no_file(source_id: str, key: str) -> NotFound:
+    """The error for a file that does not exist, or that the caller may not see."""
+    return NotFound(
+        f"no file {key!r} in source {source_id!r}",
+        source_id=source_id,
+        key=key,
+        hint=list_hint("lake.list_files"),
+    )
 
 
 def _disabled(source_id: str) -> Conflict:

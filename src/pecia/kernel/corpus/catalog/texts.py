@@ -14,7 +14,7 @@ from uuid import UUID
 from anyio.to_thread import run_sync
 from psycopg.types.json import Jsonb
 
-from pecia.kernel.corpus.catalog.catalog import FileMetadata, missing_file
+from pecia.kernel.corpus.catalog.catalog import FileMetadata, missing_file, no_file
 from pecia.kernel.errors import InvalidInput, NotFound, PayloadTooLarge
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.transaction import Transaction
@@ -124,7 +124,7 @@ async def remove(
     """Remove the file, with every revision of its text."""
     gone = await tx.execute(SQL["remove_file"], source_id=source_id, key=key, tenant_id=tenant_id)
     if not gone:
-        raise _missing(source_id, key)
+        raise no_file(source_id, key)
 
 
 async def move(
@@ -135,7 +135,7 @@ async def move(
         SQL["move_file"], source_id=source_id, key=key, to=to, tenant_id=tenant_id
     )
     if not moved:
-        raise _missing(source_id, key)
+        raise no_file(source_id, key)
 
 
 async def purge(
@@ -160,7 +160,7 @@ async def read_text(
     asked = {"source_id": source_id, "key": key, "revision_id": revision_id}
     row = await tx.fetch_optional(SQL["text"], **asked, tenant_id=tenant_id)
     if row is None:
-        raise _missing(source_id, key) if tenant_id else await missing_file(tx, source_id, key)
+        raise no_file(source_id, key) if tenant_id else await missing_file(tx, source_id, key)
     if revision_id is not None and row["revision_id"] is None:
         raise NotFound(f"no revision {revision_id} of {key!r}", revision_id=revision_id)
     row["units"] = tuple(_unit(it) for it in row["units"] or ())
@@ -300,7 +300,3 @@ def hash_chunk(headings: Sequence[str], prefix: str, text: str) -> str:
 def _unit(row: list[Any]) -> Unit:
     no, kind, label, start, end, ts_start_ms, ts_end_ms = row
     return Unit(no, UnitKind(kind), label, Span(start, end), ts_start_ms, ts_end_ms)
-
-
-def _missing(source_id: str, key: str) -> NotFound:
-    return NotFound(f"no file {key!r} in source {source_id!r}", source_id=source_id, key=key)

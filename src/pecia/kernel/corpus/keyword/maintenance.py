@@ -28,7 +28,7 @@ from pecia.kernel.corpus.keyword.writer import (
     build_entries,
     ignore_progress,
 )
-from pecia.kernel.errors import NotFound, Unavailable
+from pecia.kernel.errors import NotFound, Unavailable, list_hint
 from pecia.kernel.store.store import Store
 
 
@@ -133,7 +133,8 @@ class IndexMaintenance:
                 IndexTenant, SQL["tenants"], name=name, node=load_node_name(self.root)
             )
         if name is not None and not tenants:
-            raise NotFound(f"no tenant {name!r} with files", tenant=name)
+            hint = list_hint("pecia tenant list")
+            raise NotFound(f"no tenant {name!r} with files", tenant=name, hint=hint)
         return tenants
 
     async def repair_node(self) -> bool:

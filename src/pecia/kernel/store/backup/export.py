@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 from psycopg import AsyncConnection, IsolationLevel, sql
 
-from pecia.kernel.errors import NotFound
+from pecia.kernel.errors import NotFound, list_hint
 from pecia.kernel.store.backup.archive import new_archive
 from pecia.kernel.store.backup.dump import SQL, ReportTable
 from pecia.kernel.store.pg_errors import as_pecia_error
@@ -23,7 +23,8 @@ async def export_tenant(
             await connection.set_read_only(True)
             found = await (await connection.execute(SQL["tenant_id"], {"name": tenant})).fetchone()
             if found is None:
-                raise NotFound(f"no tenant {tenant!r}", tenant=tenant)
+                hint = list_hint("pecia tenant list")
+                raise NotFound(f"no tenant {tenant!r}", tenant=tenant, hint=hint)
             with new_archive(path) as file:
                 return await _export(connection, found[0], file, report)
     except psycopg.Error as error:
