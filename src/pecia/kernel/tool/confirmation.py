@@ -106,7 +106,7 @@ class Confirmations:
             )
         if found is None:
             raise NotFound(
-                f"no pending confirmation {confirmation_id[:40]!r}: it was answered, or has expired",
+                f"no pending confirmation {confirmation_id[:40]!r}: answered, or expired",
                 hint="pecia confirm lists pending confirmations",
             )
 
