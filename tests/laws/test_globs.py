@@ -1,7 +1,8 @@
-"""A glob means one thing, whether the keyword index reads it or the database."""
+"""A glob means one thing, whether the keyword index matches it, the database or Python."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from itertools import product
 
 import pytest
@@ -10,9 +11,9 @@ from hypothesis import strategies as st
 
 from pecia.kernel.corpus.keyword.index import Filter, IndexEntry, KeywordIndex, Query
 from pecia.kernel.corpus.keyword.query.globs import validate_glob
-from pecia.kernel.corpus.vectors.knn import glob_to_postgres_regex
 from pecia.kernel.errors import InvalidFormat
 from pecia.kernel.store.cluster import DatabaseLogins
+from pecia.kernel.text.glob import compile_any, compile_glob, compile_name_glob, to_postgres_regex
 from tests.laws.law_database import connect
 from tests.laws.paths import Connection
 from tests.laws.test_keyword_index import glob_fits
@@ -43,7 +44,7 @@ class Readers:
     def by_database(self, glob: str) -> set[str]:
         rows = self.connection.execute(
             "SELECT key FROM unnest(%s::text[]) AS key WHERE key ~ %s",
-            [KEYS, glob_to_postgres_regex(glob)],
+            [KEYS, to_postgres_regex(glob)],
         )
         return {key for (key,) in rows}
 
@@ -61,7 +62,7 @@ def readers(module_database: DatabaseLogins) -> Iterator[Readers]:
 @example("a[!b]b")
 @example("**/[]a]")
 @given(globs)
-def test_both_readers_of_an_accepted_glob_find_the_same_keys(readers: Readers, glob: str) -> None:
+def test_every_engine_finds_the_same_keys_by_an_accepted_glob(readers: Readers, glob: str) -> None:
     try:
         validate_glob(glob, field="path")
     except InvalidFormat:
@@ -69,3 +70,16 @@ def test_both_readers_of_an_accepted_glob_find_the_same_keys(readers: Readers, g
     wanted = {it for it in KEYS if glob_fits(glob, it)}
     assert readers.by_words(glob) == wanted
     assert readers.by_database(glob) == wanted
+    # In the shell's syntax three stars are two; otherwise, without `\\` and `[^`, it is the same.
+    is_same = "***" not in glob
+    for fits in (compile_glob(glob), compile_any([glob]), compile_glob(glob, shell=is_same)):
+        assert {it for it in KEYS if fits.fullmatch(it)} == wanted
+
+
+@tries
+@example("[]a]*")
+@example("[!]]b")
+@given(globs)
+def test_in_a_pattern_of_one_text_a_slash_is_a_character_as_any_other(glob: str) -> None:
+    fits = compile_name_glob(glob).fullmatch
+    assert {it for it in KEYS if fits(it)} == {it for it in KEYS if fnmatchcase(it, glob)}

@@ -21,7 +21,7 @@ from pecia.features.memory.graph.model import GraphEdge, GraphNode, KnowledgeGra
 from pecia.features.memory.judge import DecisionRules, verdict_to_decision
 from pecia.features.memory.model import MemoryEvent, MemoryKind
 from pecia.features.memory.settings import WorkspaceMode
-from pecia.kernel.corpus.vectors.knn import glob_to_postgres_regex
+from pecia.kernel.text.glob import to_postgres_regex
 from tests.laws.fact_pairs import Twins, restated, sentences, twins
 from tests.soak import SOAK
 
@@ -145,11 +145,11 @@ def test_an_area_holds_the_places_it_is_made_for_and_no_others(
     ):
         expected = same and place.owner == other.owner and other.folder == folder and projects
         assert area.contains(key) is expected
-        assert bool(re.search(glob_to_postgres_regex(area.glob), key)) is expected
+        assert bool(re.search(to_postgres_regex(area.glob), key)) is expected
         assert key.startswith(area.prefix) is expected
     shared = shared_range(place)
     assert shared.contains(key) is (same and other.folder == "shared")
-    assert bool(re.search(glob_to_postgres_regex(shared.glob), key)) is shared.contains(key)
+    assert bool(re.search(to_postgres_regex(shared.glob), key)) is shared.contains(key)
 
 
 ids = st.sampled_from(["a", "b", "c", "d"])

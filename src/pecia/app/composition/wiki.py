@@ -131,17 +131,5 @@ class _IgnoreRules:
         above = key.rpartition("/")[0]
         if above not in self.known:
             self.known[above] = await run_sync(load_ignore_rules, self.folder.root, key)
-        return _is_ignored(self.known[above], key.split("/"))
-
-
-def _is_ignored(ignored: IgnoreRules, names: list[str]) -> bool:
-    """Whether a line leaves this file out, or a folder above it. Lines alone: the lake reads what
-    tools have built, unless somebody says otherwise."""
-    for depth in range(1, len(names) + 1):
-        is_folder = depth < len(names)
-        for line in reversed(ignored.lines):
-            if line.matches(names[:depth], is_folder=is_folder):
-                if not line.is_negated:
-                    return True
-                break
-    return False
+        # By the lines alone: the lake reads what tools have built, unless somebody says otherwise.
+        return self.known[above].is_path_matched(key)

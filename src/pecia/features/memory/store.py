@@ -14,11 +14,12 @@ from pecia.kernel.corpus.catalog import texts
 from pecia.kernel.corpus.catalog.catalog import FileMetadata, prefix_upper_bound
 from pecia.kernel.corpus.catalog.texts import ExtractedText
 from pecia.kernel.corpus.vectors.embed_job import UnembeddedChunk
-from pecia.kernel.corpus.vectors.knn import glob_to_postgres_regex, vector_literal
+from pecia.kernel.corpus.vectors.knn import vector_literal
 from pecia.kernel.errors import Json, NotFound, list_hint
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.text.canonical import RawUnit, UnitKind, build_canonical_text
+from pecia.kernel.text.glob import to_postgres_regex
 
 SQL = load_queries("pecia.features.memory")
 EXTRACTOR = "memory"
@@ -109,7 +110,7 @@ def range_params(area: KeyRange) -> dict[str, Any]:
     return {
         "prefix": area.prefix,
         "before": prefix_upper_bound(area.prefix),
-        "pattern": glob_to_postgres_regex(area.glob),
+        "pattern": to_postgres_regex(area.glob),
     }
 
 

@@ -14,10 +14,10 @@ from pecia.kernel.corpus.vectors.knn import (
     VisibleSet,
     choose_ef_search,
     find_nearest,
-    glob_to_postgres_regex,
     load_cosines,
 )
 from pecia.kernel.errors import OutOfRange
+from pecia.kernel.text.glob import to_postgres_regex
 from tests.unit.kernel.corpus.corpus_fixture import SOURCE, CorpusFixture, plain
 
 pytestmark = pytest.mark.anyio
@@ -187,4 +187,4 @@ def test_broad_callers_take_the_index_and_narrow_ones_look_at_all() -> None:
 
 def test_signs_that_mean_something_to_the_database_mean_themselves() -> None:
     assert NO_FILTER.path_glob is None
-    assert glob_to_postgres_regex("a.b") == r"\A\U00000061\U0000002E\U00000062\Z"
+    assert to_postgres_regex("a.b") == r"\A\U00000061\U0000002E\U00000062\Z"

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from pecia.features.memory.model import MemoryKind
 from pecia.features.memory.settings import WorkspaceMode
+from pecia.kernel.text.glob import compile_glob
 
 SOURCE = "memory"
 NO_PROJECT = "-"
@@ -53,11 +54,8 @@ class KeyRange:
     glob: str
 
     def contains(self, key: str) -> bool:
-        """Whether a memory's key is in the range. The only `*` in a glob matches the owner."""
-        parts, wanted = key.split("/"), self.glob.removesuffix("/**").split("/")
-        return len(parts) > len(wanted) and all(
-            want in ("*", part) for part, want in zip(parts, wanted, strict=False)
-        )
+        """Whether a memory's key is in the range."""
+        return compile_glob(self.glob).fullmatch(key) is not None
 
 
 def own_ranges(place: MemoryFolder, *, any_project: bool) -> Iterator[KeyRange]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pecia.features.wiki.config.schema import FolderRule
-from pecia.features.wiki.core.globs import compile_glob, expand_braces
+from pecia.features.wiki.core.globs import compile_folder_glob, expand_braces
 from pecia.features.wiki.core.metadata import DocumentMetadata
 from pecia.kernel.errors import Json
 
@@ -50,7 +50,7 @@ def build_card(facts: DocumentMetadata, given: FolderDefaults) -> DocumentCard:
 
 def matches_rule(match: str, path: str) -> bool:
     """Whether a rule matches this path. `foo/**` matches the folder itself as well."""
-    return any(compile_glob(it.strip("/")).matches(path) for it in expand_braces(match))
+    return any(compile_folder_glob(it.strip("/")).fullmatch(path) for it in expand_braces(match))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,15 @@
 """Ignore rules of a space: `.gitignore` and `.okignore`, one engine for both. Pure.
 
 The last matching line wins, in whichever file; `!` negates. Everything in an ignored folder is
-ignored with it.
+ignored with it. As git reads them, but for two things: a set that is not closed is literal, and
+`[[:alpha:]]` is no class.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from pecia.features.wiki.core.globs import compile_name_pattern, match_parts
+from pecia.kernel.text.glob import compile_glob
 
 IGNORE_FILES = (".gitignore", ".okignore")
 SKIPPED_FOLDERS = frozenset(
@@ -18,22 +20,23 @@ SKIPPED_FOLDERS = frozenset(
     )
 )
 """Top-level folders without documents."""
+MAX_LINE_CHARS = 1000
+"""Longer lines are skipped: anyone who may write to the space chooses what is compiled here."""
 
 
 @dataclass(frozen=True, slots=True)
 class IgnorePattern:
-    """One pattern, and the folder of its file."""
+    """One pattern, and the folder of its file: empty, or with a slash at its end."""
 
-    base: tuple[str, ...]
-    parts: tuple[re.Pattern[str] | None, ...]
+    base: str
+    expression: re.Pattern[str]
     is_negated: bool
     folders_only: bool
 
-    def matches(self, names: list[str], *, is_folder: bool) -> bool:
-        depth = len(self.base)
-        if (self.folders_only and not is_folder) or tuple(names[:depth]) != self.base:
+    def matches(self, path: str, *, is_folder: bool) -> bool:
+        if (self.folders_only and not is_folder) or not path.startswith(self.base):
             return False
-        return len(names) > depth and match_parts(self.parts, names[depth:])
+        return self.expression.fullmatch(path, len(self.base)) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,48 +47,58 @@ class IgnoreRules:
 
     def with_file(self, text: str, folder: str = "") -> "IgnoreRules":
         """With the rules of a file in that folder."""
-        base = tuple(folder.split("/")) if folder else ()
-        found = [line for it in text.splitlines() if (line := parse_ignore_line(it, base))]
+        base = f"{folder}/" if folder else ""
+        lines = (it.removesuffix("\r") for it in text.removeprefix("\ufeff").split("\n"))
+        found = [line for it in lines if (line := parse_ignore_line(it, base))]
         return replace(self, lines=(*self.lines, *found)) if found else self
 
     def is_ignored(self, path: str, *, is_folder: bool) -> bool:
         """Whether this entry is ignored, given that its folder is not."""
-        names = path.split("/")
-        if is_folder and self._is_skipped_folder(names):
-            return True
-        for line in reversed(self.lines):
-            if line.matches(names, is_folder=is_folder):
-                return not line.is_negated
-        return False
-
-    def _is_skipped_folder(self, names: list[str]) -> bool:
-        is_of_tools = len(names) == 1 and names[0] in SKIPPED_FOLDERS
-        return is_of_tools or names[-1].startswith(".") or names[-1] == "node_modules"
+        return (is_folder and _is_skipped_folder(path)) or self._is_matched(path, is_folder)
 
     def is_path_ignored(self, path: str) -> bool:
         """Whether a file is ignored, by itself or with a parent folder."""
-        names = path.split("/")
-        folders = ("/".join(names[:depth]) for depth in range(1, len(names)))
-        return any(self.is_ignored(it, is_folder=True) for it in folders) or self.is_ignored(
-            path, is_folder=False
-        )
+        return any(self.is_ignored(it, is_folder=it != path) for it in _with_parents(path))
+
+    def is_path_matched(self, path: str) -> bool:
+        """The same by the lines alone: folders of tools count as others."""
+        return any(self._is_matched(it, it != path) for it in _with_parents(path))
+
+    def _is_matched(self, path: str, is_folder: bool) -> bool:
+        for line in reversed(self.lines):
+            if line.matches(path, is_folder=is_folder):
+                return not line.is_negated
+        return False
 
 
-def parse_ignore_line(text: str, base: tuple[str, ...]) -> IgnorePattern | None:
-    """Parse one line; None where it is blank or a comment."""
-    pattern = _TRAILING.sub("", text)
-    if not pattern or pattern.startswith("#"):
+def parse_ignore_line(text: str, base: str) -> IgnorePattern | None:
+    """Parse one line; None where it is blank, a comment, or too long."""
+    pattern = _strip_trailing_spaces(text)
+    if pattern.startswith("#") or len(pattern) > MAX_LINE_CHARS:
         return None
-    takes_back = pattern.startswith("!")
-    pattern = pattern[takes_back:]
+    is_negated = pattern.startswith("!")
+    pattern = pattern[is_negated:]
     folders_only = pattern.endswith("/")
     pattern = pattern.rstrip("/")
     if not pattern:
         return None
-    anchored = "/" in pattern
-    names = pattern.lstrip("/").split("/") if anchored else ["**", pattern]
-    parts = tuple(None if it == "**" else compile_name_pattern(it) for it in names)
-    return IgnorePattern(base, parts, takes_back, folders_only)
+    glob = pattern.lstrip("/") if "/" in pattern else f"**/{pattern}"
+    return IgnorePattern(base, compile_glob(glob, shell=True), is_negated, folders_only)
 
 
-_TRAILING = re.compile(r"(?<!\\)[ \t]+$")
+def _strip_trailing_spaces(line: str) -> str:
+    """Without the spaces at its end, unless a backslash escapes the first of them."""
+    kept = line.rstrip(" ")
+    backslashes = len(kept) - len(kept.rstrip("\\"))
+    return kept + " " if backslashes % 2 and kept != line else kept
+
+
+def _is_skipped_folder(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return name.startswith(".") or name == "node_modules" or path in SKIPPED_FOLDERS
+
+
+def _with_parents(path: str) -> Iterator[str]:
+    """The folders above it from the top, then the path itself."""
+    yield from (path[: it.start()] for it in re.finditer("/", path))
+    yield path

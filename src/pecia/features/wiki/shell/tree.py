@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pecia.features.wiki.core.document import decode_any_charset
-from pecia.features.wiki.core.globs import compile_name_pattern, has_magic, match_parts
+from pecia.features.wiki.core.globs import compile_folder_glob, has_magic
 from pecia.features.wiki.shell.parse import CommandRefused, ShellWord
 from pecia.features.wiki.storage import disk
 from pecia.kernel.errors import PeciaError
@@ -134,12 +134,12 @@ class FileTree:
         wanted = [it for it in word.pattern.split("/") if it not in ("", ".")]
         if ".." in wanted:
             return [word.text]
-        parts = [None if it == "**" else compile_name_pattern(it) for it in wanted]
+        fits = compile_folder_glob("/".join(wanted)).fullmatch
         show_hidden = any(it.startswith(".") for it in wanted)
         found = [
             it
             for it in sorted({*self.paths, *self.folders})
-            if match_parts(parts, it.split("/")) and (show_hidden or "/." not in f"/{it}")
+            if fits(it) and (show_hidden or "/." not in f"/{it}")
         ]
         dotted = "./" if word.pattern.startswith("./") else ""
         return [f"{lead}{dotted}{it}" for it in found] or [word.text]

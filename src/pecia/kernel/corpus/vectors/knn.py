@@ -5,9 +5,7 @@ most of them may be seen, and a look at every visible one, which is exact. Count
 where the index comes back short, the exact way answers. Rights are the policies' business in both.
 """
 
-import re
 from collections.abc import Collection, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 import orjson
@@ -20,6 +18,7 @@ from pecia.kernel.corpus.visibility import VisibleSet, load_visible_set
 from pecia.kernel.errors import OutOfRange
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.transaction import Transaction, array_literal
+from pecia.kernel.text.glob import to_postgres_regex
 
 SQL = load_queries("pecia.kernel.corpus.vectors", "knn.sql")
 
@@ -146,50 +145,12 @@ def _filter_json(filters: Filter) -> dict[str, Any]:
     content_type = filters.content_type.lower() if filters.content_type is not None else None
     asked: dict[str, Any] = {
         "sources": None if filters.sources is None else sorted(filters.sources),
-        "pattern": None if filters.path_glob is None else glob_to_postgres_regex(filters.path_glob),
+        "pattern": None if filters.path_glob is None else to_postgres_regex(filters.path_glob),
         "content_type": content_type,
         "after": filters.modified_after_ms,
         "before": filters.modified_before_ms,
     }
     return {name: it for name, it in asked.items() if it is not None}
-
-
-@lru_cache(256)
-def glob_to_postgres_regex(glob: str) -> str:
-    """A glob as a PostgreSQL regular expression, with the keyword index's semantics."""
-    *folders, last = glob.split("/")
-    head = "".join("(?:[^/]+/)*" if it == "**" else f"{_segment(it)}/" for it in folders)
-    return rf"\A{head}{'.+' if last == '**' else _segment(last)}\Z"
-
-
-def _segment(segment: str) -> str:
-    return "".join(_token(it) for it in _TOKENS.findall(segment))
-
-
-def _token(token: str) -> str:
-    if token == "?":
-        return "[^/]"
-    if token.startswith("*"):
-        return "[^/]*"
-    return _one_of(token[1:-1]) if len(token) > 1 else _exactly(token)
-
-
-def _one_of(signs: str) -> str:
-    """`[a-c]` or `[!a-c]`. No set holds a slash, and a range that runs backwards holds nothing."""
-    ranges = [(low, high or low) for low, high in _RANGE.findall(signs.removeprefix("!"))]
-    inside = "".join(f"{_exactly(a)}-{_exactly(b)}" for a, b in ranges if a <= b)
-    if signs.startswith("!"):
-        return f"[^/{inside}]"
-    return f"(?!/)[{inside}]" if inside else _NOTHING
-
-
-def _exactly(sign: str) -> str:
-    return rf"\U{ord(sign):08X}"
-
-
-_TOKENS = re.compile(r"\[!?[^\]]+\]|\*+|\?|.", re.DOTALL)
-_RANGE = re.compile(r"(.)(?:-(.))?", re.DOTALL)
-_NOTHING = r"(?!/)/"
 
 
 async def are_embedded(tx: Transaction, sources: Collection[str]) -> bool:

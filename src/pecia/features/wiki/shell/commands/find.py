@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from pecia.features.wiki.core.globs import compile_name_pattern
 from pecia.features.wiki.shell.commands.grep import SKIPPED_FOLDERS
 from pecia.features.wiki.shell.commands.io import CommandIo
 from pecia.features.wiki.shell.options import UsageError, parse_integer
 from pecia.features.wiki.shell.regex import GrepPattern, compile_pattern
 from pecia.features.wiki.shell.tree import FileTree
+from pecia.kernel.text.glob import compile_name_glob
 
 DAY_NS = 86_400 * 1_000_000_000
 TAKES_VALUE = frozenset(
@@ -151,13 +151,13 @@ class _Expression:
     def _valued(self, word: str, value: str) -> Test:
         match word:
             case "-name" | "-iname":
-                name = compile_name_pattern(value, fold=word == "-iname")
+                name = compile_name_glob(value, fold=word == "-iname")
                 return lambda it: bool(
-                    name.match(it.shown.rstrip("/").rpartition("/")[2] or it.shown)
+                    name.fullmatch(it.shown.rstrip("/").rpartition("/")[2] or it.shown)
                 )
             case "-path" | "-wholename" | "-ipath":
-                whole = compile_name_pattern(value, fold=word == "-ipath")
-                return lambda it: bool(whole.match(it.shown))
+                whole = compile_name_glob(value, fold=word == "-ipath")
+                return lambda it: bool(whole.fullmatch(it.shown))
             case "-regex" | "-iregex":
                 return self._by_regex(value, fold=word == "-iregex")
             case "-type":

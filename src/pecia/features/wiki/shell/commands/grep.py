@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pecia.features.wiki.core.globs import compile_name_pattern
 from pecia.features.wiki.shell.commands.io import CommandIo, lines_of
 from pecia.features.wiki.shell.options import OptionSpec, ParsedOptions, UsageError, parse_options
 from pecia.features.wiki.shell.regex import GrepPattern, compile_pattern, has_repetition
 from pecia.features.wiki.shell.tree import NeedsTimeout
+from pecia.kernel.text.glob import compile_name_glob
 
 LONG_LINE_CHARS = 5000
 
@@ -140,8 +140,8 @@ def _is_entered(given: ParsedOptions, path: str) -> bool:
     *folders, leaf = path.split("/")
     own = given.values.get("Z")
     if own:
-        fits = [compile_name_pattern(it.strip("/")) for it in own]
-        if any(it.match(folder) for folder in folders for it in fits):
+        fits = [compile_name_glob(it.strip("/")) for it in own]
+        if any(it.fullmatch(folder) for folder in folders for it in fits):
             return False
     elif not SKIPPED_FOLDERS.isdisjoint(folders):
         return False
@@ -150,9 +150,9 @@ def _is_entered(given: ParsedOptions, path: str) -> bool:
 
 def _is_included(given: ParsedOptions, name: str) -> bool:
     included, excluded = given.values.get("X", ()), given.values.get("Y", ())
-    if any(compile_name_pattern(it).match(name) for it in excluded):
+    if any(compile_name_glob(it).fullmatch(name) for it in excluded):
         return False
-    return not included or any(compile_name_pattern(it).match(name) for it in included)
+    return not included or any(compile_name_glob(it).fullmatch(name) for it in included)
 
 
 def _search_file(io: CommandIo, search: _Search, shown: str, text: str) -> bool:

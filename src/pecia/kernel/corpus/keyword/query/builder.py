@@ -1,8 +1,6 @@
 """A query and its filter in the language of the engine. Nothing here searches."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 
 import tantivy
 
@@ -11,6 +9,7 @@ from pecia.kernel.corpus.keyword.analysis.analyzer import Weighted
 from pecia.kernel.corpus.keyword.analysis.token_filters import cjk_query_bigrams
 from pecia.kernel.corpus.keyword.query.parser import Filter, Query
 from pecia.kernel.errors import InvalidFormat
+from pecia.kernel.text.glob import to_tantivy_regex
 
 _MUST, _SHOULD = tantivy.Occur.Must, tantivy.Occur.Should
 
@@ -69,19 +68,6 @@ def filter_clauses(schema: tantivy.Schema, asked: Filter) -> Iterator[tantivy.Qu
         yield _modified(schema, asked)
 
 
-@lru_cache(256)
-def glob_to_engine_regex(glob: str) -> str | None:
-    """A glob as an expression for the engine, which knows neither anchors nor looking ahead.
-
-    None when no path can fit: the engine has no expression for that.
-    """
-    if any(_is_empty(it) for it in _TOKENS.findall(glob)):
-        return None
-    *folders, last = glob.split("/")
-    head = "".join("(?:[^/]+/)*" if it == "**" else f"{_segment(it)}/" for it in folders)
-    return f"{head}{'(?s:.+)' if last == '**' else _segment(last)}"
-
-
 def _boosted(schema: tantivy.Schema, it: Weighted) -> tantivy.Query:
     found = tantivy.Query.term_query(schema, it.field, it.term, "freq")
     return tantivy.Query.boost_query(found, it.weight)
@@ -123,51 +109,10 @@ def _modified(schema: tantivy.Schema, asked: Filter) -> tantivy.Query:
 
 
 def _path(schema: tantivy.Schema, glob: str) -> tantivy.Query:
-    wanted = glob_to_engine_regex(glob)
+    wanted = to_tantivy_regex(glob)
     if wanted is None:
         return tantivy.Query.empty_query()
     try:
         return tantivy.Query.regex_query(schema, "key", wanted)
     except ValueError:
         raise InvalidFormat(f"{glob!r} is too complex", field="path") from None
-
-
-def _segment(segment: str) -> str:
-    return "".join(_token(it) for it in _TOKENS.findall(segment))
-
-
-def _token(token: str) -> str:
-    if token == "?":
-        return "[^/]"
-    if token.startswith("*"):
-        return "[^/]*"
-    if len(token) > 1:
-        return _one_of(token[1:-1])
-    return _exactly(token)
-
-
-def _one_of(signs: str) -> str:
-    """`[a-c]` or `[!a-c]`. No set holds a slash."""
-    parts = "".join(
-        f"{_exactly(low)}-{_exactly(high or low)}" for low, high in _ranges(signs.removeprefix("!"))
-    )
-    return f"[^/{parts}]" if signs.startswith("!") else f"[{parts}&&[^/]]"
-
-
-def _ranges(signs: str) -> list[tuple[str, str]]:
-    """A range that runs backwards holds nothing."""
-    found: list[tuple[str, str]] = _RANGE.findall(signs)
-    return [(low, high) for low, high in found if low <= (high or low)]
-
-
-def _is_empty(token: str) -> bool:
-    is_set = len(token) > 2 and token.startswith("[")
-    return is_set and token[1] != "!" and not _ranges(token[1:-1])
-
-
-def _exactly(sign: str) -> str:
-    return rf"\x{{{ord(sign):X}}}"
-
-
-_TOKENS = re.compile(r"\[!?[^\]]+\]|\*+|\?|.", re.DOTALL)
-_RANGE = re.compile(r"(.)(?:-(.))?", re.DOTALL)

@@ -5,10 +5,11 @@ gets follows neither from the glob's length nor from its stars: `*a???????` is l
 of a file. So the same automaton is built here first, over signs instead of bytes, up to a bound.
 """
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
+
+from pecia.kernel.text.glob import CharacterSet, GlobToken, Wildcard, parse_glob
 
 OTHER = "\0"
 """A sign that no path holds, for all those that a glob does not name."""
@@ -61,39 +62,33 @@ def _epsilon_closure(steps: list[_Step], places: set[int]) -> frozenset[int]:
 
 
 def _steps(glob: str) -> Iterator[_Step]:
-    *folders, last = glob.split("/")
+    *folders, last = parse_glob(glob)
     for it in folders:
-        yield from _FOLDERS if it == "**" else (*_segment(it), _SLASH)
-    yield from _REST if last == "**" else _segment(last)
+        yield from _FOLDERS if it is None else (*map(_step, it), _SLASH)
+    yield from _REST if last is None else map(_step, last)
     yield _Step(costs=0)
 
 
-def _segment(segment: str) -> Iterator[_Step]:
-    for token in _TOKENS.findall(segment):
-        if token.startswith("*"):
-            yield _STAR
-        elif token == "?":
-            yield _Step(((1, _in_name),))
-        elif len(token) == 1:
-            yield _sign(token)
-        else:
-            yield _set(token[1:-1])
+def _step(token: GlobToken) -> _Step:
+    if isinstance(token, str):
+        return _sign(token)
+    if isinstance(token, CharacterSet):
+        return _set(token)
+    return _STAR if token is Wildcard.STAR else _Step(((1, _in_name),))
 
 
 def _sign(sign: str) -> _Step:
     return _Step(((1, sign.__eq__),), named=frozenset((sign,)), costs=0)
 
 
-def _set(signs: str) -> _Step:
-    """`[a-c]` or `[!a-c]`: for each range its ends stand for all of it."""
-    ranges = [(low, high or low) for low, high in _RANGE.findall(signs.removeprefix("!"))]
-    without = signs.startswith("!")
+def _set(token: CharacterSet) -> _Step:
+    """For each range its ends stand for all of it."""
 
     def on(sign: str) -> bool:
-        return sign != "/" and any(a <= sign <= b for a, b in ranges) is not without
+        return sign != "/" and any(a <= sign <= b for a, b in token.ranges) is not token.is_negated
 
-    named = frozenset(it for ends in ranges for it in ends)
-    return _Step(((1, on),), named=named, costs=1 + len(ranges) // 16)
+    named = frozenset(it for ends in token.ranges for it in ends)
+    return _Step(((1, on),), named=named, costs=1 + len(token.ranges) // 16)
 
 
 def _in_name(sign: str) -> bool:
@@ -108,5 +103,3 @@ _SLASH = _sign("/")
 _STAR = _Step(((0, _in_name),), skips=1)
 _FOLDERS = (_Step(((1, _in_name),), skips=2), _Step(((0, _in_name), (-1, "/".__eq__))))
 _REST = (_Step(((1, _any),)), _Step(((0, _any),), skips=1))
-_TOKENS = re.compile(r"\[!?[^\]]+\]|\*+|\?|.", re.DOTALL)
-_RANGE = re.compile(r"(.)(?:-(.))?", re.DOTALL)

@@ -8,6 +8,7 @@ import re
 
 from pecia.kernel.corpus.keyword.query.glob_cost import is_costlier_than
 from pecia.kernel.errors import InvalidFormat
+from pecia.kernel.text.glob import GlobSegment, parse_glob
 
 GLOB_SYNTAX = "`*`, `?`, `**`, and the sets `[ab]`, `[a-z]` and `[!ab]`"
 MAX_GLOB_CHARS = 512
@@ -34,7 +35,7 @@ def validate_glob(glob: str, *, field: str) -> str:
 def validate_search_glob(glob: str, *, field: str) -> str:
     """A glob to search by: well-formed, and quick to look for. Several `**` in a row are one."""
     plain = _REPEATED.sub("**/", validate_glob(glob, field=field))
-    wildcards = len(_WILDCARD.findall(plain))
+    wildcards = sum(_count_wildcards(it) for it in parse_glob(plain))
     if len(plain) > MAX_GLOB_CHARS:
         fault, expected = f"is {len(plain)} signs long", f"at most {MAX_GLOB_CHARS} signs"
     elif wildcards > MAX_WILDCARDS:
@@ -51,6 +52,10 @@ def validate_search_glob(glob: str, *, field: str) -> str:
         expected=expected,
         hint="name the folder before the first wildcard, as in `reports/2024/**`",
     )
+
+
+def _count_wildcards(segment: GlobSegment | None) -> int:
+    return 1 if segment is None else sum(not isinstance(it, str) for it in segment)
 
 
 def _fault(glob: str) -> str | None:
@@ -73,6 +78,5 @@ def _fault_of_set(signs: str, end: str) -> str | None:
 
 _SET = re.compile(r"\[!?(?P<signs>[^\]]*)(?P<end>\]?)")
 _RANGE = re.compile(r"(.)(?:-(.))?", re.DOTALL)
-_WILDCARD = re.compile(r"\[!?[^\]]+\]|\*+|\?")
 # Only whole segments: in `a**/` it is a star.
 _REPEATED = re.compile(r"(?<![^/])(?:\*\*/){2,}")
