@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pecia.interfaces.mcp.methods.tasks import EXTENSION
+from pecia.interfaces.mcp.request_context import TASKS_EXTENSION
 from tests.mcp.conftest import Served, running, served
 from tests.mcp.methods import ERAS, METHODS, MODERN
 
@@ -25,7 +25,7 @@ def is_announced(method: str, capabilities: Mapping[str, Any]) -> bool:
     if method in ("resources/subscribe", "resources/unsubscribe", "subscriptions/listen"):
         return capabilities.get("resources", {}).get("subscribe") is True
     if family == "tasks":
-        return EXTENSION in capabilities.get("extensions", {})
+        return TASKS_EXTENSION in capabilities.get("extensions", {})
     return method in OPEN or FAMILIES.get(family, family) in capabilities
 
 

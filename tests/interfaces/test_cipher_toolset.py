@@ -18,7 +18,7 @@ from pecia.app.app import SETTINGS, App, open_app
 from pecia.features.memory.settings import MemorySettings
 from pecia.interfaces.http.server import serve_http
 from pecia.interfaces.mcp.mount import mount_mcp
-from pecia.interfaces.mcp.transport.session_settings import SESSION_HEADER
+from pecia.interfaces.mcp.request_context import SESSION_HEADER
 from pecia.interfaces.mcp.views.cipher import (
     CipherOptions,
     ConflictRule,

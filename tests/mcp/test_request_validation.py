@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pecia.interfaces.mcp.transport import disconnect
+from pecia.interfaces.mcp.transport import exchange
 from tests.mcp.conftest import BIT, Served
 from tests.mcp.raw_mcp import BOTH, MODERN, routed
 
@@ -179,7 +179,7 @@ async def test_an_answer_is_a_stream_only_when_something_precedes_it(served: Ser
 async def test_a_call_that_takes_long_keeps_its_line_open(
     served: Served, monkeypatch: pytest.MonkeyPatch, era: str
 ) -> None:
-    monkeypatch.setattr(disconnect, "PING_INTERVAL_S", 0.05)
+    monkeypatch.setattr(exchange, "PING_INTERVAL_S", 0.05)
     asked = {"name": "slow_compute", "arguments": {"seconds": 0.3}}
     newer = served.talk.enveloped("tools/call", asked)
     older = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked}

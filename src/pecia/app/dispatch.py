@@ -84,6 +84,18 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call whose tool was looked up and whose scope suffices. It runs once."""
+
+    caller: Caller
+    view: ToolView
+    name: str
+    tool: AnyTool | None
+    """None for an unknown name, which the call then reports."""
+    arguments: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
 class _ExecutionLimits:
     """The timeout, and whether the call mostly waits for another server."""
 
@@ -123,12 +135,31 @@ class Dispatcher:
         context: RequestContext,
     ) -> ToolResult:
         """Run one tool for one caller. Every outcome leaves exactly one audit row."""
-        tool = view.tools.get(name) or view.aliases.get(name)
-        named = full_name(tool) if tool else name[:200]
-        record = _record(who, named, redact_arguments(tool, arguments), context)
-        return await self._with_audit(
-            record, lambda: self._call_tool(who, view, name, arguments, context, record)
-        )
+        return await self.run_call(self.admit(who, view, name, arguments, context), context)
+
+    def admit(
+        self,
+        who: Caller | Operator,
+        view: ToolView,
+        name: str,
+        arguments: Mapping[str, Json],
+        context: RequestContext,
+    ) -> ToolCall:
+        """Look the tool up and check the scope. A denial is audited here, all else by the call."""
+        tool = view.lookup(name)
+        try:
+            caller = _require_tenant_caller(who)
+            if tool is not None:
+                _require_scope(caller, tool.name, tool.scope, reached=may_call(caller, tool))
+        except DENIAL_ERRORS as error:
+            record = _record_of_call(who, tool, name, arguments, context)
+            raise self._refuse(record, who, error, context) from None
+        return ToolCall(caller, view, name, tool, arguments)
+
+    async def run_call(self, call: ToolCall, context: RequestContext) -> ToolResult:
+        """Run an admitted call: rate limit, validation, slot, deadline, audit."""
+        record = _record_of_call(call.caller, call.tool, call.name, call.arguments, context)
+        return await self._with_audit(record, lambda: self._run_tool(call, context, record))
 
     async def run(
         self,
@@ -159,8 +190,7 @@ class Dispatcher:
             status, code = "ok", "INPUT_REQUIRED"
             raise
         except PeciaError as error:
-            status = "denied" if isinstance(error, DENIAL_ERRORS) else "error"
-            code = error.code.name
+            status, code = _failure_status(error), error.code.name
             raise
         except anyio.get_cancelled_exc_class():
             status = "cancelled"
@@ -192,33 +222,35 @@ class Dispatcher:
     def record_refusal(
         self, who: Caller | Operator, name: str, error: PeciaError, context: RequestContext
     ) -> PeciaError:
-        """Audit a call whose arguments could not be parsed. Returns what to raise."""
-        record = _record(who, name[:200], {}, context)
+        """Audit a request that is refused before it is a call. Returns what to raise."""
+        return self._refuse(_record(who, name[:200], {}, context), who, error, context)
+
+    def _refuse(
+        self,
+        record: AuditRecord,
+        who: Caller | Operator,
+        error: PeciaError,
+        context: RequestContext,
+    ) -> PeciaError:
         self._begin(record)
         try:
             self.limiter.take(_rate_limit_key(who, context))
         except RateLimited as limited:
             error = limited
-        self._end(record, "error", error.code.name, 0)
+        self._end(record, _failure_status(error), error.code.name, 0)
         return error
 
-    async def _call_tool(
-        self,
-        who: Caller | Operator,
-        view: ToolView,
-        name: str,
-        arguments: Mapping[str, Json],
-        context: RequestContext,
-        record: AuditRecord,
+    async def _run_tool(
+        self, call: ToolCall, context: RequestContext, record: AuditRecord
     ) -> ToolResult:
-        caller = _require_tenant_caller(who)
-        self.limiter.take(_rate_limit_key(caller, context))
-        tool = view.find(name)
-        _require_scope(caller, tool.name, tool.scope, reached=may_call(caller, tool))
-        parsed = validate_arguments(tool, arguments)
+        self.limiter.take(_rate_limit_key(call.caller, context))
+        tool = call.tool
+        if tool is None:
+            raise call.view.not_found(call.name)
+        parsed = validate_arguments(tool, call.arguments)
         return _to_result(
             await self._run_with_deadline(
-                caller,
+                call.caller,
                 context,
                 record,
                 _ExecutionLimits(tool.timeout_s, tool.open_world),
@@ -350,6 +382,21 @@ def _require_scope(caller: Caller, name: str, scope: Scope, *, reached: bool) ->
         scope=scope.value,
         have=[*sorted(it.value for it in caller.scopes)],
     )
+
+
+def _failure_status(error: PeciaError) -> AuditStatus:
+    return "denied" if isinstance(error, DENIAL_ERRORS) else "error"
+
+
+def _record_of_call(
+    who: Caller | Operator,
+    tool: AnyTool | None,
+    name: str,
+    arguments: Mapping[str, Json],
+    context: RequestContext,
+) -> AuditRecord:
+    named = full_name(tool) if tool else name[:200]
+    return _record(who, named, redact_arguments(tool, arguments), context)
 
 
 def _record(

@@ -9,7 +9,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from pecia.interfaces.mcp.transport.session_settings import SESSION_HEADER
+from pecia.interfaces.mcp.request_context import SESSION_HEADER
 from tests.mcp.conftest import Serve, Served, serve
 from tests.mcp.raw_mcp import RawMcp
 

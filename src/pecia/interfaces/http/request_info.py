@@ -1,14 +1,25 @@
-"""What the edge middleware knows of a request before authentication. Decides nothing."""
+"""What is known of a request before authentication: where it came from, and the token it has.
 
+A token is in the Authorization header, or in the subprotocols of a websocket.
+"""
+
+import re
 from dataclasses import dataclass
 from typing import cast
 
+from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
 from pecia.adapters.http.peer_credentials import PeerProcess
+from pecia.kernel.errors import AuthRequired
 from pecia.kernel.logs import RequestRecord
 
 SCOPE_KEY = "pecia.arrival"
+
+SUBPROTOCOL_PREFIX = "bearer."
+"""Browsers cannot set headers on a websocket, and a token must not be in a URL."""
+
+_BEARER = re.compile(r"(?i:bearer) +([A-Za-z0-9._~+/-]+=*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,3 +47,24 @@ class RequestInfo:
 def get_request_info(scope: Scope) -> RequestInfo:
     """The request info that the edge middleware put into the scope."""
     return cast(RequestInfo, scope[SCOPE_KEY])
+
+
+def bearer_token(connection: HTTPConnection) -> str | None:
+    """The token of the request, None without one; AuthRequired when it is not a bearer token."""
+    header = raw_authorization(connection)
+    if header is None:
+        return None
+    found = _BEARER.fullmatch(header)
+    if found is None:
+        raise AuthRequired("the Authorization header is not `Bearer` and a token")
+    return found[1]
+
+
+def raw_authorization(connection: HTTPConnection) -> str | None:
+    """The Authorization value as sent, not validated."""
+    header = connection.headers.get("authorization")
+    if header is None and connection.scope["type"] == "websocket":
+        offered: list[str] = connection.scope.get("subprotocols", [])
+        tokens = (it for it in offered if it.startswith(SUBPROTOCOL_PREFIX))
+        return next((f"Bearer {it.removeprefix(SUBPROTOCOL_PREFIX)}" for it in tokens), None)
+    return header

@@ -15,7 +15,7 @@ from pecia.interfaces.mcp.methods.change_listener import McpChangeListener
 from pecia.interfaces.mcp.methods.subscriptions import Subscriptions
 from pecia.interfaces.mcp.methods.tasks import McpTaskStore
 from pecia.interfaces.mcp.server import McpServices
-from pecia.interfaces.mcp.transport.disconnect import DisconnectWatchers
+from pecia.interfaces.mcp.transport.exchange import DisconnectWatchers
 from pecia.interfaces.mcp.transport.session_table import SessionLimits, SessionTable
 from pecia.interfaces.mcp.transport.sse import SseEndpoint
 from pecia.interfaces.mcp.transport.streamable_http import StreamableHttpEndpoint

@@ -1,19 +1,47 @@
-"""The caller of an MCP request, and the view of the endpoint for that caller."""
+"""One MCP request: who sent it, in which revision, with which settings, and what it may see.
 
-from dataclasses import dataclass
+The same for both HTTP transports.
+"""
+
+from base64 import b64decode
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
+from urllib.parse import unquote
 
+import orjson
 from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
-from starlette.types import Scope
+from mcp_types import PROTOCOL_VERSION_META_KEY
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
+from starlette.requests import Request
+from starlette.types import Scope as AsgiScope
 
-from pecia.app.dispatch import RequestContext
-from pecia.interfaces.http.auth.authenticator import rate_limit_key
-from pecia.interfaces.mcp.protocol_version import is_modern
-from pecia.interfaces.mcp.views.endpoint_view import EndpointView
-from pecia.kernel.identity.caller import Caller, Operator
+from pecia.app.app import App
+from pecia.app.dispatch import Dispatcher, RequestContext, ToolCall
+from pecia.interfaces.http.auth.authenticator import HttpAuthenticator, rate_limit_key
+from pecia.interfaces.http.request_info import get_request_info, raw_authorization
+from pecia.interfaces.mcp.views.cipher import cipher_options
+from pecia.interfaces.mcp.views.endpoint_view import EndpointView, EndpointViews
+from pecia.interfaces.mcp.views.endpoints import McpEndpoint
+from pecia.kernel.errors import Forbidden, InvalidFormat, Json
+from pecia.kernel.identity.caller import Caller, CredentialKind, Operator, Scope
 
+INTERFACE = "mcp"
 SCOPE_KEY = "pecia.mcp"
+
+BATCH_VERSION = "2025-03-26"
+"""The only revision with batches, and the default of a client that names none."""
+
+TASKS_EXTENSION = "io.modelcontextprotocol/tasks"
+
+SESSION_HEADER = "X-Pecia-Session"
+"""Settings of a session: the stdio relay sends them, to a server on the same machine only."""
+
+# Headers for the name of a space, or for a folder in it, and their session keys in the wiki. They
+# come from any machine: they grant no rights.
+SPACE_HEADERS = {"X-Pecia-Space": "wiki.space", "X-Pecia-Project": "wiki.project"}
+MAX_SPACE_CHARS = 4000
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
 
@@ -29,6 +57,9 @@ class McpRequestContext:
     """Whether a confirmation by this client comes from a person. In a local install only the
     owner's token proves it: a process of the owner's user, or a client with a token made over
     the API, may be an agent that answers its own question."""
+    call: ToolCall | None = None
+    """The admitted call of a `tools/call`. None in a batch and over SSE, where one request has no
+    status of its own: there the handler admits it."""
 
     @property
     def owner(self) -> str:
@@ -45,19 +76,77 @@ class McpRequestContext:
         return self.owner
 
 
-def set_request_context(scope: Scope, context: McpRequestContext) -> None:
+@dataclass(frozen=True, slots=True)
+class McpAuthenticator:
+    """Authentication for one endpoint."""
+
+    endpoint: McpEndpoint
+    app: App
+    views: EndpointViews
+    authenticator: HttpAuthenticator
+
+    async def authenticate(self, request: Request) -> McpRequestContext:
+        """The caller of a request, and the view of the endpoint for that caller."""
+        context = self.authenticator.request_context(request, INTERFACE)
+        who = await self.authenticator.authenticate(request, context, scope=Scope.SEARCH.value)
+        session = {**_forwarded_settings(request, self.app), **_space_settings(request)}
+        if session:
+            context = replace(context, session=session)
+        view = await self.views.resolve(self.endpoint, request.headers, who, session)
+        here = McpRequestContext(who, context, view, may_confirm=self._may_confirm(request, who))
+        set_request_context(request.scope, here)
+        return here
+
+    def _may_confirm(self, request: Request, who: Caller | Operator) -> bool:
+        if not self.authenticator.is_local_install:
+            return True
+        is_owner = isinstance(who, Caller) and who.kind is CredentialKind.LOCAL
+        return is_owner and raw_authorization(request) is not None
+
+
+def admit_call(
+    dispatcher: Dispatcher, here: McpRequestContext, name: str, arguments: Mapping[str, Json]
+) -> ToolCall:
+    """Look up the tool that a call names, itself or by `call_tool`, and check the scope."""
+    name, arguments, view = here.view.resolve_call(name, arguments)
+    return dispatcher.admit(here.caller, view, name, arguments, here.context)
+
+
+def set_request_context(scope: AsgiScope, context: McpRequestContext) -> None:
+    """Put the context where the handlers of the SDK find it."""
     scope[SCOPE_KEY] = context
 
 
 def get_request_context(ctx: Context) -> McpRequestContext:
-    """The context that McpAuthenticator put into the request."""
+    """The context that the transport put into the request."""
     request = ctx.request
     assert request is not None
     return cast(McpRequestContext, request.scope[SCOPE_KEY])
 
 
+def is_modern(version: str) -> bool:
+    """Whether a revision is modern: without handshake and sessions."""
+    return version in MODERN_PROTOCOL_VERSIONS
+
+
 def is_modern_client(ctx: Context) -> bool:
     return is_modern(ctx.protocol_version)
+
+
+def has_tasks_extension(ctx: Context) -> bool:
+    """Whether the client declared the tasks extension with this request."""
+    can = ctx.session.client_capabilities
+    return can is not None and TASKS_EXTENSION in (can.extensions or {})
+
+
+def speaks_modern(header: str | None, message: Any) -> bool:
+    """Whether a request is handled by the modern rules.
+
+    An unknown revision is, because that era has an error for it.
+    """
+    if header is not None:
+        return header not in HANDSHAKE_PROTOCOL_VERSIONS
+    return PROTOCOL_VERSION_META_KEY in _meta(message)
 
 
 def get_connection(ctx: Context) -> Connection:
@@ -65,3 +154,37 @@ def get_connection(ctx: Context) -> Connection:
     `exit_stack` are made for them.
     """
     return ctx.session._connection  # pyright: ignore[reportPrivateUsage] - see above; the version is pinned.
+
+
+def _meta(message: Any) -> Mapping[str, Any]:
+    params = cast(Any, message).get("params") if isinstance(message, dict) else None
+    meta = cast(Any, params).get("_meta") if isinstance(params, dict) else None
+    return cast(Mapping[str, Any], meta) if isinstance(meta, dict) else {}
+
+
+def _space_settings(request: Request) -> dict[str, Json]:
+    headers = {SPACE_HEADERS[name]: request.headers.get(name) for name in SPACE_HEADERS}
+    return {key: unquote(it)[:MAX_SPACE_CHARS] for key, it in headers.items() if it}
+
+
+def _forwarded_settings(request: Request, app: App) -> dict[str, Json]:
+    """The settings that the relay forwards. They are neither stored nor logged."""
+    header = request.headers.get(SESSION_HEADER)
+    if header is None:
+        return {}
+    if app.settings.kernel.mode != "local" or not get_request_info(request.scope).is_local:
+        raise Forbidden(
+            "session settings are accepted from this machine only", header=SESSION_HEADER
+        )
+    try:
+        found = orjson.loads(b64decode(header, validate=True))
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise InvalidFormat(
+            f"{SESSION_HEADER} must be JSON in base64", field=SESSION_HEADER, expected="object"
+        )
+    session = cast(dict[str, Json], found)
+    # A value that is none is refused with the first request, and not by the tool that needs it.
+    cipher_options(app.settings, session)
+    return session

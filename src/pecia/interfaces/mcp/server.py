@@ -1,6 +1,6 @@
 """One SDK server for one endpoint: which handler answers which method. It opens no socket."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mcp.server.caching import CacheHint
@@ -26,26 +26,34 @@ from pydantic import ValidationError
 
 from pecia import __version__
 from pecia.app.app import App
-from pecia.interfaces.mcp.errors import rpc_error
-from pecia.interfaces.mcp.methods.channel import LOG_LEVEL_KEY
+from pecia.interfaces.mcp.content import tool_result
+from pecia.interfaces.mcp.errors import is_protocol_error, rpc_error, tool_error
+from pecia.interfaces.mcp.methods.channel import (
+    LOG_LEVEL_KEY,
+    InputRequiredChannel,
+    client_channel,
+)
 from pecia.interfaces.mcp.methods.request_state import request_state_middleware
 from pecia.interfaces.mcp.methods.resources import ResourceHandlers
 from pecia.interfaces.mcp.methods.subscriptions import Subscriptions, requested_uris
-from pecia.interfaces.mcp.methods.tasks import EXTENSION, McpTaskStore, TaskParams, TaskUpdateParams
+from pecia.interfaces.mcp.methods.tasks import McpTaskStore, TaskParams, TaskUpdateParams
 from pecia.interfaces.mcp.methods.tool_list import TTL_MS, VERSION_META_KEY, ToolListCache
-from pecia.interfaces.mcp.methods.tools import ToolCallHandler
 from pecia.interfaces.mcp.request_context import (
+    TASKS_EXTENSION,
     Context,
+    McpRequestContext,
+    admit_call,
     get_connection,
     get_request_context,
+    has_tasks_extension,
     is_modern_client,
 )
-from pecia.interfaces.mcp.transport.disconnect import DisconnectWatchers
+from pecia.interfaces.mcp.transport.exchange import DisconnectWatchers
 from pecia.interfaces.mcp.transport.session_table import SessionTable
-from pecia.interfaces.mcp.views.endpoint_view import EndpointViews
+from pecia.interfaces.mcp.views.endpoint_view import NO_FILTER, EndpointViews
 from pecia.interfaces.mcp.views.endpoints import DISCOVERY, McpEndpoint
-from pecia.interfaces.mcp.views.filter import NO_FILTER
 from pecia.kernel.errors import InvalidInput, MethodNotFound, PeciaError
+from pecia.kernel.tool.call import Channel, InputRequired
 from pecia.kernel.tool.validate import input_schema
 
 INSTRUCTIONS = (
@@ -91,7 +99,7 @@ def make_server(
     whole = services.views.get(endpoint, NO_FILTER)
 
     def schema_of(name: str) -> Any:
-        tool = whole.find(name)
+        tool = whole.view.lookup(name)
         return input_schema(tool) if tool is not None else None
 
     server = NotifyingServer(
@@ -164,7 +172,7 @@ def _serve_subscriptions(
 
 
 def _serve_tasks(server: Server[Any], tasks: McpTaskStore) -> None:
-    server.extensions[EXTENSION] = {}
+    server.extensions[TASKS_EXTENSION] = {}
     server.add_request_handler("tasks/get", TaskParams, tasks.get)
     server.add_request_handler("tasks/update", TaskUpdateParams, tasks.update)
     server.add_request_handler("tasks/cancel", TaskParams, tasks.cancel)
@@ -173,6 +181,49 @@ def _serve_tasks(server: Server[Any], tasks: McpTaskStore) -> None:
 async def _set_level(ctx: Context, params: SetLevelRequestParams) -> EmptyResult:
     get_connection(ctx).state[LOG_LEVEL_KEY] = params.level
     return EmptyResult()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallHandler:
+    """The handler of `tools/call` for one endpoint."""
+
+    app: App
+    tasks: McpTaskStore
+
+    async def call(self, ctx: Context, params: CallToolRequestParams) -> HandlerResult:
+        here = get_request_context(ctx)
+        channel = client_channel(ctx, params.input_responses, params.request_state)
+
+        async def work(it: Channel) -> dict[str, Any]:
+            return await self._run(here, params, it, is_modern=is_modern_client(ctx))
+
+        try:
+            if is_modern_client(ctx) and has_tasks_extension(ctx):
+                return await self.tasks.run(here, channel, work)
+            return await work(channel)
+        except InputRequired as required:
+            assert isinstance(channel, InputRequiredChannel)
+            return channel.input_required_result(required)
+
+    async def _run(
+        self,
+        here: McpRequestContext,
+        params: CallToolRequestParams,
+        channel: Channel,
+        *,
+        is_modern: bool,
+    ) -> dict[str, Any]:
+        dispatcher, name = self.app.dispatcher, params.name
+        try:
+            call = here.call or admit_call(dispatcher, here, name, params.arguments or {})
+            name = call.name
+            result = await dispatcher.run_call(call, replace(here.context, channel=channel))
+        except PeciaError as error:
+            # An unknown name in `call_tool` is the model's mistake: a tool error, to be corrected.
+            if name == params.name and is_protocol_error(error, modern=is_modern):
+                raise rpc_error(error, modern=is_modern) from None
+            return tool_error(error)
+        return tool_result(result, modern=is_modern)
 
 
 @dataclass(frozen=True, slots=True)

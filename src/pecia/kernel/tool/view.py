@@ -24,21 +24,29 @@ class ToolView:
     absent: Callable[[str], ToolNotFound] | None = None
     """Makes the error for an unknown name, where a reference prescribes one."""
 
+    def lookup(self, name: str) -> AnyTool | None:
+        """The tool of that name or alias; None where there is none."""
+        return self.tools.get(name) or self.aliases.get(name)
+
     def find(self, name: str) -> AnyTool:
-        """The tool of that name, or ToolNotFound with the names nearest to it."""
-        tool = self.tools.get(name) or self.aliases.get(name)
-        if tool is None and self.absent is not None:
-            raise self.absent(name)
+        """The same, or ToolNotFound."""
+        tool = self.lookup(name)
         if tool is None:
-            available: list[Json] = [*nearest_names(name, self.tools)]
-            # A name without dots is accepted, but not suggested.
-            known = [it for it, tool in self.aliases.items() if it in _names(tool)]
-            near = suggest_name(name, [*self.tools, *known])
-            raise ToolNotFound(f"Tool not found: {name}{near}", tool=name, available=available)
+            raise self.not_found(name)
         return tool
 
+    def not_found(self, name: str) -> ToolNotFound:
+        """The error for an unknown name, with the names nearest to it."""
+        if self.absent is not None:
+            return self.absent(name)
+        available: list[Json] = [*nearest_names(name, self.tools)]
+        # A name without dots is accepted, but not suggested.
+        known = [it for it, tool in self.aliases.items() if it in _names(tool)]
+        near = suggest_name(name, [*self.tools, *known])
+        return ToolNotFound(f"Tool not found: {name}{near}", tool=name, available=available)
+
     def has(self, name: str) -> bool:
-        return name in self.tools or name in self.aliases
+        return self.lookup(name) is not None
 
     def with_dynamic_tools(self, dynamic: Sequence[AnyTool]) -> "ToolView":
         """With these as well, under their own names; none shadows a built-in tool."""

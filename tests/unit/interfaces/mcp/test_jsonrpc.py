@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pecia.interfaces.mcp.errors import error_envelope
-from pecia.interfaces.mcp.transport.jsonrpc import (
+from pecia.interfaces.mcp.transport.message import (
     MAX_BATCH,
     get_request_id,
     is_request,

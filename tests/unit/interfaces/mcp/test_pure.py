@@ -9,13 +9,13 @@ from pecia.interfaces.mcp.content import tool_result
 from pecia.interfaces.mcp.errors import error_object
 from pecia.interfaces.mcp.methods.channel import LEVELS, is_level_enabled
 from pecia.interfaces.mcp.methods.request_state import KeyringCodec
+from pecia.interfaces.mcp.views.endpoint_view import NO_FILTER, parse_filter
 from pecia.interfaces.mcp.views.endpoints import (
     McpEndpoint,
     list_endpoints,
     list_sse_endpoints,
     messages_path,
 )
-from pecia.interfaces.mcp.views.filter import NO_FILTER, parse_filter
 from pecia.kernel.errors import InvalidFormat, iter_errors
 from pecia.kernel.secrets.keyring import Keyring
 from pecia.kernel.tool.model import MediaContent, ResourceLink, TextContent, ToolResult

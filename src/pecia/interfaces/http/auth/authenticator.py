@@ -8,9 +8,12 @@ from starlette.requests import HTTPConnection
 from pecia.app.app import App
 from pecia.app.dispatch import DENIAL_ERRORS, RequestContext
 from pecia.app.local_owner import SIGN_IN_HELP
-from pecia.interfaces.http.auth.bearer import bearer_token, raw_authorization
 from pecia.interfaces.http.middleware.proxy_headers import parse_address
-from pecia.interfaces.http.request_info import get_request_info
+from pecia.interfaces.http.request_info import (
+    bearer_token,
+    get_request_info,
+    raw_authorization,
+)
 from pecia.kernel.errors import AuthRequired, InvalidFormat, OutOfRange, PeciaError
 from pecia.kernel.identity.caller import Caller, Operator
 from pecia.kernel.rate_limit import RateLimit, RateLimiter
@@ -26,6 +29,7 @@ class HttpAuthenticator:
     def __init__(self, app: App) -> None:
         self._app = app
         self._settings = app.settings.kernel
+        self.is_local_install = self._settings.mode == "local"
         rate = max(1, round(self._settings.address_rate_per_s * 1000))
         self._address_limiter = RateLimiter(RateLimit(rate, 1000, self._settings.address_burst))
 
@@ -91,13 +95,13 @@ class HttpAuthenticator:
         A browser, an editor or a shell of the user who runs this server; nobody else on the
         machine, and nothing that another user's proxy or container forwards.
         """
-        if self._settings.mode != "local" or self._settings.owner_proof != "process":
+        if not self.is_local_install or self._settings.owner_proof != "process":
             return False
         return get_request_info(connection.scope).is_of_same_user
 
     async def _authenticate_without_token(self, connection: HTTPConnection) -> Caller | Operator:
         """The caller of a request without a token: in local mode the owner, else nobody."""
-        if self._settings.mode == "local" and not self.is_owner(connection):
+        if self.is_local_install and not self.is_owner(connection):
             raise AuthRequired(SIGN_IN_HELP)
         return await self._app.authenticator.authenticate(None)
 

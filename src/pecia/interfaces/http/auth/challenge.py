@@ -4,8 +4,7 @@ import re
 
 from starlette.requests import HTTPConnection
 
-from pecia.interfaces.http.auth.bearer import raw_authorization
-from pecia.interfaces.http.request_info import get_request_info
+from pecia.interfaces.http.request_info import get_request_info, raw_authorization
 from pecia.kernel.errors import AuthRequired, Forbidden, PeciaError
 
 RESOURCE_METADATA_PATH = "/.well-known/oauth-protected-resource"

@@ -17,10 +17,9 @@ from pecia.app.app import App
 from pecia.app.dispatch import Operation
 from pecia.app.local_owner import SIGN_IN_HELP, LocalOwner
 from pecia.interfaces.http.auth.authenticator import HttpAuthenticator
-from pecia.interfaces.http.auth.bearer import bearer_token
 from pecia.interfaces.http.endpoint import HttpEndpoint
 from pecia.interfaces.http.errors import json_response
-from pecia.interfaces.http.request_info import get_request_info
+from pecia.interfaces.http.request_info import bearer_token, get_request_info
 from pecia.interfaces.http.routes.arguments import arguments_from_body
 from pecia.interfaces.http.routes.tools import API
 from pecia.kernel.errors import AuthRequired, Forbidden, InvalidEnum, Json, NotFound

@@ -1,8 +1,8 @@
 """Every tool as a path: POST with a JSON object, and GET too for read-only tools."""
 
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -11,7 +11,7 @@ from pecia.app.app import App
 from pecia.app.dispatch import RequestContext
 from pecia.interfaces.http.auth.authenticator import HttpAuthenticator
 from pecia.interfaces.http.disconnect import cancel_on_disconnect
-from pecia.interfaces.http.endpoint import Handler, HttpEndpoint
+from pecia.interfaces.http.endpoint import HttpEndpoint
 from pecia.interfaces.http.errors import HttpStatusError, json_response
 from pecia.interfaces.http.routes.arguments import (
     arguments_from_body,
@@ -32,7 +32,7 @@ from pecia.kernel.tool.model import (
     ToolResult,
 )
 from pecia.kernel.tool.validate import input_schema, secret_fields
-from pecia.kernel.tool.view import full_name, prefixed_name
+from pecia.kernel.tool.view import ToolView, full_name, prefixed_name
 
 API = "/api/v1"
 
@@ -40,7 +40,7 @@ API = "/api/v1"
 def tool_paths(app: App, authenticator: HttpAuthenticator) -> dict[str, HttpEndpoint]:
     """One endpoint per tool that is not hidden, under its path, its short and its former ones."""
     served = {
-        tool: HttpEndpoint(ToolHandlers(app, authenticator, tool).handlers())
+        tool: _tool_endpoint(ToolHandler(app, authenticator, tool), tool)
         for tool in app.full_view.tools.values()
     }
     other = {path: it for tool, it in served.items() for path in _other_paths(tool)}
@@ -59,78 +59,79 @@ def _other_paths(tool: AnyTool) -> list[str]:
     return [f"{API}/{tool.feature}/{short}", *former]
 
 
+def _tool_endpoint(handler: "ToolHandler", tool: AnyTool) -> HttpEndpoint:
+    methods = ("GET", "POST") if may_get(tool) else ("POST",)
+    return HttpEndpoint(dict.fromkeys(methods, handler.handle))
+
+
 def may_get(tool: AnyTool) -> bool:
     """Whether a GET may call it. Never with a secret among the arguments: URLs are logged."""
     return tool.read_only and not secret_fields(tool)
 
 
 @dataclass(frozen=True, slots=True)
-class ToolHandlers:
-    """The handlers of one tool's path."""
+class ToolHandler:
+    """Calls the tool of one path, or a dynamic one that the path names."""
 
     app: App
     authenticator: HttpAuthenticator
-    tool: AnyTool
+    tool: AnyTool | None = None
 
-    def handlers(self) -> Mapping[str, Handler]:
-        return {"POST": self.post} | ({"GET": self.get} if may_get(self.tool) else {})
+    async def handle(self, request: Request) -> Response:
+        """Every stage of a tool call over HTTP, in order. Each one may refuse it.
 
-    def handler(self, method: str) -> Handler | None:
-        return self.handlers().get(method)
-
-    async def post(self, request: Request) -> Response:
-        return await self._call(request, arguments_from_body)
-
-    async def get(self, request: Request) -> Response:
-        async def read(request: Request) -> dict[str, Json]:
-            await request.body()
-            return arguments_from_query(raw_query(request), input_schema(self.tool))
-
-        return await self._call(request, read)
-
-    async def _call(
-        self, request: Request, read: Callable[[Request], Awaitable[dict[str, Json]]]
-    ) -> Response:
+        Before: the edge middleware checked host, origin and headers, and bounds the body.
+        """
         context = self.authenticator.request_context(request)
-        who = await self.authenticator.authenticate(request, context, scope=self.tool.scope.value)
+        scope = self.tool.scope.value if self.tool else None
+        who = await self.authenticator.authenticate(request, context, scope=scope)
+        name, tool, view = await self._find(request, who)
+        arguments = await self._read_arguments(request, who, tool, context)
+        # Check the scope, validate the arguments, wait for a slot, run the tool, audit.
+        work = partial(self.app.dispatcher.call, who, view, name, arguments, context)
+        result = await cancel_on_disconnect(request.receive, work)
+        assert tool is not None  # The dispatcher refused any other name.
+        return tool_response(result, tool)
+
+    async def _find(
+        self, request: Request, who: Caller | Operator
+    ) -> tuple[str, AnyTool | None, ToolView]:
+        """The tool, the name that reaches it, and the view that it is called in."""
+        if self.tool is not None:
+            return prefixed_name(self.tool), self.tool, self.app.full_view
+        view = await self.app.view_for(who)
+        feature, name = request.path_params["room"], request.path_params["tool"]
+        tool = view.lookup(f"{feature}__{name}")
+        if tool is None or (request.method != "POST" and not may_get(tool)):
+            # No tool has a slash in its name: the call is refused and audited like any other.
+            return f"{feature}/{name}", None, view
+        return prefixed_name(tool), tool, view
+
+    async def _read_arguments(
+        self,
+        request: Request,
+        who: Caller | Operator,
+        tool: AnyTool | None,
+        context: RequestContext,
+    ) -> dict[str, Json]:
+        """The arguments. What cannot be parsed is audited as the call it was meant for."""
+        if tool is None:
+            return {}
         try:
-            arguments = await read(request)
+            if request.method == "POST":
+                return await arguments_from_body(request)
+            await request.body()
+            return arguments_from_query(raw_query(request), input_schema(tool))
         except (PeciaError, HttpStatusError) as failure:
-            raise self._audit_refusal(who, failure, context) from None
-
-        async def work() -> ToolResult:
-            return await self.app.call(who, prefixed_name(self.tool), arguments, context)
-
-        return tool_response(await cancel_on_disconnect(request.receive, work), self.tool)
-
-    def _audit_refusal(
-        self, who: Caller | Operator, failure: PeciaError | HttpStatusError, context: RequestContext
-    ) -> PeciaError | HttpStatusError:
-        """Audit arguments that could not be parsed, as the call they were meant for."""
-        error = failure.error if isinstance(failure, HttpStatusError) else failure
-        refusal = self.app.dispatcher.record_refusal(who, full_name(self.tool), error, context)
-        return failure if refusal is error else refusal
+            error = failure.error if isinstance(failure, HttpStatusError) else failure
+            refusal = self.app.dispatcher.record_refusal(who, full_name(tool), error, context)
+            raise (failure if refusal is error else refusal) from None
 
 
 def dynamic_tool_endpoint(app: App, authenticator: HttpAuthenticator) -> HttpEndpoint:
-    """The endpoint for paths below a feature that were no tool at startup.
-
-    A dynamic tool is called; anything else is refused and audited like any call.
-    """
-
-    async def call(request: Request) -> Response:
-        context = authenticator.request_context(request)
-        who = await authenticator.authenticate(request, context)
-        feature, tool = request.path_params["room"], request.path_params["tool"]
-        dynamic_tool = (await app.view_for(who)).aliases.get(f"{feature}__{tool}")
-        if dynamic_tool is not None and (
-            handler := ToolHandlers(app, authenticator, dynamic_tool).handler(request.method)
-        ):
-            return await handler(request)
-        # No tool name has a slash, so this is never found.
-        return json_response((await app.call(who, f"{feature}/{tool}", {}, context)).structured)
-
-    return HttpEndpoint({"GET": call, "POST": call})
+    """The endpoint for paths below a feature that were no tool at startup."""
+    handler = ToolHandler(app, authenticator)
+    return HttpEndpoint({"GET": handler.handle, "POST": handler.handle})
 
 
 def tool_response(result: ToolResult, tool: AnyTool) -> Response:

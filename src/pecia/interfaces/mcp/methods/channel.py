@@ -172,9 +172,11 @@ def _is_confirmation(inquiry: ClientInquiry) -> TypeGuard[Elicitation]:
     return isinstance(inquiry, Elicitation) and inquiry.is_confirmation
 
 
-def input_required_channel(
+def client_channel(
     ctx: Context, answers: Mapping[str, object] | None, state: str | None
-) -> InputRequiredChannel:
-    """The channel of a request that may be a retry. The signature of `state` is verified."""
+) -> SessionChannel | InputRequiredChannel:
+    """The channel of a request, which may be a retry. The signature of `state` was verified."""
+    if not is_modern_client(ctx):
+        return SessionChannel(ctx)
     earlier = load_rounds(orjson.loads(state)) if state else InquiryRounds()
     return InputRequiredChannel(ctx, answers or {}, earlier)

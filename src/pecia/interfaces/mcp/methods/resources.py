@@ -30,7 +30,7 @@ from pecia.interfaces.mcp.errors import resource_error, rpc_error
 from pecia.interfaces.mcp.methods.channel import (
     InputRequiredChannel,
     SessionChannel,
-    input_required_channel,
+    client_channel,
 )
 from pecia.interfaces.mcp.methods.tool_list import cache_hints, paginate
 from pecia.interfaces.mcp.request_context import (
@@ -195,11 +195,7 @@ class ResourceHandlers:
         by_reference: bool = True,
     ) -> HandlerResult:
         """Run the operation on a channel that can send questions to the client."""
-        channel = (
-            input_required_channel(ctx, params.input_responses, params.request_state)
-            if is_modern_client(ctx)
-            else SessionChannel(ctx)
-        )
+        channel = client_channel(ctx, params.input_responses, params.request_state)
         try:
             return await self._run(ctx, operation, work, channel, by_reference=by_reference)
         except InputRequired as asked:

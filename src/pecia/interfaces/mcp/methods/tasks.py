@@ -27,9 +27,11 @@ from pecia.interfaces.mcp.content import drop_none
 from pecia.interfaces.mcp.errors import CAPABILITIES_FIELD, rpc_error
 from pecia.interfaces.mcp.methods.input_request import parse_reply, to_client_request
 from pecia.interfaces.mcp.request_context import (
+    TASKS_EXTENSION,
     Context,
     McpRequestContext,
     get_request_context,
+    has_tasks_extension,
     is_modern_client,
 )
 from pecia.kernel.errors import Json, MethodNotFound, QuotaExceeded, Unprocessable
@@ -43,7 +45,6 @@ from pecia.kernel.tool.call import (
     SamplingRequest,
 )
 
-EXTENSION = "io.modelcontextprotocol/tasks"
 TTL_S = 600.0
 POLL_INTERVAL_MS = 200
 MAX_TASKS = 100
@@ -228,15 +229,9 @@ class McpTaskStore:
             del self._tasks[task.id]
 
 
-def has_tasks_extension(ctx: Context) -> bool:
-    """Whether the client declared the tasks extension with this request."""
-    can = ctx.session.client_capabilities
-    return can is not None and EXTENSION in (can.extensions or {})
-
-
 def tasks_unsupported() -> Unprocessable:
     """The error for a client without the tasks extension."""
-    missing: dict[str, Json] = {"extensions": {EXTENSION: {}}}
+    missing: dict[str, Json] = {"extensions": {TASKS_EXTENSION: {}}}
     return Unprocessable(
         "this client did not declare the tasks extension", **{CAPABILITIES_FIELD: missing}
     )

@@ -12,7 +12,7 @@ from mcp_types.methods import serialize_server_result
 
 from pecia import __version__
 from pecia.interfaces.mcp.content import COMPLETE_RESULT, drop_none
-from pecia.interfaces.mcp.protocol_version import is_modern
+from pecia.interfaces.mcp.request_context import is_modern
 from pecia.interfaces.mcp.views.endpoint_view import EndpointView
 from pecia.interfaces.mcp.views.endpoints import McpEndpoint
 from pecia.kernel.errors import InvalidFormat

@@ -11,7 +11,7 @@ import orjson
 from starlette.datastructures import MutableHeaders
 from starlette.types import Message, Send
 
-from pecia.interfaces.mcp.transport.http_message import EVENT_STREAM, JSON
+from pecia.interfaces.mcp.transport.message import EVENT_STREAM, JSON
 
 
 class JsonResponseSender:

@@ -9,7 +9,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import Message, Receive, Scope, Send
 
-from pecia.interfaces.mcp.transport.http_message import NO_SDK_HOST_CHECK
+from pecia.interfaces.mcp.transport.exchange import NO_SDK_HOST_CHECK
 from pecia.interfaces.mcp.transport.session_table import McpSession, SessionTable
 
 SESSION_ID_HEADER = "mcp-session-id"

@@ -8,19 +8,21 @@ from starlette.types import Message, Receive, Scope, Send
 
 from pecia.interfaces.http.auth.authenticator import HttpAuthenticator
 from pecia.interfaces.http.errors import HttpStatusError
-from pecia.interfaces.mcp.authentication import McpAuthenticator
 from pecia.interfaces.mcp.methods.tool_list import ToolListCache
-from pecia.interfaces.mcp.request_context import McpRequestContext
+from pecia.interfaces.mcp.request_context import McpAuthenticator, McpRequestContext
 from pecia.interfaces.mcp.server import McpServices, make_server
-from pecia.interfaces.mcp.transport.http_message import (
+from pecia.interfaces.mcp.transport.exchange import (
     NO_SDK_HOST_CHECK,
     error_response,
-    read_body,
     replay_body,
     session_user,
 )
-from pecia.interfaces.mcp.transport.jsonrpc import get_request_id
-from pecia.interfaces.mcp.transport.request_body import audit_malformed, read_frames
+from pecia.interfaces.mcp.transport.message import (
+    audit_malformed,
+    get_request_id,
+    read_body,
+    read_message,
+)
 from pecia.interfaces.mcp.transport.session_manager import open_session
 from pecia.interfaces.mcp.views.endpoints import McpEndpoint, messages_path
 from pecia.kernel.errors import (
@@ -38,17 +40,19 @@ class SseEndpoint:
     """One endpoint of the SSE transport: the stream, and the path for messages."""
 
     def __init__(
-        self, endpoint: McpEndpoint, parts: McpServices, keeper: HttpAuthenticator
+        self, endpoint: McpEndpoint, services: McpServices, authenticator: HttpAuthenticator
     ) -> None:
         self.endpoint = endpoint
-        self._corridor = parts.app.dispatcher
-        self._admission = McpAuthenticator(endpoint, parts, keeper)
-        self._sessions = parts.sessions
-        self._server = make_server(endpoint, parts, ToolListCache(endpoint))
+        self._dispatcher = services.app.dispatcher
+        self._authenticator = McpAuthenticator(
+            endpoint, services.app, services.views, authenticator
+        )
+        self._sessions = services.sessions
+        self._server = make_server(endpoint, services, ToolListCache(endpoint))
         self._transport = SseServerTransport(
             messages_path(endpoint),
             security_settings=NO_SDK_HOST_CHECK,
-            max_request_body_size=parts.app.settings.kernel.body_limit_bytes,
+            max_request_body_size=services.app.settings.kernel.body_limit_bytes,
         )
         self.stream = _SingleMethodApp(self._stream, "GET")
         self.messages = _SingleMethodApp(self._message, "POST")
@@ -71,10 +75,10 @@ class SseEndpoint:
     async def _message(self, request: Request, send: Send) -> None:
         here = await self._authenticate(request)
         body = await read_body(request)
-        found = read_frames(self._corridor, here, body)
+        found = read_message(self._dispatcher, here, body)
         if isinstance(found, list):
             raise InvalidRequest("the SSE transport has no batches", expected="object")
-        audit_malformed(self._corridor, here, found)
+        audit_malformed(self._dispatcher, here, found)
         await self._transport.handle_post_message(
             request.scope,
             replay_body(request, body),
@@ -82,7 +86,7 @@ class SseEndpoint:
         )
 
     async def _authenticate(self, request: Request) -> McpRequestContext:
-        here = await self._admission.authenticate(request)
+        here = await self._authenticator.authenticate(request)
         if isinstance(here.caller, Operator):
             raise Forbidden("MCP tools are tenant-scoped")
         request.scope["user"] = session_user(here)

@@ -1,8 +1,9 @@
-"""An endpoint of Streamable HTTP: authenticates, parses the message, and routes it."""
+"""An endpoint of Streamable HTTP. `StreamableHttpEndpoint.serve` is the order of a request."""
 
 from collections.abc import Generator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
-from typing import Any, cast
+from dataclasses import replace
+from typing import Any
 
 import orjson
 from mcp.server.connection import Connection
@@ -15,60 +16,58 @@ from starlette.types import Receive, Scope, Send
 from pecia.interfaces.http.auth.authenticator import HttpAuthenticator
 from pecia.interfaces.http.errors import HttpStatusError
 from pecia.interfaces.http.request_info import get_request_info
-from pecia.interfaces.mcp.authentication import McpAuthenticator
 from pecia.interfaces.mcp.errors import ProtocolRejection, error_envelope
 from pecia.interfaces.mcp.methods.tool_list import ToolListCache
-from pecia.interfaces.mcp.protocol_version import BATCH_VERSION, is_modern, speaks_modern
-from pecia.interfaces.mcp.request_context import McpRequestContext
+from pecia.interfaces.mcp.request_context import (
+    BATCH_VERSION,
+    McpAuthenticator,
+    McpRequestContext,
+    admit_call,
+    is_modern,
+    set_request_context,
+    speaks_modern,
+)
 from pecia.interfaces.mcp.server import McpServices, make_server
-from pecia.interfaces.mcp.transport.header_mirror import add_mirrored_headers
-from pecia.interfaces.mcp.transport.http_message import (
-    EVENT_STREAM,
-    JSON,
-    accepted_types,
-    check_content_type,
+from pecia.interfaces.mcp.transport.exchange import (
+    EventStream,
+    StatelessExchange,
     error_response,
+    handle_request,
     json_response,
-    read_body,
-    read_request_id,
     replay_body,
+    respond,
     session_user,
     with_full_accept,
     without_last_event_id,
 )
 from pecia.interfaces.mcp.transport.json_response import JsonResponseSender
-from pecia.interfaces.mcp.transport.jsonrpc import (
+from pecia.interfaces.mcp.transport.message import (
+    EVENT_STREAM,
+    JSON,
     RpcMessage,
+    accepted_types,
+    add_mirrored_headers,
+    audit_malformed,
+    call_of,
+    check_content_type,
     get_request_id,
     is_request,
     parse_message,
+    read_body,
+    read_message,
+    read_request_id,
+    require_known_version,
+    validate_request,
 )
-from pecia.interfaces.mcp.transport.request_body import audit_malformed, read_frames
 from pecia.interfaces.mcp.transport.session_manager import (
     SESSION_ID_HEADER,
     SessionManager,
     open_session,
 )
-from pecia.interfaces.mcp.transport.stateless import (
-    EventStream,
-    StatelessExchange,
-    handle_request,
-    respond,
-)
-from pecia.interfaces.mcp.transport.validate import require_known_version, validate_request
 from pecia.interfaces.mcp.views.endpoints import McpEndpoint
-from pecia.kernel.errors import (
-    AuthRequired,
-    Forbidden,
-    InternalError,
-    InvalidRequest,
-    Json,
-    MethodNotFound,
-    PeciaError,
-    RateLimited,
-)
+from pecia.kernel.errors import Forbidden, InvalidRequest, MethodNotFound, PeciaError
 from pecia.kernel.identity.caller import Operator
-from pecia.kernel.tool.view import may_call
+from pecia.kernel.tool.model import AnyTool
 
 VERSION_HEADER = "mcp-protocol-version"
 LISTEN_METHOD = "subscriptions/listen"
@@ -81,8 +80,12 @@ class StreamableHttpEndpoint:
         self, endpoint: McpEndpoint, services: McpServices, authenticator: HttpAuthenticator
     ) -> None:
         self.endpoint = endpoint
-        self._parts = services
-        self._admission = McpAuthenticator(endpoint, services, authenticator)
+        self._has_streams = endpoint.streams
+        self._services = services
+        self._dispatcher = services.app.dispatcher
+        self._authenticator = McpAuthenticator(
+            endpoint, services.app, services.views, authenticator
+        )
         self._listings = ToolListCache(endpoint)
         self.server = make_server(endpoint, services, self._listings)
         limit = services.app.settings.kernel.body_limit_bytes
@@ -97,7 +100,7 @@ class StreamableHttpEndpoint:
         request = Request(scope, receive)
         facts = _RequestFacts()
         try:
-            await self._serve(request, send, facts)
+            await self.serve(request, send, facts)
         except (PeciaError, HttpStatusError, ProtocolRejection) as failure:
             if request.method == "POST" and not facts.was_read:
                 # Without the id a client cannot tell which of its requests was rejected.
@@ -106,11 +109,15 @@ class StreamableHttpEndpoint:
                 scope, receive, send
             )
 
-    async def _serve(self, request: Request, send: Send, facts: "_RequestFacts") -> None:
+    async def serve(self, request: Request, send: Send, facts: "_RequestFacts") -> None:
+        """Every stage of a request, in order. Each one may refuse it.
+
+        Before: the edge middleware checked host, origin and headers, and bounds the body.
+        """
         version = request.headers.get(VERSION_HEADER)
         facts.modern = speaks_modern(version, None)
         self._check_method(request, modern=facts.modern)
-        here = await self._admission.authenticate(request)
+        here = await self._authenticator.authenticate(request)  # and resolve the view
         if request.method != "POST":
             self._require_session(request)
             await self._serve_session(request, here, send)
@@ -118,25 +125,40 @@ class StreamableHttpEndpoint:
         check_content_type(request.headers.get("content-type", ""))
         facts.was_read = True
         body = await read_body(request)
-        found = read_frames(self._parts.app.dispatcher, here, body)
+        found = read_message(self._dispatcher, here, body)
         facts.id = get_request_id(found)
         facts.modern = speaks_modern(version, found)
         if isinstance(found, list):
             await self._serve_batch(request, here, found, send, modern=facts.modern)
             return
-        await self._require_scope(here, found)
-        audit_malformed(self._parts.app.dispatcher, here, found)
+        here = self._admit(request, here, found)  # find the tool, check the scope
+        audit_malformed(self._dispatcher, here, found)
         _log_request(request, found)
+        # Each of the three validates the message by its revision, and has the SDK call the handler
+        # in `server.py`. For a tool that is `Dispatcher.run_call` (validate the arguments, wait for
+        # a slot, run the tool, audit), then `tool_result` renders the answer, which is sent.
         if facts.modern:
             await self._serve_modern(request, here, found, send)
         elif self._has_session(request, found):
-            id_ = facts.id if is_request(found) else None
-            if id_ is not None and JSON in accepted_types(request):
-                send = JsonResponseSender(send, id_)
-            with self._reserve_request_id(request, id_):
-                await self._serve_session(request, here, send, body)
+            await self._serve_session(request, here, send, body, found)
         else:
             await self._serve_legacy(request, here, found, send)
+
+    def _admit(
+        self, request: Request, here: McpRequestContext, found: RpcMessage
+    ) -> McpRequestContext:
+        """The request with its admitted call. 401 and 403 are sent before any stream begins, so
+        that a client can get another token."""
+        if isinstance(here.caller, Operator):
+            method = str(found.get("method", ""))
+            denied = Forbidden("MCP tools are tenant-scoped")
+            raise self._dispatcher.record_refusal(here.caller, method, denied, here.context)
+        asked = call_of(found)
+        if asked is None:
+            return here
+        here = replace(here, call=admit_call(self._dispatcher, here, *asked))
+        set_request_context(request.scope, here)
+        return here
 
     async def _serve_modern(
         self, request: Request, here: McpRequestContext, found: RpcMessage, send: Send
@@ -147,11 +169,10 @@ class StreamableHttpEndpoint:
             require_known_version(request.headers)
             await Response(status_code=202)(request.scope, request.receive, send)
             return
+        tool = _named_tool(here, found)
         if _is_stdio(request):
-            request = Request(
-                add_mirrored_headers(request.scope, found, here.view), request.receive
-            )
-        route = validate_request(request.headers, found, here.view)
+            request = Request(add_mirrored_headers(request.scope, found, tool), request.receive)
+        route = validate_request(request.headers, found, tool)
         if (page := self._cached_tool_list(here, found, route.protocol_version)) is not None:
             await json_response(page)(request.scope, request.receive, send)
             return
@@ -165,9 +186,9 @@ class StreamableHttpEndpoint:
         exchange = StatelessExchange(request, found, EventStream(send) if takes_streams else None)
         is_endless = found["method"] == LISTEN_METHOD
         async with (
-            open_session(self._parts.sessions, here.quota_key) if is_endless else nullcontext()
+            open_session(self._services.sessions, here.quota_key) if is_endless else nullcontext()
         ):
-            await respond(self.server, exchange, connection, send, self._parts.watchers)
+            await respond(self.server, exchange, connection, send, self._services.watchers)
 
     async def _serve_legacy(
         self, request: Request, here: McpRequestContext, found: RpcMessage, send: Send
@@ -182,23 +203,32 @@ class StreamableHttpEndpoint:
                 request, found, EventStream(send) if _names_event_stream(request) else None
             )
             connection = Connection.from_envelope(version, None, None)
-            await respond(self.server, exchange, connection, send, self._parts.watchers)
+            await respond(self.server, exchange, connection, send, self._services.watchers)
         else:
             await Response(status_code=202)(request.scope, request.receive, send)
 
     async def _serve_session(
-        self, request: Request, here: McpRequestContext, send: Send, body: bytes | None = None
+        self,
+        request: Request,
+        here: McpRequestContext,
+        send: Send,
+        body: bytes | None = None,
+        found: RpcMessage | None = None,
     ) -> None:
         """Sessions are handled by the SDK, which also checks their owner."""
         scope = {**request.scope, "user": session_user(here)}
-        if body is None:
+        if body is None or found is None:
             await self._sessions.serve(
                 without_last_event_id(scope), request.receive, send, here.quota_key
             )
             return
-        accepted_types(request)
+        takes_json = JSON in accepted_types(request)
+        id_ = get_request_id(found) if is_request(found) else None
+        if id_ is not None and takes_json:
+            send = JsonResponseSender(send, id_)
         receive = replay_body(request, body)
-        await self._sessions.serve(with_full_accept(scope), receive, send, here.quota_key)
+        with self._reserve_request_id(request, id_):
+            await self._sessions.serve(with_full_accept(scope), receive, send, here.quota_key)
 
     @contextmanager
     def _reserve_request_id(self, request: Request, id_: str | int | None) -> Generator[None]:
@@ -259,7 +289,7 @@ class StreamableHttpEndpoint:
             found = parse_message(member)
             if found.get("method") == "initialize":
                 raise InvalidRequest("initialize is not allowed in a batch", field="method")
-            audit_malformed(self._parts.app.dispatcher, here, found)
+            audit_malformed(self._dispatcher, here, found)
         except PeciaError as error:
             return error_envelope(error, get_request_id(member), modern=False)
         if not is_request(found):
@@ -269,34 +299,8 @@ class StreamableHttpEndpoint:
             await handle_request(self.server, StatelessExchange(request, found), connection)
         )
 
-    async def _require_scope(self, here: McpRequestContext, found: RpcMessage) -> None:
-        """Refuse with 401 or 403 before any stream, so that a client can get another token."""
-        if isinstance(here.caller, Operator):
-            raise await self._dispatch_refusal(here, str(found.get("method", ""))[:200], {})
-        params: Mapping[str, Any] = found.get("params") or {}
-        name, given = params.get("name"), cast(object, params.get("arguments") or {})
-        if found.get("method") != "tools/call" or not isinstance(name, str):
-            return
-        if not isinstance(given, dict):
-            return
-        name, arguments, view = here.view.resolve_call(name, cast(dict[str, Json], given))
-        tool = view.tools.get(name) or view.aliases.get(name)
-        if tool is not None and not may_call(here.caller, tool):
-            raise await self._dispatch_refusal(here, name, arguments)
-
-    async def _dispatch_refusal(
-        self, here: McpRequestContext, name: str, arguments: Mapping[str, Json]
-    ) -> PeciaError:
-        """The dispatcher's own refusal, which is also audited."""
-        view = here.view.callable_view or here.view.view
-        try:
-            await self._parts.app.call(here.caller, name, arguments, here.context, view)
-        except (AuthRequired, Forbidden, RateLimited) as error:
-            return error
-        return InternalError("a call without the required scope was not refused")
-
     def _check_method(self, request: Request, *, modern: bool) -> None:
-        allowed = ("GET", "POST", "DELETE") if self.endpoint.streams and not modern else ("POST",)
+        allowed = ("GET", "POST", "DELETE") if self._has_streams and not modern else ("POST",)
         if request.method not in allowed:
             raise HttpStatusError(
                 MethodNotFound(
@@ -313,7 +317,7 @@ class StreamableHttpEndpoint:
 
     def _has_session(self, request: Request, found: RpcMessage) -> bool:
         """A client that initializes without accepting streams gets no session: it needs none."""
-        if not self.endpoint.streams:
+        if not self._has_streams:
             return False
         begins = found.get("method") == "initialize" and _names_event_stream(request)
         return begins or SESSION_ID_HEADER in request.headers
@@ -342,6 +346,12 @@ def _has_valid_params(found: RpcMessage, version: str) -> bool:
 def _names_event_stream(request: Request) -> bool:
     """Legacy clients must name the type to get a stream: many that accept */* cannot read one."""
     return EVENT_STREAM in request.headers.get("accept", "")
+
+
+def _named_tool(here: McpRequestContext, found: RpcMessage) -> AnyTool | None:
+    """The tool that the message itself names; `call_tool` names another one in its arguments."""
+    call = here.call
+    return call.tool if call is not None and call.name == found["params"]["name"] else None
 
 
 def _is_stdio(request: Request) -> bool:

@@ -13,14 +13,34 @@ from pecia.interfaces.mcp.views.cipher import (
     with_reference_errors,
 )
 from pecia.interfaces.mcp.views.endpoints import ALL, CIPHER, DISCOVERY, McpEndpoint
-from pecia.interfaces.mcp.views.filter import NO_FILTER, ToolFilter
-from pecia.kernel.errors import Json
+from pecia.kernel.errors import InvalidFormat, Json
 from pecia.kernel.feature import Feature
+from pecia.kernel.identity.caller import Caller, Operator
 from pecia.kernel.tool.dynamic_tools import NO_DYNAMIC_TOOLS, DynamicToolList
-from pecia.kernel.tool.model import AnyTool
 from pecia.kernel.tool.view import ToolView, feature_view
 
 CACHE_SIZE = 512
+
+# The headers by which a client filters the tools of an endpoint.
+TOOLSETS = "x-mcp-toolsets"
+TOOLS = "x-mcp-tools"
+EXCLUDED_TOOLS = "x-mcp-exclude-tools"
+READ_ONLY = "x-mcp-readonly"
+
+_BOOLEANS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFilter:
+    """What is filtered out. The empty one filters nothing."""
+
+    features: tuple[str, ...] | None = None
+    tools: tuple[str, ...] | None = None
+    exclude: tuple[str, ...] = ()
+    read_only: bool = False
+
+
+NO_FILTER = ToolFilter()
 
 
 # Compared by identity, which makes it a cheap cache key.
@@ -38,10 +58,6 @@ class EndpointView:
     def is_compact(self) -> bool:
         """Whether the tool list must be as short as possible."""
         return self.callable_view is not None
-
-    def find(self, name: str) -> AnyTool | None:
-        """The tool of that name, None where there is none."""
-        return self.view.tools.get(name) or self.view.aliases.get(name)
 
     def resolve_call(
         self, name: str, arguments: Mapping[str, Json]
@@ -63,21 +79,29 @@ class EndpointViews:
         self._app = app
         self._lean = tuple(lean)
         self._extra = {feature.name: feature for feature in extra}
-        hosts = (feature.name for feature in app.features if feature.dynamic_tools is not None)
-        self._hosts = frozenset((DISCOVERY, ALL, CIPHER, *hosts))
+        dynamic = {it.name: it.dynamic_tools for it in app.features if it.dynamic_tools is not None}
+        self._hosts = frozenset((DISCOVERY, ALL, CIPHER, *dynamic))
+        self._dynamic = next(iter(dynamic.values()), None)
         self.get = lru_cache(CACHE_SIZE)(self._build)
 
-    def cipher_options(
-        self, endpoint: McpEndpoint, session: Mapping[str, Json]
-    ) -> CipherOptions | None:
-        """The session's options for the toolset `cipher`; None for other toolsets."""
-        return cipher_options(self._app.settings, session) if endpoint.toolset == CIPHER else None
-
-    def has_dynamic_tools(
-        self, endpoint: McpEndpoint, options: CipherOptions | None = None
-    ) -> bool:
-        """Whether the endpoint lists dynamic tools."""
-        return endpoint.toolset in self._hosts and (options is None or options.aggregates)
+    async def resolve(
+        self,
+        endpoint: McpEndpoint,
+        headers: Mapping[str, str],
+        who: Caller | Operator,
+        session: Mapping[str, Json],
+    ) -> EndpointView:
+        """The view of a request: by its endpoint, filter headers, caller and session options."""
+        options = (
+            cipher_options(self._app.settings, session) if endpoint.toolset == CIPHER else None
+        )
+        lists_dynamic = endpoint.toolset in self._hosts and (options is None or options.aggregates)
+        dynamic_tools = (
+            await self._dynamic.of(who)
+            if lists_dynamic and self._dynamic is not None and isinstance(who, Caller)
+            else NO_DYNAMIC_TOOLS
+        )
+        return self.get(endpoint, parse_filter(headers), dynamic_tools, options)
 
     def _build(
         self,
@@ -129,3 +153,33 @@ class EndpointViews:
             if (every or feature.name == endpoint.toolset)
             and (tool_filter.features is None or feature.name in tool_filter.features)
         )
+
+
+def parse_filter(headers: Mapping[str, str]) -> ToolFilter:
+    """The filter in the headers of a request. Unknown names are refused by the view."""
+    if not any(name in headers for name in (TOOLSETS, TOOLS, EXCLUDED_TOOLS, READ_ONLY)):
+        return NO_FILTER
+    return ToolFilter(
+        features=_parse_names(headers.get(TOOLSETS)),
+        tools=_parse_names(headers.get(TOOLS)),
+        exclude=_parse_names(headers.get(EXCLUDED_TOOLS)) or (),
+        read_only=_parse_boolean(headers.get(READ_ONLY, "false")),
+    )
+
+
+def _parse_names(given: str | None) -> tuple[str, ...] | None:
+    if given is None:
+        return None
+    return tuple(sorted({name for it in given.split(",") if (name := it.strip())}))
+
+
+def _parse_boolean(given: str) -> bool:
+    value = _BOOLEANS.get(given.strip().lower())
+    if value is None:
+        raise InvalidFormat(
+            f"{READ_ONLY} must be true or false; got {given[:100]!r}",
+            field=READ_ONLY,
+            expected="true or false",
+            got=given[:100],
+        )
+    return value

@@ -37,7 +37,7 @@ from pecia.app.dispatch import Dispatcher, Operation, RequestContext
 from pecia.interfaces.mcp.content import COMPLETE_RESULT, drop_none, resource_contents, tool_result
 from pecia.interfaces.mcp.errors import is_protocol_error, resource_error, rpc_error, tool_error
 from pecia.interfaces.mcp.methods.tool_list import describe_tool
-from pecia.interfaces.mcp.protocol_version import is_modern
+from pecia.interfaces.mcp.request_context import is_modern
 from pecia.interfaces.mcp.transport.stdio.drain import drain_on_eof
 from pecia.kernel.errors import NotFound, PeciaError
 from pecia.kernel.feature import Feature

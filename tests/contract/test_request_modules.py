@@ -1,0 +1,53 @@
+"""How many modules a reader must know to follow one MCP search: measured, and held."""
+
+from pathlib import Path
+
+import pytest
+
+from pecia.interfaces.http.app import build_http_app
+from pecia.interfaces.http.auth.authenticator import HttpAuthenticator
+from pecia.interfaces.mcp.mount import mount_mcp
+from pecia.interfaces.mcp.views.endpoint_view import EndpointViews
+from pecia.kernel.tool.view import ToolView, may_call
+from tests.conftest import House
+from tests.contract.request_modules import module_recorder, search
+from tests.features.lake.conftest import Lake
+
+pytestmark = pytest.mark.anyio
+
+MAX_BEFORE_APP = 17
+"""From the first byte to the hand-over to the app."""
+MAX_OF_CALLS = 28
+"""Of interfaces, app and `kernel/tool`: what every call of a tool passes."""
+MAX_IN_ALL = 68
+"""With the search, the store and the audit log."""
+
+CALLS = ("interfaces.", "app.", "kernel.tool.")
+
+
+async def test_an_mcp_search_passes_few_modules_and_finds_its_tool_once(
+    house: House, tmp_path: Path
+) -> None:
+    with module_recorder() as recorder:
+        lake = Lake(house, tmp_path / "docs")
+        lake.write({"wheel.md": "# Truing\n\nTighten the spoke opposite the wobble.\n"})
+        await house.call(
+            house.ana, "add_source", source_id="docs", folder=str(lake.folder), trim_mode="open"
+        )
+        await lake.crawl()
+        authenticator = HttpAuthenticator(house.app)
+        mount = mount_mcp(house.app, authenticator)
+        assert mount.lifespan is not None
+        async with mount.lifespan():
+            asgi = build_http_app(house.app, authenticator, [mount])
+            await search(asgi, house.bo_token)
+            await search(asgi, house.bo_token)
+            found = await recorder.measure(lambda: search(asgi, house.bo_token))
+    assert found["result"]["structuredContent"]["hits"], found
+    for once in (EndpointViews.resolve, ToolView.lookup, may_call):
+        assert recorder.calls[once.__code__] == 1, once.__qualname__
+    before, every = [*recorder.before_app], [*recorder.before_app, *recorder.after]
+    calls = [it for it in every if it.startswith(CALLS)]
+    assert len(before) <= MAX_BEFORE_APP, before
+    assert len(calls) <= MAX_OF_CALLS, calls
+    assert len(every) <= MAX_IN_ALL, every
