@@ -43,7 +43,7 @@ def _features() -> Iterator[str]:
         "Served by every interface: MCP, `POST /api/v1/{feature}/{tool}`, `pecia call`. "
         "Bold: required.\n"
     )
-    for feature in _described_features():
+    for feature in sorted(_described_features(), key=lambda it: it.name):
         yield f"## {feature.name}\n"
         yield "| tool | scope | changes something | arguments | what it does |"
         yield "|---|---|---|---|---|"

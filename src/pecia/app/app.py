@@ -16,14 +16,10 @@ from pecia.app.authentication import Authenticator
 from pecia.app.default_caller import load_default_caller, require_local_tenant
 from pecia.app.dispatch import REMOTE_SLOT_LIMITS, Dispatcher, RequestContext
 from pecia.app.fair_queue import SlotLimits
-from pecia.app.features import (
-    MIGRATIONS,
-    apply_public_access,
-    build_features,
-    build_original_fetcher,
-)
+from pecia.app.features import apply_public_access, build_features
 from pecia.app.issuers import build_verifier
 from pecia.app.local_owner import LocalOwner
+from pecia.app.registrations import BUILT_IN_FEATURES
 from pecia.app.scheduler import Scheduler
 from pecia.app.settings import SETTINGS
 from pecia.features.lake.downloads.original import OriginalFetcher
@@ -34,7 +30,7 @@ from pecia.kernel.corpus.vectors.embed_job import embed_job, node_name
 from pecia.kernel.corpus.vectors.embed_trigger import EmbedTrigger
 from pecia.kernel.corpus.vectors.embedder import Embedder
 from pecia.kernel.errors import Conflict, Json, PeciaError
-from pecia.kernel.feature import Feature
+from pecia.kernel.feature import Feature, find_service
 from pecia.kernel.identity import owner_token
 from pecia.kernel.identity.caller import Caller, Operator
 from pecia.kernel.identity.oidc import FetchJwks
@@ -231,7 +227,8 @@ async def open_app(
 
 def migration_parts() -> list[SchemaPart]:
     """Every part of the schema: the kernel's, then the features'."""
-    return [KERNEL_SCHEMA, *MIGRATIONS]
+    parts = (SchemaPart(it.name, it.migrations) for it in BUILT_IN_FEATURES if it.migrations)
+    return [KERNEL_SCHEMA, *parts]
 
 
 async def _compose(
@@ -270,7 +267,7 @@ async def _compose(
         keyring=keyring,
         full_view=combine_tools(tool for feature in features for tool in feature.tools),
         confirmations=Confirmations(store, keyring),
-        original_fetcher=build_original_fetcher(settings, store, keyring),
+        original_fetcher=find_service(features, OriginalFetcher),
         restart_database=_no_restart,
         index_lag=lag,
         embedder=embedder,

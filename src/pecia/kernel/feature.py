@@ -1,17 +1,25 @@
-"""What a feature registers, as data. Features know each other only through this."""
+"""What a feature serves, as data. Features know each other only through this."""
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
+from pecia.kernel.corpus.connector_kind import ConnectorRegistry
+from pecia.kernel.corpus.search.search import Corpus
+from pecia.kernel.errors import Unprocessable
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.jobs import Job
-from pecia.kernel.settings.model import SettingsSection
+from pecia.kernel.secrets.keyring import Keyring
+from pecia.kernel.settings.load import Settings
+from pecia.kernel.store.audit.log import AuditLog
 from pecia.kernel.store.purge import PurgeTarget
+from pecia.kernel.store.store import Store
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.dynamic_tools import DynamicTools
 from pecia.kernel.tool.model import AnyTool, Prompt, Resource, ResourceTemplate
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +92,39 @@ class Feature:
     jobs: tuple[Job, ...] = ()
     background_tasks: tuple[Callable[[], Coroutine[Any, Any, None]], ...] = ()
     """What workers run beside jobs. Safe to run in several processes at once."""
-    settings: tuple[type[SettingsSection], ...] = ()
     lifespan: Callable[[], AbstractAsyncContextManager[None]] | None = None
     """Entered while an App is open. It starts nothing by itself."""
     dynamic_tools: DynamicTools | None = None
     """Tools beside `tools` that come and go, and differ by caller."""
-    migrations: str | None = None
-    """The package of the feature's numbered .sql files."""
+    services: tuple[object, ...] = ()
+    """What features built later may use, found by type."""
     purge: Callable[[PurgeTarget], Awaitable[None]] | None = None
     instructions: str | None = None
     """The MCP instructions of this feature's own endpoint."""
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureContext:
+    """What a feature is built from. Nothing is open yet: building does no I/O."""
+
+    settings: Settings
+    store: Store
+    corpus: Corpus
+    audit_log: AuditLog
+    keyring: Keyring
+    connectors: ConnectorRegistry
+    features: tuple[Feature, ...] = ()
+    """Those that are built already."""
+
+    def service(self, kind: type[T]) -> T:
+        """What a feature that is built already offers, by its type."""
+        return find_service(self.features, kind)
+
+
+def find_service(features: Iterable[Feature], kind: type[T]) -> T:
+    """The one service of that type."""
+    for feature in features:
+        for service in feature.services:
+            if isinstance(service, kind):
+                return service
+    raise Unprocessable(f"no feature offers {kind.__name__}")

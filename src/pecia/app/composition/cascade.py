@@ -19,7 +19,7 @@ from pecia.adapters.http.fetch import Fetcher, HttpFetchLimits
 from pecia.adapters.http.guard import EgressGuard
 from pecia.adapters.http.transport import build_tls_context
 from pecia.adapters.upstream.node_server import NodeServerReader
-from pecia.features.cascade.feature import build_cascade_registry
+from pecia.features.cascade.feature import build_cascade_registry, cascade_feature
 from pecia.features.cascade.layers.layer import LayerFile
 from pecia.features.cascade.okf.document import MAX_BYTES
 from pecia.features.cascade.ports import CascadePorts
@@ -28,6 +28,7 @@ from pecia.features.cascade.settings import CascadeSettings
 from pecia.features.cascade.trust import TrustFile
 from pecia.features.lake.settings import LakeSettings
 from pecia.kernel.errors import PeciaError, UpstreamError
+from pecia.kernel.feature import Feature, FeatureContext
 from pecia.kernel.settings.load import Settings
 from pecia.kernel.store.store import Store
 
@@ -35,6 +36,11 @@ MAX_COMMITS = 5_000
 """How far back dates are looked for. What is older has none."""
 
 FETCH_TIMEOUT_S = 60.0
+
+
+def build_cascade_feature(context: FeatureContext) -> Feature:
+    """The cascade feature over the cascades that the settings name."""
+    return cascade_feature(build_cascades(context.settings, context.store))
 
 
 def build_cascades(settings: Settings, store: Store) -> CascadeRegistry:

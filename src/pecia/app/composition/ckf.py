@@ -16,23 +16,17 @@ from pecia.features.ckf.tools.compile import ReadSource
 from pecia.features.ckf.tools.compile_llm import LlmServices
 from pecia.features.lake.core.file_uri import file_uri, parse_file_uri
 from pecia.features.lake.settings import LakeSettings
-from pecia.kernel.corpus.search.search import Corpus
 from pecia.kernel.errors import UpstreamError
-from pecia.kernel.feature import Feature
-from pecia.kernel.settings.load import Settings
+from pecia.kernel.feature import Feature, FeatureContext
 from pecia.kernel.store.store import Store
 
 MAX_PACKAGE_BYTES = 2_000_000
 FETCH_TIMEOUT_S = 10.0
 
 
-def build_ckf(
-    settings: Settings,
-    store: Store,
-    corpus: Corpus | None = None,
-    cascades: CascadeRegistry | None = None,
-) -> Feature:
+def build_ckf(context: FeatureContext) -> Feature:
     """The ckf feature."""
+    settings, store = context.settings, context.store
     kernel, llm = settings.kernel, settings.part(CkfSettings)
     # Any caller of any tenant names the address: on a server none is trusted for all.
     own = settings.part(LakeSettings).trusted_hosts if kernel.mode == "local" else ()
@@ -48,18 +42,16 @@ def build_ckf(
 
     return ckf_feature(
         kernel.public_url or f"http://{kernel.host}:{kernel.port}",
-        _sources(store, cascades),
-        StoredLibrary(store, corpus),
+        _sources(store, context.service(CascadeRegistry)),
+        StoredLibrary(store, context.corpus),
         PageServices("ckf" in kernel.public_rooms, fetch, StoredFiles(store, file_uri)),
         LlmServices(build_provider_models(llm), llm, StoredQuotaCounter(store)),
     )
 
 
-def _sources(store: Store, cascades: CascadeRegistry | None) -> ReadSource:
+def _sources(store: Store, cascades: CascadeRegistry) -> ReadSource:
     """Reads files and documents by `pecia://file/…`, and concepts by `okf://…`."""
     files = file_source_reader(store, _address)
-    if cascades is None:
-        return files
     return add_concept_reader(files, ConceptResources(cascades).text)
 
 

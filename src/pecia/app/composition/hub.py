@@ -1,6 +1,6 @@
 """Builds the hub with its adapters: programs, and HTTP servers behind the egress guard."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,8 +13,7 @@ from pecia.features.hub.settings import HubSettings
 from pecia.features.lake.allowlist import load_allowlist
 from pecia.features.lake.settings import LakeSettings
 from pecia.kernel.errors import UpstreamError
-from pecia.kernel.feature import Feature
-from pecia.kernel.secrets.keyring import Keyring
+from pecia.kernel.feature import Feature, FeatureContext
 from pecia.kernel.settings.account import account_home, account_name
 from pecia.kernel.settings.load import Settings
 from pecia.kernel.store.store import Store
@@ -100,11 +99,11 @@ def _guard(place: ServerEndpoint) -> "EgressGuard":
     return EgressGuard(EgressRules.from_trusted_hosts(place.hosts))
 
 
-def build_hub(
-    settings: Settings, store: Store, keyring: Keyring, others: Iterable[Feature]
-) -> Feature:
+def build_hub(context: FeatureContext) -> Feature:
     """The hub feature over the configured servers."""
-    built_in = {*DISCOVERY_TOOLS, *(tool.name for feature in others for tool in feature.tools)}
+    settings, store, keyring = context.settings, context.store, context.keyring
+    others = (tool.name for feature in context.features for tool in feature.tools)
+    built_in = {*DISCOVERY_TOOLS, *others}
     is_local = settings.kernel.mode == "local"
     ours = HubContext(built_in, is_local, Confirmations(store, keyring))
     hub = open_hub(store, keyring, HubGateway(settings, store), settings.part(HubSettings), ours)

@@ -10,10 +10,17 @@ from anyio.to_thread import run_sync
 
 from pecia.adapters.connectors.access import file_selection
 from pecia.adapters.connectors.filesystem.scan import resolve_path
+from pecia.adapters.extraction.extractor import open_extractor
+from pecia.adapters.extraction.model import ExtractionLimits
 from pecia.adapters.http.transport import build_tls_context
 from pecia.features.lake.allowlist import load_allowlist
 from pecia.features.lake.crawl.watcher import SourceChange
 from pecia.features.lake.credentials import SourceCredentials
+from pecia.features.lake.downloads.delivery import DeliveryQueue, delivery_job
+from pecia.features.lake.downloads.link import PATH as DOWNLOAD
+from pecia.features.lake.downloads.link import DownloadLinks
+from pecia.features.lake.downloads.original import OriginalFetcher
+from pecia.features.lake.feature import LakeAdapters, LakeOptions, build_lake
 from pecia.features.lake.model import SourceConfig
 from pecia.features.lake.settings import LakeSettings
 from pecia.kernel.corpus.connector import Connector, SupportsStatMany
@@ -23,10 +30,14 @@ from pecia.kernel.corpus.connector_kind import (
     FetchOptions,
     TenantAllowlist,
 )
-from pecia.kernel.errors import InvalidInput
+from pecia.kernel.errors import InvalidInput, Json
+from pecia.kernel.feature import Feature, FeatureContext
+from pecia.kernel.secrets.keyring import Keyring
+from pecia.kernel.settings.kernel import KernelSettings
 from pecia.kernel.settings.load import Settings
 from pecia.kernel.store.cluster import ClusterOptions
 from pecia.kernel.store.store import Store
+from pecia.kernel.tool.confirmation import Confirmations
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,4 +129,61 @@ async def load_effective_allowlist(
     folders = [await run_sync(resolve_path, Path(it)) for it in lake.folders]
     return replace(
         reach, folders=(*reach.folders, *folders), hosts=(*reach.hosts, *lake.trusted_hosts)
+    )
+
+
+def build_lake_feature(context: FeatureContext) -> Feature:
+    """The lake with its connectors, and the originals of its files for the holder of a link."""
+    settings, store, keyring = context.settings, context.store, context.keyring
+    credentials = SourceCredentials(store, keyring)
+    sources = build_source_connectors(settings, store, credentials, context.connectors)
+    links = build_download_links(settings, keyring)
+    feature = build_lake(
+        store,
+        context.corpus,
+        _lake_adapters(context, sources),
+        LakeOptions(settings.kernel.home / "index", links, _limits(settings.kernel)),
+    )
+    deliveries = DeliveryQueue(store, delivery_job(sources.open))
+    originals = OriginalFetcher(store, sources.open, links, credentials, deliveries)
+    return replace(feature, services=(originals,))
+
+
+def build_download_links(settings: Settings, keyring: Keyring) -> DownloadLinks | None:
+    """Links to originals, None where a setting is missing; a local install signs with its keys."""
+    kernel = settings.kernel
+    secret_setting = kernel.download_signing_secret
+    is_local = kernel.mode == "local"
+    if not is_local and not (secret_setting and kernel.public_url and kernel.internal_fetch_token):
+        return None
+
+    def secret() -> bytes:
+        # Read when a link is made: features are also built without keys, for the reference docs.
+        if secret_setting:
+            return secret_setting.get_secret_value().encode()
+        return keyring.sign(DOWNLOAD, b"").mac
+
+    public_url = kernel.public_url or f"http://{kernel.host}:{kernel.port}"
+    return DownloadLinks(secret, public_url, kernel.download_link_ttl_s)
+
+
+def _limits(kernel: KernelSettings) -> dict[str, Json]:
+    return {
+        "calls_per_s": kernel.principal_rate_per_s,
+        "calls_burst": kernel.principal_burst,
+        "request_timeout_s": kernel.request_timeout_s,
+        "request_bytes": kernel.body_limit_bytes,
+    }
+
+
+def _lake_adapters(context: FeatureContext, sources: SourceConnectors) -> LakeAdapters:
+    limits = ExtractionLimits(children=context.settings.part(LakeSettings).readers)
+    return LakeAdapters(
+        sources.open,
+        lambda: open_extractor(limits),
+        sources,
+        sources.credentials,
+        sources.check,
+        Confirmations(context.store, context.keyring),
+        context.connectors,
     )

@@ -12,11 +12,9 @@ from pecia.features.ckf.settings import CkfSettings
 from pecia.features.memory.chat_model import NO_MODEL
 from pecia.features.memory.feature import memory_feature
 from pecia.features.memory.settings import MemorySettings
-from pecia.kernel.corpus.search.search import Corpus
 from pecia.kernel.errors import Forbidden, MissingField, Timeout, Unavailable, UpstreamError
-from pecia.kernel.feature import Feature
+from pecia.kernel.feature import Feature, FeatureContext
 from pecia.kernel.identity.caller import Caller, CredentialKind
-from pecia.kernel.settings.load import Settings
 from pecia.kernel.settings.session import apply_session
 from pecia.kernel.tool.call import Call
 
@@ -99,8 +97,9 @@ class MemoryModelProvider:
         return ModelAccess(self.settings, self.models_of(self.settings), self.quota)
 
 
-def build_memory(settings: Settings, corpus: Corpus) -> Feature:
+def build_memory(context: FeatureContext) -> Feature:
     """The memory feature."""
+    settings, corpus = context.settings, context.corpus
     given = settings.part(CkfSettings)
     allowed = DailyAllowance(given.daily_per_user, given.daily_total)
     minds = MemoryModelProvider(given, DailyQuota(allowed, StoredQuotaCounter(corpus.store)))

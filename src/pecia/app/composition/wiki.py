@@ -15,16 +15,32 @@ from anyio.to_thread import run_sync
 from pecia.adapters.connectors.access import file_selection
 from pecia.adapters.connectors.filesystem.bounds import ANYWHERE, FolderBounds, require_folder
 from pecia.adapters.connectors.folder import FolderConnector, watch_changes
+from pecia.adapters.git.model import CommitDraft, GitSignature
+from pecia.adapters.git.repository import HistoryRepository
 from pecia.features.lake.allowlist import load_allowlist
 from pecia.features.wiki.core.ignore import IgnoreRules
+from pecia.features.wiki.feature import wiki_feature
+from pecia.features.wiki.history.port import bind_version_store
+from pecia.features.wiki.settings import WikiSettings
 from pecia.features.wiki.storage.roots import SpaceRoots, require_open
 from pecia.features.wiki.storage.scan import load_ignore_rules
 from pecia.kernel.corpus.connector import ListedFile, ListingEntry, OriginalFile, SkippedFile
 from pecia.kernel.corpus.connector_kind import ConnectorContext, ConnectorKind, LocalOrigin
 from pecia.kernel.errors import NotFound
+from pecia.kernel.feature import Feature, FeatureContext
 from pecia.kernel.store.store import Store
 
 IGNORED_REASON = "an ignore file of the space leaves it out"
+
+
+def build_wiki(context: FeatureContext) -> Feature:
+    """The wiki, with its history in git."""
+    return wiki_feature(
+        context.corpus,
+        context.settings.part(WikiSettings),
+        bind_version_store(HistoryRepository.open, CommitDraft, GitSignature),
+        build_space_roots(context.store),
+    )
 
 
 def build_space_roots(store: Store) -> SpaceRoots:

@@ -8,7 +8,6 @@ from pecia.features.cascade.registry import CascadeOrigin, CascadeRegistry
 from pecia.features.cascade.reports import report_route
 from pecia.features.cascade.resources import cascade_resource, cascade_template
 from pecia.features.cascade.search import ConceptSearcher
-from pecia.features.cascade.settings import CascadeSettings
 from pecia.features.cascade.store import StoreSources
 from pecia.features.cascade.tools.concepts import FEATURE, cascade_tools
 from pecia.features.cascade.trust import TrustFile
@@ -44,5 +43,5 @@ def cascade_feature(cascades: CascadeRegistry, searcher: ConceptSearcher | None 
         resources=(cascade_resource(cascades),),
         templates=(cascade_template(cascades),),
         routes=(report_route(cascades),),
-        settings=(CascadeSettings,),
+        services=(cascades,),
     )

@@ -51,5 +51,4 @@ def ckf_feature(
         templates=build_templates(posts),
         prompts=build_prompts(posts),
         routes=page_routes(context),
-        migrations="pecia.features.ckf.schema",
     )

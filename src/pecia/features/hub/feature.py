@@ -63,6 +63,4 @@ def build_hub_feature(hub: Hub, ours: HubContext) -> Feature:
         ),
         lifespan=hub.running,
         dynamic_tools=upstream_tools,
-        settings=(HubSettings,),
-        migrations="pecia.features.hub.schema",
     )

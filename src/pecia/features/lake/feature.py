@@ -94,7 +94,6 @@ def build_lake(store: Store, corpus: Corpus, ways: LakeAdapters, options: LakeOp
             ways.credentials.publish_with_retry,
             SourceWatcher(store, crawling, reading, ways.watch).run,
         ),
-        migrations="pecia.features.lake.schema",
     )
 
 

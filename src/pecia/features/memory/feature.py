@@ -54,6 +54,4 @@ def memory_feature(
     return Feature(
         FEATURE,
         tools=tuple(found),
-        settings=(MemorySettings,),
-        migrations="pecia.features.memory.schema",
     )

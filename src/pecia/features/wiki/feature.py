@@ -62,10 +62,9 @@ def wiki_feature(
         ),
         sockets=(live.socket(),),
         lifespan=live.lifespan,
-        settings=(WikiSettings,),
+        services=(roots,),
         background_tasks=(
             CatalogMaintenance(store, it.sync, roots).run,
             LiveCleanup(store, it.flusher).run,
         ),
-        migrations="pecia.features.wiki.schema",
     )

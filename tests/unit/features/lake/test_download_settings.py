@@ -3,7 +3,7 @@
 import pytest
 
 from pecia.app.app import SETTINGS
-from pecia.app.features import build_download_links
+from pecia.app.composition.lake import build_download_links
 from pecia.kernel.secrets.keyring import Keyring
 from pecia.kernel.settings.load import Settings, load_settings
 
