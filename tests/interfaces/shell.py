@@ -43,6 +43,9 @@ class Shell:
 
     root: Path
     env: Mapping[str, str] = field(default_factory=dict[str, str])
+    is_warm: bool = True
+    """Whether commands are forked from a process that has the program. A new process finds what is
+    installed on the path of its environment."""
 
     @property
     def home(self) -> Path:
@@ -64,7 +67,7 @@ class Shell:
     def run(self, *words: object, stdin: str = "", env: Mapping[str, str] | None = None) -> Done:
         """One command, until it ends."""
         done = subprocess.run(
-            pecia(*words),
+            pecia(*words) if self.is_warm else [sys.executable, "-m", "pecia", *map(str, words)],
             input=stdin,
             capture_output=True,
             text=True,
@@ -109,11 +112,11 @@ class Shell:
 
 
 @contextmanager
-def opened_shell(env: Mapping[str, str] | None = None) -> Generator[Shell]:
+def opened_shell(env: Mapping[str, str] | None = None, *, is_warm: bool = True) -> Generator[Shell]:
     """A shell whose server and whose cluster are gone afterwards."""
     root = scratch() / f"pecia-cli-{uuid4().hex[:12]}"
     root.mkdir(mode=0o755)
-    shell = Shell(root, env or {})
+    shell = Shell(root, env or {}, is_warm)
     try:
         yield shell
     finally:

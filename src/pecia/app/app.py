@@ -13,12 +13,14 @@ import psycopg
 from pecia.adapters.embedding.factory import open_embedder
 from pecia.adapters.embedding.settings import EmbedSettings
 from pecia.app.authentication import Authenticator
+from pecia.app.connectors import load_connectors
 from pecia.app.default_caller import load_default_caller, require_local_tenant
 from pecia.app.dispatch import REMOTE_SLOT_LIMITS, Dispatcher, RequestContext
 from pecia.app.fair_queue import SlotLimits
 from pecia.app.features import apply_public_access, build_features
 from pecia.app.issuers import build_verifier
 from pecia.app.local_owner import LocalOwner
+from pecia.app.plugins import PluginSettings, load_feature_plugins, refuse_clash
 from pecia.app.registrations import BUILT_IN_FEATURES
 from pecia.app.scheduler import Scheduler
 from pecia.app.settings import SETTINGS
@@ -198,6 +200,7 @@ async def open_app(
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(open_database(kernel, report))
         await migrate(database.logins.owner, migration_parts())
+        await migrate_plugins(database.logins.owner, settings)
         min_size, wait_s = kernel.pool_min_size, kernel.pool_timeout_s
         store = Store(
             database.logins,
@@ -225,10 +228,30 @@ async def open_app(
         yield replace(app, restart_database=database.restart)
 
 
-def migration_parts() -> list[SchemaPart]:
-    """Every part of the schema: the kernel's, then the features'."""
-    parts = (SchemaPart(it.name, it.migrations) for it in BUILT_IN_FEATURES if it.migrations)
-    return [KERNEL_SCHEMA, *parts]
+def migration_parts(settings: Settings | None = None) -> list[SchemaPart]:
+    """Every part of the schema: the kernel's, the features', and those of these settings' plugins.
+    Without settings: what every install has."""
+    plugins = load_feature_plugins(settings.part(PluginSettings).disabled) if settings else None
+    features = (*BUILT_IN_FEATURES, *(plugins.features if plugins else ()))
+    return [
+        KERNEL_SCHEMA,
+        *(SchemaPart(it.name, it.migrations) for it in features if it.migrations),
+    ]
+
+
+async def migrate_plugins(owner: str, settings: Settings) -> None:
+    """The migrations of plugins, each by itself, after ours; and what was wrong with plugins."""
+    disabled = settings.part(PluginSettings).disabled
+    plugins = load_feature_plugins(disabled)
+    for problem in (*plugins.problems, *load_connectors(disabled).problems):
+        log.error("plugin", problem=problem)
+    for plugin in plugins.features:
+        if plugin.migrations is None:
+            continue
+        try:
+            await migrate(owner, [SchemaPart(plugin.name, plugin.migrations)])
+        except (psycopg.Error, PeciaError, ImportError) as error:
+            raise refuse_clash(plugin.name, f"its migration failed: {error}") from error
 
 
 async def _compose(

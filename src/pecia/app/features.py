@@ -1,11 +1,13 @@
 """Builds every feature from its registration, and decides which of their tools are public."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pkgutil import resolve_name
 
-from pecia.app.connectors import CONNECTORS
-from pecia.app.registrations import BUILT_IN_FEATURES
+from pecia.app.connectors import load_connectors
+from pecia.app.plugin_features import require_distinct, require_free, require_own_names
+from pecia.app.plugins import PluginSettings, describe_problem, load_feature_plugins
+from pecia.app.registrations import CONTENT_FEATURES, OVERSIGHT_FEATURES
 from pecia.kernel.corpus.keyword.lag import IndexLag
 from pecia.kernel.corpus.keyword.reader_cache import ReaderCache
 from pecia.kernel.corpus.search.search import Corpus
@@ -13,12 +15,16 @@ from pecia.kernel.corpus.vectors.embedder import Embedder
 from pecia.kernel.errors import InvalidEnum
 from pecia.kernel.feature import Feature, FeatureContext
 from pecia.kernel.identity.caller import Scope
+from pecia.kernel.logs import Log
+from pecia.kernel.registration import FeatureRegistration
 from pecia.kernel.secrets.keyring import Keyring
 from pecia.kernel.settings.load import Settings
 from pecia.kernel.store.audit.log import AuditLog
 from pecia.kernel.store.store import Store
 from pecia.kernel.tool.former_names import current_toolset
 from pecia.kernel.tool.model import AnyTool
+
+_log = Log(__name__)
 
 
 def build_features(
@@ -29,19 +35,46 @@ def build_features(
     embedder: Embedder | None = None,
     lag: IndexLag | None = None,
 ) -> tuple[Feature, ...]:
-    """Every feature. Each may use what those before it offer."""
+    """Every feature, ours and those of plugins. Each may use what those before it offer."""
+    disabled = settings.part(PluginSettings).disabled
     corpus = Corpus(store, ReaderCache(settings.kernel.home / "index"), embedder, lag=lag)
-    context = FeatureContext(settings, store, corpus, audit_log, keyring, CONNECTORS)
-    for registration in BUILT_IN_FEATURES:
-        if registration.build is not None:
-            feature = build_feature(registration.build, context)
-            context = replace(context, features=(*context.features, feature))
+    connectors = load_connectors(disabled).registry
+    context = FeatureContext(settings, store, corpus, audit_log, keyring, connectors)
+    context = _add_features(context, CONTENT_FEATURES)
+    content = context.features
+    plugins = _build_plugins(context, load_feature_plugins(disabled).features)
+    context = replace(context, features=(*content, *plugins))
+    context = _add_features(context, OVERSIGHT_FEATURES)
+    built_in = [it for it in context.features if it not in plugins]
+    for plugin in plugins:
+        require_free(plugin, built_in)
     return context.features
 
 
-def build_feature(builder: str, context: FeatureContext) -> Feature:
-    """What the builder of a registration makes."""
-    return resolve_name(builder)(context)
+def _add_features(
+    context: FeatureContext, registrations: Iterable[FeatureRegistration]
+) -> FeatureContext:
+    for registration in registrations:
+        if registration.build is not None:
+            feature = resolve_name(registration.build)(context)
+            context = replace(context, features=(*context.features, feature))
+    return context
+
+
+def _build_plugins(
+    context: FeatureContext, registrations: Iterable[FeatureRegistration]
+) -> tuple[Feature, ...]:
+    """The features of plugins. One that cannot be built, or is not as it should be, is left out."""
+    built: list[Feature] = []
+    for registration in registrations:
+        try:
+            for feature in _add_features(context, [registration]).features[len(context.features) :]:
+                require_own_names(feature, registration.name)
+                require_distinct(feature, built)
+                built.append(feature)
+        except Exception as error:  # noqa: BLE001 - code of others: whatever it raises is its own.
+            _log.error("plugin", problem=describe_problem(registration.name, error))
+    return tuple(built)
 
 
 def apply_public_access(features: tuple[Feature, ...], names: Sequence[str]) -> tuple[Feature, ...]:

@@ -2,8 +2,10 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import BinaryIO
 
-from pecia.adapters.connectors.filesystem.bounds import FolderBounds
+from pecia.adapters.connectors.filesystem.bounds import FolderBounds, open_file
 from pecia.adapters.connectors.filesystem.scan import FileSelection, SymlinkPolicy
 from pecia.adapters.http.egress_rules import EgressRules
 from pecia.adapters.http.fetch import Fetcher
@@ -22,6 +24,14 @@ def folder_bounds(context: ConnectorContext, *, confined: bool) -> FolderBounds:
     allowed = context.allowlist
     folders = None if allowed.is_local and not confined else allowed.folders
     return FolderBounds(folders, allowed.closed)
+
+
+def open_local_file(
+    context: ConnectorContext, path: Path, *, confined: bool, field: str
+) -> BinaryIO:
+    """A file of this machine that the tenant may read. Blocking. `field` is the argument to name in
+    a refusal."""
+    return open_file(path, folder_bounds(context, confined=confined), field)
 
 
 def egress_guard(context: ConnectorContext) -> EgressGuard:

@@ -30,12 +30,10 @@ def load_settings(
 
     `around` replaces the environment of this process.
     """
-    from pecia.app.settings import SETTINGS
+    from pecia.app.settings import load_app_settings
     from pecia.kernel.settings.layers.paths import find_project_file, find_user_file
-    from pecia.kernel.settings.load import load_settings
 
-    return load_settings(
-        SETTINGS,
+    return load_app_settings(
         flags=flags or {},
         environ={
             n: it

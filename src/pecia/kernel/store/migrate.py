@@ -55,6 +55,7 @@ async def migrate(conninfo: str, parts: Sequence[SchemaPart]) -> list[Migration]
             await connection.execute(SQL["lock"])
             missing = find_pending(list_migrations(parts), await _applied(connection))
             await apply_migrations(connection, missing)
+            await _require_guarded(connection, {it.part for it in missing} - {KERNEL_SCHEMA.name})
         return missing
 
 
@@ -102,6 +103,18 @@ def _require_known(known: Sequence[Migration], applied: dict[tuple[str, str], st
         " PECIA_DATABASE_URL) and add tenants and sources again; nothing was changed",
         migration=found,
     )
+
+
+async def _require_guarded(connection: AsyncConnection[Any], parts: set[str]) -> None:
+    """No feature, ours or a plugin's, makes a table that shows one tenant's rows to another."""
+    found = await connection.execute(SQL["unguarded"], {"schemas": [*parts]})
+    for (table,) in await found.fetchall():
+        raise Conflict(
+            f"the table {table} has no row-level security: CALL kernel.guard('{table}') in its "
+            "migration, or give it a comment that begins with 'untenanted: ' if it has no "
+            "tenant_id and no tenant's data",
+            table=table,
+        )
 
 
 async def _applied(connection: AsyncConnection[Any]) -> dict[tuple[str, str], str]:

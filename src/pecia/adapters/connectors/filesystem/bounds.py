@@ -6,8 +6,10 @@ kernel is asked where an open file or folder really lies, and that is compared.
 
 import errno
 import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO, cast
 
 from pecia.adapters.connectors.filesystem.scan import real_path, resolve_path
 from pecia.kernel.errors import Forbidden, InvalidInput
@@ -95,6 +97,29 @@ def require_folder(path: Path, bounds: FolderBounds, field: str) -> None:
         ) from None
     finally:
         os.close(number)
+
+
+def open_file(path: Path, bounds: FolderBounds, field: str) -> BinaryIO:
+    """A file of this machine, if it really lies within. It stays that one, whatever its path comes
+    to mean."""
+    require_outside_kernel(path, field)
+    if not bounds.contains(resolve_path(path)):
+        raise _forbidden(path, field)
+    try:
+        # Does not wait for the other end of a pipe.
+        number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as error:
+        raise InvalidInput(
+            f"the server cannot open {path}: {error.strerror}", field=field, got=str(path)
+        ) from None
+    opened = cast(BinaryIO, os.fdopen(number, "rb"))
+    if not bounds.contains(real_path(number, path)):
+        opened.close()
+        raise _forbidden(path, field)
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        opened.close()
+        raise InvalidInput(f"{path} is not a plain file", field=field, got=str(path))
+    return opened
 
 
 _REASONS = {

@@ -121,4 +121,5 @@ async def _run_check(check: Callable[[], Awaitable[HealthCheck]]) -> HealthCheck
 
 @cache
 def _all_migrations() -> list[migrate.Migration]:
+    # Ours: those of plugins are applied, or refused, when a server starts.
     return migrate.list_migrations(migration_parts())

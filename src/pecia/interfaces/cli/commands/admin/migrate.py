@@ -24,7 +24,7 @@ def migrate(
     if print_sql:
         from pecia.interfaces.cli.commands.admin.schema_script import build_schema_script
 
-        text = build_schema_script()
+        text = build_schema_script(load_settings(terminal))
         terminal.print_result({"sql": text}, lambda it: it.print_line(text))
         return
     applied = anyio.run(_migrate, terminal)
@@ -39,6 +39,7 @@ async def _migrate(terminal: Terminal) -> list[str]:
     from pecia.app.app import migration_parts, open_logins
     from pecia.kernel.store.migrate import migrate as bring_up_to_date
 
-    async with open_logins(load_settings(terminal).kernel, terminal.info) as logins:
-        done = await bring_up_to_date(logins.owner, migration_parts())
+    settings = load_settings(terminal)
+    async with open_logins(settings.kernel, terminal.info) as logins:
+        done = await bring_up_to_date(logins.owner, migration_parts(settings))
     return [f"{it.part}/{it.name}" for it in done]

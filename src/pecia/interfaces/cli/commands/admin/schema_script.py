@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from psycopg.sql import Literal
 
 from pecia.app.app import migration_parts
+from pecia.kernel.settings.load import Settings
 from pecia.kernel.store.cluster.logins import DATABASE, NAME_BY_ROLE
 from pecia.kernel.store.migrate import SQL, Migration, list_migrations
 from pecia.kernel.store.queries import load_queries
@@ -18,12 +19,12 @@ SCRIPT_HEADER = """\
 -- PECIA_DATABASE_OWNER_URL (owner) and PECIA_DATABASE_SYSTEM_URL (system)."""
 
 
-def build_schema_script() -> str:
+def build_schema_script(settings: Settings) -> str:
     """From the roles to the last migration, in order. A second run stops at what exists."""
-    return "\n\n".join(_statements()) + "\n"
+    return "\n\n".join(_statements(settings)) + "\n"
 
 
-def _statements() -> Iterator[str]:
+def _statements(settings: Settings) -> Iterator[str]:
     yield SCRIPT_HEADER
     for role, name in NAME_BY_ROLE.items():
         if role != "superuser":
@@ -34,7 +35,7 @@ def _statements() -> Iterator[str]:
     yield f"{BOOTSTRAP['furnish_database']};"
     yield f"SET ROLE {NAME_BY_ROLE['owner']};"
     yield "BEGIN;"
-    for migration in list_migrations(migration_parts()):
+    for migration in list_migrations(migration_parts(settings)):
         yield f"-- {migration.part}/{migration.name}\n{migration.sql.strip()}"
         yield f"{_record_statement(migration)};"
     yield "COMMIT;"

@@ -43,7 +43,7 @@ async def check_database(settings: Settings, report: Callable[[str], None]) -> l
         async with open_logins(settings.kernel, report) as logins:
             found.append(DoctorFinding(step, "ok", "it opens"))
             step = "migrations"
-            found.append(await _check_migrations(logins))
+            found.append(await _check_migrations(settings, logins))
             step = "round trip"
             async with _open_store(logins) as store:
                 found.append(DoctorFinding(step, "ok", await _check_round_trip(settings, store)))
@@ -60,8 +60,8 @@ async def check_database(settings: Settings, report: Callable[[str], None]) -> l
     return found
 
 
-async def _check_migrations(logins: DatabaseLogins) -> DoctorFinding:
-    done = await migrate(logins.owner, migration_parts())
+async def _check_migrations(settings: Settings, logins: DatabaseLogins) -> DoctorFinding:
+    done = await migrate(logins.owner, migration_parts(settings))
     return DoctorFinding("migrations", "ok", f"{len(done)} applied now" if done else "all applied")
 
 

@@ -1,0 +1,1 @@
+"""Migrations, in order. A released one is never edited."""
