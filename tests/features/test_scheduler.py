@@ -9,8 +9,7 @@ import anyio.to_thread
 import pytest
 
 from pecia.app.dispatch import Dispatcher, RequestContext
-from pecia.app.fair_queue import SlotLimits
-from pecia.app.scheduler import Scheduler
+from pecia.app.scheduler import Scheduler, SlotLimits
 from pecia.kernel.errors import Json, RateLimited, Timeout, Unavailable
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.tool.call import Call

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pecia.app.fair_queue import FairQueue, SlotLimits, SlotOwner
-from pecia.app.scheduler import Scheduler
+from pecia.app.scheduler import FairQueue, Scheduler, SlotLimits, SlotOwner
 from pecia.kernel.errors import RateLimited, Unavailable
 from tests.soak import SOAK
 

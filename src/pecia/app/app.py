@@ -16,13 +16,12 @@ from pecia.app.authentication import Authenticator
 from pecia.app.connectors import load_connectors
 from pecia.app.default_caller import load_default_caller, require_local_tenant
 from pecia.app.dispatch import REMOTE_SLOT_LIMITS, Dispatcher, RequestContext
-from pecia.app.fair_queue import SlotLimits
 from pecia.app.features import apply_public_access, build_features
 from pecia.app.issuers import build_verifier
 from pecia.app.local_owner import LocalOwner
 from pecia.app.plugins import PluginSettings, load_feature_plugins, refuse_clash
 from pecia.app.registrations import BUILT_IN_FEATURES
-from pecia.app.scheduler import Scheduler
+from pecia.app.scheduler import Scheduler, SlotLimits
 from pecia.app.settings import SETTINGS
 from pecia.features.lake.downloads.original import OriginalFetcher
 from pecia.kernel.compute.pool import compute_workers

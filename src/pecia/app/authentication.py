@@ -56,13 +56,12 @@ class Authenticator:
             if self._without_token is None:
                 raise AuthRequired("a bearer token is required")
             return self._without_token
-        if owner_token.is_owner_token(bearer):
+        if pat.is_pat(bearer):
+            who = await self._authenticate_pat(bearer)
+        elif owner_token.is_owner_token(bearer):
             return self._authenticate_owner_token(bearer)
-        who = await (
-            self._authenticate_pat(bearer)
-            if pat.is_pat(bearer)
-            else self._authenticate_oidc(bearer)
-        )
+        else:
+            who = await self._authenticate_oidc(bearer)
         self._used.add(who.credential_id)
         return who
 

@@ -11,9 +11,7 @@ from uuid import UUID, uuid4
 import anyio
 from pydantic import BaseModel
 
-from pecia.app.deadline import run_until_deadline
-from pecia.app.fair_queue import SlotLimits, SlotOwner
-from pecia.app.scheduler import Scheduler
+from pecia.app.scheduler import Scheduler, SlotLimits, SlotOwner, run_until_deadline
 from pecia.kernel.errors import (
     AuthRequired,
     Collision,
@@ -32,8 +30,7 @@ from pecia.kernel.store.audit.record import AuditRecord, AuditStatus
 from pecia.kernel.tool.call import Call, Channel, InputRequired
 from pecia.kernel.tool.model import AnyTool, CitedOutput, ToolResult
 from pecia.kernel.tool.null_channel import NULL_CHANNEL
-from pecia.kernel.tool.redact import redact_arguments
-from pecia.kernel.tool.validate import validate_arguments
+from pecia.kernel.tool.validate import redact_arguments, validate_arguments
 from pecia.kernel.tool.view import ToolView, full_name, may_call
 
 log = logging.getLogger(__name__)

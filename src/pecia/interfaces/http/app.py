@@ -15,9 +15,12 @@ from pecia.app.app import App
 from pecia.features.lake.downloads.link import PATH as DOWNLOAD
 from pecia.interfaces.http.auth.authenticator import HttpAuthenticator
 from pecia.interfaces.http.endpoint import Handler, HttpEndpoint, not_found
-from pecia.interfaces.http.middleware.body_limit import BodyLimits
-from pecia.interfaces.http.middleware.edge import EdgeMiddleware, EdgeRules
-from pecia.interfaces.http.middleware.trusted_hosts import TrustedHosts
+from pecia.interfaces.http.middleware.edge import (
+    BodyLimits,
+    EdgeMiddleware,
+    EdgeRules,
+    TrustedHosts,
+)
 from pecia.interfaces.http.pages.overview import docs_page, home_page
 from pecia.interfaces.http.routes.confirmations import confirmation_paths, confirmation_routes
 from pecia.interfaces.http.routes.downloads import DownloadHandler

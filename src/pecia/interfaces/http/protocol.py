@@ -7,11 +7,9 @@ import orjson
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from pecia.adapters.http.peer_credentials import PeerProcess
-from pecia.interfaces.http.middleware.response_headers import DEFAULT_HEADERS
+from pecia.interfaces.http.middleware.edge import DEFAULT_HEADERS
+from pecia.interfaces.http.request_info import PEER_KEY
 from pecia.kernel.errors import InvalidRequest
-
-PEER_KEY = "pecia.peer"
-"""Where the `state` of a scope has the Peer of its connection, websockets included."""
 
 MAX_HEAD_BYTES = 64 * 1024
 HEAD_TIMEOUT_S = 10.0

@@ -16,6 +16,9 @@ from pecia.kernel.logs import RequestRecord
 
 SCOPE_KEY = "pecia.arrival"
 
+PEER_KEY = "pecia.peer"
+"""Where the `state` of a scope has the Peer of its connection, websockets included."""
+
 SUBPROTOCOL_PREFIX = "bearer."
 """Browsers cannot set headers on a websocket, and a token must not be in a URL."""
 

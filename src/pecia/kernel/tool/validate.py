@@ -1,4 +1,7 @@
-"""Arguments in, a validated input out, or an error that names the field. Compiled once per tool."""
+"""Arguments in, a validated input out, or an error that names the field. Compiled once per tool.
+
+Also which arguments the audit log keeps: those not declared secret.
+"""
 
 import re
 from collections.abc import Mapping
@@ -17,6 +20,8 @@ from pecia.kernel.tool.model import AnyTool, ForeignTool
 
 # Upstream tools come and go: what is compiled for them must not be kept for ever.
 SCHEMA_CACHE_SIZE = 4096
+
+HIDDEN = "•••"
 
 _SECRET = re.compile(
     r"pass(word|phrase|wd)|secret|token|api[_-]?key|credential|private[_-]?key|authorization", re.I
@@ -76,6 +81,28 @@ def secret_fields(tool: AnyTool) -> frozenset[str]:
     fields = tool.takes.model_fields.items()
     unkept = {"secret", "unaudited"}
     return frozenset(name for name, it in fields if unkept & {*_extra(it.json_schema_extra)})
+
+
+def redact_arguments(tool: AnyTool | None, arguments: Mapping[str, Json]) -> dict[str, Json]:
+    """Declared arguments as they came; of undeclared ones only the name.
+
+    A key put in the wrong field must not end up in the audit log. Secrets inside declared ones,
+    and overlong values, are removed by the record itself.
+    """
+    declared = _declared(tool)
+    secret = secret_fields(tool) if tool else frozenset[str]()
+    return {
+        name[:100]: HIDDEN if name in secret or name not in declared else value
+        for name, value in list(arguments.items())[:50]
+    }
+
+
+def _declared(tool: AnyTool | None) -> frozenset[str]:
+    if tool is None:
+        return frozenset()
+    if isinstance(tool, ForeignTool):
+        return frozenset(tool.input_schema.get("properties", {}))
+    return frozenset(it.alias or name for name, it in tool.takes.model_fields.items())
 
 
 def _looks_secret(name: str, schema: object) -> bool:

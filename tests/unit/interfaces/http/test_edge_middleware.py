@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
-from pecia.interfaces.http.middleware.body_limit import BodyLimits
-from pecia.interfaces.http.middleware.edge import EdgeMiddleware, EdgeRules
-from pecia.interfaces.http.middleware.trusted_hosts import TrustedHosts
+from pecia.interfaces.http.middleware.edge import (
+    BodyLimits,
+    EdgeMiddleware,
+    EdgeRules,
+    TrustedHosts,
+)
 from pecia.interfaces.http.request_info import RequestInfo, get_request_info
 from pecia.kernel.errors import NotFound
 from pecia.kernel.settings.kernel import KernelSettings

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pecia.interfaces.http.middleware.trusted_hosts import TrustedHosts
+from pecia.interfaces.http.middleware.edge import TrustedHosts
 from pecia.kernel.settings.kernel import KernelSettings
 
 OWN = "http://localhost:7324"

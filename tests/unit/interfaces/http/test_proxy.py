@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pecia.interfaces.http.middleware.edge import resolve_client
 from pecia.interfaces.http.middleware.proxy_headers import (
     ForwardedClient,
     parse_address,
-    resolve_client,
 )
 from pecia.kernel.errors import InvalidRequest
 

@@ -6,7 +6,7 @@ from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import ForeignTool, ToolResult
-from pecia.kernel.tool.redact import HIDDEN, redact_arguments
+from pecia.kernel.tool.validate import HIDDEN, redact_arguments
 
 
 async def run(call: Call, arguments: Mapping[str, Json]) -> ToolResult:

@@ -1,31 +1,41 @@
-"""The outermost middleware, one pass for every request. It knows no tool and no caller."""
+"""The outermost middleware, one pass for every request: client address, Host and Origin, size and
+read timeout of the body, headers of the response. It knows no tool and no caller.
+"""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit
 from uuid import uuid4
 
+import anyio
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pecia.interfaces.http.errors import HttpStatusError, render_error
-from pecia.interfaces.http.middleware.body_limit import BodyLimits, LimitedBody, check_length
 from pecia.interfaces.http.middleware.proxy_headers import (
+    HTTP_SCHEMES,
+    PROXY_HEADERS,
     ForwardedClient,
     IpNetwork,
+    client_behind_proxy,
+    is_trusted,
     parse_address,
-    resolve_client,
 )
-from pecia.interfaces.http.middleware.response_headers import ResponseSender
-from pecia.interfaces.http.middleware.trusted_hosts import TrustedHosts
-from pecia.interfaces.http.protocol import PEER_KEY
-from pecia.interfaces.http.request_info import SCOPE_KEY, RequestInfo
+from pecia.interfaces.http.request_info import PEER_KEY, SCOPE_KEY, RequestInfo
 from pecia.kernel import logs
-from pecia.kernel.errors import Cancelled, Forbidden, InvalidInput, InvalidRequest
+from pecia.kernel.errors import (
+    Cancelled,
+    Forbidden,
+    InvalidInput,
+    InvalidRequest,
+    PayloadTooLarge,
+    Timeout,
+)
 from pecia.kernel.identity import owner_token, pat
 from pecia.kernel.redaction import redact
+from pecia.kernel.settings.kernel import KernelSettings
 
 SINGLE_HEADERS = ("authorization", "content-length", "content-type", "host", "origin")
 """Sent twice, one parser might take the first and another the last."""
@@ -36,8 +46,153 @@ MAX_PARAMETERS = 1000
 CORS_METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT")
 CORS_EXPOSED_HEADERS = ("Mcp-Session-Id", "Retry-After", "WWW-Authenticate", "X-Request-Id")
 
+DRAIN_TIMEOUT_S = 1.0
+CLOSE_HEADERS = {"connection": "close"}
+
+DEFAULT_HEADERS: tuple[tuple[bytes, bytes], ...] = (
+    (b"cache-control", b"no-store"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+)
+"""Strict by default: a page that needs more sets a header of its own."""
+
+START_MESSAGES = frozenset(
+    ("http.response.start", "websocket.http.response.start", "websocket.accept")
+)
+
+WILDCARD_ADDRESSES = frozenset(("", "0.0.0.0", "::"))
+"""Wildcard listen addresses, never a valid Host: browsers resolve some to this machine."""
+
+LOOPBACK_HOSTS = frozenset(("localhost", "127.0.0.1", "[::1]"))
+
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:[0-9]{1,5})?", re.IGNORECASE)
+
 _VALID_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _UNSAFE_PATH = re.compile(r"[\x00-\x1f\x7f\\]|(^|/)\.{1,2}(/|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class TrustedHosts:
+    """The host names of this server, and the origins that it trusts."""
+
+    hosts: frozenset[str]
+    """With a port, that port; without one, any."""
+    origins: frozenset[str]
+
+    @classmethod
+    def from_settings(cls, settings: KernelSettings) -> "TrustedHosts":
+        public = urlsplit(settings.public_url or "")
+        known = [settings.host, public.hostname or "", *settings.allowed_hosts]
+        own = [f"{public.scheme}://{public.netloc}"] if public.netloc else []
+        return cls(
+            LOOPBACK_HOSTS
+            | {_bracket_ipv6(it.lower()) for it in known if it not in WILDCARD_ADDRESSES},
+            frozenset(_normalize_origins([*own, *settings.allowed_origins])),
+        )
+
+    def has_host(self, host: str) -> bool:
+        """Whether a `Host` header names this server: protects against DNS rebinding."""
+        found = _HOST.fullmatch(host)
+        if found is None:
+            return False
+        name = found[1].lower().removesuffix(".")
+        return name in self.hosts or f"{name}{found[2] or ''}" in self.hosts
+
+    def has_origin(self, origin: str, *, own: str) -> bool:
+        """Whether a page of that origin may call: our own, or one in `allowed_origins`."""
+        return origin.lower() == own.lower() or self.is_cors_origin(origin)
+
+    def is_cors_origin(self, origin: str) -> bool:
+        """Whether that origin is named in the settings, and so gets CORS headers."""
+        return origin.lower() in self.origins
+
+
+@dataclass(frozen=True, slots=True)
+class BodyLimits:
+    """The limits of one request body."""
+
+    max_bytes: int
+    idle_s: float
+    """The timeout for the next chunk of the body."""
+    total_s: float
+
+
+class LimitedBody:
+    """A `receive` that counts bytes. Nothing over the limit is passed on."""
+
+    def __init__(self, receive: Receive, limits: BodyLimits, *, is_complete: bool = False) -> None:
+        self._receive = receive
+        self._limits = limits
+        self._seen_bytes = 0
+        self._deadline: float | None = None
+        self.is_complete = is_complete
+
+    async def __call__(self) -> Message:
+        if self.is_complete:
+            return await self._receive()
+        message = await self._receive_chunk()
+        self._seen_bytes += len(message.get("body", b""))
+        if self._seen_bytes > self._limits.max_bytes:
+            raise payload_too_large(self._limits.max_bytes)
+        self.is_complete = not message.get("more_body", False)
+        return message
+
+    async def drain(self) -> None:
+        """Drain the rest of the body for a moment: a client that writes does not read.
+
+        Without it the connection would be reset, and the error response lost.
+        """
+        with anyio.move_on_after(DRAIN_TIMEOUT_S):
+            while not self.is_complete:
+                message = await self._receive()
+                self.is_complete = not message.get("more_body", False)
+
+    async def _receive_chunk(self) -> Message:
+        now = anyio.current_time()
+        if self._deadline is None:
+            self._deadline = now + self._limits.total_s
+        limit_s = min(self._limits.idle_s, self._deadline - now)
+        with anyio.CancelScope(deadline=now + limit_s):
+            return await self._receive()
+        # A body that timed out is not drained.
+        self.is_complete = True
+        slow = Timeout("the body was sent too slowly", timeout_s=limit_s)
+        raise HttpStatusError(slow, 408, CLOSE_HEADERS)
+
+
+class ResponseSender:
+    """A `send` that completes the headers, and keeps the status for the log."""
+
+    def __init__(self, send: Send, request_id: str, body: LimitedBody) -> None:
+        self._send = send
+        self._body = body
+        self.extra_headers: list[tuple[bytes, bytes]] = [(b"x-request-id", request_id.encode())]
+        self.status: int | None = None
+        self._closes = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] in START_MESSAGES:
+            await self._send(self._complete_headers(message))
+        elif self._closes and not message.get("more_body", False):
+            await self._send({**message, "more_body": True})
+            await self._body.drain()
+            await self._send({"type": message["type"], "body": b"", "more_body": False})
+        else:
+            await self._send(message)
+
+    def _complete_headers(self, message: Message) -> Message:
+        self.status = message.get("status", 101)
+        headers: list[tuple[bytes, bytes]] = [*message.get("headers", ())]
+        if message["type"] == "websocket.accept":
+            return {**message, "headers": [*headers, *self.extra_headers]}
+        self._closes = (b"connection", b"close") in headers
+        names = {name.lower() for name, _ in headers}
+        defaults = [it for it in DEFAULT_HEADERS if it[0] not in names]
+        return {**message, "headers": [*headers, *defaults, *self.extra_headers]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +309,39 @@ class EdgeMiddleware:
             raise _forbidden_origin("another site")
 
 
+def resolve_client(
+    peer: str | None, scheme: str, headers: Mapping[str, str], trusted: Sequence[IpNetwork]
+) -> ForwardedClient:
+    """The client behind the peer. `headers` has every value of a name, joined by commas."""
+    address = parse_address(peer)
+    direct = ForwardedClient(
+        client_ip=str(address) if address else None,
+        scheme=HTTP_SCHEMES[scheme],
+        host=headers.get("host", ""),
+        was_forwarded=not PROXY_HEADERS.isdisjoint(headers),
+    )
+    if not direct.was_forwarded or address is None or not is_trusted(address, trusted):
+        return direct
+    return client_behind_proxy(direct, address, headers, trusted)
+
+
+def payload_too_large(max_bytes: int) -> HttpStatusError:
+    error = PayloadTooLarge(
+        f"the body is longer than {max_bytes} bytes", field="body", max=max_bytes
+    )
+    return HttpStatusError(error, error.code.http, CLOSE_HEADERS)
+
+
+def check_length(declared: str | None, limits: BodyLimits) -> None:
+    """Reject by `Content-Length` alone, before anything is read."""
+    if declared is None:
+        return
+    if not declared.isascii() or not declared.isdigit():
+        raise InvalidRequest("Content-Length is not a number")
+    if int(declared) > limits.max_bytes:
+        raise payload_too_large(limits.max_bytes)
+
+
 async def _send_error(
     failure: Exception, scope: Scope, body: LimitedBody, reply: ResponseSender
 ) -> None:
@@ -229,3 +417,14 @@ def _request_id(client_id: str) -> str:
     """The client's own id, unless it is malformed or contains a secret: ids are logged."""
     is_sane = _VALID_ID.fullmatch(client_id) is not None and redact(client_id) == client_id
     return client_id if is_sane else uuid4().hex
+
+
+def _normalize_origins(texts: Iterable[str]) -> Iterable[str]:
+    for text in texts:
+        parts = urlsplit(text)
+        yield f"{parts.scheme}://{parts.netloc}".lower() if parts.netloc else text.lower()
+
+
+def _bracket_ipv6(host: str) -> str:
+    """IPv6 addresses are in brackets in a Host header."""
+    return f"[{host}]" if host.count(":") > 1 and not host.startswith("[") else host

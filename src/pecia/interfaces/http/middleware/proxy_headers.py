@@ -17,7 +17,7 @@ PROXY_HEADERS = frozenset(
 )
 """Headers that only a proxy writes, or a client that pretends to be one."""
 
-_SCHEMES = {"http": "http", "https": "https", "ws": "http", "wss": "https"}
+HTTP_SCHEMES = {"http": "http", "https": "https", "ws": "http", "wss": "https"}
 _ELEMENT = re.compile(r'(?:[^",]|"(?:[^"\\]|\\.)*")+')
 _PAIR = re.compile(r'([A-Za-z]+)=("(?:[^"\\]|\\.)*"|[^\s;,"]*)')
 
@@ -32,28 +32,22 @@ class ForwardedClient:
     was_forwarded: bool
 
 
-def resolve_client(
-    peer: str | None, scheme: str, headers: Mapping[str, str], trusted: Sequence[IpNetwork]
+def client_behind_proxy(
+    direct: ForwardedClient,
+    proxy: IpAddress,
+    headers: Mapping[str, str],
+    trusted: Sequence[IpNetwork],
 ) -> ForwardedClient:
-    """The client behind the peer. `headers` has every value of a name, joined by commas."""
-    address = parse_address(peer)
-    direct = ForwardedClient(
-        client_ip=str(address) if address else None,
-        scheme=_SCHEMES[scheme],
-        host=headers.get("host", ""),
-        was_forwarded=not PROXY_HEADERS.isdisjoint(headers),
-    )
-    if not direct.was_forwarded or address is None or not _is_trusted(address, trusted):
-        return direct
+    """The client that a trusted proxy names. Several values of a header are joined by commas."""
     by_custom, by_standard = _parse_x_forwarded(headers), _parse_forwarded(headers)
     clients = {
-        _first_untrusted(it.chain, address, trusted) for it in (by_custom, by_standard) if it.chain
+        _first_untrusted(it.chain, proxy, trusted) for it in (by_custom, by_standard) if it.chain
     }
     if len(clients) > 1:
         # A proxy writes one of the two and lets the other through as the client sent it.
         raise InvalidRequest("Forwarded and X-Forwarded-For name different clients")
     return ForwardedClient(
-        client_ip=str(clients.pop() if clients else address),
+        client_ip=str(clients.pop() if clients else proxy),
         scheme=by_custom.scheme or by_standard.scheme or direct.scheme,
         host=by_custom.host or by_standard.host or direct.host,
         was_forwarded=True,
@@ -90,7 +84,7 @@ def _parse_x_forwarded(headers: Mapping[str, str]) -> _ForwardedHeaders:
     chain = headers.get("x-forwarded-for", "")
     return _ForwardedHeaders(
         chain=tuple(it.strip() for it in chain.split(",")) if chain else (),
-        scheme=_SCHEMES.get(_last_value(headers.get("x-forwarded-proto", "")).lower()),
+        scheme=HTTP_SCHEMES.get(_last_value(headers.get("x-forwarded-proto", "")).lower()),
         host=_last_value(headers.get("x-forwarded-host", "")) or None,
     )
 
@@ -100,7 +94,7 @@ def _parse_forwarded(headers: Mapping[str, str]) -> _ForwardedHeaders:
     nearest = hops[-1] if hops else {}
     return _ForwardedHeaders(
         chain=tuple(it.get("for", "") for it in hops),
-        scheme=_SCHEMES.get(nearest.get("proto", "").lower()),
+        scheme=HTTP_SCHEMES.get(nearest.get("proto", "").lower()),
         host=nearest.get("host") or None,
     )
 
@@ -126,10 +120,10 @@ def _first_untrusted(
         if address is None:
             return nearest
         nearest = address
-        if not _is_trusted(address, trusted):
+        if not is_trusted(address, trusted):
             return nearest
     return nearest
 
 
-def _is_trusted(address: IpAddress, trusted: Sequence[IpNetwork]) -> bool:
+def is_trusted(address: IpAddress, trusted: Sequence[IpNetwork]) -> bool:
     return any(address.version == it.version and address in it for it in trusted)
