@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import anyio
 import anyio.to_thread
-import psycopg
+from psycopg import Notify
 
 from pecia.adapters.embedding.factory import open_embedder
 from pecia.adapters.embedding.settings import EmbedSettings
@@ -46,6 +46,7 @@ from pecia.kernel.settings.kernel import KernelSettings
 from pecia.kernel.settings.load import Settings
 from pecia.kernel.store.audit.log import AuditLog
 from pecia.kernel.store.cluster import ClusterOptions, DatabaseLogins, open_cluster
+from pecia.kernel.store.listen import listen
 from pecia.kernel.store.migrate import KERNEL_SCHEMA, SchemaPart, migrate
 from pecia.kernel.store.store import PoolSize, Store
 from pecia.kernel.tool.confirmation import Confirmations
@@ -349,30 +350,28 @@ async def _flush_last_used(app: App) -> None:
 
 
 async def _listen_identity_changes(app: App) -> None:
-    """Invalidate the credential cache when a credential changes, on any node."""
-    while True:
+    """Invalidate the credential cache when a credential changes, on any node.
+
+    While disconnected, cache entries live one second at most.
+    """
+
+    async def invalidate(_: Notify | None) -> None:
+        app.authenticator.invalidate_cache()
+
+    async def restart_database() -> None:
+        # A broken connection means that the embedded database may be down.
         try:
-            connection = await psycopg.AsyncConnection.connect(
-                app.store.logins.system, autocommit=True
-            )
-            async with connection:
-                await connection.execute("LISTEN pecia_identity")
-                app.authenticator.invalidate_cache()
-                async for _ in connection.notifies():
-                    app.authenticator.invalidate_cache()
-        except psycopg.Error as error:
-            # Until the connection is back, cache entries live one second at most.
-            log.failure("listen", error)
-            await _reconnect(app)
+            await app.restart_database()
+        except PeciaError as error:
+            log.failure("restart_database", error)
 
-
-async def _reconnect(app: App) -> None:
-    """A broken LISTEN connection means the database may be down: restart it."""
-    try:
-        await app.restart_database()
-    except PeciaError as error:
-        log.failure("restart_database", error)
-    await anyio.sleep(1)
+    await listen(
+        app.store,
+        ["pecia_identity"],
+        invalidate,
+        "identity.listen",
+        before_reconnect=restart_database,
+    )
 
 
 __all__ = [

@@ -1,9 +1,5 @@
 -- The change log, in system transactions but for one.
 
--- name: listen
--- The payload is the tenant. It only wakes: the log itself is authoritative.
-LISTEN pecia_changes;
-
 -- name: clock_of
 SELECT COALESCE(c.n, 0) AS n, COALESCE(c.trimmed, 0) AS trimmed, c.epoch FROM kernel.tenant t
   LEFT JOIN kernel.tenant_clock c ON c.tenant_id = t.id WHERE t.id = %(tenant_id)s;

@@ -31,10 +31,6 @@ SELECT kernel.retry_job(%(id)s);
 -- Procrastinate names its tables bare.
 SET search_path = jobs;
 
--- name: listen
--- Notifications of every queue: a worker of one polls once too often for the others.
-LISTEN procrastinate_any_queue_v1;
-
 -- name: beat
 -- No row: the worker was declared dead, and its jobs were given to others.
 UPDATE jobs.procrastinate_workers SET last_heartbeat = now() WHERE id = %(worker_id)s RETURNING id;

@@ -3,12 +3,11 @@
 Its own, so that a heartbeat never waits behind the work. It fetches jobs and never ends them.
 """
 
-from collections.abc import AsyncGenerator, Callable, Generator, Sequence
-from contextlib import aclosing, asynccontextmanager, contextmanager
-from typing import Any, TypeAlias
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
 
 import anyio
-import orjson
 import psycopg
 from procrastinate import PsycopgConnector
 from procrastinate.exceptions import ConnectorException
@@ -21,17 +20,14 @@ from pecia.kernel.jobs.call import SQL, JobRun
 
 TIMEOUT_S = 10
 
-OnNotification: TypeAlias = Callable[[int | None], None]
-"""Called with a job that is to be aborted; or with None when there may be jobs to fetch."""
+CHANNEL = "procrastinate_any_queue_v1"
+"""Notifications of every queue: a worker of one polls once too often for the others."""
 
 
 class JobQueue:
     """Failures of the database come out as Unavailable."""
 
-    def __init__(
-        self, conninfo: str, connector: PsycopgConnector, queues: Sequence[str] | None
-    ) -> None:
-        self._conninfo = conninfo
+    def __init__(self, connector: PsycopgConnector, queues: Sequence[str] | None) -> None:
         self._connector = connector
         self._manager = JobManager(connector)
         self._queues = queues
@@ -60,17 +56,6 @@ class JobQueue:
         with _raise_unavailable():
             return [*await self._manager.list_jobs_to_abort_async()]
 
-    async def listen(self, heard: OnNotification) -> None:
-        """Pass on notifications until the connection fails; first a wake-up, once it listens."""
-        with _raise_unavailable():
-            async with _connect(self._conninfo) as connection:
-                await connection.execute(SQL["listen"])
-                heard(None)
-                async with aclosing(connection.notifies()) as notifications:
-                    async for it in notifications:
-                        news = orjson.loads(it.payload)
-                        heard(news["job_id"] if news["type"] == "abort_job_requested" else None)
-
     async def unregister_worker(self, worker_id: int) -> None:
         """Unregister. Jobs the worker has not ended are handed back."""
         with _raise_unavailable():
@@ -88,7 +73,7 @@ async def open_queue(conninfo: str, queues: Sequence[str] | None) -> AsyncGenera
     try:
         with _raise_unavailable():
             await connector.open_async()
-        yield JobQueue(conninfo, connector, queues)
+        yield JobQueue(connector, queues)
     finally:
         with anyio.move_on_after(TIMEOUT_S, shield=True):
             await connector.close_async()
@@ -97,16 +82,6 @@ async def open_queue(conninfo: str, queues: Sequence[str] | None) -> AsyncGenera
 async def _use_schema(connection: AsyncConnection[Any]) -> None:
     await connection.set_autocommit(True)
     await connection.execute(SQL["use_schema"])
-
-
-@asynccontextmanager
-async def _connect(conninfo: str) -> AsyncGenerator[AsyncConnection[Any]]:
-    # If cancelled half-way, a connection stays open on the server until its timeout.
-    with anyio.CancelScope(shield=True) as scope:
-        opening = AsyncConnection.connect(conninfo, autocommit=True, connect_timeout=TIMEOUT_S)
-        async with await opening as connection:
-            scope.shield = False
-            yield connection
 
 
 @contextmanager

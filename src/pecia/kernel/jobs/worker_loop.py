@@ -9,17 +9,20 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import anyio
+import orjson
 from anyio.abc import TaskGroup
+from psycopg import Notify
 
 from pecia.kernel.errors import PeciaError
 from pecia.kernel.jobs.call import JobRun
 from pecia.kernel.jobs.execute import execute_run
 from pecia.kernel.jobs.job import Job
 from pecia.kernel.jobs.outcome import ABORTED, RunOutcome, reschedule
-from pecia.kernel.jobs.queue import JobQueue
+from pecia.kernel.jobs.queue import CHANNEL, JobQueue
 from pecia.kernel.jobs.reclaim import end_run, reclaim_stalled
 from pecia.kernel.jobs.schedule import defer_due, list_scheduled, seconds_until_due
 from pecia.kernel.logs import Log
+from pecia.kernel.store.listen import listen
 from pecia.kernel.store.store import Store
 
 UNREGISTER_TIMEOUT_S = 5.0
@@ -76,7 +79,9 @@ class WorkerLoop:
             async with anyio.create_task_group() as around:
                 around.start_soon(self._repeat, self._heartbeat, intervals.heartbeat_s)
                 around.start_soon(self._repeat, self._reclaim, intervals.heartbeat_s)
-                around.start_soon(self._repeat, self._listen, 0)
+                around.start_soon(
+                    listen, self._context.store, [CHANNEL], self._on_notify, "jobs.listen"
+                )
                 around.start_soon(self._repeat, self._follow_schedules, 0)
                 around.start_soon(self._stop_with, stop)
                 async with anyio.create_task_group() as runs:
@@ -195,14 +200,17 @@ class WorkerLoop:
         stalled_s = self._context.intervals.stalled_s
         await reclaim_stalled(self._context.store, self._context.jobs, stalled_s=stalled_s)
 
-    async def _listen(self) -> None:
-        await self._queue.listen(self._on_notification)
-
-    def _on_notification(self, aborted: int | None) -> None:
-        if aborted is None:
+    async def _on_notify(self, notification: Notify | None) -> None:
+        if notification is None:
+            if self._running:
+                self._abort(await self._queue.list_aborted())
             self._wakeup.set()
+            return
+        news = orjson.loads(notification.payload)
+        if news["type"] == "abort_job_requested":
+            self._abort([news["job_id"]])
         else:
-            self._abort([aborted])
+            self._wakeup.set()
 
     def _abort(self, job_ids: Sequence[int]) -> None:
         for running in self._running:

@@ -1,10 +1,6 @@
 -- name: enter
 SELECT kernel.enter(%(credential)s);
 
--- name: listen_tools
--- Changes of dynamic tools, by tenant: see kernel/tool/dynamic_tools.py.
-LISTEN pecia_tools;
-
 -- name: add_audit
 -- The first write of a call inserts its row; a second write in the same call finds it there.
 INSERT INTO kernel.audit (id, tenant_id, at, user_id, credential_id, tool, door, arguments, sources, keys,

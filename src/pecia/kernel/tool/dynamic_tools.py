@@ -7,6 +7,9 @@ from uuid import UUID
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.tool.model import AnyTool
 
+CHANNEL = "pecia_tools"
+"""NOTIFY channel of changed tools; the payload is the tenant."""
+
 
 # Compared by identity, which makes it a cheap key.
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,7 +25,7 @@ NO_DYNAMIC_TOOLS = DynamicToolList()
 class DynamicTools(Protocol):
     """Lists tools beside the built-in ones. The list may be a second stale; calls are not.
 
-    Changes are notified on the channel `pecia_tools`, by tenant.
+    Changes are notified on `CHANNEL`.
     """
 
     async def of(self, caller: Caller) -> DynamicToolList:

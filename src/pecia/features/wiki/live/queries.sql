@@ -1,6 +1,3 @@
--- name: listen
-LISTEN pecia_live;
-
 -- name: begin_live
 -- System. Idempotent: concurrent callers get the same row.
 INSERT INTO wiki.live (tenant_id, source_id, key, house_id, base, digest)

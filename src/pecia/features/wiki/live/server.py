@@ -4,18 +4,16 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
-from uuid import UUID
 
 import anyio
-import psycopg
 from anyio.abc import TaskGroup
+from psycopg import Notify
 
 from pecia.features.wiki.history.message import writer_of
 from pecia.features.wiki.live.core.frames import Frame, SyncStep1, decode_frame
 from pecia.features.wiki.live.document import DocumentServices, OpenDocument
 from pecia.features.wiki.live.editor import LiveEditor
 from pecia.features.wiki.live.limits import LiveLimits
-from pecia.features.wiki.live.store import SQL
 from pecia.features.wiki.space import Wiki
 from pecia.features.wiki.store import SpaceLocation
 from pecia.kernel.errors import (
@@ -29,10 +27,10 @@ from pecia.kernel.errors import (
 from pecia.kernel.feature import FeatureRequest, FeatureSocket, MessageStream
 from pecia.kernel.logs import Log
 from pecia.kernel.rate_limit import RateLimit, RateLimiter
+from pecia.kernel.store.listen import listen
 
 _log = Log(__name__)
 
-RECONNECT_DELAY_S = 1.0
 SHUTDOWN_TIMEOUT_S = 5.0
 """Time limit of the final flush at shutdown. The edits are stored in any case."""
 
@@ -160,24 +158,12 @@ class LiveServer:
                 _log.failure("wiki.flush", error)
 
     async def _listen(self) -> None:
-        """LISTEN for updates stored by other processes."""
-        while True:
-            try:
-                login = self.wiki.store.logins.system
-                connection = await psycopg.AsyncConnection.connect(login, autocommit=True)
-                async with connection:
-                    await connection.execute(SQL["listen"])
-                    self._wake(None)
-                    async for notification in connection.notifies():
-                        self._wake(UUID(notification.payload))
-            except psycopg.Error as error:
-                # Until reconnected, documents poll every second.
-                _log.failure("wiki.listen", error)
-            await anyio.sleep(RECONNECT_DELAY_S)
+        """LISTEN for updates stored by other processes. While disconnected, documents poll."""
+        await listen(self.wiki.store, ["pecia_live"], self._wake, "wiki.listen")
 
-    def _wake(self, id_: UUID | None) -> None:
+    async def _wake(self, notification: Notify | None) -> None:
         for document in self._documents.values():
-            if id_ is None or document.id == id_:
+            if notification is None or str(document.id) == notification.payload:
                 document.wake()
 
 

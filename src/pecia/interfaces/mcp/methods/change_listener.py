@@ -10,6 +10,7 @@ from uuid import UUID
 
 import anyio
 import psycopg
+from psycopg import Notify
 
 from pecia.features.lake.core.file_uri import FileAddress, parse_file_uri
 from pecia.features.lake.resources import load_revisions
@@ -18,7 +19,9 @@ from pecia.kernel.corpus import changelog
 from pecia.kernel.errors import AuthRequired, InvalidFormat, PeciaError
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.logs import Log
-from pecia.kernel.store.store import SQL, Store
+from pecia.kernel.store.listen import listen
+from pecia.kernel.store.store import Store
+from pecia.kernel.tool.dynamic_tools import CHANNEL as TOOLS_CHANNEL
 from pecia.kernel.tool.dynamic_tools import DynamicTools
 from pecia.kernel.tool.model import ResourceWatch
 
@@ -40,7 +43,13 @@ class McpChangeListener:
 
     async def run(self) -> None:
         async with anyio.create_task_group() as group:
-            group.start_soon(self._listen_with_reconnect)
+            group.start_soon(
+                listen,
+                self.store,
+                [changelog.CHANNEL, TOOLS_CHANNEL],
+                self._on_notify,
+                "mcp.change_listener",
+            )
             group.start_soon(self._poll_features)
 
     async def _poll_features(self) -> NoReturn:
@@ -52,14 +61,6 @@ class McpChangeListener:
             except (psycopg.Error, PeciaError) as error:
                 log.failure("mcp.change_listener", error)
                 await anyio.sleep(RECONNECT_DELAY_S)
-
-    async def _listen_with_reconnect(self) -> NoReturn:
-        while True:
-            try:
-                await self._listen()
-            except (psycopg.Error, PeciaError) as error:
-                log.failure("mcp.change_listener", error)
-            await anyio.sleep(RECONNECT_DELAY_S)
 
     async def read_stamps(self, caller: Caller, uris: Sequence[str]) -> Mapping[str, int]:
         """The change stamps of those that this caller may read now."""
@@ -76,20 +77,16 @@ class McpChangeListener:
                 stamps |= await watch.stamps(caller, mine)
         return stamps
 
-    async def _listen(self) -> None:
-        connection = await psycopg.AsyncConnection.connect(
-            self.store.logins.system, autocommit=True
-        )
-        async with connection:
-            await connection.execute(changelog.SQL["listen"])
-            await connection.execute(SQL["listen_tools"])
+    async def _on_notify(self, notification: Notify | None) -> None:
+        if notification is None:
             await self.subscriptions.notify_all_tenants()
-            async for notification in connection.notifies():
-                tenant_id = UUID(notification.payload)
-                if notification.channel == "pecia_tools":
+            if self.dynamic_tools:
+                for tenant_id in self.subscriptions.tenants():
                     await self._refresh_dynamic_tools(tenant_id)
-                else:
-                    await self.subscriptions.notify_tenant(tenant_id)
+        elif notification.channel == TOOLS_CHANNEL:
+            await self._refresh_dynamic_tools(UUID(notification.payload))
+        else:
+            await self.subscriptions.notify_tenant(UUID(notification.payload))
 
     async def _refresh_dynamic_tools(self, tenant_id: UUID) -> None:
         for it in self.dynamic_tools:

@@ -107,8 +107,12 @@ class Subscriptions:
 
     async def notify_all_tenants(self) -> None:
         """After missed notifications: compare every subscription of every tenant."""
-        for tenant_id in {it.tenant_id for it in self._by_owner.values()}:
+        for tenant_id in self.tenants():
             await self.notify_tenant(tenant_id)
+
+    def tenants(self) -> set[UUID]:
+        """The tenants with a listener in this process."""
+        return {it.tenant_id for it in self._by_owner.values()}
 
     async def notify_tenant(self, tenant_id: UUID) -> None:
         """Something changed in a tenant: notify the subscribers who may read it now."""

@@ -13,6 +13,7 @@ from uuid import UUID
 import anyio
 from anyio.abc import TaskGroup
 from anyio.to_thread import run_sync
+from psycopg import Notify
 
 from pecia.kernel.corpus import changelog
 from pecia.kernel.corpus.keyword.directory import (
@@ -22,9 +23,9 @@ from pecia.kernel.corpus.keyword.directory import (
     load_node_name,
 )
 from pecia.kernel.corpus.keyword.writer import IndexWriter
-from pecia.kernel.corpus.listener import listen_for_changes
 from pecia.kernel.errors import NotFound, PeciaError
 from pecia.kernel.logs import Log
+from pecia.kernel.store.listen import listen
 from pecia.kernel.store.store import Store
 
 _log = Log(__name__)
@@ -63,9 +64,8 @@ class IndexFollower:
     async def run(self) -> None:
         try:
             async with anyio.create_task_group() as tasks:
-                retry_s = self._intervals.retry_s
                 tasks.start_soon(
-                    listen_for_changes, self._store, self._wake, "index.listen", retry_s
+                    listen, self._store, [changelog.CHANNEL], self._wake, "index.listen"
                 )
                 tasks.start_soon(self._run_maintenance)
                 while True:
@@ -166,7 +166,7 @@ class IndexFollower:
                 await self._catch_up_tenant(tenant_id)
         return True
 
-    def _wake(self) -> None:
+    async def _wake(self, _: Notify | None) -> None:
         self._wakeup.set()
 
 

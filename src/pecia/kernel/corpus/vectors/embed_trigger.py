@@ -7,13 +7,14 @@ it misses, the job's own schedule finds.
 from uuid import UUID
 
 import anyio
+from psycopg import Notify
 
 from pecia.kernel.corpus import changelog
-from pecia.kernel.corpus.listener import listen_for_changes
 from pecia.kernel.corpus.vectors.knn import find_unavailable_reason
 from pecia.kernel.errors import PeciaError
 from pecia.kernel.jobs import Job, NoArguments, defer_as_system
 from pecia.kernel.logs import Log
+from pecia.kernel.store.listen import listen
 from pecia.kernel.store.store import Store
 from pecia.kernel.store.transaction import Transaction
 
@@ -34,7 +35,7 @@ class EmbedTrigger:
 
     async def run(self) -> None:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(listen_for_changes, self._store, self._wake, "embed.listen")
+            tasks.start_soon(listen, self._store, [changelog.CHANNEL], self._wake, "embed.listen")
             while True:
                 await self._wakeup.wait()
                 self._wakeup = anyio.Event()
@@ -45,7 +46,7 @@ class EmbedTrigger:
                     _log.failure("embed.trigger", error)
                 await anyio.sleep(DEBOUNCE_S)
 
-    def _wake(self) -> None:
+    async def _wake(self, _: Notify | None) -> None:
         self._wakeup.set()
 
 
