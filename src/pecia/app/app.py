@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import anyio
 import anyio.to_thread
+import psycopg
 from psycopg import Notify
 
 from pecia.adapters.embedding.factory import open_embedder

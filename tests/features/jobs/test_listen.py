@@ -1,10 +1,10 @@
 """A worker that is woken by notifications alone misses nothing when its listener is cut."""
 
 import pytest
+from tests.features.jobs.ground import Ground, Probe
 
 from pecia.kernel.jobs import cancel_job
 from pecia.kernel.jobs.worker_loop import WorkerIntervals
-from tests.features.jobs.ground import Ground, Probe
 from tests.listeners import cut_listeners
 
 pytestmark = pytest.mark.anyio

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pecia.kernel.errors import Forbidden, InvalidFormat, InvalidInput
+from pecia.kernel.errors import Forbidden, InvalidFormat, InvalidInput, NotFound
 from tests.conftest import VISIT, House
 from tests.features.lake.conftest import Lake
 
@@ -85,6 +85,16 @@ async def test_only_owners_crawl_and_see_how_far_it_is(lake: Lake) -> None:
         ({"folder": "/a", "git": "https://example.org/r.git"}, "git"),
         ({"s3": "https://bucket"}, "s3"),
         ({"s3": "s3://Bucket"}, "s3"),
+        ({"s3": "s3://ab"}, "s3"),
+        ({"s3": "s3://192.168.1.1"}, "s3"),
+        ({"s3": "s3://two..dots"}, "s3"),
+        ({"s3": "s3://bucket", "endpoint": "https://example.org:99999"}, "endpoint"),
+        ({"s3": "s3://bucket", "endpoint": "https://127.1"}, "endpoint"),
+        ({"web": "https://exa mple.org/"}, "web"),
+        ({"web": "https://example.org:99999/"}, "web"),
+        ({"web": "https://example.org:x/"}, "web"),
+        ({"web": "https://a..b/"}, "web"),
+        ({"web": "https://0x7f.1/"}, "web"),
         ({"s3": "s3://bucket", "endpoint": "https://example.org/path"}, "endpoint"),
         ({"s3": "s3://bucket", "endpoint": "https://ana:word@example.org"}, "endpoint"),
         ({"s3": "s3://bucket", "region": "eu west"}, "region"),
@@ -102,6 +112,8 @@ async def test_a_source_that_makes_no_sense_is_refused_by_the_field(
     with pytest.raises((InvalidInput, InvalidFormat)) as refused:
         await house.call(house.ana, "add_source", source_id="s", **given)
     assert refused.value.fields["field"] == field
+    with pytest.raises(NotFound):
+        await house.call(house.ana, "list_files", source_id="s")
 
 
 async def test_another_than_the_owner_of_the_machine_names_no_folder(house: House) -> None:

@@ -19,6 +19,7 @@ from pydantic import Field
 from pecia.adapters.connectors.access import file_selection, open_fetcher
 from pecia.adapters.connectors.filesystem.scan import FileSelection
 from pecia.adapters.connectors.filesystem.temp_file import temp_file
+from pecia.adapters.http.egress_rules import validate_url
 from pecia.adapters.http.fetch import Fetcher, HttpFetchLimits, StreamedResponse
 from pecia.adapters.http.sigv4 import AwsKeys, UnsignedRequest, quote_key, sign_request
 from pecia.kernel.corpus.connector import (
@@ -253,6 +254,15 @@ class S3Options(OriginOptions):
             raise InvalidFormat(
                 'Field "s3" must be s3://BUCKET or s3://BUCKET/PREFIX', field="s3", got=url[:500]
             )
+        if not _BUCKET.fullmatch(found["bucket"]):
+            raise InvalidFormat(
+                f"{found['bucket'][:100]!r} is not the name of a bucket: it has 3 to 63 lowercase "
+                "letters, digits, single dots and hyphens, begins and ends with a letter or digit, "
+                "and is not an IP address",
+                field="s3",
+                got=url[:500],
+                expected="s3://BUCKET or s3://BUCKET/PREFIX",
+            )
         region = self.region or "us-east-1"
         if not _REGION.fullmatch(region):
             raise InvalidFormat(
@@ -268,6 +278,7 @@ class S3Options(OriginOptions):
                 field="endpoint",
                 got=endpoint[:500],
             )
+        validate_url(endpoint, field="endpoint")
         path_style = self.endpoint is not None if self.path_style is None else self.path_style
         return S3Origin(
             bucket=found["bucket"],
@@ -278,10 +289,9 @@ class S3Options(OriginOptions):
         )
 
 
+_BUCKET_URL = re.compile(r"s3://(?P<bucket>[^/\0]+)(?:/(?P<prefix>[^\0]*))?")
 # As Amazon allows them. Other servers allow no more.
-_BUCKET_URL = re.compile(
-    r"s3://(?P<bucket>[a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/(?P<prefix>[^\0]*))?"
-)
+_BUCKET = re.compile(r"(?!.*\.\.)(?!(?:[0-9]+\.){3}[0-9]+$)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _REGION = re.compile(r"[a-z0-9-]{1,100}")
 _ENDPOINT = re.compile(r"https?://[^/?#@\s]+/?")
 

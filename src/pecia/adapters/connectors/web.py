@@ -24,6 +24,7 @@ from pydantic import Field
 from pecia.adapters.connectors.access import file_selection, open_fetcher
 from pecia.adapters.connectors.filesystem.scan import FileSelection
 from pecia.adapters.connectors.filesystem.temp_file import temp_file
+from pecia.adapters.http.egress_rules import validate_url
 from pecia.adapters.http.fetch import Fetcher, FetchResponse, HttpFetchLimits
 from pecia.adapters.http.html_links import parse_links, parse_sitemap
 from pecia.adapters.http.url import split_url, without_login
@@ -326,6 +327,7 @@ class WebOptions(OriginOptions):
                 expected="https://HOST/PATH",
                 hint="a password is kept sealed: pecia source credential",
             )
+        validate_url(url, field="web")
         return WebOrigin(url=url)
 
 

@@ -96,6 +96,23 @@ class EgressRules:
                 _refuse_host(rule, host, f"{host!r} is at an address that is not public ({rule})")
 
 
+def validate_url(text: str, *, field: str) -> None:
+    """Refuse what no fetch could accept, whoever asks: a URL that is malformed."""
+    try:
+        url = _parsed(text, field)
+        if url.port is not None and not 0 < url.port < 65_536:
+            _refuse("port", url, f"{url.port} is not a port")
+        _host_address(url, url.raw_host.decode("ascii").lower())
+    except (InvalidFormat, Forbidden) as error:
+        raise InvalidFormat(
+            f'Field "{field}" is not a URL that can be fetched: '
+            f"{error.message.removeprefix('refused: ')}",
+            field=field,
+            got=text[:500],
+            expected="https://HOST/PATH, the host a domain name or an IP address",
+        ) from None
+
+
 def _parsed(text: str, field: str) -> httpx2.URL:
     if len(text) > MAX_URL_CHARS:
         raise InvalidFormat(

@@ -23,6 +23,8 @@ SCHEMA: dict[str, Any] = {
         "scopes": {"type": "array", "items": {"$ref": "#/$defs/Scope"}},
         "to": {"type": "array", "items": {"type": "string"}},
         "numbers": {"type": "array", "items": {"type": "integer"}},
+        "either": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
+        "rows": {"type": "array", "items": {"type": "object"}},
         "extra": {"type": "object"},
         "value": {"type": "string", "secret": True},
     },
@@ -59,6 +61,18 @@ SCHEMA: dict[str, Any] = {
         ),
         (["--numbers", "1", "--numbers", "-2"], {"numbers": [1, -2]}),
         (["--to", "[1]"], {"to": ["[1]"]}),
+        (["--to", "[a]*.md"], {"to": ["[a]*.md"]}),
+        (["--to", '["a", "b"]'], {"to": ["a", "b"]}),
+        (["--to", '["a"]', "--to", "b", "--to", '["c"]'], {"to": ["a", "b", "c"]}),
+        (["--to", "[]"], {"to": []}),
+        (["--to", "a,b"], {"to": ["a,b"]}),
+        (["--either", '["a", "b"]'], {"either": ["a", "b"]}),
+        (["--either", "a"], {"either": ["a"]}),
+        (["--numbers", "[1, 2]"], {"numbers": [1, 2]}),
+        (["--scopes", '["pecia.read"]'], {"scopes": ["pecia.read"]}),
+        (["--scopes", "pecia.read,pecia.write"], {"scopes": ["pecia.read", "pecia.write"]}),
+        (["--scopes", "pecia.read", "pecia.write"], {"scopes": ["pecia.read", "pecia.write"]}),
+        (["--rows", '[{"a": 1}, {"b": 2}]'], {"rows": [{"a": 1}, {"b": 2}]}),
         (["--extra", '{"a": [1, null]}'], {"extra": {"a": [1, None]}}),
     ],
 )
@@ -80,6 +94,22 @@ def test_words_without_a_flag_fill_the_positions_in_order() -> None:
 def test_the_last_position_takes_the_rest_when_it_is_a_list() -> None:
     found = parse_arguments(["ana", "a", "b"], SCHEMA, positional=("name", "to"))
     assert found == {"name": "ana", "to": ["a", "b"]}
+
+
+def test_only_a_value_that_a_list_allows_goes_to_it_without_its_flag() -> None:
+    found = parse_arguments(["--scopes", "pecia.read", "ci"], SCHEMA, positional=("name",))
+    assert found == {"scopes": ["pecia.read"], "name": "ci"}
+
+
+def test_a_second_value_of_a_list_is_refused_with_how_to_write_it() -> None:
+    with pytest.raises(InvalidInput, match="unexpected word 'b'; a list is written --to a --to b"):
+        parse_arguments(["--to", "a", "b"], SCHEMA)
+
+
+@pytest.mark.parametrize("word", ["[1, 2.5]", '["x"]', "[null]", "[true]"])
+def test_a_json_list_of_other_items_is_refused(word: str) -> None:
+    with pytest.raises(InvalidInput, match="numbers must be integer"):
+        parse_arguments(["--numbers", word], SCHEMA)
 
 
 def test_a_position_that_was_given_by_its_flag_is_passed_over() -> None:
@@ -188,6 +218,7 @@ VALUES = st.fixed_dictionaries(
         "days": st.none() | st.integers(),
         "role": st.sampled_from(["reader", "owner", None]),
         "to": st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=3),
+        "either": st.lists(st.text('[]", a'), min_size=1, max_size=3),
         "numbers": st.lists(st.integers(), min_size=1, max_size=3),
         "extra": st.dictionaries(st.text("ab"), st.integers() | st.none()),
     },
@@ -205,5 +236,14 @@ def _written(values: dict[str, Json]) -> list[str]:
     for name, value in values.items():
         for one in value if isinstance(value, list) else [value]:
             text = one if isinstance(one, str) else json.dumps(one)
+            # A text that reads as a list is written as the only item of one.
+            text = json.dumps([one]) if isinstance(value, list) and _is_json_list(text) else text
             words.append(f"--{name.replace('_', '-')}={text}")
     return words
+
+
+def _is_json_list(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), list)
+    except ValueError:
+        return False

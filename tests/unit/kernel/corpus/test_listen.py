@@ -4,6 +4,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from tests.unit.kernel.corpus.ground import Ground
 
 from pecia.kernel.corpus import changelog
 from pecia.kernel.corpus.keyword.directory import load_node_name
@@ -11,7 +12,6 @@ from pecia.kernel.corpus.keyword.follower import FollowerIntervals, IndexFollowe
 from pecia.kernel.corpus.vectors import embed_job
 from pecia.kernel.corpus.vectors.embed_trigger import EmbedTrigger
 from tests.listeners import cut_listeners
-from tests.unit.kernel.corpus.ground import Ground
 from tests.unit.kernel.corpus.test_embed_job import Letters
 
 pytestmark = pytest.mark.anyio

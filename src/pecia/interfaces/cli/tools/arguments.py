@@ -29,9 +29,10 @@ def parse_arguments(
 ) -> dict[str, Json]:
     """The words as arguments of a tool of that schema.
 
-    `--name value`, `--name=value`, `--flag`, `--no-flag`; a list by repeating its flag; an object
-    as JSON. Words without a flag fill `positional`, in order; the last of them takes the rest when
-    it is a list. `given` are arguments from elsewhere, which no word may repeat.
+    `--name value`, `--name=value`, `--flag`, `--no-flag`; an object as JSON; a list by repeating
+    its flag or as JSON, and of an enum also as `a,b` or `a b`. Words without a flag fill
+    `positional`, in order; the last of them takes the rest when it is a list. `given` are arguments
+    from elsewhere, which no word may repeat.
     """
     reading = _ArgumentParser(ToolInputSchema(schema), tuple(positional), dict(given or {}))
     reading.parse(words)
@@ -89,6 +90,8 @@ class _ArgumentParser:
     positional: tuple[str, ...]
     values: dict[str, Json]
     from_words: set[str] = field(default_factory=set[str])
+    last_list: tuple[str, str] | None = None
+    """Flag and value of the list that was given last."""
 
     def parse(self, words: Sequence[str]) -> None:
         waiting = list(words)
@@ -129,6 +132,16 @@ class _ArgumentParser:
                 got=word[:200],
             )
         else:
+            word = waiting.pop(0)
+            self._parse_value(name, word)
+            if "array" in self.shape.value_types(name):
+                self.last_list = flag, word
+                self._parse_further_choices(name, waiting)
+
+    def _parse_further_choices(self, name: str, waiting: list[str]) -> None:
+        """`--scopes a b`: a word that the list allows is another item of it."""
+        choices = self.shape.item_types(name).get("enum")
+        while choices and waiting and waiting[0] in map(str, _enum_values(choices)):
             self._parse_value(name, waiting.pop(0))
 
     def _is_negated(self, flag: str) -> bool:
@@ -143,9 +156,15 @@ class _ArgumentParser:
         last = self.positional[-1] if self.positional else None
         if last is None or "array" not in self.shape.value_types(last):
             raise InvalidInput(
-                f"unexpected word {word!r}; name its argument with --", field="arguments", got=word
+                f"unexpected word {word!r}; {self._hint(word)}", field="arguments", got=word
             )
         self._parse_value(last, word)
+
+    def _hint(self, word: str) -> str:
+        if self.last_list is None:
+            return "name its argument with --"
+        flag, before = self.last_list
+        return f"a list is written --{flag} {shlex.quote(before)} --{flag} {shlex.quote(word)}"
 
     def _parse_value(self, name: str, word: str) -> None:
         _require_utf8(word)
@@ -159,11 +178,11 @@ class _ArgumentParser:
         if "array" not in branches:
             self._set(name, convert_word(name, word, branches))
             return
-        item = convert_word(name, word, self.shape.item_types(name))
+        items = convert_items(name, word, self.shape.item_types(name))
         if name in self.from_words:
-            cast(list[Json], self.values[name]).append(item)
+            cast(list[Json], self.values[name]).extend(items)
         else:
-            self._set(name, [item])
+            self._set(name, items)
 
     def _set(self, name: str, value: Json) -> None:
         if name in self.values:
@@ -206,6 +225,18 @@ def convert_word(name: str, word: str, branches: Mapping[str, Mapping[str, Any]]
     raise InvalidInput(
         f"{name} must be {wanted}; got {word!r}", field=name, expected=wanted, got=word
     )
+
+
+def convert_items(name: str, word: str, branches: Mapping[str, Mapping[str, Any]]) -> list[Json]:
+    """The items that a word adds to a list: those of a JSON list, or of `a,b` where only some
+    values are allowed; otherwise the word itself."""
+    listed = _parse_json(word, list)
+    if listed is not _NO_MATCH:
+        items = cast(list[Json], listed)
+        if all(_fits(it, branches) for it in items):
+            return items
+    parts = word.split(",") if {*branches} <= {"enum", "null"} else [word]
+    return [convert_word(name, it, branches) for it in parts]
 
 
 def type_name(kind: str, node: Mapping[str, Any]) -> str:
@@ -266,6 +297,30 @@ def _parse_json(word: str, kind: type) -> object:
     except ValueError:
         return _NO_MATCH
     return value if isinstance(value, kind) else _NO_MATCH
+
+
+def _fits(value: Json, branches: Mapping[str, Mapping[str, Any]]) -> bool:
+    if "enum" in branches and value in _enum_values(branches["enum"]):
+        return True
+    return not branches.keys().isdisjoint(_json_types(value))
+
+
+def _json_types(value: Json) -> tuple[str, ...]:
+    match value:
+        case None:
+            return ("null",)
+        case bool():
+            return ("boolean",)
+        case int():
+            return ("integer", "number")
+        case float():
+            return ("number",)
+        case str():
+            return ("string",)
+        case dict():
+            return ("object",)
+        case _:
+            return ("array",)
 
 
 def _enum_values(node: Mapping[str, Any]) -> list[Any]:
