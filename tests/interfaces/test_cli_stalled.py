@@ -66,6 +66,11 @@ def findings(shell: Shell, check: str) -> list[dict[str, Any]]:
     return [it for it in told if it["check"] == check]
 
 
+def conditions(shell: Shell) -> set[str]:
+    sources = shell.ok("source", "list", "--json").document["sources"]
+    return {it["condition"] for it in sources if it["condition"] is not None}
+
+
 def test_a_worker_that_stands_still_is_seen_wherever_one_asks_for_sources(shell: Shell) -> None:
     notes = shell.folder("notes")
     (notes / "a.md").write_text("# Heron\n")
@@ -73,11 +78,13 @@ def test_a_worker_that_stands_still_is_seen_wherever_one_asks_for_sources(shell:
     search = ("call", "lake.search_content", "--query", "heron", "--json")
     until(lambda: shell.ok(*search).document["hits"])
     assert shell.ok("source", "list", "--json").document["degraded"] == []
+    until(lambda: conditions(shell) == {"up_to_date"})
     with frozen(shell):
         (notes / "b.md").write_text("# Another heron\n")
         shell.ok("call", "wiki.write_document", "--args", WRITE)
         [said] = until(lambda: shell.ok("source", "list", "--json").document["degraded"])
         assert "no worker has answered for" in said
+        assert conditions(shell) == {"no_worker"}
         [worker] = findings(shell, "worker")
         assert (worker["state"], bool(worker["advice"])) == ("warn", True)
         index, *_ = until(lambda: [it for it in findings(shell, "index") if it["state"] == "warn"])

@@ -63,7 +63,9 @@ def test_the_doctor_and_the_status_name_a_source_whose_crawl_failed(shell: Shell
     papers = shell.folder("gone")
     shell.ok("source", "add", "gone", "--folder", papers, "--no-watch")
     papers.rmdir()
-    assert shell.run("source", "crawl", "gone", "--wait").code == 1
+    crawled = shell.run("source", "crawl", "gone", "--wait")
+    assert (crawled.code, "the crawl of 'gone' failed" in crawled.err) == (1, True)
+    assert f"the folder {papers} cannot be read: no such file or directory" in crawled.err
     doctor = shell.ok("doctor", "--json").document["findings"]
     [said] = [it for it in doctor if "gone of tenant" in it["found"]]
     assert (said["state"], "the last crawl failed" in said["found"]) == ("warn", True)

@@ -1,7 +1,7 @@
 """Status of sources, from the state of their files and their last crawl."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from pecia.kernel.store.queries import load_queries
@@ -10,15 +10,17 @@ from pecia.kernel.store.transaction import Transaction
 SQL = load_queries("pecia.features.lake", "source_status.sql")
 
 SourceState: TypeAlias = Literal[
-    "never_crawled", "crawling", "failed", "stopped", "incomplete", "up_to_date"
+    "never_crawled", "crawling", "failed", "stopped", "incomplete", "up_to_date", "no_worker"
 ]
+NEEDS_WORKER = ("crawling", "up_to_date")
+"""Conditions that hold only while a worker is alive."""
 READ = ("ok", "empty")
 """Statuses of files that have been read; an empty file counts as read."""
 SILENT_S = 12.0
 """The heartbeat of a worker, in seconds, with margin."""
 STATUS_DESCRIPTION = (
     "Of the source, by its files: up_to_date; incomplete, when files could not be read; crawling, "
-    "failed, stopped or never_crawled."
+    "failed, stopped or never_crawled; no_worker, when nothing runs that would notice changes."
 )
 
 
@@ -54,4 +56,9 @@ async def worker_warning(tx: Transaction) -> str | None:
 async def load_source_statuses(tx: Transaction, sources: Sequence[str]) -> dict[str, SourceStatus]:
     """The status of the sources that the caller owns; others' are not shown."""
     rows = await tx.fetch_all_as(SourceStatus, SQL["condition"], sources=[*sources])
+    if await worker_warning(tx) is not None:
+        rows = [
+            replace(it, condition="no_worker") if it.condition in NEEDS_WORKER else it
+            for it in rows
+        ]
     return {it.source_id: it for it in rows}

@@ -48,6 +48,8 @@ def crawl(
         if wait:
             found = _wait_for_crawl(terminal, tools, source_id, found)
     terminal.print_result(cast(Json, found), lambda it: show_document(it, cast(Json, found)))
+    if found["problem"]:
+        terminal.info(f"the crawl of {source_id!r} {found['state']}: {found['problem']}")
     if found["note"]:
         terminal.info(str(found["note"]))
     if wait and (found["state"] != "done" or found["unread"]):
