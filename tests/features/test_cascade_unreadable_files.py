@@ -23,6 +23,11 @@ FILES: dict[str, tuple[bytes, str]] = {
         "bad-yaml",
     ),
     "broken": (f"---\ntype: [note\ntitle: Loans\n---\n{BODY}".encode(), "bad-yaml"),
+    "one-line": (
+        b"---\ntype: note\ntitle: Loans\ntags:\n- a\n@ what is this\nowner: ana\n---\n"
+        + BODY.encode(),
+        "bad-yaml",
+    ),
     "list": (f"---\n- a\n- b\n---\n{BODY}".encode(), "not-a-mapping"),
     "tabs": (f"---\ntype: note\nsources:\n\t- a\n---\n{BODY}".encode(), "bad-yaml"),
     "twice": (f"---\ntype: note\ntitle: A\ntitle: B\n---\n{BODY}".encode(), "repeated-key"),
@@ -66,6 +71,12 @@ async def test_every_file_is_a_concept_and_every_fault_is_told(
         assert loans["frontmatter"]["description"] == "Loans: how they work"
         assert loans["frontmatter"]["title"] == "Loans"
         assert "line 4" in loans["degraded"][0]["reason"]
+        one_line = await house.call(ana, "cascade.read_file", concept_id="one-line")
+        kept = {"type": "note", "title": "Loans", "tags": ["a"], "owner": "ana"}
+        assert one_line["frontmatter"] == kept
+        assert "line 6" in one_line["degraded"][0]["reason"]
+        broken = await house.call(ana, "cascade.read_file", concept_id="broken")
+        assert broken["frontmatter"] == {"title": "Loans"}
 
 
 def codes(answer: dict[str, Any]) -> dict[str, str]:

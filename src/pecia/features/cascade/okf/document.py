@@ -18,6 +18,8 @@ from pecia.kernel.text.span import split_lines
 from pecia.kernel.text.yaml.reader import RepeatedKey
 
 MAX_BYTES = 2_000_000
+MAX_REPAIRED_FIELDS = 200
+"""Each is parsed by itself: more in one frontmatter are not worth the time."""
 
 RULES = SectionRules(underlined=False, slug=github_slug)
 """Setext headings are not recognised: an underlined heading is text here."""
@@ -96,8 +98,8 @@ def parse_document(
 def parse_head(text: str) -> tuple[dict[str, Json], int, DocumentFault | None]:
     """The frontmatter of any text, where its body begins, and what is wrong with it.
 
-    A concept is never lost for its frontmatter: if unreadable, it is empty, and overrides nothing
-    of other layers.
+    A concept is never lost for its frontmatter: a field that is unreadable is left out, and
+    overrides nothing of other layers.
     """
     split = split_document(text)
     if split.unclosed:
@@ -120,13 +122,35 @@ def _repeated(keys: tuple[RepeatedKey, ...]) -> DocumentFault | None:
 
 
 def _repair_frontmatter(split: DocumentSplit) -> dict[str, Json]:
-    """Retry with quotes around plain values that contain a colon; else empty."""
+    """Retry with quotes around plain values that contain a colon; else each field by itself."""
     lines = [_quoted(it) for it in split.yaml.replace("\t", "  ").splitlines()]
-    text = "\n".join(["---", *lines, "---", ""])
     try:
-        return read_frontmatter(text).values
-    except (InvalidFormat, PayloadTooLarge):
+        values = _try_frontmatter(lines)
+    except PayloadTooLarge:
         return {}
+    if values is not None:
+        return values
+    fields: dict[str, Json] = {}
+    for field in _field_lines(lines)[:MAX_REPAIRED_FIELDS]:
+        fields |= _try_frontmatter(field) or {}
+    return fields
+
+
+def _try_frontmatter(lines: list[str]) -> dict[str, Json] | None:
+    try:
+        return read_frontmatter("\n".join(["---", *lines, "---", ""])).values
+    except InvalidFormat:
+        return None
+
+
+def _field_lines(lines: list[str]) -> list[list[str]]:
+    """The lines of each field: an unindented one, and those that can only continue it."""
+    fields: list[list[str]] = []
+    for line in lines:
+        if not fields or _FIELD_START.match(line):
+            fields.append([])
+        fields[-1].append(line)
+    return fields
 
 
 def _quoted(line: str) -> str:
@@ -171,6 +195,7 @@ def _frontmatter(
     return found.values, found.repeated
 
 
+_FIELD_START = re.compile(r"[^\s#\]}-]")
 # An unindented key, and a value that starts no quote, list, block, anchor or comment.
 _PLAIN_LINE = re.compile(r"([A-Za-z_][\w-]*:[ \t]+)([^\s\"'\[\]{}&*!|>%@`#-].*)")
 
