@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pecia.adapters.editors import jsonc, toml
@@ -179,6 +179,8 @@ def toml_files(draw: st.DrawFn) -> str:
 
 
 @settings(max_examples=COUNT, deadline=None)
+@example("a = 1\r\n[x]\r\nb = 2\r\n", None, "\n# about z\n[z]\nk = 1\n")
+@example("[mcp_servers.a]\nk = 1\n# about z\n[z]\nk = 1\n", None, "")
 @given(
     toml_files(),
     st.sampled_from([None, "wiki"]),

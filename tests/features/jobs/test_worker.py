@@ -293,6 +293,26 @@ async def test_a_run_that_was_given_to_another_can_end_nothing(ground: JobsFixtu
     assert (await ground.state(job_id)).status == "done"
 
 
+async def test_the_library_itself_lets_a_lost_run_end_the_run_of_another(
+    ground: JobsFixture,
+) -> None:
+    """Why the worker loop is ours (ADR 10). When this fails, the library fences runs: use it."""
+    job = Probe().job
+    job_id = await ground.ask(ground.bo, job)
+    async with open_queue(ground.store.logins.system, None) as queue:
+        assert await queue.fetch_job(await queue.register_worker()) is not None
+        await ground.run(SILENCE)
+        assert await reclaim_stalled(ground.store, {job.full_name: job}, stalled_s=60) == 1
+        assert await queue.fetch_job(await queue.register_worker()) is not None
+    async with ground.store.system() as tx:
+        await tx.execute("SET LOCAL search_path = jobs")
+        # All that the first worker has to say: neither its own id nor its attempt.
+        await tx.fetch_value(
+            "SELECT procrastinate_finish_job_v1(%(id)s, 'succeeded', false)::text", id=job_id
+        )
+    assert (await ground.state(job_id)).status == "done"
+
+
 async def test_a_worker_that_was_taken_for_dead_begins_anew(ground: JobsFixture) -> None:
     async def stay_once(call: JobCall) -> None:
         if call.attempt == 1:
