@@ -15,13 +15,18 @@ from pecia.kernel.errors import Json
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import VISIT
 from tests.faults.wiki_live_victim import open_here
-from tests.faults.wiki_rename_victim import COMMITTED, POINTS
+from tests.faults.wiki_write_victim import AFTER_COMMIT
 from tests.soak import SOAK
 from tests.warm import start as warm
 
 pytestmark = [pytest.mark.anyio, pytest.mark.fault, pytest.mark.timeout(0 if SOAK else 300)]
 
-JOURNAL = ".pecia/managed-rename.json"
+# Named points with how often each is passed in one rename.
+POINTS = (
+    *(("after_journal", 1), ("after_move", 1), ("after_write", 1), ("after_write", 2)),
+    *(("before_commit", 1), *((it, 1) for it in AFTER_COMMIT)),
+)
+JOURNAL = ".pecia/write-journal.json"
 HAND = "written by hand\n"
 # The document's own links and both referrers change in either rename.
 BEFORE = {
@@ -152,7 +157,7 @@ async def test_a_hand_edit_survives_the_recovery_of_a_rename(
         async with open_here(database, home) as app:
             for edit in EDITS:
                 put(cut_off, folder)
-                cut = Cut(folder, target, final, point in COMMITTED)
+                cut = Cut(folder, target, final, point in AFTER_COMMIT)
                 was = cut.files()
                 edit(cut)
                 await recover(app)
@@ -210,7 +215,7 @@ async def kill_at(
 ) -> None:
     given: dict[str, Json] = {"owner": logins.owner, "app": logins.app, "system": logins.system}
     given |= {"home": str(home), "tool": tool, "arguments": arguments}
-    command = warm.module("tests.faults.wiki_rename_victim", point, hit)
+    command = warm.module("tests.faults.wiki_write_victim", point, hit, "kill")
     with anyio.fail_after(60):
         done = await anyio.run_process(command, input=orjson.dumps(given), check=False)
     assert done.stdout.decode().split() == ["hit", point], done

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from pecia.adapters.git.model import CommitDraft, GitSignature
 from pecia.adapters.git.repository import HistoryRepository
 from pecia.app.composition.lake import build_source_connectors
 from pecia.app.composition.wiki import build_space_roots
@@ -19,8 +18,8 @@ from pecia.app.operator.tenants import add_tenant
 from pecia.features.lake.crawl.crawler import parse_config
 from pecia.features.lake.credentials import SourceCredentials
 from pecia.features.wiki.config.files import ConfigFiles
-from pecia.features.wiki.history.port import bind_version_store
 from pecia.features.wiki.live.flush import LiveFlusher
+from pecia.features.wiki.space_recovery import SpaceRecovery
 from pecia.features.wiki.storage.roots import SpaceRoots
 from pecia.features.wiki.store import SpaceLocation
 from pecia.features.wiki.sync import SpaceSync
@@ -383,8 +382,7 @@ async def test_neither_the_watcher_nor_what_was_left_over_opens_a_folder_that_be
         with pytest.raises(Unavailable, match="symbolic link"):
             await anext(again)
     filing = LiveFlusher(
-        app.store,
-        bind_version_store(HistoryRepository.open, CommitDraft, GitSignature),
+        SpaceRecovery(app.store, HistoryRepository.open),
         build_space_roots(app.store),
     )
     place = SpaceLocation(row["tenant_id"], "wiki:d", server.north / "d", "")

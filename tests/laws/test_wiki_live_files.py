@@ -20,15 +20,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg.types.json import Jsonb
 
-from pecia.adapters.git.model import CommitDraft, GitSignature
 from pecia.adapters.git.repository import HistoryRepository
 from pecia.app.app import App
-from pecia.features.wiki.history.port import bind_version_store
 from pecia.features.wiki.live import copies, file_swap
 from pecia.features.wiki.live.copies import DocumentFiles
 from pecia.features.wiki.live.core.crdt import LiveText
 from pecia.features.wiki.live.flush import LiveFlusher
 from pecia.features.wiki.live.store import SQL, SystemLiveRows
+from pecia.features.wiki.space_recovery import SpaceRecovery
 from pecia.features.wiki.store import SpaceLocation
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.cluster import DatabaseLogins
@@ -235,8 +234,7 @@ def _phrase(word: str, at: int) -> str:
 async def open_paper(server: SpaceServer) -> Paper:
     owner, folder = await server.add_space({"words.md": BEGIN})
     place = SpaceLocation(owner.tenant_id, f"wiki:{folder.name}", folder, "")
-    versions = bind_version_store(HistoryRepository.open, CommitDraft, GitSignature)
-    flusher = LiveFlusher(server.app.store, versions)
+    flusher = LiveFlusher(SpaceRecovery(server.app.store, HistoryRepository.open))
     id_ = await flusher.make_live(place, "words.md", 1_000_000)
     return Paper(server.app, owner, place, flusher, id_)
 

@@ -7,12 +7,11 @@ from pathlib import Path
 import anyio
 import pytest
 
-from pecia.adapters.git.model import CommitDraft, GitSignature
 from pecia.adapters.git.repository import HistoryRepository
 from pecia.app.app import SETTINGS, App, open_app
-from pecia.features.wiki.history.port import bind_version_store
 from pecia.features.wiki.live.cleanup import LiveCleanup
 from pecia.features.wiki.live.flush import LiveFlusher
+from pecia.features.wiki.space_recovery import SpaceRecovery
 from pecia.features.wiki.store import SpaceLocation
 from pecia.interfaces.http.server import serve_http
 from pecia.kernel.errors import Json
@@ -134,9 +133,7 @@ async def test_a_history_that_has_grown_too_long_ends_with_the_next_who_opens(
     one, _ = nodes
     assert isinstance(one.owner, Caller)
     place = SpaceLocation(one.owner.tenant_id, f"wiki:{plan.name}", plan, "")
-    filing = LiveFlusher(
-        one.app.store, bind_version_store(HistoryRepository.open, CommitDraft, GitSignature)
-    )
+    filing = LiveFlusher(SpaceRecovery(one.app.store, HistoryRepository.open))
     first = await filing.make_live(place, "plan.md", len(PAGE))
     assert await filing.make_live(place, "plan.md", len(PAGE)) == first
     for word in ("lane", "mark", "path", "road"):
@@ -153,9 +150,7 @@ async def test_what_a_process_left_is_filed_by_a_worker(
     nodes: tuple[Node, Node], plan: Path
 ) -> None:
     one, _ = nodes
-    filing = LiveFlusher(
-        one.app.store, bind_version_store(HistoryRepository.open, CommitDraft, GitSignature)
-    )
+    filing = LiveFlusher(SpaceRecovery(one.app.store, HistoryRepository.open))
     async with at(one.url, "plan", plan.name) as hand:
         hand.type_after("First", " left")
         await hand.saved()

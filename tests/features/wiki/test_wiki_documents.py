@@ -262,7 +262,7 @@ async def test_a_write_that_cannot_be_kept_in_history_leaves_everything_as_it_wa
     listed = (await space.value("list_documents"))["documents"]
     assert [it["docName"] for it in listed] == ["x"]
     assert (await space.value("search", query="lost"))["results"] == []
-    assert not (space.folder / ".pecia/managed-rename.json").exists()
+    assert not (space.folder / ".pecia/write-journal.json").exists()
 
 
 async def test_hidden_files_are_for_nobody(space: Space) -> None:
@@ -320,7 +320,7 @@ async def test_a_renamed_document_takes_its_links_along(space: Space) -> None:
     assert space.read("d/bee.md") == "---\ntitle: Bee\n---\nup [a](./../a.md) ![i](../img/p.png)\n"
     assert space.read("other.md") == "[[Bee]]\n"
     assert not (space.folder / "b.md").exists()
-    assert not (space.folder / ".pecia/managed-rename.json").exists()
+    assert not (space.folder / ".pecia/write-journal.json").exists()
     found = await space.value("search", query="up [a]")
     assert [it["docName"] for it in found["results"]] == ["d/bee"]
 

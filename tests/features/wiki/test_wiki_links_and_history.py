@@ -2,6 +2,8 @@
 
 import os
 import socket
+from base64 import b64encode
+from hashlib import sha256
 from typing import Any
 
 import anyio
@@ -436,18 +438,31 @@ async def test_the_lake_and_the_wiki_keep_one_source_without_undoing_each_other(
 
 async def test_a_rename_that_was_cut_off_is_undone_at_the_next_call(space: Space) -> None:
     space.write({"old.md": "text\n", "linker.md": "[[new]]\n", "new.md": "text\n"})
-    journal = {
-        "version": 3,
+    after = b64encode(sha256(b"[[new]]\n").digest()).decode()
+    journal: dict[str, Any] = {
+        "version": 1,
         "root": "",
-        "moves": [["old.md", "new.md"]],
-        "snapshots": [{"path": "linker.md", "body": "W1tvbGRdXQo="}],
+        # A transaction that the store never had was not committed.
+        "transaction": "9000000000000000000",
+        "moves": [["old.md", "new.md", []]],
+        "files": [{"path": "linker.md", "body": "W1tvbGRdXQo=", "after": after}],
+        "versions": None,
     }
     (space.folder / "old.md").unlink()
-    space.write({".pecia/managed-rename.json": orjson.dumps(journal)})
+    space.write({".pecia/write-journal.json": orjson.dumps(journal)})
     listed = (await space.value("list_documents"))["documents"]
     assert [it["docName"] for it in listed] == ["linker", "old"]
     assert space.read("linker.md") == "[[old]]\n"
-    assert not (space.folder / ".pecia/managed-rename.json").exists()
+    assert not (space.folder / ".pecia/write-journal.json").exists()
+
+
+async def test_a_journal_that_cannot_be_followed_is_set_aside(space: Space) -> None:
+    """It keeps nobody from writing, and a person can look at it."""
+    space.write({"a.md": "text\n", ".pecia/write-journal.json": '{"version": 99}'})
+    await space.value("write_document", docName="a", markdown="more\n", position="append")
+    assert space.read("a.md") == "text\n\nmore\n"
+    assert space.read(".pecia/write-journal.json.rejected") == '{"version": 99}'
+    assert not (space.folder / ".pecia/write-journal.json").exists()
 
 
 async def test_writers_at_once_lose_nothing(space: Space) -> None:

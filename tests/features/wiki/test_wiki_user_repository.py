@@ -17,7 +17,7 @@ BY_COMMANDS = (
     "# Written by Pecia: what belongs to this machine.\n"
     "server.lock\nui.lock\nlast-spawn-error.log\ncache/\n"
 )
-BY_THE_WIKI = "history/\ncatalogs/\ncache/\nserver.lock\nui.lock\nmanaged-rename.json\nstate.json\n"
+BY_THE_WIKI = "history/\ncatalogs/\ncache/\nserver.lock\nui.lock\nwrite-journal.json*\nstate.json\n"
 
 
 def untracked(folder: Path) -> set[str]:
@@ -46,7 +46,7 @@ async def test_git_is_offered_documents_and_the_shared_file_alone(
     await space.value("rename_document", docName="b", newDocName="c")
     await space.value("rename_document", docName="c", newDocName="b")
     space.write({".pecia/ui.lock": "{}", ".pecia/state.json": "{}", ".pecia/cache/x": "x"})
-    space.write({".pecia/managed-rename.json": "{}", ".pecia/last-spawn-error.log": "x"})
+    space.write({".pecia/write-journal.json": "{}", ".pecia/last-spawn-error.log": "x"})
     assert untracked(space.folder) == SHARED
     assert space.read(".pecia/.gitignore").startswith(before or "#")
 

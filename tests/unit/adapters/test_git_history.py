@@ -1,5 +1,6 @@
 """A history of ours: written, read back, and readable by anybody's git."""
 
+import os
 import shutil
 import subprocess
 from datetime import UTC, datetime, timedelta, timezone
@@ -11,7 +12,14 @@ import pytest
 from pecia.adapters.git.libgit2 import to_commit
 from pecia.adapters.git.model import Commit, CommitDraft, GitChangeKind, GitSignature
 from pecia.adapters.git.repository import GitReadLimits, HistoryRepository
-from pecia.kernel.errors import Conflict, InvalidFormat, InvalidInput, NotFound, PayloadTooLarge
+from pecia.kernel.errors import (
+    Conflict,
+    InvalidFormat,
+    InvalidInput,
+    NotFound,
+    PayloadTooLarge,
+    Unavailable,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -353,3 +361,56 @@ def test_a_time_that_no_clock_has_is_brought_into_range(tmp_path: Path) -> None:
     commit = to_commit(repository[oid].peel(pygit2.Commit))
     assert commit.author.when.tzinfo is not None
     assert commit.committer.when >= datetime(1970, 1, 1, tzinfo=UTC)
+
+
+async def prepare(history: HistoryRepository, changes: dict[str, bytes | None]) -> str:
+    parent = await history.tip()
+    made = await history.prepare(changes, "ours\n", parent=parent, author=("ana", "ana@x"))
+    assert made is not None
+    return made
+
+
+async def test_a_prepared_commit_is_not_in_history_until_it_advances(
+    history: HistoryRepository,
+) -> None:
+    base = (await record(history, {"a.md": b"1"})).oid
+    tip = await prepare(history, {"a.md": b"2"})
+    assert await history.tip() == base
+    for _ in range(2):
+        await history.advance(base, tip)
+        assert await history.tip() == tip
+
+
+async def test_what_somebody_else_committed_meanwhile_stays_in_history(
+    history: HistoryRepository,
+) -> None:
+    base = (await record(history, {"a.md": b"1", "gone.md": b"1"})).oid
+    tip = await prepare(history, {"a.md": b"ours", "gone.md": None})
+    theirs = (await record(history, {"a.md": b"theirs", "b.md": b"theirs"})).oid
+    await history.advance(base, tip)
+    merged = await history.commit("main")
+    assert merged.parents == (theirs, tip)
+    assert {it: await history.read("main", it) for it in await history.list_paths("main")} == {
+        "a.md": b"ours",
+        "b.md": b"theirs",
+    }
+    await history.advance(base, tip)
+    assert await history.tip() == merged.oid
+
+
+async def test_a_lock_is_respected_while_it_is_young_and_removed_when_it_was_left_behind(
+    history: HistoryRepository,
+) -> None:
+    base = (await record(history, {"a.md": b"1"})).oid
+    tip = await prepare(history, {"a.md": b"2"})
+    lock = history.place / f"{MAIN}.lock"
+    lock.touch()
+    with pytest.raises(Unavailable):
+        await prepare(history, {"a.md": b"3"})
+    with pytest.raises(Unavailable):
+        await history.advance(base, tip)
+    assert lock.exists()
+    long_ago = lock.stat().st_mtime - 3600
+    os.utime(lock, (long_ago, long_ago))
+    await history.advance(base, tip)
+    assert (await history.tip(), lock.exists()) == (tip, False)

@@ -33,6 +33,14 @@ class Commit:
     message: str
 
     @property
+    def author_name(self) -> str:
+        return self.author.name
+
+    @property
+    def authored_at(self) -> datetime:
+        return self.author.when
+
+    @property
     def subject(self) -> str:
         return self.message.partition("\n")[0]
 

@@ -144,15 +144,57 @@ class Repository:
 class HistoryRepository(Repository):
     """A bare repository of ours beside the content. One writer at a time; one process owns it."""
 
-    def __init__(self, place: Path, bounds: GitReadLimits | None = None) -> None:
+    def __init__(
+        self, place: Path, bounds: GitReadLimits | None = None, *, branch: str = "main"
+    ) -> None:
         super().__init__(place, bounds)
+        self.ref = f"refs/heads/{branch}"
         self._writing = anyio.Lock()
 
     @classmethod
     async def open(cls, place: Path, *, branch: str = "main") -> "HistoryRepository":
         """The history at this place, made when there is none."""
         await run_sync(write.create_bare_repository, place, branch)
-        return cls(place)
+        return cls(place, branch=branch)
+
+    async def tip(self) -> str | None:
+        """The latest commit of the branch; None before the first one."""
+        return (await self.references(self.ref)).get(self.ref)
+
+    async def list_paths(self, ref: str) -> list[str]:
+        """Every file of a commit."""
+        return [it.path for it in (await self.tree(ref)).files]
+
+    async def file_commits(self, path: str, limit: int) -> list[tuple[Commit, str]]:
+        """The commits of the branch that changed a file, newest first, with its path then."""
+        page = await self.history([self.ref], path, limit=limit)
+        return [(it.commit, it.path) for it in page.steps]
+
+    async def prepare(
+        self,
+        changes: Mapping[str, bytes | None],
+        message: str,
+        *,
+        parent: str | None,
+        author: tuple[str, str],
+        kept: bool = False,
+    ) -> str | None:
+        """A commit that is not in history until `advance`; None if it would change nothing.
+
+        `author` is a name and an address. Unavailable while the branch could not advance.
+        """
+        parents = () if parent is None else (parent,)
+        draft = CommitDraft(
+            self.ref, changes, GitSignature(*author), message, parents=parents, kept=kept
+        )
+        made = await self._write(lambda repository: write.prepare_commit(repository, draft))
+        return None if made is None else made.oid
+
+    async def advance(self, base: str | None, tip: str) -> None:
+        """Put prepared commits into history, the last of which is `tip`. Idempotent."""
+        await self._write(
+            lambda repository: write.advance_reference(repository, self.ref, base, tip)
+        )
 
     async def record(self, draft: CommitDraft) -> Commit | None:
         """Commit a draft. None says that it changed nothing."""

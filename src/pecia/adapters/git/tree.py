@@ -70,6 +70,17 @@ def write_tree(
     return repository.TreeBuilder().write() if oid is None else oid
 
 
+def changed_files(old: pygit2.Tree | None, new: pygit2.Tree) -> dict[str, bytes | None]:
+    """The files that differ, as of the new tree; None where there is none any more."""
+    diff = old.diff_to_tree(new) if old is not None else new.diff_to_tree(swap=True)
+    found: dict[str, bytes | None] = {}
+    for it in diff.deltas:
+        path = it.new_file.path
+        entry = entry_at(new, path)
+        found[path] = entry.data if isinstance(entry, pygit2.Blob) else None
+    return found
+
+
 @dataclass
 class _Walk:
     repository: pygit2.Repository

@@ -1,9 +1,13 @@
 """What a history of ours is made of: commits, tags, references. Blocking."""
 
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pygit2
 from pygit2.enums import ObjectType
+from pygit2.transaction import ReferenceTransaction
 
 from pecia.adapters.git.libgit2 import (
     configure_libgit2,
@@ -12,8 +16,10 @@ from pecia.adapters.git.libgit2 import (
     to_git_signature,
 )
 from pecia.adapters.git.model import Commit, CommitDraft, GitSignature
-from pecia.adapters.git.tree import write_tree
-from pecia.kernel.errors import Conflict, InvalidFormat, NotFound
+from pecia.adapters.git.tree import changed_files, write_tree
+from pecia.kernel.errors import Conflict, InvalidFormat, NotFound, Unavailable
+
+STALE_LOCK_S = 60.0
 
 
 def create_bare_repository(place: Path, branch: str) -> None:
@@ -23,12 +29,45 @@ def create_bare_repository(place: Path, branch: str) -> None:
 
 
 def write_commit(repository: pygit2.Repository, draft: CommitDraft) -> Commit | None:
+    """A commit at the tip of its reference."""
     _check_reference(draft.ref)
     tip = repository.references.get(draft.ref)
     names = draft.parents if draft.parents is not None else ([str(tip.target)] if tip else [])
     parents = [resolve_commit(repository, name) for name in names]
     if tip is not None and (not parents or parents[0].id != tip.target):
         raise Conflict(f"{draft.ref!r} has moved on from where the draft starts")
+    return _create_commit(repository, draft, parents, draft.ref)
+
+
+def prepare_commit(repository: pygit2.Repository, draft: CommitDraft) -> Commit | None:
+    """A commit on `draft.parents` that no reference names: not in history until `advance`."""
+    with _locked_reference(repository, draft.ref):
+        parents = [resolve_commit(repository, name) for name in draft.parents or ()]
+        return _create_commit(repository, draft, parents, None)
+
+
+def advance_reference(repository: pygit2.Repository, name: str, base: str | None, tip: str) -> None:
+    """Put a prepared commit into history. Idempotent.
+
+    What somebody else committed since `base` stays: then a merge follows both, with the files of
+    theirs that the prepared commits did not change.
+    """
+    with _locked_reference(repository, name) as lock:
+        prepared = resolve_commit(repository, tip)
+        found = repository.references.get(name)
+        now = None if found is None else resolve_commit(repository, str(found.target))
+        if now is None or str(now.id) == base:
+            lock.set_target(name, prepared.id)
+        elif now.id != prepared.id and not repository.descendant_of(now.id, prepared.id):
+            lock.set_target(name, _merge(repository, now, prepared, base))
+
+
+def _create_commit(
+    repository: pygit2.Repository,
+    draft: CommitDraft,
+    parents: Sequence[pygit2.Commit],
+    reference: str | None,
+) -> Commit | None:
     base = parents[0].tree if parents else None
     new = write_tree(repository, base, draft.changes)
     if not draft.kept and base is not None and len(parents) == 1 and new == base.id:
@@ -37,8 +76,40 @@ def write_commit(repository: pygit2.Repository, draft: CommitDraft) -> Commit | 
     committer = to_git_signature(draft.committer, field="committer") if draft.committer else author
     message = draft.full_message()
     ids = [parent.id for parent in parents]
-    oid = repository.create_commit(draft.ref, author, committer, message, new, ids)
+    oid = repository.create_commit(reference, author, committer, message, new, ids)
     return to_commit(repository[oid].peel(pygit2.Commit))
+
+
+def _merge(
+    repository: pygit2.Repository, now: pygit2.Commit, prepared: pygit2.Commit, base: str | None
+) -> pygit2.Oid:
+    before = None if base is None else resolve_commit(repository, base).tree
+    changes = changed_files(before, prepared.tree)
+    tree = write_tree(repository, now.tree, changes)
+    who, parents = prepared.committer, [now.id, prepared.id]
+    return repository.create_commit(None, who, who, "merge: concurrent commits\n", tree, parents)
+
+
+@contextmanager
+def _locked_reference(repository: pygit2.Repository, name: str) -> Generator[ReferenceTransaction]:
+    """The reference, locked as git locks it. Unavailable while another program has it locked."""
+    _check_reference(name)
+    lock = Path(repository.path) / f"{name}.lock"
+    with suppress(OSError):
+        # Left by a process that was killed: git holds such a lock for milliseconds.
+        if time.time() - lock.stat().st_mtime > STALE_LOCK_S:
+            lock.unlink()
+    with repository.transaction() as transaction:
+        try:
+            transaction.lock_ref(name)
+        except pygit2.GitError as error:
+            if not lock.exists():
+                raise
+            raise Unavailable(
+                f"another program has {name!r} of the history locked: {error}",
+                hint=f"Try again in {STALE_LOCK_S:.0f} s, or delete the lock if no git runs.",
+            ) from None
+        yield transaction
 
 
 def write_tag(

@@ -15,12 +15,10 @@ from anyio.to_thread import run_sync
 from pecia.adapters.connectors.access import file_selection
 from pecia.adapters.connectors.filesystem.bounds import ANYWHERE, FolderBounds, require_folder
 from pecia.adapters.connectors.folder import FolderConnector, watch_changes
-from pecia.adapters.git.model import CommitDraft, GitSignature
 from pecia.adapters.git.repository import HistoryRepository
 from pecia.features.lake.allowlist import load_allowlist
 from pecia.features.wiki.core.ignore import IgnoreRules
 from pecia.features.wiki.feature import wiki_feature
-from pecia.features.wiki.history.port import bind_version_store
 from pecia.features.wiki.settings import WikiSettings
 from pecia.features.wiki.storage.roots import SpaceRoots, require_open
 from pecia.features.wiki.storage.scan import load_ignore_rules
@@ -38,7 +36,7 @@ def build_wiki(context: FeatureContext) -> Feature:
     return wiki_feature(
         context.corpus,
         context.settings.part(WikiSettings),
-        bind_version_store(HistoryRepository.open, CommitDraft, GitSignature),
+        HistoryRepository.open,
         build_space_roots(context.store),
     )
 

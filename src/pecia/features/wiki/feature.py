@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pecia.features.wiki.config.files import ConfigFiles
 from pecia.features.wiki.core.catalog import page_path
-from pecia.features.wiki.history.port import OpenVersionStore
+from pecia.features.wiki.history.port import OpenVersions
 from pecia.features.wiki.jobs import CatalogMaintenance
 from pecia.features.wiki.live.cleanup import LiveCleanup
 from pecia.features.wiki.live.limits import LiveLimits
@@ -38,7 +38,7 @@ INSTRUCTIONS = (
 
 
 def wiki_feature(
-    corpus: Corpus, settings: WikiSettings, versions: OpenVersionStore, roots: SpaceRoots
+    corpus: Corpus, settings: WikiSettings, versions: OpenVersions, roots: SpaceRoots
 ) -> Feature:
     """The feature, over the spaces in the store."""
     store = roots.store

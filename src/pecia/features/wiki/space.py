@@ -17,17 +17,12 @@ from pecia.features.wiki.core.graph import LinkGraph, build_link_graph
 from pecia.features.wiki.core.metadata import DocumentMetadata
 from pecia.features.wiki.core.names import parse_document_name
 from pecia.features.wiki.history.history import SpaceHistory
-from pecia.features.wiki.history.port import OpenVersionStore
+from pecia.features.wiki.history.port import OpenVersions
 from pecia.features.wiki.live.flush import LiveFlusher
 from pecia.features.wiki.preview import PreviewLinks, PreviewSettings, choose_preview, read_ui_lock
-from pecia.features.wiki.storage import disk, journal
+from pecia.features.wiki.space_recovery import SpaceRecovery
+from pecia.features.wiki.storage import disk
 from pecia.features.wiki.storage.disk import FileStamp
-from pecia.features.wiki.storage.recovery import (
-    check_finished,
-    record_outcome,
-    report_outcome,
-    roll_back,
-)
 from pecia.features.wiki.storage.roots import SpaceRoots
 from pecia.features.wiki.store import (
     SQL,
@@ -39,13 +34,11 @@ from pecia.features.wiki.store import (
 )
 from pecia.features.wiki.sync import SpaceSync
 from pecia.kernel.corpus.search.search import Corpus
-from pecia.kernel.errors import InvalidFormat, NotFound, PeciaError, Unprocessable
-from pecia.kernel.logs import Log
+from pecia.kernel.errors import InvalidFormat, NotFound, Unprocessable
 from pecia.kernel.store.store import Store
 from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.tool.call import Call
 
-_log = Log(__name__)
 MAX_CACHED_GRAPHS = 8
 
 
@@ -85,7 +78,7 @@ class OpenSpace:
 
     @property
     def history(self) -> SpaceHistory:
-        return SpaceHistory(self.space.folder, self.prefix, self.wiki.versions)
+        return self.wiki.recovery.history(self.location)
 
     def find(self, name: str, field: str = "docName") -> WikiDocument:
         """The document of that name; a missing and an invisible one raise the same error."""
@@ -166,16 +159,18 @@ class Wiki:
     store: Store
     corpus: Corpus
     configs: ConfigFiles
-    versions: OpenVersionStore
+    versions: OpenVersions
     roots: SpaceRoots
     preview_settings: PreviewSettings = field(default_factory=PreviewSettings)
     sync: SpaceSync = field(init=False)
+    recovery: SpaceRecovery = field(init=False)
     flusher: LiveFlusher = field(init=False)
     _graphs: "OrderedDict[GraphKey, CachedGraph]" = field(init=False)
 
     def __post_init__(self) -> None:
         self.sync = SpaceSync(self.store)
-        self.flusher = LiveFlusher(self.store, self.versions, self.roots)
+        self.recovery = SpaceRecovery(self.store, self.versions)
+        self.flusher = LiveFlusher(self.recovery, self.roots)
         self._graphs = OrderedDict()
 
     async def open(self, call: Call, cwd: str | None, space: str | None) -> OpenSpace:
@@ -185,7 +180,7 @@ class Wiki:
         lead = await run_sync(content_prefix, found.folder, settings.config.content.dir)
         root = found.folder / lead
         place = SpaceLocation(call.caller.tenant_id, found.source_id, found.folder, lead)
-        await self.recover(place)
+        await self.recovery.recover(place)
         if found.is_behind:
             # Live edits are acknowledged as stored, so every reader must see them: flush first.
             await self.flusher.flush_all(place)
@@ -233,32 +228,6 @@ class Wiki:
             rows = await tx.fetch_all(SQL["users"])
         kinds = ("agent", "principal")
         return {f"{kind}-{row['id']}": str(row["name"]) for row in rows for kind in kinds}
-
-    async def recover(self, place: SpaceLocation) -> None:
-        """Undo an interrupted rename, unless it was committed; keep what people did since."""
-        if not await run_sync(disk.exists, place.project, journal.JOURNAL_PATH):
-            return
-        async with self.store.system() as tx:
-            # A writer that is still at it holds the lock, and deletes the journal at the end.
-            await tx.execute(SQL["lock_space"], **place.sql_params())
-            kept = await run_sync(journal.read_journal, place.project, place.prefix)
-            if kept is None:
-                return
-            asked = kept.transaction
-            is_finished = asked is not None and bool(
-                await tx.fetch_value(SQL["was_committed"], transaction=asked)
-            )
-            settle = check_finished if is_finished else roll_back
-            outcome = await run_sync(settle, place.root, kept)
-            report_outcome(place.source_id, kept, outcome, is_finished=is_finished)
-            history = SpaceHistory(place.project, place.prefix, self.versions)
-            try:
-                await record_outcome(history, place.root, kept, outcome, is_finished=is_finished)
-            except PeciaError as error:
-                # The files are right. The journal stays, so that recording the versions is retried.
-                _log.failure("wiki.rename_recovered", error, space=place.source_id)
-                return
-            await run_sync(journal.delete_journal, place.project)
 
     async def preview(self, space: Space, settings: EffectiveConfig) -> PreviewLinks:
         lock = await run_sync(read_ui_lock, space.folder)

@@ -1,14 +1,16 @@
-"""One writer's transaction: files change on disk and in the store together, or neither does.
+"""One writer's transaction: a change is on disk, in the store and in history, or in none of them.
 
-One writer at a time per space, by an advisory lock. A failure after a file was written restores it.
+One writer at a time per space, by an advisory lock. Changes are staged; at the end the versions are
+prepared, a journal is written, the files change, and COMMIT decides (`space_recovery.py`).
 Other programs take no lock: a file that one of them wrote since we read it is left alone, and the
 call is retried.
 A live document is changed through its CRDT: concurrent editors lose nothing.
 """
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from pathlib import Path
 
 import anyio
@@ -16,6 +18,7 @@ from anyio.to_thread import run_sync
 
 from pecia.features.wiki.core.document import decode_utf8
 from pecia.features.wiki.core.summary import EditSummary
+from pecia.features.wiki.history.history import VersionDraft
 from pecia.features.wiki.history.message import CommitNote, writer_of
 from pecia.features.wiki.live.copies import DocumentFiles, merge_files, resolve_swap
 from pecia.features.wiki.live.draft import LiveDraft, build_draft
@@ -24,15 +27,7 @@ from pecia.features.wiki.live.store import CallerLiveRows
 from pecia.features.wiki.parse import parse_document
 from pecia.features.wiki.space import OpenSpace
 from pecia.features.wiki.storage import disk
-from pecia.features.wiki.storage.journal import (
-    JournaledFile,
-    JournaledMove,
-    RenameJournal,
-    delete_journal,
-    digest,
-    restore_file,
-    write_journal,
-)
+from pecia.features.wiki.storage.journal import JournaledFile, JournaledMove, digest
 from pecia.features.wiki.storage.scan import is_text
 from pecia.features.wiki.store import SQL
 from pecia.kernel.corpus.catalog import texts
@@ -47,28 +42,57 @@ MAX_POLLS, POLL_INTERVAL_S = 40, 0.05
 half-written file must not be edited."""
 
 
+class MergeBase(Enum):
+    """What a new text was made from. Edits of a live document that were not in it stay."""
+
+    DOCUMENT = auto()
+    """The text that `read` returned, with everything that editors wrote."""
+    FILE = auto()
+    """The file on disk, which may lack what editors wrote since the last flush."""
+
+
+@dataclass(frozen=True, slots=True)
+class StagedMove:
+    """A file or folder, and its documents, before and after."""
+
+    old: str
+    new: str
+    documents: Sequence[tuple[str, str]]
+
+
 @dataclass(slots=True)
 class SpaceWrite:
-    """The changes of one call, in order."""
+    """The changes of one call. Paths are those before the moves, which come last."""
 
     opened: OpenSpace
     tx: Transaction
+    versions: VersionDraft
+    transaction: str | None = None
+    """Of the journal; None before there is one."""
     pending_flushes: list[str] = field(default_factory=list[str])
     """Documents whose files are flushed after commit."""
-    _snapshots: list[JournaledFile] = field(default_factory=list[JournaledFile])
-    _bodies_before: dict[str, bytes | None] = field(default_factory=dict[str, bytes | None])
-    _bodies_after: dict[str, bytes | None] = field(default_factory=dict[str, bytes | None])
+    _moves: list[StagedMove] = field(default_factory=list[StagedMove])
+    _files: dict[str, bytes | None] = field(default_factory=dict[str, bytes | None])
+    """New files, None where one is removed."""
+    _changes: dict[str, tuple[bytes | None, bytes | None]] = field(
+        default_factory=dict[str, tuple[bytes | None, bytes | None]]
+    )
+    """Documents before and after, as history shows them."""
     _drafts: dict[str, LiveDraft | None] = field(default_factory=dict[str, LiveDraft | None])
     _known: dict[str, bytes | None] = field(default_factory=dict[str, bytes | None])
-    """Files as read or written in this transaction; None where there was none."""
-    _journal: RenameJournal | None = None
+    """Files as read in this transaction; None where there was none."""
 
     async def read(self, path: str) -> bytes | None:
         """The document under the lock; None where there is none."""
         found = await self._get_draft(path)
-        if found is not None:
-            return found.text.encode()
-        return self._known.setdefault(path, await self._calm(path))
+        return await self._read_known(path) if found is None else found.text.encode()
+
+    async def require_unchanged(self, files: Mapping[str, bytes]) -> None:
+        """Require that files are as they were read before the lock."""
+        for path, was in files.items():
+            if await self._read_disk(path) != was:
+                raise Collision("a document was changed meanwhile; try again", path=path)
+            self._known[path] = was
 
     async def require_may_write(self, path: str) -> None:
         """Require write access to a path, whether or not it exists."""
@@ -76,76 +100,88 @@ class SpaceWrite:
         if not await self.tx.fetch_value(SQL["may_write"], **asked):
             raise Forbidden("your role does not allow this change", docName=path)
 
-    async def write(self, path: str, body: bytes) -> None:
-        """Write the document."""
+    async def write(self, path: str, body: bytes, base: MergeBase) -> None:
+        """Write the document. `base` is what the new text was made from."""
         await self.require_may_write(path)
-        has_seen_all = path in self._drafts
         found, text = await self._get_draft(path), decode_utf8(body)
         if found is not None and text is not None:
-            await self._write_live(path, found, text, has_seen_all=has_seen_all)
+            await self._write_live(path, found, text, base)
             return
         if found is not None:
             # Not text, so it cannot be live.
             await self._rows.end(path)
-        was = self._known[path] if path in self._known else await self._calm(path)
-        stamp = await run_sync(disk.replace, self.opened.root, path, body, was)
-        self._snapshots.append(JournaledFile(path, was))
-        self._note_change(path, was, body)
-        self._known[path] = body
-        facts, stored = await parse_document(self.opened.location, path, body, stamp)
-        await texts.put(self.tx, facts, stored)
+        self._files[path] = body
+        self._changes[path] = (await self._read_known(path), body)
 
     async def remove(self, path: str) -> None:
         """Remove the file, and close its open editors."""
         await self.require_may_write(path)
-        was = on_disk = await self._calm(path)
-        if on_disk is None:
+        was = await self._read_known(path)
+        if was is None:
             raise NotFound(f"no file {path!r}", path=path)
         if (found := await self._get_draft(path)) is not None:
-            was = await self._record_live_edits(path, found, on_disk)
-        await run_sync(disk.remove_known, self.opened.root, path, on_disk)
-        self._snapshots.append(JournaledFile(path, on_disk))
-        self._note_change(path, was, None)
-        self._known[path] = None
-        await texts.remove(self.tx, self.opened.space.source_id, self.opened.location.key(path))
+            was = await self._record_live_edits(path, found, was)
+        self._files[path] = None
+        self._changes[path] = (was, None)
         await self._rows.end(path)
 
-    async def plan(
-        self, moves: Sequence[tuple[str, str]], writes: Mapping[str, tuple[bytes, bytes]]
-    ) -> None:
-        """Journal what is needed to undo many changes, before the first of them.
-
-        `writes` are documents by their paths before the moves: old and new content.
-        """
-        for path, (was, _) in writes.items():
-            if await self._read_disk(path) != was:
-                raise Collision("a document was changed meanwhile; try again", path=path)
-        kept = [await run_sync(_journal_move, self.opened.root, *it) for it in moves]
-        snapshots = [JournaledFile(path, was, digest(body)) for path, (was, body) in writes.items()]
-        transaction = await self.tx.fetch_value(SQL["this_transaction"])
-        self._journal = RenameJournal(tuple(kept), tuple(snapshots), transaction)
-        self._known |= {self._journal.path_after(path): was for path, (was, _) in writes.items()}
-        await run_sync(write_journal, self.opened.space.folder, self.opened.prefix, self._journal)
-
-    async def move(self, path: str, to: str, keys: Sequence[tuple[str, str]]) -> None:
-        """Move a file or folder; `keys` are its documents, before and after."""
-        for old, new in keys:
+    async def move(self, path: str, to: str, documents: Sequence[tuple[str, str]]) -> None:
+        """Move a file or folder; `documents` are those in it, before and after."""
+        for old, new in documents:
             await self.require_may_write(old)
             await self.require_may_write(new)
-            body = await self._read_disk(old)
-            self._note_change(old, body, None)
-            self._note_change(new, None, body)
-        await run_sync(disk.move, self.opened.root, path, to)
+            if old not in self._changes:
+                body = await self._read_disk(old)
+                self._changes[old] = (body, body)
+        self._moves.append(StagedMove(path, to, documents))
+
+    async def record(self, subject: str, docs: Sequence[str], summary: EditSummary | None) -> None:
+        """Prepare the changes so far as one version."""
+        text = summary.value if summary else None
+        note = CommitNote(writer_of(self.opened.call), subject, tuple(docs), text)
+        before = {path: was for path, (was, _) in self._changes.items()}
+        after = {path: body for path, (_, body) in self._changes.items()}
+        for old, new in (pair for it in self._moves for pair in it.documents):
+            before[new], after[new], after[old] = None, after[old], None
+        await self.versions.record(before, after, note)
+
+    async def apply(self) -> None:
+        """Journal the changes, then make them on disk and in the store."""
+        prepared = self.versions.prepared
+        if not self._files and not self._moves and prepared is None:
+            return
+        root, recovery = self.opened.root, self.opened.wiki.recovery
+        moves = [await run_sync(_journal_move, root, it.old, it.new) for it in self._moves]
+        files = [
+            JournaledFile(path, await self._read_known(path), digest(body))
+            for path, body in self._files.items()
+        ]
+        self.transaction = await recovery.begin(
+            self.tx, self.opened.location, prepared, tuple(moves), tuple(files)
+        )
+        for it in self._moves:
+            await self._apply_move(it)
+        now = {old: new for it in self._moves for old, new in it.documents}
+        for path, body in self._files.items():
+            await self._apply_file(now.get(path, path), body, self._known[path])
+        self.pending_flushes = [now.get(it, it) for it in self.pending_flushes]
+
+    async def _apply_move(self, move: StagedMove) -> None:
         place = self.opened.location
-        for old, new in keys:
+        await run_sync(disk.move, self.opened.root, move.old, move.new)
+        for old, new in move.documents:
             await texts.move(self.tx, place.source_id, place.key(old), place.key(new))
             await self._rows.move(old, new)
 
-    async def record(self, subject: str, docs: Sequence[str], summary: EditSummary | None) -> None:
-        """Commit the changes so far as one version."""
-        text = summary.value if summary else None
-        note = CommitNote(writer_of(self.opened.call), subject, tuple(docs), text)
-        await self.opened.history.record(self._bodies_before, self._bodies_after, note)
+    async def _apply_file(self, path: str, body: bytes | None, was: bytes | None) -> None:
+        root, place = self.opened.root, self.opened.location
+        if body is not None:
+            stamp = await run_sync(disk.replace, root, path, body, was)
+            facts, stored = await parse_document(place, path, body, stamp)
+            await texts.put(self.tx, facts, stored)
+        elif was is not None:
+            await run_sync(disk.remove_known, root, path, was)
+            await texts.remove(self.tx, place.source_id, place.key(path))
 
     @property
     def _rows(self) -> CallerLiveRows:
@@ -171,23 +207,26 @@ class SpaceWrite:
         return None if found.is_missing else mine
 
     async def _record_live_edits(self, path: str, found: LiveDraft, was: bytes | None) -> bytes:
-        """Commit what editors wrote so far as their own version; our change follows it."""
-        await record_live_version(self.opened.history, path, found, was)
+        """Prepare what editors wrote so far as their own version; our change follows it."""
+        await record_live_version(self.versions, path, found, was)
         return found.text.encode()
 
-    async def _write_live(
-        self, path: str, found: LiveDraft, text: str, *, has_seen_all: bool
-    ) -> None:
-        """Apply the change to the live document: concurrent edits stay. The file is flushed after
-        commit."""
+    async def _write_live(self, path: str, found: LiveDraft, text: str, base: MergeBase) -> None:
+        """Apply the change to the live document. The file is flushed after commit."""
         was = await self._record_live_edits(path, found, await self._read_disk(path))
-        rewrite = found.rewrite if has_seen_all else found.rewrite_file
+        rewrite = found.rewrite if base is MergeBase.DOCUMENT else found.rewrite_file
         rewrite(text, writer_of(self.opened.call))
-        self._note_change(path, was, found.text.encode())
+        self._changes[path] = (was, found.text.encode())
         if found.added:
             await store_edits(self._rows, found)
             self.pending_flushes.append(path)
         del self._drafts[path]
+
+    async def _read_known(self, path: str) -> bytes | None:
+        """The file as this transaction read it first."""
+        if path not in self._known:
+            self._known[path] = await self._calm(path)
+        return self._known[path]
 
     async def _calm(self, path: str) -> bytes | None:
         """The file once no program has it open for writing, or after the last retry."""
@@ -204,51 +243,38 @@ class SpaceWrite:
         except NotFound:
             return None
 
-    def _note_change(self, path: str, before: bytes | None, after: bytes | None) -> None:
-        self._bodies_before.setdefault(path, before)
-        self._bodies_after[path] = after
-
-    async def undo(self) -> None:
-        """Restore the previous state, unless somebody has written since."""
-        if self._journal is not None:
-            # The journal has every change, and recovery checks whether the store committed them.
-            try:
-                await self.opened.wiki.recover(self.opened.location)
-            except PeciaError as error:
-                # The journal stays, and the next call recovers from it.
-                _log.failure("wiki.rename_recovered", error, space=self.opened.space.source_id)
-            return
-        root = self.opened.root
-        for it in reversed(self._snapshots):
-            with suppress(Collision):
-                await run_sync(restore_file, root, it, self._known.get(it.path))
-                self._known[it.path] = it.body
-
-    async def finish(self) -> None:
-        """Delete the journal: nothing is left to undo."""
-        if self._journal is not None:
-            await run_sync(delete_journal, self.opened.space.folder)
-
 
 @asynccontextmanager
 async def begin_space_write(opened: OpenSpace) -> AsyncGenerator[SpaceWrite]:
-    """Wait for the lock, and restore the space if anything fails inside."""
-    call = opened.call
-    turn: SpaceWrite | None = None
+    """Wait for the lock, make the staged changes at the end, and undo them if anything fails."""
+    call, place, recovery = opened.call, opened.location, opened.wiki.recovery
+    writer: SpaceWrite | None = None
     try:
         async with opened.wiki.store.writing(call.caller, call.trace) as tx:
-            place = {"tenant_id": call.caller.tenant_id, "source_id": opened.space.source_id}
-            await tx.execute(SQL["lock_space"], **place)
-            turn = SpaceWrite(opened, tx)
-            yield turn
+            await tx.execute(SQL["lock_space"], **place.sql_params())
+            if await recovery.settle(tx, place):
+                raise Collision("an interrupted write was undone just now; try again")
+            writer = SpaceWrite(opened, tx, VersionDraft(opened.history))
+            yield writer
+            await writer.apply()
     except BaseException:
-        if turn is not None:
+        if writer is not None and writer.transaction is not None:
             with anyio.CancelScope(shield=True):
-                await turn.undo()
+                await _undo(opened)
         raise
     with anyio.CancelScope(shield=True):
-        await turn.finish()
-        await opened.wiki.flusher.flush_many(opened.location, turn.pending_flushes)
+        if writer.transaction is not None:
+            await recovery.finish(place, writer.transaction)
+        await opened.wiki.flusher.flush_many(place, writer.pending_flushes)
+
+
+async def _undo(opened: OpenSpace) -> None:
+    """The journal says what was done, and the store whether it was committed all the same."""
+    try:
+        await opened.wiki.recovery.recover(opened.location)
+    except PeciaError as error:
+        # The journal stays, and the next call recovers from it.
+        _log.failure("wiki.write_recovered", error, space=opened.space.source_id)
 
 
 def _journal_move(root: Path, old: str, new: str) -> JournaledMove:

@@ -17,7 +17,7 @@ from pecia.features.wiki.storage import disk
 from pecia.features.wiki.storage.journal import (
     JournaledFile,
     JournaledMove,
-    RenameJournal,
+    WriteJournal,
     delete_journal,
     digest,
     read_journal,
@@ -160,8 +160,13 @@ def test_only_plain_files_of_bounded_size_are_read(tmp_path: Path) -> None:
 def test_a_change_that_was_cut_off_is_put_back(tmp_path: Path) -> None:
     for path, body in (("old.md", b"moved"), ("linker.md", b"[[old]]")):
         disk.write(tmp_path, path, body)
-    snapshots = (JournaledFile("linker.md", b"[[old]]"), JournaledFile("old.md", b"moved"))
-    write_journal(tmp_path, "", RenameJournal((JournaledMove("old.md", "new/name.md"),), snapshots))
+    moved, linked = digest(b"moved"), digest(b"[[new/name]]")
+    snapshots = (
+        *(JournaledFile("linker.md", b"[[old]]", linked), JournaledFile("old.md", b"moved", moved)),
+    )
+    write_journal(
+        tmp_path, "", WriteJournal("1", (JournaledMove("old.md", "new/name.md"),), snapshots)
+    )
     disk.move(tmp_path, "old.md", "new/name.md")
     disk.write(tmp_path, "linker.md", b"[[new/name]]")
     assert recover(tmp_path, "")
@@ -194,7 +199,7 @@ def test_wherever_a_rename_is_cut_off_the_space_is_put_back_whole(
         lambda: write_journal(
             tmp_path,
             "",
-            RenameJournal((JournaledMove("d", "new/d", ("a.md", "b.md", "p.png")),), snapshots),
+            WriteJournal("1", (JournaledMove("d", "new/d", ("a.md", "b.md", "p.png")),), snapshots),
         ),
         lambda: disk.move(tmp_path, "d", "new/d"),
         *(partial(disk.write, tmp_path, it, b"rewritten") for it in written.values()),
@@ -220,8 +225,8 @@ def test_wherever_a_rename_is_cut_off_the_space_is_put_back_whole(
         ("", [], ".git/hooks/post-commit"),
         ("", [], ".git/x.md"),
         ("", [], "Makefile"),
-        ("", [["../outside/y.md", "a.md"]], "x.md"),
-        ("", [[".git/hooks/pre-push", "a.md"]], "x.md"),
+        ("", [["../outside/y.md", "a.md", ["n.md"]]], "x.md"),
+        ("", [[".git/hooks/pre-push", "a.md", ["n.md"]]], "x.md"),
         ("", [["d", "e", ["../../outside/y.md"]]], "x.md"),
         ("", "nonsense", "x.md"),
     ],
@@ -233,9 +238,9 @@ def test_a_journal_that_somebody_made_up_is_not_followed(
     outside.mkdir()
     project.mkdir()
     (project / "a.md").write_text("mine", encoding="utf-8")
-    plain = {"version": 4, "root": root, "moves": moves}
-    plain["snapshots"] = [{"path": path, "body": "ZXZpbA=="}]
-    disk.write(project, ".pecia/managed-rename.json", orjson.dumps(plain))
+    plain = {"version": 1, "root": root, "transaction": "1", "moves": moves, "versions": None}
+    plain["files"] = [{"path": path, "body": "ZXZpbA==", "after": None}]
+    disk.write(project, ".pecia/write-journal.json", orjson.dumps(plain))
     assert not recover(project, "")
     assert [it.name for it in outside.iterdir()] == []
     assert sorted(it.name for it in project.iterdir()) == [".pecia", "a.md"]

@@ -1,10 +1,11 @@
 """The version history of a space: our changes, and external ones between them.
 
 Stored in a git repository of our own in the project folder. The user's repository is never touched.
+A version is prepared first, as a commit that nothing names, and put into history after COMMIT.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from anyio.to_thread import run_sync
@@ -18,15 +19,15 @@ from pecia.features.wiki.history.message import (
     format_subject,
     parse_note,
 )
-from pecia.features.wiki.history.port import CommitRecord, OpenVersionStore, VersionStore
+from pecia.features.wiki.history.port import OpenVersions, VersionCommit, VersionRepository
 from pecia.features.wiki.storage import disk
 from pecia.features.wiki.storage.project_folder import PROJECT_FOLDER, ensure_project_folder
 from pecia.kernel.errors import InvalidInput, NotFound
 
 HISTORY_PATH = f"{PROJECT_FOLDER}/history"
-BRANCH = "refs/heads/main"
 CHECKPOINTS = "refs/checkpoints/main/"
 MAX_COMMITS = 10_000
+EMAIL = "@pecia.local"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,151 +41,164 @@ class DocumentVersion:
 
 
 @dataclass(frozen=True, slots=True)
+class PreparedVersions:
+    """Commits that follow `base` up to `tip`, and are not in history yet."""
+
+    base: str | None
+    tip: str
+    is_checkpoint: bool = False
+    """Whether `tip` gets a permanent reference."""
+
+
+@dataclass(frozen=True, slots=True)
 class SpaceHistory:
     """The versions of one space. Paths are relative to the content folder."""
 
     project: Path
     prefix: str
-    open_versions: OpenVersionStore
+    open_versions: OpenVersions
 
-    async def record(
-        self,
-        before: Mapping[str, bytes | None],
-        after: Mapping[str, bytes | None],
-        note: CommitNote,
-    ) -> str | None:
-        """Commit a change. Unrecorded external edits are committed first, without an author.
-
-        The caller must hold the space lock. Returns the id of the version, None if nothing changed.
-        """
-        versions = await self._open_or_create()
-        found = await self._find_untracked(versions, before)
-        if found:
-            docs = tuple(split_extension(it)[0] for it in found)
-            seen = CommitNote(FILE_SYSTEM, format_subject(docs), docs)
-            await versions.record(
-                BRANCH, self._with_prefix(found), FILE_SYSTEM, seen.message(), kept=False
-            )
-        made = await versions.record(
-            BRANCH, self._with_prefix(after), note.writer, note.message(), kept=False
-        )
-        return made.oid if made else None
-
-    async def has_versions(self, path: str) -> bool:
-        """Whether this document has a version."""
-        versions = await self._open()
-        if versions is None or BRANCH not in await versions.references():
-            return False
-        return await _content(versions, self.prefix + path) is not None
-
-    async def list_tracked(self) -> set[str]:
-        """The documents in the latest version."""
-        versions = await self._open()
-        return set() if versions is None else {*await self._tracked(versions)}
-
-    async def checkpoint(self, now: Mapping[str, bytes], note: CommitNote) -> str:
-        """Commit everything as it is now, under a permanent reference."""
-        versions = await self._open_or_create()
-        gone = {it: None for it in await self._tracked(versions) if it not in now}
-        changes: dict[str, bytes | None] = {**now, **gone}
-        made = await versions.record(
-            BRANCH, self._with_prefix(changes), note.writer, note.message(), kept=True
-        )
-        assert made is not None
-        reference = f"{CHECKPOINTS}{made.oid}"
-        await versions.point(reference, made.oid)
-        return reference
+    async def advance(self, prepared: PreparedVersions) -> None:
+        """Put prepared versions into history. Idempotent; the caller must hold the space lock."""
+        versions = await self.open_or_create()
+        await versions.advance(prepared.base, prepared.tip)
+        if prepared.is_checkpoint:
+            await versions.point(checkpoint_reference(prepared.tip), prepared.tip)
 
     async def timeline(self, path: str) -> list[DocumentVersion]:
         """The versions of a document, newest first; empty without history."""
         versions = await self._open()
-        if versions is None or BRANCH not in await versions.references():
+        if versions is None or await versions.tip() is None:
             return []
         led = self.prefix + path
-        page = await versions.history([BRANCH], led, limit=MAX_COMMITS)
-        rows = {it.commit.oid: self._version(it.commit, it.path) for it in page.steps}
+        found = await versions.file_commits(led, MAX_COMMITS)
+        rows = {commit.oid: self._version(commit, at) for commit, at in found}
         for sha in (await versions.references(CHECKPOINTS)).values():
-            if sha not in rows and await _contains_path(versions, sha, led):
+            if sha not in rows and await _content(versions, sha, led) is not None:
                 rows[sha] = self._version(await versions.commit(sha), led)
-        order = {it.commit.oid: -at for at, it in enumerate(page.steps)}
+        order = {commit.oid: -at for at, (commit, _) in enumerate(found)}
         return sorted(rows.values(), key=lambda it: (it.at, order.get(it.sha, 1)), reverse=True)
 
     async def list_recent(self, path: str, count: int) -> list[DocumentVersion]:
         """The latest versions of a document, without checkpoints that did not change it."""
         versions = await self._open() if count else None
-        if versions is None or BRANCH not in await versions.references():
+        if versions is None or await versions.tip() is None:
             return []
-        page = await versions.history([BRANCH], self.prefix + path, limit=count)
-        return [self._version(it.commit, it.path) for it in page.steps]
+        found = await versions.file_commits(self.prefix + path, count)
+        return [self._version(commit, at) for commit, at in found]
 
-    async def read(self, sha: str, path: str) -> tuple[bytes, CommitRecord]:
+    async def read(self, sha: str, path: str) -> tuple[bytes, VersionCommit]:
         """A document as of a version; NotFound if either is missing."""
         versions = await self._open()
         if versions is None:
             raise NotFound(f"no version {sha}", field="commitSha")
         commit = await versions.commit(sha)
         for row in [path, *await self._former_paths(versions, path, sha)]:
-            try:
-                return await versions.read(sha, self.prefix + row), commit
-            except NotFound:
-                continue
+            body = await _content(versions, sha, self.prefix + row)
+            if body is not None:
+                return body, commit
         raise NotFound(f"the document is not in version {sha[:7]}", field="commitSha")
 
-    async def _former_paths(self, versions: VersionStore, path: str, sha: str) -> list[str]:
+    async def open_or_create(self) -> VersionRepository:
+        await run_sync(_ensure_repository, self.project)
+        return await self.open_versions(self.project / HISTORY_PATH)
+
+    async def _former_paths(self, versions: VersionRepository, path: str, sha: str) -> list[str]:
         """The earlier paths of the document as of that version."""
-        page = await versions.history([BRANCH], self.prefix + path, limit=MAX_COMMITS)
-        return [it.path.removeprefix(self.prefix) for it in page.steps if it.commit.oid == sha]
+        found = await versions.file_commits(self.prefix + path, MAX_COMMITS)
+        return [at.removeprefix(self.prefix) for commit, at in found if commit.oid == sha]
 
-    async def _find_untracked(
-        self, versions: VersionStore, before: Mapping[str, bytes | None]
-    ) -> dict[str, bytes | None]:
-        found: dict[str, bytes | None] = {}
-        has_any = BRANCH in await versions.references()
-        for path, body in before.items():
-            known = await _content(versions, self.prefix + path) if has_any else None
-            if known != body:
-                found[path] = body
-        return found
-
-    async def _tracked(self, versions: VersionStore) -> Sequence[str]:
-        if BRANCH not in await versions.references():
-            return ()
-        listed = await versions.tree(BRANCH)
-        return [it.path.removeprefix(self.prefix) for it in listed.files]
-
-    def _version(self, commit: CommitRecord, path: str) -> DocumentVersion:
-        at = commit.author.when.isoformat(timespec="seconds")
-        note = parse_note(commit.message, commit.author.name)
+    def _version(self, commit: VersionCommit, path: str) -> DocumentVersion:
+        at = commit.authored_at.isoformat(timespec="seconds")
+        note = parse_note(commit.message, commit.author_name)
         return DocumentVersion(commit.oid, at, path.removeprefix(self.prefix), note)
 
-    def _with_prefix(self, changes: Mapping[str, bytes | None]) -> dict[str, bytes | None]:
-        return {self.prefix + path: body for path, body in changes.items()}
-
-    async def _open(self) -> VersionStore | None:
+    async def _open(self) -> VersionRepository | None:
         if not await run_sync(disk.is_folder, self.project, HISTORY_PATH):
             return None
         return await self.open_versions(self.project / HISTORY_PATH)
 
-    async def _open_or_create(self) -> VersionStore:
-        await run_sync(_ensure_repository, self.project)
-        return await self.open_versions(self.project / HISTORY_PATH)
+
+@dataclass(slots=True)
+class VersionDraft:
+    """The versions of one transaction, each prepared on the one before. Needs the space lock."""
+
+    history: SpaceHistory
+    prepared: PreparedVersions | None = field(default=None, init=False)
+
+    async def record(
+        self,
+        before: Mapping[str, bytes | None],
+        after: Mapping[str, bytes | None],
+        note: CommitNote,
+    ) -> None:
+        """Prepare a change. Unrecorded external edits come first, without an author."""
+        versions = await self.history.open_or_create()
+        tip = await self._tip(versions)
+        found: dict[str, bytes | None] = {}
+        for path, body in before.items():
+            if await _content(versions, tip, self.history.prefix + path) != body:
+                found[path] = body
+        if found:
+            docs = tuple(split_extension(it)[0] for it in found)
+            await self._prepare(
+                versions, found, CommitNote(FILE_SYSTEM, format_subject(docs), docs)
+            )
+        await self._prepare(versions, after, note)
+
+    async def checkpoint(self, now: Mapping[str, bytes], note: CommitNote) -> str:
+        """Prepare a version of everything as it is now; returns its permanent reference."""
+        versions = await self.history.open_or_create()
+        tip, lead = await self._tip(versions), self.history.prefix
+        tracked = await versions.list_paths(tip) if tip is not None else ()
+        gone = {it.removeprefix(lead): None for it in tracked if it.removeprefix(lead) not in now}
+        await self._prepare(versions, {**now, **gone}, note, is_checkpoint=True)
+        assert self.prepared is not None
+        return checkpoint_reference(self.prepared.tip)
+
+    async def has_versions(self, path: str) -> bool:
+        """Whether this document has a version."""
+        versions = await self.history.open_or_create()
+        return (
+            await _content(versions, await self._tip(versions), self.history.prefix + path)
+            is not None
+        )
+
+    async def _tip(self, versions: VersionRepository) -> str | None:
+        return await versions.tip() if self.prepared is None else self.prepared.tip
+
+    async def _prepare(
+        self,
+        versions: VersionRepository,
+        changes: Mapping[str, bytes | None],
+        note: CommitNote,
+        *,
+        is_checkpoint: bool = False,
+    ) -> None:
+        tip = await self._tip(versions)
+        made = await versions.prepare(
+            {self.history.prefix + path: body for path, body in changes.items()},
+            note.message(),
+            parent=tip,
+            author=(note.writer, note.writer + EMAIL),
+            kept=is_checkpoint,
+        )
+        if made is not None:
+            base = tip if self.prepared is None else self.prepared.base
+            self.prepared = PreparedVersions(base, made, is_checkpoint)
 
 
 def is_checkpoint(version: DocumentVersion) -> bool:
     return version.note.kind == CHECKPOINT
 
 
-async def _contains_path(versions: VersionStore, sha: str, path: str) -> bool:
-    try:
-        await versions.read(sha, path)
-    except NotFound:
-        return False
-    return True
+def checkpoint_reference(sha: str) -> str:
+    return f"{CHECKPOINTS}{sha}"
 
 
-async def _content(versions: VersionStore, path: str) -> bytes | None:
+async def _content(versions: VersionRepository, ref: str | None, path: str) -> bytes | None:
     try:
-        return await versions.read(BRANCH, path)
+        return None if ref is None else await versions.read(ref, path)
     except NotFound:
         return None
 

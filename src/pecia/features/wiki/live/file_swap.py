@@ -12,7 +12,7 @@ from enum import Enum, auto
 from anyio.to_thread import run_sync
 
 from pecia.features.wiki.core.names import split_extension
-from pecia.features.wiki.history.history import SpaceHistory
+from pecia.features.wiki.history.history import VersionDraft
 from pecia.features.wiki.history.message import FILE_SYSTEM, CommitNote
 from pecia.features.wiki.live.copies import DocumentFiles, FileMerge, merge_files
 from pecia.features.wiki.live.core.crdt import LiveText
@@ -20,8 +20,6 @@ from pecia.features.wiki.live.draft import LiveDraft, build_draft
 from pecia.features.wiki.live.store import (
     FileBase,
     FileCopy,
-    LiveChange,
-    LiveRow,
     LiveRows,
     SystemLiveRows,
 )
@@ -48,13 +46,12 @@ class FileSwap:
     """For one document, under the lock of its space."""
 
     files: DocumentFiles
-    history: SpaceHistory
     _until: int | None = None
     """The update that the file must contain. Later ones are left to the next flush."""
     _begun: float = field(default_factory=time.monotonic)
     _missed: int = 0
 
-    async def step(self, rows: SystemLiveRows) -> SwapStep:
+    async def step(self, rows: SystemLiveRows, versions: VersionDraft) -> SwapStep:
         """Do the next step."""
         row = await rows.find(self.files.path)
         if row is None:
@@ -64,18 +61,21 @@ class FileSwap:
         written = await rows.changes(row)
         intent = next((it for it in copies if it.swapped_at is None), None)
         if intent is not None:
-            return await self._swap(rows, row, written, intent)
+            now = LiveText(intent.base)
+            since = written[: intent.head - row.filed]
+            mine = LiveDraft(row, FileBase(row.base, row.digest), now, since)
+            return await self._swap(rows, versions, mine, intent)
         if self._until is not None and row.filed >= self._until:
             return SwapStep.DONE
         mine = build_draft(row, written, copies)
         found = await merge_files(self.files, mine)
         if found.is_missing:
-            return await self._handle_missing(rows, mine)
+            return await self._handle_missing(rows, versions, mine)
         self._missed = 0
-        return await self._store_edits(rows, mine, found)
+        return await self._store_edits(rows, versions, mine, found)
 
     async def _store_edits(
-        self, rows: SystemLiveRows, mine: LiveDraft, found: FileMerge
+        self, rows: SystemLiveRows, versions: VersionDraft, mine: LiveDraft, found: FileMerge
     ) -> SwapStep:
         """Store edits by programs, then stage the new file."""
         await store_edits(rows, mine)
@@ -84,39 +84,38 @@ class FileSwap:
         head = mine.row.head + len(mine.added)
         self._until = head if self._until is None else self._until
         if head > mine.row.filed:
-            step = await self._stage_swap(rows, mine, head, found.text)
+            mine.row = replace(mine.row, head=head)
+            step = await self._stage_swap(rows, versions, mine, found.text)
         else:
             is_patient = time.monotonic() - self._begun < SWAP_TIMEOUT_S
             step = SwapStep.WAIT if found.text is None and is_patient else SwapStep.DONE
         # Once more, to remove their files: this document may not be opened again for long.
         return SwapStep.AGAIN if step is SwapStep.DONE and found.done else step
 
-    async def _handle_missing(self, rows: SystemLiveRows, mine: LiveDraft) -> SwapStep:
+    async def _handle_missing(
+        self, rows: SystemLiveRows, versions: VersionDraft, mine: LiveDraft
+    ) -> SwapStep:
         """The file counts as deleted if it stays missing."""
         self._missed += 1
         if self._missed < MAX_MISSES:
             return SwapStep.WAIT
-        await self._record_lost(mine)
+        await self._record_lost(versions, mine)
         await rows.end(self.files.path)
         return SwapStep.DONE
 
     async def _swap(
-        self, rows: SystemLiveRows, row: LiveRow, written: list[LiveChange], intent: FileCopy
+        self, rows: SystemLiveRows, versions: VersionDraft, mine: LiveDraft, intent: FileCopy
     ) -> SwapStep:
         """Make the recorded swap, unless it was made before a crash."""
-        if not await self.files.is_swapped(row, intent):
+        if not await self.files.is_swapped(mine.row, intent):
             try:
                 await self.files.swap(intent)
             except NotFound:
-                await rows.drop_copy(row, intent)
+                await rows.drop_copy(mine.row, intent)
                 return SwapStep.WAIT
-        await rows.complete_swap(row, intent, time.time())
-        now = LiveText(intent.base)
-        mine = LiveDraft(
-            row, FileBase(row.base, row.digest), now, written[: intent.head - row.filed]
-        )
+        await rows.complete_swap(mine.row, intent, time.time())
         await self._update_corpus(rows, mine, intent)
-        await record_live_version(self.history, self.files.path, mine, mine.file_text.encode())
+        await record_live_version(versions, self.files.path, mine, mine.file_text.encode())
         return SwapStep.AGAIN
 
     async def _update_corpus(self, rows: SystemLiveRows, mine: LiveDraft, intent: FileCopy) -> None:
@@ -129,24 +128,24 @@ class FileSwap:
             await texts.put(rows.tx, facts, words, tenant_id=place.tenant_id)
 
     async def _stage_swap(
-        self, rows: SystemLiveRows, mine: LiveDraft, head: int, on_disk: str | None
+        self, rows: SystemLiveRows, versions: VersionDraft, mine: LiveDraft, on_disk: str | None
     ) -> SwapStep:
-        after, row = mine.build_file_base(), replace(mine.row, head=head)
+        after, row = mine.build_file_base(), mine.row
         if on_disk is not None and mine.text == on_disk:
-            await record_live_version(self.history, self.files.path, mine, on_disk.encode())
+            await record_live_version(versions, self.files.path, mine, on_disk.encode())
             await rows.mark_flushed(row, after)
             return SwapStep.DONE
         name, inode = await self.files.stage_file(row, mine.text)
-        await rows.stage_copy(row, FileCopy(name, inode, after.base, after.digest, head))
+        await rows.stage_copy(row, FileCopy(name, inode, after.base, after.digest, row.head))
         return SwapStep.AGAIN
 
-    async def _record_lost(self, found: LiveDraft) -> None:
+    async def _record_lost(self, versions: VersionDraft, found: LiveDraft) -> None:
         """The file was deleted by somebody else: keep its last text as a version."""
         if found.writers:
             path, name = self.files.path, split_extension(self.files.path)[0]
-            await record_live_version(self.history, path, found, found.file_text.encode())
+            await record_live_version(versions, path, found, found.file_text.encode())
             gone = CommitNote(FILE_SYSTEM, f"delete: {name}", (name,))
-            await self.history.record({}, {path: None}, gone)
+            await versions.record({}, {path: None}, gone)
 
 
 async def store_edits(rows: LiveRows, mine: LiveDraft) -> None:
@@ -158,14 +157,14 @@ async def store_edits(rows: LiveRows, mine: LiveDraft) -> None:
 
 
 async def record_live_version(
-    history: SpaceHistory, path: str, found: LiveDraft, before: bytes | None
+    versions: VersionDraft, path: str, found: LiveDraft, before: bytes | None
 ) -> None:
-    """Commit what the editors wrote as one version with all their names."""
+    """Prepare what the editors wrote as one version with all their names."""
     if not found.writers:
         return
     name = split_extension(path)[0]
     first, *others = found.writers
     note = CommitNote(first, f"wip: {name}", (name,), others=tuple(others))
     # A tool's change is committed before its file is written: nothing new then.
-    known = {} if await history.has_versions(path) else {path: before}
-    await history.record(known, {path: found.text.encode()}, note)
+    known = {} if await versions.has_versions(path) else {path: before}
+    await versions.record(known, {path: found.text.encode()}, note)

@@ -12,12 +12,12 @@ import anyio
 from anyio.to_thread import run_sync
 
 from pecia.features.wiki.core.document import decode_utf8
-from pecia.features.wiki.history.history import SpaceHistory
-from pecia.features.wiki.history.port import OpenVersionStore
+from pecia.features.wiki.history.history import VersionDraft
 from pecia.features.wiki.live.copies import DocumentFiles, remove_stranded
 from pecia.features.wiki.live.file_swap import FileSwap, SwapStep
 from pecia.features.wiki.live.limits import MAX_STATE_RATIO
 from pecia.features.wiki.live.store import SQL, LiveRow, SystemLiveRows
+from pecia.features.wiki.space_recovery import SpaceRecovery
 from pecia.features.wiki.storage import disk
 from pecia.features.wiki.storage.roots import SpaceRoots
 from pecia.features.wiki.store import SQL as WIKI
@@ -37,9 +37,12 @@ RETRY_DELAY_S = 0.05
 class LiveFlusher:
     """Runs as the system: serves no caller, and checks no right."""
 
-    store: Store
-    versions: OpenVersionStore
+    recovery: SpaceRecovery
     roots: SpaceRoots | None = None
+
+    @property
+    def store(self) -> Store:
+        return self.recovery.store
 
     async def require_open(self, tenant_id: UUID, source_id: str, project: Path) -> Path:
         """The real path of a space's folder; refused if its tenant may no longer use it."""
@@ -69,11 +72,9 @@ class LiveFlusher:
     async def flush(self, place: SpaceLocation, path: str) -> None:
         """Update one document's file, unless it is current."""
         await self.require_open(place.tenant_id, place.source_id, place.project)
-        exchange = FileSwap(DocumentFiles(place, path), self._history(place))
+        exchange = FileSwap(DocumentFiles(place, path))
         for _ in range(MAX_RETRIES):
-            async with self.store.system() as tx:
-                await tx.execute(WIKI["lock_space"], **place.sql_params())
-                step = await exchange.step(SystemLiveRows(tx, place))
+            step = await self._step(place, exchange)
             if step is SwapStep.DONE:
                 return
             if step is SwapStep.WAIT:
@@ -95,8 +96,18 @@ class LiveFlusher:
         keys = [it["key"] for it in rows if it["key"].startswith(place.prefix)]
         await self.flush_many(place, [it.removeprefix(place.prefix) for it in keys])
 
-    def _history(self, place: SpaceLocation) -> SpaceHistory:
-        return SpaceHistory(place.project, place.prefix, self.versions)
+    async def _step(self, place: SpaceLocation, exchange: FileSwap) -> SwapStep:
+        """One step. Its versions are in history once its rows are committed."""
+        versions, transaction = VersionDraft(self.recovery.history(place)), None
+        async with self.store.system() as tx:
+            await tx.execute(WIKI["lock_space"], **place.sql_params())
+            await self.recovery.settle(tx, place)
+            step = await exchange.step(SystemLiveRows(tx, place), versions)
+            if versions.prepared is not None:
+                transaction = await self.recovery.begin(tx, place, versions.prepared)
+        if transaction is not None:
+            await self.recovery.finish(place, transaction)
+        return step
 
 
 async def _needs_reset(rows: SystemLiveRows, row: LiveRow, most_bytes: int) -> bool:

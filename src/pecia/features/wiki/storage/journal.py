@@ -1,8 +1,10 @@
-"""The undo journal of a change to many files. Blocking.
+"""The journal of a write: how to undo it, and the versions that complete it. Blocking.
 
-It lies in the project folder, is written before the first change and deleted after the last.
+It lies in the project folder, is written before the first file changes and deleted after the last
+step. One write at a time has one, under the lock of the space.
 """
 
+import re
 from base64 import b64decode, b64encode
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,26 +15,30 @@ from typing import Any
 import orjson
 
 from pecia.features.wiki.core.names import find_path_problem, split_extension
+from pecia.features.wiki.history.history import PreparedVersions
 from pecia.features.wiki.storage import disk
-from pecia.features.wiki.storage.project_folder import ensure_project_folder
+from pecia.features.wiki.storage.project_folder import (
+    JOURNAL_NAME,
+    PROJECT_FOLDER,
+    ensure_project_folder,
+)
 from pecia.kernel.errors import NotFound, PeciaError
 from pecia.kernel.text.links.name_index import folder_of
 
-JOURNAL_PATH = ".pecia/managed-rename.json"
-VERSION = 4
-# The old format, without digests, files of folders and the transaction.
-OLDER_VERSION = 3
+JOURNAL_PATH = f"{PROJECT_FOLDER}/{JOURNAL_NAME}"
+REJECTED_PATH = f"{JOURNAL_PATH}.rejected"
+VERSION = 1
 MAX_JOURNAL_BYTES = 2_000_000_000
+_OID = re.compile(r"[0-9a-f]{40}")
 
 
 @dataclass(frozen=True, slots=True)
 class JournaledFile:
-    """A file before a change; no body if it did not exist. `after` is the digest of the new
-    content, None if not recorded."""
+    """A file before a change, and the digest of what it will be; None where there is no file."""
 
     path: str
     body: bytes | None
-    after: bytes | None = None
+    after: bytes | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +57,16 @@ class JournaledMove:
 
 
 @dataclass(frozen=True, slots=True)
-class RenameJournal:
-    """Moves in order, and original files, by their paths before the moves.
+class WriteJournal:
+    """Moves in order, files by their paths before the moves, and the versions of the write.
 
-    `transaction` is that of the store: once it is committed, the change is complete.
+    `transaction` is that of the store. If it is committed, the write is completed, else undone.
     """
 
-    moves: tuple[JournaledMove, ...]
-    snapshots: tuple[JournaledFile, ...]
-    transaction: str | None = None
+    transaction: str
+    moves: tuple[JournaledMove, ...] = ()
+    files: tuple[JournaledFile, ...] = ()
+    versions: PreparedVersions | None = None
 
     def path_after(self, path: str) -> str:
         """The path of a file after the moves."""
@@ -68,22 +75,30 @@ class RenameJournal:
                 path = it.new + path[len(it.old) :]
         return path
 
+    def documents(self) -> list[str]:
+        """The documents that the write changed, by their paths before and after."""
+        moved = [it for move in self.moves for pair in move.pairs() for it in pair]
+        written = [self.path_after(it.path) for it in self.files]
+        return [it for it in dict.fromkeys((*moved, *written)) if split_extension(it)[1]]
 
-def digest(body: bytes) -> bytes:
-    return sha256(body).digest()
+
+def digest(body: bytes | None) -> bytes | None:
+    return None if body is None else sha256(body).digest()
 
 
-def write_journal(project: Path, lead: str, journal: RenameJournal) -> None:
-    """Write the journal."""
+def write_journal(project: Path, lead: str, journal: WriteJournal) -> None:
+    """Write the journal, durable when this returns."""
+    versions = journal.versions
     plain = {
         "version": VERSION,
         "root": lead,
         "transaction": journal.transaction,
         "moves": [[it.old, it.new, it.below] for it in journal.moves],
-        "snapshots": [
-            {"path": it.path, "body": _encode_body(it.body), "after": _encode_body(it.after)}
-            for it in journal.snapshots
+        "files": [
+            {"path": it.path, "body": _encode(it.body), "after": _encode(it.after)}
+            for it in journal.files
         ],
+        "versions": versions and [versions.base, versions.tip, versions.is_checkpoint],
     }
     ensure_project_folder(project)
     disk.write(project, JOURNAL_PATH, orjson.dumps(plain))
@@ -94,15 +109,21 @@ def delete_journal(project: Path) -> None:
         disk.remove(project, JOURNAL_PATH)
 
 
-def read_journal(project: Path, lead: str) -> RenameJournal | None:
+def reject_journal(project: Path) -> None:
+    """Set an invalid journal aside, for a person to check: the next write has its own."""
+    body = disk.read(project, JOURNAL_PATH, MAX_JOURNAL_BYTES)
+    disk.write(project, REJECTED_PATH, body)
+    delete_journal(project)
+
+
+def read_journal(project: Path, lead: str) -> WriteJournal | None:
     """The journal, None where there is none to follow.
 
-    Others can write it, so it is trusted only for documents in the content folder. An invalid one
-    is left in place, for a person to check.
+    Others can write it, so it is trusted only for documents in the content folder.
     """
     try:
         plain = orjson.loads(disk.read(project, JOURNAL_PATH, MAX_JOURNAL_BYTES))
-        if plain["version"] not in (VERSION, OLDER_VERSION) or plain["root"] != lead:
+        if plain["version"] != VERSION or plain["root"] != lead:
             return None
         journal = _parse_journal(plain)
     except (PeciaError, ValueError, TypeError, KeyError):
@@ -110,33 +131,43 @@ def read_journal(project: Path, lead: str) -> RenameJournal | None:
     return journal if _is_confined(journal) else None
 
 
-def restore_file(root: Path, snapshot: JournaledFile, made: bytes | None) -> None:
+def restore_file(root: Path, file: JournaledFile, made: bytes | None) -> None:
     """Restore the file, if it is as the change left it; Collision otherwise."""
-    if snapshot.body is not None:
-        disk.replace(root, snapshot.path, snapshot.body, made)
+    if file.body is not None:
+        disk.replace(root, file.path, file.body, made)
     elif made is not None:
         with suppress(NotFound):
-            disk.remove_known(root, snapshot.path, made)
-            disk.prune(root, folder_of(snapshot.path))
+            disk.remove_known(root, file.path, made)
+            disk.prune(root, folder_of(file.path))
 
 
-def _parse_journal(plain: dict[str, Any]) -> RenameJournal:
+def _parse_journal(plain: dict[str, Any]) -> WriteJournal:
+    transaction = plain["transaction"]
+    if not transaction.isascii() or not transaction.isdigit():
+        raise ValueError(transaction)
     moves = tuple(
-        JournaledMove(str(old), str(new), tuple(str(it) for it in (more[0] if more else ())))
-        for old, new, *more in plain["moves"]
+        JournaledMove(str(old), str(new), tuple(str(it) for it in below))
+        for old, new, below in plain["moves"]
     )
-    snapshots = tuple(
-        JournaledFile(str(row["path"]), _decode_body(row["body"]), _decode_body(row.get("after")))
-        for row in plain["snapshots"]
+    files = tuple(
+        JournaledFile(str(row["path"]), _decode(row["body"]), _decode(row["after"]))
+        for row in plain["files"]
     )
-    transaction = plain.get("transaction")
-    is_number = isinstance(transaction, str) and transaction.isascii() and transaction.isdigit()
-    return RenameJournal(moves, snapshots, transaction if is_number else None)
+    return WriteJournal(transaction, moves, files, _parse_versions(plain["versions"]))
 
 
-def _is_confined(journal: RenameJournal) -> bool:
+def _parse_versions(plain: Any) -> PreparedVersions | None:
+    if plain is None:
+        return None
+    base, tip, is_checkpoint = plain
+    if not all(_OID.fullmatch(it) for it in (base or tip, tip)):
+        raise ValueError(tip)
+    return PreparedVersions(base, tip, bool(is_checkpoint))
+
+
+def _is_confined(journal: WriteJournal) -> bool:
     places = [it for move in journal.moves for it in (move.old, move.new)]
-    documents = [it.path for it in journal.snapshots]
+    documents = [it.path for it in journal.files]
     below = [it for move in journal.moves for it in move.below]
     if any(find_path_problem(it) for it in (*places, *documents)):
         return False
@@ -146,9 +177,9 @@ def _is_confined(journal: RenameJournal) -> bool:
     return all(split_extension(it)[1] for it in documents)
 
 
-def _encode_body(body: bytes | None) -> str | None:
+def _encode(body: bytes | None) -> str | None:
     return None if body is None else b64encode(body).decode()
 
 
-def _decode_body(text: Any) -> bytes | None:
+def _decode(text: Any) -> bytes | None:
     return None if text is None else b64decode(text)

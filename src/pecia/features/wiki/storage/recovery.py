@@ -1,6 +1,6 @@
-"""Rolls back an interrupted rename, or finds it complete; edits made meanwhile stay.
+"""Undoes an interrupted write on disk, or finds it complete; edits made meanwhile stay.
 
-A file is restored only if it is as the rename left it. Any other text is somebody's: it stays, and
+A file is restored only if it is as the write left it. Any other text is somebody's: it stays, and
 is committed as a version. A deleted file stays deleted, and its former text is committed.
 """
 
@@ -11,13 +11,13 @@ from pathlib import Path
 from anyio.to_thread import run_sync
 
 from pecia.features.wiki.core.names import split_extension
-from pecia.features.wiki.history.history import SpaceHistory
+from pecia.features.wiki.history.history import VersionDraft
 from pecia.features.wiki.history.message import FILE_SYSTEM, CommitNote
 from pecia.features.wiki.storage import disk
 from pecia.features.wiki.storage.journal import (
     JournaledFile,
     JournaledMove,
-    RenameJournal,
+    WriteJournal,
     digest,
     restore_file,
 )
@@ -38,7 +38,7 @@ MAX_NAMED = 20
 
 @dataclass(slots=True)
 class RecoveryOutcome:
-    """What differs from what the rename made. Paths from the content folder.
+    """What differs from what the write made. Paths from the content folder.
 
     `edited` have somebody's text, `deleted` are gone, `kept` block a file that should be restored,
     or could not be moved. `before` must be committed first.
@@ -54,26 +54,24 @@ class RecoveryOutcome:
         return sorted({*self.edited, *self.deleted, *self.kept})
 
 
-def roll_back(root: Path, journal: RenameJournal) -> RecoveryOutcome:
-    """Undo the rename. Idempotent. Blocking."""
+def roll_back(root: Path, journal: WriteJournal) -> RecoveryOutcome:
+    """Undo the write. Idempotent. Blocking."""
     outcome = RecoveryOutcome()
     for move in reversed(journal.moves):
         _move_back(root, move, outcome)
-    for snapshot in journal.snapshots:
-        _restore(root, snapshot, outcome)
+    for file in journal.files:
+        _restore(root, file, outcome)
     return outcome
 
 
-def check_finished(root: Path, journal: RenameJournal) -> RecoveryOutcome:
-    """The rename is complete; only collects edits made since. Blocking."""
+def check_finished(root: Path, journal: WriteJournal) -> RecoveryOutcome:
+    """The write is complete; only collects edits made since. Blocking."""
     outcome = RecoveryOutcome()
-    for it in journal.snapshots:
+    for it in journal.files:
         path = journal.path_after(it.path)
         now = _read_all(root, [path]).get(path, b"")
-        if now is None:
-            outcome.deleted.append(path)
-        elif now != it.body and digest(now) != it.after:
-            outcome.edited.append(path)
+        if digest(now) != it.after:
+            (outcome.deleted if now is None else outcome.edited).append(path)
     outcome.kept += [
         old
         for move in journal.moves
@@ -84,35 +82,30 @@ def check_finished(root: Path, journal: RenameJournal) -> RecoveryOutcome:
 
 
 async def record_outcome(
-    history: SpaceHistory,
-    root: Path,
-    journal: RenameJournal,
-    outcome: RecoveryOutcome,
-    *,
-    is_finished: bool,
+    versions: VersionDraft, root: Path, outcome: RecoveryOutcome, *, is_finished: bool
 ) -> None:
-    """Commit what people did, and the undo of a rename that history already has."""
-    known = await history.list_tracked()
-    paths = [it for it in _paths(journal) if it in known or it in outcome.touched]
+    """Prepare a version of what people did."""
+    paths = [it for it in outcome.touched if split_extension(it)[1]]
     now = await run_sync(_read_all, root, paths)
     if not now:
         return
-    what = "rename finished" if is_finished else "rename undone"
-    summary = f"kept by hand: {', '.join(outcome.touched)}" if outcome.touched else None
     docs = tuple(split_extension(it)[0] for it in sorted(now))
-    note = CommitNote(FILE_SYSTEM, f"recover: {what}", docs, summary)
-    await history.record(outcome.before, now, note)
+    subject = f"recover: write {'finished' if is_finished else 'undone'}"
+    summary = f"kept by hand: {', '.join(outcome.touched)}"
+    note = CommitNote(FILE_SYSTEM, subject, docs, summary)
+    await versions.record(outcome.before, now, note)
 
 
 def report_outcome(
-    space: str, journal: RenameJournal, outcome: RecoveryOutcome, *, is_finished: bool
+    space: str, journal: WriteJournal, outcome: RecoveryOutcome, *, is_finished: bool
 ) -> None:
-    """Log what was renamed, the outcome, and what people had done."""
+    """Log what was written, the outcome, and what people had done."""
     _log.warning(
-        "wiki.rename_recovered",
+        "wiki.write_recovered",
         space=space,
         outcome="finished" if is_finished else "undone",
         moves=[f"{it.old} -> {it.new}" for it in journal.moves],
+        files=[it.path for it in journal.files[:MAX_NAMED]],
         edited=[*outcome.edited[:MAX_NAMED]],
         deleted=[*outcome.deleted[:MAX_NAMED]],
         kept=[*outcome.kept[:MAX_NAMED]],
@@ -136,40 +129,26 @@ def _move_back(root: Path, move: JournaledMove, outcome: RecoveryOutcome) -> Non
         disk.prune(root, folder_of(new))
 
 
-def _restore(root: Path, snapshot: JournaledFile, outcome: RecoveryOutcome) -> None:
-    path = snapshot.path
+def _restore(root: Path, file: JournaledFile, outcome: RecoveryOutcome) -> None:
+    path = file.path
     try:
         now = _read_one(root, path)
     except (InvalidInput, PayloadTooLarge):
         # A link, a folder, or larger than a document may be: not ours.
         outcome.kept.append(path)
         return
-    if now == snapshot.body:
+    if now == file.body:
         return
-    if now is None:
-        outcome.deleted.append(path)
-        outcome.before[path] = snapshot.body
-    elif snapshot.after is not None and digest(now) != snapshot.after:
-        outcome.edited.append(path)
-        outcome.before[path] = snapshot.body
-    else:
-        if snapshot.after is None:
-            # The rename's result was not recorded, so it may be somebody's edit: history has it.
-            outcome.before[path] = now
-            outcome.edited.append(path)
+    if digest(now) == file.after:
         try:
-            restore_file(root, snapshot, now)
+            restore_file(root, file, now)
         except Collision:
             # Somebody is writing it now.
-            outcome.edited.append(path)
-            outcome.before[path] = snapshot.body
-
-
-def _paths(journal: RenameJournal) -> Iterable[str]:
-    """Every document that the rename touches, before and after."""
-    moved = [it for move in journal.moves for pair in move.pairs() for it in pair]
-    written = [it for row in journal.snapshots for it in (row.path, journal.path_after(row.path))]
-    return dict.fromkeys(it for it in (*moved, *written) if split_extension(it)[1])
+            pass
+        else:
+            return
+    (outcome.deleted if now is None else outcome.edited).append(path)
+    outcome.before[path] = file.body
 
 
 def _read_all(root: Path, paths: Iterable[str]) -> dict[str, bytes | None]:

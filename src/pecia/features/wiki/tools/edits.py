@@ -9,7 +9,7 @@ from pecia.features.wiki.core.names import parse_document_name
 from pecia.features.wiki.core.suggest import find_parent_candidates
 from pecia.features.wiki.core.summary import EditSummary, parse_summary
 from pecia.features.wiki.space import OpenSpace, Wiki, WikiDocument
-from pecia.features.wiki.space_write import SpaceWrite, begin_space_write
+from pecia.features.wiki.space_write import MergeBase, SpaceWrite, begin_space_write
 from pecia.features.wiki.storage import disk
 from pecia.features.wiki.storage.scan import load_ignore_rules
 from pecia.features.wiki.tools.documents import FEATURE, list_backlinks
@@ -47,7 +47,8 @@ class EditTools:
         async with begin_space_write(opened) as writer:
             path = await _path(opened, writer, name)
             old = await _text(writer, path)
-            await writer.write(path, _encode(edit.apply_write(old, ask.markdown, ask.position)))
+            body = _encode(edit.apply_write(old, ask.markdown, ask.position))
+            await writer.write(path, body, MergeBase.DOCUMENT)
             await writer.record(f"wip: {name}", [name], summary)
         document = await opened.restat(name, path)
         fields: dict[str, Json] = {
@@ -71,7 +72,7 @@ class EditTools:
                 raise NotFound(f"no document {name!r}", field="docName", docName=name)
             done = edit.apply_replacement(old, find)
             if done.text != old:
-                await writer.write(document.path, _encode(done.text))
+                await writer.write(document.path, _encode(done.text), MergeBase.DOCUMENT)
                 await writer.record(f"wip: {name}", [name], summary)
             else:
                 await writer.require_may_write(document.path)

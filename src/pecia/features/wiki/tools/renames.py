@@ -18,7 +18,7 @@ from pecia.features.wiki.core.rename import (
 )
 from pecia.features.wiki.core.summary import EditSummary, parse_summary
 from pecia.features.wiki.space import OpenSpace, Wiki, WikiDocument
-from pecia.features.wiki.space_write import SpaceWrite, begin_space_write
+from pecia.features.wiki.space_write import MergeBase, SpaceWrite, begin_space_write
 from pecia.features.wiki.storage import disk
 from pecia.features.wiki.storage.scan import scan_space
 from pecia.features.wiki.tools.documents import FEATURE
@@ -149,14 +149,13 @@ async def _rename(
     found, unwritable = await run_sync(_plan_link_rewrites, opened, now, facts, renaming)
     await _require_may_rewrite(writer, now, found)
     moves = [renaming.folder] if renaming.folder else [(now[it].path, paths[it]) for it in paths]
-    writes = {now[it.name].path: (it.old_text.encode(), it.text.encode()) for it in found}
-    await writer.plan(moves, writes)
-    keys = [(now[old].path, path) for old, path in paths.items()]
-    for old, new in moves:
-        await writer.move(old, new, keys)
+    await writer.require_unchanged({now[it.name].path: it.old_text.encode() for it in found})
     for it in found:
         if it.count:
-            await writer.write(paths.get(it.name, now[it.name].path), it.text.encode())
+            await writer.write(now[it.name].path, it.text.encode(), MergeBase.FILE)
+    documents = [(now[old].path, path) for old, path in paths.items()]
+    for old, new in moves:
+        await writer.move(old, new, documents)
     opened.record_returned([*paths.values()])
     return RenameResult(renaming, found, unwritable)
 

@@ -11,7 +11,7 @@ from pecia.features.wiki.core.summary import EditSummary, parse_summary
 from pecia.features.wiki.history.history import DocumentVersion, is_checkpoint
 from pecia.features.wiki.history.message import CommitNote, writer_of
 from pecia.features.wiki.space import OpenSpace, Wiki
-from pecia.features.wiki.space_write import begin_space_write
+from pecia.features.wiki.space_write import MergeBase, begin_space_write
 from pecia.features.wiki.storage import disk
 from pecia.features.wiki.store import SQL
 from pecia.features.wiki.tools.documents import FEATURE
@@ -100,13 +100,13 @@ class VersionTools:
     async def save_version(self, call: Call, ask: SaveVersion) -> ToolResult:
         """Save a checkpoint of the whole space, under a permanent reference."""
         opened = await self.wiki.open(call, ask.cwd, ask.space)
-        async with begin_space_write(opened) as turn:
-            await turn.require_may_write("")
+        async with begin_space_write(opened) as writer:
+            await writer.require_may_write("")
             bodies = await run_sync(_read_all_documents, opened)
             words = parse_summary(ask.message)
             subject = f"checkpoint: {words.value if words else 'saved'}"
             note = CommitNote(writer_of(call), subject, tuple(sorted(opened.documents)))
-            reference = await opened.history.checkpoint(bodies, note)
+            reference = await writer.versions.checkpoint(bodies, note)
         fields: dict[str, Json] = {"checkpointRef": reference, "previewUrl": None}
         return ToolResult(fields, (TextContent(f"Saved {len(bodies)} documents as {reference}."),))
 
@@ -118,11 +118,11 @@ class VersionTools:
         body, commit = await opened.history.read(ask.commitSha, path)
         short = ask.commitSha[:7]
         summary = parse_summary(ask.summary) or EditSummary(f"Restored to {short}")
-        async with begin_space_write(opened) as turn:
-            await turn.write(path, body)
-            await turn.record(f"rollback: {name} to {short}", [name], summary)
-        who = (await self.wiki.load_writer_names(call)).get(commit.author.name, commit.author.name)
-        when = commit.author.when.isoformat(timespec="seconds")
+        async with begin_space_write(opened) as writer:
+            await writer.write(path, body, MergeBase.FILE)
+            await writer.record(f"rollback: {name} to {short}", [name], summary)
+        who = (await self.wiki.load_writer_names(call)).get(commit.author_name, commit.author_name)
+        when = commit.authored_at.isoformat(timespec="seconds")
         fields: dict[str, Json] = {
             "docName": name,
             **opened.preview.link(name),
