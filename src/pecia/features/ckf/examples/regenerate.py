@@ -1,4 +1,4 @@
-"""Writes the example packages anew after the compiler changed: run it with `python -m`."""
+"""Regenerates the example packages after a change of the compiler: run it with `python -m`."""
 
 from pathlib import Path
 

@@ -21,19 +21,19 @@ MAX_CONTINUATION_CHARS = 400
 
 
 def add_items(
-    body: Item, candidates: Iterable[ItemCandidate], reading: ParsedText, level: CompressionProfile
+    body: Item, candidates: Iterable[ItemCandidate], parsed: ParsedText, level: CompressionProfile
 ) -> None:
     """Add every candidate to its section with its trace rows, then link the items."""
-    writer = _ItemWriter(body, reading, level)
+    writer = _ItemWriter(body, parsed, level)
     for it in candidates:
         writer.add(it)
     writer.link_items()
 
 
 class _ItemWriter:
-    def __init__(self, body: Item, reading: ParsedText, level: CompressionProfile) -> None:
+    def __init__(self, body: Item, parsed: ParsedText, level: CompressionProfile) -> None:
         self.body = body
-        self.reading = reading
+        self.parsed = parsed
         self.level = level
         self.longest = SHORT_QUOTE_CHARS if level.spare else MAX_QUOTE_CHARS
         self.namer = IdAllocator()
@@ -66,7 +66,7 @@ class _ItemWriter:
     def _row(self, item: Item, line: Sentence) -> str:
         """Add a trace row for one sentence and return its quotation."""
         start, end = self._quote(line)
-        words = self.reading.text[start:end]
+        words = self.parsed.text[start:end]
         self.rows.append(
             {
                 "extracted_item_id": item["id"],
@@ -84,14 +84,14 @@ class _ItemWriter:
         """Fields that make the rest of a sentence verifiable if the quotation is cut."""
         if line.span.end <= end:
             return {}
-        whole = line.span.of(self.reading.text)
+        whole = line.span.of(self.parsed.text)
         found: Item = {
             "source_span_end": line.span.end,
             "source_span_sha256": hash_span(whole),
         }
         # A chunk can be pages long, and its item already has the whole text.
         if not self.level.spare and line.span.end - end <= MAX_CONTINUATION_CHARS:
-            found["source_continuation"] = self.reading.text[end : line.span.end]
+            found["source_continuation"] = self.parsed.text[end : line.span.end]
         return found
 
     def _location(self, line: Sentence) -> str:
@@ -102,11 +102,11 @@ class _ItemWriter:
         start, end = line.span.start, line.span.end
         if end - start <= self.longest:
             return start, end
-        cut = self.reading.text.rfind(" ", start + self.longest // 2, start + self.longest)
+        cut = self.parsed.text.rfind(" ", start + self.longest // 2, start + self.longest)
         return start, cut if cut > 0 else start + self.longest
 
     def _ref(self, line: Sentence) -> str:
-        return self.reading.parts[0 if self.level.spare else line.part].ref
+        return self.parsed.parts[0 if self.level.spare else line.part].ref
 
     def _list(self, section: str) -> list[Json]:
         found = self.body[section]

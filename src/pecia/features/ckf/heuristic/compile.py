@@ -12,7 +12,7 @@ from pecia.features.ckf.heuristic.extract.exceptions import RuleHistory
 from pecia.features.ckf.heuristic.extract.passages import extract_chunks, extract_statements
 from pecia.features.ckf.heuristic.extract.procedures import extract_procedures
 from pecia.features.ckf.heuristic.extract.retrieval_aids import describe_chunks, extract_triggers
-from pecia.features.ckf.heuristic.extract.rules import DUTIES, extract_rules, is_exception
+from pecia.features.ckf.heuristic.extract.rules import DUTY_KINDS, extract_rules, is_exception
 from pecia.features.ckf.heuristic.extract.terms import extract_concepts, extract_entities
 from pecia.features.ckf.heuristic.header import (
     build_agent_instructions,
@@ -36,24 +36,24 @@ def compile_text(source: SourceText, options: CompileOptions) -> Package:
     """Compile a text. The same text and options always give the same bytes."""
     lowered = lowercase_aligned(source.text)
     language = resolve_language(source, lowered)
-    reading = parse_text(source.text, lowered, load_grammar(language))
+    parsed = parse_text(source.text, lowered, load_grammar(language))
     level = PROFILE_BY_LEVEL[options.compression_level]
-    answers = extract_answers(reading)
+    answers = extract_answers(parsed)
     body = make_empty_body()
-    header = build_metadata(source, options, reading, language, level)
+    header = build_metadata(source, options, parsed, language, level)
     body["metadata"] = header
-    body["core_intent"] = build_core_intent(reading, level)
-    body["domain_map"] = build_domain_map(reading, level, header["domain"])
+    body["core_intent"] = build_core_intent(parsed, level)
+    body["domain_map"] = build_domain_map(parsed, level, header["domain"])
     asked = [str(it.fields["question"]) for it in answers]
-    body["agent_instructions"] = build_agent_instructions(reading, level, asked)
-    body["knowledge_limits"] = build_knowledge_limits(reading, level)
-    candidates = _candidates(reading, level, answers)
+    body["agent_instructions"] = build_agent_instructions(parsed, level, asked)
+    body["knowledge_limits"] = build_knowledge_limits(parsed, level)
+    candidates = _extract_candidates(parsed, level, answers)
     chosen = select_candidates(candidates, level, _spare_chars(body, source, level))
     if level.with_retrieval_aids:
-        describe_chunks(reading, chosen)
-        chosen += extract_triggers(reading, chosen)
-    add_items(body, chosen, reading, level)
-    return add_scores(normalize(body), len(reading.parts))
+        describe_chunks(parsed, chosen)
+        chosen += extract_triggers(parsed, chosen)
+    add_items(body, chosen, parsed, level)
+    return add_scores(normalize(body), len(parsed.parts))
 
 
 def _spare_chars(body: Item, source: SourceText, level: CompressionProfile) -> float:
@@ -74,33 +74,33 @@ def add_scores(package: Package, parts: int) -> Package:
     return package
 
 
-def _candidates(
-    reading: ParsedText, level: CompressionProfile, answers: list[ItemCandidate]
+def _extract_candidates(
+    parsed: ParsedText, level: CompressionProfile, answers: list[ItemCandidate]
 ) -> list[ItemCandidate]:
-    defined = extract_concepts(reading)
+    defined = extract_concepts(parsed)
     found = [
-        *extract_entities(reading),
+        *extract_entities(parsed),
         *defined,
-        *_rules(reading, defined),
-        *extract_procedures(reading),
+        *_extract_rules(parsed, defined),
+        *extract_procedures(parsed),
         *answers,
-        *extract_chunks(reading, level.chunk_chars),
+        *extract_chunks(parsed, level.chunk_chars),
     ]
     if level.statements:
-        found += extract_statements(reading, every=level.every_statement)
+        found += extract_statements(parsed, every=level.every_statement)
     return found
 
 
-def _rules(reading: ParsedText, defined: list[ItemCandidate]) -> list[ItemCandidate]:
+def _extract_rules(parsed: ParsedText, defined: list[ItemCandidate]) -> list[ItemCandidate]:
     """Rules and exceptions in document order, each exception linked to an earlier rule."""
     found: list[ItemCandidate] = []
-    rules = RuleHistory(reading.grammar, reading.parts)
+    rules = RuleHistory(parsed.grammar, parsed.parts)
     concept_at = {it.lines[0].span.start: it for it in defined}
-    for line in reading.lines:
+    for line in parsed.lines:
         if not line.is_statement or not line.kinds:
             continue
         concept = concept_at.get(line.span.start)
-        made = extract_rules(line, reading.grammar) if not concept or line.has(*DUTIES) else []
+        made = extract_rules(line, parsed.grammar) if not concept or line.has(*DUTY_KINDS) else []
         if is_exception(line):
             made.append(rules.make_exception(line))
         if CueKind.OPINION in line.own:

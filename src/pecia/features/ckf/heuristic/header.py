@@ -25,19 +25,19 @@ SHORT_PREVIEW_CHARS = 40
 def build_metadata(
     source: SourceText,
     options: CompileOptions,
-    reading: ParsedText,
+    parsed: ParsedText,
     language: str,
     level: CompressionProfile,
 ) -> Item:
     digest = hashlib.sha256(source.text.encode("utf-8", "replace")).hexdigest()
-    title = source.title.strip() or _title(reading)
+    title = source.title.strip() or _title(parsed)
     header: Item = {
         "package_id": f"{name_slug(title)[:60].strip('-') or 'source'}-{digest[:8]}",
         "protocol_version": PROTOCOL,
         "source_type": options.source_type or "article",
         "source_title": title,
         "source_author": source.author.strip() or "unknown",
-        "domain": detect_domain(reading.lowered),
+        "domain": detect_domain(parsed.lowered),
         "subdomains": [],
         "language": language,
         "created_at": options.created_at,
@@ -48,22 +48,22 @@ def build_metadata(
         "compiler_version": COMPILER_VERSION,
         "spec_version": SPEC_VERSION,
     }
-    manifest = _manifest(source, reading, level)
+    manifest = _manifest(source, parsed, level)
     if manifest:
         header["source_manifest"] = manifest
     return header
 
 
-def _manifest(source: SourceText, reading: ParsedText, level: CompressionProfile) -> list[Json]:
+def _manifest(source: SourceText, parsed: ParsedText, level: CompressionProfile) -> list[Json]:
     """The source manifest. A spare package has one only if its source has a URI."""
     if not level.spare:
-        return [_entry(it, source, reading, whole=False) for it in reading.parts]
-    return [_entry(it, source, reading, whole=True) for it in reading.parts[: bool(source.uri)]]
+        return [_entry(it, source, parsed, whole=False) for it in parsed.parts]
+    return [_entry(it, source, parsed, whole=True) for it in parsed.parts[: bool(source.uri)]]
 
 
-def build_core_intent(reading: ParsedText, level: CompressionProfile) -> Item:
+def build_core_intent(parsed: ParsedText, level: CompressionProfile) -> Item:
     """Purpose and scope, verbatim from the source; empty if it states none."""
-    body = [it for it in reading.lines if it.is_statement]
+    body = [it for it in parsed.lines if it.is_statement]
     purpose = next((it for it in body[:40] if CueKind.PURPOSE in it.own), None)
     scope = next((it for it in body[:40] if CueKind.SCOPE in it.own), None)
     first = purpose or (body[0] if body else None)
@@ -76,9 +76,9 @@ def build_core_intent(reading: ParsedText, level: CompressionProfile) -> Item:
     }
 
 
-def build_domain_map(reading: ParsedText, level: CompressionProfile, domain: Json) -> Item:
+def build_domain_map(parsed: ParsedText, level: CompressionProfile, domain: Json) -> Item:
     """The subdomains are the titles of the source."""
-    titles = dict.fromkeys(it.title for it in reading.parts if it.title)
+    titles = dict.fromkeys(it.title for it in parsed.parts if it.title)
     limit = 0 if level.spare else MAX_SUBDOMAINS
     subdomains: list[Json] = [{"name": it} for it in list(titles)[:limit]]
     return {
@@ -90,12 +90,12 @@ def build_domain_map(reading: ParsedText, level: CompressionProfile, domain: Jso
 
 
 def build_agent_instructions(
-    reading: ParsedText, level: CompressionProfile, questions: Iterable[str]
+    parsed: ParsedText, level: CompressionProfile, questions: Iterable[str]
 ) -> Item:
     """Fixed instructions in the package's language. Nothing here is taken from the source."""
     if level.spare:
         return {}
-    behaviour, reasoning, response = advice_for(reading.grammar.language)
+    behaviour, reasoning, response = advice_for(parsed.grammar.language)
     preferred: list[Json] = [*islice(dict.fromkeys(questions), 3)]
     return {
         "behavior_rules": behaviour,
@@ -107,13 +107,13 @@ def build_agent_instructions(
     }
 
 
-def build_knowledge_limits(reading: ParsedText, level: CompressionProfile) -> Item:
+def build_knowledge_limits(parsed: ParsedText, level: CompressionProfile) -> Item:
     """Sentences in which the source states a limit, grouped by kind."""
     found: dict[str, list[Json]] = {name: [] for _, name in _LIMITS}
     found["needs_human_review"] = []
-    if reading.grammar.cues is None:
+    if parsed.grammar.cues is None:
         found["missing_context"].append(NO_CUES_NOTE)
-    for line in reading.lines:
+    for line in parsed.lines:
         if not line.is_statement:
             continue
         for kind, name in _LIMITS:
@@ -122,18 +122,18 @@ def build_knowledge_limits(reading: ParsedText, level: CompressionProfile) -> It
     return {**found}
 
 
-def _title(reading: ParsedText) -> str:
-    first = next((it.title for it in reading.parts if it.title), "")
+def _title(parsed: ParsedText) -> str:
+    first = next((it.title for it in parsed.parts if it.title), "")
     if first:
         return first
-    words = clean_title(reading.lines[0].text) if reading.lines else ""
+    words = clean_title(parsed.lines[0].text) if parsed.lines else ""
     return words or "Untitled"
 
 
-def _entry(part: TextSection, source: SourceText, reading: ParsedText, *, whole: bool) -> Item:
+def _entry(part: TextSection, source: SourceText, parsed: ParsedText, *, whole: bool) -> Item:
     """One entry of the manifest; with `whole` the ref covers the whole text."""
-    start, end = part.place, (reading.parts[-1] if whole else part).place
-    text = reading.text[start.span.start : end.span.end]
+    start, end = part.place, (parsed.parts[-1] if whole else part).place
+    text = parsed.text[start.span.start : end.span.end]
     entry: Item = {
         "source_id": part.ref,
         "source_type": "markdown_section" if part.title and not whole else "document",

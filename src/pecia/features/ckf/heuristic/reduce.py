@@ -67,15 +67,15 @@ class _MergedPackage:
     def add(self, piece: CompiledPiece) -> None:
         new_ids = self._new_ids(piece)
         for section, item in piece.package.iter_items():
-            made = self._moved_item(section, item, new_ids)
+            made = self._rebase_item(section, item, new_ids)
             name = text_of(made, "id")
             if name not in self.by_id:
                 self.by_id[name] = made
                 self._list(section).append(made)
         for row in piece.package.trace:
-            self._list("source_traceability").append(self._moved_row(row, piece, new_ids))
+            self._list("source_traceability").append(self._rebase_row(row, piece, new_ids))
         entries = _records(piece.package.metadata.get("source_manifest"))
-        self.manifest += [self._moved_entry(it, piece) for it in entries]
+        self.manifest += [self._rebase_entry(it, piece) for it in entries]
         self.parts += max(1, len(entries))
 
     def _new_ids(self, piece: CompiledPiece) -> dict[str, str]:
@@ -87,25 +87,23 @@ class _MergedPackage:
             found[name] = name if alike else f"{name}_c{piece.chars}"
         return found
 
-    def _moved_item(self, section: str, item: Item, new_ids: dict[str, str]) -> Item:
+    def _rebase_item(self, section: str, item: Item, new_ids: dict[str, str]) -> Item:
         made = {**item, "id": new_ids[text_of(item, "id")]}
         for name in _REFERENCES[section] & made.keys():
             made[name] = [new_ids.get(it, it) for it in texts_of(made, name)]
         made["source_refs"] = [self._ref(it) for it in texts_of(item, "source_refs")]
         return made
 
-    def _moved_row(self, row: Item, piece: CompiledPiece, new_ids: dict[str, str]) -> Item:
+    def _rebase_row(self, row: Item, piece: CompiledPiece, new_ids: dict[str, str]) -> Item:
         name = text_of(row, "extracted_item_id")
         return {
             **row,
             "extracted_item_id": new_ids[name],
             "source_location": self._location(text_of(row, "source_location"), piece),
-            **_shift_offsets(
-                row, piece.chars, ("source_char_start", "source_char_end", "source_span_end")
-            ),
+            **_shift_offsets(row, piece.chars, _ROW_OFFSETS),
         }
 
-    def _moved_entry(self, entry: Item, piece: CompiledPiece) -> Item:
+    def _rebase_entry(self, entry: Item, piece: CompiledPiece) -> Item:
         return {
             **entry,
             "source_id": self._ref(text_of(entry, "source_id")),
@@ -162,3 +160,4 @@ _REFERENCES = {
     }
     for section in ITEM_SECTIONS
 }
+_ROW_OFFSETS = ("source_char_start", "source_char_end", "source_span_end")

@@ -20,7 +20,7 @@ def join_neighbours(candidates: list[ItemCandidate]) -> list[ItemCandidate]:
     last_by_section: dict[str, ItemCandidate] = {}
     for it in candidates:
         last = last_by_section.get(it.section)
-        if last and it.section in _SAYS and _follows(last.lines[-1], it.lines[-1]):
+        if last and it.section in _TEXT_FIELD and _follows(last.lines[-1], it.lines[-1]):
             _extend(last, it)
             continue
         last_by_section[it.section] = it
@@ -42,11 +42,11 @@ def _extend(first: ItemCandidate, other: ItemCandidate) -> None:
     span = type(last.span)(last.span.start, line.span.end)
     whole = Sentence(text, span, last.block, last.opens_block, False, last.part)
     first.lines = (*first.lines[:-1], whole)
-    first.fields[_SAYS[first.section]] = text
+    first.fields[_TEXT_FIELD[first.section]] = text
 
 
 # The field of each section that can hold several sentences.
-_SAYS = {
+_TEXT_FIELD = {
     "exceptions": "exception_case",
     "anti_patterns": "description",
     "principles": "statement",
@@ -83,7 +83,7 @@ def _deduplicate(candidates: Iterable[ItemCandidate]) -> list[ItemCandidate]:
     return list(first.values())
 
 
-def _limit_sections(candidates: list[ItemCandidate], homes: int) -> list[ItemCandidate]:
+def _limit_sections(candidates: list[ItemCandidate], limit: int) -> list[ItemCandidate]:
     """Keep each sentence only in its rule sections of highest priority."""
     used: dict[int, int] = {}
     dropped: set[int] = set()
@@ -91,14 +91,16 @@ def _limit_sections(candidates: list[ItemCandidate], homes: int) -> list[ItemCan
     for it in sorted(rules, key=lambda it: _RANK[it.section]):
         place = it.lines[-1].span.start
         used[place] = used.get(place, 0) + 1
-        if used[place] > homes:
+        if used[place] > limit:
             dropped.add(id(it))
     return [it for it in candidates if id(it) not in dropped]
 
 
 def _drop_restated(candidates: list[ItemCandidate]) -> list[ItemCandidate]:
     """Drop statements that a rule already quotes."""
-    quoted = {line.span.start for it in candidates if it.section in _TELLING for line in it.lines}
+    quoted = {
+        line.span.start for it in candidates if it.section in _QUOTING_SECTIONS for line in it.lines
+    }
     return [
         it
         for it in candidates
@@ -156,4 +158,10 @@ def _cost(candidate: ItemCandidate) -> int:
 
 
 _RANK = {section: at for at, section in enumerate(SECTION_PRIORITY)}
-_TELLING = RULE_SECTIONS | {"procedures", "causal_chains", "patterns", "mental_models", "concepts"}
+_QUOTING_SECTIONS = RULE_SECTIONS | {
+    "procedures",
+    "causal_chains",
+    "patterns",
+    "mental_models",
+    "concepts",
+}

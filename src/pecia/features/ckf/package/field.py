@@ -1,11 +1,11 @@
-"""What can be said of one field of a package. Never holds the fields themselves."""
+"""The definition of one field of a package. The table of fields is in `fields.py`."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class FieldRole(StrEnum):
-    """What a field is for. Codecs ignore it; validator, sanitizer, diff and slice live by it."""
+    """The purpose of a field, for validator, sanitizer, diff and slice. Codecs ignore it."""
 
     ID = "id"
     REFERENCE = "reference"
@@ -33,10 +33,10 @@ class FieldShape(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PackageField:
-    """One field. `extension` marks ours, which a reader of the format may ignore.
+    """One field. `extension`: ours, which other parsers of the format may ignore.
 
-    An `open` choice lists what is usual; other values are allowed. `fill` gives the field its empty
-    value when a document leaves it out.
+    An `open` enum allows other values than those listed. `fill`: the field gets its empty value if
+    a document leaves it out.
     """
 
     name: str
@@ -62,7 +62,7 @@ class SectionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PackageSection:
-    """One of the 22 sections, or the header. `identity` are the fields that say what an item is."""
+    """One of the 22 sections, or the header. `identity`: the fields that identify an item."""
 
     key: str
     number: int

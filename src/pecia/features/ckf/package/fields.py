@@ -1,4 +1,4 @@
-"""The one table of a package's fields, from which schema, codecs, checks and diff are made."""
+"""The table of all fields of a package. Schema, codecs, checks and diff derive from it."""
 
 from pecia.features.ckf.package.field import (
     FieldRole,
@@ -53,7 +53,7 @@ def _texts(name: str, role: FieldRole = FieldRole.PROSE, *, ordered: bool = Fals
     return PackageField(name, role, FieldShape.TEXTS, fill=True, ordered=ordered)
 
 
-def _to(name: str, *targets: str, extension: bool = False) -> PackageField:
+def _reference(name: str, *targets: str, extension: bool = False) -> PackageField:
     return PackageField(
         name,
         FieldRole.REFERENCE,
@@ -89,18 +89,18 @@ def _score(name: str, *, required: bool = False) -> PackageField:
 ID = PackageField("id", FieldRole.ID, required=True)
 BASIS = _choice("source_basis", BASES)
 CONFIDENCE = _score("confidence")
-# What every item of the sections 3 to 19 may carry.
+# Fields of every item of the sections 3 to 19.
 TRACE = (
     BASIS,
     CONFIDENCE,
     PackageField("source_refs", FieldRole.VALUE, FieldShape.TEXTS, fill=True),
     PackageField("source_excerpts", FieldRole.QUOTE, FieldShape.TEXTS, fill=True),
 )
-# What an answer needs to combine rules; the format has no place for it.
+# Extensions needed to combine rules; the format has no fields for them.
 LINKS = (
-    _to("modifies", ANY, extension=True),
-    _to("overrides", ANY, extension=True),
-    _to("requires", ANY, extension=True),
+    _reference("modifies", ANY, extension=True),
+    _reference("overrides", ANY, extension=True),
+    _reference("requires", ANY, extension=True),
     PackageField("priority", FieldRole.NUMBER, FieldShape.INTEGER, extension=True),
     PackageField("scope", FieldRole.CLAUSE, extension=True),
     PackageField("valid_from", FieldRole.VALUE, extension=True),
@@ -121,7 +121,7 @@ MANIFEST_ENTRY = (
         PackageField(it, FieldRole.NUMBER, FieldShape.INTEGER, extension=True)
         for it in ("line_start", "line_end", "char_start", "char_end")
     ),
-    # Which revision of which document the text was, so that a change of it can be noticed.
+    # Document and revision of the source, so that staleness can be detected.
     *(PackageField(it, FieldRole.VALUE, extension=True) for it in ("uri", "revision")),
 )
 
@@ -227,7 +227,10 @@ CONCEPT = (
     _text("definition", required=True),
     _domain("domain"),
     _texts("aliases", FieldRole.LABEL),
-    *(_to(it, "concepts") for it in ("depends_on", "contradicts", "supports", "enables", "risks")),
+    *(
+        _reference(it, "concepts")
+        for it in ("depends_on", "contradicts", "supports", "enables", "risks")
+    ),
     *TRACE,
 )
 PRINCIPLE = (
@@ -314,7 +317,7 @@ CAUSAL_CHAIN = (
 CONTEXTUAL_TRIGGER = (
     ID,
     _clause("if_user_says_or_context_contains", required=True),
-    _to("activate_knowledge", ANY),
+    _reference("activate_knowledge", ANY),
     _clause("agent_should"),
     _clause("agent_should_not"),
     *TRACE,
@@ -362,7 +365,7 @@ QA_PAIR = (
     ID,
     _text("question", required=True),
     _text("ideal_answer", required=True),
-    _to("source_concepts", "concepts"),
+    _reference("source_concepts", "concepts"),
     _choice("difficulty", DIFFICULTIES),
     _label("answer_type"),
     *TRACE,
@@ -373,9 +376,9 @@ RETRIEVAL_CHUNK = (
     _text("standalone_context"),
     _text("compressed_knowledge", required=True),
     _texts("activation_queries", FieldRole.LABEL),
-    _to("related_rules", *RULE_SECTIONS),
-    _to("related_entities", "entities"),
-    _to("related_concepts", "concepts"),
+    _reference("related_rules", *RULE_SECTIONS),
+    _reference("related_entities", "entities"),
+    _reference("related_concepts", "concepts"),
     *TRACE,
 )
 ATOMIC_UNIT = (
@@ -383,7 +386,7 @@ ATOMIC_UNIT = (
     _text("statement", required=True),
     _choice("type", ATOMIC_TYPES, required=True),
     _texts("tags", FieldRole.LABEL),
-    _to("dependencies", "atomic_units"),
+    _reference("dependencies", "atomic_units"),
     *TRACE,
 )
 TRACE_ROW = (
@@ -399,7 +402,7 @@ TRACE_ROW = (
         _integer(it)
         for it in ("source_line_start", "source_line_end", "source_char_start", "source_char_end")
     ),
-    # Where what is cited is longer than a quotation may be: its end, its hash, and its other words.
+    # For a citation that is longer than its quotation: its end, its hash, and the rest of its text.
     PackageField("source_span_end", FieldRole.NUMBER, FieldShape.INTEGER, extension=True),
     PackageField("source_span_sha256", FieldRole.VALUE, extension=True),
     PackageField("source_continuation", FieldRole.VALUE, extension=True),
@@ -498,7 +501,7 @@ _OTHER_TITLES: dict[str, tuple[str, ...]] = {
     "atomic_units": ("Atomic units",),
 }
 
-# The sections 3 to 19: what has an id, and may be traced.
+# The sections 3 to 19: items with an id and trace rows.
 ITEM_SECTIONS = tuple(
     PackageSection(
         key,

@@ -1,4 +1,4 @@
-"""Ids that stay the same when a source is compiled again. Pure; never counts items."""
+"""Stable ids: the same when a source is compiled again. Pure; derived from text, no counters."""
 
 import hashlib
 import re
@@ -8,14 +8,14 @@ from pecia.features.ckf.package.fields import SECTION_BY_KEY
 from pecia.kernel.text.slug import name_slug
 
 ID_WORDS = 6
-# Enough of a text for the words of an id; the rest matters only to tell two items apart.
+# The prefix of a text that an id is derived from; the rest only matters for the hash.
 MAX_STEM_CHARS = 120
 
 
 class IdAllocator:
-    """Gives every item of one package its id.
+    """Allocates the ids of one package.
 
-    One sentence is often several items, and its words are cut into an id once.
+    Cached by text: one sentence often gives several items.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class IdAllocator:
 
 
 def make_id(section: str, words: str, taken: Container[str] = ()) -> str:
-    """`<prefix>_<first words>`; when that is taken or has no Latin word, a hash of the words."""
+    """`<prefix>_<first words>`; a hash if that is taken or has no Latin word."""
     return _distinct(_prefix(section), _stem(words), words, taken)
 
 
@@ -45,7 +45,7 @@ def _distinct(prefix: str, stem: str, words: str, taken: Container[str]) -> str:
     while (found := f"{start}_{digest[:size]}") in taken and size < len(digest):
         size += 2
     number = 2
-    # Only the same words said more often than a hash has digits come this far.
+    # Reached only if the same text occurs more often than the hash has digits.
     while found in taken:
         found = f"{start}_{digest}_{number}"
         number += 1
@@ -59,7 +59,7 @@ def _prefix(section: str) -> str:
 
 
 def _stem(words: str) -> str:
-    # The whole text may be long, and only its first words are wanted.
+    # Only the first words are needed of a text that may be long.
     found = _WORD.findall(name_slug(words[:400]))
     content = [it for it in found if len(it) > 2 or it.isdigit()]
     return "_".join((content or found)[:ID_WORDS])

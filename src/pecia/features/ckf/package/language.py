@@ -1,7 +1,7 @@
-"""Whether a text is in another language than it should be. Says so only when two signs agree.
+"""Detects texts in the wrong language. Two signals must agree.
 
-Function words and the share of them in the text are the signs; for other scripts, the letters. A
-name, a loan word or an accent is none.
+The signals are function words and their share of the text; for other scripts, the letters. A name,
+a loan word or an accent is not enough.
 """
 
 import re
@@ -22,7 +22,7 @@ de: der die das und in den von zu mit sich des auf für ist im dem nicht ein ein
 
 
 def detect_foreign_language(text: str, language: str) -> str:
-    """The other language that the text is clearly in, or nothing."""
+    """The other language that the text is clearly in, or an empty string."""
     own = primary_language(language)
     if len(text) < MIN_LANGUAGE_CHARS or own not in _SETS:
         return ""

@@ -1,4 +1,4 @@
-"""Finds a quotation in a text: exactly, else without regard to case, else to spaces. Pure."""
+"""Finds a quotation in a text: exact, else ignoring case, else ignoring white space. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -20,17 +20,17 @@ class LocatedQuotation:
 
 
 class SearchableText:
-    """A text in which many quotations are looked for. Its other forms are made once."""
+    """A text to find many quotations in. Its normalized forms are computed once."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        # An item and its row quote the same words, and a text may be long.
+        # Cached: an item and its trace row have the same quotation.
         self._known: dict[str, LocatedQuotation | None] = {}
         self._folded: str | None = None
         self._spaced: tuple[str, list[int]] | None = None
 
     def find(self, quotation: str, around: int | None = None) -> LocatedQuotation | None:
-        """The place of the quotation, the one that starts at `around` if it is there."""
+        """The span of the quotation, preferably the occurrence at `around`."""
         if not quotation.strip():
             return None
         if around is not None and around >= 0 and self.text.startswith(quotation, around):
@@ -70,7 +70,7 @@ def _match_at(start: int, size: int, method: MatchMethod) -> LocatedQuotation:
 
 
 def _lower(text: str) -> str:
-    # Places must stay what they are, so letters whose lower case is longer keep their form.
+    # Offsets must not shift, so letters whose lower case is longer are kept.
     lowered = text.lower()
     if len(lowered) == len(text):
         return lowered
@@ -78,7 +78,7 @@ def _lower(text: str) -> str:
 
 
 def _collapse_spaces(text: str) -> tuple[str, list[int]]:
-    """The text with every run of white space as one space, and where each character was."""
+    """The text with white space collapsed, and the original offset of each character."""
     pieces: list[str] = []
     places: list[int] = []
     for it in _RUN.finditer(text):

@@ -1,7 +1,7 @@
 """A package in memory: one JSON object, kept whole, so that nothing unknown is ever lost.
 
-Only `normalize` and `Draft` make packages; what they give has all sections, each of the right kind
-unless the document itself had it wrong.
+After `normalize` a package has all sections, each of the right type unless the document itself had
+a wrong one.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,13 +16,13 @@ Item: TypeAlias = dict[str, Json]
 
 PROTOCOL = "ckf-1.0"
 SPEC_VERSION = "0.2"
-# A package without a date says so by this one: a clock would make reading depend on the day.
+# The date of a package without one: the current date would make parsing non-deterministic.
 NO_DATE = "1970-01-01T00:00:00Z"
 
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """The object, and typed ways into it. Values of the wrong type read as absent."""
+    """The object with typed accessors. Values of the wrong type read as absent."""
 
     body: Item
 
@@ -41,7 +41,7 @@ class Package:
         return [it for it in found if isinstance(it, dict)] if isinstance(found, list) else []
 
     def iter_items(self) -> Iterator[tuple[str, Item]]:
-        """Everything that has an id, with its section, in schema order."""
+        """Every item with its section, in schema order."""
         for section in ITEM_SECTIONS:
             for item in self.items(section.key):
                 yield section.key, item
@@ -52,7 +52,7 @@ class Package:
 
 
 def make_empty_body() -> Item:
-    """All 23 keys in schema order, with nothing in them."""
+    """All 23 keys in schema order, empty."""
     return {it.key: {} if it.kind is SectionKind.OBJECT else [] for it in ALL_SECTIONS}
 
 
@@ -62,7 +62,7 @@ def text_of(record: Mapping[str, Json], field: str) -> str:
 
 
 def texts_of(record: Mapping[str, Json], field: str) -> list[str]:
-    """A list of texts; a single text is a list of one."""
+    """A list of texts; a single text becomes a list of one."""
     found = record.get(field)
     if isinstance(found, str):
         return [found]

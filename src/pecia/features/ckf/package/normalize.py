@@ -1,4 +1,4 @@
-"""Completes a package with the empty values of what a document left out. Changes nothing else."""
+"""Fills in the defaults that a document left out. Changes nothing else."""
 
 from pecia.features.ckf.package.field import FieldShape, PackageField, PackageSection, SectionKind
 from pecia.features.ckf.package.fields import ALL_SECTIONS, METADATA, SECTION_BY_KEY
@@ -22,14 +22,14 @@ METADATA_DEFAULTS: Item = {
 
 
 def normalize(body: Item) -> Package:
-    """The same package with all sections, in schema order, unknown keys last."""
+    """The package with all sections, in schema order, unknown keys last."""
     whole: Item = {it.key: _section(it, body) for it in ALL_SECTIONS}
     whole.update((key, value) for key, value in body.items() if key not in SECTION_BY_KEY)
     return Package(whole)
 
 
 def compact_package(package: Package) -> Item:
-    """The body without what `normalize` would put back: the same package in fewer words."""
+    """The body without the defaults that `normalize` restores."""
     return {
         key: _compact_section(SECTION_BY_KEY[key], value) if key in SECTION_BY_KEY else value
         for key, value in package.body.items()
@@ -44,10 +44,10 @@ def _section(section: PackageSection, body: Item) -> Json:
     if not isinstance(found, list):
         return found
     empty = _defaults(section)
-    return [_completed(it, empty) if isinstance(it, dict) else it for it in found]
+    return [_fill_defaults(it, empty) if isinstance(it, dict) else it for it in found]
 
 
-def _completed(item: Item, empty: Item) -> Item:
+def _fill_defaults(item: Item, empty: Item) -> Item:
     missing = {key: _copy(it) for key, it in empty.items() if key not in item}
     return {**item, **missing} if missing else item
 
@@ -55,7 +55,7 @@ def _completed(item: Item, empty: Item) -> Item:
 def _compact_section(section: PackageSection, value: Json) -> Json:
     if section is METADATA:
         return value
-    # What the format requires stays, empty or not: the short form is a valid package too.
+    # Required fields stay, empty or not: the compact form is a valid package too.
     empty = {it.name: _empty(it) for it in section.fields if it.fill}
     if isinstance(value, dict):
         return _without(value, empty)

@@ -1,4 +1,4 @@
-"""The JSON Schema of a package, made from the table of fields. Never checks anything itself."""
+"""The JSON Schema of a package, generated from the table of fields."""
 
 from functools import cache
 from typing import assert_never
@@ -20,7 +20,7 @@ _TEXT: Item = {"type": "string"}
 
 @cache
 def build_package_schema(*, extensions: bool = True) -> Item:
-    """Draft 2020-12. Without extensions it is the published format and nothing more."""
+    """Draft 2020-12. Without extensions it is exactly the published format."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": SCHEMA_URI,

@@ -16,7 +16,7 @@ MIN_SIMILARITY = 0.85
 
 @dataclass(frozen=True, slots=True)
 class SimilarPair:
-    """Positions in either list, and how much the two have in common."""
+    """Indices into both lists, and the Jaccard similarity."""
 
     first: int
     second: int
@@ -44,10 +44,10 @@ def jaccard(first: frozenset[str], second: frozenset[str]) -> float:
 def pair_similar(
     first: list[str], second: list[str], least: float = MIN_SIMILARITY
 ) -> list[SimilarPair]:
-    """The best pairs, each position in one at most."""
+    """The best pairs, each index in one at most."""
     sets = [word_set(it) for it in first], [word_set(it) for it in second]
     found = [it for it in _candidates(*sets, least) if it.score >= least]
-    # Equal scores are settled by the texts, so that swapping the lists swaps the pairs.
+    # Ties are broken by the texts, so that swapping the lists swaps the pairs.
     found.sort(key=lambda it: (-it.score, *sorted((first[it.first], second[it.second]))))
     used: tuple[set[int], set[int]] = set(), set()
     chosen: list[SimilarPair] = []

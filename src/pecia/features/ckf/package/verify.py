@@ -18,10 +18,10 @@ MAX_EXTENSION_CHARS = 300
 
 
 class QuotationState(StrEnum):
-    """`holds`: the words stand where the package says. `moved`: they stand elsewhere.
+    """`holds`: the quotation is at its offsets. `moved`: it is elsewhere.
 
-    `altered`: only their case or spaces differ. `changed`: the quotation stands, and what is cited
-    beyond it reads otherwise. `gone`: they are not there. `unread`: the text was not handed in.
+    `altered`: only case or white space differs. `changed`: the quotation is there, but the rest of
+    the cited text differs. `gone`: it is not there. `unread`: the source text was not passed.
     """
 
     HOLDS = "holds"
@@ -42,9 +42,9 @@ class CurrentSource:
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """One quotation and what became of it. `span` is where it was found now.
+    """One quotation and its state. `span` is its current position.
 
-    `was` is all that was cited, `now` what stands in its place; both are empty where it holds.
+    `was` is the cited text, `now` the text in its place; both are empty if it holds.
     """
 
     path: str
@@ -64,7 +64,7 @@ class VerificationResult:
 
     @property
     def holds(self) -> bool:
-        """Whether everything cited still reads as it did; it may stand elsewhere now."""
+        """Whether all cited texts are unchanged; they may have moved."""
         return all(
             it.state in (QuotationState.HOLDS, QuotationState.MOVED) for it in self.quotations
         )
@@ -75,9 +75,9 @@ class VerificationResult:
 
 
 def verify_quotations(package: Package, sources: Mapping[str, CurrentSource]) -> VerificationResult:
-    """Sources are named as the package names them: by `uri`, by file, or by nothing for the one.
+    """Verify against sources, keyed as in the package: by `uri`, by file, or "" for the only one.
 
-    A source is stale when its revision or its text is no longer the one that was compiled.
+    A source is stale if its revision or text is not the compiled one.
     """
     sought = {name: SearchableText(it.text) for name, it in sources.items()}
     return VerificationResult(
@@ -87,7 +87,7 @@ def verify_quotations(package: Package, sources: Mapping[str, CurrentSource]) ->
 
 
 def list_source_names(package: Package) -> list[str]:
-    """The sources that a package quotes, as far as it says."""
+    """The sources named in a package."""
     found = [_source_of(it) for it in _manifest(package)]
     found += [text_of(it, "source_file") for it in package.trace]
     return sorted({it for it in found if it})
@@ -112,7 +112,7 @@ def _check_quotations(
 
 @dataclass(frozen=True, slots=True)
 class _Citation:
-    """What a row cites: its quotation, and how the sentence goes on where that is cut."""
+    """The citation of a row: its quotation, and the rest of the sentence if that is cut."""
 
     excerpt: str
     start: int | None
@@ -153,7 +153,7 @@ def _find_state(
 def _whole_state(
     cited: _Citation, first: Span, sought: SearchableText
 ) -> tuple[QuotationState, Span]:
-    """The same for what goes on beyond its quotation, which may stand in several places."""
+    """The state of a citation longer than its quotation, which may occur several times."""
     at = first.start
     while at >= 0:
         if hash_span(sought.text[at : at + cited.size]) == cited.hash:
@@ -192,7 +192,7 @@ def _nearest(cited: _Citation, text: str) -> Span | None:
 
 
 def _to_sentence_end(text: str, span: Span) -> str:
-    """What was cited may be longer now."""
+    """Extend to the end of the sentence: the cited text may be longer now."""
     end = _SENTENCE_END.search(text, max(span.start, span.end - 1), span.end + MAX_EXTENSION_CHARS)
     return text[span.start : end.end() if end else span.end].rstrip()
 

@@ -1,4 +1,4 @@
-"""Walks over the texts and references of a package by the table of fields. Pure."""
+"""Iterates over the texts and references of a package, by the table of fields. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from pecia.kernel.errors import Json
 
 @dataclass(frozen=True, slots=True)
 class PackageText:
-    """One text, with its field, the record that holds it, and its place."""
+    """One text, with its field, its record and its path."""
 
     field: PackageField
     owner: Item
@@ -21,13 +21,13 @@ class PackageText:
 
 
 def iter_texts(package: Package) -> Iterator[PackageText]:
-    """Every text of every known field, those of nested records too."""
+    """Every text of every known field, including nested records."""
     for section in ALL_SECTIONS:
         place = DocumentPath(f"/{section.key}", section.key)
         if section.kind is SectionKind.OBJECT:
             yield from iter_record_texts(section.fields, package.section_object(section.key), place)
             continue
-        # Positions are those of the document, where an item may be of a wrong type.
+        # Indices are those of the document, in which an item may have the wrong type.
         found = package.body.get(section.key)
         for number, it in enumerate(found if isinstance(found, list) else []):
             if isinstance(it, dict):
@@ -40,7 +40,7 @@ def iter_record_texts(
 ) -> Iterator[PackageText]:
     for field in fields:
         value = record.get(field.name)
-        # What is empty or a number holds no text, and most fields of most items are.
+        # Most fields of most items are empty or a number.
         if value and not isinstance(value, (int, float)):
             yield from _texts(field, value, record, place.child(field.name))
 
@@ -54,25 +54,25 @@ def item_texts(fields: tuple[PackageField, ...], item: Item, *roles: FieldRole) 
     ]
 
 
-def iter_said_texts(package: Package) -> Iterator[str]:
-    """What the items say, without places: for counting in packages with tens of thousands."""
+def iter_content_texts(package: Package) -> Iterator[str]:
+    """The texts of all items without their paths: fast, for large packages."""
     for section in ITEM_SECTIONS:
-        fields = [it for it in section.fields if it.role in SAID_ROLES or it.parts]
+        fields = [it for it in section.fields if it.role in CONTENT_ROLES or it.parts]
         for item in package.items(section.key):
             for field in fields:
                 value = item.get(field.name)
                 if isinstance(value, str):
                     yield value
                 elif value:
-                    found = _texts(field, value, item, _NOWHERE)
-                    yield from (it.value for it in found if it.field.role in SAID_ROLES)
+                    found = _texts(field, value, item, _NO_PATH)
+                    yield from (it.value for it in found if it.field.role in CONTENT_ROLES)
 
 
 def _texts(
     field: PackageField, value: Json, owner: Item, place: DocumentPath
 ) -> Iterator[PackageText]:
     if isinstance(value, str):
-        # A step written as plain text is what its action would be.
+        # A step given as plain text is treated as its action.
         yield PackageText(_STEP if field.role is FieldRole.GROUP else field, owner, place, value)
     elif isinstance(value, list):
         for number, it in enumerate(value):
@@ -83,6 +83,6 @@ def _texts(
                 yield from _texts(part, value[part.name], owner, place.child(part.name))
 
 
-SAID_ROLES = (FieldRole.LABEL, FieldRole.CLAUSE, FieldRole.PROSE)
+CONTENT_ROLES = (FieldRole.LABEL, FieldRole.CLAUSE, FieldRole.PROSE)
 _STEP = PackageField("action", FieldRole.CLAUSE)
-_NOWHERE = DocumentPath("")
+_NO_PATH = DocumentPath("")

@@ -1,4 +1,4 @@
-"""The six posts that ship published: texts of ours with a head that says what they are.
+"""The six built-in posts: texts with a metadata header.
 
 Reads only files of this folder, and compiles nothing.
 """
@@ -23,7 +23,7 @@ POSTS_PACKAGE = "pecia.features.ckf.posts"
 
 @dataclass(frozen=True, slots=True)
 class ShippedPost:
-    """A post as it is written; its package is compiled from `text`."""
+    """A post; its package is compiled from `text`."""
 
     slug: str
     title: str

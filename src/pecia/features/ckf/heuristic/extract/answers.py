@@ -21,34 +21,34 @@ class _Label:
     start: int
 
 
-def extract_answers(reading: ParsedText) -> list[ItemCandidate]:
+def extract_answers(parsed: ParsedText) -> list[ItemCandidate]:
     """One pair per labelled question and per title that is a question, in document order."""
     found: list[ItemCandidate] = []
     at = 0
-    while at < len(reading.lines):
-        line = reading.lines[at]
-        label = _label(reading, line)
+    while at < len(parsed.lines):
+        line = parsed.lines[at]
+        label = _label(parsed, line)
         if label and label.asks:
-            at = _extract_labelled(reading, at, label.start, found)
+            at = _extract_labelled(parsed, at, label.start, found)
         elif line.title and line.text.rstrip("*_# ").endswith(("?", "？", "؟")):
-            at = _extract_titled(reading, at, found)
+            at = _extract_titled(parsed, at, found)
         else:
             at += 1
     return found
 
 
-def _extract_labelled(reading: ParsedText, at: int, start: int, found: list[ItemCandidate]) -> int:
+def _extract_labelled(parsed: ParsedText, at: int, start: int, found: list[ItemCandidate]) -> int:
     """Extract the pair that begins at line `at`; returns the line to continue with."""
-    lines = reading.lines
+    lines = parsed.lines
     answer = at + 1
     while answer < len(lines) and not lines[answer].title:
-        label = _label(reading, lines[answer])
+        label = _label(parsed, lines[answer])
         if label and label.asks:
             return answer
         if label:
-            end = _end_of_answer(reading, answer)
-            question = Span(start, lines[answer - 1].span.end).of(reading.text)
-            answer_text = Span(label.start, lines[end - 1].span.end).of(reading.text)
+            end = _end_of_answer(parsed, answer)
+            question = Span(start, lines[answer - 1].span.end).of(parsed.text)
+            answer_text = Span(label.start, lines[end - 1].span.end).of(parsed.text)
             _add(question, answer_text, (lines[at], lines[answer]), found)
             for it in lines[at:end]:
                 it.asked = True
@@ -57,19 +57,19 @@ def _extract_labelled(reading: ParsedText, at: int, start: int, found: list[Item
     return at + 1
 
 
-def _end_of_answer(reading: ParsedText, answer: int) -> int:
+def _end_of_answer(parsed: ParsedText, answer: int) -> int:
     """An answer ends with its paragraph, or at the next label in it."""
-    lines = reading.lines
+    lines = parsed.lines
     end = answer + 1
     while end < len(lines) and lines[end].block is lines[answer].block:
-        if _label(reading, lines[end]):
+        if _label(parsed, lines[end]):
             break
         end += 1
     return end
 
 
-def _extract_titled(reading: ParsedText, at: int, found: list[ItemCandidate]) -> int:
-    lines = reading.lines
+def _extract_titled(parsed: ParsedText, at: int, found: list[ItemCandidate]) -> int:
+    lines = parsed.lines
     first = end = at + 1
     while (
         end < len(lines)
@@ -78,7 +78,7 @@ def _extract_titled(reading: ParsedText, at: int, found: list[ItemCandidate]) ->
     ):
         end += 1
     if end > first:
-        answer_text = Span(lines[first].span.start, lines[end - 1].span.end).of(reading.text)
+        answer_text = Span(lines[first].span.start, lines[end - 1].span.end).of(parsed.text)
         _add(lines[at].text.strip("*_# "), answer_text, (lines[at], lines[first]), found)
     return max(end, first)
 
@@ -92,12 +92,12 @@ def _add(
         found.append(ItemCandidate("qa_pairs", f"{question} {answer}", fields, lines))
 
 
-def _label(reading: ParsedText, line: Sentence) -> _Label | None:
+def _label(parsed: ParsedText, line: Sentence) -> _Label | None:
     if not line.text.find(" ", 0, 24) > 1 and ":" not in line.text[:24]:
         return None
-    grammar, start, end = reading.grammar, line.span.start, line.span.end
+    grammar, start, end = parsed.grammar, line.span.start, line.span.end
     for asks, pattern in ((True, grammar.question), (False, grammar.answer)):
-        match = pattern.match(reading.lowered, start, end)
+        match = pattern.match(parsed.lowered, start, end)
         if match:
             return _Label(asks, match.end())
     return None

@@ -19,23 +19,23 @@ from pecia.kernel.text.span import Span
 LARGE_CHARS = 3000
 
 
-def extract_chunks(reading: ParsedText, size: int) -> list[ItemCandidate]:
+def extract_chunks(parsed: ParsedText, size: int) -> list[ItemCandidate]:
     """Whole sentences, about `size` characters per chunk, split at titles where possible."""
     found: list[ItemCandidate] = []
     run: list[Sentence] = []
-    for line in reading.lines:
+    for line in parsed.lines:
         if run and _is_full(run, line, size):
-            found += _chunks_of(reading, run, size)
+            found += _chunks_of(parsed, run, size)
             run = []
         run.append(line)
     if run:
-        found += _chunks_of(reading, run, size)
+        found += _chunks_of(parsed, run, size)
     return found
 
 
-def extract_statements(reading: ParsedText, *, every: bool) -> Iterator[ItemCandidate]:
+def extract_statements(parsed: ParsedText, *, every: bool) -> Iterator[ItemCandidate]:
     """Sentences with a cue or a number, or all of them, one item each."""
-    for line in reading.lines:
+    for line in parsed.lines:
         if not (line.is_statement or line.block.shape is BlockShape.ROW):
             continue
         if every or line.own or extract_numbers(line.text):
@@ -53,13 +53,13 @@ def _is_full(run: list[Sentence], line: Sentence, size: int) -> bool:
     return line.title and used > size // 2 and size < LARGE_CHARS
 
 
-def _chunks_of(reading: ParsedText, run: list[Sentence], size: int) -> Iterator[ItemCandidate]:
+def _chunks_of(parsed: ParsedText, run: list[Sentence], size: int) -> Iterator[ItemCandidate]:
     first = run[0]
     start = first.block.span.start if first.opens_block else first.span.start
-    part = reading.parts[first.part]
+    part = parsed.parts[first.part]
     title = part.title or make_short_name(first.text) or first.text
-    for span in split_span(reading.text, Span(start, run[-1].span.end), 2 * size):
-        words = span.of(reading.text)
+    for span in split_span(parsed.text, Span(start, run[-1].span.end), 2 * size):
+        words = span.of(parsed.text)
         fields: dict[str, Json] = {"title": title, "compressed_knowledge": words}
         if len(run) > 1 and part.path and part.path != title:
             fields["standalone_context"] = part.path

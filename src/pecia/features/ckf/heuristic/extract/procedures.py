@@ -19,20 +19,20 @@ MAX_RUN_STEPS = 40
 MAX_GAP = 2
 
 
-def extract_procedures(reading: ParsedText) -> Iterator[ItemCandidate]:
+def extract_procedures(parsed: ParsedText) -> Iterator[ItemCandidate]:
     """A procedure for each run, and a playbook if the run states when to begin."""
-    for intro, run in _runs(reading):
-        procedure = _procedure(reading, intro, run)
+    for intro, run in _runs(parsed):
+        procedure = _procedure(parsed, intro, run)
         yield procedure
         opening = run[0]
         condition = (
-            split_condition(opening, reading.grammar) if CueKind.CONDITION in opening.own else None
+            split_condition(opening, parsed.grammar) if CueKind.CONDITION in opening.own else None
         )
         if condition and len(run) > 1:
             yield _playbook(procedure, condition.opened, run)
 
 
-def _runs(reading: ParsedText) -> Iterator[tuple[Sentence | None, list[Sentence]]]:
+def _runs(parsed: ParsedText) -> Iterator[tuple[Sentence | None, list[Sentence]]]:
     """Runs of steps, each with the line that introduces it.
 
     One or two sentences between steps of a paragraph belong to the run.
@@ -41,8 +41,8 @@ def _runs(reading: ParsedText) -> Iterator[tuple[Sentence | None, list[Sentence]
     between: list[Sentence] = []
     intro: Sentence | None = None
     before: Sentence | None = None
-    for line in reading.lines:
-        closed = bool(run) and _closes(run[-1], reading.grammar)
+    for line in parsed.lines:
+        closed = bool(run) and _closes(run[-1], parsed.grammar)
         if run and not closed and len(run) < MAX_RUN_STEPS and _goes_on(run[-1], line):
             run += [*between, line]
             between = []
@@ -115,8 +115,8 @@ def _goes_on(last: Sentence, line: Sentence) -> bool:
     return line.block is last.block or is_step(line)
 
 
-def _procedure(reading: ParsedText, intro: Sentence | None, run: list[Sentence]) -> ItemCandidate:
-    part = reading.parts[run[0].part]
+def _procedure(parsed: ParsedText, intro: Sentence | None, run: list[Sentence]) -> ItemCandidate:
+    part = parsed.parts[run[0].part]
     name = part.title or (intro.text if intro and intro.text.endswith(":") else run[0].text)
     steps: list[Json] = [
         {"step": number, "action": trim_clause(it.text) or it.text}
@@ -125,7 +125,7 @@ def _procedure(reading: ParsedText, intro: Sentence | None, run: list[Sentence])
     fields: dict[str, Json] = {"name": make_short_name(name) or name, "steps": steps}
     if intro and intro.part == run[0].part and not intro.title:
         fields["objective"] = trim_clause(intro.text)
-    whole = _whole(reading, run)
+    whole = _whole(parsed, run)
     return ItemCandidate("procedures", f"{name} {whole.text}", fields, (whole,))
 
 
@@ -141,10 +141,10 @@ def _playbook(procedure: ItemCandidate, context: str, run: list[Sentence]) -> It
     )
 
 
-def _whole(reading: ParsedText, run: list[Sentence]) -> Sentence:
+def _whole(parsed: ParsedText, run: list[Sentence]) -> Sentence:
     """The run as one quotation; its steps are contiguous."""
     span = Span(run[0].span.start, run[-1].span.end)
-    return Sentence(span.of(reading.text), span, run[0].block, False, False, run[0].part)
+    return Sentence(span.of(parsed.text), span, run[0].block, False, False, run[0].part)
 
 
 _STEPS = frozenset({CueKind.SEQUENCE, CueKind.ORDINAL})

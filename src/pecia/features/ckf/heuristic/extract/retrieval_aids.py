@@ -15,19 +15,19 @@ MAX_ACTIVATED = 12
 MAX_QUERIES = 6
 
 
-def extract_triggers(reading: ParsedText, chosen: list[ItemCandidate]) -> Iterator[ItemCandidate]:
+def extract_triggers(parsed: ParsedText, chosen: list[ItemCandidate]) -> Iterator[ItemCandidate]:
     """One trigger for each title with rules under it, which lists those rules."""
     rules_by_part: dict[int, list[ItemCandidate]] = {}
     for it in chosen:
         if it.section in _ACTIVATED:
             rules_by_part.setdefault(it.lines[-1].part, []).append(it)
-    for line in reading.lines:
+    for line in parsed.lines:
         found = rules_by_part.pop(line.part, None) if line.title else None
         if found:
-            yield _trigger(reading, line, found)
+            yield _trigger(parsed, line, found)
 
 
-def describe_chunks(reading: ParsedText, chosen: list[ItemCandidate]) -> None:
+def describe_chunks(parsed: ParsedText, chosen: list[ItemCandidate]) -> None:
     """Add to each chunk the rules, concepts and titles it contains."""
     found = [it for it in chosen if it.section == "retrieval_chunks"]
     starts = [it.lines[0].span.start for it in found]
@@ -40,13 +40,13 @@ def describe_chunks(reading: ParsedText, chosen: list[ItemCandidate]) -> None:
             chunk.link(name, it)
             if it.section == "concepts":
                 _add_query(chunk, str(it.fields["label"]))
-    for part in reading.parts:
+    for part in parsed.parts:
         if part.title:
             _add_query(found[max(0, bisect_right(starts, part.place.span.start) - 1)], part.title)
 
 
-def _trigger(reading: ParsedText, line: Sentence, rules: list[ItemCandidate]) -> ItemCandidate:
-    title = reading.parts[line.part].title
+def _trigger(parsed: ParsedText, line: Sentence, rules: list[ItemCandidate]) -> ItemCandidate:
+    title = parsed.parts[line.part].title
     fields: dict[str, Json] = {"if_user_says_or_context_contains": title}
     made = ItemCandidate(
         "contextual_triggers", title, fields, (line,), "synthesized", DERIVED_CONFIDENCE

@@ -212,7 +212,7 @@ def _model(split: SplitSentence) -> ItemCandidate:
     return ItemCandidate("mental_models", line.text, fields, (line,))
 
 
-DUTIES = (CueKind.OBLIGATION, CueKind.PROHIBITION, CueKind.PERMISSION)
+DUTY_KINDS = (CueKind.OBLIGATION, CueKind.PROHIBITION, CueKind.PERMISSION)
 _CONDITIONAL = (CueKind.CONDITION, CueKind.PRECONDITION, CueKind.SCOPE, CueKind.TEMPORAL)
 _TAGS = (
     CueKind.TEMPORAL,
@@ -228,7 +228,7 @@ _LIMITS = frozenset({CueKind.TEMPORAL, CueKind.PRECONDITION, CueKind.SCOPE})
 # The cue kinds of which a sentence needs at least one before a rule is tried.
 _MAKERS: tuple[tuple[frozenset[CueKind], Callable[[SplitSentence], ItemCandidate | None]], ...] = (
     (frozenset({CueKind.CONDITION, CueKind.PRECONDITION, CueKind.SCOPE}), _if_then),
-    (_LIMITS.union(DUTIES), _decision),
+    (_LIMITS.union(DUTY_KINDS), _decision),
     (frozenset({CueKind.OBLIGATION}), _principle),
     (frozenset({CueKind.PROHIBITION}), _anti_pattern),
     (frozenset({CueKind.ADVICE}), _heuristic),

@@ -17,12 +17,12 @@ MIN_NAMES = 8
 CHARS_PER_NAME = 600
 
 
-def extract_concepts(reading: ParsedText) -> list[ItemCandidate]:
+def extract_concepts(parsed: ParsedText) -> list[ItemCandidate]:
     """Terms that the source defines; the label is always a part of the definition."""
     found: list[ItemCandidate] = []
     seen: set[str] = set()
-    for line in reading.lines:
-        label = _find_defined_term(line, reading)
+    for line in parsed.lines:
+        label = _find_defined_term(line, parsed)
         if label and label.lower() not in seen:
             seen.add(label.lower())
             fields: dict[str, Json] = {"label": label, "definition": line.text}
@@ -31,14 +31,14 @@ def extract_concepts(reading: ParsedText) -> list[ItemCandidate]:
     return found
 
 
-def extract_entities(reading: ParsedText) -> list[ItemCandidate]:
+def extract_entities(parsed: ParsedText) -> list[ItemCandidate]:
     """The most frequent names, their number bounded by the length, in document order."""
     names: dict[str, _Name] = {}
-    for line in reading.lines:
+    for line in parsed.lines:
         if line.is_statement or line.block.shape is BlockShape.ROW:
-            _names_in(line, reading, names)
+            _names_in(line, parsed, names)
     kept = [it for it in names.values() if it.count > it.at_start or it.sure]
-    limit = max(MIN_NAMES, len(reading.text) // CHARS_PER_NAME)
+    limit = max(MIN_NAMES, len(parsed.text) // CHARS_PER_NAME)
     kept.sort(key=lambda it: (-it.count, it.line.span.start, it.name))
     chosen = sorted(kept[:limit], key=lambda it: (it.line.span.start, it.name))
     return [_entity(it) for it in chosen]
@@ -55,19 +55,19 @@ class _Name:
     aliases: list[Json] = field(default_factory=list[Json])
 
 
-def _names_in(line: Sentence, reading: ParsedText, names: dict[str, _Name]) -> None:
+def _names_in(line: Sentence, parsed: ParsedText, names: dict[str, _Name]) -> None:
     # German capitalises every noun, so one capitalised word is no name there.
-    one_is_enough = reading.grammar.language != "de"
+    one_is_enough = parsed.grammar.language != "de"
     for it in _NAME.finditer(line.text):
         words, start = it[1], line.span.start + it.start()
         if it.start() == 0:
             first, _, rest = words.partition(" ")
-            if first.lower() in reading.grammar.stopwords:
+            if first.lower() in parsed.grammar.stopwords:
                 words, start = rest, start + len(first) + 1
         several = " " in words or bool(_ACRONYM.fullmatch(words))
         if len(words) < 2 or not (several or one_is_enough):
             continue
-        if words.lower() in reading.grammar.kinds_by_cue or _is_numbered(line.text, it):
+        if words.lower() in parsed.grammar.kinds_by_cue or _is_numbered(line.text, it):
             continue
         name = names.setdefault(words, _Name(words, line, start, several and it.start() > 0))
         name.count += 1
@@ -92,7 +92,7 @@ def _entity(name: _Name) -> ItemCandidate:
     return ItemCandidate("entities", name.name, fields, (named,))
 
 
-def _find_defined_term(line: Sentence, reading: ParsedText) -> str:
+def _find_defined_term(line: Sentence, parsed: ParsedText) -> str:
     if line.block.shape is BlockShape.ITEM and line.opens_block and line.is_statement:
         glossary = _GLOSSARY.match(line.text)
         if glossary:
@@ -106,8 +106,8 @@ def _find_defined_term(line: Sentence, reading: ParsedText) -> str:
     words = label.split()
     if not words or len(words) > MAX_LABEL_WORDS or "," in label:
         return ""
-    if words[0].lower() in reading.grammar.stopwords:
-        if words[0].lower() in reading.grammar.anaphora or len(words) == 1:
+    if words[0].lower() in parsed.grammar.stopwords:
+        if words[0].lower() in parsed.grammar.anaphora or len(words) == 1:
             return ""
         label = label[len(words[0]) :]
     return label.strip(" \"'“”‘’«»*_`")

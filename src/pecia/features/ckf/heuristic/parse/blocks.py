@@ -83,11 +83,11 @@ class _BlockReader:
             self.fence = line.words[:3]
             self.open.append(line)
             return
-        if line.words[0] in _MARKED and self._marked(line, indent):
+        if line.words[0] in _MARKED and self._take_marked(line, indent):
             return
-        self._plain(line)
+        self._take_plain(line)
 
-    def _marked(self, line: _Line, indent: int) -> bool:
+    def _take_marked(self, line: _Line, indent: int) -> bool:
         """Handle a line that starts with a marker; False if it has none."""
         if self.open and _UNDERLINE.fullmatch(line.words) and len(self.open) == 1:
             title = self.open.pop()
@@ -113,7 +113,7 @@ class _BlockReader:
             return True
         return bool(_RULE.fullmatch(line.words))
 
-    def _plain(self, line: _Line) -> None:
+    def _take_plain(self, line: _Line) -> None:
         continues = self.found and not self.open and self._continues_item(line)
         if continues:
             self._extend(line)

@@ -25,9 +25,9 @@ def split_condition(line: Sentence, grammar: Grammar) -> Clauses | None:
     required = line.first(CueKind.PRECONDITION)
     if required and _before_time(line, required):
         required = None
-    if required and _leads(line, required) and not (cue and _leads(line, cue)):
+    if required and _is_leading(line, required) and not (cue and _is_leading(line, cue)):
         return _split_leading(line, required, grammar) or _split_at(line, cue or required, grammar)
-    if cue and _leads(line, cue):
+    if cue and _is_leading(line, cue):
         return _split_leading(line, cue, grammar) or _split_at(line, cue, grammar)
     if cue:
         return _split_at(line, cue, grammar)
@@ -124,7 +124,7 @@ def _before_time(line: Sentence, cue: Cue) -> bool:
     return CueKind.ORDER in cue.kinds and line.time is not None and 0 <= line.time - cue.end <= 6
 
 
-def _leads(line: Sentence, cue: Cue) -> bool:
+def _is_leading(line: Sentence, cue: Cue) -> bool:
     at = _offset(line, cue)
     return at - _clause_start(line, at) <= MAX_LEADING_CHARS
 

@@ -29,9 +29,9 @@ def split_sentences(text: str, within: Span) -> Iterator[Span]:
         end = mark.end()
         if end >= within.end or not _ends_sentence(text, mark, within.end):
             continue
-        yield _trimmed(text, start, end)
+        yield _trim(text, start, end)
         start = end
-    last = _trimmed(text, start, within.end)
+    last = _trim(text, start, within.end)
     if last.size:
         yield last
 
@@ -66,7 +66,7 @@ def _is_abbreviation(word: str, text: str, start: int) -> bool:
     return word[0].isdigit() and _LABEL_BEFORE.search(text, max(0, start - 16), start) is not None
 
 
-def _trimmed(text: str, start: int, end: int) -> Span:
+def _trim(text: str, start: int, end: int) -> Span:
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():

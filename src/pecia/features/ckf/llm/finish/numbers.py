@@ -70,7 +70,7 @@ def _check(item: ExtractedItem, ref: str, known: frozenset[str], figures: Number
         if number in known:
             figures.exact += 1
             return number
-        whole = _completed(number, known)
+        whole = _complete(number, known)
         entry: Item = {"section": item.section, "field": name, "source_ref": ref}
         if not whole:
             figures.unverifiable.append({**entry, "value": number})
@@ -78,12 +78,12 @@ def _check(item: ExtractedItem, ref: str, known: frozenset[str], figures: Number
         figures.corrections.append({**entry, "from": number, "to": whole})
         return whole
 
-    item.fields = _rewritten(SECTION_BY_KEY[item.section].fields, item.fields, change)
+    item.fields = _rewrite_record(SECTION_BY_KEY[item.section].fields, item.fields, change)
     if len(figures.unverifiable) > missing:
         item.basis, item.confidence = "uncertain", min(item.confidence, UNVERIFIED_CONFIDENCE)
 
 
-def _completed(number: str, known: frozenset[str]) -> str:
+def _complete(number: str, known: frozenset[str]) -> str:
     """The only longer number with this prefix; dates and times are never completed.
 
     Nor is a single digit: too many numbers begin with it.
@@ -94,7 +94,7 @@ def _completed(number: str, known: frozenset[str]) -> str:
     return longer[0] if len(longer) == 1 else ""
 
 
-def _rewritten(
+def _rewrite_record(
     fields: tuple[PackageField, ...], record: Item, change: Callable[[str, str], str]
 ) -> Item:
     by_name = {it.name: it for it in fields}
@@ -109,7 +109,7 @@ def _value(field: PackageField, value: Json, change: Callable[[str, str], str]) 
         return change(field.name, value) if field.role in _CHECKED_ROLES else value
     if isinstance(value, list):
         return [_value(field, it, change) for it in value]
-    return _rewritten(field.parts, value, change) if isinstance(value, dict) else value
+    return _rewrite_record(field.parts, value, change) if isinstance(value, dict) else value
 
 
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")

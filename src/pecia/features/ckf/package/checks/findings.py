@@ -1,4 +1,4 @@
-"""What a check can find, with the rule behind it. The codes never change; clients act on them."""
+"""Findings of the package checks, and their rules. The codes are stable; clients act on them."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,7 +21,7 @@ class FindingRule:
 
 @dataclass(frozen=True, slots=True)
 class PackageFinding:
-    """One fault. `path` is a JSON pointer into the document."""
+    """One finding. `path` is a JSON pointer into the document."""
 
     code: str
     severity: FindingSeverity
@@ -37,7 +37,7 @@ class PackageFinding:
         return FINDING_RULES[self.code].hint
 
     def to_json(self) -> dict[str, Json]:
-        """As a caller reads it, without what is not known."""
+        """Fields without a value are left out."""
         found: dict[str, Json] = {"code": self.code, "path": self.path, "message": self.message}
         more: dict[str, Json] = {
             "section": self.section or None,
@@ -51,14 +51,14 @@ class PackageFinding:
 
 @dataclass(frozen=True, slots=True)
 class DocumentPath:
-    """Where a check stands in the document."""
+    """A position in the document, as a JSON pointer."""
 
     path: str
     section: str = ""
     item_id: str = ""
 
     def child(self, step: str | int) -> "DocumentPath":
-        # A check of a large package goes through here for every value in it.
+        # Hot path: called for every value of a package.
         name = step.replace("~", "~0").replace("/", "~1") if isinstance(step, str) else step
         return DocumentPath(f"{self.path}/{name}", self.section, self.item_id)
 
@@ -84,7 +84,7 @@ FINDING_RULES = {
         FindingRule(
             "SECTION_MISSING",
             _ERROR,
-            "Header and all 22 sections are there.",
+            "The header and all 22 sections are present.",
             "Add the section; an empty list or object will do.",
         ),
         FindingRule(
@@ -94,7 +94,10 @@ FINDING_RULES = {
             "Write the section as the expected kind.",
         ),
         FindingRule(
-            "FIELD_MISSING", _ERROR, "Required fields are there and not empty.", "Fill the field."
+            "FIELD_MISSING",
+            _ERROR,
+            "Required fields are present and not empty.",
+            "Fill in the field.",
         ),
         FindingRule(
             "FIELD_TYPE",
@@ -103,7 +106,7 @@ FINDING_RULES = {
             "Write the value as the expected type.",
         ),
         FindingRule(
-            "ENUM", _ERROR, "A choice is one of its values.", "Use one of the expected values."
+            "ENUM", _ERROR, "An enum field has an allowed value.", "Use one of the expected values."
         ),
         FindingRule(
             "ID_FORMAT",
@@ -114,14 +117,14 @@ FINDING_RULES = {
         FindingRule(
             "ID_DUPLICATE",
             _ERROR,
-            "An id stands for one item in the whole package.",
+            "An id is unique in the whole package.",
             "Rename one of the two.",
         ),
         FindingRule(
             "REF_DANGLING",
             _ERROR,
-            "A reference leads to an item of the right section.",
-            "Refer to an id that exists, or take the reference out.",
+            "A reference resolves to an item of the right section.",
+            "Refer to an id that exists, or remove the reference.",
         ),
         FindingRule(
             "REF_BY_LABEL",
@@ -162,8 +165,8 @@ FINDING_RULES = {
         FindingRule(
             "EXPLICIT_WITHOUT_QUOTE",
             _ERROR,
-            "What is explicit quotes its source.",
-            "Quote the source, or say inferred.",
+            "An explicit item quotes its source.",
+            "Quote the source, or set the basis to inferred.",
         ),
         FindingRule(
             "EXCERPT_NOT_IN_SOURCE",
@@ -175,7 +178,7 @@ FINDING_RULES = {
             "EXCERPT_TOO_LONG",
             _WARNING,
             "A quotation has at most 240 characters.",
-            "Quote less, or twice.",
+            "Quote less, or split the quotation.",
         ),
         FindingRule(
             "LANGUAGE_TAG",
@@ -192,15 +195,15 @@ FINDING_RULES = {
         FindingRule(
             "NUMERIC_DRIFT",
             _WARNING,
-            "Numbers are those of the source.",
+            "Numbers are in the source.",
             "Copy the number from the source.",
         ),
         FindingRule("NOT_NFC", _WARNING, "Text is in Unicode form NFC.", "Normalise the text."),
         FindingRule(
             "WHITESPACE",
             _WARNING,
-            "Words are set apart by single spaces.",
-            "Take out the extra spaces.",
+            "Words are separated by single spaces.",
+            "Remove the extra spaces.",
         ),
         FindingRule(
             "DOMAIN_OPEN",

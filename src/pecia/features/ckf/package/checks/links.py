@@ -1,4 +1,4 @@
-"""Checks that ids are well formed and unique, and that references lead somewhere. Pure."""
+"""Checks that ids are well formed and unique, and that references resolve. Pure."""
 
 import re
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ def _format(section: PackageSection, text: PackageText) -> Iterator[PackageFindi
         got=text.value,
     )
     if re.match(id_pattern(section), text.value):
-        # The counters of other compilers are read everywhere, only not as lasting.
+        # Counter ids of other compilers are valid but not stable: a warning.
         yield replace(found, severity=FindingSeverity.WARNING)
     else:
         yield found
@@ -77,12 +77,12 @@ def _reference(
 
 
 def _resolve_label(text: PackageText, labels: dict[tuple[str, str], str]) -> str:
-    """The item whose label the reference is; only the compilers that count wrote such."""
-    if not _COUNTED.fullmatch(text_of(text.owner, "id")):
+    """The id of the item with this label; only compilers with counter ids refer by label."""
+    if not _COUNTER_ID.fullmatch(text_of(text.owner, "id")):
         return ""
     sections = [it.key for it in ITEM_SECTIONS] if ANY in text.field.targets else text.field.targets
     found = (labels.get((it, text.value.casefold())) for it in sections)
     return next((it for it in found if it), "")
 
 
-_COUNTED = re.compile(r"[a-z]{1,2}_[0-9]{3,}")
+_COUNTER_ID = re.compile(r"[a-z]{1,2}_[0-9]{3,}")

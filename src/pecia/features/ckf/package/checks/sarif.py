@@ -20,7 +20,7 @@ UNREADABLE_RULE = SarifRule(
 
 @dataclass(frozen=True, slots=True)
 class CheckedFile:
-    """A file and what was found in it; `broken` when it could not be read at all."""
+    """A file and its findings; `broken` if it could not be parsed."""
 
     file: str
     findings: tuple[PackageFinding, ...] = ()
@@ -61,5 +61,5 @@ def _results(checked: CheckedFile) -> Iterator[SarifResult]:
         at = line if isinstance(line, int) else 1
         yield SarifResult(UNREADABLE_RULE.id, "error", broken.message, file, at)
     for it in checked.findings:
-        # A pointer says where in the structure; a code host also wants a line to show.
+        # A pointer is a position in the structure; code hosts also need a line.
         yield SarifResult(it.code, it.severity.value, it.message, file, 1, it.path)

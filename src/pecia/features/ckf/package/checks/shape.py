@@ -1,4 +1,4 @@
-"""Checks that every section and field is there, of its type, and one of its choices. Pure."""
+"""Checks that every section and field is present, of its type, and within its enum. Pure."""
 
 import re
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def check_shape(body: Item) -> Iterator[PackageFinding]:
 def _section(section: PackageSection, value: Json, place: DocumentPath) -> Iterator[PackageFinding]:
     if section.kind is SectionKind.OBJECT:
         if isinstance(value, dict):
-            # An empty purpose is a purpose nobody found; an empty title is a fault.
+            # An empty purpose means that none was found; an empty title is an error.
             yield from _record(section.fields, value, place, filled=section.key == "metadata")
         else:
             yield _type_finding("SECTION_TYPE", place, "object", value)

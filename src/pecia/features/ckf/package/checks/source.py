@@ -1,4 +1,4 @@
-"""Checks quotations and numbers against the text that was compiled. Pure."""
+"""Checks quotations and numbers against the source text. Pure."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from pecia.features.ckf.package.checks.findings import PackageFinding
 from pecia.features.ckf.package.fields import ITEM_SECTIONS
 from pecia.features.ckf.package.locate import SearchableText
 from pecia.features.ckf.package.model import Package, integer_of, text_of
-from pecia.features.ckf.package.walk import SAID_ROLES, PackageText, iter_texts
+from pecia.features.ckf.package.walk import CONTENT_ROLES, PackageText, iter_texts
 
 _KNOWLEDGE = frozenset(it.key for it in ITEM_SECTIONS)
 
@@ -18,7 +18,7 @@ def check_source(package: Package, source: str) -> Iterator[PackageFinding]:
     for text in iter_texts(package):
         if text.field.name in ("source_excerpts", "source_excerpt"):
             yield from _quotation(text, sought)
-        elif text.place.section in _KNOWLEDGE and text.field.role in SAID_ROLES:
+        elif text.place.section in _KNOWLEDGE and text.field.role in CONTENT_ROLES:
             yield from _numbers(text, known)
 
 
@@ -35,7 +35,7 @@ def _quotation(text: PackageText, sought: SearchableText) -> Iterator[PackageFin
 
 
 def _numbers(text: PackageText, known: set[str]) -> Iterator[PackageFinding]:
-    # What the compiler made itself is no claim about the source.
+    # Synthesized items make no claim about the source.
     if text_of(text.owner, "source_basis") == "synthesized":
         return
     for number in extract_numbers(text.value):

@@ -1,4 +1,4 @@
-"""Checks how texts are written: form, spaces, length, language, and the count of steps. Pure."""
+"""Checks texts: Unicode form, spaces, length, language, and step numbers. Pure."""
 
 import re
 import unicodedata
@@ -11,7 +11,7 @@ from pecia.features.ckf.package.model import Package, integer_of, text_of
 from pecia.features.ckf.package.walk import PackageText, iter_texts
 
 MAX_EXCERPT_CHARS = 240
-# Quotations are as the source has them; ids and values are not for reading.
+# Quotations are verbatim; ids and values are not prose.
 _READ = (FieldRole.LABEL, FieldRole.CLAUSE, FieldRole.PROSE)
 
 

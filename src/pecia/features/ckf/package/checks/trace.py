@@ -1,4 +1,4 @@
-"""Checks that what is claimed of the source is shown by the source. Pure."""
+"""Checks that items have trace rows, and confidences that fit their basis. Pure."""
 
 from collections import defaultdict
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""All checks of a package in one go. Nothing is mended, and nothing stops at the first fault."""
+"""Runs all checks of a package. Changes nothing, and does not stop at the first error."""
 
 from dataclasses import dataclass
 
@@ -33,7 +33,7 @@ class ValidationResult:
 def validate_package(
     body: Item, *, strict: bool = True, source: str | None = None
 ) -> ValidationResult:
-    """Checks a document as it is, before anything is filled in."""
+    """Check a document as it is, before defaults are filled in."""
     package = Package(body)
     found = [
         *check_shape(body),

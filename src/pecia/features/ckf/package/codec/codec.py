@@ -1,6 +1,6 @@
-"""Packages in and out of text, in three formats. What was written is read back, to the last field.
+"""Encodes and decodes packages in three formats. Encoding round-trips, to the last field.
 
-`decode` gives what a document holds; `parse` completes it. The law: parse(encode(x)) == x.
+`decode` returns a document as it is; `parse` fills in defaults. Invariant: parse(encode(x)) == x.
 """
 
 import math
@@ -55,7 +55,7 @@ def parse_package(text: str, format: PackageFormat | None = None, filename: str 
 def decode_document(
     text: str, format: PackageFormat | None = None, filename: str = ""
 ) -> DecodedDocument:
-    """The document; without a format, the file's name and then the text tell it."""
+    """Decode a document; without a format it is detected by file name, then by content."""
     text = text.removeprefix("\ufeff")
     known = format or detect_format(text, filename)
     found = _mapping(text, known)

@@ -1,4 +1,4 @@
-"""The lines at the top of a Markdown package: `key: value`, for people and for older readers."""
+"""The header lines of a Markdown package: `key: value`, for people and older parsers."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from pecia.kernel.errors import Json
 
 
 def render_header(metadata: Mapping[str, Json]) -> list[str]:
-    """The base fields, then every other that fits on a line and looks like no end of a block."""
+    """The base fields, then every other one that fits on a line and cannot end a block."""
     names = [*HEADER_FIELDS, *(it for it in metadata if it not in HEADER_FIELDS)]
     found = [(name, metadata[name]) for name in names if name in metadata]
     texts = [(name, _value(value)) for name, value in found if _KEY.fullmatch(name)]
@@ -21,7 +21,7 @@ def render_header(metadata: Mapping[str, Json]) -> list[str]:
 
 
 def parse_header(lines: list[str]) -> Item:
-    """What the lines say, each value of the type that its field has."""
+    """Parse the lines; each value has the type of its field."""
     found: Item = {}
     for line in lines:
         if entry := _LINE.fullmatch(line):

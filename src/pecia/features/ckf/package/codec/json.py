@@ -15,7 +15,7 @@ def encode_json(package: Package) -> str:
 
 
 def decode_json(text: str) -> DecodedMapping:
-    """The object that the text is."""
+    """Decode a JSON object."""
     repeated: list[str] = []
 
     def pairs(found: list[tuple[str, Json]]) -> Item:

@@ -1,6 +1,6 @@
 """Packages as Markdown: a header for people, then each section as a block of YAML.
 
-The header is what older readers know. Where it cannot say the metadata exactly, a block does.
+Older parsers know only the header. If it cannot represent the metadata exactly, a block does.
 """
 
 import re
@@ -35,7 +35,7 @@ def encode_markdown(package: Package) -> str:
 
 
 def decode_markdown(text: str) -> DecodedMapping:
-    """Every block's keys; the header where no block says the metadata."""
+    """Decode all blocks; the metadata comes from the header if no block has it."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     body: Item = {}
     warnings: list[str] = []
@@ -94,13 +94,13 @@ def _iter_blocks(lines: list[str]) -> Iterator[_Block]:
         start = at + 1
         at = _closing(lines, start, heading)
         block = lines[start:at]
-        # The line end before the fence is the block's: a text may end in it.
+        # The line end before the fence belongs to the block: a text may end in one.
         yield _Block(_section(block, heading), start + 1, "".join(f"{it}\n" for it in block))
         at += 1
 
 
 def _closing(lines: list[str], start: int, heading: str) -> int:
-    # A fence that is indented belongs to a text of the block, whatever wrote it.
+    # An indented fence is part of a text in the block.
     for at in range(start, len(lines)):
         if lines[at].rstrip() == "```":
             return at

@@ -81,7 +81,7 @@ def _item(section: PackageSection, entry: _Entry) -> Item:
 
 
 def _below(section: PackageSection, lines: list[str]) -> Item:
-    """What the lines under a heading say: named lists, numbered steps, and one text."""
+    """Parse the lines under a heading: named lists, numbered steps, and one text."""
     found: Item = {}
     steps: list[Json] = [it[1] for line in lines if (it := _STEP.fullmatch(line))]
     if steps and section.find_field("steps"):
@@ -89,7 +89,7 @@ def _below(section: PackageSection, lines: list[str]) -> Item:
     prose: list[str] = []
     for line in lines:
         if named := _NAMED.fullmatch(line):
-            found.update(_named(section, named[1].lower(), named[2]))
+            found.update(_named_field(section, named[1].lower(), named[2]))
         elif not _STEP.fullmatch(line):
             prose.append(line)
     name = _BODIES.get(section.key)
@@ -98,7 +98,7 @@ def _below(section: PackageSection, lines: list[str]) -> Item:
     return found
 
 
-def _named(section: PackageSection, name: str, text: str) -> Item:
+def _named_field(section: PackageSection, name: str, text: str) -> Item:
     if name == "relations":
         pairs = (_RELATION.fullmatch(it.strip()) for it in text.split(","))
         return {"related": [{"name": it[2], "relation": it[1]} for it in pairs if it]}

@@ -8,7 +8,7 @@ from pecia.kernel.errors import Json
 from pecia.kernel.text.yaml.writer import dump_scalar
 
 FENCE = "```"
-# A key longer than YAML's 1,024 characters must say that it is one.
+# YAML needs an explicit `?` for a key longer than 1,024 characters.
 MAX_KEY_CHARS = 1000
 
 
@@ -17,7 +17,7 @@ def encode_yaml(package: Package) -> str:
 
 
 def render_mapping(value: Item, indent: int) -> Iterator[str]:
-    """The lines of a mapping that is not empty."""
+    """The lines of a non-empty mapping."""
     pad = " " * indent
     for key, it in value.items():
         name = _text(key, _PLAIN_KEY)
@@ -48,7 +48,7 @@ def _item_lines(value: Json, indent: int) -> Iterator[str]:
 
 
 def _inline(value: Json) -> str | None:
-    """The value on one line; none when it has parts."""
+    """The value on one line; None if it is a non-empty list or mapping."""
     if isinstance(value, str):
         return _text(value, _PLAIN)
     if isinstance(value, (dict, list)):
@@ -66,7 +66,7 @@ def _text(value: str, plain: re.Pattern[str]) -> str:
 
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-# A letter or bracket first, no sign of YAML, single spaces, none at the end.
+# Plain style: starts with a letter or bracket, no YAML indicator, single spaces, none at the end.
 _PLAIN = re.compile(r"(?:[^\W\d_]|\()(?:[^\s:#`\"'\\{}\[\],&*!|>%@]| (?! |$))*")
 _OTHER_MEANING = re.compile(r"(?i:y|n|yes|no|on|off|true|false|null)")
 _DOTLESS = re.compile(r"^(-?\d+)e")

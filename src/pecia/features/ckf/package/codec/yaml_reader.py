@@ -1,4 +1,4 @@
-"""Reads YAML of any writer, and that of ours quickly. Never writes.
+"""Parses any YAML; our own form by a fast path.
 
 The full parser reads some 100,000 characters a second. The form that we write is read line by line;
 at the first line in any other form the full parser reads it all. A property test compares the two.
@@ -17,14 +17,14 @@ YAML_LIMITS = YamlLimits(size_bytes=8_000_000, depth=64, nodes=1_000_000)
 
 @dataclass(frozen=True, slots=True)
 class DecodedMapping:
-    """What a text or block held, and what was odd about it."""
+    """A decoded text or block, with warnings."""
 
     value: Item
     warnings: tuple[str, ...] = ()
 
 
 def parse_mapping(text: str, section: str, first_line: int = 1) -> DecodedMapping:
-    """The mapping that the text is; `section` is for messages."""
+    """Parse a mapping; `section` is for messages."""
     quick = parse_own_yaml(text)
     if quick is not None:
         return DecodedMapping(quick)
@@ -44,7 +44,7 @@ def parse_mapping(text: str, section: str, first_line: int = 1) -> DecodedMappin
 
 
 def parse_own_yaml(text: str) -> Item | None:
-    """The mapping, if the text has the form that we write."""
+    """Parse a mapping in the form that we write."""
     try:
         lines = [_line(it) for it in text.split("\n") if it]
         value, end = _mapping(lines, 0, 0) if lines else ({}, 0)
@@ -62,7 +62,7 @@ def _load(text: str, section: str, first_line: int) -> LoadedYaml:
 
 
 class _Unsure(Exception):
-    """Something that only the full parser understands."""
+    """Input that needs the full parser."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def _list(lines: list[_Line], at: int, indent: int) -> tuple[list[Json], int]:
     while at < len(lines) and lines[at].indent == indent and lines[at].text.startswith("- "):
         rest = lines[at].text[2:]
         if rest.startswith("- ") or _ENTRY.fullmatch(rest):
-            # The first line of a nested block stands beside the dash.
+            # The first line of a nested block is on the line of the dash.
             lines[at] = _Line(indent + 2, rest)
             value, at = _block(lines, at, indent + 2)
         else:

@@ -1,4 +1,4 @@
-"""Rules of two packages that cannot both be followed: same condition, other decision. Pure."""
+"""Finds contradicting rules of two packages: same condition, different decision. Pure."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ RULE_FIELDS = {
     "heuristics": ("trigger", "recommended_action"),
     "exceptions": ("exception_case", "modified_action"),
 }
-# The little words that turn a sentence into its opposite, in the five languages with cues.
+# Negations, in the five languages with cues.
 NEGATIONS = frozenset(
     ["not", "no", "never", "cannot", "nao", "nunca", "nicht", "kein", "keine", "nie", "ne", "pas"]
 )

@@ -1,4 +1,4 @@
-"""What changed between two packages, item by item and field by field. Pure and symmetric."""
+"""Diff of two packages, by item and field. Pure and symmetric."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ class PackageDiff:
         )
 
     def to_json(self) -> Item:
-        """As a caller reads it; sections without a difference are only counted."""
+        """Sections without a difference are only counted."""
         return {
             "identical": self.identical,
             "summary": self._summary(),
@@ -39,7 +39,7 @@ class PackageDiff:
         }
 
     def format_lines(self) -> list[str]:
-        """For a person at a terminal."""
+        """The diff as lines for a terminal."""
         found = [f"metadata.{name} changed" for name in self.metadata]
         found += [f"{name} changed" for name in self.extensions]
         for key, it in self.sections.items():
@@ -77,7 +77,7 @@ class PackageDiff:
 
 
 def diff_bodies(a: Package, b: Package, *, ignore_volatile: bool = True) -> PackageDiff:
-    """From `a` to `b`. Volatile are the package's id and date, and the order of trace rows."""
+    """Diff from `a` to `b`. Volatile: the package's id and date, and the order of trace rows."""
     skip = VOLATILE_FIELDS if ignore_volatile else ()
     sections = {it.key: _section(it.key, a, b, ignore_volatile) for it in SECTIONS}
     return PackageDiff(
@@ -106,7 +106,7 @@ def _section(key: str, a: Package, b: Package, ignore_volatile: bool) -> Section
 
 
 def _invalid_values(package: Package, key: str) -> Json:
-    """What has no business in a section, and would be passed over: values of the wrong type."""
+    """Values of the wrong type, which would otherwise be skipped."""
     value, kind = package.body[key], SECTION_BY_KEY[key].kind
     if isinstance(value, list) and kind is SectionKind.ARRAY:
         return [it for it in value if not isinstance(it, dict)]

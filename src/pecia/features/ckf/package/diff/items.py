@@ -1,4 +1,4 @@
-"""What changed between two lists of items, or two records. Pure and symmetric."""
+"""Diff of two lists of items, or of two records. Pure and symmetric."""
 
 from collections import Counter
 from collections.abc import Container
@@ -16,7 +16,7 @@ MAX_LABEL_CHARS = 120
 
 @dataclass(frozen=True, slots=True)
 class ItemChange:
-    """An item on both sides. `fields` gives what each had."""
+    """A changed item. `fields` has the values of both sides."""
 
     id: str
     from_id: str
@@ -53,7 +53,7 @@ class SectionDiff:
 
 
 def diff_items(section: PackageSection, a: list[Item], b: list[Item]) -> SectionDiff:
-    """Items pair by id, then by the same words, then by almost the same words."""
+    """Pair items by id, then by equal text, then by similar text."""
     found = SectionDiff()
     unchanged = 0
     pairs, rest_a, rest_b = _pair_by_id(a, b)
@@ -68,15 +68,15 @@ def diff_items(section: PackageSection, a: list[Item], b: list[Item]) -> Section
             )
         else:
             unchanged += 1
-    found.removed.extend(_named(section, it) for it in rest_a)
-    found.added.extend(_named(section, it) for it in rest_b)
+    found.removed.extend(_summarize(section, it) for it in rest_a)
+    found.added.extend(_summarize(section, it) for it in rest_b)
     return SectionDiff(found.added, found.removed, found.renamed, found.changed, unchanged)
 
 
 def diff_record(
     fields: tuple[PackageField, ...], old: Item, new: Item, skip: Container[str] = ()
 ) -> Item:
-    """Each field that differs, with both values; a value that is not there is null."""
+    """Each field that differs, with both values; an absent value is null."""
     known = {it.name: it for it in fields}
     names = dict.fromkeys([*old, *new])
     return {
@@ -91,9 +91,9 @@ def _equal(field: PackageField | None, old: Item, new: Item, name: str) -> bool:
         return False
     left, right = old[name], new[name]
     if field and not field.ordered and isinstance(left, list) and isinstance(right, list):
-        # References, tags and quotations are sets, whatever order they were written in.
+        # References, tags and quotations are compared as sets.
         return Counter(map(repr, left)) == Counter(map(repr, right))
-    # Python takes true for 1; a reader of the package does not.
+    # True == 1 in Python, but not in JSON.
     return left == right and isinstance(left, bool) == isinstance(right, bool)
 
 
@@ -111,7 +111,7 @@ def _pair_by_id(
 
 
 def _unique(items: list[Item]) -> dict[str, Item]:
-    # An id that stands for two items identifies neither.
+    # A duplicate id identifies no item.
     counts = Counter(text_of(it, "id") for it in items)
     return {name: it for it in items if counts[name := text_of(it, "id")] == 1 and name}
 
@@ -119,9 +119,9 @@ def _unique(items: list[Item]) -> dict[str, Item]:
 def _pair_by_words(
     section: PackageSection, a: list[Item], b: list[Item]
 ) -> list[tuple[Item, Item]]:
-    """Pairs, which are taken out of the lists."""
+    """The pairs; they are removed from the lists."""
     found: list[tuple[Item, Item]] = []
-    # Items without an id or with one that is not theirs alone may still be the very same.
+    # Items without a unique id may still be equal.
     for key, match in ((_whole, _pair_equal), (_words, _pair_equal), (_words, _pair_similar)):
         pairs = match([key(section, it) for it in a], [key(section, it) for it in b])
         found += [(a[left], b[right]) for left, right in pairs]
@@ -153,7 +153,7 @@ def _words(section: PackageSection, item: Item) -> str:
     return normalize_words(" ".join(text_of(item, it) for it in section.identity))
 
 
-def _named(section: PackageSection, item: Item) -> Item:
+def _summarize(section: PackageSection, item: Item) -> Item:
     return {"id": text_of(item, "id"), "label": _label(section, item)}
 
 

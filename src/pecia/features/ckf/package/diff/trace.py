@@ -1,4 +1,4 @@
-"""What changed between two lists of trace rows, which have no ids. Pure and symmetric."""
+"""Diff of two lists of trace rows, which have no ids. Pure and symmetric."""
 
 from collections import Counter
 
@@ -9,7 +9,7 @@ from pecia.features.ckf.package.model import Item, text_of
 
 
 def diff_trace(a: list[Item], b: list[Item], *, ordered: bool) -> SectionDiff:
-    """Rows are the same or not. A row's path only counts where the order of items does."""
+    """Rows are equal or not. A row's path counts only if the order of items does."""
     keys_a, keys_b = [_key(it, ordered) for it in a], [_key(it, ordered) for it in b]
     shared = Counter(keys_a) & Counter(keys_b)
     return SectionDiff(
@@ -27,11 +27,11 @@ def _rest(rows: list[Item], keys: list[bytes], shared: Counter[bytes]) -> list[I
         if left[key]:
             left[key] -= 1
         else:
-            found.append(_named(row))
+            found.append(_summarize(row))
     return found
 
 
-def _named(row: Item) -> Item:
+def _summarize(row: Item) -> Item:
     return {
         "id": text_of(row, "extracted_item_id"),
         "label": text_of(row, "source_excerpt")[:MAX_LABEL_CHARS],

@@ -1,4 +1,4 @@
-"""Takes items out of a package, and everything that pointed at them. Pure."""
+"""Merges duplicates, and removes items with all references to them. Pure."""
 
 from collections.abc import Collection, Mapping
 
@@ -8,14 +8,14 @@ from pecia.features.ckf.package.model import Item, Package, text_of, texts_of
 from pecia.features.ckf.package.similarity import normalize_words
 from pecia.kernel.errors import Json
 
-# Atoms and chunks repeat what other items say; that is what they are for.
+# Atoms and chunks repeat other items by design.
 DEDUPLICATED_SECTIONS = tuple(
     it for it in ITEM_SECTIONS if it.key not in ("retrieval_chunks", "atomic_units")
 )
 
 
 def deduplicate_items(package: Package) -> Package:
-    """Of items that say the same, the first stays, with the quotations of all."""
+    """Of equal items the first stays, with the quotations of all."""
     kept_by_id: dict[str, str] = {}
     body = dict(package.body)
     for section in DEDUPLICATED_SECTIONS:
@@ -50,7 +50,7 @@ def _replace(body: Item, key: str, by_id: Mapping[str, Item]) -> None:
 
 
 def _redirect_references(package: Package, new_ids: Mapping[str, str]) -> Package:
-    """Every reference to an old id leads to its new one, or goes; so does the item itself."""
+    """Redirect references from an old id to its new one, or drop them; items likewise."""
     body: Item = {}
     for key, value in package.body.items():
         section = next((it for it in ALL_SECTIONS if it.key == key), None)

@@ -1,4 +1,4 @@
-"""The inspection report of a package, for people to judge it. Pure."""
+"""The inspection report of a package, for people. Pure."""
 
 from collections import Counter
 
@@ -18,7 +18,7 @@ WORST_ITEMS = 5
 
 
 def inspect_package(package: Package, source: str | None = None) -> Item:
-    """Everything that can be measured without a model; with the source, also against it."""
+    """All metrics that need no model; with the source, also coverage and compression."""
     return {
         "cover": _cover(package),
         "section_counts": _counts(package),
@@ -37,7 +37,7 @@ def inspect_package(package: Package, source: str | None = None) -> Item:
 
 
 def measure_source_coverage(package: Package, source: str) -> Item:
-    """How many quotations are in the source, by the way in which they were found."""
+    """How many quotations are in the source, by match method."""
     sought = SearchableText(source)
     quotes = [it for it in iter_texts(package) if it.field.role is FieldRole.QUOTE and it.value]
     quotes = [it for it in quotes if it.place.section != "metadata"]
@@ -52,7 +52,7 @@ def measure_source_coverage(package: Package, source: str) -> Item:
 
 
 def measure_compression(package: Package, source: str | None = None) -> Item:
-    """Size per format as a package is saved, and as a share of the source."""
+    """Size per format as saved, and relative to the source."""
     short = Package(compact_package(package))
     texts = {it.value: encode_package(short, it) for it in PackageFormat}
     source_tokens = estimate_tokens(source) if source else 0
@@ -68,7 +68,7 @@ def measure_compression(package: Package, source: str | None = None) -> Item:
 
 
 def has_content(value: Json) -> bool:
-    """Whether a section says anything, in any of its fields."""
+    """Whether any field of a section has content."""
     return any(map(has_content, value.values())) if isinstance(value, dict) else bool(value)
 
 

@@ -1,8 +1,8 @@
-"""What a compile kept of its source: spans and numbers. Pure."""
+"""How much of its source a compile kept: spans and numbers. Pure."""
 
 from pecia.features.ckf.package.checks.source import extract_numbers
 from pecia.features.ckf.package.model import Item, Package, text_of, texts_of
-from pecia.features.ckf.package.walk import iter_said_texts
+from pecia.features.ckf.package.walk import iter_content_texts
 
 
 def measure_coverage(package: Package) -> Item:
@@ -24,9 +24,9 @@ def measure_coverage(package: Package) -> Item:
 
 
 def measure_numeric_integrity(package: Package, source: str) -> Item:
-    """Numbers in the package that are in the source, and numbers of the source that were kept."""
+    """Numbers of the package that are in the source, and numbers of the source in the package."""
     known = set(extract_numbers(source))
-    stated = [number for text in iter_said_texts(package) for number in extract_numbers(text)]
+    stated = [number for text in iter_content_texts(package) for number in extract_numbers(text)]
     exact = sum(it in known for it in stated)
     kept = known & set(stated)
     return {

@@ -1,4 +1,4 @@
-"""How good a package is, as figures between 0 and 1. Pure; the formulas are the reference's."""
+"""Quality scores of a package, 0 to 1. Pure; the formulas are the reference's."""
 
 import re
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ GOOD_RICH_SHARE = 0.30
 
 @dataclass(frozen=True, slots=True)
 class CompileContext:
-    """What is known from compiling, beyond the package itself."""
+    """Facts from compiling that are not in the package."""
 
     source: str = ""
     chunks: int = 1
@@ -127,7 +127,7 @@ def _none(package: Package, *sections: str) -> bool:
     return not any(package.items(it) for it in sections)
 
 
-# The traces are not knowledge, so 21 sections are rated.
+# The trace section has no knowledge, so 21 sections count.
 _RATED = SECTIONS[:-1]
 _CONTRAST = re.compile(
     r"\b(?:but|however|instead|rather than|mas|porém|pero|sino|mais|cependant|aber|sondern)\b", re.I

@@ -1,7 +1,7 @@
 """Finds texts that a compiler cut off, left unfinished or wrote in another language.
 
-They are listed and stay in the package: an odd rule may still be the rule. Only on request, prose
-in another language is removed. Verbatim source text is exempt.
+They are listed and stay in the package: a suspect rule may be right. Prose in another language
+is removed only on request. Verbatim source text is exempt.
 """
 
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ class SanitizeOptions:
 
 @dataclass(frozen=True, slots=True)
 class RejectedText:
-    """One text that was found wanting."""
+    """One suspect text."""
 
     section: str
     item_id: str
@@ -112,7 +112,7 @@ def _reason(text: PackageText, language: str, options: SanitizeOptions) -> str:
         return _DRIFT
     if options.truncation_filter and is_truncated(text.value):
         return _CUT
-    # A context may be a line of headings; what an item must have is a statement.
+    # A context may be a line of headings; a required field must be a statement.
     stated = role is FieldRole.PROSE and text.field.required
     if stated and options.completeness_filter and is_unfinished(text.value):
         return _UNFINISHED
@@ -120,7 +120,7 @@ def _reason(text: PackageText, language: str, options: SanitizeOptions) -> str:
 
 
 def _with_titles(package: Package) -> Package:
-    """A chunk whose body is sound keeps it, under a title made from its first words."""
+    """Give a chunk with a good body and a bad title a title from its first words."""
     chunks: list[Json] = []
     found = package.body.get("retrieval_chunks")
     for it in found if isinstance(found, list) else []:

@@ -1,4 +1,4 @@
-"""The counts that `ckf.validate` gives with its verdict. Pure."""
+"""The counts in the result of `ckf.validate`. Pure."""
 
 from pecia.features.ckf.package.model import Item, Package, text_of, texts_of
 
@@ -41,5 +41,5 @@ def find_traced_ids(package: Package) -> set[str]:
 
 
 def percent(part: int, whole: int) -> float:
-    """Of nothing, everything."""
+    """100 if the total is 0."""
     return round(100 * part / whole, 1) if whole else 100.0

@@ -6,21 +6,21 @@ from dataclasses import dataclass, field
 
 from pecia.features.ckf.package.model import Item, Package, text_of, texts_of
 
-# A rule without what changes it misleads, and so does the change without its rule.
+# A rule without its exceptions misleads, and so does an exception without its rule.
 BOTH_WAYS = ("modifies", "overrides")
-# What an item requires must be read with it; the other way round it need not.
+# Directed: an item needs what it requires, not the reverse.
 ONE_WAY = ("requires",)
 
 
 @dataclass(frozen=True, slots=True)
 class ItemDependencies:
-    """Items by id, and for each id the ids that an answer must not do without."""
+    """Items by id, and for each id the ids it depends on."""
 
     items: dict[str, tuple[str, Item]]
     dependencies: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
 
     def closure(self, item_id: str) -> list[str]:
-        """The item, and everything tied to it directly or in turn, nearest first."""
+        """The item and its transitive dependencies, breadth first."""
         found = [item_id]
         seen = {item_id}
         for it in found:

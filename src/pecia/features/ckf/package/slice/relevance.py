@@ -13,7 +13,7 @@ from pecia.features.ckf.package.walk import item_texts
 SATURATION = 1.2
 # Words with a common prefix of this length match: reimburse, reimbursement.
 STEM_CHARS = 5
-# An answer is made of rules; atoms and chunks say the same again.
+# Rules weigh more: atoms and chunks repeat them.
 WEIGHTS = {
     **dict.fromkeys(RULE_SECTIONS, 1.3),
     "procedures": 1.2,

@@ -1,7 +1,7 @@
-"""The part of a package that a question needs, within a budget of tokens that is never passed.
+"""The part of a package that a query needs, within a token budget that is never exceeded.
 
-A rule comes with everything that modifies, overrides or conditions it, or not at all: half of that
-is worse than none. Trace rows fill what is left. The result is YAML that `parse` reads.
+A rule comes with everything that modifies, overrides or conditions it, or not at all. Trace rows
+fill the rest of the budget. The result is YAML that `parse` reads.
 """
 
 from collections.abc import Iterable, Iterator
@@ -58,7 +58,7 @@ def _fill(
 ) -> Iterator[str]:
     taken: set[str] = set()
     for name in _best_first(scores):
-        # What is on the page already has brought its own with it.
+        # An item that was added already has its dependencies.
         bundle = [it for it in links.closure(name) if it not in taken]
         if name not in taken and page.add([_bare(*links.items[it]) for it in bundle]):
             taken.update(bundle)
@@ -109,7 +109,7 @@ class _SliceDocument:
 
 
 def _length(section: str, item: Item) -> int:
-    """What an item takes below the name of its section, to the character."""
+    """The exact length of an item below the name of its section."""
     value: Json = item if section == "metadata" else [item]
     lines = render_mapping({section: value}, 0)
     next(lines)

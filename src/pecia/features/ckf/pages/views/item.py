@@ -27,7 +27,7 @@ def render_item(section: PackageSection, item: Item, places: PageAnchors) -> Htm
     """An article with the item's own anchor."""
     name = text_of(item, section.identity[0]) if section.identity else ""
     item_id = text_of(item, "id")
-    rest = [it for it in item if it not in SEPARATE_FIELDS and it != _named(section)]
+    rest = [it for it in item if it not in SEPARATE_FIELDS and it != _name_field(section)]
     return tag(
         "article",
         tag("h3", name or item_id),
@@ -64,7 +64,7 @@ def render_reference(item_id: str, places: PageAnchors) -> Html:
 
 
 def render_confidence(value: float | None) -> Html | None:
-    """A bar for the eye, and the number."""
+    """A bar, and the number."""
     if value is None:
         return None
     bar = tag(
@@ -97,7 +97,7 @@ def _facts(item: Item, item_id: str) -> Html:
     )
 
 
-def _named(section: PackageSection) -> str:
+def _name_field(section: PackageSection) -> str:
     return section.identity[0] if section.identity else ""
 
 
@@ -105,7 +105,7 @@ def _value(section: PackageSection, name: str, value: Json, places: PageAnchors)
     field = section.find_field(name)
     if field and field.role is FieldRole.REFERENCE:
         names = [value] if isinstance(value, str) else cast(list[Json], value)
-        return _separated(render_reference(str(it), places) for it in names)
+        return _join_with_commas(render_reference(str(it), places) for it in names)
     if isinstance(value, list):
         return tag(
             "ol" if field and field.ordered else "ul", (tag("li", render_value(it)) for it in value)
@@ -117,13 +117,15 @@ def render_value(value: Json) -> Piece:
     """Any value of a package. Objects become lists of their fields."""
     if isinstance(value, dict):
         shown = ((humanize(key), it) for key, it in value.items() if it not in ("", [], None))
-        return _separated(join_html(tag("i", key), " ", render_value(it)) for key, it in shown)
+        return _join_with_commas(
+            join_html(tag("i", key), " ", render_value(it)) for key, it in shown
+        )
     if isinstance(value, list):
-        return _separated(render_value(it) for it in value)
+        return _join_with_commas(render_value(it) for it in value)
     return "yes" if value is True else "no" if value is False else value
 
 
-def _separated(pieces: Iterable[Piece]) -> list[Piece]:
+def _join_with_commas(pieces: Iterable[Piece]) -> list[Piece]:
     found: list[Piece] = []
     for it in pieces:
         found += [it] if not found else [", ", it]

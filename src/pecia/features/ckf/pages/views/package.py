@@ -1,4 +1,4 @@
-"""A whole package as people read it: cover, contents, sections, traces and the source beside them.
+"""Renders a whole package: cover, contents, sections, traces and the source.
 
 Pure. Every text of the package goes through `tag`, which escapes it.
 """
@@ -45,7 +45,7 @@ COVER_FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class PackagePage:
-    """A package, and what the page says around it. `actions` are downloads and the like."""
+    """A package and the page around it. `actions` are downloads and the like."""
 
     package: Package
     source: str | None = None

@@ -1,6 +1,6 @@
-"""The source with every stretch marked that an item quotes. Pure.
+"""The source with every quoted span marked. Pure.
 
-Quotations overlap, so the text is cut wherever one begins or ends, and each piece says whose it is.
+Quotations overlap, so the text is split wherever one begins or ends; each piece lists its items.
 """
 
 from collections.abc import Container, Iterator
@@ -23,29 +23,31 @@ class QuotedSpan:
 
 
 class QuotedSource:
-    """A source, and what of it a package quotes. Only the items with these ids are marked."""
+    """A source and the spans a package quotes. Only the items with these ids are marked."""
 
     def __init__(self, package: Package, text: str, ids: Container[str] | None = None) -> None:
         self.text = text
         self._sought = SearchableText(text)
         self._places: dict[str, Span | None] = {}
-        self.quoted = sorted(set(self._found(package)), key=lambda it: (it.span.start, it.span.end))
+        self.quoted = sorted(
+            set(self._locate_quotations(package)), key=lambda it: (it.span.start, it.span.end)
+        )
         self.marked = [it for it in self.quoted if ids is None or it.item_id in ids]
         self._starts = {it.span.start for it in self.marked}
 
     def anchor(self, excerpt: str) -> str | None:
-        """Where the page shows that quotation."""
+        """The anchor of that quotation on the page."""
         found = self._place(excerpt)
         return f"at-{found.start}" if found and found.start in self._starts else None
 
     def _place(self, excerpt: str) -> Span | None:
-        """The first place of it, looked for once: an item and its row quote the same words."""
+        """Its first occurrence, cached: an item and its row have the same quotation."""
         if excerpt not in self._places:
             found = self._sought.find(excerpt)
             self._places[excerpt] = found.span if found else None
         return self._places[excerpt]
 
-    def _found(self, package: Package) -> Iterator[QuotedSpan]:
+    def _locate_quotations(self, package: Package) -> Iterator[QuotedSpan]:
         for row in package.trace:
             excerpt = text_of(row, "source_excerpt")
             found = self._sought.find(excerpt, integer_of(row, "source_char_start"))
@@ -64,7 +66,7 @@ def render_source(source: QuotedSource) -> Html:
 
 
 def count_quoted_chars(source: QuotedSource) -> int:
-    """How many characters of the text are quoted at least once."""
+    """The number of characters that are quoted at least once."""
     return sum(end - start for start, end, owners in _cut(source.text, source.quoted) if owners)
 
 
@@ -87,7 +89,7 @@ def _pieces(source: QuotedSource) -> Iterator[Html | str]:
 
 
 def _cut(text: str, quoted: list[QuotedSpan]) -> Iterator[tuple[int, int, list[str]]]:
-    """The whole text in order: start, end, and the ids of the items that quote the piece."""
+    """The pieces of the text in order: start, end, and the ids of the items that quote it."""
     edges = {0, len(text)}
     for it in quoted:
         edges |= {it.span.start, it.span.end}
@@ -98,6 +100,6 @@ def _cut(text: str, quoted: list[QuotedSpan]) -> Iterator[tuple[int, int, list[s
         while waiting and waiting[-1].span.start <= start:
             open_.append(waiting.pop())
         open_ = [it for it in open_ if it.span.end > start]
-        # The narrowest first: it is the item that says just this.
+        # The narrowest span first: the most specific item.
         nearest = sorted(open_, key=lambda it: it.span.end - it.span.start)
         yield start, end, list(dict.fromkeys(it.item_id for it in nearest))
