@@ -164,7 +164,7 @@ async def test_a_port_where_nobody_answers_is_told_on_stderr(tmp_path: Path, hos
     assert done.returncode == 1
     assert heard(done)[0]["error"]["data"]["code"] == "UNAVAILABLE"
     assert b"Failed to connect to Pecia MCP server:" in done.stderr
-    assert b"try: pecia start" in done.stderr
+    assert b"hint: pecia start" in done.stderr
 
 
 async def test_a_port_that_no_server_can_have_is_refused(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_a_command_that_there_is_not_is_misuse(capsys: pytest.CaptureFixture[str
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.startswith("[INVALID_INPUT] No such command")
-    assert "try: pecia --help" in said.err
+    assert "hint: pecia --help" in said.err
 
 
 def test_misuse_under_json_is_one_document_too(capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,7 +76,7 @@ def test_an_error_names_its_code_its_field_and_what_to_do(
     assert code == 1
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err == "[INVALID_INPUT] x must be y\n  field: x\n  expected: y\n  try: do z\n"
+    assert said.err == "[INVALID_INPUT] x must be y\n  field: x\n  expected: y\n  hint: do z\n"
 
 
 def test_an_error_under_json_is_on_stdout_as_the_one_document(

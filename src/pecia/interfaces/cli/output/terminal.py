@@ -113,7 +113,7 @@ def _error_lines(error: PeciaError) -> list[str]:
     hint = error.fields.get("hint")
     # The general hint of a code is replaced by one for the shell.
     advice = (hint if hint != general else None) or ADVICE.get(error.code.name, general)
-    return [*lines, *([f"try: {advice}"] if advice else [])]
+    return [*lines, *([f"hint: {advice}"] if advice else [])]
 
 
 def _format_value(value: Json) -> str:

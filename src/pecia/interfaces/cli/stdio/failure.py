@@ -20,7 +20,7 @@ def fail_session(terminal: Terminal, error: Exception) -> typer.Exit:
 def print_failure(terminal: Terminal, error: PeciaError) -> None:
     terminal.info(f"Failed to connect to Pecia MCP server: {error.message}")
     if hint := error.fields.get("hint"):
-        terminal.info(f"  try: {hint}")
+        terminal.info(f"  hint: {hint}")
 
 
 def answer_first_request(error: PeciaError) -> None:
