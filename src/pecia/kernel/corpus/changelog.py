@@ -16,6 +16,9 @@ from pecia.kernel.store.transaction import Transaction
 
 SQL = load_queries("pecia.kernel.corpus", "changelog.sql")
 
+CHANNEL = "pecia_changes"
+"""NOTIFY channel; the payload is the tenant. It only wakes: the log itself is authoritative."""
+
 EMBEDDING_NODE_PREFIX = "embedding:"
 """Prefix of embedding nodes' names. Searches do not wait for them; the log is kept for them."""
 
