@@ -10,12 +10,12 @@ from zipfile import ZipFile
 
 import httpx
 import pytest
-from tests.laws.ground import connect
 
 from pecia.interfaces.cli.server.credentials import read_owner_token
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.interfaces.shell import Shell, opened_shell
 from tests.interfaces.test_cli_commands import external
+from tests.laws.law_database import connect
 from tests.laws.test_catalog import CHECKS, complaints
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]

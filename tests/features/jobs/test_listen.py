@@ -1,10 +1,10 @@
 """A worker that is woken by notifications alone misses nothing when its listener is cut."""
 
 import pytest
-from tests.features.jobs.ground import Ground, Probe
 
 from pecia.kernel.jobs import cancel_job
 from pecia.kernel.jobs.worker_loop import WorkerIntervals
+from tests.features.jobs.jobs_fixture import JobsFixture, Probe
 from tests.listeners import cut_listeners
 
 pytestmark = pytest.mark.anyio
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.anyio
 NOTIFIED = WorkerIntervals(heartbeat_s=600, stalled_s=3600, poll_s=600, grace_s=5)
 
 
-async def test_a_job_put_while_the_listener_is_down_is_run(ground: Ground) -> None:
+async def test_a_job_put_while_the_listener_is_down_is_run(ground: JobsFixture) -> None:
     probe = Probe()
     async with ground.working(probe.job, pace=NOTIFIED):
         await cut_listeners(ground.store.logins.system, 1)
@@ -21,7 +21,7 @@ async def test_a_job_put_while_the_listener_is_down_is_run(ground: Ground) -> No
         await ground.reaches(await ground.ask(ground.ana, probe.job, "s2"), "done")
 
 
-async def test_a_job_cancelled_while_the_listener_is_down_is_stopped(ground: Ground) -> None:
+async def test_a_job_cancelled_while_the_listener_is_down_is_stopped(ground: JobsFixture) -> None:
     probe = Probe()
     probe.then = probe.wait
     async with ground.working(probe.job, pace=NOTIFIED):

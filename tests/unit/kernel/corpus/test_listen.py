@@ -4,7 +4,6 @@ from pathlib import Path
 
 import anyio
 import pytest
-from tests.unit.kernel.corpus.ground import Ground
 
 from pecia.kernel.corpus import changelog
 from pecia.kernel.corpus.keyword.directory import load_node_name
@@ -12,6 +11,7 @@ from pecia.kernel.corpus.keyword.follower import FollowerIntervals, IndexFollowe
 from pecia.kernel.corpus.vectors import embed_job
 from pecia.kernel.corpus.vectors.embed_trigger import EmbedTrigger
 from tests.listeners import cut_listeners
+from tests.unit.kernel.corpus.corpus_fixture import CorpusFixture
 from tests.unit.kernel.corpus.test_embed_job import Letters
 
 pytestmark = pytest.mark.anyio
@@ -22,7 +22,7 @@ QUEUED = "SELECT count(*) FROM jobs.procrastinate_jobs"
 
 
 async def test_the_index_follows_a_commit_made_while_the_listener_is_down(
-    ground: Ground, tmp_path: Path
+    ground: CorpusFixture, tmp_path: Path
 ) -> None:
     follower = IndexFollower(ground.store, tmp_path / "index", NOTIFIED)
     node = load_node_name(tmp_path / "index")
@@ -45,7 +45,7 @@ async def test_the_index_follows_a_commit_made_while_the_listener_is_down(
 
 
 async def test_embedding_is_queued_for_a_commit_made_while_the_listener_is_down(
-    ground: Ground,
+    ground: CorpusFixture,
 ) -> None:
     embedder = Letters()
     job = embed_job.embed_job(embedder, schedule=None)
@@ -59,7 +59,7 @@ async def test_embedding_is_queued_for_a_commit_made_while_the_listener_is_down(
             tasks.cancel_scope.cancel()
 
 
-async def wait_queued(ground: Ground) -> None:
+async def wait_queued(ground: CorpusFixture) -> None:
     while True:
         if await ground.ask(QUEUED) == [(1,)]:
             return
