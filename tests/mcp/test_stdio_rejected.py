@@ -21,6 +21,18 @@ from tests.unit.features.hub.upstream import Site
 pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(240)]
 
 LIMIT_S = 60
+MODERN_LIST: dict[str, Any] = {
+    "jsonrpc": "2.0",
+    "id": 7,
+    "method": "tools/list",
+    "params": {
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "editor", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }
+    },
+}
 OWN = Path(sys.executable)
 
 CLIENTS = [
@@ -131,5 +143,19 @@ async def test_a_refused_handshake_is_answered_under_its_id_and_ends_the_process
     hello = {**HELLO, "id": "the first"}
     done = await pecia("mcp", *at(served), *words, frames=[hello], cwd=tmp_path, env=env)
     assert reason in answered(done, "the first")["message"]
+    assert reason in done.stderr.decode()
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize("frame", [HELLO, MODERN_LIST], ids=["handshake", "stateless"])
+async def test_a_variable_that_only_the_server_can_refuse_ends_the_process_too(
+    serve: Serve, tmp_path: Path, frame: dict[str, Any]
+) -> None:
+    env = {"VECTOR_STORE_COLLECTION": "team"}
+    async with serve(memory__use_workspace=True, memory__workspace_collection="team") as served:
+        words = [*at(served), "--toolset", "cipher"]
+        done = await pecia("mcp", *words, frames=[frame], cwd=tmp_path, env=env)
+    reason = "a different name than memory.collection"
+    assert reason in answered(done, frame["id"])["message"]
     assert reason in done.stderr.decode()
     assert done.returncode == 1

@@ -29,6 +29,9 @@ Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | Non
 
 INVALID_PARAMS = -32602
 
+SESSION_SOURCE = "session"
+"""`source` of an error about the settings of a session: every request of that session gets it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Code:

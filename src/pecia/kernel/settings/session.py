@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from pecia.kernel.errors import InvalidFormat, Json
+from pecia.kernel.errors import SESSION_SOURCE, InvalidFormat, Json
 from pecia.kernel.settings.catalog import KnownSetting, SettingsCatalog, build_catalog
 from pecia.kernel.settings.layers.convert import NotApplicable
 from pecia.kernel.settings.load import describe_expected
@@ -58,6 +58,7 @@ def _value(known: KnownSetting, name: str, raw: Json) -> object:
             field=name,
             expected=expected,
             got=got,
+            source=SESSION_SOURCE,
         ) from None
 
 
@@ -68,5 +69,6 @@ def _require_no_conflict(settings: P) -> P:
             f"{name} of this session: expected {clash.expected}",
             field=name,
             expected=clash.expected,
+            source=SESSION_SOURCE,
         )
     return settings

@@ -29,7 +29,13 @@ from pecia.interfaces.mcp.transport.stdio.frame import (
     parse_id,
     request_ids,
 )
-from pecia.kernel.errors import InvalidRequest, ParseError, PeciaError, Unavailable
+from pecia.kernel.errors import (
+    SESSION_SOURCE,
+    InvalidRequest,
+    ParseError,
+    PeciaError,
+    Unavailable,
+)
 
 CONNECT_TIMEOUT_S = 10.0
 DRAIN_TIMEOUT_S = 60.0
@@ -397,7 +403,9 @@ MALFORMED_CODES = (-32700, -32600, -32602)
 
 def _is_malformed(body: bytes) -> bool:
     try:
-        found: Any = json.loads(body)
-        return found["error"]["code"] in MALFORMED_CODES
-    except (ValueError, TypeError, KeyError, RecursionError):
+        error: Any = json.loads(body)["error"]
+        data: Any = error.get("data") or {}
+        # A setting of the session is refused with every message: the client cannot mend it.
+        return error["code"] in MALFORMED_CODES and data.get("source") != SESSION_SOURCE
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return False
