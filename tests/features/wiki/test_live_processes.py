@@ -14,7 +14,7 @@ from pecia.features.wiki.live.flush import LiveFlusher
 from pecia.features.wiki.space_recovery import SpaceRecovery
 from pecia.features.wiki.store import SpaceLocation
 from pecia.interfaces.http.server import serve_http
-from pecia.kernel.errors import Json
+from pecia.kernel.errors import Conflict, Json
 from pecia.kernel.identity.caller import Caller, Operator
 from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
@@ -158,3 +158,38 @@ async def test_what_a_process_left_is_filed_by_a_worker(
         await LiveCleanup(one.app.store, filing).run_once(left_s=0)
         body = await anyio.Path(plan / "plan.md").read_text(encoding="utf-8")
     assert body == PAGE.replace("First", "First left")
+
+
+async def test_what_is_left_of_a_space_that_is_switched_off_is_filed_so_that_it_can_be_removed(
+    nodes: tuple[Node, Node], plan: Path
+) -> None:
+    one, _ = nodes
+    filing = LiveFlusher(
+        one.app.store, bind_version_store(HistoryRepository.open, CommitDraft, GitSignature)
+    )
+    assert isinstance(one.owner, Caller)
+    place = SpaceLocation(one.owner.tenant_id, f"wiki:{plan.name}", plan, "")
+    await filing.make_live(place, "plan.md", len(PAGE))
+    change: dict[str, Json] = {"docName": "plan", "find": "First", "replace": "First left"}
+    await one.call("edit_document", space=plan.name, **change)
+    async with one.app.store.system() as tx:
+        # As a process leaves it that is killed after the file and before its row.
+        await tx.execute("UPDATE wiki.live SET filed = filed - 1 WHERE head = filed")
+    with pytest.raises(Conflict, match="not in their files yet") as refused:
+        await one.app.call(one.owner, "admin.remove_space", {"name": plan.name}, VISIT)
+    assert f"pecia space set {plan.name} --enabled false" in str(refused.value.fields["hint"])
+    off: dict[str, Json] = {"name": plan.name, "enabled": False}
+    await one.app.call(one.owner, "admin.set_space", off, VISIT)
+    with anyio.fail_after(PATIENCE_S):
+        while await _is_refused(one, plan.name):
+            await LiveCleanup(one.app.store, filing).run_once(left_s=0)
+    body = await anyio.Path(plan / "plan.md").read_text(encoding="utf-8")
+    assert body == PAGE.replace("First", "First left")
+
+
+async def _is_refused(node: Node, space: str) -> bool:
+    try:
+        await node.app.call(node.owner, "admin.remove_space", {"name": space}, VISIT)
+    except Conflict:
+        return True
+    return False

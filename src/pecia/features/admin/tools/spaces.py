@@ -179,7 +179,7 @@ class SpaceTools:
             if await tx.fetch_value(SQL["is_being_written"], source_id=row["source_id"]):
                 raise Conflict(
                     f"documents of {ask.name!r} are being written and not in their files yet; "
-                    "try again in a few seconds",
+                    "try again in a minute",
                     hint=f"pecia space set {ask.name} --enabled false keeps writers out",
                 )
             await catalog.remove_source(tx, row["source_id"])

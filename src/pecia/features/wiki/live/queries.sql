@@ -65,12 +65,13 @@ SELECT l.key FROM wiki.live l
  ORDER BY l.key;
 
 -- name: unfiled_spaces
--- System: spaces of all tenants with files that are behind for more than a moment.
+-- System: spaces of all tenants with files that are behind for more than a moment. Also of those that are
+-- switched off: what was acknowledged before is written, and a space can be removed only then.
 SELECT DISTINCT s.tenant_id, s.id AS source_id, s.config ->> 'folder' AS folder
   FROM wiki.live l JOIN kernel.source s ON s.tenant_id = l.tenant_id AND s.id = l.source_id
  WHERE (l.head > l.filed
         OR EXISTS (SELECT 1 FROM wiki.live_copy c WHERE c.tenant_id = l.tenant_id AND c.live_id = l.id))
-   AND l.changed_at < now() - make_interval(secs => %(seconds)s) AND s.enabled;
+   AND l.changed_at < now() - make_interval(secs => %(seconds)s);
 
 -- name: forget_live
 -- System: documents unused for so long lose their merge history.
