@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pecia.features.cascade.layers.layer import LayerFile
-from pecia.features.cascade.store import Sources
+from pecia.features.cascade.store import StoreSources
 
 
 class GitFiles(Protocol):
@@ -77,5 +77,5 @@ class CascadePorts:
     git: GitFiles | None = None
     foreign: ForeignServer | None = None
     fetched: FetchFile | None = None
-    sources: Sources | None = None
+    sources: StoreSources | None = None
     watch: WatchFolder | None = None

@@ -7,7 +7,6 @@ only when they see the same.
 import hashlib
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from pecia.features.cascade.layers.layer import LayerContent, LayerFile, parse_files
 from pecia.kernel.compute.pool import compute
@@ -27,16 +26,6 @@ class SourceContent:
     content: LayerContent
 
 
-class Sources(Protocol):
-    """Reads the part of a source visible to the caller."""
-
-    async def has(self, caller: Caller, source: str) -> bool:
-        """Whether the caller's tenant has such a source, visible or not."""
-        ...
-
-    async def read(self, caller: Caller, source: str, layer: str) -> SourceContent: ...
-
-
 @dataclass(slots=True)
 class StoreSources:
     """The sources of the store. Its row-level security decides what there is to read."""
@@ -47,6 +36,7 @@ class StoreSources:
     )
 
     async def has(self, caller: Caller, source: str) -> bool:
+        """Whether the caller's tenant has such a source, visible or not."""
         # Without a caller: "not visible" must be distinguished from "does not exist".
         async with self.store.system() as tx:
             return await tx.fetch_value(SQL["exists"], tenant_id=caller.tenant_id, source_id=source)

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 from pecia.features.cascade.manifest import CascadeManifest, LayerSpec
-from pecia.features.cascade.store import Sources
+from pecia.features.cascade.store import StoreSources
 from pecia.kernel.identity.caller import Caller
 
 MayRead: TypeAlias = Callable[[Caller, str], Awaitable[bool]]
@@ -12,7 +12,10 @@ MayRead: TypeAlias = Callable[[Caller, str], Awaitable[bool]]
 
 
 async def find_visible_layers(
-    caller: Caller, manifest: CascadeManifest, may_read: MayRead, sources: Sources | None = None
+    caller: Caller,
+    manifest: CascadeManifest,
+    may_read: MayRead,
+    sources: StoreSources | None = None,
 ) -> frozenset[str]:
     """The layers of this caller's cascade.
 
@@ -34,7 +37,7 @@ async def _may_read_layer(caller: Caller, layer: LayerSpec, may_read: MayRead) -
     return needed is None or await may_read(caller, needed)
 
 
-async def _is_missing(caller: Caller, layer: LayerSpec, sources: Sources | None) -> bool:
+async def _is_missing(caller: Caller, layer: LayerSpec, sources: StoreSources | None) -> bool:
     if layer.source is None or layer.readers is not None or layer.rights is not None:
         return False
     return sources is not None and not await sources.has(caller, layer.source)

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from pydantic import Field, ValidationError
 
-from pecia.features.discovery.rank import ToolFinder, ToolRanker
+from pecia.features.discovery.rank import ToolFinder
 from pecia.kernel.corpus.vectors.embedder import Embedder
 from pecia.kernel.errors import InvalidEnum, Json, Unprocessable
 from pecia.kernel.identity.caller import Scope
@@ -86,7 +86,7 @@ def build_discovery_view(
         name: reach.find(name) for name in (lean or DEFAULT_TOOLS) if lean or _has(reach, name)
     }
     tools: dict[str, AnyTool] = {
-        FIND_TOOLS: build_find_tools(reach, ToolFinder(reach, embedder)),
+        FIND_TOOLS: build_find_tools(ToolFinder(reach, embedder)),
         CALL_TOOL: build_call_tool(),
     }
     names = {**reach.tools, **reach.aliases}
@@ -105,13 +105,12 @@ def require_known_tools(everything: ToolView, lean: Sequence[str]) -> None:
             )
 
 
-def build_find_tools(reach: ToolView, finder: ToolRanker | None = None) -> AnyTool:
+def build_find_tools(finder: ToolFinder) -> AnyTool:
     """The tool that searches the tools of a view."""
-    asked = finder or ToolFinder(reach)
 
     async def run(call: Call, ask: FindTools) -> FindToolsOut:
         """Find tools by what you want to do. Then use call_tool with a name and arguments."""
-        mine = [it for it in await asked.find(ask.query) if may_call(call.caller, it[1])]
+        mine = [it for it in await finder.find(ask.query) if may_call(call.caller, it[1])]
         found = [_format_tool(name, tool) for name, tool in mine[: ask.limit]]
         return FindToolsOut(tools=found, total=len(mine))
 

@@ -7,7 +7,7 @@ ranking is lexical only.
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from anyio.to_thread import run_sync
@@ -32,14 +32,6 @@ EMBED_BUDGET_S = 1.5
 _EMBED_BATCH = 8
 
 
-class ToolRanker(Protocol):
-    """Ranks tools against a query."""
-
-    async def find(self, words: str) -> Sequence[tuple[str, AnyTool]]:
-        """Names and tools, best match first; without tools that do not match."""
-        ...
-
-
 class ToolFinder:
     """Ranks the tools of one view. Built at the first query, then reused."""
 
@@ -57,6 +49,7 @@ class ToolFinder:
         return self._embedder is None or len(self._vectors) == len(self._tools)
 
     async def find(self, words: str) -> Sequence[tuple[str, AnyTool]]:
+        """Names and tools, best match first; without tools that do not match."""
         from pecia.kernel.corpus.keyword.query.parser import parse_query
 
         index = await self._ensure_index()

@@ -3,27 +3,18 @@
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import Any
 
 WITHOUT_OCR = "Letters in pictures are read when the extra [ocr] is installed."
 
 
-class OcrEngine(Protocol):
-    name: str
-    library: str
-
-    def read(self, picture: bytes) -> str:
-        """The lines in the picture, top to bottom."""
-        ...
-
-
 @cache
-def find_ocr() -> OcrEngine | None:
+def find_ocr() -> "RapidOcr | None":
     """The engine, loaded once a child. Nothing is fetched: its weights are in its package."""
-    return _RapidOcr() if find_spec("rapidocr") is not None else None
+    return RapidOcr() if find_spec("rapidocr") is not None else None
 
 
-class _RapidOcr:
+class RapidOcr:
     name = "rapidocr"
     library = "rapidocr"
 
@@ -31,6 +22,7 @@ class _RapidOcr:
         self._engine: Any = None
 
     def read(self, picture: bytes) -> str:
+        """The lines in the picture, top to bottom."""
         if self._engine is None:
             self._engine = import_module("rapidocr").RapidOCR()
         found = self._engine(picture)

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import pypdfium2
 
-from pecia.adapters.extraction.media.ocr import WITHOUT_OCR, OcrEngine, find_ocr
+from pecia.adapters.extraction.media.ocr import WITHOUT_OCR, find_ocr
 from pecia.adapters.extraction.readers.input_file import InputFile, ReaderResult, UnreadableFile
 from pecia.adapters.extraction.readers.pdf_headings import find_headings
 from pecia.adapters.extraction.readers.version import version_of
@@ -132,7 +132,7 @@ class _Pages:
         self._reading = reading
         self._wants_headings = wants_headings
         self._fallback = _Fallback(file)
-        self._ocr: OcrEngine | None = find_ocr()
+        self._ocr = find_ocr()
 
     def read(self, numbers: range) -> Iterator[RawUnit]:
         unread: list[int] = []

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Protocol
+from typing import Any
 
 from pecia.adapters.extraction.readers.captions import format_time
 from pecia.adapters.extraction.readers.input_file import InputFile, ReaderResult, UnreadableFile
@@ -25,15 +25,6 @@ class SpokenWord:
     text: str
     start_ms: int
     end_ms: int
-
-
-class SpeechEngine(Protocol):
-    name: str
-    library: str
-
-    def words(self, sound: bytes) -> Iterator[SpokenWord]:
-        """The words in 16-bit samples, 16,000 a second, one channel."""
-        ...
 
 
 def read_recording(file: InputFile, first: int, count: int) -> ReaderResult:
@@ -64,16 +55,17 @@ def read_recording(file: InputFile, first: int, count: int) -> ReaderResult:
 
 
 @cache
-def find_speech() -> SpeechEngine | None:
+def find_speech() -> "PocketSphinx | None":
     """The engine, loaded once a child. Nothing is fetched: its model is in its package."""
-    return _PocketSphinx() if find_spec("pocketsphinx") is not None else None
+    return PocketSphinx() if find_spec("pocketsphinx") is not None else None
 
 
-class _PocketSphinx:
+class PocketSphinx:
     name = "pocketsphinx"
     library = "pocketsphinx"
 
     def words(self, sound: bytes) -> Iterator[SpokenWord]:
+        """The words in 16-bit samples, 16,000 a second, one channel."""
         engine: Any = import_module("pocketsphinx").Decoder(samprate=16_000, loglevel="FATAL")
         engine.start_utt()
         engine.process_raw(sound, full_utt=True)

@@ -1,10 +1,9 @@
 """The files that a command may read, as a tree with root `/`. Nothing outside it is addressable."""
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from pecia.features.wiki.core.document import decode_any_charset
 from pecia.features.wiki.core.globs import compile_folder_glob, has_magic
@@ -21,12 +20,6 @@ class TreeFile:
 
     size_bytes: int
     mtime_ns: int
-
-
-class TreeReader(Protocol):
-    """Reads one of the files."""
-
-    def __call__(self, path: str) -> bytes: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +45,7 @@ class FileTree:
     """`files` are all files, by their paths from the root. Folders are derived from them."""
 
     files: Mapping[str, TreeFile]
-    read_bytes: TreeReader
+    read_bytes: Callable[[str], bytes]
     home: str = ""
     """The real path of the root: a path that begins with it is the same file."""
     paths: Sequence[str] = field(init=False)

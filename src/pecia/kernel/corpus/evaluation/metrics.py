@@ -1,8 +1,8 @@
 """How good a ranking is, against what people judged. Pure: runs in, figures out."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Protocol, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 RankedRun: TypeAlias = Mapping[str, Sequence[str]]
 """By query: the documents that were found, best first."""
@@ -45,11 +45,11 @@ def compute_metrics(run: RankedRun, judged: RelevanceJudgements) -> dict[str, fl
     return {name: round(value, 4) for name, value in measured.items()}
 
 
-class _Measure(Protocol):
-    def __call__(self, found: Sequence[str], gains: Mapping[str, int], /) -> float: ...
-
-
-def _mean(run: RankedRun, judged: RelevanceJudgements, measure: _Measure) -> float:
+def _mean(
+    run: RankedRun,
+    judged: RelevanceJudgements,
+    measure: Callable[[Sequence[str], Mapping[str, int]], float],
+) -> float:
     """Over the queries with something to find. One that nobody ran found nothing."""
     values = [
         measure(_once(run.get(query, ())), gains)
