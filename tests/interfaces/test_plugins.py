@@ -66,7 +66,9 @@ def mcp(shell: Shell, method: str, **params: Any) -> dict[str, Any]:
     found = httpx.post(f"{shell.lock.url}/mcp/glossary", json=message, headers=headers, timeout=30)
     assert found.status_code == 200, found.text
     text = found.text.partition("data: ")[2] or found.text
-    return httpx.Response(200, text=text.split("\n")[0]).json()["result"]
+    answer = httpx.Response(200, text=text.split("\n")[0]).json()
+    assert "result" in answer, answer
+    return answer["result"]
 
 
 def define(shell: Shell, term: str, meaning: str) -> dict[str, Any]:
@@ -111,6 +113,23 @@ def test_a_feature_of_a_plugin_is_served_limited_audited_and_isolated_as_ours_ar
         assert [it for check in CHECKS for it in complaints(owner, check)] == []
     with connect(module_database.app) as nobody:
         assert nobody.execute("SELECT count(*) FROM glossary.term").fetchone() == (0,)
+
+
+def test_a_backup_with_tables_of_a_plugin_is_restored_where_the_plugin_is(
+    shell: Shell, site: Path
+) -> None:
+    """Elsewhere it is refused as a whole, and says which plugin is missing."""
+    define(shell, "loan bike", "A bike that a member takes home.")
+    file = shell.root / "all.zip"
+    shell.ok("backup", file)
+    with opened_shell({}, is_warm=False) as bare:
+        refused = bare.run("restore", file)
+        assert refused.code != 0
+        assert "this backup has tables of glossary, which is not installed" in refused.err
+    with opened_shell({"PYTHONPATH": str(site)}, is_warm=False) as copy:
+        copy.ok("restore", file)
+        found = copy.ok("call", "glossary.look_up_term", "--term", "loan bike", "--json").document
+        assert "bike" in found["meaning"]
 
 
 def test_a_connector_of_a_plugin_is_added_by_its_flag_crawled_and_searched(shell: Shell) -> None:

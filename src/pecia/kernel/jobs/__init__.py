@@ -16,7 +16,7 @@ Importing this package does not import procrastinate; only a worker does.
 """
 
 from pecia.kernel.jobs.call import JobCall
-from pecia.kernel.jobs.defer import defer_as_system
+from pecia.kernel.jobs.defer import defer, defer_as_system
 from pecia.kernel.jobs.job import Job, JobArguments, NoArguments, RetryPolicy
 from pecia.kernel.jobs.status import JobState, JobStatus, cancel_job, get_job, list_jobs, retry_job
 
@@ -29,6 +29,7 @@ __all__ = [
     "NoArguments",
     "RetryPolicy",
     "cancel_job",
+    "defer",
     "defer_as_system",
     "get_job",
     "list_jobs",

@@ -56,6 +56,12 @@ async def _reset_changelog(conninfo: str) -> None:
 
 def _migrations_of_backup(known: Sequence[Migration], manifest: BackupManifest) -> list[Migration]:
     """The migrations the backup had. One we do not know, or know otherwise, is a Conflict."""
+    if absent := sorted({it.part for it in manifest.migrations} - {it.part for it in known}):
+        raise Conflict(
+            f"this backup has tables of {', '.join(absent)}, which is not installed here or is"
+            " disabled; install and enable the plugin, then restore again",
+            missing=absent,
+        )
     wanted = {(it.part, it.name): it.sha256 for it in manifest.migrations}
     found = [it for it in known if (it.part, it.name) in wanted]
     same = all(wanted[it.part, it.name] == it.sha256 for it in found)

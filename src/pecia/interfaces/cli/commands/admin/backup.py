@@ -17,6 +17,7 @@ from pecia.kernel.errors import Conflict, Json, NotFound
 
 if TYPE_CHECKING:
     from pecia.kernel.settings.kernel import KernelSettings
+    from pecia.kernel.settings.load import Settings
 
 TableProgress = Callable[[str, int, int], None]
 
@@ -58,8 +59,9 @@ def restore(
     import anyio
 
     terminal = terminal_of(ctx)
-    kernel = load_settings(terminal).kernel
-    made = anyio.run(_restore, terminal, kernel, file)
+    settings = load_settings(terminal)
+    kernel = settings.kernel
+    made = anyio.run(_restore, terminal, settings, file)
     if made["secrets"]:
         terminal.info(
             f"{made['secrets']} encrypted credentials need the old key file: "
@@ -97,7 +99,7 @@ async def _backup(terminal: Terminal, kernel: "KernelSettings", target: Path) ->
     return {"file": str(target), "rows": made.rows, "tables": len(made.tables)}
 
 
-async def _restore(terminal: Terminal, kernel: "KernelSettings", file: Path) -> dict[str, Json]:
+async def _restore(terminal: Terminal, settings: "Settings", file: Path) -> dict[str, Json]:
     from pecia.app.app import migration_parts, open_logins
     from pecia.kernel.store.backup.archive import open_archive
     from pecia.kernel.store.backup.restore import restore as bring_back
@@ -105,9 +107,9 @@ async def _restore(terminal: Terminal, kernel: "KernelSettings", file: Path) -> 
     # An invalid backup is refused before a database is created for it.
     with open_archive(file):
         pass
-    async with open_logins(kernel, terminal.info) as logins:
+    async with open_logins(settings.kernel, terminal.info) as logins:
         with _progress_bar(terminal) as report:
-            made = await bring_back(logins.owner, file, migration_parts(), report)
+            made = await bring_back(logins.owner, file, migration_parts(settings), report)
     secrets = sum(it.rows for it in made.tables if it.name == "kernel.secret")
     return {
         "file": str(file),
