@@ -2,8 +2,14 @@
 -- Ours are the schemas of pecia_owner and pecia_system.
 
 -- name: tables
--- Tenants' tables are guarded; the others say why they need not be, and app may at most read them.
-WITH ours AS (
+-- Tenants' tables are guarded and go with their tenant; the others say why they need not be, and app may at most
+-- read them.
+WITH RECURSIVE cascaded (oid) AS (
+    SELECT 'kernel.tenant'::regclass::oid
+    UNION
+    SELECT f.conrelid FROM pg_constraint f JOIN cascaded c ON c.oid = f.confrelid
+     WHERE f.contype = 'f' AND f.confdeltype = 'c'
+), ours AS (
     SELECT c.oid, c.oid::regclass::text AS name, c.relrowsecurity AND c.relforcerowsecurity AS guarded,
            COALESCE(obj_description(c.oid), '') AS comment,
            c.oid = to_regclass('kernel.tenant') OR EXISTS (
@@ -18,6 +24,9 @@ WITH ours AS (
      WHERE c.relkind IN ('r', 'p') AND n.nspowner IN ('pecia_owner'::regrole, 'pecia_system'::regrole)
 )
 SELECT name, 'has no row-level security that is forced' FROM ours WHERE tenanted AND NOT guarded
+UNION ALL
+SELECT name, 'keeps the rows of a deleted tenant: no foreign keys with ON DELETE CASCADE lead to kernel.tenant' FROM ours
+ WHERE tenanted AND oid NOT IN (SELECT oid FROM cascaded)
 UNION ALL
 SELECT name, 'has no policy system_all for pecia_system' FROM ours WHERE tenanted AND NOT EXISTS (
     SELECT 1 FROM pg_policy p WHERE p.polrelid = ours.oid AND p.polname = 'system_all'

@@ -61,6 +61,12 @@ def test_the_law_looks_at_every_table_that_callers_can_read(database: DatabaseLo
         ),
         (
             "tables",
+            "ALTER TABLE lake.delivery DROP CONSTRAINT delivery_tenant_id_fkey",
+            "keeps the rows of a deleted tenant: no foreign keys with ON DELETE CASCADE lead to"
+            " kernel.tenant",
+        ),
+        (
+            "tables",
             "CREATE TABLE kernel.bad (id uuid)",
             'has no tenant_id and no comment "untenanted: …" that says why',
         ),

@@ -9,6 +9,7 @@ from hashlib import sha256
 from mimetypes import guess_type
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
+from uuid import UUID
 
 import anyio
 from anyio.to_thread import run_sync
@@ -178,10 +179,15 @@ class GitOptions(OriginOptions):
         return GitOrigin(url=url, ref=self.ref or "HEAD")
 
 
+def tenant_copies(home: Path, tenant_id: UUID) -> Path:
+    """Where the copies of a tenant's repositories are."""
+    return home / "repositories" / str(tenant_id)
+
+
 @asynccontextmanager
 async def open_origin(origin: GitOrigin, context: ConnectorContext) -> AsyncGenerator[GitConnector]:
     name = sha256(origin.url.encode()).hexdigest()[:24]
-    copy = context.settings.kernel.home / "repositories" / str(context.tenant_id) / name
+    copy = tenant_copies(context.settings.kernel.home, context.tenant_id) / name
     checkout = GitCheckout(origin.url, origin.ref, origin.subfolder, copy)
     login = context.login
     policy = GitFetchPolicy(

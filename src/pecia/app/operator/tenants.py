@@ -1,4 +1,4 @@
-"""Tenants and the operator's own tokens: made, listed, suspended, bounded. Deletes no data."""
+"""Tenants and the operator's own tokens: made, listed, suspended, bounded."""
 
 import re
 from collections.abc import Mapping
@@ -159,8 +159,16 @@ async def _set_status(operating: OperatorSession, verb: str, name: str, status: 
     async with operating.transaction(verb, {"tenant": name}) as deed:
         tenant = await _load_tenant(deed, name)
         if tenant["status"] == "deleting":
-            raise Conflict(f"the tenant {name!r} is being deleted")
+            raise _being_deleted(name)
         await deed.tx.execute(SQL["set_status"], id=tenant["id"], status=status)
+
+
+def _being_deleted(name: str) -> Conflict:
+    return Conflict(
+        f"the tenant {name!r} is being deleted",
+        field="name",
+        hint=f"finish it: pecia tenant delete {name}",
+    )
 
 
 async def _load_tenant(deed: OperatorTransaction, name: str) -> DictRow:
@@ -177,7 +185,9 @@ async def _require_new(deed: OperatorTransaction, name: str) -> None:
             expected=_NAME.pattern,
             got=name,
         )
-    if await deed.tx.fetch_optional(SQL["tenant"], name=name):
+    if found := await deed.tx.fetch_optional(SQL["tenant"], name=name):
+        if found["status"] == "deleting":
+            raise _being_deleted(name)
         raise Conflict(f"there is a tenant {name!r} already", field="name")
 
 

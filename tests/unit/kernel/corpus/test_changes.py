@@ -209,7 +209,7 @@ def quiet(name: str, done: int, of: int) -> None:
 async def test_who_listens_hears_which_tenant_changed(ground: CorpusFixture) -> None:
     conninfo = ground.store.logins.system
     async with await psycopg.AsyncConnection.connect(conninfo, autocommit=True) as connection:
-        await connection.execute(changelog.SQL["listen"])
+        await connection.execute(f"LISTEN {changelog.CHANNEL}")
         await ground.put("a.md", "apples")
         heard = [it.payload async for it in connection.notifies(timeout=5, stop_after=1)]
     assert heard == [str(ground.tenant_id)]

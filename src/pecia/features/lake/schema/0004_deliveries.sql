@@ -1,7 +1,7 @@
 -- Originals that a worker fetched for a server, which has no credentials. Deleted when they were read.
 CREATE UNLOGGED TABLE lake.delivery (
     id uuid PRIMARY KEY,
-    tenant_id uuid NOT NULL,
+    tenant_id uuid NOT NULL REFERENCES kernel.tenant ON DELETE CASCADE,
     source_id text COLLATE "C" NOT NULL,
     key text COLLATE "C" NOT NULL,
     state text NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'ready', 'gone', 'failed')),

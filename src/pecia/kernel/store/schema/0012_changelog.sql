@@ -66,7 +66,8 @@ BEGIN
          WHERE tenant_id = in_tenant AND id = split_part(taken, ':', 2)::bigint AND n IS NULL;
     END IF;
     IF own IS NULL THEN
-        INSERT INTO kernel.tick (tenant_id, user_id) SELECT id, kernel.user_id() FROM kernel.tenant WHERE id = in_tenant
+        INSERT INTO kernel.tick (tenant_id, user_id)
+        SELECT id, kernel.user_id() FROM kernel.tenant WHERE id = in_tenant AND status <> 'deleting'
         RETURNING id INTO own;
         PERFORM set_config('pecia.tick', in_tenant || ':' || own, true);
     END IF;

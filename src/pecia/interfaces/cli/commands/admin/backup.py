@@ -1,15 +1,13 @@
 """`pecia backup`, `restore` and `export`: everything into one file, and back."""
 
 import shutil
-import sys
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
+from pecia.interfaces.cli.output.progress import progress_bar
 from pecia.interfaces.cli.output.terminal import Terminal, terminal_of
 from pecia.interfaces.cli.server.home import require_home
 from pecia.interfaces.cli.settings import load_settings
@@ -18,8 +16,6 @@ from pecia.kernel.errors import Conflict, Json, NotFound
 if TYPE_CHECKING:
     from pecia.kernel.settings.kernel import KernelSettings
     from pecia.kernel.settings.load import Settings
-
-TableProgress = Callable[[str, int, int], None]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -94,7 +90,7 @@ async def _backup(terminal: Terminal, kernel: "KernelSettings", target: Path) ->
 
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     async with open_logins(kernel, terminal.info) as logins:
-        with _progress_bar(terminal) as report:
+        with progress_bar(terminal) as report:
             made = await back_up(logins.system, target, report)
     return {"file": str(target), "rows": made.rows, "tables": len(made.tables)}
 
@@ -108,7 +104,7 @@ async def _restore(terminal: Terminal, settings: "Settings", file: Path) -> dict
     with open_archive(file):
         pass
     async with open_logins(settings.kernel, terminal.info) as logins:
-        with _progress_bar(terminal) as report:
+        with progress_bar(terminal) as report:
             made = await bring_back(logins.owner, file, migration_parts(settings), report)
     secrets = sum(it.rows for it in made.tables if it.name == "kernel.secret")
     return {
@@ -127,26 +123,8 @@ async def _export(
     from pecia.kernel.store.backup.export import export_tenant as write_out
 
     async with open_logins(kernel, terminal.info) as logins:
-        with _progress_bar(terminal) as report:
+        with progress_bar(terminal) as report:
             return await write_out(logins.system, tenant, file, report)
-
-
-@contextmanager
-def _progress_bar(terminal: Terminal) -> Generator[TableProgress]:
-    """A progress bar on a terminal, nothing in a log."""
-    if terminal.as_json or not sys.stderr.isatty():
-        yield lambda name, done, of: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("tables", total=None)
-
-        def report(name: str, done: int, of: int) -> None:
-            progress.update(task, description=name, completed=done, total=of)
-
-        yield report
 
 
 def _default_target(kernel: "KernelSettings") -> Path:

@@ -1,5 +1,6 @@
 """`pecia tenant` and `pecia operator`: operator commands of a cluster, directly on the database."""
 
+import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from datetime import datetime
@@ -8,15 +9,24 @@ from uuid import UUID
 
 import typer
 
+from pecia.interfaces.cli.editors import can_ask
+from pecia.interfaces.cli.output.progress import progress_bar
 from pecia.interfaces.cli.output.render import show_document
 from pecia.interfaces.cli.output.terminal import CommandUsageError, Terminal, terminal_of
 from pecia.interfaces.cli.server.home import require_home
 from pecia.interfaces.cli.settings import load_settings
-from pecia.kernel.errors import InvalidFormat, InvalidInput, Json
+from pecia.kernel.errors import (
+    ConfirmationRequired,
+    Forbidden,
+    InvalidFormat,
+    InvalidInput,
+    Json,
+)
 from pecia.kernel.settings.account import login_name
 
 if TYPE_CHECKING:
     from pecia.app.operator.session import OperatorSession
+    from pecia.app.operator.tenant_deletion import TenantContents
     from pecia.app.operator.tenants import QuotaKind
 
 NO_LIMIT = "none"
@@ -56,7 +66,7 @@ def tenant_list(ctx: typer.Context) -> None:
     from pecia.app.operator.tenants import list_tenants
 
     async def work(operating: "OperatorSession") -> Json:
-        return {"tenants": _to_json(await list_tenants(operating.store))}
+        return {"tenants": [_with_next_command(it) for it in await list_tenants(operating.store)]}
 
     _run_as_operator(ctx, work)
 
@@ -144,6 +154,34 @@ def tenant_allow(
     _run_as_operator(ctx, work)
 
 
+def tenant_delete(
+    ctx: typer.Context,
+    name: str,
+    yes: bool = typer.Option(False, "--yes", help="Delete without asking for the name again."),
+) -> None:
+    """Delete a tenant and everything of it, for good. Folders of its wiki spaces stay."""
+    from pecia.app.operator.tenant_deletion import delete_tenant, load_tenant_contents
+
+    terminal = terminal_of(ctx)
+    home = load_settings(terminal).kernel.home
+
+    async def work(operating: "OperatorSession") -> Json:
+        contents = await load_tenant_contents(operating.store, name)
+        _show_contents(terminal, contents)
+        if not yes:
+            _require_name_again(terminal, name)
+        with progress_bar(terminal, "rows") as report:
+            rows = await delete_tenant(operating, contents, home, report)
+        return {
+            "tenant": name,
+            "id": str(contents.id),
+            "deleted_rows": rows,
+            "kept_folders": [*contents.space_folders],
+        }
+
+    _run_as_operator(ctx, work)
+
+
 def token_make(
     ctx: typer.Context,
     label: str = typer.Argument(help="What it is for."),
@@ -188,6 +226,7 @@ TENANT_COMMANDS = (
     tenant_resume,
     tenant_quota,
     tenant_allow,
+    tenant_delete,
 )
 
 
@@ -206,6 +245,41 @@ def parse_quota_changes(words: Sequence[str]) -> "dict[QuotaKind, int | None]":
             )
         changes[parse_quota_kind(name)] = None if text == NO_LIMIT else int(text)
     return changes
+
+
+def _with_next_command(tenant: dict[str, Any]) -> Json:
+    """A tenant, and the command that finishes a deletion that was interrupted."""
+    is_deleting = tenant["status"] == "deleting"
+    return _to_json(
+        {**tenant, "next": f"pecia tenant delete {tenant['name']}"} if is_deleting else tenant
+    )
+
+
+def _show_contents(terminal: Terminal, contents: "TenantContents") -> None:
+    for table, rows in contents.rows_by_table.items():
+        terminal.info(f"{rows:>12}  {table}")
+    verb = "are left to delete" if contents.is_deleting else "will be deleted"
+    terminal.info(f"{contents.rows:>12}  rows of the tenant {contents.name!r} {verb}, for good.")
+    for folder in contents.space_folders:
+        terminal.info(f"The folder of a space stays, with the files in it: {folder}")
+
+
+def _require_name_again(terminal: Terminal, name: str) -> None:
+    command = f"pecia tenant delete {name} --yes"
+    if not can_ask(terminal):
+        raise ConfirmationRequired(
+            f"stdin is not a terminal, so the name {name!r} cannot be typed again here; "
+            "nothing was deleted",
+            hint=command,
+        )
+    sys.stderr.write("Type the name of the tenant to delete it: ")
+    sys.stderr.flush()
+    typed = sys.stdin.readline().strip()
+    if typed != name:
+        raise Forbidden(
+            f"{typed!r} is not the name of the tenant, {name!r}; nothing was deleted",
+            hint=f"run it again and type {name}, or: {command}",
+        )
 
 
 def _run_as_operator(
