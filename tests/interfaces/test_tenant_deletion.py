@@ -7,7 +7,7 @@ import sys
 from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import anyio
 import anyio.to_thread
@@ -119,6 +119,20 @@ async def test_a_deletion_that_is_killed_is_listed_and_the_next_run_finishes_it(
         "tenant.begin_delete",
         "tenant.delete",
     ]
+
+
+async def test_a_worker_on_another_machine_removes_its_copies_of_a_deleted_tenant(
+    database: DatabaseLogins, shell: Shell
+) -> None:
+    shell.ok("tenant", "add", "acme")
+    config = shell.root / "pecia.yml"
+    config.write_text("mode: server\n")
+    here, gone = tenant_id_of(database, "acme"), uuid4()
+    for tenant_id in (here, gone):
+        (shell.home / "repositories" / str(tenant_id) / "copy").mkdir(parents=True)
+    with shell.foreground("worker", "--config", config):
+        await expect_no_copies(shell.home, gone)
+    assert copies_of(shell.home, here)
 
 
 async def test_without_the_name_typed_again_nothing_is_deleted(

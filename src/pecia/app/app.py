@@ -22,6 +22,7 @@ from pecia.app.issuers import build_verifier
 from pecia.app.local_owner import LocalOwner
 from pecia.app.plugins import PluginSettings, load_feature_plugins, refuse_clash
 from pecia.app.registrations import BUILT_IN_FEATURES
+from pecia.app.repository_copies import run_copy_cleanup
 from pecia.app.scheduler import Scheduler, SlotLimits
 from pecia.app.settings import SETTINGS
 from pecia.features.lake.downloads.original import OriginalFetcher
@@ -102,7 +103,10 @@ class App:
     @property
     def background_tasks(self) -> tuple[Callable[[], Coroutine[Any, Any, None]], ...]:
         """What a worker runs beside its jobs, until cancelled."""
-        tasks = tuple(task for it in self.features for task in it.background_tasks)
+        tasks = (
+            *(task for it in self.features for task in it.background_tasks),
+            lambda: run_copy_cleanup(self.store, self.settings.kernel.home),
+        )
         if self.embedder is None:
             return tasks
         trigger = EmbedTrigger(self.store, embed_job(self.embedder), node_name(self.embedder.name))

@@ -33,3 +33,6 @@ INSERT INTO kernel.credential (tenant_id, kind, user_id, scopes, label)
 SELECT t.id, %(kind)s, u.id, %(scopes)s, %(label)s
   FROM kernel.tenant t LEFT JOIN kernel.user_account u ON u.tenant_id = t.id AND u.name = %(user)s
  WHERE t.name = %(tenant)s;
+
+-- name: tenant_ids
+SELECT id FROM kernel.tenant;

@@ -179,9 +179,14 @@ class GitOptions(OriginOptions):
         return GitOrigin(url=url, ref=self.ref or "HEAD")
 
 
+def copies_folder(home: Path) -> Path:
+    """Where the copies of repositories are: a folder for each tenant, named by its id."""
+    return home / "repositories"
+
+
 def tenant_copies(home: Path, tenant_id: UUID) -> Path:
-    """Where the copies of a tenant's repositories are."""
-    return home / "repositories" / str(tenant_id)
+    """The copies of one tenant's repositories."""
+    return copies_folder(home) / str(tenant_id)
 
 
 @asynccontextmanager
