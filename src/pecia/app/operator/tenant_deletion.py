@@ -52,7 +52,7 @@ class TenantContents:
 async def load_tenant_contents(store: Store, name: str) -> TenantContents:
     """What `delete_tenant` would delete."""
     async with store.system() as tx:
-        found = await tx.fetch_optional(TENANTS["tenant"], name=name)
+        found = await tx.fetch_optional(SQL["tenant"], name=name)
         if found is None:
             hint = list_hint("pecia tenant list")
             raise NotFound(f"no tenant {name!r}", tenant=name, hint=hint)

@@ -1,3 +1,7 @@
+-- name: tenant
+-- Without a lock: the tenant is marked at once, however long its calls take.
+SELECT id, status FROM kernel.tenant WHERE name = %(name)s;
+
 -- name: row_counts
 SELECT name, row_count FROM kernel.count_tenant_rows(%(tenant_id)s);
 
