@@ -69,6 +69,18 @@ SELECT %(tenant)s, 'oidc', %(user)s, '{pecia.search,pecia.read}', ARRAY[id] FROM
  WHERE tenant_id = %(tenant)s AND kind = 'posixgid' AND scope = 'share' AND value = %(share)s
 RETURNING id;
 
+-- name: credential_of_groups
+-- One who is in the last groups, so many: the first class is left to the one who sees a single file.
+INSERT INTO kernel.credential (tenant_id, kind, user_id, scopes, claims)
+SELECT %(tenant)s, 'oidc', %(user)s, '{pecia.search,pecia.read}',
+       ARRAY(SELECT id FROM kernel.principal
+              WHERE tenant_id = %(tenant)s AND kind = 'posixgid' AND scope = 'nas'
+              ORDER BY value::integer DESC LIMIT %(most)s)
+RETURNING id;
+
+-- name: backends
+SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid();
+
 -- name: visible_classes
 SELECT id FROM kernel.acl WHERE tenant_id = %(tenant)s AND principals && %(held)s::integer[];
 

@@ -15,7 +15,8 @@ from pecia.kernel.store.transaction import Transaction
 
 SQL = load_queries("pecia.kernel.corpus", "visibility.sql")
 
-# For a caller who sees at least this fraction, the engine runs faster without an ACL filter.
+# For a caller who sees at least this fraction, a search takes less CPU without an ACL filter in the
+# keyword index, in either mode, whether or not the index lags: bench/visibility.py, ADR 48.
 BROAD_FRACTION = 0.5
 # Hidden hits come in clusters, as copies of a text do. Of callers who see half, with a factor of 10
 # 2 in 100 searches query the index again; with 3, 17.

@@ -1,7 +1,6 @@
 """One commit of an index, as it is searched. Immutable, so threads may share it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
 from operator import attrgetter
 from typing import Any, TypeAlias
 
@@ -28,11 +27,6 @@ from pecia.kernel.corpus.keyword.query.parser import NO_FILTER, Filter, Query
 
 # Fetched beyond the limit, to resolve most ties at its end at once.
 _MARGIN = 8
-# A caller who sees this fraction is searched without a filter, skipping so many hits at most:
-# at a million chunks it took 8 ms with a tenth and the filter 4, with a half 7 and the filter 9.
-_BROAD_VISIBILITY = 0.2
-_MAX_POST_FILTERED = 4000
-_SAMPLED_CLASSES = 24
 
 Terms: TypeAlias = Callable[[Query, Iterable[str]], Iterator[Weighted]]
 """The terms of a query in texts of some languages."""
@@ -64,7 +58,9 @@ class IndexSnapshot:
     ) -> TopHits:
         if query.has_terms:
             wanted = bm25_query(self._schema, self._terms(weighted_query_terms, query, visible))
-            return NO_HITS if wanted is None else self._search(wanted, query, asked, most, least)
+            if wanted is None:
+                return NO_HITS
+            return self._top(self._filtered(query, asked, wanted), most, least)
         if query.within == NO_FILTER:
             return NO_HITS
         found = self._search_by_id(self._filtered(query, asked, tantivy.Query.all_query()), most)
@@ -126,31 +122,6 @@ class IndexSnapshot:
         languages = self._rarity.visible_languages(self._languages, visible)
         return [*self._rarity.apply_visible_idf(terms(query, languages), visible)]
 
-    def _search(
-        self, wanted: tantivy.Query, query: Query, asked: Filter, most: int, least: int
-    ) -> TopHits:
-        if asked.classes and _is_acl_only(query, asked):
-            found = self._post_filter(wanted, asked.classes, most, least)
-            if found is not None:
-                return found
-        return self._top(self._filtered(query, asked, wanted), most, least)
-
-    def _post_filter(
-        self, wanted: tantivy.Query, classes: frozenset[int], most: int, least: int
-    ) -> TopHits | None:
-        """Without a filter the engine is quickest, so who sees much is searched for so; None where
-        too much would be passed over.
-        """
-        if (share := self._estimate_share(classes)) < _BROAD_VISIBILITY:
-            return None
-        asked = round((most + _MARGIN) / share)
-        while asked <= _MAX_POST_FILTERED:
-            found = self._search_by_score(wanted, asked)
-            if first := _top_hits(found, asked, most, least, classes):
-                return first
-            asked *= 4
-        return None
-
     def _top(self, wanted: tantivy.Query, most: int, least: int) -> TopHits:
         asked = most + _MARGIN
         while True:
@@ -158,12 +129,6 @@ class IndexSnapshot:
             if first := _top_hits(found, asked, most, least):
                 return first
             asked *= 4
-
-    def _estimate_share(self, classes: frozenset[int]) -> float:
-        """An estimate of the fraction of the index in these classes, from a few of them."""
-        few = list(islice(classes, _SAMPLED_CLASSES))
-        held = sum(self._searcher.doc_freq("acl", it) for it in few)
-        return held * len(classes) / len(few) / max(1, self._searcher.num_docs)
 
     def _search_by_score(self, wanted: tantivy.Query, limit: int) -> list[KeywordHit]:
         """Hits in the engine's order."""
@@ -195,28 +160,16 @@ class IndexSnapshot:
         return [values(it, addresses) for it in names]
 
 
-def _top_hits(
-    found: list[KeywordHit],
-    asked: int,
-    most: int,
-    least: int,
-    classes: frozenset[int] | None = None,
-) -> TopHits | None:
+def _top_hits(found: list[KeywordHit], asked: int, most: int, least: int) -> TopHits | None:
     """The first of what was found, by score, then id. The engine breaks ties otherwise, so one at
     the end that may go on is left out; None when too few stay.
     """
     is_whole = len(found) < asked
     sure = found if is_whole else [it for it in found if it.score > found[-1].score]
-    kept = sure if classes is None else [it for it in sure if it.acl in classes]
-    if not is_whole and len(kept) < least:
+    if not is_whole and len(sure) < least:
         return None
-    ranked = sorted(sorted(kept, key=_ID), key=_SCORE, reverse=True)
+    ranked = sorted(sorted(sure, key=_ID), key=_SCORE, reverse=True)
     return TopHits(ranked[:most], is_all=is_whole and len(ranked) <= most)
-
-
-def _is_acl_only(query: Query, asked: Filter) -> bool:
-    """Whether ACL classes are the only filter."""
-    return not query.has_constraints and asked == Filter(asked.classes)
 
 
 def _rounded(score: float) -> float:

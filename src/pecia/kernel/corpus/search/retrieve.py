@@ -162,8 +162,10 @@ class SearchIndexes:
         return KeywordScope(self.policy.add_filter(plan.within, visible), visible.visible)
 
     def keyword_limit(self, plan: SearchPlan, visible: VisibleSet) -> int:
-        """A lexical search overfetches nothing: its first hits usually suffice."""
-        return self.policy.overfetch(visible, plan.max_hits) if plan.is_semantic else plan.max_hits
+        """As many as usually suffice: for a lexical search, the first few of them do."""
+        if plan.is_semantic:
+            return self.policy.overfetch(visible, plan.max_hits)
+        return max(plan.max_hits, self.policy.overfetch(visible, plan.few_hits))
 
 
 @dataclass(slots=True)

@@ -50,11 +50,6 @@ class Query:
         """Whether there is anything to look for but a place."""
         return bool(self.words or self.phrases or self.titles)
 
-    @property
-    def has_constraints(self) -> bool:
-        """Whether it says what must be, not only what is wished for."""
-        return bool(self.phrases or self.titles) or self.within != Filter()
-
 
 NO_FILTER = Filter()
 
