@@ -55,6 +55,7 @@ async def grant(pecia: Pecia, key: str) -> None:
     assert (await pecia.call("admin/grant_file", given)).status_code == 200
 
 
+@requirement("lake.trim.source")
 async def test_absent_and_hidden_are_answered_alike_with_what_lists_them(pecia: Pecia) -> None:
     for source_id in ("plans", "absent"):
         answer = await pecia.call("lake/list_files", {"source_id": source_id}, pecia.bo)

@@ -67,11 +67,12 @@ def says(asked: Question, at: At, file: File) -> bool:
 
 def no_source(source: str) -> dict[str, Any]:
     """How a source that is hidden, and one that never was, are refused."""
-    return _not_found(f"no source {source!r}", source_id=source)
+    return _not_found(f"no source {source!r}", "pecia source list", source_id=source)
 
 
 def no_file(source: str, key: str) -> dict[str, Any]:
-    return _not_found(f"no file {key!r} in source {source!r}", source_id=source, key=key)
+    message = f"no file {key!r} in source {source!r}"
+    return _not_found(message, "lake.list_files", source_id=source, key=key)
 
 
 def counts(who: Caller, vectors_a_file: int) -> dict[str, int]:
@@ -107,8 +108,9 @@ def _name_words(key: str) -> Iterator[str]:
     yield from re.findall(r"[^\W\d_]+|\d+", key.lower())
 
 
-def _not_found(message: str, **fields: str) -> dict[str, Any]:
-    return dict(NotFound(message, **fields).payload())
+def _not_found(message: str, listed_by: str, **fields: str) -> dict[str, Any]:
+    hint = f"Not found, or no access. Try `{listed_by}`."
+    return dict(NotFound(message, hint=hint, **fields).payload())
 
 
 def _bytes(at: At) -> tuple[bytes, bytes]:

@@ -77,7 +77,12 @@ async def test_the_typescript_sdk(served: Served, folder: Path, tmp_path: Path, 
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments"), [("list_documents", {}), ("read_document", {"path": "long.md"})]
+    ("tool", "arguments"),
+    [
+        ("list_documents", {}),
+        ("read_document", {"path": "long.md"}),
+        ("get_orphans", {}),
+    ],
 )
 async def test_one_answer_fits_in_an_event_and_says_how_to_go_on(
     served: Served, folder: Path, tool: str, arguments: dict[str, str]

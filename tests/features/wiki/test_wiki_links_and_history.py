@@ -27,6 +27,38 @@ LINKED = {
 }
 
 
+async def test_lists_of_links_come_in_pages_that_together_are_the_whole(space: Space) -> None:
+    """A hub of many documents, many dead links to one target, many orphans."""
+    many = {f"n{it:03}.md": "To [[hub]] and [[gone]].\n" for it in range(150)}
+    alone = {f"o{it:03}.md": "Alone.\n" for it in range(150)}
+    ahead = {"hub.md": "".join(f"[[n{it:03}]] " for it in range(150))}
+    space.write({**many, **alone, **ahead})
+
+    async def pages(tool: str, field: str, **asked: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        page = await space.value(tool, limit=40, **asked)
+        while True:
+            assert page["total"] == 150
+            found += page[field]
+            if page["nextCursor"] is None:
+                return found
+            page = await space.value(tool, limit=40, cursor=page["nextCursor"], **asked)
+
+    back = await pages("get_backlinks", "backlinks", docName="hub")
+    assert [it["source"] for it in back] == [it.removesuffix(".md") for it in many]
+    forward = await pages("get_forward_links", "forwardLinks", docName="hub")
+    assert sorted(it["docName"] for it in forward) == [it.removesuffix(".md") for it in many]
+    orphans = await pages("get_orphans", "orphans")
+    assert [it["docName"] for it in orphans] == [it.removesuffix(".md") for it in alone]
+    dead = await pages("get_dead_links", "deadLinks")
+    assert {it["target"] for it in dead} == {"gone"}
+    assert [it["source"] for group in dead for it in group["sources"]] == [
+        it.removesuffix(".md") for it in many
+    ]
+    wrong = await space.ask("get_orphans", cursor="nonsense")
+    assert wrong.error["field"] == "cursor"
+
+
 @pytest.mark.requirement("wiki.graph.backlinks", "wiki.graph.forward_links")
 async def test_links_to_and_from_a_document_are_listed(space: Space) -> None:
     space.write(LINKED)

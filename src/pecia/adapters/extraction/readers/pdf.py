@@ -1,4 +1,8 @@
-"""PDFs, page by page: pypdfium2 for all of them, pypdf for the pages it spells letter by letter."""
+"""PDFs, page by page: pypdfium2 for all of them, pypdf for the pages it spells letter by letter.
+
+Columns (two, three or more) are read in the order in which the file draws them, as pdfium gives it:
+column by column in most files. Nothing here detects columns or reorders them.
+"""
 
 import re
 from collections.abc import Iterator

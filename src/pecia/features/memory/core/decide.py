@@ -1,4 +1,4 @@
-"""Add, update or ignore a new text, decided without a model. Pure.
+"""Deduplication: add, update or ignore a new text, decided without a model. Pure.
 
 Text comparison cannot tell a correction from a different fact. So nothing is deleted here, a text
 is ignored only where a memory contains it character for character, and a memory is updated only by

@@ -154,7 +154,7 @@ def _with_part_note(part: TextPart) -> str:
     )
 
 
-def list_backlinks(opened: OpenSpace, graph: LinkGraph, name: str) -> list[Json]:
+def list_backlinks(opened: OpenSpace, graph: LinkGraph, name: str) -> list[dict[str, Json]]:
     return [
         {
             "source": it.source,
@@ -167,8 +167,8 @@ def list_backlinks(opened: OpenSpace, graph: LinkGraph, name: str) -> list[Json]
     ]
 
 
-def list_forward_links(opened: OpenSpace, graph: LinkGraph, name: str) -> list[Json]:
-    documents: list[Json] = [
+def list_forward_links(opened: OpenSpace, graph: LinkGraph, name: str) -> list[dict[str, Json]]:
+    documents: list[dict[str, Json]] = [
         {
             "kind": "doc",
             "docName": it.target,
@@ -180,7 +180,7 @@ def list_forward_links(opened: OpenSpace, graph: LinkGraph, name: str) -> list[J
         }
         for it in graph.forward_links(name)
     ]
-    addresses: list[Json] = [
+    addresses: list[dict[str, Json]] = [
         {"kind": "external", "url": it.url, "title": it.title, "snippet": it.snippet}
         for it in graph.addresses.get(name, ())
     ]
@@ -199,9 +199,9 @@ def _document_fields(
         "title": card.title or document.name.rpartition("/")[2],
         "description": card.description,
         "tags": [*card.tags],
-        "backlinks": back[:MAX_LINKS],
+        "backlinks": [*back[:MAX_LINKS]],
         "backlinkCount": len(back),
-        "forwardLinks": forward[:MAX_LINKS],
+        "forwardLinks": [*forward[:MAX_LINKS]],
         "forwardLinkCount": len(forward),
     }
 

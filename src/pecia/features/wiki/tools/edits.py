@@ -12,7 +12,7 @@ from pecia.features.wiki.space import OpenSpace, Wiki, WikiDocument
 from pecia.features.wiki.space_write import MergeBase, SpaceWrite, begin_space_write
 from pecia.features.wiki.storage import disk
 from pecia.features.wiki.storage.scan import load_ignore_rules
-from pecia.features.wiki.tools.documents import FEATURE, list_backlinks
+from pecia.features.wiki.tools.documents import FEATURE, MAX_LINKS, list_backlinks
 from pecia.features.wiki.tools.schemas import (
     DeletedOut,
     DocumentInput,
@@ -86,7 +86,8 @@ class EditTools:
         return await self._build_result(opened.with_document(document), document, fields, summary)
 
     async def delete_document(self, call: Call, ask: DocumentInput) -> ToolResult:
-        """Delete a document. Links to it stay: the answer lists its backlinks."""
+        """Delete a document. Links to it stay: the answer lists its backlinks, at most 200;
+        get_dead_links has all."""
         opened = await self.wiki.open(call, ask.cwd, ask.space)
         document = opened.find(ask.docName)
         graph = await opened.graph()
@@ -98,7 +99,8 @@ class EditTools:
             "ok": True,
             "deletedDocNames": [document.name],
             "previousPreviewUrl": opened.preview.url(document.name),
-            "backlinks": links,
+            "backlinks": [*links[:MAX_LINKS]],
+            "backlinkCount": len(links),
         }
         opened.record_returned([document.path])
         left = f" {len(links)} documents still link to it." if links else ""

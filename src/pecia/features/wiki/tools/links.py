@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
 from anyio.to_thread import run_sync
 
@@ -17,6 +18,7 @@ from pecia.features.wiki.tools.documents import (
     list_forward_links,
     listing_fields,
 )
+from pecia.features.wiki.tools.pagination import RowsPage, paginate_ranked
 from pecia.features.wiki.tools.schemas import (
     BacklinksOut,
     DeadLinksOut,
@@ -24,9 +26,11 @@ from pecia.features.wiki.tools.schemas import (
     ForwardOut,
     GetDeadLinks,
     GetHubs,
+    GetLinks,
     GetOrphans,
     HubsOut,
     OrphansOut,
+    PageInput,
     SuggestOut,
 )
 from pecia.kernel.errors import Json, PeciaError
@@ -43,21 +47,23 @@ class LinkTools:
 
     wiki: Wiki
 
-    async def get_backlinks(self, call: Call, ask: DocumentInput) -> ToolResult:
+    async def get_backlinks(self, call: Call, ask: GetLinks) -> ToolResult:
         """The documents that link to one, each with the sentence of its first link."""
         opened = await self.wiki.open(call, ask.cwd, ask.space)
         name = opened.find(ask.docName).name
         rows = list_backlinks(opened, await opened.graph(), name)
-        _record_returned(opened, [_text(it, "source") for it in rows])
-        return ToolResult({"docName": name, "backlinks": rows, **listing_fields(opened)})
+        page = _paginate(rows, [str(it["source"]) for it in rows], ask)
+        _record_returned(opened, [str(it["source"]) for it in page.rows])
+        return _page_result(opened, page, len(rows), docName=name, backlinks=[*page.rows])
 
-    async def get_forward_links(self, call: Call, ask: DocumentInput) -> ToolResult:
+    async def get_forward_links(self, call: Call, ask: GetLinks) -> ToolResult:
         """The documents and URLs that one links to. `dead` marks missing ones."""
         opened = await self.wiki.open(call, ask.cwd, ask.space)
         name = opened.find(ask.docName).name
         rows = list_forward_links(opened, await opened.graph(), name)
+        page = _paginate(rows, [str(it.get("docName") or it.get("url")) for it in rows], ask)
         _record_returned(opened, [name])
-        return ToolResult({"docName": name, "forwardLinks": rows, **listing_fields(opened)})
+        return _page_result(opened, page, len(rows), docName=name, forwardLinks=[*page.rows])
 
     async def get_hubs(self, call: Call, ask: GetHubs) -> ToolResult:
         """Documents by number of backlinks, most first."""
@@ -75,11 +81,12 @@ class LinkTools:
         opened = await self.wiki.open(call, ask.cwd, ask.space)
         graph = await opened.graph()
         names = graph.orphans(ask.mode)
-        rows: list[Json] = [
+        rows: list[dict[str, Json]] = [
             {"docName": it, "title": graph.title(it), **opened.preview.link(it)} for it in names
         ]
-        _record_returned(opened, names)
-        return ToolResult({"orphans": rows, **listing_fields(opened)})
+        page = _paginate(rows, names, ask)
+        _record_returned(opened, [str(it["docName"]) for it in page.rows])
+        return _page_result(opened, page, len(rows), orphans=[*page.rows])
 
     async def get_dead_links(self, call: Call, ask: GetDeadLinks) -> ToolResult:
         """Link targets without a document, with who links there. `candidates` are named
@@ -90,21 +97,25 @@ class LinkTools:
             None if wanted is None else {parse_document_name(it, "sourceDocNames") for it in wanted}
         )
         graph = await opened.graph()
-        rows: list[Json] = []
-        for dead in graph.dead_links(sources):
-            edges: list[Json] = [
-                {
-                    "source": it.source,
-                    "title": graph.title(it.source),
-                    "snippet": it.snippet,
-                    **({"candidates": [*it.candidates]} if it.candidates else {}),
-                    **opened.preview.link(it.source),
-                }
-                for it in dead.edges
-            ]
-            rows.append({"target": dead.target, "sources": edges})
-            _record_returned(opened, [it.source for it in dead.edges])
-        return ToolResult({"deadLinks": rows, **listing_fields(opened)})
+        rows: list[dict[str, Json]] = [
+            {
+                "target": dead.target,
+                "source": it.source,
+                "title": graph.title(it.source),
+                "snippet": it.snippet,
+                **({"candidates": [*it.candidates]} if it.candidates else {}),
+                **opened.preview.link(it.source),
+            }
+            for dead in graph.dead_links(sources)
+            for it in dead.edges
+        ]
+        page = _paginate(rows, [f"{it['target']}\0{it['source']}" for it in rows], ask)
+        _record_returned(opened, [str(it["source"]) for it in page.rows])
+        found: list[Json] = [
+            {"target": target, "sources": [_without(it, "target") for it in links]}
+            for target, links in groupby(page.rows, lambda it: it["target"])
+        ]
+        return _page_result(opened, page, len(rows), deadLinks=found)
 
     async def suggest_links(self, call: Call, ask: DocumentInput) -> ToolResult:
         """Unlinked mentions of this document in others, by title or alias; each with its offset for
@@ -142,8 +153,8 @@ def link_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
     it = LinkTools(wiki)
     read = Scope.READ
     return (
-        Tool(FEATURE, "get_backlinks", read, DocumentInput, BacklinksOut, it.get_backlinks),
-        Tool(FEATURE, "get_forward_links", read, DocumentInput, ForwardOut, it.get_forward_links),
+        Tool(FEATURE, "get_backlinks", read, GetLinks, BacklinksOut, it.get_backlinks),
+        Tool(FEATURE, "get_forward_links", read, GetLinks, ForwardOut, it.get_forward_links),
         Tool(FEATURE, "get_hubs", read, GetHubs, HubsOut, it.get_hubs),
         Tool(FEATURE, "get_orphans", read, GetOrphans, OrphansOut, it.get_orphans),
         Tool(FEATURE, "get_dead_links", read, GetDeadLinks, DeadLinksOut, it.get_dead_links),
@@ -172,6 +183,19 @@ def _texts(opened: OpenSpace, but: str) -> Iterator[tuple[str, str]]:
             continue
         if text is not None:
             yield it.name, text
+
+
+def _paginate(rows: list[dict[str, Json]], keys: list[str], ask: PageInput) -> RowsPage:
+    return paginate_ranked(rows, keys, ask.cursor, ask.limit)
+
+
+def _page_result(opened: OpenSpace, page: RowsPage, total: int, **fields: Json) -> ToolResult:
+    ends: dict[str, Json] = {"total": total, "nextCursor": page.next_cursor}
+    return ToolResult({**fields, **ends, **listing_fields(opened)})
+
+
+def _without(row: dict[str, Json], key: str) -> Json:
+    return {name: it for name, it in row.items() if name != key}
 
 
 def _record_returned(opened: OpenSpace, names: list[str]) -> None:

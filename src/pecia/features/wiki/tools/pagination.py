@@ -43,15 +43,24 @@ def paginate_rows(rows: Sequence[dict[str, Json]], cursor: str | None, limit: in
     stable under inserts and deletes."""
     after = _decode_cursor(cursor) if cursor else None
     left = [it for it in rows if after is None or _key(it) > after]
-    page: list[dict[str, Json]] = []
-    size = 0
-    for row in left[:limit]:
-        size += len(orjson.dumps(row))
-        if page and size > MAX_PART_BYTES:
-            break
-        page.append(row)
+    page = _fit(left, limit)
     is_last = len(page) == len(left)
-    return RowsPage(page, None if is_last else _encode_cursor(page[-1]))
+    return RowsPage(page, None if is_last else _encode_key(_key(page[-1])))
+
+
+def paginate_ranked(
+    rows: Sequence[dict[str, Json]], keys: Sequence[str], cursor: str | None, limit: int
+) -> RowsPage:
+    """The page after a cursor, in the order of the rows, whatever that is. A cursor has the key of
+    the last row returned, and its position, for the case that this row is gone."""
+    start = 0
+    if cursor:
+        key, position = _decode_cursor(cursor)
+        start = keys.index(key) + 1 if key in keys else min(_parse_position(position), len(rows))
+    page = _fit(rows[start:], limit)
+    end = start + len(page)
+    ends = (keys[end - 1], str(end)) if page else ("", "0")
+    return RowsPage(page, None if end >= len(rows) else _encode_key(ends))
 
 
 def sort_rows(rows: list[dict[str, Json]]) -> list[dict[str, Json]]:
@@ -76,12 +85,28 @@ def slice_text(text: str, offset: int) -> TextPart:
     return TextPart(piece, offset, offset + len(piece), total)
 
 
+def _fit(rows: Sequence[dict[str, Json]], limit: int) -> list[dict[str, Json]]:
+    """The first rows, as many as one answer holds; at least one, if there is one."""
+    page: list[dict[str, Json]] = []
+    size = 0
+    for row in rows[:limit]:
+        size += len(orjson.dumps(row))
+        if page and size > MAX_PART_BYTES:
+            break
+        page.append(row)
+    return page
+
+
 def _key(row: dict[str, Json]) -> tuple[str, str]:
     return str(row["docName"]), str(row["kind"])
 
 
-def _encode_cursor(row: dict[str, Json]) -> str:
-    return urlsafe_b64encode(orjson.dumps(_key(row))).decode()
+def _encode_key(key: tuple[str, str]) -> str:
+    return urlsafe_b64encode(orjson.dumps(key)).decode()
+
+
+def _parse_position(text: str) -> int:
+    return int(text) if text.isdecimal() and len(text) < 10 else 0
 
 
 def _decode_cursor(cursor: str) -> tuple[str, str]:

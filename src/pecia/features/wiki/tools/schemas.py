@@ -48,13 +48,16 @@ class Exec(SpaceInput):
     command: str = Field(max_length=10_000, description="Such as: grep -rn term . | head -20")
 
 
-class ListDocuments(SpaceInput):
-    dir: OptionalText = Field(
-        default=None, max_length=MAX_PATH_CHARS, description="Only below this."
-    )
+class PageInput(SpaceInput):
     limit: int = Field(default=MAX_ROWS, ge=1, le=MAX_ROWS)
     cursor: OptionalText = Field(
-        default=None, max_length=4000, description="`nextCursor` of the previous page."
+        default=None, max_length=8000, description="`nextCursor` of the previous page."
+    )
+
+
+class ListDocuments(PageInput):
+    dir: OptionalText = Field(
+        default=None, max_length=MAX_PATH_CHARS, description="Only below this."
     )
 
 
@@ -62,15 +65,19 @@ class DocumentInput(SpaceInput):
     docName: str = DOC_NAME
 
 
+class GetLinks(PageInput):
+    docName: str = DOC_NAME
+
+
 class GetHubs(SpaceInput):
-    limit: int = Field(default=20, ge=1)
+    limit: int = Field(default=20, ge=1, le=MAX_ROWS)
 
 
-class GetOrphans(SpaceInput):
+class GetOrphans(PageInput):
     mode: Literal["incoming", "outgoing", "both"] = "both"
 
 
-class GetDeadLinks(SpaceInput):
+class GetDeadLinks(PageInput):
     sourceDocNames: list[str] | None = Field(
         default=None, max_length=10_000, description="Only links of these documents."
     )
@@ -162,18 +169,21 @@ class WikiSearchOut(ListingOutput):
     results: list[dict[str, Any]]
 
 
-class DocumentsOut(ListingOutput):
-    documents: list[dict[str, Any]]
-    total: int = Field(description="Documents and files on all pages.")
+class PageOutput(ListingOutput):
+    total: int = Field(description="Rows on all pages.")
     nextCursor: str | None = Field(description="The `cursor` of the next page; null at the end.")
 
 
-class BacklinksOut(ListingOutput):
+class DocumentsOut(PageOutput):
+    documents: list[dict[str, Any]]
+
+
+class BacklinksOut(PageOutput):
     docName: str
     backlinks: list[dict[str, Any]]
 
 
-class ForwardOut(ListingOutput):
+class ForwardOut(PageOutput):
     docName: str
     forwardLinks: list[dict[str, Any]]
 
@@ -182,11 +192,14 @@ class HubsOut(ListingOutput):
     hubs: list[dict[str, Any]]
 
 
-class OrphansOut(ListingOutput):
+class OrphansOut(PageOutput):
     orphans: list[dict[str, Any]]
 
 
-class DeadLinksOut(ListingOutput):
+class DeadLinksOut(PageOutput):
+    """A row is one link; `deadLinks` has those of a page by target, so a target with many links
+    may go on on the next page."""
+
     deadLinks: list[dict[str, Any]]
 
 

@@ -16,6 +16,7 @@ from pecia.features.wiki.shell.tree import DiskReader, FileTree, TreeFile
 from pecia.features.wiki.space import OpenSpace, Wiki, WikiDocument
 from pecia.features.wiki.tools.documents import (
     FEATURE,
+    MAX_LINKS,
     format_mtime,
     list_backlinks,
     list_forward_links,
@@ -168,9 +169,9 @@ def _describe_document(
         "description": card.description,
         "tags": [*card.tags],
         "backlinkCount": len(backlinks),
-        "backlinks": backlinks if is_rich else None,
+        "backlinks": [*backlinks[:MAX_LINKS]] if is_rich else None,
         "forwardLinkCount": None if forward is None else len(forward),
-        "forwardLinks": forward,
+        "forwardLinks": None if forward is None else [*forward[:MAX_LINKS]],
         "history": None,
         "historySource": None,
         "projectHistory": None,

@@ -34,7 +34,7 @@ BATCH_CHARS = 4_000_000
 class ExtractedText:
     """What was read of a file. A file that could not be read has a status, a reason and no text.
 
-    `chunks` are those that `cut` made; without them it is cut when it is put.
+    `chunks` are those that `with_chunks` made; without them it is cut when it is put.
     """
 
     canonical: CanonicalText

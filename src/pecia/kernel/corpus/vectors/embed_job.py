@@ -68,7 +68,7 @@ class UnembeddedChunk:
 def embed_job(embedder: Embedder, schedule: str | None = "* * * * *") -> Job:
     """For a tenant, when deferred for one; on its schedule, for every tenant that is behind.
 
-    The schedule is a net: `EmbedCaller` has it run as soon as there is something to embed.
+    The schedule is a net: `EmbedTrigger` has it run as soon as there is something to embed.
     """
     job: Job
 

@@ -91,7 +91,8 @@ class LimitSettings(SettingsSection):
         16, description="Calls that run at one time; others wait for their turn."
     )
     tenant_running_max: PositiveInt = setting(
-        12, description="Calls of one tenant that run at one time, on a server."
+        12,
+        description="Calls of one tenant that run at one time, on a server. Rates: per principal.",
     )
     principal_running_max: PositiveInt = setting(
         4, description="Calls of one principal that run at one time."
