@@ -32,6 +32,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     command = [*PIP, "--no-build-isolation", "--target", str(folder), *packages]
     subprocess.run(command, check=True, timeout=200)
     register(folder, "broken", "pecia.features", "broken = no_such_module:NOTHING")
+    (folder / "quits.py").write_text("raise SystemExit(3)\n")
+    register(folder, "quits", "pecia.features", "quits = quits:NOTHING")
     return folder
 
 
@@ -156,6 +158,7 @@ def test_a_plugin_that_cannot_be_loaded_is_named_with_the_way_to_start_without_i
     warned = shell.ok("config").err
     assert "plugin 'broken' is left out: ModuleNotFoundError" in warned
     assert "PECIA_PLUGINS_DISABLED=broken" in warned
+    assert "plugin 'quits' is left out: SystemExit: 3" in warned
     assert "broken" not in shell.ok("config", env={"PECIA_PLUGINS_DISABLED": "broken"}).err
 
 

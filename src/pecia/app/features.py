@@ -72,7 +72,8 @@ def _build_plugins(
                 require_own_names(feature, registration.name)
                 require_distinct(feature, built)
                 built.append(feature)
-        except Exception as error:  # noqa: BLE001 - code of others: whatever it raises is its own.
+        # Code of others: whatever it raises is its own, and it does not end the server.
+        except (Exception, SystemExit) as error:  # noqa: BLE001
             _log.error("plugin", problem=describe_problem(registration.name, error))
     return tuple(built)
 

@@ -119,12 +119,13 @@ def load_entries(
             loaded.append(load(entry))
         except Conflict:
             raise
-        except Exception as error:  # noqa: BLE001 - code of others: whatever it raises is its own.
+        # Code of others: whatever it raises is its own, and it does not end the server.
+        except (Exception, SystemExit) as error:  # noqa: BLE001
             problems.append(describe_problem(entry.name, error))
     return loaded, problems
 
 
-def describe_problem(name: str, error: Exception) -> str:
+def describe_problem(name: str, error: BaseException) -> str:
     """One line for the log and for `pecia doctor`."""
     reason = str(error) if isinstance(error, PluginError) else f"{type(error).__name__}: {error}"
     return f"plugin {name!r} is left out: {reason}. {_remedy(name)}"

@@ -101,6 +101,8 @@ async def test_only_owners_crawl_and_see_how_far_it_is(lake: Lake) -> None:
         ({"s3": "s3://bucket", "ref": "main"}, "ref"),
         ({"endpoint": "https://example.org"}, "endpoint"),
         ({"git": "file:///srv/../etc"}, "git"),
+        ({"git": "https://ghp_0123456789@example.org/r.git"}, "git"),
+        ({"git": "ssh://-oProxyCommand=x/r.git"}, "git"),
         ({"ref": "main"}, "ref"),
         ({"schedule": "every day"}, "schedule"),
         ({"web": "https://example.org", "posix": True}, "posix"),

@@ -168,7 +168,10 @@ class GitOptions(OriginOptions):
         parts = split_url(url)
         path = PurePosixPath(unquote(parts.path))
         is_plain = parts.scheme in ("https", "ssh", "file") and parts.password is None
-        if not is_plain or ".." in path.parts or "\0" in unquote(url):
+        # In https a user alone is a token as well. A host like `-oProxyCommand=…` is an option.
+        is_token = parts.scheme == "https" and parts.username is not None
+        is_option = (parts.hostname or "").startswith("-")
+        if not is_plain or is_token or is_option or ".." in path.parts or "\0" in unquote(url):
             raise InvalidFormat(
                 'Field "git" must be a plain URL that begins with https, ssh or file',
                 field="git",
