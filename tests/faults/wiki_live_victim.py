@@ -17,7 +17,7 @@ import orjson
 from psycopg import AsyncConnection
 
 from pecia.app.app import SETTINGS, App, open_app
-from pecia.features.wiki.live import document
+from pecia.features.wiki.live import copies, document
 from pecia.features.wiki.live.copies import DocumentFiles
 from pecia.features.wiki.live.core.debounce import FlushDebounce
 from pecia.features.wiki.live.document import OpenDocument
@@ -69,6 +69,9 @@ def lay(trap: Trap) -> None:
     around_async(LiveFlusher, "flush_many", trap, before="before_following", after="")
     # Files are written all the time, so that they are written when it strikes.
     document.POLL_INTERVAL_S = 0.02
+    # A program that takes longer than this between its read and its write is not promised
+    # anything. Five times the usual: a busy machine can stop a program of this test for seconds.
+    copies.COPY_TTL_S = 10.0
     FlushDebounce.is_due = always  # pyright: ignore[reportAttributeAccessIssue] - a trap
 
 
