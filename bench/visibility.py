@@ -20,7 +20,7 @@ from bench import result
 from bench.corpus_store import SQL, caller
 from bench.search import (
     LOOP_OPTIONS,
-    Searching,
+    SearchBench,
     Table,
     freeze_gc,
     ground,
@@ -46,7 +46,7 @@ class Took(NamedTuple):
     cpu_ms: float
 
 
-class Visibility(Searching):
+class Visibility(SearchBench):
     """The tenant of the search bench, and callers who see a fraction of it."""
 
     backends: Sequence[int] = ()

@@ -17,7 +17,7 @@ from pecia.kernel.corpus.search.search import Corpus, SearchMode, SearchRequest,
 from pecia.kernel.corpus.visibility import VisibilityPolicy, VisibleSet
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.text.canonical import RawUnit, UnitKind, build_canonical_text
-from tests.laws.lake_ways import Hashing, index
+from tests.laws.lake_clients import Hashing, index
 from tests.laws.test_lake_pages import FOLDERS, SOURCE, WORDS, Large, large
 from tests.soak import FIRST, SOAK
 

@@ -164,7 +164,7 @@ async def test_what_is_left_of_a_space_that_is_switched_off_is_filed_so_that_it_
     nodes: tuple[Node, Node], plan: Path
 ) -> None:
     one, _ = nodes
-    filing = LiveFlusher(one.app.store, HistoryRepository.open)
+    filing = LiveFlusher(SpaceRecovery(one.app.store, HistoryRepository.open))
     assert isinstance(one.owner, Caller)
     place = SpaceLocation(one.owner.tenant_id, f"wiki:{plan.name}", plan, "")
     await filing.make_live(place, "plan.md", len(PAGE))

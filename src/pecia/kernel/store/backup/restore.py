@@ -60,7 +60,7 @@ def _migrations_of_backup(known: Sequence[Migration], manifest: BackupManifest) 
         raise Conflict(
             f"this backup has tables of {', '.join(absent)}, which is not installed here or is"
             " disabled; install and enable the plugin, then restore again",
-            missing=absent,
+            missing=[*absent],
         )
     wanted = {(it.part, it.name): it.sha256 for it in manifest.migrations}
     found = [it for it in known if (it.part, it.name) in wanted]
