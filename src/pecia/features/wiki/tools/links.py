@@ -23,14 +23,14 @@ from pecia.features.wiki.tools.schemas import (
     BacklinksOut,
     DeadLinksOut,
     DocumentInput,
+    DocumentLinksInput,
     ForwardOut,
     GetDeadLinks,
     GetHubs,
-    GetLinks,
     GetOrphans,
     HubsOut,
+    ListingInput,
     OrphansOut,
-    PageInput,
     SuggestOut,
 )
 from pecia.kernel.errors import Json, PeciaError
@@ -47,7 +47,7 @@ class LinkTools:
 
     wiki: Wiki
 
-    async def get_backlinks(self, call: Call, ask: GetLinks) -> ToolResult:
+    async def get_backlinks(self, call: Call, ask: DocumentLinksInput) -> ToolResult:
         """The documents that link to one, each with the sentence of its first link."""
         opened = await self.wiki.open(call, ask.cwd, ask.space)
         name = opened.find(ask.docName).name
@@ -56,7 +56,7 @@ class LinkTools:
         _record_returned(opened, [str(it["source"]) for it in page.rows])
         return _page_result(opened, page, len(rows), docName=name, backlinks=[*page.rows])
 
-    async def get_forward_links(self, call: Call, ask: GetLinks) -> ToolResult:
+    async def get_forward_links(self, call: Call, ask: DocumentLinksInput) -> ToolResult:
         """The documents and URLs that one links to. `dead` marks missing ones."""
         opened = await self.wiki.open(call, ask.cwd, ask.space)
         name = opened.find(ask.docName).name
@@ -153,8 +153,10 @@ def link_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
     it = LinkTools(wiki)
     read = Scope.READ
     return (
-        Tool(FEATURE, "get_backlinks", read, GetLinks, BacklinksOut, it.get_backlinks),
-        Tool(FEATURE, "get_forward_links", read, GetLinks, ForwardOut, it.get_forward_links),
+        Tool(FEATURE, "get_backlinks", read, DocumentLinksInput, BacklinksOut, it.get_backlinks),
+        Tool(
+            FEATURE, "get_forward_links", read, DocumentLinksInput, ForwardOut, it.get_forward_links
+        ),
         Tool(FEATURE, "get_hubs", read, GetHubs, HubsOut, it.get_hubs),
         Tool(FEATURE, "get_orphans", read, GetOrphans, OrphansOut, it.get_orphans),
         Tool(FEATURE, "get_dead_links", read, GetDeadLinks, DeadLinksOut, it.get_dead_links),
@@ -185,7 +187,7 @@ def _texts(opened: OpenSpace, but: str) -> Iterator[tuple[str, str]]:
             yield it.name, text
 
 
-def _paginate(rows: list[dict[str, Json]], keys: list[str], ask: PageInput) -> RowsPage:
+def _paginate(rows: list[dict[str, Json]], keys: list[str], ask: ListingInput) -> RowsPage:
     return paginate_ranked(rows, keys, ask.cursor, ask.limit)
 
 

@@ -48,14 +48,14 @@ class Exec(SpaceInput):
     command: str = Field(max_length=10_000, description="Such as: grep -rn term . | head -20")
 
 
-class PageInput(SpaceInput):
+class ListingInput(SpaceInput):
     limit: int = Field(default=MAX_ROWS, ge=1, le=MAX_ROWS)
     cursor: OptionalText = Field(
         default=None, max_length=8000, description="`nextCursor` of the previous page."
     )
 
 
-class ListDocuments(PageInput):
+class ListDocuments(ListingInput):
     dir: OptionalText = Field(
         default=None, max_length=MAX_PATH_CHARS, description="Only below this."
     )
@@ -65,7 +65,7 @@ class DocumentInput(SpaceInput):
     docName: str = DOC_NAME
 
 
-class GetLinks(PageInput):
+class DocumentLinksInput(ListingInput):
     docName: str = DOC_NAME
 
 
@@ -73,11 +73,11 @@ class GetHubs(SpaceInput):
     limit: int = Field(default=20, ge=1, le=MAX_ROWS)
 
 
-class GetOrphans(PageInput):
+class GetOrphans(ListingInput):
     mode: Literal["incoming", "outgoing", "both"] = "both"
 
 
-class GetDeadLinks(PageInput):
+class GetDeadLinks(ListingInput):
     sourceDocNames: list[str] | None = Field(
         default=None, max_length=10_000, description="Only links of these documents."
     )
@@ -169,21 +169,21 @@ class WikiSearchOut(ListingOutput):
     results: list[dict[str, Any]]
 
 
-class PageOutput(ListingOutput):
+class PagedOutput(ListingOutput):
     total: int = Field(description="Rows on all pages.")
     nextCursor: str | None = Field(description="The `cursor` of the next page; null at the end.")
 
 
-class DocumentsOut(PageOutput):
+class DocumentsOut(PagedOutput):
     documents: list[dict[str, Any]]
 
 
-class BacklinksOut(PageOutput):
+class BacklinksOut(PagedOutput):
     docName: str
     backlinks: list[dict[str, Any]]
 
 
-class ForwardOut(PageOutput):
+class ForwardOut(PagedOutput):
     docName: str
     forwardLinks: list[dict[str, Any]]
 
@@ -192,11 +192,11 @@ class HubsOut(ListingOutput):
     hubs: list[dict[str, Any]]
 
 
-class OrphansOut(PageOutput):
+class OrphansOut(PagedOutput):
     orphans: list[dict[str, Any]]
 
 
-class DeadLinksOut(PageOutput):
+class DeadLinksOut(PagedOutput):
     """A row is one link; `deadLinks` has those of a page by target, so a target with many links
     may go on on the next page."""
 
