@@ -23,12 +23,12 @@ from pecia.features.wiki.tools.schemas import (
     BacklinksOut,
     DeadLinksOut,
     DocumentInput,
-    DocumentLinksInput,
     ForwardOut,
     GetDeadLinks,
     GetHubs,
     GetOrphans,
     HubsOut,
+    LinksInput,
     ListingInput,
     OrphansOut,
     SuggestOut,
@@ -47,7 +47,7 @@ class LinkTools:
 
     wiki: Wiki
 
-    async def get_backlinks(self, call: Call, ask: DocumentLinksInput) -> ToolResult:
+    async def get_backlinks(self, call: Call, ask: LinksInput) -> ToolResult:
         """The documents that link to one, each with the sentence of its first link."""
         opened = await self.wiki.open(call, ask.cwd, ask.space)
         name = opened.find(ask.docName).name
@@ -56,7 +56,7 @@ class LinkTools:
         _record_returned(opened, [str(it["source"]) for it in page.rows])
         return _page_result(opened, page, len(rows), docName=name, backlinks=[*page.rows])
 
-    async def get_forward_links(self, call: Call, ask: DocumentLinksInput) -> ToolResult:
+    async def get_forward_links(self, call: Call, ask: LinksInput) -> ToolResult:
         """The documents and URLs that one links to. `dead` marks missing ones."""
         opened = await self.wiki.open(call, ask.cwd, ask.space)
         name = opened.find(ask.docName).name
@@ -153,10 +153,8 @@ def link_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
     it = LinkTools(wiki)
     read = Scope.READ
     return (
-        Tool(FEATURE, "get_backlinks", read, DocumentLinksInput, BacklinksOut, it.get_backlinks),
-        Tool(
-            FEATURE, "get_forward_links", read, DocumentLinksInput, ForwardOut, it.get_forward_links
-        ),
+        Tool(FEATURE, "get_backlinks", read, LinksInput, BacklinksOut, it.get_backlinks),
+        Tool(FEATURE, "get_forward_links", read, LinksInput, ForwardOut, it.get_forward_links),
         Tool(FEATURE, "get_hubs", read, GetHubs, HubsOut, it.get_hubs),
         Tool(FEATURE, "get_orphans", read, GetOrphans, OrphansOut, it.get_orphans),
         Tool(FEATURE, "get_dead_links", read, GetDeadLinks, DeadLinksOut, it.get_dead_links),

@@ -65,7 +65,7 @@ class DocumentInput(SpaceInput):
     docName: str = DOC_NAME
 
 
-class DocumentLinksInput(ListingInput):
+class LinksInput(ListingInput):
     docName: str = DOC_NAME
 
 
