@@ -39,8 +39,9 @@ async def listen(
     while True:
         try:
             async with _connect(store.logins.system) as connection:
-                for channel in channels:
-                    await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
+                # All in one message: no moment in which only some are listened to.
+                listens = (sql.SQL("LISTEN {}").format(sql.Identifier(it)) for it in channels)
+                await connection.execute(sql.SQL("; ").join(listens))
                 await notify(None)
                 backoff_s = BACKOFF_MIN_S
                 async with aclosing(connection.notifies()) as notifications:
