@@ -128,7 +128,7 @@ class App:
         context: RequestContext,
         view: ToolView | None = None,
     ) -> ToolResult:
-        """The one way to run a tool, for every interface."""
+        """Run a tool by name, of the view or of all that the caller has: for the command line."""
         if view is None:
             view = self.full_view if self.full_view.has(name) else await self.view_for(who)
         return await self.dispatcher.call(who, view, name, arguments, context)

@@ -126,7 +126,7 @@ def load_entries(
 
 
 def describe_problem(name: str, error: BaseException) -> str:
-    """One line for the log and for `pecia doctor`."""
+    """One line for the log and the warnings of the settings."""
     reason = str(error) if isinstance(error, PluginError) else f"{type(error).__name__}: {error}"
     return f"plugin {name!r} is left out: {reason}. {_remedy(name)}"
 

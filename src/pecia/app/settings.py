@@ -41,9 +41,10 @@ def load_app_settings(
         )
 
     ours = {it.section for it in SETTINGS}
-    names = [it for it in plugin_names() if it not in ours]
+    installed = plugin_names()
+    names = [it for it in installed if it not in ours]
     first = load(tuple(map(opaque_section, names)))
-    if not plugin_names():
+    if not installed:
         return first
     plugins = load_feature_plugins(first.part(PluginSettings).disabled)
     sections = [section for it in plugins.features for section in it.settings]

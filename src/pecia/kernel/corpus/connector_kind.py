@@ -4,6 +4,7 @@
 reference all follow from the rows.
 """
 
+from abc import abstractmethod
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
@@ -52,9 +53,9 @@ class OriginOptions(BaseModel):
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", frozen=True)
 
+    @abstractmethod
     def build_origin(self, source_id: str) -> SourceOrigin:
         """The origin, or an error that names the invalid field."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,16 +51,16 @@ def paginate_rows(rows: Sequence[dict[str, Json]], cursor: str | None, limit: in
 def paginate_ranked(
     rows: Sequence[dict[str, Json]], keys: Sequence[str], cursor: str | None, limit: int
 ) -> RowsPage:
-    """The page after a cursor, in the order of the rows, whatever that is. A cursor has the key of
-    the last row returned, and its position, for the case that this row is gone."""
-    start = 0
-    if cursor:
-        key, position = _decode_cursor(cursor)
-        start = keys.index(key) + 1 if key in keys else min(_parse_position(position), len(rows))
+    """The page after a cursor, in the order of the rows, whatever that is.
+
+    A cursor has the key and the position of the last row returned. Where rows came or went before
+    it, the nearest row with its key counts: keys may repeat. Where that row is gone, the next one
+    has its position.
+    """
+    start = _position_after(cursor, keys) if cursor else 0
     page = _fit(rows[start:], limit)
     end = start + len(page)
-    ends = (keys[end - 1], str(end)) if page else ("", "0")
-    return RowsPage(page, None if end >= len(rows) else _encode_key(ends))
+    return RowsPage(page, None if end >= len(rows) else _encode_key((keys[end - 1], str(end))))
 
 
 def sort_rows(rows: list[dict[str, Json]]) -> list[dict[str, Json]]:
@@ -105,8 +105,11 @@ def _encode_key(key: tuple[str, str]) -> str:
     return urlsafe_b64encode(orjson.dumps(key)).decode()
 
 
-def _parse_position(text: str) -> int:
-    return int(text) if text.isdecimal() and len(text) < 10 else 0
+def _position_after(cursor: str, keys: Sequence[str]) -> int:
+    key, text = _decode_cursor(cursor)
+    position = int(text) if text.isdecimal() and len(text) < 10 else 0
+    same = [number for number, it in enumerate(keys, start=1) if it == key]
+    return min(same, key=lambda it: abs(it - position), default=max(position - 1, 0))
 
 
 def _decode_cursor(cursor: str) -> tuple[str, str]:

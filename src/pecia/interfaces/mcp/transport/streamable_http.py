@@ -134,9 +134,10 @@ class StreamableHttpEndpoint:
         here = self._admit(request, here, found)  # find the tool, check the scope
         audit_malformed(self._dispatcher, here, found)
         _log_request(request, found)
-        # Each of the three validates the message by its revision, and has the SDK call the handler
-        # in `server.py`. For a tool that is `Dispatcher.run_call` (validate the arguments, wait for
-        # a slot, run the tool, audit), then `tool_result` renders the answer, which is sent.
+        # Each of the three has the SDK call the handler in `server.py`; modern first checks the
+        # message against its revision. For a tool that is `Dispatcher.run_call` (validate the
+        # arguments, wait for a slot, run the tool, audit), then `tool_result` renders the answer,
+        # which is sent.
         if facts.modern:
             await self._serve_modern(request, here, found, send)
         elif self._has_session(request, found):
