@@ -47,6 +47,7 @@ export interface Source {
   protocol: string;
   enabled: boolean;
   last_indexed_at: string | null;
+  condition: string | null;
 }
 
 export interface SkippedFile {

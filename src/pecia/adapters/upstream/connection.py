@@ -90,31 +90,31 @@ class McpConnectionFactory:
 
     @asynccontextmanager
     async def open(
-        self, place: McpServerEndpoint, hear: OnListChanged
+        self, endpoint: McpServerEndpoint, on_list_changed: OnListChanged
     ) -> AsyncGenerator["McpConnection"]:
-        """A connection, from handshake to close. `hear` is called with the list that changed."""
+        """A connection, from handshake to close. The callback gets the list that changed."""
         words, over = StderrTail(), anyio.Event()
         client = Client(
-            self._streams(place, words, over),
+            self._streams(endpoint, words, over),
             client_info=CLIENT_INFO,
             cache=None,
-            message_handler=_handler(hear),
+            message_handler=_handler(on_list_changed),
         )
         try:
             async with client, anyio.create_task_group() as tasks:
-                tasks.start_soon(_subscribe, client, hear)
+                tasks.start_soon(_subscribe, client, on_list_changed)
                 yield McpConnection(client, over, self.max_items, self.max_list_bytes)
                 tasks.cancel_scope.cancel()
         except Exception as error:  # noqa: BLE001 - any failure of the server becomes one error.
             raise _translate_error(error, words) from None
 
     def _streams(
-        self, place: McpServerEndpoint, words: StderrTail, over: anyio.Event
+        self, endpoint: McpServerEndpoint, words: StderrTail, over: anyio.Event
     ) -> AbstractAsyncContextManager[TransportStreams]:
-        if place.argv:
-            program = StdioProgram(place.argv, place.folder, place.env)
+        if endpoint.argv:
+            program = StdioProgram(endpoint.argv, endpoint.folder, endpoint.env)
             return open_stdio(program, words, over, line_bytes=self.max_line_bytes)
-        return open_http(McpHttpEndpoint(place.url, place.headers, place.is_sse), self.web)
+        return open_http(McpHttpEndpoint(endpoint.url, endpoint.headers, endpoint.is_sse), self.web)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,22 +206,22 @@ def _error_fields(error: MCPError) -> dict[str, Json]:
     return {**said, "data": data} if size <= MAX_ERROR_DATA_BYTES else {**said, "data_bytes": size}
 
 
-def _handler(hear: OnListChanged) -> MessageHandlerFnT:
+def _handler(on_list_changed: OnListChanged) -> MessageHandlerFnT:
     async def heard(message: IncomingMessage) -> None:
         match message:
             case types.ToolListChangedNotification():
-                hear("tools")
+                on_list_changed("tools")
             case types.PromptListChangedNotification():
-                hear("prompts")
+                on_list_changed("prompts")
             case types.ResourceListChangedNotification():
-                hear("resources")
+                on_list_changed("resources")
             case _:
                 pass
 
     return heard
 
 
-async def _subscribe(client: Client, hear: OnListChanged) -> None:
+async def _subscribe(client: Client, on_list_changed: OnListChanged) -> None:
     """Servers of the newer protocol notify only subscribers."""
     tools = client.server_capabilities.tools
     if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or not (
@@ -232,7 +232,7 @@ async def _subscribe(client: Client, hear: OnListChanged) -> None:
     with suppress(MCPError, ListenNotSupportedError, SubscriptionLost, TimeoutError):
         async with client.listen(tools_list_changed=True) as events:
             async for _ in events:
-                hear("tools")
+                on_list_changed("tools")
 
 
 def _plain(model: BaseModel) -> dict[str, Any]:

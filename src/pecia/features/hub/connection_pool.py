@@ -33,7 +33,7 @@ _log = Log(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ConnectionRequest:
-    """A server to connect to. `place` loads its endpoint, only when a connection must be opened."""
+    """A server to connect to. The endpoint is loaded only when a connection must be opened."""
 
     key: ServerKey
     version: Hashable
@@ -79,9 +79,9 @@ class _Slot:
     failures: int = 0
     retry_at: float = -math.inf
 
-    def set_up(self, line: UpstreamConnection) -> None:
-        about = line.about
-        self.connection = line
+    def set_up(self, connection: UpstreamConnection) -> None:
+        about = connection.about
+        self.connection = connection
         software = f"{about['name']} {about['version']}".strip()[:200]
         self.status = ConnectionStatus("up", datetime.now(UTC), "", software, about["revision"])
 
@@ -97,8 +97,8 @@ class _Slot:
 class ConnectionPool:
     """Opens, shares and closes connections."""
 
-    def __init__(self, lines: UpstreamConnectionFactory, *, connect_s: float) -> None:
-        self._lines = lines
+    def __init__(self, factory: UpstreamConnectionFactory, *, connect_s: float) -> None:
+        self._factory = factory
         self._connect_s = connect_s
         self._slots: dict[ServerKey, _Slot] = {}
         self._tasks: TaskGroup | None = None
@@ -126,8 +126,8 @@ class ConnectionPool:
         if self._tasks is not None:
             yield await self._get_or_connect(wanted, slot, self._tasks)
             return
-        async with self._connect(wanted, slot) as line:
-            yield PooledConnection(line, is_fresh=True)
+        async with self._connect(wanted, slot) as connection:
+            yield PooledConnection(connection, is_fresh=True)
 
     def status(self, key: ServerKey) -> ConnectionStatus:
         slot = self._slots.get(key)
@@ -156,8 +156,8 @@ class ConnectionPool:
         async with slot.connect_lock:
             if slot.connection is not None and not slot.connection.over.is_set():
                 return PooledConnection(slot.connection, is_fresh=False)
-            line: UpstreamConnection = await tasks.start(self._hold_open, wanted, slot)
-            return PooledConnection(line, is_fresh=True)
+            connection: UpstreamConnection = await tasks.start(self._hold_open, wanted, slot)
+            return PooledConnection(connection, is_fresh=True)
 
     async def _hold_open(
         self, wanted: ConnectionRequest, slot: _Slot, *, task_status: TaskStatus[UpstreamConnection]
@@ -165,17 +165,17 @@ class ConnectionPool:
         """Holds one connection open until it ends or is evicted."""
         has_begun = False
         try:
-            async with self._connect(wanted, slot) as line:
+            async with self._connect(wanted, slot) as connection:
                 has_begun = True
-                task_status.started(line)
-                await _wait_first(line.over, slot.evicted)
+                task_status.started(connection)
+                await _wait_first(connection.over, slot.evicted)
                 if not slot.evicted.is_set():
                     raise UpstreamError("the server closed the connection")
         except PeciaError as error:
             if not has_begun:
                 # The waiting request gets the error; nobody else needs it.
                 raise
-            _log.failure("hub.line", error)
+            _log.failure("hub.connection", error)
 
     @asynccontextmanager
     async def _connect(
@@ -183,27 +183,27 @@ class ConnectionPool:
     ) -> AsyncGenerator[UpstreamConnection]:
         """A new connection, initialized within the timeout. An unexpected close is recorded."""
         await _wait_backoff(wanted, slot)
-        line: UpstreamConnection | None = None
+        connection: UpstreamConnection | None = None
         try:
             with anyio.CancelScope(deadline=anyio.current_time() + self._connect_s) as clock:
-                async with self._lines.open(
+                async with self._factory.open(
                     await wanted.load_endpoint(), wanted.on_list_changed
-                ) as line:
-                    await wanted.on_connect(line)
+                ) as connection:
+                    await wanted.on_connect(connection)
                     clock.deadline = math.inf
-                    slot.set_up(line)
-                    yield line
+                    slot.set_up(connection)
+                    yield connection
             if clock.cancelled_caught:
-                line = None
+                connection = None
                 raise self._connect_timeout(wanted)
         except PeciaError as error:
-            is_over = line is None or line.over.is_set()
+            is_over = connection is None or connection.over.is_set()
             # While this one closed, another task may have opened the next.
-            if is_over and (slot.connection is None or slot.connection is line):
+            if is_over and (slot.connection is None or slot.connection is connection):
                 slot.set_down(error)
             raise
         finally:
-            if slot.connection is line:
+            if slot.connection is connection:
                 slot.connection = None
 
     def _connect_timeout(self, wanted: ConnectionRequest) -> Timeout:
@@ -216,7 +216,7 @@ class ConnectionPool:
 
 
 async def _wait_backoff(wanted: ConnectionRequest, slot: _Slot) -> None:
-    """Fail fast while a failing server is in backoff."""
+    """Sleep to the end of a short backoff; fail at once in a long one."""
     left = slot.retry_at - anyio.current_time()
     if left > MAX_BACKOFF_SLEEP_S:
         raise Unavailable(

@@ -102,10 +102,10 @@ class Hub:
     def connection_status(self, caller: Caller, server: str) -> ConnectionStatus:
         return self.pool.status((caller.tenant_id, server))
 
-    async def require_allowed_host(self, tenant_id: UUID, place: ServerEndpoint) -> None:
+    async def require_allowed_host(self, tenant_id: UUID, endpoint: ServerEndpoint) -> None:
         """Refuse an internal host that this tenant was not given."""
         hosts = await self.network.hosts(tenant_id, is_operators=False)
-        await self.network.check(replace(place, hosts=hosts))
+        await self.network.check(replace(endpoint, hosts=hosts))
 
     async def refresh_tools(self, tenant_id: UUID, server: UpstreamServer) -> UpstreamCatalog:
         """List a server's tools, and record what changed."""
@@ -229,7 +229,7 @@ class Hub:
     async def _connection_request(
         self, tenant_id: UUID, server: UpstreamServer
     ) -> ConnectionRequest:
-        async def place() -> ServerEndpoint:
+        async def load_endpoint() -> ServerEndpoint:
             found = await self.registry.load_endpoint(tenant_id, server.name)
             hosts = await self.network.hosts(tenant_id, is_operators=found.is_operator_managed)
             return replace(found.endpoint, hosts=hosts)
@@ -242,14 +242,14 @@ class Hub:
                 (tenant_id, server.name), lambda: self.refresh_tools(tenant_id, server)
             )
 
-        def hear(what: str) -> None:
+        def on_list_changed(what: str) -> None:
             if what == "tools":
                 self.pool.start_soon(again)
 
         # A host taken from the tenant must also close open connections.
         hosts = await self.network.hosts(tenant_id, is_operators=server.is_operator_managed)
         wanted = ConnectionRequest(
-            (tenant_id, server.name), (server.version, hosts), place, greet, hear
+            (tenant_id, server.name), (server.version, hosts), load_endpoint, greet, on_list_changed
         )
         return wanted
 

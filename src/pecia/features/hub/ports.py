@@ -37,10 +37,10 @@ class UpstreamConnection(Protocol):
 
 
 class UpstreamConnectionFactory(Protocol):
-    """Opens connections. `hear` is called when the server announces a changed list."""
+    """Opens connections. `on_list_changed` is called when the server announces a changed list."""
 
     def open(
-        self, place: ServerEndpoint, hear: Callable[[str], None]
+        self, endpoint: ServerEndpoint, on_list_changed: Callable[[str], None]
     ) -> AbstractAsyncContextManager[UpstreamConnection]: ...
 
 
@@ -51,7 +51,7 @@ class UpstreamNetwork(Protocol):
         """The hosts for a server of this tenant, or for one the operator configured for it."""
         ...
 
-    async def check(self, place: ServerEndpoint) -> None:
+    async def check(self, endpoint: ServerEndpoint) -> None:
         """Forbidden where a server is inside that network, and not on one of its `hosts`."""
         ...
 

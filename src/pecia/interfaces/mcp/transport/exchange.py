@@ -164,11 +164,11 @@ class DisconnectWatch:
 
     def __init__(
         self,
-        watchmen: DisconnectWatchers,
+        watchers: DisconnectWatchers,
         receive: Receive,
         ping: Callable[[], Awaitable[None]] | None,
     ) -> None:
-        self._watchmen = watchmen
+        self._watchers = watchers
         self._receive = receive
         self._ping = ping
         self._work = anyio.CancelScope()
@@ -191,9 +191,9 @@ class DisconnectWatch:
         return self._work.__exit__(kind, error, trace)
 
     def _start_watch(self) -> None:
-        assert self._watchmen.group is not None
+        assert self._watchers.group is not None
         self._watching = anyio.CancelScope()
-        self._watchmen.group.start_soon(self._watch, self._watching)
+        self._watchers.group.start_soon(self._watch, self._watching)
 
     async def _watch(self, scope: anyio.CancelScope) -> None:
         with scope:
@@ -236,11 +236,11 @@ async def respond(
     exchange: StatelessExchange,
     connection: Connection,
     send: Send,
-    watchmen: DisconnectWatchers,
+    watchers: DisconnectWatchers,
 ) -> None:
     """Answer over HTTP. The work is cancelled when the client disconnects."""
     request, stream = exchange.request, exchange.stream
-    with DisconnectWatch(watchmen, request.receive, stream.ping if stream else None):
+    with DisconnectWatch(watchers, request.receive, stream.ping if stream else None):
         frame = await handle_request(server, exchange, connection)
         if stream is not None and stream.is_open:
             await stream.send(format_event(frame), last=True)

@@ -81,7 +81,7 @@ class LimitSettings(SettingsSection):
     )
     principal_rate_per_s: Rate = setting(
         50.0,
-        description="Calls a second that one principal may make for long.",
+        description="Rate limit: calls a second that one principal may make for long.",
         unit="1/s",
     )
     principal_burst: PositiveInt = setting(
@@ -92,7 +92,7 @@ class LimitSettings(SettingsSection):
     )
     tenant_running_max: PositiveInt = setting(
         12,
-        description="Calls of one tenant that run at one time, on a server. Rates: per principal.",
+        description="Limit of a tenant: its calls that run at one time, on a server.",
     )
     principal_running_max: PositiveInt = setting(
         4, description="Calls of one principal that run at one time."

@@ -139,7 +139,7 @@ class StdioRelay:
         return self.refusal_reason
 
     def _handle_line(self, line: bytes) -> str | None:
-        """The method of the frame, which is on its way."""
+        """Forward one frame, and return its method."""
         try:
             frame = json.loads(line)
         except ValueError as error:
@@ -355,8 +355,8 @@ class StdioRelay:
 def refuse_requests(lines: Iterable[bytes], out: BinaryIO, error: PeciaError) -> None:
     """Answer every request with an error, without a server, until the handshake is answered.
 
-    Clients of both eras probe with another request first, and take its error as the sign of a
-    legacy server: the handshake that follows must be answered too.
+    Clients that speak legacy and modern revisions probe with another request first, and take its
+    error as the sign of a legacy server: the handshake that follows must be answered too.
     """
     for line in lines:
         try:
