@@ -5,6 +5,9 @@ Time is not measured. The work is seen in a process of its own, which is gone on
 refused; meanwhile the server answers others.
 """
 
+import os
+import signal
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,7 +19,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from pecia.app.app import App
-from pecia.kernel.errors import Json, PeciaError, Timeout
+from pecia.kernel.errors import Json, PeciaError, Timeout, Unavailable
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.compute import workers
@@ -198,3 +201,24 @@ def test_workers_end_with_the_server(
             portal.call(app.call, caller, "ckf.parse", {"document": KNOWN}, PATIENT)
             assert len(workers()) == 1, "it stays warm"
         assert not workers()
+
+
+def test_a_deadline_shorter_than_the_start_of_a_worker_is_met_once_one_has_started(
+    server: Server,
+) -> None:
+    began = time.monotonic()
+    server.answer("ckf.parse", {"document": KNOWN})
+    shorter = replace(VISIT, timeout_s=(time.monotonic() - began) / 2)
+    (worker,) = workers()
+    os.kill(worker, signal.SIGKILL)
+
+    def is_answered() -> bool:
+        try:
+            server.portal.call(
+                server.app.call, server.caller, "ckf.parse", {"document": KNOWN}, shorter
+            )
+        except (Timeout, Unavailable):
+            return False
+        return True
+
+    assert any(is_answered() for _ in range(10)), "each call ended the worker that it started"

@@ -12,6 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from importlib import import_module
 from typing import BinaryIO
 
 from pecia.kernel.compute.wire import (
@@ -19,6 +20,7 @@ from pecia.kernel.compute.wire import (
     ComputeAnswer,
     ComputeCrashed,
     ComputeDone,
+    ComputeImport,
     ComputeJob,
     ComputeOutOfMemory,
     ComputeProgress,
@@ -44,7 +46,6 @@ def main() -> None:
         while waiting:
             waiting = waiting[answers.write(waiting) or 0 :]
 
-    tell(ComputeProgress(0, 0))
     while (body := _received(sys.stdin.buffer)) is not None:
         _allow_cpu(cpu_s)
         tell(_answer(body, tell))
@@ -55,7 +56,10 @@ def _answer(body: bytes, tell: Callable[[ComputeAnswer], None]) -> ComputeAnswer
         tell(ComputeProgress(done, total))
 
     try:
-        job: ComputeJob = pickle.loads(body)
+        job: ComputeImport | ComputeJob = pickle.loads(body)
+        if isinstance(job, ComputeImport):
+            import_module(job.module)
+            return ComputeDone(None)
         named = {"report": report} if job.reports else {}
         return ComputeDone(job.function(*job.arguments, **named))
     except PeciaError as error:

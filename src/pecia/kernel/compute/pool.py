@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import anyio
-from anyio.lowlevel import RunVar
+from anyio.lowlevel import RunVar, checkpoint_if_cancelled
 
 from pecia.kernel.compute.wire import ComputeJob
 from pecia.kernel.compute.worker import (
@@ -72,6 +72,11 @@ class ComputePool:
         async with self._acquire_slot(share):
             worker = await self._checkout()
             try:
+                # Shielded: given up half way, the next caller would pay for the start again.
+                with anyio.CancelScope(shield=True):
+                    await worker.prepare(job.function.__module__)
+                # Cancelled meanwhile: the worker has no job yet and is the next caller's.
+                await checkpoint_if_cancelled()
                 return await worker.run(job, report)
             finally:
                 await self._checkin(worker)
@@ -106,7 +111,6 @@ class ComputePool:
             if worker.is_reusable:
                 return worker
             await worker.kill()
-        # A start is short and bounded. Given up half way, the next caller would pay for it again.
         started: ComputeWorker | None = None
         with anyio.CancelScope(shield=True):
             started = await start_worker(self.limits)

@@ -29,6 +29,13 @@ class ComputeJob:
 
 
 @dataclass(frozen=True, slots=True)
+class ComputeImport:
+    """The module of the jobs to come."""
+
+    module: str
+
+
+@dataclass(frozen=True, slots=True)
 class ComputeProgress:
     done: int
     total: int
@@ -65,7 +72,7 @@ ComputeAnswer: TypeAlias = (
 )
 
 
-def pack(message: ComputeJob | ComputeAnswer) -> bytes:
+def pack(message: ComputeImport | ComputeJob | ComputeAnswer) -> bytes:
     body = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
     return HEAD.pack(len(body)) + body
 

@@ -19,6 +19,7 @@ from pecia.kernel.compute.wire import (
     ComputeAnswer,
     ComputeCrashed,
     ComputeDone,
+    ComputeImport,
     ComputeJob,
     ComputeOutOfMemory,
     ComputeProgress,
@@ -55,7 +56,7 @@ class WorkerCrashed(Exception):
 
 
 async def start_worker(limits: ComputeLimits) -> "ComputeWorker":
-    """A worker that has said it is ready; Unavailable when none can be had."""
+    """A worker without any module of a job yet."""
     process = await anyio.open_process(
         [sys.executable, "-I", "-m", _MODULE, str(limits.memory_bytes), str(limits.cpu_s)],
         stdin=subprocess.PIPE,
@@ -65,16 +66,7 @@ async def start_worker(limits: ComputeLimits) -> "ComputeWorker":
         env=_ENVIRONMENT,
         start_new_session=True,
     )
-    worker = ComputeWorker(process, limits)
-    try:
-        with anyio.fail_after(limits.start_s):
-            await worker.wait_until_ready()
-    except BaseException as error:
-        await worker.kill()
-        if isinstance(error, TimeoutError):
-            raise Unavailable("a compute worker did not start in time") from None
-        raise
-    return worker
+    return ComputeWorker(process, limits)
 
 
 class ComputeWorker:
@@ -85,6 +77,7 @@ class ComputeWorker:
         self._input = process.stdin
         self._output = BufferedByteReceiveStream(process.stdout)
         self._limits = limits
+        self._modules: set[str] = set()
         self._jobs = 0
         self._sound = True
 
@@ -102,14 +95,27 @@ class ComputeWorker:
             and _resident_bytes(self.pid) < self._limits.grown_bytes
         )
 
-    async def wait_until_ready(self) -> None:
-        await self._receive()
+    async def prepare(self, module: str) -> None:
+        """Wait until it has started and has that module; Unavailable after `start_s`."""
+        if module in self._modules:
+            return
+        try:
+            with anyio.fail_after(self._limits.start_s):
+                await self._exchange(ComputeImport(module), None)
+        except TimeoutError:
+            raise Unavailable("a compute worker did not start in time") from None
+        self._modules.add(module)
 
     async def run(self, job: ComputeJob, report: ReportComputeProgress | None) -> Any:
         """The job's value or its error. If cancelled, the worker must be killed."""
         self._jobs += 1
+        return await self._exchange(job, report)
+
+    async def _exchange(
+        self, message: ComputeImport | ComputeJob, report: ReportComputeProgress | None
+    ) -> Any:
         self._sound = False
-        request = pack(job)
+        request = pack(message)
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             await self._input.send(request)
         while isinstance(answer := await self._receive(), ComputeProgress):
