@@ -112,7 +112,7 @@ async def test_what_waits_is_listed_for_the_person_with_all_that_decides_it(
     ask = {
         "server": "x",
         "command": "sh -c 'a\x1b[2Jb\nIts variables: none'",
-        "env": {"LD_PRELOAD": "s3cret"},
+        "env": {"LD_PRELOAD": "/tmp/e\x1b.so", "NODE_OPTIONS": "-r ./x.js", "API_TOKEN": "s3cret"},
         "take_changes": True,
     }
     waits = (await asked(local, "hub/add_server", ask))["confirmation"]
@@ -120,7 +120,8 @@ async def test_what_waits_is_listed_for_the_person_with_all_that_decides_it(
     (one,) = found.json()["confirmations"]
     assert (one["id"], one["kind"], one["tool"]) == (waits, "program", "hub.add_server")
     assert "sh -c 'a\\x1b[2Jb\\nIts variables: none'" in one["question"]
-    assert "LD_PRELOAD" in one["question"]
+    shown = "API_TOKEN, LD_PRELOAD=/tmp/e\\x1b.so, NODE_OPTIONS=-r ./x.js"
+    assert f"Its variables: {shown}\n" in one["question"]
     assert "without approval" in one["question"]
     assert "s3cret" not in found.text
     assert "\x1b" not in one["question"]

@@ -66,9 +66,9 @@ class HubGateway:
             return self._connection_factory(place).open(place, hear)
         path = self.settings.part(HubSettings).program_path
         around = {"PATH": path, "HOME": str(account_home()), "USER": account_name()}
-        return self._connection_factory(place).open(
-            replace(place, env={**around, "LANG": "C.UTF-8", **place.env}), hear
-        )
+        env = {**around, "LANG": "C.UTF-8", **place.env}
+        started = replace(place, secrets=replace(place.secrets, env=env))
+        return self._connection_factory(place).open(started, hear)
 
     @property
     def _is_local(self) -> bool:

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pecia.features.hub.model import ServerEndpoint, ServerOptions
 from pecia.features.hub.registration import McpServersAddress, parse_endpoint, require_server_name
-from pecia.features.hub.secrets import ServerSecrets, ServerVault
+from pecia.features.hub.secrets import ServerVault
 from pecia.kernel.errors import InvalidFormat, Json
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.logs import Log
@@ -128,7 +128,7 @@ class ServersFile:
                 await self._put(tx, tenant_id, it)
 
     async def _put(self, tx: Transaction, tenant_id: UUID, it: ConfiguredServer) -> None:
-        held = ServerSecrets(it.endpoint.env, it.endpoint.headers)
+        held = it.endpoint.secrets
         is_new_secret = await self.vault.seal_for_tenant(tx, tenant_id, it.name, held)
         await tx.execute(
             SQL["put_server"],

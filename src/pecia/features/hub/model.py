@@ -13,8 +13,28 @@ ToolState: TypeAlias = Literal["approved", "new", "changed", "gone"]
 
 
 @dataclass(frozen=True, slots=True)
+class ServerSecrets:
+    """What is sealed: environment of a program, headers of a URL, and the arguments or the URL
+    themselves if there is a secret in them. `${secret:NAME}` refers to another secret."""
+
+    env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    argv: tuple[str, ...] = field(default=(), repr=False)
+    url: str = field(default="", repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*sorted(self.env), *sorted(self.headers))
+
+    @property
+    def is_empty(self) -> bool:
+        return self == ServerSecrets()
+
+
+@dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """The address of a server, without secrets. Only the names of variables and headers."""
+    """The address of a server as it is stored and shown: secrets in it are redacted, of variables
+    and headers only the names are there."""
 
     transport: Transport
     argv: tuple[str, ...] = ()
@@ -41,14 +61,21 @@ class ServerEndpoint:
     """The same with credentials: enough to connect, never shown."""
 
     address: ServerAddress
-    env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
-    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    secrets: ServerSecrets = field(default_factory=ServerSecrets)
     hosts: tuple[str, ...] = ()
     """Hosts inside the operator's network that it may use."""
 
     @property
+    def env(self) -> Mapping[str, str]:
+        return self.secrets.env
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        return self.secrets.headers
+
+    @property
     def argv(self) -> tuple[str, ...]:
-        return self.address.argv
+        return self.secrets.argv or self.address.argv
 
     @property
     def folder(self) -> str | None:
@@ -56,7 +83,7 @@ class ServerEndpoint:
 
     @property
     def url(self) -> str:
-        return self.address.url
+        return self.secrets.url or self.address.url
 
     @property
     def is_sse(self) -> bool:

@@ -9,19 +9,28 @@ later; see `kernel/tool/confirmation.py`.
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias, cast
 from urllib.parse import urlsplit
 
 from pydantic import Field, JsonValue
 
+from pecia.features.hub.core.environment import describe_environment
 from pecia.features.hub.core.tool_name import SERVER_NAME
-from pecia.features.hub.model import ServerAddress, ServerEndpoint, ServerOptions, StoredTool
-from pecia.features.hub.secrets import ServerSecrets
+from pecia.features.hub.model import (
+    ServerAddress,
+    ServerEndpoint,
+    ServerOptions,
+    ServerSecrets,
+    StoredTool,
+)
 from pecia.kernel.errors import Forbidden, InvalidFormat, InvalidInput, Json, MissingField
+from pecia.kernel.redaction.url import redact_url
+from pecia.kernel.redaction.values import redact_value
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.confirmation import ConfirmableAction, Confirmations, escape_unprintable
 from pecia.kernel.tool.confirmation import ConfirmationKind as ActKind
 from pecia.kernel.tool.model import Input
+from pecia.kernel.tool.validate import URL_WITH_SECRETS
 
 TransportName: TypeAlias = Literal["stdio", "http", "streamable-http", "sse"]
 ShortText = Annotated[str, Field(max_length=4_000)]
@@ -50,7 +59,11 @@ class ServerAddressInput(Input):
         json_schema_extra=SECRET_FIELD,
     )
     cwd: ShortText | None = Field(default=None, description="The folder that the program runs in.")
-    url: ShortText | None = Field(default=None, description="The endpoint of a remote server.")
+    url: ShortText | None = Field(
+        default=None,
+        description="The endpoint of a remote server. A key in it is sealed, like `headers`.",
+        json_schema_extra={URL_WITH_SECRETS: True},
+    )
     headers: dict[str, ShortText] = Field(
         default_factory=dict[str, ShortText],
         description="Sent with every request, as Authorization. Sealed, like `env`.",
@@ -111,18 +124,24 @@ def parse_endpoint(ask: ServerAddressInput) -> ServerEndpoint:
         if ask.command is None:
             raise MissingField('Field "command" or "url" is required', field="command")
         raise InvalidInput("a server has a command or a url, not both", field="url")
-    held = ServerSecrets(ask.env, ask.headers)
     if ask.command is not None:
         _refuse(ask.headers, "headers", "a program")
         if ask.type not in (None, "stdio"):
             raise InvalidInput(
                 f"a server with a command cannot be of type {ask.type}", field="type"
             )
-        where = ServerAddress("stdio", _argv(ask, ask.command), ask.cwd, secrets=held.names)
-    else:
-        _refuse(ask.env or ask.cwd, "env and cwd", "a url")
-        where = ServerAddress(_web_kind(ask), url=_require_url(ask.url or ""), secrets=held.names)
-    return ServerEndpoint(where, held.env, held.headers)
+        return _program(_argv(ask, ask.command), ask)
+    _refuse(ask.env or ask.cwd, "env and cwd", "a url")
+    url = _require_url(ask.url or "")
+    shown = redact_url(url)
+    held = ServerSecrets(headers=ask.headers, url=url if url != shown else "")
+    return ServerEndpoint(ServerAddress(_web_kind(ask), url=shown, secrets=held.names), held)
+
+
+def _program(argv: tuple[str, ...], ask: ServerAddressInput) -> ServerEndpoint:
+    shown = tuple(map(str, cast(list[str], redact_value([*argv]))))
+    held = ServerSecrets(env=ask.env, argv=argv if argv != shown else ())
+    return ServerEndpoint(ServerAddress("stdio", shown, ask.cwd, secrets=held.names), held)
 
 
 def replace_secrets(
@@ -133,8 +152,8 @@ def replace_secrets(
         _refuse(headers, "headers", "a program")
     else:
         _refuse(env, "env", "a url")
-    names = ServerSecrets(env, headers).names
-    return ServerEndpoint(replace(place.address, secrets=names), env, headers)
+    held = replace(place.secrets, env=env, headers=headers)
+    return ServerEndpoint(replace(place.address, secrets=held.names), held)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,13 +218,18 @@ def _kind(place: ServerEndpoint | None) -> ActKind:
 
 def _facts(place: ServerEndpoint) -> dict[str, Json]:
     """Everything that determines what runs, or which server is called."""
-    return {"where": place.address.to_json(), "env": {**place.env}, "headers": {**place.headers}}
+    argv: list[Json] = [*place.argv]
+    return {
+        "where": {**place.address.to_json(), "argv": argv, "url": place.url},
+        "env": {**place.env},
+        "headers": {**place.headers},
+    }
 
 
 def _describe_endpoint(place: ServerEndpoint) -> str:
     if not place.argv:
-        return f"It is at: {escape_unprintable(place.url or '')}"
-    names = escape_unprintable(", ".join(sorted(place.env))) or "none"
+        return f"It is at: {escape_unprintable(place.address.url)}"
+    names = escape_unprintable(describe_environment(place.env)) or "none"
     folder = f"\nIts folder: {escape_unprintable(place.folder)}" if place.folder else ""
     words = escape_unprintable(shlex.join(place.argv))
     return f"It runs this program, with your rights: {words}\nIts variables: {names}{folder}"

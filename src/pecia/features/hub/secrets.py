@@ -4,13 +4,13 @@ Stored among the tenant's secrets, one row per server, so that key rotation cove
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
 import orjson
 
+from pecia.features.hub.model import ServerSecrets
 from pecia.kernel.errors import NotFound
 from pecia.kernel.secrets.keyring import Keyring, Purpose, SealedSecret
 from pecia.kernel.store.queries import load_queries
@@ -19,18 +19,6 @@ from pecia.kernel.store.transaction import Transaction
 SQL = load_queries("pecia.features.hub")
 
 _NAMED = re.compile(r"\$\{secret:([^}]{1,200})\}")
-
-
-@dataclass(frozen=True, slots=True)
-class ServerSecrets:
-    """Environment of a program, headers of a URL. `${secret:NAME}` refers to another secret."""
-
-    env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
-    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return (*sorted(self.env), *sorted(self.headers))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +31,7 @@ class ServerVault:
         self, tx: Transaction, tenant_id: UUID, server: str, held: ServerSecrets
     ) -> None:
         name = _name(server)
-        if not held.names:
+        if held.is_empty:
             await tx.execute(SQL["remove_secret"], name=name)
             return
         sealed = self.keyring.seal(Purpose.UPSTREAM, _identity(tenant_id, name), _serialize(held))
@@ -68,11 +56,14 @@ class ServerVault:
         text = await self._load_text(tx, tenant_id, _name(server))
         if text is None:
             return ServerSecrets()
-        found: dict[str, dict[str, str]] = orjson.loads(text)
+        found: dict[str, Any] = orjson.loads(text)
         env = {key: await self._expand(tx, tenant_id, it) for key, it in found["env"].items()}
         headers = found["headers"].items()
         return ServerSecrets(
-            env, {key: await self._expand(tx, tenant_id, it) for key, it in headers}
+            env,
+            {key: await self._expand(tx, tenant_id, it) for key, it in headers},
+            tuple(found["argv"]),
+            found["url"],
         )
 
     async def _expand(self, tx: Transaction, tenant_id: UUID, value: str) -> str:
@@ -97,7 +88,7 @@ class ServerVault:
 
 
 def _serialize(held: ServerSecrets) -> bytes:
-    return orjson.dumps({"env": dict(held.env), "headers": dict(held.headers)})
+    return orjson.dumps(asdict(held))
 
 
 _NOTHING = _serialize(ServerSecrets())

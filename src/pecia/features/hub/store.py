@@ -19,7 +19,7 @@ from pecia.features.hub.model import (
     StoredTool,
     UpstreamServer,
 )
-from pecia.features.hub.secrets import ServerSecrets, ServerVault
+from pecia.features.hub.secrets import ServerVault
 from pecia.kernel.errors import Conflict, NotFound, list_hint
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.grantee import resolve_grantee
@@ -115,8 +115,7 @@ class ServerRegistry:
             )
             if not added:
                 raise Conflict(f"there is a server {name!r} already", field="name", got=name)
-            held = ServerSecrets(place.env, place.headers)
-            await self.vault.seal(tx, call.caller.tenant_id, name, held)
+            await self.vault.seal(tx, call.caller.tenant_id, name, place.secrets)
             if holder:
                 await self._renew_lease(tx, name, holder, LEASE_S, is_new=True)
 
@@ -173,8 +172,7 @@ class ServerRegistry:
             if not found:
                 raise NotFound(_missing(name))
             if place is not None:
-                held = ServerSecrets(place.env, place.headers)
-                await self.vault.seal(tx, call.caller.tenant_id, name, held)
+                await self.vault.seal(tx, call.caller.tenant_id, name, place.secrets)
 
     async def remove(self, call: Call, name: str) -> None:
         async with self.store.writing(call.caller, call.trace) as tx:
@@ -218,7 +216,7 @@ class ServerRegistry:
         async with self.store.system() as tx:
             row = await tx.fetch_one(SQL["place"], _missing(name), tenant_id=tenant_id, name=name)
             held = await self.vault.load(tx, tenant_id, name)
-        place = ServerEndpoint(ServerAddress.from_json(row["place"]), held.env, held.headers)
+        place = ServerEndpoint(ServerAddress.from_json(row["place"]), held)
         return StoredEndpoint(place, is_operator_managed=row["origin"] == OPERATOR_ORIGIN)
 
     async def record_catalog(

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import cache, partial
 from typing import TypeAlias
+from urllib.parse import unquote
 
 from pecia.kernel.redaction.names import is_secret_name, is_secret_query_name, is_weak
 from pecia.kernel.redaction.programs import PROGRAMS, redact_any_command, redact_command
@@ -82,7 +83,7 @@ def _commands() -> re.Pattern[str]:
 # Compiled at first use: every start imports this through the errors.
 @cache
 def _rules() -> tuple[Rule, ...]:
-    parameter = re.compile(r"[?&#;]([\w.-]{1,100})(=)")
+    parameter = re.compile(r"[?&#;]([\w.%-]{1,100})(=)")
     flag = re.compile(r"(?<![A-Za-z0-9_])--?([A-Za-z][\w-]{0,100})(\s+\\*|=\\*)(?!-{1,2}[A-Za-z])")
     pair = re.compile(
         r"(?<![A-Za-z0-9_])([A-Za-z_][\w.-]{0,100})"
@@ -223,15 +224,14 @@ def _named(head: re.Pattern[str], value: re.Pattern[str], accept: Accept, text: 
     done = position = 0
     while found := head.search(text, position):
         position = found.end()
-        if not is_secret_query_name(found[1]):
+        name = unquote(found[1])
+        if not is_secret_query_name(name):
             continue
         held = value.match(text, position, position + MAX_MATCH_CHARS)
         if held is None or held.end() == position:
             continue
         group = 2 if held[2] is not None else 4
-        if held[group] in ("", REDACTED, REDACTED[:-1]) or not accept(
-            found[1], found[2], held[group]
-        ):
+        if held[group] in ("", REDACTED, REDACTED[:-1]) or not accept(name, found[2], held[group]):
             continue
         kept += (text[done : held.start(group)], REDACTED)
         done = position = held.end()

@@ -13,15 +13,18 @@ from jsonschema import Draft202012Validator
 from pydantic import BaseModel, ValidationError
 
 from pecia.kernel.errors import InvalidInput, Json
+from pecia.kernel.redaction.url import redact_url
 from pecia.kernel.store.audit.arguments import MAX_DEPTH, is_too_deep
 from pecia.kernel.tool.argument_errors import argument_error, schema_error, unserializable_error
 from pecia.kernel.tool.integers import coerce_integers
-from pecia.kernel.tool.model import AnyTool, ForeignTool
+from pecia.kernel.tool.model import AnyTool, ForeignTool, Tool
 
 # Upstream tools come and go: what is compiled for them must not be kept for ever.
 SCHEMA_CACHE_SIZE = 4096
 
 HIDDEN = "•••"
+URL_WITH_SECRETS = "url_with_secrets"
+"""Marks an argument in the JSON Schema: the audit log keeps the URL without its keys."""
 
 _SECRET = re.compile(
     r"pass(word|phrase|wd)|secret|token|api[_-]?key|credential|private[_-]?key|authorization", re.I
@@ -78,9 +81,12 @@ def secret_fields(tool: AnyTool) -> frozenset[str]:
         schemas: Any = tool.input_schema.get("properties")
         named = cast(dict[str, Any], schemas) if isinstance(schemas, dict) else {}
         return frozenset(name for name, it in named.items() if _looks_secret(name, it))
+    return _marked(tool, {"secret", "unaudited"})
+
+
+def _marked(tool: Tool[Any, Any], marks: set[str]) -> frozenset[str]:
     fields = tool.takes.model_fields.items()
-    unkept = {"secret", "unaudited"}
-    return frozenset(name for name, it in fields if unkept & {*_extra(it.json_schema_extra)})
+    return frozenset(name for name, it in fields if marks & {*_extra(it.json_schema_extra)})
 
 
 def redact_arguments(tool: AnyTool | None, arguments: Mapping[str, Json]) -> dict[str, Json]:
@@ -91,8 +97,13 @@ def redact_arguments(tool: AnyTool | None, arguments: Mapping[str, Json]) -> dic
     """
     declared = _declared(tool)
     secret = secret_fields(tool) if tool else frozenset[str]()
+    urls = _marked(tool, {URL_WITH_SECRETS}) if isinstance(tool, Tool) else frozenset[str]()
     return {
-        name[:100]: HIDDEN if name in secret or name not in declared else value
+        name[:100]: HIDDEN
+        if name in secret or name not in declared
+        else redact_url(value)
+        if name in urls and isinstance(value, str)
+        else value
         for name, value in list(arguments.items())[:50]
     }
 

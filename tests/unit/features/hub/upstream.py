@@ -166,6 +166,7 @@ class Site:
         self.token = token
         self.is_old = "old" in self.server.upstream.words
         self.headers: list[dict[str, str]] = []
+        self.queries: list[str] = []
         self._manager = StreamableHTTPSessionManager(self.server)
         self._sse = SseServerTransport("/messages/")
 
@@ -179,6 +180,7 @@ class Site:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {key.decode(): value.decode() for key, value in scope["headers"]}
         self.headers.append(headers)
+        self.queries.append(scope["query_string"].decode())
         if self.token and headers.get("authorization") != f"Bearer {self.token}":
             await Response(status_code=401)(scope, receive, send)
         elif self.is_old and headers.get("mcp-protocol-version", "").startswith("2026"):

@@ -68,7 +68,8 @@ DELETE FROM kernel.index_node;
 
 -- name: tenant_tables
 -- What belongs to one tenant, table by table. Chunks and vectors are made of the texts, and the change
--- log is for indexes: none of them says anything that the rest does not. What is sealed stays here.
+-- log is for indexes: none of them says anything that the rest does not. What is sealed stays here, and so
+-- does what waits for a person: it shows commands to the letter and is over in minutes.
 SELECT n.nspname || '.' || c.relname AS name, n.nspname AS in_schema, c.relname AS in_table,
        CASE WHEN c.oid = 'kernel.tenant'::regclass THEN 'id' ELSE 'tenant_id' END AS tenant_column
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -77,7 +78,7 @@ SELECT n.nspname || '.' || c.relname AS name, n.nspname AS in_schema, c.relname 
         OR EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'tenant_id'))
    AND n.nspname || '.' || c.relname NOT IN (
        'kernel.secret', 'kernel.chunk', 'kernel.vector', 'kernel.tick', 'kernel.change',
-       'kernel.tenant_clock', 'kernel.index_node')
+       'kernel.tenant_clock', 'kernel.index_node', 'kernel.confirmation')
    AND NOT EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'ciphertext')
  ORDER BY 1;
 
