@@ -19,9 +19,12 @@ import psycopg
 import pytest
 
 from pecia.kernel.errors import StorageFull, Unavailable
+from pecia.kernel.store.cluster.data.initdb import read_passwords
 from pecia.kernel.store.cluster.keeper import CRASH_LIMIT
 from pecia.kernel.store.cluster.paths import create_cluster_paths, find_cluster_paths
 from pecia.kernel.store.cluster.programs import find_programs
+from pecia.kernel.store.cluster.server import probe_server
+from pecia.kernel.store.cluster.startup import build_conninfo
 from pecia.kernel.store.file_lock import is_locked
 from tests.unit.kernel.store import cluster_fixture
 from tests.unit.kernel.store.cluster_fixture import (
@@ -144,8 +147,89 @@ def test_a_killed_keeper_takes_postgres_along_and_a_holder_revives_it(
 def test_a_keeper_killed_while_the_server_is_unused_leaves_nothing(ground: ClusterFixture) -> None:
     patient = ClusterFixture(ground.home, ground.system, grace_s=60)
     anyio.run(patient.open().close)
-    kill(patient.keeper())
+    keeper = patient.keeper()
+    assert keeper is not None
+    kill(keeper)
+    # Killed before the open, not during it: a holder whose keeper dies later revives the server.
+    psutil.wait_procs([keeper])
     opens_with_its_rows(ground)
+
+
+@pytest.fixture
+def orphan(ground: ClusterFixture) -> Iterator[subprocess.Popen[bytes]]:
+    """A server without a keeper, which answers until somebody asks it to stop."""
+    opens_with_its_rows(ground)
+    places, user = create_cluster_paths(ground.home, ground.system, print)
+    postgres = find_programs(18, user, ground.system).path("postgres")
+    lock = os.open(places.server_lock, os.O_RDWR)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    files = [f"--config_file={places.root}/server.conf", f"--hba_file={places.root}/hba.conf"]
+    child = as_user([str(postgres), "-D", str(places.data), *files], user, locks=[lock])
+    os.close(lock)
+    login = build_conninfo(places, read_passwords(places), "superuser", "postgres")
+    eventually(lambda: probe_server(login) == "ready")
+    yield child
+    child.kill()
+    child.wait()
+
+
+def test_an_open_waits_until_the_server_that_lost_its_keeper_is_gone(
+    ground: ClusterFixture, orphan: subprocess.Popen[bytes]
+) -> None:
+    cluster = ground.open()
+    assert orphan.poll() == 0
+    assert rows(cluster.logins.owner) == 1
+    assert anyio.run(cluster.stop)
+
+
+def test_an_open_does_not_join_a_server_that_another_keeper_is_replacing(
+    ground: ClusterFixture, orphan: subprocess.Popen[bytes]
+) -> None:
+    """The first starter is killed: its keeper waits for the old server, which still answers."""
+    starter = ground.hold()
+    eventually(lambda: starting(ground))
+    starter.kill()
+    cluster = ground.open()
+    assert orphan.poll() == 0
+    assert rows(cluster.logins.owner) == 1
+    assert anyio.run(cluster.stop)
+
+
+def test_an_open_does_not_join_a_server_that_its_keeper_is_stopping(
+    ground: ClusterFixture,
+) -> None:
+    first = ground.open()
+    keeper, postmaster = ground.keeper(), ground.postmaster()
+    assert keeper is not None
+    assert postmaster is not None
+    keeper.terminate()
+    second = ground.open()
+    assert rows(second.logins.owner) == 1
+    assert not postmaster.is_running()
+    anyio.run(first.close)
+    assert anyio.run(second.stop)
+
+
+def test_an_earlier_server_that_does_not_end_is_an_error_that_says_so(
+    ground: ClusterFixture,
+) -> None:
+    cluster = ground.open()
+    connection = psycopg.connect(cluster.logins.app)
+    straggler = psutil.Process(connection.info.backend_pid)
+    straggler.suspend()
+    try:
+        kill(ground.keeper())
+        kill(ground.postmaster())
+        eventually(lambda: ground.postmaster() is None)
+        with pytest.raises(Unavailable, match="still in use by processes of a server") as refused:
+            anyio.run(cluster.restart_if_down)
+    finally:
+        straggler.resume()
+    assert "stop it first" in str(refused.value)
+    connection.close()
+    anyio.run(cluster.restart_if_down)
+    assert rows(cluster.logins.owner) == 1
+    assert anyio.run(cluster.stop)
 
 
 def test_a_killed_postmaster_is_started_again_with_all_it_acknowledged(
@@ -223,20 +307,6 @@ def test_a_pid_that_somebody_else_has_now_does_not_block(ground: ClusterFixture)
     assert stranger.poll() is None
     stranger.kill()
     stranger.wait()
-
-
-def test_a_server_without_a_keeper_is_replaced_by_one_with_a_keeper(ground: ClusterFixture) -> None:
-    opens_with_its_rows(ground)
-    places, user = create_cluster_paths(ground.home, ground.system, print)
-    postgres = find_programs(18, user, ground.system).path("postgres")
-    lock = os.open(places.server_lock, os.O_RDWR)
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    files = [f"--config_file={places.root}/server.conf", f"--hba_file={places.root}/hba.conf"]
-    orphan = as_user([str(postgres), "-D", str(places.data), *files], user, locks=[lock])
-    os.close(lock)
-    eventually(lambda: (places.sockets / ".s.PGSQL.5432").exists())
-    opens_with_its_rows(ground)
-    assert orphan.wait(timeout=20) == 0
 
 
 @pytest.mark.parametrize("pid_file", ["there", "gone"])

@@ -6,6 +6,8 @@
 - `keeper.lock`: the one keeper of this cluster.
 - `server.lock`: inherited by postgres and all its children. Getting it proves that not one
   of them is left, whatever `postmaster.pid` says.
+- `serving.lock`: the keeper's, from when no earlier server is left: what answers from then on is
+  its own. Without it, an answer is that of a server which lost its keeper and is about to stop.
 """
 
 import fcntl

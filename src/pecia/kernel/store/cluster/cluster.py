@@ -18,7 +18,7 @@ from pecia.kernel.store.cluster.data.initdb import read_passwords
 from pecia.kernel.store.cluster.failure import explain_failures
 from pecia.kernel.store.cluster.logins import DATABASE, DatabaseLogins, LoginRole
 from pecia.kernel.store.cluster.paths import ClusterPaths, find_cluster_paths
-from pecia.kernel.store.cluster.server import probe_server
+from pecia.kernel.store.cluster.server import probe_kept_server
 from pecia.kernel.store.cluster.startup import (
     ClusterHold,
     ClusterOptions,
@@ -139,6 +139,5 @@ def _read_status(home: Path, options: ClusterOptions) -> ClusterStatus:
         if not is_locked(places.keeper_lock):
             return ClusterStatus("stopped", places.root)
         login = build_conninfo(places, read_passwords(places), "superuser", "postgres")
-        return ClusterStatus(
-            "running" if probe_server(login) == "ready" else "starting", places.root
-        )
+        answers = probe_kept_server(places, login) == "ready"
+        return ClusterStatus("running" if answers else "starting", places.root)

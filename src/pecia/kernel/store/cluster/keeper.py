@@ -24,7 +24,7 @@ LOG_CHECK_S = 600.0
 BUSY_AFTER_S = 2.0
 ORPHAN_AFTER_S = 0.5
 # Buffers are small and written in seconds: what takes longer hangs. To stop at once loses nothing.
-STOP_LIMIT_S = 12.0
+STOP_STEPS = ((signal.SIGINT, 12.0), (signal.SIGQUIT, 10.0))
 GRACE_STEP_S = 0.1
 CRASH_LIMIT = 5
 STEADY_AFTER_S = 60.0
@@ -55,10 +55,16 @@ def _run(arguments: list[str]) -> str:
     server_lock = _open_lock("server.lock")
     _outlast_orphans(server_lock)
     _remove_leftovers(sockets)
+    serving_lock = _open_lock("serving.lock")
+    if not _take(serving_lock, BUSY_AFTER_S):
+        return "busy"
     began = time.monotonic()
     child = _start(root, postgres, (int(uid), int(gid)), server_lock)
     status = _supervise(child, float(grace_s))
     if status is None:
+        # Before postgres hears of it: whoever comes now must wait for the next server.
+        os.close(serving_lock)
+        _stop(child)
         return "stopped"
     if os.WIFSIGNALED(status) and int(crashes) < CRASH_LIMIT:
         steady = time.monotonic() - began > STEADY_AFTER_S
@@ -109,10 +115,15 @@ def _outlast_orphans(server_lock: int) -> None:
     """
     if _take(server_lock, ORPHAN_AFTER_S):
         return
+    for number, limit_s in STOP_STEPS:
+        postmaster = _postmaster()
+        if postmaster:
+            os.kill(postmaster, number)
+        if _take(server_lock, limit_s):
+            return
     postmaster = _postmaster()
-    if postmaster:
-        os.kill(postmaster, signal.SIGINT)
-    fcntl.flock(server_lock, fcntl.LOCK_EX)
+    whose = f"process {postmaster}" if postmaster else "processes of a server that was killed"
+    raise OSError(f"the data directory is still in use by {whose}, which did not end when asked")
 
 
 def _remove_leftovers(sockets: str) -> None:
@@ -220,7 +231,6 @@ def _supervise(child: int, grace_s: float) -> int | None:
         if not select.select([events], [], [], LOG_CHECK_S)[0]:
             _rotate_log()
         elif os.read(events, 1) != bytes([signal.SIGCHLD]):
-            _stop(child)
             return None
 
 
@@ -247,7 +257,7 @@ def _await_last_holder(grace_s: float, wake: int) -> None:
 
 def _stop(child: int) -> None:
     """End postgres: a fast shutdown, and when that hangs an immediate one, which will recover."""
-    for number, limit_s in ((signal.SIGINT, STOP_LIMIT_S), (signal.SIGQUIT, 10.0)):
+    for number, limit_s in STOP_STEPS:
         os.kill(child, number)
         deadline = time.monotonic() + limit_s
         while time.monotonic() < deadline:

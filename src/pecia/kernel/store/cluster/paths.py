@@ -63,6 +63,10 @@ class ClusterPaths:
         return self.root / "server.lock"
 
     @property
+    def serving_lock(self) -> Path:
+        return self.root / "serving.lock"
+
+    @property
     def sockets(self) -> Path:
         """The folder of the unix socket: in here, or elsewhere when that path is too long."""
         record = self.root / "sockets.json"

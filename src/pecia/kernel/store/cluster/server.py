@@ -71,6 +71,18 @@ def probe_server(login: str) -> ServerState:
     return "ready"
 
 
+def probe_kept_server(paths: ClusterPaths, login: str) -> ServerState:
+    """Whether the server of a living keeper answers. Another that answers is about to stop.
+
+    Looked at again after the answer: the lock of a killed keeper goes before its server hears of
+    its end, so the server that answered meanwhile was not stopping.
+    """
+    if not is_locked(paths.serving_lock):
+        return "absent"
+    answer = probe_server(login)
+    return answer if is_locked(paths.serving_lock) else "absent"
+
+
 def parse_refusal(refusal: str) -> ServerState:
     """What a refused connection says of the server. A stranger at our socket is an error."""
     if "password authentication failed" in refusal:
@@ -86,11 +98,11 @@ def _await_answer(start: ServerStart, keeper_ended: PollKeeperEnd, log_start: in
     reported, report_after = "", time.monotonic() + QUIET_START_S
     for wait_s in backoff_delays(MAX_BACKOFF_S):
         check_cancelled()
-        answer = probe_server(start.login)
+        answer = probe_kept_server(start.paths, start.login)
         if answer == "ready":
             return None
-        if answer == "starting" and time.monotonic() > report_after:
-            progress = _progress(start.paths.log, log_start)
+        if time.monotonic() > report_after:
+            progress = _progress(start.paths, log_start)
             if progress != reported:
                 start.report(progress)
             reported = progress
@@ -100,9 +112,11 @@ def _await_answer(start: ServerStart, keeper_ended: PollKeeperEnd, log_start: in
     return None  # pragma: no cover - the waits never end
 
 
-def _progress(log: Path, log_start: int) -> str:
-    """How far crash recovery is, in PostgreSQL's own words."""
-    for line in reversed(read_tail(log, log_start).splitlines()):
+def _progress(paths: ClusterPaths, log_start: int) -> str:
+    """How far the start is: of crash recovery in PostgreSQL's own words."""
+    if not is_locked(paths.serving_lock):
+        return "Waiting for the earlier database server to stop."
+    for line in reversed(read_tail(paths.log, log_start).splitlines()):
         if "elapsed time" in line:
             return "The database is recovering: " + line.partition("LOG:")[2].strip()
     return "The database is starting."

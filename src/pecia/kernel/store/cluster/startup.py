@@ -32,7 +32,7 @@ from pecia.kernel.store.cluster.paths import (
     create_socket_folder,
 )
 from pecia.kernel.store.cluster.programs import MAJOR, PostgresPrograms, find_programs
-from pecia.kernel.store.cluster.server import ServerStart, ensure_running, probe_server
+from pecia.kernel.store.cluster.server import ServerStart, ensure_running, probe_kept_server
 from pecia.kernel.store.file_lock import FileLock, is_locked, open_lock
 
 ReportSentence: TypeAlias = Callable[[str], None]
@@ -129,7 +129,7 @@ def build_conninfo(
 def _answers(places: ClusterPaths, passwords: Mapping[LoginRole, str]) -> bool:
     """Whether a server runs that somebody will stop. One that nobody keeps is to be replaced."""
     login = build_conninfo(places, passwords, "superuser", "postgres")
-    return is_locked(places.keeper_lock) and probe_server(login) == "ready"
+    return probe_kept_server(places, login) == "ready"
 
 
 def _start(site: ClusterContext, passwords: Mapping[LoginRole, str], start_lock: FileLock) -> None:
