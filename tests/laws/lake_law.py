@@ -14,10 +14,10 @@ from tests.laws.lake_oracle import (
     At,
     Question,
     counts,
+    file_refusal,
     hits,
-    no_file,
-    no_source,
     seen,
+    source_refusal,
     sources,
 )
 from tests.laws.oracle import Caller, caller, covers
@@ -113,9 +113,9 @@ def questions(chance: Random, tenant: Tenant) -> Iterator[Question]:
 async def check_search(visitor: TokenHolder, asked: Question, chance: Random) -> None:
     """Every page of it: exactly what may be seen and answers, once, best first."""
     who = visitor.who
-    if asked.source is not None and asked.source not in sources(who):
+    if asked.source is not None and (refusal := source_refusal(who, asked.source)):
         refused = await visitor.ask("search_content", **asked.arguments())
-        assert refused == {"error": no_source(asked.source)}, (asked, refused)
+        assert refused == {"error": refusal}, (asked, refused)
         visitor.tally.refusals += 1
         return
     expected = hits(who, asked)
@@ -135,9 +135,9 @@ async def check_in_flight(
 ) -> None:
     """Rights changed since the index was told: nothing too much, and nothing lost that stayed."""
     who = visitor.who
-    if asked.source is not None and asked.source not in sources(who):
+    if asked.source is not None and (refusal := source_refusal(who, asked.source)):
         refused = await visitor.ask("search_content", **asked.arguments())
-        assert refused == {"error": no_source(asked.source)}, (asked, refused)
+        assert refused == {"error": refusal}, (asked, refused)
         return
     found = await pages(visitor, asked, 20)
     places = {(it["source_id"], it["key"]) for it in found}
@@ -191,9 +191,9 @@ async def check_reading(visitor: TokenHolder) -> None:
     assert shown == sources(who), (shown, sources(who))
     files = seen(who)
     for source in (*SOURCES, MISSING):
-        if source not in shown:
+        if refusal := source_refusal(who, source):
             refused = await visitor.ask("list_files", source_id=source)
-            assert refused == {"error": no_source(source)}, refused
+            assert refused == {"error": refusal}, refused
             tally.refusals += 1
             continue
         listed = visitor.all("list_files", "files", source_id=source, limit=2)
@@ -210,7 +210,7 @@ async def check_file(visitor: TokenHolder, at: At) -> None:
     for tool in ("get_file_text", "get_file_window", "get_file_metadata"):
         said = await visitor.ask(tool, **named)
         if file is None:
-            assert said == {"error": no_file(*at)}, (tool, said)
+            assert said == {"error": file_refusal(who, *at)}, (tool, said)
             visitor.tally.refusals += 1
         elif tool == "get_file_metadata":
             assert (said["ok"]["key"], said["ok"]["size"]) == (at[1], file.size_bytes)
@@ -233,10 +233,10 @@ async def check_extras(http: Http, mcp: Mcp, visitor: TokenHolder, vectors_a_fil
     for source in (*SOURCES, MISSING):
         found = await mcp.complete(bearer, "key", "a", source=source)
         begun = [key for where, key in files if where == source and key.startswith("a")]
-        if source in sources(who):
-            assert found["ok"]["values"] == begun, found
+        if refusal := source_refusal(who, source):
+            assert found["error"] == refusal, found
         else:
-            assert found["error"] == no_source(source), found
+            assert found["ok"]["values"] == begun, found
     size = (await http.capacity(bearer))["ok"]["index"]
     assert {it: size[it] for it in ("files", "chunks", "vectors")} == counts(who, vectors_a_file)
     assert (size["bytes"] is None) == (not who.administers)
@@ -247,6 +247,6 @@ async def _check_resource(mcp: Mcp, visitor: TokenHolder, at: At) -> None:
     read = await mcp.read(visitor.bearer, file_uri(*at))
     file = seen(visitor.who).get(at)
     if file is None:
-        assert read == {"error": no_file(*at)}, read
+        assert read == {"error": file_refusal(visitor.who, *at)}, read
     else:
         assert read == {"ok": "".join(file.texts[-1:])}, read

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from pecia.kernel.errors import NotFound
+from pecia.kernel.errors import Conflict, NotFound
 from tests.laws.facts import File
 from tests.laws.oracle import Caller, sees_file, sees_source
 
@@ -65,12 +65,19 @@ def says(asked: Question, at: At, file: File) -> bool:
     return any(it in {*text.split(), *_name_words(at[1])} for it in asked.words.split())
 
 
-def no_source(source: str) -> dict[str, Any]:
-    """How a source that is hidden, and one that never was, are refused."""
-    return _not_found(f"no source {source!r}", "pecia source list", source_id=source)
+def source_refusal(who: Caller, source: str) -> dict[str, Any] | None:
+    """How its files are refused: one that is hidden as one that never was; one switched off by
+    that name, to whoever knows the source. None where they can be asked for."""
+    if source not in sources(who):
+        return _not_found(f"no source {source!r}", "pecia source list", source_id=source)
+    return None if who.tenant.source[source].enabled else _switched_off(source)
 
 
-def no_file(source: str, key: str) -> dict[str, Any]:
+def file_refusal(who: Caller, source: str, key: str) -> dict[str, Any] | None:
+    if (source, key) in seen(who):
+        return None
+    if source in sources(who) and not who.tenant.source[source].enabled:
+        return _switched_off(source)
     message = f"no file {key!r} in source {source!r}"
     return _not_found(message, "lake.list_files", source_id=source, key=key)
 
@@ -106,6 +113,12 @@ def _in_path(glob: str | None, key: str) -> bool:
 def _name_words(key: str) -> Iterator[str]:
     yield from re.findall(r"[^\W_]+|[^\W\d_]+|\d+", key.lower())
     yield from re.findall(r"[^\W\d_]+|\d+", key.lower())
+
+
+def _switched_off(source: str) -> dict[str, Any]:
+    hint = f"an administrator switches it on: pecia source set {source} --enabled true"
+    error = Conflict(f"the source {source!r} is switched off", source_id=source, hint=hint)
+    return dict(error.payload())
 
 
 def _not_found(message: str, listed_by: str, **fields: str) -> dict[str, Any]:

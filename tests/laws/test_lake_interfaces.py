@@ -65,6 +65,7 @@ def test_rights_hold_through_the_doors(harbour: ServedLake) -> None:
     total, shore = Tally(), harbour.shore
     for seed, chance, world, member in islice(worlds_to_tell_apart(FIRST), max(1, WORLDS // SHARE)):
         names = shore.load(world, chance)
+        shore.switch_off(world, names, chance)
         shore.settle(world, names)
         try:
             others = [it for it in world.credentials if it != member]

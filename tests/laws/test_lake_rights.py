@@ -17,7 +17,7 @@ from pecia.app.app import SETTINGS, App, open_app
 from pecia.kernel.settings.load import load_settings
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.conftest import house_flags, no_fetch
-from tests.laws.facts import Tenant, apply
+from tests.laws.facts import Tenant, Write, apply
 from tests.laws.lake_clients import Inside, embed, index, with_hashing
 from tests.laws.lake_law import (
     Standing,
@@ -73,12 +73,22 @@ class LakeApp:
             self.house.learn_principals(names)
         return [str(write)]
 
+    def switch_off(self, world: World, names: Names, chance: Random) -> None:
+        """One source, in about half of the worlds."""
+        tenant = chance.choice(world.tenants)
+        source = chance.choice([None, *sorted(tenant.source)])
+        if source is not None:
+            off = Write("change", "source", tenant.name, source, changes={"enabled": False})
+            self.house.do(names, off)
+            apply(tenant, off)
+
     def try_world(self, chance: Random) -> Tally:
         """A new world, some steps old, held to the law."""
         world = make_world(chance)
         names = self.load(world, chance)
         for _ in range(chance.randint(0, MOST_STEPS)):
             self.step(world, names, chance)
+        self.switch_off(world, names, chance)
         self.settle(world, names)
         try:
             return self.check(world, names, chance)
