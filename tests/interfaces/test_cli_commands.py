@@ -75,6 +75,20 @@ def test_an_operators_token_reaches_no_tool_and_can_be_revoked(shell: Shell) -> 
     assert "token" not in listed[0]
 
 
+def test_an_operator_reads_who_was_refused_before_anybody_was_known(shell: Shell) -> None:
+    made = shell.ok("tenant", "add", "acme", "--json").document
+    shell.ok("operator", "token", "make", "ci")
+    assert shell.run("call", "whoami", env={"PECIA_TOKEN": "guessed"}).code == 1
+    env = {"PECIA_TOKEN": made["token"]}
+    assert "authenticate" not in shell.ok("audit", env=env).out
+    [refused] = shell.ok("operator", "audit", "--status", "denied", "--json").document["rows"]
+    assert (refused["tool"], refused["door"]) == ("authenticate", "cli")
+    assert (refused["status"], refused["code"]) == ("denied", "AUTH_REQUIRED")
+    rows = shell.ok("operator", "audit", "--json").document["rows"]
+    assert {it["tool"] for it in rows} == {"authenticate", "operator.make_token"}
+    assert len(shell.ok("operator", "audit", "--limit", "1", "--json").document["rows"]) == 1
+
+
 def test_people_and_rights_are_kept_by_short_commands(shell: Shell) -> None:
     assert shell.ok("user", "add", "bo", "--known-as", "email::bo@example.org").code == 0
     shell.ok("group", "add", "staff")

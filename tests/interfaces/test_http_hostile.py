@@ -287,6 +287,21 @@ async def test_an_authorization_that_is_no_bearer_is_refused(pecia: Pecia) -> No
         assert b'error="invalid_token"' in heard.data, given
 
 
+async def test_a_flood_of_refused_requests_leaves_few_audit_rows_and_a_good_call_its_own(
+    database: DatabaseLogins, tmp_path: Path
+) -> None:
+    async with open_pecia(database, tmp_path / "home") as pecia:
+        for number in range(60):
+            headers = {} if number % 2 else {"authorization": "Bearer guessed"}
+            assert (await pecia.http.get(WHOAMI, headers=headers)).status_code == 401
+        await pecia.call("admin/whoami")
+        rows = await pecia.audit(tool="authenticate")
+        # Ten at once, and one more for every six seconds that this took.
+        assert 10 <= len(rows) < 30
+        assert {it["code"] for it in rows} == {"AUTH_REQUIRED"}
+        assert len(await pecia.audit(tool="admin.whoami")) == 1
+
+
 async def test_strangers_and_guessers_are_slowed_and_good_tokens_are_not(
     database: DatabaseLogins, tmp_path: Path
 ) -> None:

@@ -203,13 +203,17 @@ class Dispatcher:
             self._end(record, status, code, (time.perf_counter_ns() - started) // 1000)
 
     def record_denial(
-        self, error: PeciaError, context: RequestContext, tool: str = "authenticate"
+        self,
+        error: PeciaError,
+        context: RequestContext,
+        arguments: Mapping[str, Json] | None = None,
     ) -> None:
         """Audit a denial that came before the caller was known."""
         record = AuditRecord(
             uuid4(),
-            tool,
+            "authenticate",
             context.interface,
+            arguments=arguments or {},
             client_ip=context.client_ip,
             request_id=context.request_id,
         )

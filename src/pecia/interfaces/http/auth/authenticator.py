@@ -8,13 +8,14 @@ from starlette.requests import HTTPConnection
 from pecia.app.app import App
 from pecia.app.dispatch import DENIAL_ERRORS, RequestContext
 from pecia.app.local_owner import SIGN_IN_HELP
+from pecia.interfaces.http.auth.denial_throttle import DenialThrottle
 from pecia.interfaces.http.middleware.proxy_headers import parse_address
 from pecia.interfaces.http.request_info import (
     bearer_token,
     get_request_info,
     raw_authorization,
 )
-from pecia.kernel.errors import AuthRequired, InvalidFormat, OutOfRange, PeciaError
+from pecia.kernel.errors import AuthRequired, InvalidFormat, Json, OutOfRange, PeciaError
 from pecia.kernel.identity.caller import Caller, Operator
 from pecia.kernel.rate_limit import RateLimit, RateLimiter
 
@@ -32,6 +33,7 @@ class HttpAuthenticator:
         self.is_local_install = self._settings.mode == "local"
         rate = max(1, round(self._settings.address_rate_per_s * 1000))
         self._address_limiter = RateLimiter(RateLimit(rate, 1000, self._settings.address_burst))
+        self._denials = DenialThrottle()
 
     async def authenticate(
         self, connection: HTTPConnection, context: RequestContext, *, scope: str | None = None
@@ -84,10 +86,16 @@ class HttpAuthenticator:
             if raw_authorization(connection) is not None and isinstance(error, DENIAL_ERRORS):
                 # Before the denial is audited: a flood of guesses must not fill the audit log.
                 self.limit_address(connection)
-            self._app.dispatcher.record_denial(error, context)
+            self._record_denial(error, context)
             raise
         get_request_info(connection.scope).log_line.note(**_log_fields(who))
         return who
+
+    def _record_denial(self, error: PeciaError, context: RequestContext) -> None:
+        unwritten = self._denials.admit(rate_limit_key(context.client_ip))
+        if unwritten is not None:
+            arguments: dict[str, Json] = {"unwritten_before": unwritten} if unwritten else {}
+            self._app.dispatcher.record_denial(error, context, arguments)
 
     def is_owner(self, connection: HTTPConnection) -> bool:
         """Whether a request without a token is the owner's, by the process that sent it.

@@ -23,6 +23,7 @@ from pecia.kernel.errors import (
     Json,
 )
 from pecia.kernel.settings.account import login_name
+from pecia.kernel.store.audit.record import AuditStatus
 
 if TYPE_CHECKING:
     from pecia.app.operator.session import OperatorSession
@@ -42,6 +43,7 @@ def add_to(app: typer.Typer) -> None:
     for verb in (token_make, token_list, token_revoke):
         tokens.command(verb.__name__.removeprefix("token_"))(verb)
     operator.add_typer(tokens, name="token")
+    operator.command("audit")(operator_audit)
     app.add_typer(operator, name="operator")
 
 
@@ -219,6 +221,22 @@ def token_revoke(ctx: typer.Context, id_: str = typer.Argument(metavar="ID")) ->
     _run_as_operator(ctx, work)
 
 
+def operator_audit(
+    ctx: typer.Context,
+    status: AuditStatus | None = typer.Option(None, help="How the request ended."),
+    limit: int = typer.Option(50, min=1, max=1000, help="How many rows, newest first."),
+) -> None:
+    """The audit log of no tenant: requests without a valid token, and what operators did."""
+    from pecia.app.operator.audit import list_cluster_audit
+
+    async def work(operating: "OperatorSession") -> Json:
+        return {"rows": _to_json(await list_cluster_audit(operating, status=status, limit=limit))}
+
+    _run_as_operator(
+        ctx, work, columns=("at", "tool", "door", "status", "code", "client_ip", "arguments")
+    )
+
+
 TENANT_COMMANDS = (
     tenant_add,
     tenant_list,
@@ -287,6 +305,7 @@ def _run_as_operator(
     work: "Callable[[OperatorSession], Awaitable[Json]]",
     *,
     makes_home: bool = False,
+    columns: Sequence[str] = (),
 ) -> None:
     import anyio
 
@@ -294,7 +313,7 @@ def _run_as_operator(
     if not makes_home:
         require_home(load_settings(terminal).kernel, "pecia serve --config pecia.yml")
     document = anyio.run(_open_and_run, terminal, work)
-    terminal.print_result(document, lambda it: show_document(it, document))
+    terminal.print_result(document, lambda it: show_document(it, document, columns=columns))
 
 
 async def _open_and_run(
