@@ -1,0 +1,148 @@
+"""Fetches the texts that the labels of `bench/ckf_labels` are about; they are not committed.
+
+    python -m bench.ckf_texts FOLDER [--clones FOLDER]
+
+Debian packages come by `apt-get download`, repositories by `git clone` at a fixed commit, or from
+bare clones in `--clones`, named OWNER+NAME. What differs from the labelled text is named.
+"""
+
+import argparse
+import gzip
+import hashlib
+import html
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).with_name("ckf_labels")
+MAX_CHARS = 40_000
+ARTICLES = 8
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("folder", type=Path)
+    options.add_argument("--clones", type=Path)
+    asked = options.parse_args()
+    catalog = json.loads((HERE / "texts.json").read_text("utf-8"))
+    cache: Path = asked.folder / "downloads"
+    cache.mkdir(parents=True, exist_ok=True)
+    differing: list[str] = []
+    for entry in catalog["texts"]:
+        text = fetch_text(entry, catalog["repositories"], cache, asked.clones)
+        (asked.folder / f"{entry['name']}.txt").write_text(text, "utf-8")
+        if hash_text(text) != entry.get("sha256", hash_text(text)):
+            differing.append(entry["name"])
+    print(f"{len(catalog['texts'])} texts, {len(differing)} differ from the labelled ones")
+    print("\n".join(differing))
+    return 1 if differing else 0
+
+
+def hash_text(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def fetch_text(
+    entry: dict[str, Any], repositories: dict[str, Any], cache: Path, clones: Path | None
+) -> str:
+    if "package" in entry:
+        raw = _read_package(entry["package"], entry["path"], cache)
+        if entry["path"].endswith(".gz"):
+            raw = gzip.decompress(raw)
+        text = raw.decode()
+    else:
+        name, commit = repositories[entry["repository"]]
+        text = _read_repository(entry, _clone(name, cache, clones), commit)
+    return _cut(text.replace("\r\n", "\n"), entry.get("start", 0))
+
+
+def _read_package(package: str, path: str, cache: Path) -> bytes:
+    found = sorted(cache.glob(f"{package}_*.deb"))
+    if not found:
+        subprocess.run(["apt-get", "download", package], cwd=cache, check=True)  # noqa: S603, S607
+        found = sorted(cache.glob(f"{package}_*.deb"))
+    archive = subprocess.run(  # noqa: S603
+        ["dpkg-deb", "--fsys-tarfile", str(found[0])],  # noqa: S607
+        check=True,
+        capture_output=True,
+    ).stdout
+    return subprocess.run(  # noqa: S603
+        ["tar", "-xO", f"./{path}"],  # noqa: S607
+        check=True,
+        input=archive,
+        capture_output=True,
+    ).stdout
+
+
+def _clone(name: str, cache: Path, clones: Path | None) -> Path:
+    folder = name.replace("/", "+")
+    if clones:
+        return next(clones.glob(f"{folder}*/**/HEAD")).parent
+    target = cache / folder
+    if not target.exists():
+        address = f"https://github.com/{name}"
+        subprocess.run(["git", "clone", "--bare", address, str(target)], check=True)  # noqa: S603, S607
+    return target
+
+
+def _read_repository(entry: dict[str, Any], clone: Path, commit: str) -> str:
+    if "folder" in entry:
+        return "\n\n".join(
+            _show(clone, commit, it) for it in _list_files(clone, commit, entry["folder"])
+        )
+    text = _show(clone, commit, entry["path"])
+    if entry["path"].endswith(".fsh"):
+        return _leaflet_text(text)
+    if entry["path"].endswith(".json"):
+        return _articles_text(text, entry["first"])
+    return text
+
+
+def _show(clone: Path, commit: str, path: str) -> str:
+    asked = ["git", "-C", str(clone), "show", f"{commit}:{path}"]
+    return subprocess.run(asked, check=True, capture_output=True).stdout.decode()  # noqa: S603
+
+
+def _list_files(clone: Path, commit: str, folder: str) -> list[str]:
+    asked = ["git", "-C", str(clone), "ls-tree", "-r", "-z", "--name-only", commit, folder]
+    found = subprocess.run(asked, check=True, capture_output=True).stdout.decode()  # noqa: S603
+    return sorted(filter(None, found.split("\0")), key=_natural_order)
+
+
+def _natural_order(path: str) -> list[int]:
+    return [int(it) for it in re.findall(r"\d+", path.rpartition("/")[2])]
+
+
+def _leaflet_text(source: str) -> str:
+    """The narrative of the sections, as text with one line per block."""
+    found: list[str] = []
+    for section in re.findall(r'text\.div = """(.*?)"""', source, re.DOTALL):
+        lines = re.sub(r"\s+", " ", section)
+        lines = re.sub(r"<li[^>]*>", "\n- ", lines)
+        lines = re.sub(r"<(?:p|/p|div|br|/tr|h\d)[^>]*>", "\n\n", lines)
+        lines = html.unescape(re.sub(r"<[^>]+>", " ", lines))
+        found += [re.sub(r"[ \t]+", " ", it).strip() for it in lines.split("\n\n")]
+    return "\n\n".join(it for it in found if it) + "\n"
+
+
+def _articles_text(source: str, first: int) -> str:
+    articles = json.loads(source)["data"][first : first + ARTICLES]
+    return "\n\n".join(
+        "\n\n".join([f"# {it['title']}", *(part["context"] for part in it["paragraphs"])])
+        for it in articles
+    )
+
+
+def _cut(text: str, start: int) -> str:
+    """A part of a long text, from one blank line to another."""
+    first = text.index("\n\n", start) + 2 if start else 0
+    if len(text) - first <= MAX_CHARS:
+        return text[first:]
+    return text[first : text.rindex("\n\n", first, first + MAX_CHARS) + 1]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
