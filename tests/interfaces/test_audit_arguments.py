@@ -172,3 +172,34 @@ async def test_secrets_in_commands_and_addresses_stand_in_no_row(pecia: Pecia) -
     rows = (await pecia.audit())[before:]
     assert [it["tool"] for it in rows] == ["hub.add_server"] * 3
     assert "hunter22" not in str(rows)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "mysql -phunter22",
+        "mysql\t-u root\t-phunter22",
+        "mysql -hdb \\\n  -phunter22",
+        "mysql '-phunter 22 hunter22'",
+        "mysql -vphunter22",
+        "MySQL.exe -phunter22",
+        "/opt/mysql8.0 -D zip -phunter22",
+        "mysqlcheck -phunter22",
+        "mariadb-admin -phunter22 status",
+        "mysqldump db | redis-cli -a hunter22",
+        "docker  login -u ana -p hunter22",
+        ["sudo", "mysql", "-phunter22"],
+        ["docker", "exec", "-it", "db", "mysql", "-uroot", "-vphunter22"],
+        {"command": "docker", "args": ["exec", "db", "mysql", "-phunter22"]},
+        {"cmd": "mysql", "args": ["-phunter22"]},
+        {"program": "mysql", "arguments": "-uroot -phunter22"},
+    ],
+    ids=str,
+)
+async def test_a_password_glued_to_a_flag_stands_in_no_row(pecia: Pecia, given: Any) -> None:
+    before = len(await pecia.audit())
+    # Refused, as a program on a shared server or for its type, and audited as it came.
+    await pecia.call("hub/add_server", {"server": "kept", "command": given})
+    (row,) = (await pecia.audit())[before:]
+    assert "kept" in str(row)
+    assert "hunter22" not in str(row)

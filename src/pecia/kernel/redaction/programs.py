@@ -4,21 +4,23 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-_DATABASES = ("mysql", "mysqldump", "mysqladmin", "mysqlimport", "mariadb", "mariadb-dump")
-_MONGO = ("mongo", "mongosh", "mongodump", "mongorestore", "mongoexport", "mongoimport")
-_LDAP = ("ldapsearch", "ldapadd", "ldapmodify", "ldapdelete", "ldappasswd", "ldapwhoami")
+FAMILIES: Mapping[str, str] = {"mysql": "p", "mariadb": "p", "mongo": "p", "ldap": "w"}
+"""The flags of all programs whose names begin so: `mysqldump`, `mariadb-admin`, `mongosh`."""
+
 _REGISTRIES = ("docker login", "podman login", "helm registry login", "oc login", "az login")
 
 PROGRAMS: Mapping[str, str] = {
-    **dict.fromkeys((*_DATABASES, *_MONGO, *_REGISTRIES, "sshpass", "rabbitmqadmin"), "p"),
-    **dict.fromkeys(("7z", "7za", "7zz"), "p"),
-    **dict.fromkeys(("zip", "unzip", "sqlcmd", "bcp"), "P"),
-    **dict.fromkeys(_LDAP, "w"),
+    **dict.fromkeys((*_REGISTRIES, "sshpass", "rabbitmqadmin", "mycli", "cqlsh", "psexec"), "p"),
+    **dict.fromkeys(("7z", "7za", "7zz", "rar", "unrar"), "p"),
+    **dict.fromkeys(("zip", "unzip", "sqlcmd", "bcp", "mssql-cli", "ipmitool"), "P"),
+    **dict.fromkeys(("smbclient", "rpcclient"), "U"),
     "redis-cli": "a",
     "curl": "uU",
-    "smbclient": "U",
 }
 """The flags of each. Of `user:password` and `user%password` only the password is hidden."""
+
+PROGRAM_NAMES = (*FAMILIES, *dict.fromkeys(it.rpartition(" ")[2] for it in PROGRAMS))
+"""Without one of these there is no such program in a text."""
 
 NO_PASSWORDS = frozenset(
     (
@@ -65,16 +67,35 @@ _ANY_FLAG = re.compile(
     r"(?<![\w-])(?:(-u|--user|--userpwd)(?:\s+|=)|(-p)\s+)(\"[^\"]*\"?|'[^']*'?|[^\s\"']+)"
 )
 
+_VERSION = re.compile(r"(?:(?<=[a-z])[-\d.]*\d)?(?:\.exe)?\Z")
 _USER = re.compile(r"([^:%\s]*[:%])(.+)", re.DOTALL)
 
 
-def redact_command(program: str, rest: str, hidden: str) -> str:
-    """What follows the program's name, without the values of its secret flags."""
+def redact_commands(line: str, hidden: str) -> str:
+    """A line without the values of secret flags. Behind a program the flags of all before it count
+    too: `sudo sshpass -p… mysql -p…`, and a database may be called `zip`."""
+    kept: list[str] = []
+    done = 0
+    letters = ""
+    for found in (*_names().finditer(line), None):
+        end = found.end() if found else len(line)
+        kept.append(_redact_flags(letters, line[done:end], hidden))
+        letters = merge_flags(letters, _flags_of(found[0]) if found else "")
+        done = end
+    return "".join(kept)
 
+
+def _redact_flags(letters: str, text: str, hidden: str) -> str:
     def kept(found: re.Match[str]) -> str:
-        return f"{found[1]}{redact_flag_value(found[1].strip()[1:2], found[2], hidden)}"
+        flag, value = (found[2], found[3]) if found[2] else (found[4], found[5])
+        return f"{found[1]}{flag}{redact_flag_value(flag.rstrip(' =')[-1], value, hidden)}"
 
-    return _flags(PROGRAMS[program]).sub(kept, rest)
+    return _flags(letters).sub(kept, text) if letters else text
+
+
+def merge_flags(letters: str, more: str) -> str:
+    """Each letter once and in order: patterns are compiled once per result."""
+    return "".join(sorted({*letters, *more}))
 
 
 def redact_flag_value(flag: str, value: str, hidden: str) -> str:
@@ -132,12 +153,48 @@ def find_secret_flags(words: list[str]) -> str:
         return ""
     name = base_name(words[0])
     for count in (1, 2, 3):
-        flags = PROGRAMS.get(" ".join((name, *words[1:count])))
-        if flags:
+        if flags := _flags_of(" ".join((name, *words[1:count]))):
             return flags
     return ""
 
 
+def split_glued_flag(word: str, letters: str) -> tuple[str, str] | None:
+    """A short flag and the value that it carries itself, as `-psecret` does."""
+    found = _glued(letters).fullmatch(word) if letters else None
+    return (found[1], found[2]) if found else None
+
+
+def _flags_of(program: str) -> str:
+    name = _VERSION.sub("", " ".join(program.lower().split()))
+    family = next((it for it in FAMILIES if name.startswith(it) and " " not in name), "")
+    return FAMILIES[family] if family else PROGRAMS.get(name, "")
+
+
+@cache
+def _names() -> re.Pattern[str]:
+    families = "|".join(FAMILIES)
+    programs = "|".join(re.escape(it).replace(r"\ ", r"\s+") for it in PROGRAMS)
+    return re.compile(
+        rf"(?i)(?<![\w-])(?:(?:{families})[a-z_-]*|(?:{programs}))(?:[-\d.]*\d)?(?:\.exe)?(?=[\"']?\s)"
+    )
+
+
 @cache
 def _flags(letters: str) -> re.Pattern[str]:
-    return re.compile(rf"(\s-[{letters}]\s*=?)(\"[^\"]*\"?|'[^']*'?|[^\s\"']+)")
+    """A flag, its value glued to it or behind it; the flag itself may stand in quotes."""
+    flag = _flag(letters)
+    return re.compile(
+        rf"(\s(?=[\"']?-))(?:([\"']{flag}=?)([^\"']+)|"
+        rf"({flag}\s*=?)(\"[^\"]*\"?|'[^']*'?|[^\s\"']+))"
+    )
+
+
+@cache
+def _glued(letters: str) -> re.Pattern[str]:
+    return re.compile(rf"({_flag(letters)})=?(.+)", re.DOTALL)
+
+
+def _flag(letters: str) -> str:
+    """Before the `-p` of mysql there may be flags without a value: `-vpsecret`."""
+    bundle = "[vBsNAtfHXEnqrwCiL]{0,8}?" if "p" in letters else ""
+    return rf"-{bundle}[{letters}]"

@@ -11,7 +11,11 @@ from typing import TypeAlias
 from urllib.parse import unquote
 
 from pecia.kernel.redaction.names import is_secret_name, is_secret_query_name, is_weak
-from pecia.kernel.redaction.programs import PROGRAMS, redact_any_command, redact_command
+from pecia.kernel.redaction.programs import (
+    PROGRAM_NAMES,
+    redact_any_command,
+    redact_commands,
+)
 
 REDACTED = "[redacted]"
 
@@ -52,18 +56,20 @@ _HINTS = (
 
 _FLAGS = ("-u", "-p ", "--user")
 _LINE = re.compile(r"[^\r\n]+")
+_COMMAND_LINE = re.compile(r"(?:[^\r\n\\]|\\\r?\n|\\)+")
+"""A backslash at its end continues a line of a shell."""
 
 
 def redact(text: str) -> str:
     """The text, its secrets replaced. Doing it again changes nothing."""
     low = text.lower()
-    has_command = " -" in low and _has_any(low, PROGRAMS)
+    has_command = "-" in low and _has_any(low, PROGRAM_NAMES)
     if not has_command and not _has_any(low, _HINTS) and not _has_any(low, _FLAGS):
         return text
     for rule in _rules():
         text = rule(text)
     if has_command:
-        text = _commands().sub(_command, text)
+        text = _COMMAND_LINE.sub(_commands, text)
     return _LINE.sub(_any_command, text) if _has_any(low, _FLAGS) else text
 
 
@@ -73,11 +79,6 @@ def _has_any(text: str, words: Iterable[str]) -> bool:
         if it in text:
             return True
     return False
-
-
-@cache
-def _commands() -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, PROGRAMS))})(\s[^\r\n]*)")
 
 
 # Compiled at first use: every start imports this through the errors.
@@ -271,8 +272,8 @@ def _any_command(found: re.Match[str]) -> str:
     return redact_any_command(found[0], REDACTED)
 
 
-def _command(found: re.Match[str]) -> str:
-    return found[1] + redact_command(found[1], found[2], REDACTED)
+def _commands(found: re.Match[str]) -> str:
+    return redact_commands(found[0], REDACTED)
 
 
 def looks_random(value: str) -> bool:

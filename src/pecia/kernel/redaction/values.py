@@ -11,7 +11,9 @@ from pecia.kernel.redaction.programs import (
     find_secret_flags,
     has_other_use,
     is_port,
+    merge_flags,
     redact_flag_value,
+    split_glued_flag,
 )
 from pecia.kernel.redaction.text import REDACTED, looks_random, redact
 
@@ -19,9 +21,12 @@ Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | 
 
 _HEADERS = frozenset(("authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key"))
 _USER_FLAGS = frozenset(("-u", "--user", "--userpwd"))
+_PROGRAMS = ("command", "cmd", "program", "executable", "exe", "file", "binary", "bin")
+_ARGUMENTS = frozenset(("args", "arguments", "argv", "params", "parameters", "options", "flags"))
 _ENVIRONMENTS = frozenset(("env", "environ", "environment"))
 _VARIABLE = re.compile(r"\A([A-Za-z_]\w*=).+\Z", re.DOTALL)
 _FLAG = re.compile(r"--?[A-Za-z][\w-]*")
+MAX_PROGRAM_CHARS = 300
 _MIN_INT, _MAX_INT = -(2**63), 2**64 - 1
 
 
@@ -81,8 +86,8 @@ def _object(found: dict[str, Any]) -> dict[str, Value]:
     """An object, each value by its name; `{"name": "Authorization", "value": …}` is a pair."""
     label = found.get("name", found.get("key"))
     is_pair = isinstance(label, str) and is_secret_name(label)
-    program = found.get("command")
-    named = program.split()[:3] if isinstance(program, str) else []
+    program = next((it for it in map(found.get, _PROGRAMS) if isinstance(it, str)), "")
+    named = program.split()[:3]
     return {
         redact_name(str(name)): REDACTED
         if _hides(str(name), it) or (is_pair and name == "value")
@@ -95,6 +100,10 @@ def _field(name: str, value: Any, program: list[str]) -> Value:
     """A value that its name does not hide. Of an environment only the names are kept: a variable of
     any name may hold a secret."""
     kept = _array(cast(list[Any], value), program) if isinstance(value, list) else None
+    if program and isinstance(value, str) and name.lower() in _ARGUMENTS:
+        # In one text the program stands before its flags.
+        before = f"{' '.join(program)} "
+        kept = replace_unstorable(redact(f"{before}{value}")).removeprefix(before)
     kept = redact_value(value) if kept is None else kept
     if name.lower() not in _ENVIRONMENTS:
         return kept
@@ -117,10 +126,10 @@ def _hides(name: str, value: Any) -> bool:
 def _array(items: list[Any], program: list[str]) -> list[Value]:
     """A list. What follows a flag or a header of a secret's name is the secret.
 
-    `program` is what the list is given to; nothing: its own first words may say so.
+    `program` is what the list is given to; words of the list name others: `sudo mysql -p…`.
     """
     words = [it for it in items[:3] if isinstance(it, str)]
-    letters = (find_secret_flags(program) or find_secret_flags(words)) if words else ""
+    letters = find_secret_flags(program)
     takes_password = not has_other_use([*program, *words[:2]])
     kept: list[Value] = []
     opened = "-" if len(items) == 2 and words and _names_pair(words[0]) else None
@@ -133,11 +142,20 @@ def _array(items: list[Any], program: list[str]) -> list[Value]:
             opened = None
         else:
             kept.append(_word(it, letters))
+            letters = merge_flags(letters, _secret_flags_at(items, place))
             opened = opened if place == 0 and opened else _opens(it, letters)
             if opened is None and it == "-p" and takes_password:
                 opened = "p"
         in_key = isinstance(it, str) and _is_in_key(it, before=in_key)
     return kept
+
+
+def _secret_flags_at(items: list[Any], place: int) -> str:
+    """The flags of a program that this word names, with the next two if need be."""
+    word = items[place]
+    if not isinstance(word, str) or word.startswith("-") or len(word) > MAX_PROGRAM_CHARS:
+        return ""
+    return find_secret_flags([it for it in items[place : place + 3] if isinstance(it, str)])
 
 
 def _after(flag: str, value: str) -> Value:
@@ -172,8 +190,8 @@ def _opens(word: Any, letters: str) -> str | None:
 
 def _word(it: Any, letters: str) -> Value:
     """One item; a short flag may carry its value itself, as in `-psecret`."""
-    if isinstance(it, str) and len(it) > 2 and it[0] == "-" and it[1] in letters:
-        return f"{it[:2]}{redact_flag_value(it[1], it[2:].lstrip('='), REDACTED)}"
+    if isinstance(it, str) and (glued := split_glued_flag(it, letters)):
+        return f"{glued[0]}{redact_flag_value(glued[0][-1], glued[1], REDACTED)}"
     flag, equals, value = it.partition("=") if isinstance(it, str) else ("", "", "")
     if equals and flag in _USER_FLAGS:
         return f"{flag}={_after('u', value)}"

@@ -18,7 +18,7 @@ from pecia.interfaces.mcp.views.endpoints import McpEndpoint
 from pecia.kernel.errors import InvalidFormat
 from pecia.kernel.identity.caller import Caller, Operator
 from pecia.kernel.tool.model import AnyTool
-from pecia.kernel.tool.validate import input_schema, output_schema
+from pecia.kernel.tool.validate import URL_WITH_SECRETS, input_schema, output_schema
 from pecia.kernel.tool.view import may_call
 
 Schema: TypeAlias = Mapping[str, Any]
@@ -62,7 +62,7 @@ def _compact(schema: Schema, known: Mapping[str, Schema]) -> dict[str, Any]:
 
 
 def _is_shown(key: str, value: Any) -> bool:
-    if key in _BOUNDS or key in ("$defs", "unaudited"):
+    if key in _BOUNDS or key in ("$defs", "unaudited", URL_WITH_SECRETS):
         return False
     return not (key == "default" and not value) and not (
         key == "additionalProperties" and isinstance(value, bool)
