@@ -192,3 +192,28 @@ async def test_over_http_the_blocks_are_the_same(ground: Scripted) -> None:
     ground.will(give={"result": {"content": content, "isError": True}})
     failed = (await ground.pecia.call("hub/call_server_tool", ask, ground.pecia.bo)).json()["error"]
     assert (failed["content"], failed["retryable"]) == (content, False)
+
+
+@pytest.mark.parametrize(
+    ("result", "answer"),
+    [
+        ({"content": [BLOCKS["bare"]]}, {"content": [BLOCKS["bare"]]}),
+        ({"content": [], "structuredContent": {"a": 1}}, {"a": 1}),
+        (
+            {"content": [], "structuredContent": {"_meta": 1}},
+            {"content": [], "structuredContent": {"_meta": 1}},
+        ),
+    ],
+)
+async def test_over_http_the_meta_of_an_answer_comes_too(
+    ground: Scripted, result: dict[str, Any], answer: dict[str, Any]
+) -> None:
+    meta = {"_meta": {"example.com/trace": "t-1", "plain": [None]}}
+    ask = {"server": "scripted", "tool": "give"}
+    ground.will(give={"result": {**result, **meta}})
+    for path, given in (("hub/call_server_tool", ask), ("hub/give", {})):
+        said = await ground.pecia.call(path, given, ground.pecia.bo)
+        assert said.json() == {**answer, **meta}
+    ground.will(give={"result": {**result, **meta, "isError": True}})
+    failed = (await ground.pecia.call("hub/call_server_tool", ask, ground.pecia.bo)).json()["error"]
+    assert failed["_meta"] == meta["_meta"]

@@ -135,10 +135,11 @@ def dynamic_tool_endpoint(app: App, authenticator: HttpAuthenticator) -> HttpEnd
 
 
 def tool_response(result: ToolResult, tool: AnyTool) -> Response:
-    """The structured answer as it is; without one, the content."""
+    """The structured answer as it is; without one, the content. `_meta` is beside either."""
     content: list[Json] = [_content_json(it) for it in result.content]
+    meta: dict[str, Json] = {"_meta": dict(result.meta)} if result.meta else {}
     if result.failure is not None:
-        raise _with_answer(result.failure, result.structured, content)
+        raise _with_answer(result.failure, result.structured, content, meta)
     if result.is_error:
         raise UpstreamError(
             f"{full_name(tool)} reported a failure",
@@ -146,14 +147,26 @@ def tool_response(result: ToolResult, tool: AnyTool) -> Response:
             content=content,
             # It ran: only a read-only or idempotent tool may be retried.
             retryable=tool.read_only or tool.idempotent,
+            **meta,
         )
-    return json_response(
-        result.structured if result.structured is not None else {"content": content}
-    )
+    return json_response(_answer_json(result.structured, content, meta))
 
 
-def _with_answer(failure: PeciaError, structured: Json, content: list[Json]) -> PeciaError:
-    failure.fields = {**failure.fields, "result": structured, "content": content}
+def _answer_json(structured: Json, content: list[Json], meta: dict[str, Json]) -> Json:
+    if structured is None:
+        return {"content": content, **meta}
+    if not meta:
+        return structured
+    if isinstance(structured, dict) and not structured.keys() & meta.keys():
+        return {**structured, **meta}
+    # No object, or one with a `_meta` of its own: then all of it as MCP writes it.
+    return {"content": content, "structuredContent": structured, **meta}
+
+
+def _with_answer(
+    failure: PeciaError, structured: Json, content: list[Json], meta: dict[str, Json]
+) -> PeciaError:
+    failure.fields = {**failure.fields, "result": structured, "content": content, **meta}
     return failure
 
 
