@@ -15,9 +15,7 @@ from pecia.features.cascade.trust import TrustFile
 from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import EVERY_SCOPE, Caller, CredentialKind
 from pecia.kernel.rate_limit import RateLimit, RateLimiter
-from pecia.kernel.store.audit.log import AuditLog
-from pecia.kernel.store.cluster import DatabaseLogins
-from pecia.kernel.store.store import Store
+from pecia.kernel.store.audit.spool import AuditSpool
 from pecia.kernel.tool.model import TextContent, ToolResult
 from pecia.kernel.tool.view import feature_view
 
@@ -94,9 +92,7 @@ def asking(
     places = {"made": CascadeOrigin("made", manifest)}
     cascades = CascadeRegistry(places, ports or CascadePorts(), trust or TrustFile(), may_read)
     plenty = RateLimiter(RateLimit(1_000_000, 1, 1_000_000))
-    return CascadeClient(
-        cascades, Dispatcher(AuditLog(Store(DatabaseLogins("", "", "")), spool), plenty, 60)
-    )
+    return CascadeClient(cascades, Dispatcher(AuditSpool(spool), plenty, 60))
 
 
 def document(head: str = "", *sections: str) -> str:

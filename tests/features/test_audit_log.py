@@ -32,9 +32,9 @@ def die_after(house: House, folder: Path, begun: AuditRecord, done: AuditRecord)
     child = os.fork()
     if child == 0:
         dying = AuditLog(house.app.store, folder)
-        dying.begin(begun)
-        dying.begin(done)
-        dying.end(done, "ok", None, 3)
+        dying.spool.begin(begun)
+        dying.spool.begin(done)
+        dying.spool.end(done, "ok", None, 3)
         os.kill(os.getpid(), 9)
     os.waitpid(child, 0)
 
@@ -42,13 +42,13 @@ def die_after(house: House, folder: Path, begun: AuditRecord, done: AuditRecord)
 async def test_a_call_still_running_is_settled_once_when_it_ends(house: House) -> None:
     running, ended = trace(house), trace(house)
     log = house.app.audit_log
-    log.begin(running)
-    log.begin(ended)
-    log.end(ended, "ok", None, 5)
+    log.spool.begin(running)
+    log.spool.begin(ended)
+    log.spool.end(ended, "ok", None, 5)
     await log.drain()
     assert [it["id"] for it in await rows(house)] == [ended.id]
     await log.drain()
-    log.end(running, "error", "NOT_FOUND", 7)
+    log.spool.end(running, "error", "NOT_FOUND", 7)
     await log.drain()
     found = {it["id"]: (it["status"], it["duration_us"]) for it in await rows(house)}
     assert found == {ended.id: ("ok", 5), running.id: ("error", 7)}
@@ -73,11 +73,11 @@ async def test_an_interrupted_call_whose_write_committed_stays_ok(
 ) -> None:
     written = trace(house, credential_id=house.bo.credential_id)
     log = AuditLog(house.app.store, tmp_path / "spool")
-    log.begin(written)
+    log.spool.begin(written)
     async with house.app.store.writing(house.bo, written):
         pass
-    log._spool._segment.path.rename(tmp_path / "spool" / "left.audit")  # pyright: ignore[reportPrivateUsage] - stands for a process that died
-    os.close(log._spool._segment.file)  # pyright: ignore[reportPrivateUsage] - as above
+    log.spool._segment.path.rename(tmp_path / "spool" / "left.audit")  # pyright: ignore[reportPrivateUsage] - stands for a process that died
+    os.close(log.spool._segment.file)  # pyright: ignore[reportPrivateUsage] - as above
     await AuditLog(house.app.store, tmp_path / "spool").recover_abandoned()
     assert [it["status"] for it in await rows(house)] == ["ok"]
 
@@ -85,8 +85,8 @@ async def test_an_interrupted_call_whose_write_committed_stays_ok(
 async def test_arguments_the_database_cannot_hold_do_not_stop_the_trail(house: House) -> None:
     for arguments in ({"text": "a\x00b"}, {"text": "\ud800"}, {"te\x00xt": 1}):
         call = trace(house, arguments=arguments)
-        house.app.audit_log.begin(call)
-        house.app.audit_log.end(call, "ok", None, 1)
+        house.app.audit_log.spool.begin(call)
+        house.app.audit_log.spool.end(call, "ok", None, 1)
     await house.app.audit_log.drain()
     assert [it["arguments"] for it in await rows(house)] == [
         {"text": "a�b"},
@@ -104,10 +104,10 @@ async def test_a_line_that_the_disk_cut_short_does_not_swallow_the_next(
     resource.setrlimit(resource.RLIMIT_FSIZE, (500, hard))
     try:
         with pytest.raises(OSError, match="cut short"):
-            log.begin(first)
+            log.spool.begin(first)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    log.begin(second)
+    log.spool.begin(second)
     (path,) = (tmp_path / "spool").glob("*.audit")
     assert [it["begin"] for it in read_records([path])] == [str(second.id)]
     assert list(find_abandoned(tmp_path / "spool")) == []

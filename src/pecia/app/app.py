@@ -285,7 +285,7 @@ async def _compose(
             owner=await _local_owner(kernel),
         ),
         dispatcher=Dispatcher(
-            audit_log,
+            audit_log.spool,
             RateLimiter(limit),
             kernel.request_timeout_s,
             Scheduler(_slots(kernel), wait_s=kernel.queue_timeout_s),

@@ -25,8 +25,8 @@ from pecia.kernel.errors import (
 )
 from pecia.kernel.identity.caller import Caller, CredentialKind, Operator, Scope
 from pecia.kernel.rate_limit import RateLimiter
-from pecia.kernel.store.audit.log import AuditLog
 from pecia.kernel.store.audit.record import AuditRecord, AuditStatus
+from pecia.kernel.store.audit.spool import AuditSpool
 from pecia.kernel.tool.call import Call, Channel, InputRequired
 from pecia.kernel.tool.model import AnyTool, CitedOutput, ToolResult
 from pecia.kernel.tool.null_channel import NULL_CHANNEL
@@ -114,7 +114,7 @@ class CallObserver(Protocol):
 class Dispatcher:
     """Every step of a call, in order. The only caller of a tool's handler."""
 
-    audit_log: AuditLog
+    audit_spool: AuditSpool
     limiter: RateLimiter
     timeout_s: float
     scheduler: Scheduler = field(default_factory=Scheduler)
@@ -317,7 +317,7 @@ class Dispatcher:
     def _begin(self, record: AuditRecord) -> None:
         """A call that cannot be audited is not run."""
         try:
-            self.audit_log.begin(record)
+            self.audit_spool.begin(record)
         except OSError as error:
             raise StorageFull("the audit log cannot be written; free disk space") from error
         for observer in self.observers:
@@ -327,7 +327,7 @@ class Dispatcher:
         self, record: AuditRecord, status: AuditStatus, code: str | None, duration_us: int
     ) -> None:
         try:
-            self.audit_log.end(record, status, code, duration_us)
+            self.audit_spool.end(record, status, code, duration_us)
         except OSError:
             # The call is done and its begin is on disk: the row will say `interrupted`.
             log.exception("end of call not recorded", extra={"action": "audit"})

@@ -98,7 +98,8 @@ async def unopenable(store: Store, keyring: Keyring) -> list[LockedSecret]:
 async def check_round_trip(store: Store, audit_log: AuditLog, tools: ToolView) -> str:
     """Write, read and audit through the dispatcher, in a temporary tenant."""
     caller = await _temporary_caller(store)
-    dispatcher = Dispatcher(audit_log, RateLimiter(RateLimit(1000, 1000, 100)), CALL_TIMEOUT_S)
+    limiter = RateLimiter(RateLimit(1000, 1000, 100))
+    dispatcher = Dispatcher(audit_log.spool, limiter, CALL_TIMEOUT_S)
     try:
         context = RequestContext("cli")
         await dispatcher.call(caller, tools, "admin.add_group", {"name": "checked"}, context)

@@ -57,7 +57,7 @@ class OperatorSession:
         trace = AuditRecord(
             uuid4(), verb, self.interface, arguments={"operator": self.operator, **arguments}
         )
-        self.audit_log.begin(trace)
+        self.audit_log.spool.begin(trace)
         started = time.perf_counter_ns()
         status: AuditStatus = "crashed"
         code: str | None = None
@@ -70,4 +70,5 @@ class OperatorSession:
             status, code = "error", error.code.name
             raise
         finally:
-            self.audit_log.end(trace, status, code, (time.perf_counter_ns() - started) // 1000)
+            duration_us = (time.perf_counter_ns() - started) // 1000
+            self.audit_log.spool.end(trace, status, code, duration_us)

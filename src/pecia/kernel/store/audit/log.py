@@ -10,7 +10,6 @@ import orjson
 from psycopg.types.json import Jsonb
 
 from pecia.kernel.errors import Json, PeciaError
-from pecia.kernel.store.audit.record import AuditRecord, AuditStatus
 from pecia.kernel.store.audit.spool import (
     SEGMENT_SUFFIX,
     AuditSpool,
@@ -26,23 +25,15 @@ ROWS_PER_BATCH = 500
 
 
 class AuditLog:
-    """Records calls. `begin` and `end` never wait for the database."""
+    """Calls are recorded in its spool, which never waits for the database; this drains it."""
 
     def __init__(self, store: Store, folder: Path) -> None:
         self._store = store
-        self._spool = AuditSpool(folder)
+        self.spool = AuditSpool(folder)
         self._full_segments: list[SpoolSegment] = []
         self._drain_lock = anyio.Lock()
         self.drained_at = time.monotonic()
         """When the spool was last seen empty of finished calls."""
-
-    def begin(self, trace: AuditRecord) -> None:
-        self._spool.begin(trace)
-
-    def end(
-        self, trace: AuditRecord, status: AuditStatus, code: str | None, duration_us: int
-    ) -> None:
-        self._spool.end(trace, status, code, duration_us)
 
     async def drain_forever(self, *, every_s: float) -> None:
         """Drain until cancelled. If the database is down, the spool waits."""
@@ -54,7 +45,7 @@ class AuditLog:
     async def recover_abandoned(self) -> int:
         """Write the calls of dead processes. Returns how many."""
         async with self._drain_lock:
-            found = await anyio.to_thread.run_sync(lambda: [*find_abandoned(self._spool.folder)])
+            found = await anyio.to_thread.run_sync(lambda: [*find_abandoned(self.spool.folder)])
             left = [
                 it for it in await anyio.to_thread.run_sync(read_records, found) if "begin" in it
             ]
@@ -66,7 +57,7 @@ class AuditLog:
     async def drain(self) -> None:
         """Write every ended call. Those still running move to the newest file."""
         async with self._drain_lock:
-            if full := self._spool.rotate():
+            if full := self.spool.rotate():
                 self._full_segments.append(full)
             if self._full_segments:
                 await self._drain_segments()
@@ -75,7 +66,7 @@ class AuditLog:
     def backlog_bytes(self) -> int:
         """The bytes spooled on disk."""
         waiting = 0
-        for path in self._spool.folder.glob(f"*{SEGMENT_SUFFIX}"):
+        for path in self.spool.folder.glob(f"*{SEGMENT_SUFFIX}"):
             # Another process of this home may remove its own file at any moment.
             with suppress(FileNotFoundError):
                 waiting += path.stat().st_size
@@ -84,7 +75,7 @@ class AuditLog:
     async def close(self) -> None:
         with suppress(PeciaError):
             await self.drain()
-        self._spool.close()
+        self.spool.close()
 
     async def _drain_segments(self) -> None:
         found = await anyio.to_thread.run_sync(
@@ -93,7 +84,7 @@ class AuditLog:
         await self._insert_batches([it for it in found if "begin" in it and "end" in it])
         for half in found:
             if "end" not in half or "begin" not in half:
-                self._spool.append_record(half)
+                self.spool.append_record(half)
         for segment in self._full_segments:
             segment.discard()
         self._full_segments = []
@@ -116,7 +107,7 @@ class AuditLog:
             except PeciaError as error:
                 if not is_value_rejected(error):
                     raise
-                quarantine_lines(self._spool.folder, [orjson.dumps(row)])
+                quarantine_lines(self.spool.folder, [orjson.dumps(row)])
 
     async def _insert(self, rows: list[dict[str, Json]]) -> None:
         async with self._store.system() as tx:

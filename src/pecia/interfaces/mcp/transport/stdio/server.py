@@ -43,9 +43,7 @@ from pecia.kernel.errors import NotFound, PeciaError
 from pecia.kernel.feature import Feature
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.rate_limit import RateLimit, RateLimiter
-from pecia.kernel.store.audit.log import AuditLog
-from pecia.kernel.store.cluster import DatabaseLogins
-from pecia.kernel.store.store import Store
+from pecia.kernel.store.audit.spool import AuditSpool
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import Resource
 from pecia.kernel.tool.view import ToolView, feature_view
@@ -65,10 +63,8 @@ async def serve_stdio(
 ) -> None:
     """Serve until stdin ends. `watching` runs concurrently, and reports changes."""
     with tempfile.TemporaryDirectory(prefix="pecia-") as folder:
-        store = Store(DatabaseLogins("", "", ""))
-        dispatcher = Dispatcher(
-            AuditLog(store, Path(folder)), RateLimiter(UNLIMITED), CALL_TIMEOUT_S
-        )
+        spool = AuditSpool(Path(folder))
+        dispatcher = Dispatcher(spool, RateLimiter(UNLIMITED), CALL_TIMEOUT_S)
         handlers = _StdioHandlers(
             feature, caller, dispatcher, feature_view(feature.tools, feature.name)
         )
