@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from pecia.kernel.errors import InvalidInput, Json
 from pecia.kernel.redaction.url import redact_url
-from pecia.kernel.store.audit.arguments import MAX_DEPTH, is_too_deep
+from pecia.kernel.store.audit.record import MAX_DEPTH, is_too_deep
 from pecia.kernel.tool.argument_errors import argument_error, schema_error, unserializable_error
 from pecia.kernel.tool.integers import coerce_integers
 from pecia.kernel.tool.model import AnyTool, ForeignTool, Tool

@@ -41,7 +41,7 @@ from pecia.kernel.errors import (
     RateLimited,
 )
 from pecia.kernel.redaction.values import measure_depth
-from pecia.kernel.store.audit.arguments import MAX_DEPTH
+from pecia.kernel.store.audit.record import MAX_DEPTH
 from pecia.kernel.tool.model import AnyTool
 from pecia.kernel.tool.validate import SCHEMA_CACHE_SIZE, input_schema
 from pecia.kernel.tool.view import full_name
