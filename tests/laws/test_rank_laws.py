@@ -11,6 +11,7 @@ from pecia.kernel.corpus.keyword.analysis.token_filters import cjk_query_bigrams
 from pecia.kernel.corpus.keyword.analysis.tokenizer import find_terms, tokenize, tokenize_query
 from pecia.kernel.corpus.keyword.query.parser import Query, parse_query
 from pecia.kernel.corpus.search.evidence import CandidateText
+from pecia.kernel.corpus.search.excerpt import build_snippet
 from pecia.kernel.corpus.search.explain import explain
 from pecia.kernel.corpus.search.fuse import FusedHit, fuse
 from pecia.kernel.corpus.search.named_files import FILE_WEIGHT, FileCandidate, detect_named_files
@@ -21,7 +22,6 @@ from pecia.kernel.corpus.search.rerank import (
     diversify_first,
     rerank,
 )
-from pecia.kernel.corpus.search.snippet import build_snippet
 from tests.soak import SOAK
 
 law = settings(max_examples=2000 if SOAK else 50, deadline=None)

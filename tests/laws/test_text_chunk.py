@@ -6,6 +6,7 @@ import unicodedata
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pecia.kernel.corpus.search.excerpt import WindowSize, build_window
 from pecia.kernel.text.canonical import (
     UNIT_SEPARATOR,
     CanonicalText,
@@ -16,7 +17,6 @@ from pecia.kernel.text.canonical import (
 )
 from pecia.kernel.text.chunks.chunk import Chunk, ChunkSource, TextMarkup, chunk_text
 from pecia.kernel.text.chunks.pack import ChunkSize
-from pecia.kernel.text.chunks.window import WindowSize, build_window
 from pecia.kernel.text.span import Span
 
 PARTS = (

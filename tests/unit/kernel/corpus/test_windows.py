@@ -4,9 +4,9 @@ import pytest
 
 from pecia.kernel.corpus.catalog.catalog import FileMetadata
 from pecia.kernel.corpus.catalog.texts import put, read_text, remove
+from pecia.kernel.corpus.search.excerpt import build_window
 from pecia.kernel.corpus.search.hydrate import hydrate, load_neighbours, read_window
 from pecia.kernel.errors import NotFound, OutOfRange
-from pecia.kernel.text.chunks.window import build_window
 from tests.unit.kernel.corpus.corpus_fixture import SOURCE, CorpusFixture, pages
 
 pytestmark = pytest.mark.anyio

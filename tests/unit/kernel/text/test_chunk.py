@@ -2,6 +2,7 @@
 
 import pytest
 
+from pecia.kernel.corpus.search.excerpt import WindowSize, build_window
 from pecia.kernel.text.canonical import RawUnit, UnitKind, build_canonical_text
 from pecia.kernel.text.chunks.chunk import (
     MAX_HEADING_CHARS,
@@ -12,7 +13,6 @@ from pecia.kernel.text.chunks.chunk import (
     chunk_text,
 )
 from pecia.kernel.text.chunks.tables import find_plain_tables, is_caption, is_row
-from pecia.kernel.text.chunks.window import WindowSize, build_window
 from pecia.kernel.text.span import Span
 
 SENTENCE = "The quick brown fox jumps over the lazy dog near the river. "

@@ -11,11 +11,15 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pecia.kernel.corpus.catalog.catalog import missing_file
 from pecia.kernel.corpus.keyword.query.parser import Query
-from pecia.kernel.corpus.search.snippet import build_snippet
+from pecia.kernel.corpus.search.excerpt import (
+    NEIGHBOUR_REACH,
+    TextWindow,
+    build_snippet,
+    build_window,
+)
 from pecia.kernel.errors import Json, OutOfRange
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.transaction import Transaction, array_literal
-from pecia.kernel.text.chunks.window import NEIGHBOUR_REACH, TextWindow, build_window
 from pecia.kernel.text.span import Span
 
 SQL = load_queries("pecia.kernel.corpus.search", "hydrate.sql")

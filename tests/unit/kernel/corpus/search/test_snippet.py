@@ -3,7 +3,7 @@
 import unicodedata
 
 from pecia.kernel.corpus.keyword.query.parser import parse_query
-from pecia.kernel.corpus.search.snippet import build_snippet
+from pecia.kernel.corpus.search.excerpt import build_snippet
 from pecia.kernel.text.span import Span
 
 FILLER = "Nothing to see in this sentence. " * 20
