@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from pecia.adapters.embedding.factory import open_embedder
 from pecia.adapters.embedding.model_files import find_shipped_model, load_model_files
-from pecia.adapters.embedding.onnx import OnnxEmbedder, batch_by_length
+from pecia.adapters.embedding.onnx import OnnxEmbedder, batch_by_length, mean_pool
 from pecia.adapters.embedding.settings import EmbedSettings
-from pecia.adapters.embedding.vector_math import mean_pool
 from pecia.kernel.corpus.vectors.embedder import Embedder
 from pecia.kernel.errors import InvalidInput, Unavailable
 from pecia.kernel.settings.load import load_settings

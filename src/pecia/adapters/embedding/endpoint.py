@@ -13,13 +13,12 @@ import anyio
 import httpx2
 import orjson
 
-from pecia.adapters.embedding.vector_math import normalize
 from pecia.adapters.http.guard import EgressGuard
 from pecia.adapters.http.transport import GuardedTransport
 from pecia.adapters.models.errors import translate_error
 from pecia.adapters.models.key_transport import KeyedTransport, require_valid_key
 from pecia.adapters.models.providers import ModelProvider, require_secure_origin
-from pecia.kernel.corpus.vectors.embedder import Vectors
+from pecia.kernel.corpus.vectors.embedder import Vectors, normalize
 from pecia.kernel.errors import PeciaError, RateLimited, UpstreamError
 
 BACKOFF_INITIAL_S = 0.5

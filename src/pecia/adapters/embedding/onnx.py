@@ -10,10 +10,8 @@ from typing import Any
 import anyio
 from anyio.to_thread import run_sync
 
-from pecia.adapters.embedding.model_files import ModelFiles, unusable_file_error
-from pecia.adapters.embedding.tokenizer import ModelTokenizer
-from pecia.adapters.embedding.vector_math import mean_pool, normalize
-from pecia.kernel.corpus.vectors.embedder import Vectors
+from pecia.adapters.embedding.model_files import ModelFiles, ModelTokenizer, unusable_file_error
+from pecia.kernel.corpus.vectors.embedder import Vectors, normalize
 
 BATCH_TOKENS = 2048
 
@@ -101,6 +99,12 @@ class _Model:
         fed = {name: value for name, value in every.items() if name in self.inputs}
         found = np.asarray(self.session.run(None, fed)[0], np.float32)
         return normalize(mean_pool(found, mask) if found.ndim == 3 else found)
+
+
+def mean_pool(tokens: Vectors, mask: Any) -> Vectors:
+    """One vector a text from one a token, over the tokens that the mask counts."""
+    weights = mask[:, :, None].astype(tokens.dtype)
+    return (tokens * weights).sum(1) / weights.sum(1).clip(min=1)
 
 
 def _session(files: ModelFiles, threads: int) -> Any:

@@ -12,10 +12,8 @@ from typing import Any
 import anyio
 from anyio.to_thread import run_sync
 
-from pecia.adapters.embedding.model_files import ModelFiles, unusable_file_error
-from pecia.adapters.embedding.tokenizer import ModelTokenizer
-from pecia.adapters.embedding.vector_math import normalize
-from pecia.kernel.corpus.vectors.embedder import Vectors
+from pecia.adapters.embedding.model_files import ModelFiles, ModelTokenizer, unusable_file_error
+from pecia.kernel.corpus.vectors.embedder import Vectors, normalize
 
 
 class StaticEmbedder:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from anyio.to_thread import run_sync
 
-from pecia.kernel.corpus.vectors.embedder import Embedder, Vectors
+from pecia.kernel.corpus.vectors.embedder import Embedder, Vectors, normalize
 from pecia.kernel.errors import PeciaError
 from pecia.kernel.tool.model import AnyTool
 from pecia.kernel.tool.validate import input_schema
@@ -100,8 +100,6 @@ class ToolFinder:
 
     async def _embed_missing(self, embedder: Embedder) -> None:
         """Embeds missing tools in batches, within a time budget per query."""
-        from pecia.kernel.corpus.vectors.arithmetic import blend_vectors
-
         async with self._embedding:
             missing = [it for it in range(len(self._tools)) if it not in self._vectors]
             until = anyio.current_time() + EMBED_BUDGET_S
@@ -110,7 +108,8 @@ class ToolFinder:
                 embedded = await embedder.embed(
                     [*(it.text for it in batch), *(it.words for it in batch)]
                 )
-                blended = blend_vectors(embedded[: len(batch)], embedded[len(batch) :], NAME_WEIGHT)
+                texts, words = embedded[: len(batch)], embedded[len(batch) :]
+                blended = normalize(texts + NAME_WEIGHT * words)
                 self._vectors |= dict(zip(missing[at:], blended, strict=False))
                 if anyio.current_time() > until:
                     return

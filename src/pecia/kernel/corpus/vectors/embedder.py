@@ -1,7 +1,9 @@
-"""What the corpus needs of an embedder: texts in, vectors out. It loads nothing."""
+"""What the corpus needs of an embedder: texts in, vectors out. Loads no model; numpy is imported at
+the first use, as it is not small.
+"""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,3 +41,11 @@ class Embedder(Protocol):
 def build_embedding_text(text: str, *, title: str = "", headings: str = "") -> str:
     """The text embedded for a chunk: with its title, which says what it is about."""
     return "\n".join(it for it in (title, headings, text) if it)
+
+
+def normalize(vectors: "NDArray[np.floating[Any]]") -> Vectors:
+    """The rows at length one; a row of zeros stays as it is."""
+    import numpy as np
+
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return (vectors / np.where(lengths == 0, 1, lengths)).astype(np.float32)
