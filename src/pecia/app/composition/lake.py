@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from uuid import UUID
 
@@ -157,8 +158,9 @@ def build_download_links(settings: Settings, keyring: Keyring) -> DownloadLinks 
     if not is_local and not (secret_setting and kernel.public_url and kernel.internal_fetch_token):
         return None
 
+    @cache
     def secret() -> bytes:
-        # Read when a link is made: features are also built without keys, for the reference docs.
+        # With the first link: features are also built without keys, for the reference docs.
         if secret_setting:
             return secret_setting.get_secret_value().encode()
         return keyring.sign(DOWNLOAD, b"").mac

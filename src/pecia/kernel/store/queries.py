@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import LiteralString, cast
@@ -12,17 +11,15 @@ from pecia.kernel.errors import InternalError
 _NAME = re.compile(r"^-- name: ([a-z][a-z0-9_]*)$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Queries:
+class Queries(dict[str, LiteralString]):
     """The statements of one file, by name."""
 
-    path: str
-    by_name: Mapping[str, LiteralString]
+    def __init__(self, path: str, by_name: Mapping[str, LiteralString]) -> None:
+        super().__init__(by_name)
+        self._path = path
 
-    def __getitem__(self, name: str) -> LiteralString:
-        if name not in self.by_name:
-            raise InternalError(f"{self.path} has no query {name!r}")
-        return self.by_name[name]
+    def __missing__(self, name: str) -> LiteralString:
+        raise InternalError(f"{self._path} has no query {name!r}")
 
 
 @cache

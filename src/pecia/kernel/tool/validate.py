@@ -108,6 +108,7 @@ def redact_arguments(tool: AnyTool | None, arguments: Mapping[str, Json]) -> dic
     }
 
 
+@lru_cache(SCHEMA_CACHE_SIZE)
 def _declared(tool: AnyTool | None) -> frozenset[str]:
     if tool is None:
         return frozenset()

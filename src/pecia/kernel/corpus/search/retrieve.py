@@ -356,9 +356,11 @@ class Retrieval:
     async def _search_named_files(self, found: VisibleHits) -> CandidatePool:
         """The candidates: the best lexical hits, and the best inside files that the query names."""
         hits, query = found.hits[:MAX_CANDIDATES], self.plan.query
-        best = {it.group: it.score for it in reversed(hits)} if found.files else {}
+        if not found.files or not query.has_terms:
+            return build_pool(hits)
+        best = {it.group: it.score for it in reversed(hits)}
         files = [FileCandidate(*found.files[it], best=score) for it, score in best.items()]
-        named = detect_named_files(self.plan.ask.query, query, files) if query.has_terms else None
+        named = detect_named_files(self.plan.ask.query, query, files)
         if named is None:
             return build_pool(hits)
         groups = [*named.files]
