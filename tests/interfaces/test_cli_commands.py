@@ -89,6 +89,20 @@ def test_an_operator_reads_who_was_refused_before_anybody_was_known(shell: Shell
     assert len(shell.ok("operator", "audit", "--limit", "1", "--json").document["rows"]) == 1
 
 
+def test_a_wrong_option_is_named_with_the_command_whose_help_says_what_is_right(
+    shell: Shell,
+) -> None:
+    for words, field in (
+        (("operator", "audit", "--limit", "0"), "limit"),
+        (("operator", "audit", "--status", "never"), "status"),
+        (("operator", "audit", "--nope"), "command"),
+    ):
+        done = shell.run(*words, "--json")
+        error = done.document["error"]
+        assert (done.code, error["field"]) == (2, field)
+        assert error["hint"] == "pecia operator audit --help"
+
+
 def test_people_and_rights_are_kept_by_short_commands(shell: Shell) -> None:
     assert shell.ok("user", "add", "bo", "--known-as", "email::bo@example.org").code == 0
     shell.ok("group", "add", "staff")

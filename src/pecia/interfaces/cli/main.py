@@ -71,7 +71,7 @@ def run(words: Sequence[str]) -> int:
     except typer.TyperException as error:
         # Without a message, its help has been shown already.
         if said := error.format_message():
-            terminal.print_error(InvalidInput(said, field="command", hint="pecia --help"))
+            terminal.print_error(_usage_error(error, said))
         return error.exit_code
     except BrokenPipeError:
         # The reader closed the pipe. Without this the interpreter would print an error at exit.
@@ -85,6 +85,14 @@ def run(words: Sequence[str]) -> int:
         if isinstance(cause, PeciaError):
             return terminal.print_error(cause)
         return terminal.print_crash(cause if isinstance(cause, Exception) else error)
+
+
+def _usage_error(error: typer.TyperException, said: str) -> InvalidInput:
+    """What is wrong with a command: its option or argument, and whose help says what is right."""
+    option, context = getattr(error, "param", None), getattr(error, "ctx", None)
+    command = context.command_path if context else "pecia"
+    field = option.name if option and option.name else "command"
+    return InvalidInput(said, field=field, hint=f"{command} --help")
 
 
 def unwrap_group(error: BaseException) -> BaseException:

@@ -5,6 +5,7 @@ Pure. Nothing is corrected here.
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, cast
 
 from jsonschema import ValidationError as SchemaError
@@ -25,6 +26,11 @@ from pecia.kernel.tool.integers import MAX_INT, MIN_INT, find_beyond_64_bits, is
 from pecia.kernel.tool.suggestion import suggest_name
 
 MAX_SHOWN_CHARS = 200
+SCHEMA_CACHE_SIZE = 1024
+LOW_RULES = ("minimum", "exclusiveMinimum")
+HIGH_RULES = ("maximum", "exclusiveMaximum")
+SHORT_RULES = ("minLength", "minItems")
+LONG_RULES = ("maxLength", "maxItems")
 
 
 def argument_error(error: ValidationError, model: type[BaseModel]) -> BadArgument:
@@ -65,8 +71,10 @@ def schema_error(error: SchemaError) -> BadArgument:
         # JSON of somebody else.
         allowed = cast(Json, error.validator_value)
         return InvalidEnum(error.message[:MAX_SHOWN_CHARS], field=field, allowed=allowed)
-    if rule in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength"):
-        return OutOfRange(error.message[:MAX_SHOWN_CHARS], field=field)
+    if rule in (*LOW_RULES, *HIGH_RULES, *SHORT_RULES):
+        return OutOfRange(
+            error.message[:MAX_SHOWN_CHARS], field=field or "arguments", **_schema_range(error)
+        )
     return InvalidInput(error.message[:MAX_SHOWN_CHARS], field=field or "arguments", expected=rule)
 
 
@@ -100,7 +108,7 @@ def _unknown(field: str, found: ErrorDetails, model: type[BaseModel]) -> BadArgu
 
 def _too_short(field: str, found: ErrorDetails, model: type[BaseModel]) -> BadArgument:
     low, unit, length = _bounds(found, "min_length")
-    limit = _limit(model, field, "max_length")
+    limit = _limit(model, field, *LONG_RULES)
     return OutOfRange(
         f'Field "{field}" is too short (min {low} {unit}, got {length})',
         field=field,
@@ -121,7 +129,7 @@ def _too_long(field: str, found: ErrorDetails, model: type[BaseModel]) -> BadArg
 
 
 def _out_of_range(field: str, found: ErrorDetails, model: type[BaseModel]) -> BadArgument:
-    bounds = {"min": _limit(model, field, "ge", "gt"), "max": _limit(model, field, "le", "lt")}
+    bounds = {"min": _limit(model, field, *LOW_RULES), "max": _limit(model, field, *HIGH_RULES)}
     known: dict[str, Json] = {name: value for name, value in bounds.items() if value is not None}
     message = found["msg"][:1].lower() + found["msg"][1:]
     return OutOfRange(
@@ -133,7 +141,7 @@ def _out_of_range(field: str, found: ErrorDetails, model: type[BaseModel]) -> Ba
 
 
 def _beyond_64_bits(field: str, model: type[BaseModel]) -> BadArgument:
-    low, high = _limit(model, field, "ge", "gt"), _limit(model, field, "le", "lt")
+    low, high = _limit(model, field, *LOW_RULES), _limit(model, field, *HIGH_RULES)
     return OutOfRange(
         f'Field "{field}" is out of range: it has more than 64 bits',
         field=field,
@@ -194,6 +202,18 @@ def _first_absent(error: SchemaError) -> str:
     return next((name for name in wanted if name not in given), "")
 
 
+def _schema_range(error: SchemaError) -> dict[str, Json]:
+    """The range of the schema that was broken: of its number, or of its length."""
+    is_length = str(error.validator) in SHORT_RULES
+    low, high = (SHORT_RULES, LONG_RULES) if is_length else (LOW_RULES, HIGH_RULES)
+    rules = cast(dict[str, Any], error.schema)
+    found = {
+        "min": next((rules[it] for it in low if it in rules), None),
+        "max": next((rules[it] for it in high if it in rules), None),
+    }
+    return {name: it for name, it in found.items() if it is not None}
+
+
 def _bounds(found: ErrorDetails, bound: str) -> tuple[int, str, int]:
     context = found.get("ctx", {})
     value = found["input"]
@@ -202,13 +222,35 @@ def _bounds(found: ErrorDetails, bound: str) -> tuple[int, str, int]:
 
 
 def _limit(model: type[BaseModel], field: str, *names: str) -> float | int | None:
-    info = model.model_fields.get(field)
-    for rule in info.metadata if info else ():
-        for name in names:
-            value = getattr(rule, name, None)
-            if isinstance(value, int | float):
-                return value
-    return None
+    """The first of these rules that the field's own schema has."""
+    rules = _find_rules(_schema(model), field)
+    return next((rules[name] for name in names if name in rules), None)
+
+
+@lru_cache(SCHEMA_CACHE_SIZE)
+def _schema(model: type[BaseModel]) -> dict[str, Any]:
+    return model.model_json_schema()
+
+
+def _find_rules(schema: dict[str, Any], field: str) -> dict[str, Any]:
+    """The schema at a dotted path, inside of objects, lists and optional values."""
+    node: Any = schema
+    for step in field.split("."):
+        rules = _resolve(cast(dict[str, Any], node), schema)
+        inside = rules.get("properties", {}).get(step, rules.get("additionalProperties"))
+        node = rules.get("items", inside)
+        if not isinstance(node, dict):
+            return {}
+    return _resolve(cast(dict[str, Any], node), schema)
+
+
+def _resolve(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    """Follow references, and optional values to what they are when present."""
+    options = [it for it in node.get("anyOf", ()) if it.get("type") != "null"]
+    if len(options) == 1:
+        node = options[0]
+    name = str(node.get("$ref", "")).rpartition("/")[2]
+    return schema["$defs"][name] if name else node
 
 
 def _path(location: Sequence[int | str]) -> str:
