@@ -45,6 +45,13 @@ def load_settings(
     )
 
 
+def default_settings() -> "Settings":
+    """The settings of nobody: no file, no variable, no flag."""
+    from pecia.app.settings import load_app_settings
+
+    return load_app_settings(flags={}, environ={}, project_file=None, user_file=None)
+
+
 def environ() -> Mapping[str, str]:
     """The environment of this process."""
     from pecia.kernel.settings.layers.environment import read_environment

@@ -13,7 +13,7 @@ from pecia.interfaces.cli.server.client import API, ServerClient
 from pecia.interfaces.cli.server.credentials import token_for_home
 from pecia.interfaces.cli.server.discover import find_running_server, warn_version_mismatch
 from pecia.interfaces.cli.server.home import require_home
-from pecia.interfaces.cli.settings import read_token
+from pecia.interfaces.cli.settings import default_settings, load_settings, read_token
 from pecia.kernel.errors import Forbidden, Json, ToolNotFound
 from pecia.kernel.tool.former_names import current_tool_name
 from pecia.kernel.tool.suggestion import suggest_name
@@ -113,6 +113,17 @@ def describe_tools(settings: "Settings") -> list[ToolInfo]:
             ServerClient(found.lock.url, token_for_home(settings.kernel.home))
         ).list_tools()
     return _list_offline_tools(settings)
+
+
+def describe_tool(terminal: Terminal, name: str) -> ToolInfo:
+    """One tool, for its help, which needs no server, token, home or good settings.
+
+    Only a tool that this program does not have itself is asked for where it is served.
+    """
+    own = _list_offline_tools(default_settings())
+    if has_tool(own, name):
+        return find_tool(own, name)
+    return find_tool(list_callable_tools(load_settings(terminal)), name)
 
 
 def list_callable_tools(settings: "Settings") -> list[ToolInfo]:

@@ -10,6 +10,7 @@ from pecia.interfaces.cli.settings import load_settings
 from pecia.interfaces.cli.tools.arguments import parse_arguments, parse_json_object
 from pecia.interfaces.cli.tools.backend import (
     ToolInfo,
+    describe_tool,
     find_tool,
     has_tool,
     list_callable_tools,
@@ -43,11 +44,11 @@ class ToolWords:
 def run_tool(terminal: Terminal, ask: ToolCommand, words: Sequence[str]) -> None:
     """Call the tool and print its result; or print its help."""
     split = split_words(words)
+    if split.wants_help:
+        _show_help(terminal, ask, describe_tool(terminal, ask.tool))
+        return
     settings = load_settings(terminal)
     known = list_callable_tools(settings)
-    if split.wants_help:
-        _show_help(terminal, ask, find_tool(known, ask.tool))
-        return
     # Usage errors are reported before anything is opened. Tools of upstream servers are known only
     # to an open App.
     ready = _prepare_call(known, ask, split) if has_tool(known, ask.tool) else None
