@@ -100,8 +100,32 @@ async def test_a_space_is_named_by_a_flag_or_a_variable_where_the_folder_is_none
             assert names(await answer("--space", "south", cwd=every[0], home=home)) == ["of-south"]
             by_port = await answer(*at(served), "--space", "west", cwd=every[0], home=home)
             assert names(by_port) == ["of-west"]
-            absent = await answer("--space", "nowhere", cwd=tmp_path, home=home)
-            assert "nowhere" in absent["content"][0]["text"]
+
+
+async def test_a_space_that_does_not_exist_is_refused_at_once_with_those_that_do(
+    serve: Serve, tmp_path: Path
+) -> None:
+    home = tmp_path / "at"
+    async with serve() as served:
+        with projects(tmp_path, served) as every:
+            for it in every:
+                await answer(cwd=it, home=home)
+            around = {"PECIA_HOME": str(home), "HOME": str(home.parent / "ana")}
+            for words in (("--space", "nowhere"), (*at(served), "--space", "nowhere")):
+                done = await pecia("mcp", *words, frames=[HELLO], cwd=tmp_path, env=around)
+                assert done.returncode == 1
+                (refused,) = heard(done)
+                assert refused["id"] == HELLO["id"]
+                message = refused["error"]["message"]
+                assert "'nowhere'" in message
+                assert all(it.name in message for it in every)
+                assert sorted(refused["error"]["data"]["allowed"]) == sorted(
+                    it.name for it in every
+                )
+            # A call that names one is answered the same way.
+            absent = await answer(cwd=every[0], home=home, said={"space": "nowhere"})
+            error = absent["structuredContent"]["error"]
+            assert sorted(error["allowed"]) == sorted(it.name for it in every)
 
 
 async def test_outside_of_every_project_the_home_space_is_meant(

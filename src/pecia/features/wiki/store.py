@@ -109,7 +109,8 @@ def _select_row(
     if name is not None:
         found = [it for it in found if it["name"] == name]
         if not found:
-            raise NotFound(f"no space {name!r}", field="space")
+            known: list[Json] = [it["name"] for it in rows]
+            raise NotFound(f"no space {name!r}", field="space", allowed=known)
     if cwd is not None:
         found = _enclosing_spaces(found, cwd)
         if not found:

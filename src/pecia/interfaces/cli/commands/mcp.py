@@ -24,7 +24,7 @@ from pecia.interfaces.cli.stdio.project_server import (
 from pecia.interfaces.cli.stdio.session_headers import session_headers, space_headers
 from pecia.interfaces.cli.tools.run import ToolCommand, run_tool
 from pecia.interfaces.mcp.transport.stdio.relay import CONNECT_TIMEOUT_S, RelayTarget, StdioRelay
-from pecia.kernel.errors import InvalidInput, NotFound, Unavailable
+from pecia.kernel.errors import Forbidden, InvalidInput, NotFound, Unavailable
 from pecia.kernel.settings.account import expand_user
 
 
@@ -120,6 +120,8 @@ def mcp(
         found = find_project_server(terminal, wanted, server_url(host, port) if port else None)
         url = found.url
         require_endpoint(url, path)
+        if wanted.name is not None:
+            require_space(ServerClient(url, found.token), wanted.name)
         sent = session_headers(url, environ(), found.token) | space_headers(
             url, wanted.name, found.folder
         )
@@ -130,6 +132,24 @@ def mcp(
         raise fail_session(terminal, error) from error
     terminal.info(f"speaking MCP to {url}{path}")
     end_session(terminal, StdioRelay(upstream, sys.stdout.buffer).run(sys.stdin.buffer))
+
+
+def require_space(server: ServerClient, name: str) -> None:
+    """Report an unknown space now, not by the refusal of every call."""
+    try:
+        names = server.list_spaces()
+    except Forbidden:
+        # A token without the right to list: the calls themselves will say.
+        return
+    if name in names:
+        return
+    there_is = f"there are: {', '.join(names)}" if names else "there is none that you may see"
+    raise NotFound(
+        f"this server has no space {name!r}; {there_is}",
+        field="space",
+        allowed=[*names],
+        hint="`--space NAME` with one of them, `--space FOLDER` for a folder in one, or neither",
+    )
 
 
 def require_endpoint(url: str, path: str) -> None:

@@ -63,6 +63,19 @@ class ServerClient:
             if not cursor:
                 return found
 
+    def list_spaces(self) -> list[str]:
+        """The names of the spaces that the caller may see."""
+        names: list[str] = []
+        cursor: str | None = None
+        while True:
+            page = cast(
+                Any, self.call(f"{API}/admin/list_spaces", {"limit": 200, "cursor": cursor})
+            )
+            names += [it["name"] for it in page["spaces"]]
+            cursor = page["next_cursor"]
+            if not cursor:
+                return names
+
     def call(self, path: str, arguments: Mapping[str, Json]) -> Json:
         """Call the tool at that path. Its errors are raised here as the same class."""
         return cast(Json, self._parse_response(self.request("POST", path, arguments)))
