@@ -40,3 +40,21 @@ async def test_addresses_are_listed_as_they_are_written(space: Space) -> None:
     found = await space.value("get_forward_links", docName="one")
     urls = [it["url"] for it in found["forwardLinks"] if it["kind"] == "external"]
     assert urls == ["https://x.y/a%20b?q=1&r=%20#h%20h", "https://x.y/c d"]
+
+
+async def test_a_rename_rewrites_definitions_that_no_link_uses(space: Space) -> None:
+    space.write(
+        {
+            "other doc.md": "# Other\n",
+            "a.md": "Uses [r1].\n\n[r1]: other%20doc.md\n[r2]: other%20doc.md 'T'\n"
+            "[r2]: <other doc.md#x>\n[r3]: a.md\n\n[^n]: other%20doc.md\n\n"
+            "    [r4]: other%20doc.md\n",
+        }
+    )
+    done = await space.value("rename_document", docName="other doc", newDocName="d/new one")
+    assert done["rewrittenDocs"] == [{"docName": "a", "rewrites": 3}]
+    assert space.read("a.md") == (
+        "Uses [r1].\n\n[r1]: d/new%20one.md\n[r2]: d/new%20one.md 'T'\n"
+        "[r2]: <d/new one.md#x>\n[r3]: a.md\n\n[^n]: other%20doc.md\n\n"
+        "    [r4]: other%20doc.md\n"
+    )

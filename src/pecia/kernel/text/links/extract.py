@@ -20,31 +20,43 @@ def find_links(text: str) -> list[Link]:
     return find_block_links(text, scan_blocks(text, find_body_start(text)))
 
 
+def find_definitions(text: str) -> list[LinkDefinition]:
+    """The document's reference definitions, used or not. Footnotes are none."""
+    if "]:" not in text:
+        return []
+    found: list[LinkDefinition] = []
+    for block in scan_blocks(text, find_body_start(text)):
+        if block.kind is BlockKind.TEXT:
+            _after_definitions(text, block, found)
+    return [it for it in found if not it.label.startswith("^")]
+
+
 def find_block_links(text: str, blocks: list[MarkdownBlock]) -> list[Link]:
-    """The links of blocks scanned before. A definition serves the whole document."""
-    definitions: dict[str, LinkDefinition] = {}
+    """The links of blocks scanned before. A definition serves the whole document, the first of a
+    label."""
+    defined: list[LinkDefinition] = []
     may_define = "]:" in text
     paragraphs: list[Span] = []
     for block in blocks:
         if block.kind is BlockKind.TABLE:
             paragraphs += _rows(text, block.span)
         elif block.kind is BlockKind.TEXT and may_define:
-            paragraphs.append(_after_definitions(text, block, definitions))
+            paragraphs.append(_after_definitions(text, block, defined))
         elif block.kind in (BlockKind.TEXT, BlockKind.HEADING, BlockKind.HTML):
             paragraphs.append(block.span)
+    definitions = {it.label: it for it in reversed(defined)}
     return [link for it in paragraphs for link in find_inline_links(text, it, definitions)]
 
 
-def _after_definitions(
-    text: str, block: MarkdownBlock, definitions: dict[str, LinkDefinition]
-) -> Span:
+def _after_definitions(text: str, block: MarkdownBlock, found_so_far: list[LinkDefinition]) -> Span:
+    """The rest of a paragraph behind the definitions that it begins with."""
     start, end = block.span.start, block.span.end
     while True:
         mark = _BEFORE_LABEL.match(text, start, end)
         found = match_definition(text, mark.end(), end) if mark else None
         if not found:
             return Span(start, end)
-        definitions.setdefault(found.label, found)
+        found_so_far.append(found)
         start = found.span.end
 
 

@@ -9,7 +9,7 @@ by their base names and stay as they are.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from pecia.kernel.text.links.extract import find_links
+from pecia.kernel.text.links.extract import find_definitions, find_links
 from pecia.kernel.text.links.link import Link, LinkKind
 from pecia.kernel.text.links.name_index import NameIndex, folder_of, relative_path
 from pecia.kernel.text.links.resolver import (
@@ -79,7 +79,7 @@ def rewrite_links(text: str, source: str, rename: DocumentRename) -> RewrittenDo
     """The document `source`, by its name before the move, with its links as they must be after."""
     edits: dict[int, Edit] = {}
     stranded: list[Link] = []
-    for link in find_links(text):
+    for link in _links_and_definitions(text):
         site = _Site(text, link, source, rename)
         wanted = site.wanted()
         if wanted is None:
@@ -92,6 +92,18 @@ def rewrite_links(text: str, source: str, rename: DocumentRename) -> RewrittenDo
             edits[link.target.path_span.start] = Edit(link.target.path_span, path)
     changes = tuple(edits.values())
     return RewrittenDocument(apply_edits(text, changes), changes, tuple(stranded))
+
+
+def _links_and_definitions(text: str) -> list[Link]:
+    """Links, and definitions that no link uses: somebody may use them next."""
+    links = find_links(text)
+    used = {it.target.path_span.start for it in links}
+    unused = [
+        Link(LinkKind.REFERENCE, embed=False, span=it.span, target=it.target, text=it.label)
+        for it in find_definitions(text)
+        if it.target.path_span.start not in used
+    ]
+    return [*links, *unused]
 
 
 @dataclass(frozen=True, slots=True)
