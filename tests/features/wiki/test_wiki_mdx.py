@@ -33,3 +33,22 @@ async def test_an_mdx_that_was_renamed_comes_back_under_its_old_name(space: Spac
     history = (await space.value("get_history", docName="page"))["entries"]
     await space.value("rollback_to_version", docName="page", commitSha=history[-1]["sha"])
     assert space.read("page.md") == "plain\n"
+
+
+async def test_a_new_document_has_the_extension_that_it_was_asked_for_with(space: Space) -> None:
+    made = await space.value(
+        "write_document", docName="x/new.mdx", markdown="# One\n", position="replace"
+    )
+    assert (made["docName"], made["path"], made["created"]) == ("x/new", "x/new.mdx", True)
+    assert space.read("x/new.mdx") == "# One\n"
+    assert not (space.folder / "x/new.md").exists()
+    # One that exists is written where it is, by any of its names.
+    again = await space.value(
+        "write_document", docName="x/new.md", markdown="# Two\n", position="replace"
+    )
+    assert (again["path"], again["created"]) == ("x/new.mdx", False)
+    assert space.read("x/new.mdx") == "# Two\n"
+    plain = await space.value(
+        "write_document", docName="x/plain.MD", markdown="a\n", position="replace"
+    )
+    assert plain["path"] == "x/plain.md"

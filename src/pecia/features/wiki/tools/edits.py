@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pecia.features.wiki.core import edit
 from pecia.features.wiki.core.document import decode_utf8
 from pecia.features.wiki.core.edit import Replacement
-from pecia.features.wiki.core.names import parse_document_name
+from pecia.features.wiki.core.names import EXTENSIONS, parse_document_name, split_extension
 from pecia.features.wiki.core.suggest import find_parent_candidates
 from pecia.features.wiki.core.summary import EditSummary, parse_summary
 from pecia.features.wiki.space import OpenSpace, Wiki, WikiDocument
@@ -45,7 +45,7 @@ class EditTools:
         summary = parse_summary(ask.summary)
         opened = await self.wiki.open(call, ask.cwd, ask.space)
         async with begin_space_write(opened) as writer:
-            path = await _path(opened, writer, name)
+            path = await _path(opened, writer, name, split_extension(ask.docName)[1].lower())
             old = await _text(writer, path)
             body = _encode(edit.apply_write(old, ask.markdown, ask.position))
             await writer.write(path, body, MergeBase.DOCUMENT)
@@ -170,9 +170,9 @@ def edit_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
     )
 
 
-def require_free_path(opened: OpenSpace, name: str, field: str) -> str:
+def require_free_path(opened: OpenSpace, name: str, field: str, extension: str = ".md") -> str:
     """The path of a new document of that name; refused if ignored."""
-    path = f"{name}.md"
+    path = name + extension
     if load_ignore_rules(opened.root, path).is_path_ignored(path):
         raise InvalidFormat(
             f"{name!r} would be excluded by the ignore rules", field=field, got=name[:200]
@@ -180,14 +180,15 @@ def require_free_path(opened: OpenSpace, name: str, field: str) -> str:
     return path
 
 
-async def _path(opened: OpenSpace, writer: SpaceWrite, name: str) -> str:
+async def _path(opened: OpenSpace, writer: SpaceWrite, name: str, extension: str) -> str:
+    """The document's file; a new one has the extension that it was asked for with, or `.md`."""
     if (known := opened.documents.get(name)) is not None:
         return known.path
-    path = require_free_path(opened, name, "docName")
+    path = require_free_path(opened, name, "docName", extension or ".md")
     await writer.require_may_write(path)
     # One created meanwhile, or not visible to this caller before, is written to all the same.
-    other = f"{name}.mdx"
-    return other if disk.exists(opened.root, other) else path
+    there = [it for it in EXTENSIONS if disk.exists(opened.root, name + it)]
+    return name + there[0] if there else path
 
 
 async def _text(writer: SpaceWrite, path: str) -> str | None:
