@@ -114,7 +114,7 @@ def test_a_snippet_is_the_sentence_and_a_long_one_is_cut() -> None:
 
 
 def suggested(text: str, labels: tuple[str, ...] = ("Start Here", "begin")) -> SuggestionResult:
-    return suggest_links("s", labels, [("d", text)], lambda: False)
+    return suggest_links("s", labels, [("d", text)], lambda _: False)
 
 
 def test_mentions_without_a_link_are_found_as_whole_words() -> None:
@@ -143,10 +143,10 @@ def test_the_longest_label_wins_where_two_begin() -> None:
 
 def test_sources_with_most_mentions_come_first_and_time_is_bounded() -> None:
     documents = [("a", "begin"), ("b", "begin begin"), ("c", "begin")]
-    found = suggest_links("s", ("begin",), documents, lambda: False)
+    found = suggest_links("s", ("begin",), documents, lambda _: False)
     assert [it.source for it in found.mentions] == ["b", "b", "a", "c"]
     ticks = count()
-    cut = suggest_links("s", ("begin",), documents, lambda: next(ticks) >= 2)
+    cut = suggest_links("s", ("begin",), documents, lambda _: next(ticks) >= 2)
     assert cut.truncated
     assert {it.source for it in cut.mentions} == {"a", "b"}
 
@@ -183,3 +183,27 @@ def test_the_demo_handbook_has_the_one_dead_link_and_the_one_orphan_that_it_says
         ("policies/subletting", ["meetings/2026-06-18-fleet-review"])
     ]
     assert it.orphans("both") == it.orphans("incoming") == ["notes/coffee-machine"]
+
+
+def test_mentions_that_are_links_already_use_up_no_time() -> None:
+    linked = [(f"a{it}", "[[s|begin]] and [begin](s.md)") for it in range(50)]
+    ticks = count()
+    # Time is up at the second document, once there is anything to show.
+    found = suggest_links(
+        "s",
+        ("begin",),
+        [*linked, ("b", "begin"), ("c", "begin")],
+        lambda some: some and next(ticks) >= 0,
+    )
+    assert [it.source for it in found.mentions] == ["b"]
+    assert found.truncated
+
+
+def test_of_many_mentions_only_those_outside_of_links_are_suggested() -> None:
+    text = (
+        "[[s|begin]] begin `begin` ![begin](x.png) [a begin b](s.md) begin [begin][s]\n"
+        "\n[s]: s.md\n"
+    )
+    assert [it.offset for it in suggested(text * 3).mentions] == [
+        at * len(text) + it for at in range(3) for it in (12, text.index(" begin [begin]") + 1)
+    ]

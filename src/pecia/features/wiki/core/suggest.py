@@ -60,14 +60,15 @@ def suggest_links(
     name: str,
     labels: Iterable[str],
     documents: Iterable[tuple[str, str]],
-    is_time_up: Callable[[], bool],
+    is_time_up: Callable[[bool], bool],
 ) -> SuggestionResult:
-    """Mentions in these documents, most mentions first."""
+    """Mentions in these documents, most mentions first. `is_time_up` is asked with whether there
+    is anything to show yet."""
     wanted = compile_labels(labels)
     found: list[list[LinkSuggestion]] = []
     truncated = False
     for source, text in documents if wanted else ():
-        if is_time_up():
+        if is_time_up(bool(found)):
             truncated = True
             break
         if source != name and (mentions := [*_find_mentions(source, text, name, wanted)]):
@@ -91,12 +92,16 @@ def _find_mentions(
     if wanted is None or not wanted.search(text):
         return
     blocks = scan_blocks(text, find_body_start(text))
-    taken = _unlinkable_spans(text, blocks)
+    taken = sorted(_unlinkable_spans(text, blocks), key=lambda it: it.start)
+    position = 0
     for block in blocks:
         if block.kind not in READABLE:
             continue
         for match in wanted.finditer(text, block.span.start, block.span.end):
-            if any(it.start < match.end() and match.start() < it.end for it in taken):
+            # Both are in order: each is passed once.
+            while position < len(taken) and taken[position].end <= match.start():
+                position += 1
+            if position < len(taken) and taken[position].start < match.end():
                 continue
             at = find_position(text, match.start())
             yield LinkSuggestion(

@@ -39,6 +39,8 @@ from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Tool, ToolResult
 
 SUGGEST_BUDGET_S = 0.5
+MAX_SUGGEST_S = 10.0
+"""While there is nothing to show: mentions that are links already must not use up the budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +127,7 @@ class LinkTools:
         facts = (await opened.graph()).facts[document.name]
         title = facts.display_title(document.name)
         labels = [title, *facts.aliases]
-        found = await run_sync(
-            _suggest, opened, document.name, labels, _deadline_check(SUGGEST_BUDGET_S)
-        )
+        found = await run_sync(_suggest, opened, document.name, labels, _deadline_check())
         rows: list[Json] = [
             {
                 "source": it.source,
@@ -162,13 +162,17 @@ def link_tools(wiki: Wiki) -> tuple[AnyTool, ...]:
     )
 
 
-def _deadline_check(budget_s: float) -> Callable[[], bool]:
-    end = time.monotonic() + budget_s
-    return lambda: time.monotonic() > end
+def _deadline_check() -> Callable[[bool], bool]:
+    begun = time.monotonic()
+
+    def is_time_up(has_some: bool) -> bool:
+        return time.monotonic() - begun > (SUGGEST_BUDGET_S if has_some else MAX_SUGGEST_S)
+
+    return is_time_up
 
 
 def _suggest(
-    opened: OpenSpace, name: str, labels: list[str], is_time_up: Callable[[], bool]
+    opened: OpenSpace, name: str, labels: list[str], is_time_up: Callable[[bool], bool]
 ) -> SuggestionResult:
     return suggest_links(name, labels, _texts(opened, name), is_time_up)
 
