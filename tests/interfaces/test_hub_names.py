@@ -71,6 +71,7 @@ class TestNames:
                 await ground.call(ground.ana, "add_server", server="one", url=f"{one}/mcp")
                 with pytest.raises(Conflict, match="Tool name conflict: echo") as refused:
                     await ground.call(ground.ana, "add_server", server="two", url=f"{two}/mcp")
+                assert "echo of two is already a tool of one" in refused.value.message
                 assert refused.value.fields["servers"] == ["one", "two"]
                 assert await self.names(ground) == {"one": "echo"}
             async with grounded(house) as ground:

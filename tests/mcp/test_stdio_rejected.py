@@ -110,7 +110,7 @@ async def test_a_stock_client_learns_of_two_tools_with_one_name(
             await served.app.call(served.owner, "hub.add_server", asked, VISIT)
         words = [*at(served), "--toolset", "cipher"]
         found = await client(python, program, *words, cwd=tmp_path, env=env)
-    assert "Tool name conflict: echo" in found["error"]
+    assert "Tool name conflict: echo of two is already a tool of one" in found["error"]
 
 
 @pytest.mark.parametrize(("python", "program"), CLIENTS)

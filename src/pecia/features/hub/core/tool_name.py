@@ -42,7 +42,7 @@ class ToolNamePolicy:
             return bare
         if holder is not None and self.on_conflict == "error":
             raise Conflict(
-                f"Tool name conflict: {tool}",
+                f"Tool name conflict: {tool} of {server} is already a tool of {holder}",
                 tool=tool,
                 servers=[holder, server],
                 hint="Set hub.on_conflict to prefix or first-wins.",
