@@ -19,7 +19,7 @@ from pygit2.enums import FileMode
 from pecia.interfaces.cli.server.client import ServerClient
 from pecia.interfaces.cli.server.credentials import read_owner_token
 from pecia.interfaces.cli.tools.confirmation import call_as_owner
-from pecia.kernel.errors import InvalidInput
+from pecia.kernel.errors import Forbidden, InvalidInput
 from pecia.kernel.store.cluster import DatabaseLogins
 from tests.interfaces.shell import Shell, opened_shell
 from tests.interfaces.test_cli_commands import external
@@ -231,10 +231,9 @@ def test_a_file_url_of_the_owner_is_read_and_a_bucket_within_is_not_unless_trust
 ) -> None:
     world.add("here", git=Path(world.repository.path).as_uri(), ref="main")
     assert world.crawled("here")[0] > 0
-    world.add("inside", s3="s3://bucket", endpoint="http://127.0.0.1:9")
-    refused = world.crawl("inside")
-    assert refused["state"] == "failed"
-    assert "refused" in refused["problem"]
+    with pytest.raises(Forbidden) as refused:
+        world.add("inside", s3="s3://bucket", endpoint="http://127.0.0.1:9")
+    assert refused.value.fields["field"] == "endpoint"
 
 
 def test_no_credential_is_in_any_table_file_log_or_answer(

@@ -105,12 +105,42 @@ async def test_a_host_of_the_own_network_is_reached_by_the_tenant_that_it_was_gi
     two: Two,
 ) -> None:
     with served(Site({"/": "<p>the plans of north</p>"})) as url:
-        await allow(two.pecia.app, "north", hosts=[urlsplit(url).netloc])
-        for tenant, state in (("north", "done"), ("south", "failed")):
+        host = urlsplit(url).netloc
+        for tenant in ("north", "south"):
+            await allow(two.pecia.app, tenant, hosts=[host])
             assert (await two.add(tenant, web=f"{url}/"))[0] == 200
+        operating = OperatorSession(two.pecia.app.store, two.pecia.app.audit_log, "test")
+        await disallow(operating, "south", AllowlistChange(hosts=[host]))
+        for tenant, state in (("north", "done"), ("south", "failed")):
             ended = await two.crawl(tenant)
             assert ended["state"] == state, ended
         assert await two.keys("south") == []
+
+
+@pytest.mark.parametrize(
+    ("field", "origin"),
+    [
+        ("web", {"web": "http://127.0.0.1:8080/"}),
+        ("web", {"web": "http://localhost:8080/"}),
+        ("web", {"web": "https://[::1]/"}),
+        ("web", {"web": "http://10.0.0.7/"}),
+        ("web", {"web": "http://169.254.169.254/latest/meta-data"}),
+        ("web", {"web": "http://93.184.215.14:8080/"}),
+        ("git", {"git": "https://192.168.1.1/repository.git"}),
+        ("endpoint", {"s3": "s3://bucket", "endpoint": "http://127.0.0.1:9000"}),
+    ],
+)
+async def test_a_host_that_a_tenant_was_not_given_is_refused_when_the_source_is_added(
+    two: Two, field: str, origin: dict[str, str]
+) -> None:
+    await allow(two.pecia.app, "south", hosts=["wiki.south.internal"])
+    status, answer = await two.add("south", **origin)
+    error = answer["error"]
+    assert (status, error["code"], error["field"]) == (403, "FORBIDDEN", field)
+    assert "wiki.south.internal" in error["message"]
+    assert "pecia tenant allow" in error["hint"]
+    # A name that only a lookup could tell apart is left to the crawl, which checks every request.
+    assert (await two.add("south", web="http://wiki.south.internal/"))[0] == 200
 
 
 def repository(path: Path, body: bytes) -> pygit2.Repository:

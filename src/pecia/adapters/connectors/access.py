@@ -11,6 +11,7 @@ from pecia.adapters.http.egress_rules import EgressRules
 from pecia.adapters.http.fetch import Fetcher
 from pecia.adapters.http.guard import EgressGuard
 from pecia.kernel.corpus.connector_kind import ConnectorContext
+from pecia.kernel.errors import Forbidden
 
 
 def file_selection(context: ConnectorContext, *, follow_links: bool = False) -> FileSelection:
@@ -37,6 +38,21 @@ def open_local_file(
 def egress_guard(context: ConnectorContext) -> EgressGuard:
     """The public web, and the hosts allowed for the tenant."""
     return EgressGuard(EgressRules.from_trusted_hosts(context.allowlist.hosts))
+
+
+def require_reachable(context: ConnectorContext, url: str, *, field: str) -> None:
+    """Refuse a URL that no crawl of this tenant could fetch, as far as can be said without a
+    lookup. Every request is checked again, with the addresses that the name has then."""
+    hosts = context.allowlist.hosts
+    try:
+        EgressRules.from_trusted_hosts(hosts).check(url, field=field)
+    except Forbidden as error:
+        trusted = ", ".join(hosts) or "none"
+        raise Forbidden(
+            f'Field "{field}": {error.message.removeprefix("refused: ")}; allowed are public '
+            f"addresses on ports 80 and 443, and the hosts given to this tenant: {trusted}",
+            **{**error.fields, "field": field, "got": url[:500], "allowed": [*hosts]},
+        ) from None
 
 
 @asynccontextmanager

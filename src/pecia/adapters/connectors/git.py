@@ -15,7 +15,12 @@ import anyio
 from anyio.to_thread import run_sync
 from pydantic import Field
 
-from pecia.adapters.connectors.access import egress_guard, file_selection, folder_bounds
+from pecia.adapters.connectors.access import (
+    egress_guard,
+    file_selection,
+    folder_bounds,
+    require_reachable,
+)
 from pecia.adapters.connectors.filesystem.bounds import require_folder
 from pecia.adapters.connectors.filesystem.scan import FileSelection
 from pecia.adapters.connectors.filesystem.temp_file import temp_file
@@ -213,6 +218,8 @@ async def check_origin(origin: GitOrigin, context: ConnectorContext) -> None:
     if origin.local_path is not None:
         bounds = folder_bounds(context, confined=origin.confined)
         await run_sync(require_folder, Path(origin.local_path), bounds, "git")
+    elif urlsplit(origin.url).scheme in ("http", "https"):
+        require_reachable(context, origin.url, field="git")
 
 
 def parse_token(text: str) -> SourceLogin:

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 from anyio.to_thread import run_sync
 from pydantic import Field
 
-from pecia.adapters.connectors.access import file_selection, open_fetcher
+from pecia.adapters.connectors.access import file_selection, open_fetcher, require_reachable
 from pecia.adapters.connectors.filesystem.scan import FileSelection
 from pecia.adapters.connectors.filesystem.temp_file import temp_file
 from pecia.adapters.http.egress_rules import validate_url
@@ -296,11 +296,20 @@ _REGION = re.compile(r"[a-z0-9-]{1,100}")
 _ENDPOINT = re.compile(r"https?://[^/?#@\s]+/?")
 
 
-@asynccontextmanager
-async def open_bucket(origin: S3Origin, context: ConnectorContext) -> AsyncGenerator[S3Connector]:
-    address = BucketAddress(
+def bucket_address(origin: S3Origin) -> BucketAddress:
+    return BucketAddress(
         origin.endpoint, origin.bucket, origin.prefix, origin.region, origin.path_style
     )
+
+
+async def check_bucket(origin: S3Origin, context: ConnectorContext) -> None:
+    url = f"{urlsplit(origin.endpoint).scheme}://{bucket_address(origin).host}/"
+    require_reachable(context, url, field="endpoint")
+
+
+@asynccontextmanager
+async def open_bucket(origin: S3Origin, context: ConnectorContext) -> AsyncGenerator[S3Connector]:
+    address = bucket_address(origin)
     login = context.login
     keys = AwsKeys(login.user, login.secret, login.session) if login else None
     async with open_fetcher(context) as fetcher:
@@ -319,4 +328,5 @@ S3 = ConnectorKind(
     open_bucket,
     options=S3Options,
     credential=CredentialFormat("KEY_ID:SECRET[:SESSION_TOKEN]", parse_keys),
+    check=check_bucket,
 )

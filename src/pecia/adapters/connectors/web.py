@@ -21,7 +21,7 @@ import anyio
 from anyio.to_thread import run_sync
 from pydantic import Field
 
-from pecia.adapters.connectors.access import file_selection, open_fetcher
+from pecia.adapters.connectors.access import file_selection, open_fetcher, require_reachable
 from pecia.adapters.connectors.filesystem.scan import FileSelection
 from pecia.adapters.connectors.filesystem.temp_file import temp_file
 from pecia.adapters.http.egress_rules import validate_url
@@ -331,6 +331,10 @@ class WebOptions(OriginOptions):
         return WebOrigin(url=url)
 
 
+async def check_site(origin: WebOrigin, context: ConnectorContext) -> None:
+    require_reachable(context, origin.url, field="web")
+
+
 @asynccontextmanager
 async def open_site(origin: WebOrigin, context: ConnectorContext) -> AsyncGenerator[WebConnector]:
     fetch = context.fetch
@@ -366,5 +370,6 @@ WEB = ConnectorKind(
     open_site,
     options=WebOptions,
     credential=CredentialFormat("Bearer TOKEN, or Basic USER:PASSWORD", parse_authorization),
+    check=check_site,
     has_absolute_keys=True,
 )

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from ipaddress import ip_network
+from ipaddress import IPv4Address, ip_network
 from typing import NoReturn
 
 import httpx2
@@ -73,6 +73,8 @@ class EgressRules:
         if not 0 < port < 65_536:
             _refuse("port", url, f"{port} is not a port")
         address = _host_address(url, host)
+        if _is_loopback_name(host) and not any(it.is_loopback for it in self.networks):
+            address = IPv4Address("127.0.0.1")
         if address is not None:
             self.require_allowed(host, port, [address])
         return EgressTarget(url, host, port)
@@ -142,6 +144,11 @@ def _host_address(url: httpx2.URL, host: str) -> Address | None:
 def _is_name(host: str) -> bool:
     labels = host.removesuffix(".").split(".")
     return len(host) <= 253 and all(_LABEL.fullmatch(label) for label in labels)
+
+
+def _is_loopback_name(host: str) -> bool:
+    """Whether the name is this machine's, whatever a resolver says (RFC 6761)."""
+    return host.removesuffix(".").rpartition(".")[2] == "localhost"
 
 
 def _trusted_host(name: str) -> str:
