@@ -11,7 +11,7 @@ from pecia.adapters.http.egress_rules import EgressRules
 from pecia.adapters.http.fetch import Fetcher
 from pecia.adapters.http.guard import EgressGuard
 from pecia.kernel.corpus.connector_kind import ConnectorContext
-from pecia.kernel.errors import Forbidden
+from pecia.kernel.errors import Forbidden, Json
 
 
 def file_selection(context: ConnectorContext, *, follow_links: bool = False) -> FileSelection:
@@ -48,10 +48,11 @@ def require_reachable(context: ConnectorContext, url: str, *, field: str) -> Non
         EgressRules.from_trusted_hosts(hosts).check(url, field=field)
     except Forbidden as error:
         trusted = ", ".join(hosts) or "none"
+        fields: dict[str, Json] = {"field": field, "got": url[:500], "allowed": [*hosts]}
         raise Forbidden(
             f'Field "{field}": {error.message.removeprefix("refused: ")}; allowed are public '
             f"addresses on ports 80 and 443, and the hosts given to this tenant: {trusted}",
-            **{**error.fields, "field": field, "got": url[:500], "allowed": [*hosts]},
+            **{**error.fields, **fields},
         ) from None
 
 
