@@ -117,6 +117,34 @@ def test_a_feature_of_a_plugin_is_served_limited_audited_and_isolated_as_ours_ar
         assert nobody.execute("SELECT count(*) FROM glossary.term").fetchone() == (0,)
 
 
+def test_a_migration_of_a_plugin_that_is_not_applied_shows_in_the_health_and_stops_nothing(
+    shell: Shell, module_database: DatabaseLogins
+) -> None:
+    def health() -> tuple[int, str, Any]:
+        found = httpx.get(f"{shell.lock.url}/readyz", timeout=30)
+        return found.status_code, found.json()["status"], found.json()["checks"]["migrations"]
+
+    def await_health(ok: bool) -> tuple[int, str, Any]:
+        give_up = time.monotonic() + 30
+        while (found := health())[2]["ok"] is not ok:
+            assert time.monotonic() < give_up, found
+        return found
+
+    assert await_health(True)[2]["found"] == "applied"
+    columns = "part, name, sha256"
+    with connect(module_database.owner) as owner:
+        rows = owner.execute(
+            f"DELETE FROM kernel.migration WHERE part = 'glossary' RETURNING {columns}"
+        ).fetchall()
+        assert rows
+        status, state, check = await_health(False)
+        for row in rows:
+            owner.execute(f"INSERT INTO kernel.migration ({columns}) VALUES (%s, %s, %s)", row)
+    assert (status, state) == (200, "degraded")
+    assert check["found"] == f"{len(rows)} to apply"
+    await_health(True)
+
+
 def test_a_backup_with_tables_of_a_plugin_is_restored_where_the_plugin_is(
     shell: Shell, site: Path
 ) -> None:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cached_property
 
 import anyio
 from starlette.requests import Request
@@ -85,12 +85,25 @@ class Health:
         async with self._app.store.system():
             return HealthCheck(True, "answers")
 
+    @cached_property
+    def _own_schema(self) -> list[migrate.Migration]:
+        return migrate.list_migrations(migration_parts())
+
+    @cached_property
+    def _schema(self) -> list[migrate.Migration]:
+        """Ours and those of the plugins."""
+        return migrate.list_migrations(migration_parts(self._app.settings))
+
     async def _migrations(self) -> HealthCheck:
         async with self._app.store.system() as tx:
             rows = await tx.fetch_all(migrate.SQL["applied"])
         applied = {(it["part"], it["name"]): it["sha256"] for it in rows}
-        missing = migrate.find_pending(_all_migrations(), applied)
-        return HealthCheck(not missing, f"{len(missing)} to apply" if missing else "applied")
+        missing = migrate.find_pending(self._schema, applied)
+        own = migrate.find_pending(self._own_schema, applied)
+        # A plugin whose migrations were refused is not served; everything else is.
+        return HealthCheck(
+            not missing, f"{len(missing)} to apply" if missing else "applied", is_vital=bool(own)
+        )
 
     def _audit(self) -> HealthCheck:
         ago_s = time.monotonic() - self._app.audit_log.drained_at
@@ -117,9 +130,3 @@ async def _run_check(check: Callable[[], Awaitable[HealthCheck]]) -> HealthCheck
         return HealthCheck(False, error.message)
     except TimeoutError:
         return HealthCheck(False, f"no answer within {CHECK_TIMEOUT_S:g} s")
-
-
-@cache
-def _all_migrations() -> list[migrate.Migration]:
-    # Ours: those of plugins are applied, or refused, when a server starts.
-    return migrate.list_migrations(migration_parts())
