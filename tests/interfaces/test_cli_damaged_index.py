@@ -1,6 +1,7 @@
 """A keyword index that is damaged on disk is derived data: it is seen, said and made again."""
 
 import json
+import shutil
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -70,6 +71,9 @@ def test_a_repair_names_what_it_mended_also_the_name_of_the_node(shell: Shell) -
     again = shell.ok("index", "repair", "--json").document
     assert again["node"] == "intact"
     assert [it["mended"] for it in again["indexes"]] == [False]
+    shutil.rmtree(shell.home / "index")
+    shown = shell.ok("index", "repair").out
+    assert "\tthere is no index\t" in shown
 
 
 def test_a_server_replaces_a_damaged_name_of_its_node(shell: Shell) -> None:

@@ -96,6 +96,21 @@ async def test_another_host_is_misdirected(pecia: Pecia) -> None:
         assert (await tell(pecia, request(pecia, host=host))).statuses == [421], host
 
 
+async def test_a_refusal_before_any_endpoint_hints_at_http_and_not_at_json_rpc(
+    pecia: Pecia,
+) -> None:
+    for path, headers in (
+        ("/healthz", {"host": "evil.example"}),
+        ("/healthz?" + "&".join(f"p{number}=1" for number in range(2000)), {}),
+    ):
+        refused = await pecia.http.get(path, headers=headers)
+        error = refused.json()["error"]
+        assert (refused.status_code >= 400, error["code"]) == (True, "INVALID_REQUEST")
+        assert "JSON-RPC" not in error["hint"]
+    hint = (await pecia.http.get("/healthz", headers={"host": "evil.example"})).json()["error"]
+    assert "allowed_hosts" in hint["hint"]
+
+
 async def test_a_request_without_a_host_is_misdirected(pecia: Pecia) -> None:
     assert (await tell(pecia, b"GET /healthz HTTP/1.0\r\n\r\n")).statuses == [421]
 

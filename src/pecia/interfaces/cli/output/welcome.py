@@ -1,7 +1,6 @@
 """The message when the server is up: its address, how to connect a client, what to try."""
 
 import json
-import os
 import shutil
 import sys
 from pathlib import Path
@@ -38,22 +37,19 @@ def client_snippets(url: str) -> dict[str, Json]:
     }
 
 
-def program_name(*, for_another: bool) -> str:
-    """The command for this program: its name if on PATH, else its path.
-
-    Another program that starts it may have another working directory, so it needs the full path.
-    """
+def program_name() -> str:
+    """The command for this program, from any folder: its name if on PATH, else its full path."""
     own = Path(sys.argv[0]).absolute()
     found = shutil.which("pecia")
     if found and Path(found).absolute() == own:
         return "pecia"
     if own.name != "pecia":
         return "pecia"
-    return str(own) if for_another else os.path.relpath(own)
+    return str(own)
 
 
 def _stdio_entry() -> dict[str, Json]:
-    return {"command": program_name(for_another=True), "args": ["mcp"]}
+    return {"command": program_name(), "args": ["mcp"]}
 
 
 def _print_instructions(terminal: Terminal, lock: ServerLock, space: Json) -> None:
@@ -74,10 +70,8 @@ def _print_instructions(terminal: Terminal, lock: ServerLock, space: Json) -> No
     terminal.print_line(f"  Claude Desktop  {_json(client_snippets(lock.url)['stdio'])}")
     terminal.print_line()
     terminal.print_line("Try:")
-    terminal.print_line(
-        f"  {program_name(for_another=False)} call lake.search_content --query WORDS"
-    )
-    terminal.print_line(f"  {program_name(for_another=False)} call lake.list_sources")
+    terminal.print_line(f"  {program_name()} call lake.search_content --query WORDS")
+    terminal.print_line(f"  {program_name()} call lake.list_sources")
     terminal.print_line(f"  curl {lock.url}/api/v1/lake/list_sources")
     terminal.stdout.flush()
 

@@ -298,6 +298,8 @@ class EdgeMiddleware:
                     f"this server has no host name {far.host[:200]!r}; "
                     "the operator can add it to allowed_hosts",
                     header="Host",
+                    hint="use the address that `pecia status` shows, or add this one to the "
+                    "setting allowed_hosts and restart the server",
                 ),
                 421,
             )
@@ -337,7 +339,11 @@ def check_length(declared: str | None, limits: BodyLimits) -> None:
     if declared is None:
         return
     if not declared.isascii() or not declared.isdigit():
-        raise InvalidRequest("Content-Length is not a number")
+        raise InvalidRequest(
+            "Content-Length is not a number",
+            header="Content-Length",
+            hint="send the length of the body in bytes",
+        )
     if int(declared) > limits.max_bytes:
         raise payload_too_large(limits.max_bytes)
 
@@ -374,9 +380,14 @@ def _check_well_formed(scope: Scope) -> None:
     names = [name.decode("latin-1") for name, _ in scope["headers"]]
     for name in SINGLE_HEADERS:
         if names.count(name) > 1:
-            raise InvalidRequest(f"the header {name} is repeated", header=name)
+            raise InvalidRequest(
+                f"the header {name} is repeated", header=name, hint="send this header once"
+            )
     if _UNSAFE_PATH.search(scope["path"]):
-        raise InvalidRequest("the path contains dot segments, backslashes or control characters")
+        raise InvalidRequest(
+            "the path contains dot segments, backslashes or control characters",
+            hint="send the path without them; quote what is part of a name",
+        )
     _check_query(scope["query_string"])
 
 
@@ -389,7 +400,9 @@ def _check_query(query: bytes) -> None:
             query.decode("latin-1"), keep_blank_values=True, max_num_fields=MAX_PARAMETERS
         )
     except ValueError:
-        raise InvalidRequest(f"the query has more than {MAX_PARAMETERS} parameters") from None
+        raise InvalidRequest(
+            f"the query has more than {MAX_PARAMETERS} parameters", hint="send fewer parameters"
+        ) from None
     for name, value in pairs:
         if (
             name.lower() in TOKEN_PARAMETERS

@@ -45,7 +45,10 @@ def client_behind_proxy(
     }
     if len(clients) > 1:
         # A proxy writes one of the two and lets the other through as the client sent it.
-        raise InvalidRequest("Forwarded and X-Forwarded-For name different clients")
+        raise InvalidRequest(
+            "Forwarded and X-Forwarded-For name different clients",
+            hint="have the proxy set one of them and remove the other",
+        )
     return ForwardedClient(
         client_ip=str(clients.pop() if clients else proxy),
         scheme=by_custom.scheme or by_standard.scheme or direct.scheme,

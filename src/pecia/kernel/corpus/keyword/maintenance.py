@@ -31,6 +31,9 @@ from pecia.kernel.corpus.keyword.writer import (
 from pecia.kernel.errors import NotFound, Unavailable, list_hint
 from pecia.kernel.store.store import Store
 
+NO_INDEX = "there is no index"
+OTHER_FORMAT = "the index cannot follow the change log any more"
+
 
 @dataclass(frozen=True, slots=True)
 class IndexDifferences:
@@ -104,7 +107,8 @@ class IndexStatus:
 
 @dataclass(frozen=True, slots=True)
 class IndexVerification:
-    """An index compared with the store. `torn` are files with a wrong checksum."""
+    """An index compared with the store. `torn` are files with a wrong checksum, or why there is
+    nothing to compare."""
 
     tenant: str
     chunks: int
@@ -184,10 +188,10 @@ class IndexMaintenance:
     ) -> IndexVerification:
         current = await run_sync(writer.directory.current_generation)
         torn = (
-            ("absent",) if current is None else tuple(await run_sync(find_corrupt_files, current))
+            (NO_INDEX,) if current is None else tuple(await run_sync(find_corrupt_files, current))
         )
         if torn or await writer.catch_up() is None:
-            return IndexVerification(tenant.name, 0, torn=torn or ("outdated",))
+            return IndexVerification(tenant.name, 0, torn=torn or (OTHER_FORMAT,))
         _, differences = await _compare(writer, progress)
         if differences.file_ids and await writer.catch_up() is not None:
             # Writes during the comparison show up as differences: compare again.

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
@@ -88,11 +88,17 @@ def _run_maintenance(
 
     terminal = terminal_of(ctx)
     was_damaged, found = anyio.run(_maintain_tenants, terminal, tenant, verb)
-    document: dict[str, Json] = {"indexes": [asdict(it) for it in found]}
+    document: dict[str, Json] = {"indexes": [_to_row(it) for it in found]}
     if repairs_node:
         document["node"] = "mended" if was_damaged else "intact"
     terminal.print_result(document, lambda it: show_document(it, document))
     return found
+
+
+def _to_row(found: Any) -> dict[str, Json]:
+    """A result as JSON has it: a list of files is a list."""
+    row: dict[str, Any] = asdict(found)
+    return {name: [*cast(Any, it)] if isinstance(it, tuple) else it for name, it in row.items()}
 
 
 async def _maintain_tenants(
