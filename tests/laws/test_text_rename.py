@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pecia.kernel.text.links.extract import find_links
+from pecia.kernel.text.links.extract import find_definitions, find_links
 from pecia.kernel.text.links.name_index import NameIndex, folder_of, relative_path
 from pecia.kernel.text.links.resolver import (
     CASCADE_RULES,
@@ -155,5 +155,6 @@ def test_a_rename_there_and_back_restores_every_byte(data: st.DataObject) -> Non
 
 
 def paths_blanked(text: str) -> str:
-    spans = {it.target.path_span for it in find_links(text)}
+    found = [*find_links(text), *find_definitions(text)]
+    spans = {it.target.path_span for it in found}
     return apply_edits(text, [Edit(it, "*") for it in spans])
