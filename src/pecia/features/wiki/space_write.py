@@ -31,6 +31,8 @@ from pecia.features.wiki.storage.journal import JournaledFile, JournaledMove, di
 from pecia.features.wiki.storage.scan import is_text
 from pecia.features.wiki.store import SQL
 from pecia.kernel.corpus.catalog import texts
+from pecia.kernel.corpus.catalog.catalog import FileMetadata
+from pecia.kernel.corpus.catalog.texts import ExtractedText
 from pecia.kernel.errors import Collision, Forbidden, NotFound, PeciaError, Unprocessable
 from pecia.kernel.logs import Log
 from pecia.kernel.store.transaction import Transaction
@@ -162,8 +164,12 @@ class SpaceWrite:
         for it in self._moves:
             await self._apply_move(it)
         now = {old: new for it in self._moves for old, new in it.documents}
-        for path, body in self._files.items():
+        written = [
             await self._apply_file(now.get(path, path), body, self._known[path])
+            for path, body in self._files.items()
+        ]
+        # Few statements for all of them: a rename may rewrite the links of thousands.
+        await texts.put_many(self.tx, [it for it in written if it is not None])
         self.pending_flushes = [now.get(it, it) for it in self.pending_flushes]
 
     async def _apply_move(self, move: StagedMove) -> None:
@@ -173,15 +179,18 @@ class SpaceWrite:
             await texts.move(self.tx, place.source_id, place.key(old), place.key(new))
             await self._rows.move(old, new)
 
-    async def _apply_file(self, path: str, body: bytes | None, was: bytes | None) -> None:
+    async def _apply_file(
+        self, path: str, body: bytes | None, was: bytes | None
+    ) -> tuple[FileMetadata, ExtractedText] | None:
+        """Change the file; returns what the store gets of it."""
         root, place = self.opened.root, self.opened.location
         if body is not None:
             stamp = await run_sync(disk.replace, root, path, body, was)
-            facts, stored = await parse_document(place, path, body, stamp)
-            await texts.put(self.tx, facts, stored)
-        elif was is not None:
+            return await parse_document(place, path, body, stamp)
+        if was is not None:
             await run_sync(disk.remove_known, root, path, was)
             await texts.remove(self.tx, place.source_id, place.key(path))
+        return None
 
     @property
     def _rows(self) -> CallerLiveRows:
