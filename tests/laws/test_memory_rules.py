@@ -6,10 +6,11 @@ from uuid import UUID
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pecia.features.memory.core.compare.relation import corrects, may_say_same, says_same
+from pecia.features.memory.core.compare.restatement import restates
+from pecia.features.memory.core.compare.similarity import TermQuery
 from pecia.features.memory.core.decide import MemoryCandidate, decide
 from pecia.features.memory.core.keys import MemoryFolder, encode_segment, own_ranges, shared_range
-from pecia.features.memory.core.restatement import restates
-from pecia.features.memory.core.similarity import TermQuery
 from pecia.features.memory.core.verdict import parse_verdict
 from pecia.features.memory.graph.core.plan import (
     GraphChange,
@@ -109,8 +110,27 @@ def test_the_heuristic_loses_no_word_that_was_said(
     target = next((it.text for it in candidates if it.id == decision.target), "")
     if decision.event is MemoryEvent.UPDATE:
         assert text.startswith(target)
-    if decision.event is MemoryEvent.NONE:
+    # Another wording is stored with its own words.
+    if decision.event is MemoryEvent.NONE and not decision.is_wording:
         assert target.startswith(text)
+
+
+@few
+@given(twins, st.floats(-1, 1))
+def test_twins_are_neither_one_fact_nor_a_correction_however_alike(
+    pair: Twins, cosine: float
+) -> None:
+    for one, other in ((pair.one, pair.other), (pair.other, pair.one)):
+        assert not says_same(one, other, cosine)
+        assert not may_say_same(one, other)
+        assert not corrects(one, other)
+
+
+@few
+@given(st.permutations(["worker", "gateway", "Ana", "Bo"]), st.sampled_from(["calls", "waits for"]))
+def test_who_does_something_to_whom_makes_the_fact(names: list[str], verb: str) -> None:
+    one, other = names[:2]
+    assert not says_same(f"The {one} {verb} the {other}.", f"The {other} {verb} the {one}.", 0.99)
 
 
 @few

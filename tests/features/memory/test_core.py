@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from pecia.features.memory.chat_model import parse_queries
+from pecia.features.memory.core.compare.similarity import TermQuery, term_coverage, term_overlap
 from pecia.features.memory.core.decide import MemoryCandidate, decide
 from pecia.features.memory.core.evaluate import TraceChecks, evaluate_trace
 from pecia.features.memory.core.format import truncate_preview
 from pecia.features.memory.core.progress import extract_progress
 from pecia.features.memory.core.significance import assess_significance, is_echo
-from pecia.features.memory.core.similarity import TermQuery, term_coverage, term_overlap
 from pecia.features.memory.core.tags import detect_domain, extract_code, extract_tags
 from pecia.features.memory.core.toolset import is_listed, tool_not_listed
 from pecia.features.memory.core.trace import TraceStep, complexity_of, extract_steps

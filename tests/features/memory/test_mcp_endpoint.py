@@ -38,6 +38,8 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "cipher_search_reasoning_patterns": {"query": "cache"},
     "memory_list": {},
     "memory_get": {"id": "01890000-0000-7000-8000-000000000000"},
+    "memory_history": {"id": "01890000-0000-7000-8000-000000000000"},
+    "memory_undo": {"id": "01890000-0000-7000-8000-000000000000"},
     "memory_edit": {"id": "01890000-0000-7000-8000-000000000000", "tags": []},
     "memory_delete": {"ids": ["01890000-0000-7000-8000-000000000000"]},
     "memory_export": {},
@@ -87,6 +89,8 @@ async def test_every_listed_tool_answers_a_client_without_any_key(serve: Serve) 
             error = said.get("structuredContent", {}).get("error", {}).get("code")
             expected = {
                 "memory_get": "NOT_FOUND",
+                "memory_history": "NOT_FOUND",
+                "memory_undo": "NOT_FOUND",
                 "memory_edit": "NOT_FOUND",
                 "contact_ct_knowledge_management": "UNAVAILABLE",
             }

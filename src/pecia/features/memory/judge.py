@@ -1,8 +1,8 @@
 """Decides what to do with a new text: by a model if there is one, else by the heuristic.
 
-A model chooses only among the candidates it was shown, and it cannot lose a fact: a memory is
-updated, or a text ignored, only where comparing both texts shows that nothing is lost. Otherwise
-both are kept, and the memory records what supersedes it.
+A model chooses only among the candidates it was shown, and it cannot hide a fact: a memory is
+superseded, or a text kept as its other wording, only where comparing both texts bears it out.
+Otherwise both hold, and the new one names what the model takes it to revise.
 """
 
 from collections.abc import Sequence
@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 import orjson
 
 from pecia.features.memory.chat_model import DECISION_TIMEOUT_S, MemoryChatModel
+from pecia.features.memory.core.compare.relation import corrects, may_say_same
+from pecia.features.memory.core.compare.restatement import extends, mentions, restates
 from pecia.features.memory.core.decide import Decision, MemoryCandidate, decide, has_new_facts
-from pecia.features.memory.core.restatement import extends, mentions, restates
 from pecia.features.memory.core.verdict import ModelVerdict, parse_verdict
 from pecia.features.memory.model import MemoryEvent, MemoryFact
 from pecia.kernel.errors import PeciaError
@@ -38,6 +39,7 @@ class DecisionRules:
     min_confidence: float
     with_model: bool
     may_delete: bool
+    max_shown: int = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +58,19 @@ class MemoryJudge:
         text = fact.text
         heuristic = decide(text, candidates, rules.threshold, fact.given)
         # An exact duplicate needs no model.
-        known = heuristic.event is MemoryEvent.NONE
+        known = heuristic.event is MemoryEvent.NONE and not heuristic.is_wording
         if known or not candidates or self.model is None or not rules.with_model:
             return heuristic
         try:
             timeout_s = min(DECISION_TIMEOUT_S, call.remaining_s() / 2)
-            prompt = _format_candidates(text, candidates)
+            shown = candidates[: rules.max_shown]
+            prompt = _format_candidates(text, shown)
             answer = await self.model.say(call, SYSTEM_PROMPT, prompt, timeout_s=timeout_s)
         except PeciaError:
             return heuristic
         verdict = parse_verdict(answer)
-        decision = verdict and verdict_to_decision(verdict, candidates, rules)
-        return prevent_loss(fact, decision, candidates) if decision else heuristic
+        decision = verdict and verdict_to_decision(verdict, shown, rules)
+        return prevent_loss(fact, decision, shown) if decision else heuristic
 
 
 def verdict_to_decision(
@@ -88,26 +91,31 @@ def verdict_to_decision(
 def prevent_loss(
     fact: MemoryFact, decision: Decision, candidates: Sequence[MemoryCandidate]
 ) -> Decision:
-    """The decision if it is lossless; else the text is added beside the memory."""
+    """The decision if the texts bear it out; else the text is added beside the memory."""
     target = next((it for it in candidates if it.id == decision.target), None)
     if target is None or is_lossless(decision.event, fact, target):
         return decision
+    distinct = has_new_facts(fact.given, target.facts)
     if decision.event is MemoryEvent.NONE:
+        if not distinct and may_say_same(fact.text, target.text):
+            return replace(decision, is_wording=True)
         reason = f"the model considers it a duplicate of {target.id}, which is worded differently"
         return replace(decision, event=MemoryEvent.ADD, reason=reason, target=None)
-    reason = f"the model considers {target.id} superseded; both are kept, as their texts differ"
-    return replace(
-        decision, event=MemoryEvent.ADD, reason=reason, target=None, supersedes=target.id
-    )
+    reason = f"the model considers {target.id} superseded; both hold, as they are different facts"
+    return replace(decision, event=MemoryEvent.ADD, reason=reason, target=None, revises=target.id)
 
 
 def is_lossless(event: MemoryEvent, fact: MemoryFact, target: MemoryCandidate) -> bool:
-    """Whether comparing both texts shows that the event loses nothing."""
+    """Whether comparing both texts bears the event out."""
     if has_new_facts(fact.given, target.facts):
         return False
     match event:
         case MemoryEvent.UPDATE:
-            return extends(fact.text, target.text) or restates(fact.text, target.text)
+            return (
+                extends(fact.text, target.text)
+                or restates(fact.text, target.text)
+                or corrects(fact.text, target.text)
+            )
         case MemoryEvent.NONE:
             return extends(target.text, fact.text) or restates(fact.text, target.text)
         case MemoryEvent.DELETE:

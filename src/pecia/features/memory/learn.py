@@ -2,17 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from uuid import UUID
 
+from pecia.features.memory.core.compare.restatement import restates
 from pecia.features.memory.core.decide import Decision, MemoryCandidate, has_new_facts
-from pecia.features.memory.core.format import format_now
 from pecia.features.memory.core.keys import SOURCE, is_own
-from pecia.features.memory.core.restatement import restates
 from pecia.features.memory.core.significance import is_echo
 from pecia.features.memory.embeddings import TextEmbeddings, embed_texts
 from pecia.features.memory.judge import DecisionRules, MemoryJudge, is_lossless
 from pecia.features.memory.model import (
-    RETIRED_FIELD,
     Memory,
     MemoryDraft,
     MemoryEvent,
@@ -23,19 +22,18 @@ from pecia.features.memory.model import (
 from pecia.features.memory.retriever import MemoryQuery, MemoryRetriever
 from pecia.features.memory.scope import MemoryScope
 from pecia.features.memory.store import (
-    annotate_memory,
-    find_recent_duplicates,
+    find_restatements,
     get_memories,
     insert_memories,
     lock_user_memories,
+    note_memories,
     to_canonical_text,
-    update_memory,
 )
 from pecia.kernel.errors import Json
 from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.tool.call import Call
 
-# Minimum number of memories compared exactly, however few the model is shown.
+# Minimum number of memories compared, however few the model is shown.
 MIN_CANDIDATES = 20
 
 
@@ -49,12 +47,14 @@ class SkippedText:
 
 @dataclass(frozen=True, slots=True)
 class LearnOutcome:
-    """What was done with one text. `id` is the memory it is in now, or the retired one."""
+    """What was done with one text. `id` is the memory that says it now, or the retired one.
+    `undo` is the id with which memory_undo takes back what was done without being asked."""
 
     fact: MemoryFact
     decision: Decision
     id: str | None
     facts: Mapping[str, Json]
+    undo: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,20 @@ class LearnPolicy:
 
     kind: MemoryKind
     rules: DecisionRules
-    max_similar: int = 5
     extra_ids: tuple[UUID, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LearnPlan:
+    """What is to be done with one text, and the id that it gets if it is stored."""
+
+    id: UUID
+    fact: MemoryFact
+    decision: Decision
+
+    @property
+    def is_new(self) -> bool:
+        return self.decision.event in (MemoryEvent.ADD, MemoryEvent.UPDATE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,22 +89,21 @@ class Learner:
     ) -> list[LearnOutcome]:
         """One outcome per fact, in order. All are written or none."""
         meaning = await embed_texts(self.retriever.corpus.embedder, [it.text for it in facts])
-        plans: list[tuple[MemoryFact, Decision]] = []
+        plans: list[LearnPlan] = []
         for fact, candidates in await self._load_candidates(call, here, facts, wanted, meaning):
-            decision = await self.judge.judge(call, fact, candidates, wanted.rules)
-            plans.append((fact, _require_confidence(decision, wanted.rules)))
-        writer = _DecisionWriter(call, here, wanted.kind, meaning)
-        if all(it.event is MemoryEvent.NONE for _, it in plans):
-            return [LearnOutcome(fact, it, it.target, fact.facts) for fact, it in plans]
+            earlier = [_plan_candidate(it, fact, meaning) for it in plans if it.is_new]
+            compared = [*candidates, *earlier]
+            decision = await self.judge.judge(call, fact, compared, wanted.rules)
+            plans.append(LearnPlan(new_id(), fact, _require_confidence(decision, wanted.rules)))
         async with self.retriever.corpus.store.writing(call.caller, call.trace) as tx:
-            return await writer.write(tx, plans)
+            return await _DecisionWriter(call, here, wanted.kind, meaning).write(tx, plans)
 
-    async def filter_visible(self, call: Call, ids: Sequence[UUID]) -> set[UUID]:
-        """Which of these are memories that the caller may see."""
+    async def filter_visible(self, call: Call, here: MemoryScope, ids: Sequence[UUID]) -> set[UUID]:
+        """Which of these are memories that the caller may see in this session."""
         if not ids:
             return set()
         async with self.retriever.corpus.store.reading(call.caller) as tx:
-            return {it.id for it in await get_memories(tx, ids)}
+            return {it.id for it in await get_memories(tx, ids) if here.contains(it.key)}
 
     async def _load_candidates(
         self,
@@ -105,18 +116,18 @@ class Learner:
         areas = here.search_ranges(wanted.kind)
         compared: list[tuple[MemoryFact, list[MemoryCandidate]]] = []
         async with self.retriever.corpus.store.reading(call.caller) as tx:
-            named = await get_memories(tx, wanted.extra_ids)
+            said = await find_restatements(tx, [it.text for it in facts])
+            known = [it for it in said if any(area.contains(it.key) for area in areas)]
+            named = [*known, *await get_memories(tx, wanted.extra_ids)]
             for fact in facts:
-                limit = max(wanted.max_similar, MIN_CANDIDATES)
-                query = MemoryQuery(fact.text, areas, limit, wait_for_index=False)
-                found = await self.retriever.find(tx, call.caller, query, meaning)
-                # Among equal scores, an exact restatement must not be cut off.
-                found.sort(key=lambda it: not restates(it.memory.text, fact.text))
-                like = [
-                    _to_candidate(it.memory, it.similarity) for it in found[: wanted.max_similar]
+                limit = max(wanted.rules.max_shown, MIN_CANDIDATES)
+                query = MemoryQuery(fact.text, areas, limit)
+                found = await self.retriever.find_similar(tx, call.caller, query, meaning)
+                like = [_to_candidate(it.memory, it.similarity, it.cosine) for it in found]
+                seen = {it.id for it in like}
+                more = [
+                    _to_candidate(it, 0.0) for it in named if it.is_open and str(it.id) not in seen
                 ]
-                known = {it.id for it in like}
-                more = [_to_candidate(it, 0.0) for it in named if str(it.id) not in known]
                 compared.append((fact, [*like, *more]))
         return compared
 
@@ -147,112 +158,181 @@ class _DecisionWriter:
     kind: MemoryKind
     embeddings: TextEmbeddings
 
-    async def write(
-        self, tx: Transaction, plans: Sequence[tuple[MemoryFact, Decision]]
-    ) -> list[LearnOutcome]:
+    async def write(self, tx: Transaction, plans: Sequence[LearnPlan]) -> list[LearnOutcome]:
         await lock_user_memories(tx)
-        named = (it for _, plan in plans for it in (plan.target, plan.supersedes) if it)
-        held = {str(it.id): it for it in await get_memories(tx, [UUID(it) for it in named])}
+        named = {UUID(it) for at in plans for it in (at.decision.target, at.decision.revises) if it}
+        held = {str(it.id): it for it in await get_memories(tx, [*named])}
+        again = await self._load_duplicates(tx, plans)
         learnt: list[LearnOutcome] = []
-        for fact, decision in plans:
-            decision = self._revalidate(fact, decision, held)
-            if decision.event is MemoryEvent.ADD:
-                decision = await self._skip_duplicate(tx, fact, decision)
-            done = await self._apply_decision(tx, fact, decision, held)
-            learnt.append(done)
+        for plan in plans:
+            plan = self._revalidate(plan, held)
+            if plan.decision.event is MemoryEvent.ADD or plan.decision.is_wording:
+                plan = _skip_duplicate(plan, again)
+                held |= {str(it.id): it for it in again if str(it.id) == plan.decision.target}
+            learnt.append(await self._apply(tx, plan, held))
+            if plan.id in named:
+                # A later text of this call is about the memory that was just added.
+                held |= {str(it.id): it for it in await get_memories(tx, [plan.id])}
         return learnt
 
-    async def _skip_duplicate(
-        self, tx: Transaction, fact: MemoryFact, decision: Decision
-    ) -> Decision:
-        """A concurrent retry of a call adds one memory, not two."""
-        for known in await find_recent_duplicates(tx, self.scope.folder(self.kind), fact.text):
-            if not known.is_retired and not has_new_facts(fact.given, known.facts):
-                reason = "the same text was stored a moment ago"
-                return replace(
-                    decision, event=MemoryEvent.NONE, reason=reason, target=str(known.id)
-                )
-        return decision
+    async def _load_duplicates(self, tx: Transaction, plans: Sequence[LearnPlan]) -> list[Memory]:
+        """Memories with the same words that were stored after the comparison: a concurrent retry of
+        a call adds one memory, not two."""
+        said = await find_restatements(tx, [it.fact.text for it in plans])
+        place = self.scope.folder(self.kind)
+        return [it for it in said if it.valid_to is None and place.contains(it.key)]
 
-    def _revalidate(
-        self, fact: MemoryFact, decision: Decision, held: Mapping[str, Memory]
-    ) -> Decision:
-        """Recheck a decision under the write lock. Only the caller's own memory is changed, and
-        only one with the same readers: a private text must not replace a shared one. A target
-        that changed since the comparison is compared again. Otherwise a new memory is added."""
-        if decision.event not in (MemoryEvent.UPDATE, MemoryEvent.DELETE):
-            return decision
+    def _revalidate(self, plan: LearnPlan, held: Mapping[str, Memory]) -> LearnPlan:
+        """Recheck a decision under the write lock. Only the caller's own memory is superseded, and
+        only one with the same readers: a private text must not replace a shared one. A target that
+        was superseded since is not superseded again. Otherwise a new memory is added."""
+        decision = plan.decision
+        if decision.event is MemoryEvent.ADD or (
+            decision.event is MemoryEvent.NONE and not decision.is_wording
+        ):
+            return plan
         target = held.get(decision.target or "")
         if target is None or not self._may_change(target, decision.event):
-            reason = "the target is not yours to change here, or no longer exists"
-        elif not is_lossless(decision.event, fact, _to_candidate(target, 0.0)):
-            reason = "the target changed meanwhile, and is no longer fully repeated"
+            reason = "the similar memory is not yours to change here, or no longer exists"
+        elif not target.is_open:
+            reason = "the similar memory was superseded meanwhile"
+        elif not decision.is_wording and not is_lossless(
+            decision.event, plan.fact, _to_candidate(target, 0.0)
+        ):
+            reason = "the similar memory is a different fact"
         else:
-            return decision
-        return replace(decision, event=MemoryEvent.ADD, target=None, reason=reason)
+            return plan
+        return replace(
+            plan,
+            decision=replace(
+                decision, event=MemoryEvent.ADD, target=None, reason=reason, is_wording=False
+            ),
+        )
 
     def _may_change(self, target: Memory, event: MemoryEvent) -> bool:
         if self.scope.folder(self.kind).contains(target.key):
             return True
         return event is MemoryEvent.DELETE and is_own(target.key, self.scope.owner)
 
-    async def _apply_decision(
-        self, tx: Transaction, fact: MemoryFact, decision: Decision, held: dict[str, Memory]
+    async def _apply(
+        self, tx: Transaction, plan: LearnPlan, held: dict[str, Memory]
     ) -> LearnOutcome:
-        payload: dict[str, Json] = {
-            **fact.facts,
+        decision = plan.decision
+        facts: dict[str, Json] = {
+            **plan.fact.facts,
             **self.scope.origin_facts(self.kind),
             "event": decision.event,
             "confidence": decision.confidence,
             "qualitySource": decision.quality,
         }
         target = held.get(decision.target or "")
+        if decision.event is MemoryEvent.ADD:
+            return await self._add(tx, plan, facts)
+        if target is None or not is_own(target.key, self.scope.owner):
+            return LearnOutcome(plan.fact, decision, decision.target, facts)
         match decision.event:
-            case MemoryEvent.ADD:
-                return await self._apply_add(tx, fact, decision, held, payload)
-            case MemoryEvent.UPDATE if target is not None:
-                payload["old_memory"] = target.text
-                draft = MemoryDraft(fact.text, {**target.facts, **payload})
-                await update_memory(tx, target, draft, self.embeddings)
-                held[str(target.id)] = replace(target, text=draft.text, facts=draft.facts)
-                self.call.record_returned(SOURCE, [target.key])
-            case MemoryEvent.DELETE if target is not None:
-                # Retired, not deleted: a model may be wrong.
-                await annotate_memory(
-                    tx, target, {RETIRED_FIELD: format_now(), "retired_by": fact.text}
-                )
-                # Two texts may target one memory: for the second it is gone.
-                del held[str(target.id)]
-                self.call.record_returned(SOURCE, [target.key])
-            case _:
-                pass
-        return LearnOutcome(fact, decision, decision.target, payload)
+            case MemoryEvent.UPDATE:
+                outcome, after = await self._supersede(tx, plan, target, facts)
+            case MemoryEvent.DELETE:
+                outcome, after = self._retire(plan, target, facts)
+            case MemoryEvent.NONE:
+                outcome, after = await self._count(tx, plan, target, facts)
+        await note_memories(tx, [after])
+        held[str(after.id)] = after
+        return outcome
 
-    async def _apply_add(
+    async def _add(self, tx: Transaction, plan: LearnPlan, facts: dict[str, Json]) -> LearnOutcome:
+        if plan.decision.revises is not None:
+            facts["revises"] = plan.decision.revises
+        await self._insert(tx, plan, facts)
+        return LearnOutcome(plan.fact, plan.decision, str(plan.id), facts)
+
+    async def _supersede(
+        self, tx: Transaction, plan: LearnPlan, old: Memory, facts: dict[str, Json]
+    ) -> tuple[LearnOutcome, Memory]:
+        facts = {**_lasting_facts(old), **facts, "supersedes": str(old.id), "old_memory": old.text}
+        await self._insert(tx, plan, facts)
+        ended = replace(old, superseded_by=plan.id, valid_to=plan.fact.times.begin)
+        outcome = LearnOutcome(plan.fact, plan.decision, str(plan.id), facts, undo=str(old.id))
+        return outcome, ended
+
+    def _retire(
+        self, plan: LearnPlan, old: Memory, facts: dict[str, Json]
+    ) -> tuple[LearnOutcome, Memory]:
+        """End a memory that a model calls untrue. It stays readable: a model may be wrong."""
+        ended = replace(old, valid_to=_now(), facts={**old.facts, "retired_by": plan.fact.text})
+        self.call.record_returned(SOURCE, [old.key])
+        outcome = LearnOutcome(plan.fact, plan.decision, str(old.id), facts, undo=str(old.id))
+        return outcome, ended
+
+    async def _count(
+        self, tx: Transaction, plan: LearnPlan, known: Memory, facts: dict[str, Json]
+    ) -> tuple[LearnOutcome, Memory]:
+        """Count that it was said again; other words are kept as a wording of the memory."""
+        undo = None
+        if plan.decision.is_wording:
+            await self._insert(tx, plan, facts, same_as=known.id)
+            undo = str(plan.id)
+        last = max(known.last_said_at, plan.fact.times.said_at)
+        outcome = LearnOutcome(plan.fact, plan.decision, str(known.id), facts, undo=undo)
+        return outcome, replace(known, times=known.times + 1, last_said_at=last)
+
+    async def _insert(
         self,
         tx: Transaction,
-        fact: MemoryFact,
-        decision: Decision,
-        held: Mapping[str, Memory],
-        facts: dict[str, Json],
-    ) -> LearnOutcome:
-        id_, place = new_id(), self.scope.folder(self.kind)
-        old = held.get(decision.supersedes or "")
-        if old is not None:
-            facts["supersedes"] = str(old.id)
-        await insert_memories(tx, {id_: (place, MemoryDraft(fact.text, facts))}, self.embeddings)
-        if old is not None and self._may_change(old, MemoryEvent.UPDATE):
-            await annotate_memory(tx, old, {"superseded_by": str(id_)})
-        self.call.record_returned(SOURCE, [place.key(id_)])
-        return LearnOutcome(fact, decision, str(id_), facts)
+        plan: LearnPlan,
+        facts: Mapping[str, Json],
+        same_as: UUID | None = None,
+    ) -> None:
+        place, times = self.scope.folder(self.kind), plan.fact.times
+        draft = MemoryDraft(
+            plan.fact.text, facts, times.said_at, times.begin, times.valid_to, same_as
+        )
+        await insert_memories(tx, {plan.id: (place, draft)}, self.embeddings)
+        self.call.record_returned(SOURCE, [place.key(plan.id)])
+
+
+def _skip_duplicate(plan: LearnPlan, again: Sequence[Memory]) -> LearnPlan:
+    fact = plan.fact
+    for known in again:
+        if restates(known.text, fact.text) and not has_new_facts(fact.given, known.facts):
+            decision = replace(
+                plan.decision,
+                event=MemoryEvent.NONE,
+                reason="the same text was stored a moment ago",
+                target=str(known.same_as or known.id),
+                is_wording=False,
+            )
+            return replace(plan, decision=decision)
+    return plan
+
+
+def _plan_candidate(plan: LearnPlan, fact: MemoryFact, meaning: TextEmbeddings) -> MemoryCandidate:
+    """A text of the same call, as if it were stored already."""
+    mine, theirs = meaning.vector_of(fact.text), meaning.vector_of(plan.fact.text)
+    cosine = None if mine is None or theirs is None else float(mine @ theirs)
+    return MemoryCandidate(str(plan.id), plan.fact.text, cosine or 0.0, plan.fact.given, cosine)
+
+
+def _lasting_facts(old: Memory) -> dict[str, Json]:
+    """What a new version takes over: all but what is known of the old one's own making."""
+    own = ("event", "confidence", "qualitySource", "supersedes", "old_memory", "revises")
+    return {name: it for name, it in old.facts.items() if name not in own}
 
 
 def _require_confidence(decision: Decision, rules: DecisionRules) -> Decision:
     if decision.event is MemoryEvent.NONE or decision.confidence >= rules.min_confidence:
         return decision
     reason = f"confidence {decision.confidence:g} is below {rules.min_confidence:g}"
-    return replace(decision, event=MemoryEvent.NONE, reason=reason)
+    return replace(decision, event=MemoryEvent.NONE, reason=reason, target=None)
 
 
-def _to_candidate(memory: Memory, similarity: float) -> MemoryCandidate:
-    return MemoryCandidate(str(memory.id), memory.text, similarity, memory.facts)
+def _to_candidate(
+    memory: Memory, similarity: float, cosine: float | None = None
+) -> MemoryCandidate:
+    named = memory.same_as or memory.id
+    return MemoryCandidate(str(named), memory.text, similarity, memory.facts, cosine)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

@@ -1,21 +1,32 @@
-"""Hybrid search for memories: semantic, lexical, and the latest writes. Read-only.
+"""Searches memories: semantic, lexical, and the latest writes, ranked together. Read-only.
 
-Indexes give candidates; every memory is read under the caller's rights before it is scored.
+Indexes give candidates; every memory is read under the caller's rights before it is ranked.
 """
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import NamedTuple
 
-from anyio.to_thread import run_sync
-
+from pecia.features.memory.core.compare.similarity import TermQuery
 from pecia.features.memory.core.keys import SOURCE, KeyRange
-from pecia.features.memory.core.similarity import TermQuery
+from pecia.features.memory.core.search.rank import (
+    ChunkScore,
+    RankedMemory,
+    RankingInput,
+    rank_memories,
+    select_candidates,
+)
+from pecia.features.memory.core.search.time_words import read_period
 from pecia.features.memory.embeddings import TextEmbeddings
 from pecia.features.memory.model import Memory
-from pecia.features.memory.store import SQL, get_memories_by_file, range_params
+from pecia.features.memory.store import SQL, get_memories, get_memories_by_file, load_neighbours
 from pecia.kernel.corpus.keyword.analysis.token_filters import remove_stop_words
+from pecia.kernel.corpus.keyword.entry import KeywordHit
 from pecia.kernel.corpus.keyword.index import KeywordIndex
 from pecia.kernel.corpus.keyword.query.parser import Filter, Query
+from pecia.kernel.corpus.search.fuse import choose_semantic_weight
 from pecia.kernel.corpus.search.search import Corpus
 from pecia.kernel.corpus.vectors import knn
 from pecia.kernel.corpus.vectors.knn import VisibleSet
@@ -25,30 +36,32 @@ from pecia.kernel.store.transaction import Transaction, array_literal
 
 # How many of the latest writes are scanned while the index does not hold them yet.
 MAX_NEWEST = 200
+# Lexical hits and nearest neighbours that are candidates.
+MAX_KEYWORD_HITS = 60
+MAX_NEAREST = 30
+NEIGHBOUR_REACH = 1
+ONE_CHUNK_CHARS = 400
 MEMORY_FILTER = Filter(sources=frozenset({SOURCE}))
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryHit:
-    """A memory and its similarity to the query."""
-
-    memory: Memory
-    similarity: float
-    cosine: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class MemoryQuery:
-    """`limit` applies per retriever and key range. `include_unlike`: dissimilar memories too.
-
-    `wait_for_index`: with many writes not indexed yet, wait for the index, two seconds at most.
+    """What is searched for, and where. `as_of`: what held then, instead of now.
+    `with_superseded`: what no longer holds too. `include_unlike`: dissimilar memories too.
     """
 
     text: str
     ranges: tuple[KeyRange, ...]
     limit: int
+    as_of: datetime | None = None
+    with_superseded: bool = False
     include_unlike: bool = False
-    wait_for_index: bool = True
+
+    def admits(self, memory: Memory) -> bool:
+        """Whether it is in the ranges and held at the time."""
+        if not any(it.contains(memory.key) for it in self.ranges):
+            return False
+        return self.with_superseded or memory.holds(self.as_of or datetime.now(UTC))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,120 +72,219 @@ class MemoryRetriever:
 
     async def find(
         self, tx: Transaction, caller: Caller, question: MemoryQuery, meaning: TextEmbeddings
-    ) -> list[MemoryHit]:
-        """Memories similar to the query, most similar first."""
+    ) -> list[RankedMemory]:
+        """Memories that answer the query, best first; one that is said in other words once."""
+        found = await self._retrieve(tx, caller, question, meaning)
+        if found is None:
+            return []
+        return await found.rank(self._semantic_weight(question.text, found))
+
+    async def find_similar(
+        self, tx: Transaction, caller: Caller, question: MemoryQuery, meaning: TextEmbeddings
+    ) -> list[RankedMemory]:
+        """Memories that a new text is compared with, most similar first; other wordings too."""
+        found = await self._retrieve(tx, caller, question, meaning)
+        if found is None:
+            return []
+        cosines, terms = found.file_cosines(), TermQuery(question.text)
+        similar = [
+            RankedMemory(it, terms.similarity(it.text, cosines.get(file)), cosines.get(file))
+            for file, it in found.memories.items()
+        ]
+        return sorted(similar, key=lambda it: (-it.similarity, it.memory.id))[: question.limit]
+
+    async def _retrieve(
+        self, tx: Transaction, caller: Caller, question: MemoryQuery, meaning: TextEmbeddings
+    ) -> "_Retrieval | None":
         share = await knn.load_visible_set(tx, MEMORY_FILTER)
         if not share.chunks:
-            return []
-        retrieval = _Retrieval(self.corpus, tx, caller, question, share)
-        return await retrieval.run(meaning)
+            return None
+        query = Query(words=tuple(remove_stop_words(question.text)))
+        retrieval = _Retrieval(self.corpus, tx, caller, question, share, query)
+        await retrieval.run(meaning)
+        return retrieval
+
+    def _semantic_weight(self, text: str, found: "_Retrieval") -> float:
+        language = self.corpus.embedder.language if self.corpus.embedder else ""
+        return choose_semantic_weight(text, language) if found.cosines else 0.0
+
+
+class _KeywordAnswer(NamedTuple):
+    """Hits, and the commit that the index is at."""
+
+    hits: list[KeywordHit]
+    cursor: int
 
 
 @dataclass(slots=True)
 class _Retrieval:
-    """State of one query."""
+    """State of one query. `files` are those of the candidate chunks."""
 
     corpus: Corpus
     tx: Transaction
     caller: Caller
     question: MemoryQuery
     share: VisibleSet
+    query: Query
+    words: dict[int, float] = field(default_factory=dict[int, float])
     cosines: dict[int, float] = field(default_factory=dict[int, float])
     files: dict[int, int] = field(default_factory=dict[int, int])
-    """The file of each candidate chunk."""
+    memories: dict[int, Memory] = field(default_factory=dict[int, Memory])
+    recent: set[int] = field(default_factory=set[int])
+    """Chunks that the keyword index does not hold yet."""
 
-    async def run(self, meaning: TextEmbeddings) -> list[MemoryHit]:
+    async def run(self, meaning: TextEmbeddings) -> None:
+        """Find candidates among all that the caller sees, and drop those of other folders: to
+        filter by key takes longer. Where that leaves too few, filter by key."""
         vector = meaning.vector_of(self.question.text) if self.share.has_vectors else None
-        if vector is not None:
-            await self._search_vectors(vector, meaning.model)
-        keyword_hits = await self._search_keywords()
-        await self._add_chunks([*self.cosines, *keyword_hits])
-        if self.question.include_unlike or not await self._is_indexed():
-            await self._add_newest()
-        if vector is not None:
+        near = None if vector is None else (vector, meaning.model)
+        cursor, has_more = await self._search(near, None)
+        unindexed = cursor < self.share.clock or self.question.include_unlike
+        if unindexed:
+            await self._add_unindexed(0 if self.question.include_unlike else cursor)
+        await self._read()
+        if has_more and len(self.memories) < self.question.limit:
+            for it in self.question.ranges:
+                await self._search(near, it.glob)
+            await self._read()
+        if near is not None:
             left = [it for it in self.files if it not in self.cosines]
-            self.cosines |= await knn.load_cosines(self.tx, left, vector, meaning.model)
-        return await self._score_hits()
+            self.cosines |= await knn.load_cosines(self.tx, left, *near)
 
-    async def _search_vectors(self, vector: knn.QueryVector, model: str) -> None:
-        for area in self.question.ranges:
-            arguments = (
-                vector,
-                model,
-                self.question.limit,
-                Filter(MEMORY_FILTER.classes, MEMORY_FILTER.sources, area.glob),
-            )
-            self.cosines |= dict(await knn.find_nearest(self.tx, *arguments, self.share))
+    async def _search(
+        self, near: tuple[knn.QueryVector, str] | None, glob: str | None
+    ) -> tuple[int, bool]:
+        """Add the hits of both indexes. The keyword index's commit, and whether there are more."""
+        # It starts at once, and answers while the database looks for the nearest.
+        asked = asyncio.ensure_future(self._query_index(glob))
+        nearest: list[tuple[int, float]] = []
+        if near is not None:
+            within = Filter(None, MEMORY_FILTER.sources, glob)
+            nearest = await knn.find_nearest(self.tx, *near, MAX_NEAREST, within, self.share)
+            self.cosines |= dict(nearest)
+        answer = await asked
+        self.words |= {it.id: it.score for it in answer.hits}
+        self.files |= {it.id: it.group for it in answer.hits}
+        await self._add_files([it for it, _ in nearest if it not in self.files])
+        has_more = len(answer.hits) == MAX_KEYWORD_HITS or len(nearest) == MAX_NEAREST
+        return answer.cursor, has_more
 
-    async def _search_keywords(self) -> list[int]:
-        words = Query(words=tuple(remove_stop_words(self.question.text)))
-        classes = frozenset(self.share.classes)
-        found: list[int] = []
-        for area in self.question.ranges:
-            filter_ = Filter(classes, MEMORY_FILTER.sources, area.glob)
-            found += await self._query_index(words, filter_)
-        return found
+    async def _query_index(self, glob: str | None) -> _KeywordAnswer:
+        filter_ = Filter(frozenset(self.share.classes), MEMORY_FILTER.sources, glob)
+        visible, query = self.share.visible, self.query
 
-    async def _query_index(self, words: Query, filter_: Filter) -> list[int]:
-        visible = self.share.visible
-
-        def run(index: KeywordIndex) -> list[int]:
-            if not words.words or index.cursor() is None:
-                return []
-            return [it.id for it in index.search(words, filter_, self.question.limit, visible)]
+        def run(index: KeywordIndex) -> _KeywordAnswer:
+            cursor = index.cursor()
+            if not query.words or cursor is None:
+                return _KeywordAnswer([], cursor or 0)
+            return _KeywordAnswer(index.search(query, filter_, MAX_KEYWORD_HITS, visible), cursor)
 
         try:
             return await self.corpus.reader_cache.submit(self.caller.tenant_id, run)
         except Unavailable:
             # The index writer rebuilds an unreadable index; the latest writes are scanned.
-            return []
+            return _KeywordAnswer([], 0)
 
-    async def _is_indexed(self) -> bool:
-        clock: int = await self.tx.fetch_value(SQL["clock"])
-        try:
-            return (
-                await run_sync(self.corpus.reader_cache.last_commit, self.caller.tenant_id) >= clock
-            )
-        except (Unavailable, FileNotFoundError):
-            return False
-
-    async def _add_chunks(self, chunks: Sequence[int]) -> None:
-        rows = await self.tx.fetch_all(SQL["files_of"], ids=array_literal(dict.fromkeys(chunks)))
-        self.files |= {row["id"]: row["file_id"] for row in rows}
-
-    async def _add_newest(self) -> None:
-        """Add the latest writes; where there may be more of them, wait for the index."""
-        scanned: set[int] = set()
-        for area in self.question.ranges:
-            rows = await self.tx.fetch_all(SQL["newest"], most=MAX_NEWEST, **range_params(area))
+    async def _add_files(self, chunks: Sequence[int]) -> None:
+        if chunks:
+            rows = await self.tx.fetch_all(SQL["files_of"], ids=array_literal(chunks))
             self.files |= {row["id"]: row["file_id"] for row in rows}
-            scanned |= {row["file_id"] for row in rows}
-        if (
-            self.question.wait_for_index
-            and len(scanned) >= MAX_NEWEST
-            and await self._wait_for_index()
-        ):
-            await self._add_chunks(await self._search_keywords())
 
-    async def _wait_for_index(self) -> bool:
-        try:
-            return await self.corpus.reader_cache.wait_for_commit(
-                self.caller.tenant_id, self.share.own
-            )
-        except (Unavailable, FileNotFoundError):
-            return False
+    async def _add_unindexed(self, cursor: int) -> None:
+        """Add what the index does not hold yet; where that may be more, wait for the index."""
+        rows = await self.tx.fetch_all(SQL["unindexed"], after=cursor, most=MAX_NEWEST)
+        self.files |= {row["chunk_id"]: row["file_id"] for row in rows}
+        self.recent = {row["chunk_id"] for row in rows} - self.words.keys()
+        if len({row["file_id"] for row in rows}) < MAX_NEWEST or cursor == 0:
+            return
+        wait = self.corpus.reader_cache.wait_for_commit(self.caller.tenant_id, self.share.own)
+        if await _is_true(wait):
+            answer = await self._query_index(None)
+            self.words |= {it.id: it.score for it in answer.hits}
+            self.files |= {it.id: it.group for it in answer.hits}
 
-    async def _score_hits(self) -> list[MemoryHit]:
+    async def _read(self) -> None:
+        """Read the candidates that were not read yet, and keep those that the query admits."""
+        files = [it for it in dict.fromkeys(self.files.values()) if it not in self.memories]
+        found = await get_memories_by_file(self.tx, files)
+        self.memories |= {it.file_id: it for it in found if self.question.admits(it)}
+        self.files = {chunk: it for chunk, it in self.files.items() if it in self.memories}
+
+    def file_cosines(self) -> dict[int, float]:
+        """The best cosine of each file."""
         best: dict[int, float] = {}
         for chunk, file in self.files.items():
             cosine = self.cosines.get(chunk)
             if cosine is not None:
                 best[file] = max(cosine, best.get(file, -1.0))
-        memories = await get_memories_by_file(self.tx, list(dict.fromkeys(self.files.values())))
+        return best
+
+    async def rank(self, weight: float) -> list[RankedMemory]:
+        words = self._all_words()
+        cosines = {it: self.cosines[it] for it in self.files if it in self.cosines}
+        unlike = self.files if self.question.include_unlike else ()
+        chosen = [*dict.fromkeys((*select_candidates(words, cosines, weight), *unlike))]
+        texts = await self._load_texts(chosen)
+        chunks = {
+            it: ChunkScore(self.files[it], texts[it], words.get(it, 0.0), cosines.get(it))
+            for it in chosen
+            if it in texts
+        }
+        files = {it.file_id for it in chunks.values()}
+        asked = RankingInput(
+            self.question.text,
+            self.query,
+            weight,
+            read_period(self.question.text, self.question.as_of or datetime.now(UTC)),
+            await self._load_neighbours(files),
+        )
+        ranked = rank_memories(asked, [self.memories[it] for it in files], chunks)
+        return await self._merge_wordings(ranked)
+
+    def _all_words(self) -> dict[int, float]:
+        """Lexical scores, estimated for what the index does not hold yet: by the share of the
+        query's words, in proportion to the best hit."""
+        known = {it: score for it, score in self.words.items() if it in self.files}
+        recent = {it: self.memories[self.files[it]].text for it in self.recent if it in self.files}
+        if not recent:
+            return known
         terms = TermQuery(self.question.text)
-        found = [
-            MemoryHit(it, terms.similarity(it.text, best.get(it.file_id)), best.get(it.file_id))
-            for it in memories
-            if not it.is_retired
-        ]
-        return sorted(found, key=lambda it: (-it.similarity, it.memory.id))
+        best = max(known, key=lambda it: known[it], default=None)
+        unit = 1.0
+        if best is not None:
+            unit = known[best] / (terms.coverage(self.memories[self.files[best]].text) or 1.0)
+        guessed = {it: unit * terms.coverage(text) for it, text in recent.items()}
+        return known | {it: score for it, score in guessed.items() if score}
+
+    async def _load_texts(self, chunks: Sequence[int]) -> dict[int, str]:
+        """The texts of chunks. That of a short memory is its only chunk."""
+        texts = {it: self.memories[self.files[it]].text for it in chunks}
+        long = [it for it, text in texts.items() if len(text) > ONE_CHUNK_CHARS]
+        if long:
+            rows = await self.tx.fetch_all(SQL["chunk_texts"], ids=array_literal(long))
+            texts |= {row["id"]: row["text"] for row in rows}
+        return texts
+
+    async def _load_neighbours(self, files: set[int]) -> dict[int, list[int]]:
+        near: dict[int, list[int]] = {}
+        for it in await load_neighbours(self.tx, [*files], NEIGHBOUR_REACH):
+            near.setdefault(it.of_file, []).append(it.file_id)
+        return near
+
+    async def _merge_wordings(self, ranked: Sequence[RankedMemory]) -> list[RankedMemory]:
+        """Each memory once, in the place of its best wording."""
+        named = [it.memory.same_as for it in ranked if it.memory.same_as is not None]
+        firsts = {it.id: it for it in await get_memories(self.tx, [*dict.fromkeys(named)])}
+        merged: dict[object, RankedMemory] = {}
+        for it in ranked:
+            memory = firsts.get(it.memory.same_as, it.memory) if it.memory.same_as else it.memory
+            if memory is it.memory or self.question.admits(memory):
+                merged.setdefault(memory.id, RankedMemory(memory, it.similarity, it.cosine))
+        return [*merged.values()]
+
+
+async def _is_true(wait: Awaitable[bool]) -> bool:
+    try:
+        return await wait
+    except (Unavailable, FileNotFoundError):
+        return False

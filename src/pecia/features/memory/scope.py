@@ -3,7 +3,15 @@
 from dataclasses import dataclass
 from uuid import UUID
 
-from pecia.features.memory.core.keys import KeyRange, MemoryFolder, own_ranges, shared_range
+from pecia.features.memory.core.keys import (
+    KeyRange,
+    MemoryFolder,
+    encode_segment,
+    folder_of,
+    kind_of,
+    own_ranges,
+    shared_range,
+)
 from pecia.features.memory.model import Memory, MemoryKind
 from pecia.features.memory.settings import MemorySettings
 from pecia.kernel.errors import Forbidden, Json
@@ -39,9 +47,20 @@ class MemoryScope:
             return (shared_range(place),)
         return tuple(own_ranges(place, any_project=any_project or self.labels.project is None))
 
-    def own_ranges(self, kind: MemoryKind) -> tuple[KeyRange, ...]:
-        """All of the caller's own memories of that kind."""
-        return tuple(own_ranges(self.folder(kind), any_project=True))
+    def own_ranges(self, kind: MemoryKind, *, any_project: bool) -> tuple[KeyRange, ...]:
+        """The caller's own memories of that kind: of this project, where there is one."""
+        everywhere = any_project or self.labels.project is None
+        return tuple(own_ranges(self.folder(kind), any_project=everywhere))
+
+    def contains(self, key: str) -> bool:
+        """Whether a memory is in a collection of this session and, where it names one, in its
+        project; a shared one is in it whoever owns it."""
+        place = self.folder(kind_of(key))
+        _, _, _, collection, project = key.split("/")[:5]
+        if collection != encode_segment(place.collection):
+            return False
+        is_shared = key.startswith(f"{folder_of('shared')}/")
+        return is_shared or place.project is None or project == encode_segment(place.project)
 
     def admits(self, memory: Memory) -> bool:
         """In shared mode: same user and project; an absent label matches any."""

@@ -1,21 +1,24 @@
 """Reads and writes memories in the corpus, under its rights. Makes no decisions about them."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
+from pecia.features.memory.core.compare.restatement import split_words
 from pecia.features.memory.core.keys import SOURCE, KeyRange, MemoryFolder
 from pecia.features.memory.embeddings import TextEmbeddings
-from pecia.features.memory.model import Memory, MemoryDraft, MemoryRevision
+from pecia.features.memory.model import Memory, MemoryDraft, new_id
 from pecia.kernel.corpus.catalog import texts
 from pecia.kernel.corpus.catalog.catalog import FileMetadata, prefix_upper_bound
 from pecia.kernel.corpus.catalog.texts import ExtractedText
 from pecia.kernel.corpus.vectors.embed_job import UnembeddedChunk
 from pecia.kernel.corpus.vectors.knn import vector_literal
-from pecia.kernel.errors import Json, NotFound, list_hint
+from pecia.kernel.errors import NotFound, list_hint
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.text.canonical import RawUnit, UnitKind, build_canonical_text
@@ -25,16 +28,55 @@ SQL = load_queries("pecia.features.memory")
 EXTRACTOR = "memory"
 
 
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A memory that was said just before or after another: `place` is -1 for the one before."""
+
+    of_file: int
+    file_id: int
+    place: int
+
+
 async def insert_memories(
     tx: Transaction,
     drafts: Mapping[UUID, tuple[MemoryFolder, MemoryDraft]],
     meaning: TextEmbeddings,
 ) -> None:
-    """Write these memories, new ones in their folder; `meaning` holds their vectors."""
+    """Write these new memories, each in its folder; `meaning` holds their vectors."""
+    if not drafts:
+        return
     for folder in sorted({place.folder for place, _ in drafts.values()}):
         await tx.execute(SQL["claim"], folder=folder)
-    keys = {id_: place.key(id_) for id_, (place, _) in drafts.items()}
-    await _write(tx, {keys[id_]: (id_, draft) for id_, (_, draft) in drafts.items()}, meaning)
+    await _insert(tx, {place.key(id_): (id_, it) for id_, (place, it) in drafts.items()}, meaning)
+
+
+async def _insert(
+    tx: Transaction, drafts: Mapping[str, tuple[UUID, MemoryDraft]], meaning: TextEmbeddings
+) -> None:
+    files = [(_file_facts(key, it), _corpus_text(it)) for key, (_, it) in drafts.items()]
+    stored = await texts.put_many(tx, files)
+    items = [_draft_item(key, id_, it) for key, (id_, it) in drafts.items()]
+    await tx.execute(SQL["note"], items=Jsonb(items))
+    await _write_vectors(tx, [it.file_id for it in stored if it.changed], meaning)
+
+
+async def note_memories(tx: Transaction, memories: Sequence[Memory]) -> None:
+    """Write what is known of these memories as they are now. Their words stay as they are."""
+    if memories:
+        await tx.execute(SQL["note"], items=Jsonb([_memory_item(it) for it in memories]))
+
+
+async def supersede_memory(
+    tx: Transaction, old: Memory, draft: MemoryDraft, meaning: TextEmbeddings
+) -> UUID:
+    """Write a new version of a memory, in its folder. The old one ends where the new one begins."""
+    id_ = new_id()
+    key = f"{old.key.rpartition('/')[0]}/{id_}.md"
+    facts = {**draft.facts, "event": "UPDATE", "supersedes": str(old.id), "old_memory": old.text}
+    begin = draft.valid_from or draft.said_at or datetime.now(UTC)
+    await _insert(tx, {key: (id_, replace(draft, facts=facts, valid_from=begin))}, meaning)
+    await note_memories(tx, [replace(old, superseded_by=id_, valid_to=begin)])
+    return id_
 
 
 async def lock_user_memories(tx: Transaction) -> None:
@@ -42,35 +84,36 @@ async def lock_user_memories(tx: Transaction) -> None:
     await tx.execute(SQL["hold"])
 
 
-async def find_recent_duplicates(tx: Transaction, place: MemoryFolder, text: str) -> list[Memory]:
-    """Memories with the same text that were stored after this call searched for candidates."""
-    prefix = place.prefix
-    rows = await tx.fetch_all(
-        SQL["latest"], prefix=prefix, before=prefix_upper_bound(prefix), text=text
-    )
+async def find_restatements(tx: Transaction, said: Sequence[str]) -> list[Memory]:
+    """The memories that say one of these texts in the same words, oldest first."""
+    rows = await tx.fetch_all(SQL["files_with_words"], hashes=[hash_words(it) for it in said])
     return await get_memories_by_file(tx, [row["id"] for row in rows])
 
 
-async def update_memory(
-    tx: Transaction, memory: Memory, draft: MemoryDraft, meaning: TextEmbeddings
-) -> None:
-    """Replace a memory's text and facts. The old text stays as a revision."""
-    await _write(tx, {memory.key: (memory.id, draft)}, meaning)
+async def load_linked(tx: Transaction, memory: Memory) -> list[Memory]:
+    """What it superseded, what superseded it, and other wordings of each; itself too. By time."""
+    rows = await tx.fetch_all(SQL["linked_files"], id=memory.id)
+    found = await get_memories_by_file(tx, [row["id"] for row in rows])
+    return sorted(found, key=lambda it: (it.said_at, it.file_id))
 
 
-async def annotate_memory(tx: Transaction, memory: Memory, facts: Mapping[str, Json]) -> None:
-    """Add facts to a memory. Its text stays."""
-    noted = Jsonb({**memory.facts, **facts})
-    await tx.execute(SQL["note"], key=memory.key, id=memory.id, facts=noted, created_at=None)
+async def find_current(tx: Transaction, memory: Memory) -> Memory:
+    """The newest version of a memory; itself where nothing superseded it."""
+    if memory.superseded_by is None:
+        return memory
+    by_id = {it.id: it for it in await load_linked(tx, memory)}
+    while memory.superseded_by is not None and memory.superseded_by in by_id:
+        memory = by_id.pop(memory.superseded_by)
+    return memory
 
 
-async def load_revisions(tx: Transaction, memory: Memory) -> list[MemoryRevision]:
-    """Earlier texts, oldest first."""
-    return await tx.fetch_all_as(MemoryRevision, SQL["history"], file=memory.file_id)
+async def load_neighbours(tx: Transaction, files: Sequence[int], reach: int) -> list[Neighbour]:
+    """The memories of the same conversation around each of these."""
+    return await tx.fetch_all_as(Neighbour, SQL["neighbours"], files=[*files], reach=reach)
 
 
 async def delete_memory(tx: Transaction, memory: Memory) -> None:
-    """Delete a memory with all its revisions."""
+    """Delete a memory."""
     await texts.remove(tx, SOURCE, memory.key)
 
 
@@ -78,8 +121,12 @@ async def get_memory(tx: Transaction, id_: UUID) -> Memory:
     """The memory, or NotFound: absent and not visible are indistinguishable."""
     found = await get_memories(tx, [id_])
     if not found:
-        raise NotFound(f"no memory {id_}", id=str(id_), hint=list_hint("memory.memory_list"))
+        raise no_memory(str(id_))
     return found[0]
+
+
+def no_memory(id_: str) -> NotFound:
+    return NotFound(f"no memory {id_}", id=id_, hint=list_hint("memory.memory_list"))
 
 
 async def get_memories(tx: Transaction, ids: Sequence[UUID]) -> list[Memory]:
@@ -94,6 +141,8 @@ async def get_memories(tx: Transaction, ids: Sequence[UUID]) -> list[Memory]:
 
 async def get_memories_by_file(tx: Transaction, files: Sequence[int]) -> list[Memory]:
     """The memories in these files, in the same order."""
+    if not files:
+        return []
     rows = await tx.fetch_all_as(Memory, SQL["memories"], files=[*files])
     places = {it: place for place, it in enumerate(files)}
     return sorted(rows, key=lambda it: places[it.file_id])
@@ -119,17 +168,48 @@ def to_canonical_text(text: str) -> str:
     return build_canonical_text([_raw_unit(text)]).text
 
 
-async def _write(
-    tx: Transaction, drafts: Mapping[str, tuple[UUID, MemoryDraft]], meaning: TextEmbeddings
-) -> None:
-    if not drafts:
-        return
-    files = [(_file_facts(key, draft), _corpus_text(draft)) for key, (_, draft) in drafts.items()]
-    stored = await texts.put_many(tx, files)
-    for key, (id_, draft) in drafts.items():
-        facts = Jsonb(dict(draft.facts))
-        await tx.execute(SQL["note"], key=key, id=id_, facts=facts, created_at=draft.created_at)
-    await _write_vectors(tx, [it.file_id for it in stored if it.changed], meaning)
+def hash_words(text: str) -> str:
+    """Equal for texts that say the same in the same words."""
+    return sha256("\x1f".join(split_words(text)).encode()).hexdigest()[:32]
+
+
+def _draft_item(key: str, id_: UUID, draft: MemoryDraft) -> dict[str, Any]:
+    return {
+        "key": key,
+        "id": str(id_),
+        "facts": dict(draft.facts),
+        "words_hash": hash_words(draft.text),
+        "said_at": _iso(draft.said_at),
+        "valid_from": _iso(draft.valid_from),
+        "valid_to": _iso(draft.valid_to),
+        "same_as": _text(draft.same_as),
+        "superseded_by": _text(draft.superseded_by),
+        "times": draft.times,
+    }
+
+
+def _memory_item(it: Memory) -> dict[str, Any]:
+    return {
+        "key": it.key,
+        "id": str(it.id),
+        "facts": dict(it.facts),
+        "words_hash": hash_words(it.text),
+        "said_at": _iso(it.said_at),
+        "last_said_at": _iso(it.last_said_at),
+        "times": it.times,
+        "valid_from": _iso(it.valid_from),
+        "valid_to": _iso(it.valid_to),
+        "superseded_by": _text(it.superseded_by),
+        "same_as": _text(it.same_as),
+    }
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()
+
+
+def _text(id_: UUID | None) -> str | None:
+    return None if id_ is None else str(id_)
 
 
 async def _write_vectors(tx: Transaction, files: list[int], meaning: TextEmbeddings) -> None:
@@ -156,7 +236,7 @@ def _file_facts(key: str, draft: MemoryDraft) -> FileMetadata:
         SOURCE,
         key,
         size_bytes=len(draft.text.encode()),
-        modified_at=datetime.now(UTC),
+        modified_at=draft.said_at or datetime.now(UTC),
         content_type="text/markdown",
     )
 

@@ -1,16 +1,16 @@
-"""Deduplication: add, update or ignore a new text, decided without a model. Pure.
+"""What to do with a new text, decided without a model: keep it beside the others, as a newer
+version of one, as another wording of one, or not at all because one has its words. Pure.
 
-Text comparison cannot tell a correction from a different fact. So nothing is deleted here, a text
-is ignored only where a memory contains it character for character, and a memory is updated only by
-a text that repeats all of it and adds more.
+No text is lost by any of it: a version that was superseded and another wording stay readable.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from pecia.features.memory.core.restatement import extends, restates
-from pecia.features.memory.core.similarity import term_overlap
+from pecia.features.memory.core.compare.relation import corrects, says_same
+from pecia.features.memory.core.compare.restatement import extends, restates
+from pecia.features.memory.core.compare.similarity import term_overlap
 from pecia.features.memory.model import MemoryEvent
 from pecia.kernel.errors import Json
 
@@ -27,19 +27,22 @@ class MemoryCandidate:
     text: str
     similarity: float
     facts: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    cosine: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`target` is the memory to update, or the one that already says it. `supersedes` is one that
-    the model considers superseded by the new text; both are kept."""
+    """`target` is the memory that the text supersedes, or the one that already says it.
+    `is_wording`: the text is kept as another wording of the target. `revises` is a memory that a
+    model takes for superseded; both hold."""
 
     event: MemoryEvent
     confidence: float
     reason: str
     target: str | None = None
     quality: QualitySource = "heuristic"
-    supersedes: str | None = None
+    is_wording: bool = False
+    revises: str | None = None
 
 
 def decide(
@@ -48,23 +51,53 @@ def decide(
     threshold: float,
     given: Mapping[str, Json] | None = None,
 ) -> Decision:
-    """The heuristic: add, extend the memory that the text begins with, or ignore. `given` holds
-    the caller's facts about the text: the same text with other facts is a different memory."""
+    """The heuristic. `given` holds the caller's facts about the text: the same text with other
+    facts is a different memory."""
     if not candidates:
         return Decision(MemoryEvent.ADD, 0.8, "no similar memory", quality="similarity")
     same = [it for it in candidates if not has_new_facts(given or {}, it.facts)]
+    return (
+        _find_known(text, same)
+        or _find_superseded(text, same, threshold)
+        or _find_wording(text, same)
+        or _add(text, candidates, threshold)
+    )
+
+
+def _find_known(text: str, same: Sequence[MemoryCandidate]) -> Decision | None:
     for it in same:
         if restates(text, it.text):
             return Decision(MemoryEvent.NONE, EXACT_SIMILARITY, "a memory says the same", it.id)
     for it in same:
         if extends(it.text, text):
             return Decision(MemoryEvent.NONE, 0.8, "a memory already contains it", it.id)
+    return None
+
+
+def _find_superseded(
+    text: str, same: Sequence[MemoryCandidate], threshold: float
+) -> Decision | None:
     longer = [
         it for it in same if extends(text, it.text) and candidate_similarity(text, it) >= threshold
     ]
     if longer:
         best = max(longer, key=lambda it: candidate_similarity(text, it))
         return Decision(MemoryEvent.UPDATE, 0.75, "it repeats the memory and adds to it", best.id)
+    for it in same:
+        if corrects(text, it.text):
+            return Decision(MemoryEvent.UPDATE, 0.7, "it says that it replaces the memory", it.id)
+    return None
+
+
+def _find_wording(text: str, same: Sequence[MemoryCandidate]) -> Decision | None:
+    for it in same:
+        if says_same(text, it.text, it.cosine):
+            reason = "a memory says the same in other words; these are kept with it"
+            return Decision(MemoryEvent.NONE, 0.8, reason, it.id, is_wording=True)
+    return None
+
+
+def _add(text: str, candidates: Sequence[MemoryCandidate], threshold: float) -> Decision:
     if max(candidate_similarity(text, it) for it in candidates) < threshold:
         return Decision(
             MemoryEvent.ADD, 0.7, "no memory reaches the similarity threshold", quality="similarity"

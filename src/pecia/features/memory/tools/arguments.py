@@ -1,10 +1,11 @@
 """Argument types that the memory tools share, and their bounds."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar, cast
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from pecia.kernel.errors import Json, PayloadTooLarge
 from pecia.kernel.tool.model import Input
@@ -27,6 +28,21 @@ MAX_FACTS_BYTES = 20_000
 # A memory's text is stored in one place, so that it can be purged.
 UNAUDITED: dict[str, JsonValue] = {"unaudited": True}
 
+
+def _read_moment(value: object) -> object:
+    """A time without a zone is UTC."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            return value
+    if isinstance(value, datetime) and value.tzinfo is None:
+        return value.replace(tzinfo=UTC)
+    return value
+
+
+Moment = Annotated[AwareDatetime, BeforeValidator(_read_moment)]
+"""RFC 3339, or a date."""
 MemoryText = Annotated[str, Field(max_length=MAX_TEXT_CHARS)]
 ShortName = Annotated[str, Field(max_length=100)]
 

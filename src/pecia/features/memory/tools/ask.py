@@ -8,16 +8,16 @@ from pydantic import Field
 from pecia.features.memory.chat_model import ChatService
 from pecia.features.memory.core.command import strip_remember_command
 from pecia.features.memory.core.keys import SOURCE
+from pecia.features.memory.core.search.rank import RankedMemory
 from pecia.features.memory.core.significance import assess_significance
 from pecia.features.memory.judge import DecisionRules
 from pecia.features.memory.learn import Learner, LearnPolicy, filter_texts
 from pecia.features.memory.model import MemoryEvent, MemoryFact, MemoryKind
-from pecia.features.memory.retriever import MemoryHit
 from pecia.features.memory.scope import MemoryScope, resolve_scope
 from pecia.features.memory.settings import MemorySettings
 from pecia.features.memory.tools.arguments import UNAUDITED, ShortName
 from pecia.features.memory.tools.extraction import extract_knowledge_facts
-from pecia.features.memory.tools.search import FEATURE, MemorySearchTool
+from pecia.features.memory.tools.search import FEATURE, MemorySearchTool, SearchWish
 from pecia.features.memory.tools.workspace import extract_team_facts
 from pecia.kernel.errors import Json, PeciaError, Unavailable
 from pecia.kernel.identity.caller import Scope
@@ -113,11 +113,11 @@ class AskTools:
         )
         return CitedOutput(answer, (TextContent(response),))
 
-    async def _retrieve(self, call: Call, here: MemoryScope, message: str) -> list[MemoryHit]:
+    async def _retrieve(self, call: Call, here: MemoryScope, message: str) -> list[RankedMemory]:
         """The most similar memories, the user's own and the team's."""
-        found: list[MemoryHit] = []
+        found: list[RankedMemory] = []
         for kind in kinds_of(here.settings):
-            wanted = (kind, MAX_HITS, MIN_SIMILARITY)
+            wanted = SearchWish(kind, MAX_HITS, MIN_SIMILARITY)
             found += (
                 await self.recall.retrieve(call, here, [message[:MAX_QUERY_CHARS]], wanted)
             ).hits
@@ -186,14 +186,14 @@ async def _report_step(call: Call, ask: AskInput, step: int, message: str) -> No
         await call.progress(step, 3, message)
 
 
-def _build_prompt(message: str, found: list[MemoryHit]) -> str:
+def _build_prompt(message: str, found: list[RankedMemory]) -> str:
     memories = [
         {"text": it.memory.text[:MAX_SHOWN_CHARS], "similarity": it.similarity} for it in found
     ]
     return orjson.dumps({"memories": memories, "message": message}).decode()
 
 
-def _answer_without_model(found: list[MemoryHit], remembered: list[AskMemoryOutcome]) -> str:
+def _answer_without_model(found: list[RankedMemory], remembered: list[AskMemoryOutcome]) -> str:
     """The answer without a model: the memories found, verbatim, and whether one was stored."""
     kept = [it for it in remembered if it.event in (MemoryEvent.ADD, MemoryEvent.UPDATE)]
     lines = ["Remembered."] if kept else []
@@ -205,7 +205,7 @@ def _answer_without_model(found: list[MemoryHit], remembered: list[AskMemoryOutc
     return "\n".join(lines)
 
 
-def _used_memory(it: MemoryHit) -> UsedMemory:
+def _used_memory(it: RankedMemory) -> UsedMemory:
     return UsedMemory(id=str(it.memory.id), text=it.memory.text, similarity=it.similarity)
 
 

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from uuid import UUID
 
 from pecia.features.memory.core.format import format_now, list_texts, truncate_preview
@@ -22,7 +23,7 @@ from pecia.features.memory.learn import (
     SkippedText,
     filter_texts,
 )
-from pecia.features.memory.model import MemoryEvent, MemoryFact, MemoryKind
+from pecia.features.memory.model import FactTimes, MemoryEvent, MemoryFact, MemoryKind
 from pecia.features.memory.scope import ScopeLabels, resolve_scope
 from pecia.features.memory.settings import MemorySettings
 from pecia.features.memory.tools.arguments import require_bounded
@@ -66,15 +67,16 @@ class ExtractionTool:
         kept, skipped = filter_texts(texts, force=ask.options.force)
         shared = _call_facts(ask)
         distinguishing = _distinguishing_facts(ask)
+        said = ask.memoryMetadata
+        times = FactTimes(said.said_at or datetime.now(UTC), said.valid_from, said.valid_to)
         facts = [
-            MemoryFact(text, {**shared, **_text_facts(text, ask)}, distinguishing) for text in kept
+            MemoryFact(text, {**shared, **_text_facts(text, ask)}, distinguishing, times)
+            for text in kept
         ]
         named, unknown = _parse_existing_ids(ask.existingMemories)
-        known = await self.learner.filter_visible(call, named)
+        known = await self.learner.filter_visible(call, here, named)
         unknown += [str(it) for it in named if it not in known]
-        wanted = LearnPolicy(
-            MemoryKind.KNOWLEDGE, _rules(ask.options), ask.options.maxSimilarResults, (*known,)
-        )
+        wanted = LearnPolicy(MemoryKind.KNOWLEDGE, _rules(ask.options), (*known,))
         learnt = await self.learner.learn(call, here, facts, wanted) if facts else []
         return build_learn_out(learnt, skipped, unknown)
 
@@ -127,6 +129,7 @@ def summarize_outcome(it: LearnOutcome) -> DecisionSummary:
         targetId=it.decision.target,
         reason=it.decision.reason,
         qualitySource=it.decision.quality,
+        undo=it.undo,
     )
 
 
@@ -150,13 +153,19 @@ def _text_facts(text: str, ask: LearnInput) -> dict[str, Json]:
     return found
 
 
+OWN_FIELDS = ("projectId", "userId", "said_at", "said_by", "valid_from", "valid_to")
+"""Metadata that a memory has a place of its own for."""
+
+
 def _call_facts(ask: LearnInput) -> dict[str, Json]:
     """Facts common to every text of a call."""
     facts: dict[str, Json] = {}
     if ask.context.sessionId is not None:
         facts["sourceSessionId"] = ask.context.sessionId
     metadata = ask.memoryMetadata.model_dump(mode="json", exclude_none=True)
-    metadata = {name: it for name, it in metadata.items() if name not in ("projectId", "userId")}
+    if ask.memoryMetadata.said_by is not None:
+        facts["said_by"] = ask.memoryMetadata.said_by
+    metadata = {name: it for name, it in metadata.items() if name not in OWN_FIELDS}
     if metadata:
         facts["metadata"] = require_bounded("memoryMetadata", metadata)
     return facts
@@ -178,6 +187,7 @@ def _rules(options: LearnOptions) -> DecisionRules:
         options.confidenceThreshold,
         options.useLLMDecisions,
         options.enableDeleteOperations,
+        options.maxSimilarResults,
     )
 
 

@@ -12,6 +12,7 @@ from pecia.features.memory.tools.arguments import (
     CallContext,
     ClosedArguments,
     MemoryText,
+    Moment,
     OpenArguments,
     ShortName,
 )
@@ -46,6 +47,10 @@ class MemoryMetadata(OpenArguments):
     userId: ShortName | None = None
     environment: ShortName | None = None
     source: ShortName | None = None
+    said_at: Moment | None = None
+    said_by: ShortName | None = None
+    valid_from: Moment | None = None
+    valid_to: Moment | None = None
 
 
 class LearnInput(Input):
@@ -102,6 +107,7 @@ class DecisionSummary(Output):
     targetId: str | None
     reason: str
     qualitySource: str
+    undo: str | None = Field(default=None, description="The id for memory_undo, to take it back.")
 
 
 class LearnOut(Output):

@@ -1,7 +1,9 @@
 """Memory management: list, get, edit, delete."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -9,24 +11,27 @@ from pydantic import Field
 
 from pecia.features.memory.core.format import format_time, list_texts
 from pecia.features.memory.core.keys import SOURCE, KeyRange, is_own, kind_of
+from pecia.features.memory.core.search.conversation import speaker_of
 from pecia.features.memory.embeddings import embed_texts
-from pecia.features.memory.model import Memory, MemoryDraft, MemoryEvent, MemoryKind, MemoryRevision
-from pecia.features.memory.scope import resolve_scope
+from pecia.features.memory.model import Memory, MemoryDraft, MemoryKind
+from pecia.features.memory.scope import MemoryScope, resolve_scope
 from pecia.features.memory.settings import MemorySettings
 from pecia.features.memory.store import (
     delete_memory,
     get_memories,
     get_memory,
     list_memories,
-    load_revisions,
+    load_linked,
     lock_user_memories,
+    no_memory,
+    note_memories,
+    supersede_memory,
     to_canonical_text,
-    update_memory,
 )
-from pecia.features.memory.tools.arguments import UNAUDITED, MemoryText, ShortName
+from pecia.features.memory.tools.arguments import UNAUDITED, MemoryText, Moment, ShortName
 from pecia.features.memory.tools.search import FEATURE
 from pecia.kernel.corpus.vectors.embedder import Embedder
-from pecia.kernel.errors import Forbidden, InvalidFormat, Json, MissingField, NotFound, list_hint
+from pecia.kernel.errors import Conflict, Forbidden, InvalidFormat, Json, MissingField, NotFound
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.store.store import Store
 from pecia.kernel.store.transaction import Transaction
@@ -44,10 +49,21 @@ class ListMemories(Input):
     limit: int = Field(default=50, ge=1, le=MAX_LISTED)
     cursor: str | None = Field(default=None, max_length=3000, description="From `next_cursor`.")
     all_projects: bool = Field(default=False, description="Not only the project of this session.")
+    as_of: Moment | None = Field(default=None, description="What held then, instead of now.")
+    include: list[Literal["superseded"]] = Field(
+        default_factory=list[Literal["superseded"]],
+        max_length=1,
+        description="What no longer holds too.",
+    )
 
 
 class MemoryIdInput(Input):
     id: MemoryId
+
+
+class MemoryHistoryInput(Input):
+    id: MemoryId
+    as_of: Moment | None = Field(default=None, description="Only what held then.")
 
 
 class EditMemory(Input):
@@ -70,6 +86,16 @@ class MemoryOut(Output):
     mine: bool = Field(description="Whether you may change it.")
     created_at: str
     changed_at: str
+    said_at: str
+    said_by: str | None = None
+    valid_from: str
+    valid_to: str | None = None
+    superseded_by: str | None = None
+    same_as: str | None = Field(
+        default=None, description="The memory that it is another wording of."
+    )
+    times_said: int = 1
+    last_said_at: str
     metadata: dict[str, Any]
 
 
@@ -79,16 +105,33 @@ class MemoryListOut(Output):
     next_cursor: str | None = None
 
 
-class RevisionOut(Output):
+class VersionOut(Output):
+    """An earlier version of a memory: another memory, which it superseded."""
+
+    id: str
     text: str
     since: str
-    until: str
+    until: str | None
 
 
 class MemoryDetailOut(Output):
     success: bool
     memory: MemoryOut
-    history: list[RevisionOut] = Field(description="Earlier texts, oldest first.")
+    history: list[VersionOut] = Field(description="Earlier versions, oldest first.")
+
+
+class MemoryHistoryOut(Output):
+    success: bool
+    memories: list[MemoryOut] = Field(
+        description="Every version and wording of what the memory says, by the time it was said."
+    )
+    current: str | None = Field(description="The id of the version that holds.")
+
+
+class MemoryUndoOut(Output):
+    success: bool
+    memory: MemoryOut
+    undone: str = Field(description="What was taken back.")
 
 
 class MemoryDeleteOut(Output):
@@ -113,7 +156,12 @@ class MemoryTools:
         areas = here.search_ranges(MemoryKind(ask.kind), any_project=ask.all_projects)
         async with self.store.reading(call.caller) as tx:
             found, cursor = await load_page(tx, areas, ask.cursor, ask.limit)
-        found = [it for it in found if here.admits(it) and not it.is_retired]
+        at = ask.as_of or datetime.now(UTC)
+        found = [
+            it
+            for it in found
+            if here.admits(it) and ("superseded" in ask.include or _is_shown(it, at))
+        ]
         call.record_returned(SOURCE, [it.key for it in found])
         return MemoryListOut(
             success=True,
@@ -122,42 +170,80 @@ class MemoryTools:
         )
 
     async def memory_get(self, call: Call, ask: MemoryIdInput) -> MemoryDetailOut:
-        """Read one memory by its id, with its facts and history."""
+        """Read one memory by its id, with its facts and the versions before it."""
+        here = resolve_scope(call, self.settings)
         async with self.store.reading(call.caller) as tx:
-            found = await get_memory(tx, parse_memory_id(ask.id))
-            before = await load_revisions(tx, found)
+            found = await get_scoped_memory(tx, here, ask.id)
+            linked = await load_linked(tx, found)
         call.record_returned(SOURCE, [found.key])
-        return _memory_detail(found, before, call.caller.user_id)
+        return _memory_detail(found, linked, call.caller.user_id)
+
+    async def memory_history(self, call: Call, ask: MemoryHistoryInput) -> MemoryHistoryOut:
+        """Read everything that was ever said of what a memory says: earlier and later versions,
+        other wordings, with when each was said and held. With `as_of`, what held then."""
+        here = resolve_scope(call, self.settings)
+        async with self.store.reading(call.caller) as tx:
+            linked = await load_linked(tx, await get_scoped_memory(tx, here, ask.id))
+        if ask.as_of is not None:
+            linked = [it for it in linked if it.holds(ask.as_of)]
+        call.record_returned(SOURCE, [it.key for it in linked])
+        current = [it for it in linked if it.is_open]
+        return MemoryHistoryOut(
+            success=True,
+            memories=[memory_out(it, call.caller.user_id) for it in linked],
+            current=str(current[-1].id) if current else None,
+        )
 
     async def memory_edit(self, call: Call, ask: EditMemory) -> MemoryDetailOut:
-        """Edit one of your memories: its text, its tags, or both. The old text is kept as
-        history."""
+        """Correct one of your memories: its text, its tags, or both. A new text is a new memory
+        that supersedes the old one, which stays readable in its history."""
         if ask.text is None and ask.tags is None:
             raise MissingField('Field "text" or "tags" is required', field="text")
         text = to_canonical_text(ask.text).strip() if ask.text is not None else None
         if text == "":
             raise InvalidFormat('Field "text" is blank', field="text", expected="words")
+        here = resolve_scope(call, self.settings)
         meaning = await embed_texts(self.embedder, [text] if text else [])
         async with self.store.writing(call.caller, call.trace) as tx:
             await lock_user_memories(tx)
-            before = await get_memory(tx, parse_memory_id(ask.id))
+            before = await get_scoped_memory(tx, here, ask.id)
+            _require_open(before)
             facts: dict[str, Json] = {**before.facts}
             if ask.tags is not None:
                 facts["tags"] = [*dict.fromkeys(ask.tags)]
             if text and text != before.text:
-                facts |= {"event": MemoryEvent.UPDATE, "old_memory": before.text}
-            await update_memory(tx, before, MemoryDraft(text or before.text, facts), meaning)
-            after = await get_memory(tx, before.id)
-            earlier = await load_revisions(tx, after)
+                id_ = await supersede_memory(tx, before, MemoryDraft(text, facts), meaning)
+            else:
+                id_ = before.id
+                await note_memories(tx, [replace(before, facts=facts)])
+            after = await get_memory(tx, id_)
+            linked = await load_linked(tx, after)
         call.record_returned(SOURCE, [after.key])
-        return _memory_detail(after, earlier, call.caller.user_id)
+        return _memory_detail(after, linked, call.caller.user_id)
+
+    async def memory_undo(self, call: Call, ask: MemoryIdInput) -> MemoryUndoOut:
+        """Take back what was decided about a memory without you: one that was superseded or
+        retired holds again, beside what replaced it; one that was taken for another wording is a
+        memory of its own."""
+        here = resolve_scope(call, self.settings)
+        async with self.store.writing(call.caller, call.trace) as tx:
+            await lock_user_memories(tx)
+            before = await get_scoped_memory(tx, here, ask.id)
+            undone, changed = await _undo(tx, before)
+            await note_memories(tx, changed)
+            after = await get_memory(tx, before.id)
+        call.record_returned(SOURCE, [after.key])
+        return MemoryUndoOut(
+            success=True, memory=memory_out(after, call.caller.user_id), undone=undone
+        )
 
     async def memory_delete(self, call: Call, ask: MemoryIdsInput) -> MemoryDeleteOut:
-        """Delete memories permanently, with all their history."""
+        """Delete memories permanently, with their earlier versions and other wordings."""
+        here = resolve_scope(call, self.settings)
         ids = {it: _try_parse_id(it) for it in dict.fromkeys(ask.ids)}
         async with self.store.writing(call.caller, call.trace) as tx:
             known = [it for it in ids.values() if it is not None]
-            held = {str(it.id): it for it in await get_memories(tx, known)}
+            held = {str(it.id): it for it in await get_memories(tx, known) if here.contains(it.key)}
             deleted: list[str] = []
             refused: list[str] = []
             for memory in held.values():
@@ -174,6 +260,23 @@ def memory_tools(holding: MemoryTools) -> tuple[AnyTool, ...]:
     return (
         Tool(FEATURE, "memory_list", Scope.READ, ListMemories, MemoryListOut, holding.memory_list),
         Tool(FEATURE, "memory_get", Scope.READ, MemoryIdInput, MemoryDetailOut, holding.memory_get),
+        Tool(
+            FEATURE,
+            "memory_history",
+            Scope.READ,
+            MemoryHistoryInput,
+            MemoryHistoryOut,
+            holding.memory_history,
+        ),
+        Tool(
+            FEATURE,
+            "memory_undo",
+            Scope.WRITE,
+            MemoryIdInput,
+            MemoryUndoOut,
+            holding.memory_undo,
+            read_only=False,
+        ),
         Tool(
             FEATURE,
             "memory_edit",
@@ -216,13 +319,30 @@ async def load_page(
 
 
 def _memory_detail(
-    memory: Memory, before: list[MemoryRevision], user_id: UUID | None
+    memory: Memory, linked: Sequence[Memory], user_id: UUID | None
 ) -> MemoryDetailOut:
-    revisions = [
-        RevisionOut(text=it.text, since=format_time(it.since), until=format_time(it.until))
-        for it in before
+    earlier = find_earlier(memory, linked)
+    versions = [
+        VersionOut(
+            id=str(it.id),
+            text=it.text,
+            since=format_time(it.valid_from),
+            until=format_time(it.valid_to) if it.valid_to else None,
+        )
+        for it in earlier
     ]
-    return MemoryDetailOut(success=True, memory=memory_out(memory, user_id), history=revisions)
+    return MemoryDetailOut(success=True, memory=memory_out(memory, user_id), history=versions)
+
+
+def find_earlier(memory: Memory, linked: Sequence[Memory]) -> list[Memory]:
+    """What the memory superseded, and what that had superseded; oldest first."""
+    later = {memory.id}
+    found: list[Memory] = []
+    for it in sorted(linked, key=lambda it: it.file_id, reverse=True):
+        if it.superseded_by in later:
+            later.add(it.id)
+            found.append(it)
+    return found[::-1]
 
 
 def memory_out(memory: Memory, user_id: UUID | None) -> MemoryOut:
@@ -233,9 +353,58 @@ def memory_out(memory: Memory, user_id: UUID | None) -> MemoryOut:
         text=memory.text,
         tags=list_texts(memory.facts.get("tags")),
         mine=is_own(memory.key, user_id),
-        created_at=format_time(memory.created_at),
+        created_at=format_time(memory.said_at),
         changed_at=format_time(memory.changed_at),
+        said_at=format_time(memory.said_at),
+        said_by=speaker_of(memory),
+        valid_from=format_time(memory.valid_from),
+        valid_to=format_time(memory.valid_to) if memory.valid_to else None,
+        superseded_by=str(memory.superseded_by) if memory.superseded_by else None,
+        same_as=str(memory.same_as) if memory.same_as else None,
+        times_said=memory.times,
+        last_said_at=format_time(memory.last_said_at),
         metadata=facts,
+    )
+
+
+def _is_shown(memory: Memory, at: datetime) -> bool:
+    return memory.same_as is None and memory.holds(at)
+
+
+async def get_scoped_memory(tx: Transaction, here: MemoryScope, id_: str) -> Memory:
+    """The memory of an id, if it is in the collection and project of the session."""
+    found = await get_memory(tx, parse_memory_id(id_))
+    if not here.contains(found.key):
+        raise no_memory(id_)
+    return found
+
+
+def _require_open(memory: Memory) -> None:
+    if memory.is_open:
+        return
+    replaced_by = memory.superseded_by or memory.same_as
+    raise Conflict(
+        f"memory {memory.id} no longer holds",
+        id=str(memory.id),
+        hint=f"Edit {replaced_by}, which replaced it." if replaced_by else "Call memory_undo.",
+    )
+
+
+async def _undo(tx: Transaction, memory: Memory) -> tuple[str, list[Memory]]:
+    """What is taken back, and the memories as they are then."""
+    if memory.same_as is not None:
+        firsts = await get_memories(tx, [memory.same_as])
+        fewer = [replace(it, times=max(1, it.times - 1)) for it in firsts]
+        own = replace(memory, same_as=None)
+        return f"taken for another wording of {memory.same_as}", [own, *fewer]
+    if memory.valid_to is not None:
+        facts = {name: it for name, it in memory.facts.items() if name != "retired_by"}
+        undone = f"superseded by {memory.superseded_by}" if memory.superseded_by else "retired"
+        return undone, [replace(memory, superseded_by=None, valid_to=None, facts=facts)]
+    raise Conflict(
+        f"nothing was decided about memory {memory.id} that could be taken back",
+        id=str(memory.id),
+        hint="Give the id of the memory that was superseded, retired or taken for a wording.",
     )
 
 
@@ -243,7 +412,7 @@ def parse_memory_id(text: str) -> UUID:
     """The id; NotFound where it is not a UUID."""
     found = _try_parse_id(text)
     if found is None:
-        raise NotFound(f"no memory {text}", id=text, hint=list_hint("memory.memory_list"))
+        raise no_memory(text)
     return found
 
 
@@ -255,9 +424,15 @@ def _try_parse_id(text: str) -> UUID | None:
 
 
 async def _delete_if_own(tx: Transaction, memory: Memory) -> bool:
-    """Whether it was deleted. One that the caller may only read stays."""
+    """Whether it was deleted, with what it superseded and their other wordings. One that the caller
+    may only read stays."""
+    linked = await load_linked(tx, memory)
+    gone = [memory, *find_earlier(memory, linked)]
+    named = {it.id for it in gone}
+    gone += [it for it in linked if it.same_as in named and it.id not in named]
     try:
-        await delete_memory(tx, memory)
+        for it in gone:
+            await delete_memory(tx, it)
     except (NotFound, Forbidden):
         return False
     return True

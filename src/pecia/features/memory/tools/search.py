@@ -3,18 +3,23 @@
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from datetime import datetime
+from typing import Literal, TypeAlias
+from uuid import UUID
 
 from pydantic import Field
 
 from pecia.features.memory.core.format import format_now, format_time, list_texts
 from pecia.features.memory.core.keys import SOURCE
+from pecia.features.memory.core.search.conversation import speaker_of
+from pecia.features.memory.core.search.rank import RankedMemory
 from pecia.features.memory.core.toolset import require_enabled
 from pecia.features.memory.embeddings import TextEmbeddings, embed_texts
 from pecia.features.memory.model import VERSION, MemoryKind
-from pecia.features.memory.retriever import MemoryHit, MemoryQuery, MemoryRetriever
+from pecia.features.memory.retriever import MemoryQuery, MemoryRetriever
 from pecia.features.memory.scope import MemoryScope, resolve_scope
 from pecia.features.memory.settings import MemorySettings
+from pecia.features.memory.tools.arguments import Moment
 from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.tool.call import Call
@@ -37,6 +42,12 @@ class MemorySearch(Input):
     all_projects: bool = Field(
         default=False, description="Search all projects, not only this session's."
     )
+    as_of: Moment | None = Field(default=None, description="What held then, instead of now.")
+    include: list[Literal["superseded"]] = Field(
+        default_factory=list[Literal["superseded"]],
+        max_length=1,
+        description="What no longer holds too.",
+    )
 
 
 class MemorySearchHit(Output):
@@ -56,8 +67,17 @@ class MemorySearchHit(Output):
     sourceSessionId: str | None = None
     code_pattern: str | None = None
     old_memory: str | None = None
-    supersedes: str | None = Field(default=None, description="The memory that it corrects.")
-    superseded_by: str | None = Field(default=None, description="The memory that corrects it.")
+    said_at: str
+    said_by: str | None = None
+    valid_from: str
+    valid_to: str | None = Field(default=None, description="Until when it held.")
+    times_said: int = Field(default=1, description="In these or other words.")
+    last_said_at: str | None = None
+    supersedes: str | None = Field(default=None, description="The memory that it replaced.")
+    superseded_by: str | None = Field(default=None, description="The memory that replaced it.")
+    revises: str | None = Field(
+        default=None, description="A memory that a model takes to be outdated by it; both hold."
+    )
     projectId: str | None = None
     userId: str | None = None
     workspaceMode: str | None = None
@@ -87,10 +107,22 @@ class MemorySearchOut(Output):
 
 
 @dataclass(frozen=True, slots=True)
+class SearchWish:
+    """Which memories are wanted, and how many."""
+
+    kind: MemoryKind
+    limit: int
+    threshold: float
+    any_project: bool = False
+    as_of: datetime | None = None
+    with_superseded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class MemorySearchResult:
     """Hits of a memory search, with timings."""
 
-    hits: list[MemoryHit]
+    hits: list[RankedMemory]
     embeddings: TextEmbeddings
     search_ms: float
     embedding_ms: float
@@ -105,19 +137,22 @@ class MemorySearchTool:
     refine: RefineQuery
 
     async def memory_search(self, call: Call, ask: MemorySearch) -> MemorySearchOut:
-        """Search memories: facts, decisions, code patterns; semantic and lexical.
-        Search before you work on something, to find what was learnt about it."""
+        """Search memories: facts, decisions, code patterns; semantic and lexical. Returns what
+        holds now, with when it was said. Search before you work on something, to find what was
+        learnt about it."""
         here = resolve_scope(call, self.settings)
         require_enabled("cipher_memory_search", here.settings)
         wants = ask.enable_query_refinement or here.settings.refine_queries
         queries = await self.refine(call, ask.query) if wants else [ask.query]
-        sought = await self.retrieve(
-            call,
-            here,
-            queries,
-            (MemoryKind.KNOWLEDGE, ask.top_k, ask.similarity_threshold),
-            ask.all_projects,
+        wanted = SearchWish(
+            MemoryKind.KNOWLEDGE,
+            ask.top_k,
+            ask.similarity_threshold,
+            any_project=ask.all_projects,
+            as_of=ask.as_of,
+            with_superseded="superseded" in ask.include,
         )
+        sought = await self.retrieve(call, here, queries, wanted)
         call.record_returned(SOURCE, [it.memory.key for it in sought.hits])
         results = [search_hit_out(it, with_facts=ask.include_metadata) for it in sought.hits]
         refined = [*queries] if queries != [ask.query] else []
@@ -130,34 +165,41 @@ class MemorySearchTool:
         )
 
     async def retrieve(
-        self,
-        call: Call,
-        here: MemoryScope,
-        queries: Sequence[str],
-        wanted: tuple[MemoryKind, int, float],
-        any_project: bool = False,
+        self, call: Call, here: MemoryScope, queries: Sequence[str], wanted: SearchWish
     ) -> MemorySearchResult:
-        """The most similar memories of a kind over all queries, deduplicated."""
-        kind, limit, threshold = wanted
+        """The best memories of a kind over all queries, each once."""
         started = time.perf_counter()
         meaning = await embed_texts(self.retriever.corpus.embedder, queries)
         embedded = time.perf_counter()
-        areas = here.search_ranges(kind, any_project=any_project)
-        best: dict[str, MemoryHit] = {}
+        areas = here.search_ranges(wanted.kind, any_project=wanted.any_project)
+        best: dict[UUID, RankedMemory] = {}
         async with self.retriever.corpus.store.reading(call.caller) as tx:
             for query in queries:
-                request = MemoryQuery(query, areas, limit * 2, include_unlike=threshold == 0)
+                request = MemoryQuery(
+                    query,
+                    areas,
+                    wanted.limit,
+                    wanted.as_of,
+                    wanted.with_superseded,
+                    include_unlike=wanted.threshold == 0,
+                )
                 for it in await self.retriever.find(tx, call.caller, request, meaning):
-                    id_ = str(it.memory.id)
+                    id_ = it.memory.id
                     if id_ not in best or it.similarity > best[id_].similarity:
                         best[id_] = it
         found = [
-            it for it in best.values() if it.similarity >= threshold and here.admits(it.memory)
+            it
+            for it in best.values()
+            if it.similarity >= wanted.threshold and here.admits(it.memory)
         ]
-        found.sort(key=lambda it: (-it.similarity, it.memory.id))
+        if len(queries) > 1:
+            found.sort(key=lambda it: (-it.similarity, it.memory.id))
         done = time.perf_counter()
         return MemorySearchResult(
-            found[:limit], meaning, _elapsed_ms(embedded, done), _elapsed_ms(started, embedded)
+            found[: wanted.limit],
+            meaning,
+            _elapsed_ms(embedded, done),
+            _elapsed_ms(started, embedded),
         )
 
 
@@ -175,15 +217,22 @@ def search_tools(recall: MemorySearchTool) -> tuple[AnyTool, ...]:
     )
 
 
-def search_hit_out(it: MemoryHit, *, with_facts: bool) -> MemorySearchHit:
+def search_hit_out(it: RankedMemory, *, with_facts: bool) -> MemorySearchHit:
     """A memory as a hit. Without facts, only its identifying fields."""
     memory = it.memory
     fields: dict[str, Json] = {
         "id": str(memory.id),
         "text": memory.text,
         "tags": [*list_texts(memory.facts.get("tags"))],
-        "timestamp": format_time(memory.changed_at),
+        "timestamp": format_time(memory.said_at),
         "similarity": it.similarity,
+        "said_at": format_time(memory.said_at),
+        "said_by": speaker_of(memory),
+        "valid_from": format_time(memory.valid_from),
+        "valid_to": format_time(memory.valid_to) if memory.valid_to else None,
+        "times_said": memory.times,
+        "last_said_at": format_time(memory.last_said_at),
+        "superseded_by": str(memory.superseded_by) if memory.superseded_by else None,
     }
     facts = {
         name: fact for name, fact in memory.facts.items() if name in SHOWN_FACTS and with_facts
@@ -202,7 +251,7 @@ SHOWN_FACTS = frozenset(
         "code_pattern",
         "old_memory",
         "supersedes",
-        "superseded_by",
+        "revises",
         "projectId",
         "userId",
         "workspaceMode",
@@ -226,7 +275,7 @@ def _search_stats(sought: MemorySearchResult, refined: list[str]) -> MemorySearc
     )
 
 
-def similarity_range(found: Sequence[MemoryHit]) -> tuple[float, float, float]:
+def similarity_range(found: Sequence[RankedMemory]) -> tuple[float, float, float]:
     """Minimum, maximum and mean; zeros without hits."""
     scores = [it.similarity for it in found] or [0.0]
     return min(scores), max(scores), round(sum(scores) / len(scores), 6)

@@ -13,17 +13,21 @@ from pecia.features.memory.core.evaluate import (
 )
 from pecia.features.memory.core.format import format_now, format_time
 from pecia.features.memory.core.keys import SOURCE
-from pecia.features.memory.core.restatement import restates
+from pecia.features.memory.core.search.rank import RankedMemory
 from pecia.features.memory.core.tags import detect_domain
 from pecia.features.memory.core.trace import complexity_of, extract_steps, task_type_of
 from pecia.features.memory.embeddings import embed_texts
 from pecia.features.memory.model import VERSION, MemoryDraft, MemoryKind, new_id
-from pecia.features.memory.retriever import MemoryHit
 from pecia.features.memory.scope import resolve_scope
 from pecia.features.memory.settings import MemorySettings
-from pecia.features.memory.store import insert_memories, to_canonical_text
+from pecia.features.memory.store import (
+    find_restatements,
+    insert_memories,
+    lock_user_memories,
+    to_canonical_text,
+)
 from pecia.features.memory.tools.arguments import require_bounded
-from pecia.features.memory.tools.search import FEATURE, MemorySearchTool
+from pecia.features.memory.tools.search import FEATURE, MemorySearchTool, SearchWish
 from pecia.features.memory.tools.trace_schemas import (
     EvaluateInput,
     EvaluationIn,
@@ -123,7 +127,7 @@ class TraceTools:
             call,
             here,
             queries,
-            (MemoryKind.REASONING, min(options.maxResults * 4, 200), ANY_SIMILARITY),
+            SearchWish(MemoryKind.REASONING, min(options.maxResults * 4, 200), ANY_SIMILARITY),
         )
         fitting = [it for it in sought.hits if _matches_query(it, ask)][: options.maxResults]
         call.record_returned(SOURCE, [it.memory.key for it in fitting])
@@ -143,15 +147,15 @@ class TraceTools:
         """The id of the memory; None where the same trace is already stored."""
         here = resolve_scope(call, self.settings)
         text = to_canonical_text(_embedded_text(trace, judged)).strip()
-        alike = await self.recall.retrieve(
-            call, here, [text], (MemoryKind.REASONING, 20, ANY_SIMILARITY)
-        )
-        if any(restates(it.memory.text, text) for it in alike.hits):
-            return None
         meaning = await embed_texts(self.recall.retriever.corpus.embedder, [text])
         id_, place = new_id(), here.folder(MemoryKind.REASONING)
         facts = {**_facts(trace, judged), **here.origin_facts(MemoryKind.REASONING)}
+        areas = here.search_ranges(MemoryKind.REASONING)
         async with self.recall.retriever.corpus.store.writing(call.caller, call.trace) as tx:
+            await lock_user_memories(tx)
+            known = await find_restatements(tx, [text])
+            if any(area.contains(it.key) for it in known for area in areas):
+                return None
             await insert_memories(tx, {id_: (place, MemoryDraft(text, facts))}, meaning)
         call.record_returned(SOURCE, [place.key(id_)])
         return str(id_)
@@ -239,7 +243,7 @@ def _facts(trace: TraceIn, judged: EvaluationIn) -> dict[str, Json]:
     return {**require_bounded("trace", facts), "reasoningSteps": steps}
 
 
-def _matches_query(it: MemoryHit, ask: SearchPatterns) -> bool:
+def _matches_query(it: RankedMemory, ask: SearchPatterns) -> bool:
     facts = it.memory.facts
     judged = facts.get("evaluation")
     score = judged.get("qualityScore") if isinstance(judged, dict) else None
@@ -254,7 +258,7 @@ def _is_compatible_context(kept: Json, wanted: PatternContext) -> bool:
     return all(stored.get(name) in (None, value) for name, value in filters.items())
 
 
-def _pattern_out(it: MemoryHit, with_evaluation: bool) -> dict[str, Any]:
+def _pattern_out(it: RankedMemory, with_evaluation: bool) -> dict[str, Any]:
     memory = it.memory
     facts = {
         name: fact for name, fact in memory.facts.items() if with_evaluation or name != "evaluation"
@@ -264,7 +268,7 @@ def _pattern_out(it: MemoryHit, with_evaluation: bool) -> dict[str, Any]:
         "id": str(memory.id),
         "text": memory.text,
         "similarity": it.similarity,
-        "timestamp": format_time(memory.created_at),
+        "timestamp": format_time(memory.said_at),
         "version": VERSION,
         "source": "reasoning",
         "memoryType": "reasoning",

@@ -11,18 +11,20 @@ from pydantic import Field
 from pecia.features.memory.core.format import format_now, format_time, truncate_preview
 from pecia.features.memory.core.keys import SOURCE, MemoryFolder, is_own, kind_of
 from pecia.features.memory.embeddings import embed_texts
-from pecia.features.memory.model import RETIRED_FIELD, Memory, MemoryDraft, MemoryKind, new_id
+from pecia.features.memory.model import Memory, MemoryDraft, MemoryKind, new_id
 from pecia.features.memory.scope import MemoryScope, resolve_scope
 from pecia.features.memory.settings import MemorySettings
 from pecia.features.memory.store import (
+    find_current,
     get_memories,
     insert_memories,
+    supersede_memory,
     to_canonical_text,
-    update_memory,
 )
 from pecia.features.memory.tools.arguments import (
     MAX_TEXT_CHARS,
     UNAUDITED,
+    Moment,
     OpenArguments,
     ShortName,
     require_bounded,
@@ -46,6 +48,7 @@ class ExportInput(Input):
     kind: TransferKind = "knowledge"
     limit: int = Field(default=MAX_TRANSFER, ge=1, le=MAX_TRANSFER)
     cursor: str | None = Field(default=None, max_length=3000, description="From `next_cursor`.")
+    all_projects: bool = Field(default=False, description="Not only the project of this session.")
 
 
 class ImportedMemory(OpenArguments):
@@ -61,6 +64,11 @@ class ImportedMemory(OpenArguments):
     projectId: ShortName | None = None
     userId: ShortName | None = None
     timestamp: str | None = Field(default=None, max_length=40)
+    valid_from: Moment | None = None
+    valid_to: Moment | None = None
+    superseded_by: Any = None
+    same_as: Any = None
+    times_said: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     metadata: dict[str, Any] = Field(default_factory=dict[str, Any])
 
 
@@ -104,13 +112,12 @@ class TransferTools:
     embedder: Embedder | None
 
     async def memory_export(self, call: Call, ask: ExportInput) -> ExportOut:
-        """Export your own memories of a kind, of every project, paginated, in the format of
-        memory_import."""
+        """Export your own memories of a kind with all that is known of them, also what no longer
+        holds; paginated, in the format of memory_import."""
         here = resolve_scope(call, self.settings)
+        areas = here.own_ranges(MemoryKind(ask.kind), any_project=ask.all_projects)
         async with self.store.reading(call.caller) as tx:
-            found, cursor = await load_page(
-                tx, here.own_ranges(MemoryKind(ask.kind)), ask.cursor, ask.limit
-            )
+            found, cursor = await load_page(tx, areas, ask.cursor, ask.limit)
         call.record_returned(SOURCE, [it.key for it in found])
         return ExportOut(
             success=True,
@@ -129,7 +136,7 @@ class TransferTools:
         async with self.store.writing(call.caller, call.trace) as tx:
             ids = [_candidate_ids(here, it) for it in ask.memories]
             known = await get_memories(tx, [id_ for pair in ids for id_ in pair])
-            mine = {it.id: it for it in known if is_own(it.key, here.owner)}
+            mine = {it.id: await find_current(tx, it) for it in known if is_own(it.key, here.owner)}
             new, again, skipped = _classify_imports(ids, mine)
             again, left = _plan_replacements(
                 again, places, drafts, wanted=ask.on_conflict == "replace"
@@ -138,12 +145,10 @@ class TransferTools:
             await insert_memories(
                 tx, {id_: (places[n], drafts[n]) for n, id_ in new.items()}, meaning
             )
-            for n, memory in again.items():
-                await update_memory(tx, memory, drafts[n], meaning)
-        taken = {
-            **{n: str(id_) for n, id_ in new.items()},
-            **{n: str(it.id) for n, it in again.items()},
-        }
+            replaced = {
+                n: await supersede_memory(tx, it, drafts[n], meaning) for n, it in again.items()
+            }
+        taken = {n: str(id_) for n, id_ in (new | replaced).items()}
         call.record_returned(SOURCE, [places[n].key(id_) for n, id_ in new.items()])
         return ImportOut(
             success=True,
@@ -177,8 +182,13 @@ def _export_memory(memory: Memory) -> dict[str, Any]:
         "id": str(memory.id),
         "kind": str(kind_of(memory.key)),
         "text": memory.text,
-        "timestamp": format_time(memory.created_at),
+        "timestamp": format_time(memory.said_at),
         **memory.facts,
+        "valid_from": format_time(memory.valid_from),
+        **({"valid_to": format_time(memory.valid_to)} if memory.valid_to else {}),
+        **({"superseded_by": str(memory.superseded_by)} if memory.superseded_by else {}),
+        **({"same_as": str(memory.same_as)} if memory.same_as else {}),
+        **({"times_said": memory.times} if memory.times > 1 else {}),
     }
 
 
@@ -187,15 +197,36 @@ def _build_draft(here: MemoryScope, it: ImportedMemory, number: int) -> MemoryDr
     if not text:
         field = f"memories.{number}.text"
         raise InvalidFormat(f'Field "{field}" is blank', field=field, expected="words")
-    fields = it.model_dump(
-        mode="json", exclude_none=True, exclude={"id", "kind", "text", "timestamp"}
-    )
+    fields = it.model_dump(mode="json", exclude_none=True, exclude={*OWN_FIELDS})
     valid = {name: fact for name, fact in fields.items() if fact and _is_valid_fact(name, fact)}
     found: dict[str, Json] = extract_knowledge_facts(text) if it.kind == "knowledge" else {}
     facts = require_bounded(
         f"memories.{number}", {**found, **here.origin_facts(MemoryKind(it.kind)), **valid}
     )
-    return MemoryDraft(text, facts, _parse_time(it.timestamp, number))
+    return MemoryDraft(
+        text,
+        facts,
+        _parse_time(it.timestamp, number),
+        it.valid_from,
+        it.valid_to,
+        _linked_id(here, it.same_as),
+        _linked_id(here, it.superseded_by),
+        it.times_said,
+    )
+
+
+OWN_FIELDS = frozenset(
+    (
+        *("id", "kind", "text", "timestamp", "valid_from", "valid_to", "superseded_by", "same_as"),
+        "times_said",
+    )
+)
+"""Fields that are no facts."""
+
+
+def _linked_id(here: MemoryScope, named: object) -> UUID | None:
+    """The id that a linked memory has or will have as this owner's."""
+    return uuid5(here.owner, named) if isinstance(named, str) and named else None
 
 
 # Facts that have their own output field must have the type of that field.
@@ -207,9 +238,10 @@ TEXT_FACTS = frozenset(
         "sourceSessionId",
         "old_memory",
         "supersedes",
-        "superseded_by",
+        "revises",
+        "said_by",
+        "retired_by",
         "workspaceMode",
-        RETIRED_FIELD,
     )
 )
 

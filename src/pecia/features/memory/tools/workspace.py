@@ -6,16 +6,21 @@ from dataclasses import dataclass
 from pecia.features.memory.core.format import format_now, format_time, list_texts, truncate_preview
 from pecia.features.memory.core.keys import SOURCE
 from pecia.features.memory.core.progress import extract_progress, merge_progress
+from pecia.features.memory.core.search.rank import RankedMemory
 from pecia.features.memory.core.tags import extract_tags, merge_tags
 from pecia.features.memory.judge import DecisionRules
 from pecia.features.memory.learn import Learner, LearnOutcome, LearnPolicy, filter_texts
 from pecia.features.memory.model import MemoryFact, MemoryKind
-from pecia.features.memory.retriever import MemoryHit
 from pecia.features.memory.scope import ScopeLabels, resolve_scope
 from pecia.features.memory.settings import MemorySettings
 from pecia.features.memory.tools.extraction import summarize_outcome
 from pecia.features.memory.tools.extraction_schemas import SkippedOut
-from pecia.features.memory.tools.search import FEATURE, MemorySearchTool, similarity_range
+from pecia.features.memory.tools.search import (
+    FEATURE,
+    MemorySearchTool,
+    SearchWish,
+    similarity_range,
+)
 from pecia.features.memory.tools.workspace_schemas import (
     TeamExtraction,
     TeamMemory,
@@ -32,7 +37,6 @@ from pecia.kernel.identity.caller import Scope
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Tool
 
-MAX_SIMILAR = 5
 # Overfetch: a filter may drop some hits.
 OVERFETCH_FACTOR = 4
 
@@ -55,7 +59,10 @@ class WorkspaceTools:
         filters = ask.filters.model_dump(exclude_none=True)
         limit = min(ask.top_k * OVERFETCH_FACTOR, 200) if filters else ask.top_k
         sought = await self.recall.retrieve(
-            call, here, queries, (MemoryKind.WORKSPACE, limit, threshold), any_project=True
+            call,
+            here,
+            queries,
+            SearchWish(MemoryKind.WORKSPACE, limit, threshold, any_project=True),
         )
         found = [it for it in sought.hits if matches_filters(it.memory.facts, ask.filters)][
             : ask.top_k
@@ -93,7 +100,7 @@ class WorkspaceTools:
         rules = DecisionRules(
             options.similarityThreshold, options.confidenceThreshold, False, False
         )
-        wanted = LearnPolicy(MemoryKind.WORKSPACE, rules, MAX_SIMILAR)
+        wanted = LearnPolicy(MemoryKind.WORKSPACE, rules)
         learnt = await self.learner.learn(call, here, facts, wanted) if facts else []
         return TeamNoteOut(
             success=True,
@@ -176,14 +183,14 @@ def _facts(text: str, ask: WorkspaceStore) -> dict[str, Json]:
     return {**facts, **merge_progress(found, overrides)}
 
 
-def _team_memory(it: MemoryHit, *, with_facts: bool) -> TeamMemory:
+def _team_memory(it: RankedMemory, *, with_facts: bool) -> TeamMemory:
     memory = it.memory
     facts = {name: fact for name, fact in memory.facts.items() if name != "tags" and with_facts}
     return TeamMemory(
         id=str(memory.id),
         text=memory.text,
         tags=list_texts(memory.facts.get("tags")),
-        timestamp=format_time(memory.changed_at),
+        timestamp=format_time(memory.said_at),
         similarity=it.similarity,
         metadata=facts,
     )

@@ -36,9 +36,7 @@ SELECT f.id AS file_id, f.source_id, f.key, f.title, f.language, f.content_type,
  WHERE f.tenant_id = COALESCE(kernel.tenant(), %(tenant_id)s) AND f.source_id = %(source_id)s AND f.key = %(key)s;
 
 -- name: trim_revisions
--- Old texts, never the one that is read now, nor those of a source that keeps them.
+-- Old texts, never the one that is read now.
 DELETE FROM kernel.revision r USING kernel.file f
  WHERE f.tenant_id = r.tenant_id AND f.id = r.file_id AND r.id IS DISTINCT FROM f.revision_id
-   AND NOT EXISTS (SELECT 1 FROM kernel.source s
-                    WHERE s.tenant_id = f.tenant_id AND s.id = f.source_id AND s.keeps_revisions)
    AND r.created_at < now() - make_interval(days => %(days)s);

@@ -16,7 +16,6 @@ CREATE TABLE kernel.source (
     last_indexed_at timestamptz,
     -- Most sources can be read again, so earlier texts of their files are deleted after a while. Where this
     -- server has the only copy, as of memories, revisions stay as long as their file.
-    keeps_revisions boolean NOT NULL DEFAULT false,
     PRIMARY KEY (tenant_id, id)
 );
 

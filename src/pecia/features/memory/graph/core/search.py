@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from pecia.features.memory.core.similarity import term_coverage
+from pecia.features.memory.core.compare.similarity import term_coverage
 from pecia.features.memory.graph.core.match import matches_filter
 from pecia.features.memory.graph.model import GraphEdge, GraphNode, KnowledgeGraph
 from pecia.kernel.errors import Json

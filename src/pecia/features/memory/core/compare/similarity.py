@@ -32,7 +32,13 @@ class TermQuery:
 
     def __init__(self, query: str) -> None:
         self._terms = extract_terms(query)
+        self._words = frozenset(it.lower() for it in split_words(query))
         self._trust = 0.5 + 0.5 * min(1.0, len(self._terms) / MIN_TERMS)
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words of the query, as they are written."""
+        return self._words
 
     def coverage(self, text: str) -> float:
         """The fraction of the query's terms that a text contains, from 0 to 1."""

@@ -1,0 +1,167 @@
+"""A short statement as the words that make its fact: names, numbers, negations, the rest. Pure.
+
+Two statements are compared by what tells facts apart before anything else is: a number, a name, a
+date, a version, a unit, a negation or a quantifier. Only then by their other words.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from pecia.features.memory.core.compare.vocabulary import SYNONYMS, VOCABULARY
+from pecia.kernel.corpus.keyword.analysis.tokenizer import tokenize
+
+# Longer texts say several things: they are compared word for word only.
+MAX_WORDS = 30
+
+_NUMBER_WORDS = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen"),
+    *("nineteen", "twenty"),
+)
+NUMBERS = {word: str(number) for number, word in enumerate(_NUMBER_WORDS) if word != "one"}
+_DIGIT_WORDS = frozenset(NUMBERS.values())
+
+NEGATIONS = VOCABULARY["negations"]
+QUANTIFIERS = VOCABULARY["quantifiers"]
+# Words that change what is said and that nothing else stands for.
+GUARDS = VOCABULARY["guards"]
+# What a sentence can be said with or without.
+LIGHT = VOCABULARY["light"]
+# Verbs and nouns that say no more than the names and numbers around them.
+PLAIN = VOCABULARY["plain"]
+_END = re.compile(r"[.,;:!?…。，；：！？]+$")
+_POSSESSIVE = re.compile(r"(?:'s|’s|s'|s’)$")
+_SHORT_NOT = re.compile(r"n['’]t$")
+_ELISION = re.compile(r"^(?:n|d|l|j|qu|s|c|m|t)['’](?=\w)", re.IGNORECASE)
+# Scripts in which words are not told from names by their letters are compared word for word.
+_LATIN = re.compile(r"[\x00-\u024f\u2000-\u20cf]*")
+_CONTRACTED = re.compile(r"[^\W\d_]+['’](?:t|m|d|ve|re|ll)", re.IGNORECASE)
+_SENTENCE = re.compile(r"[.!?…。！？]\s")
+_DIGITS = re.compile(r"(?<=\d)[,'’](?=\d{3}\b)")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement. `written` are its words as they stand, `words` the same in lower case.
+    `anchors` are names and numbers, `owners` those in the genitive; `content` the stems of the
+    other words."""
+
+    written: frozenset[str]
+    words: tuple[str, ...]
+    anchors: Counter[str]
+    exact: frozenset[str]
+    owners: frozenset[str]
+    negations: int
+    quantifiers: Counter[str]
+    guards: Counter[str]
+    content: tuple[str, ...]
+    is_short: bool
+
+
+@lru_cache(4096)
+def read_statement(text: str) -> Statement:
+    """The words of a text by their role."""
+    plain = unicodedata.normalize("NFC", text).strip()
+    sentences = len(_SENTENCE.findall(f"{plain} ")) or 1
+    raw = [it for it in (_trim(word) for word in _words(plain)) if it]
+    words: list[str] = []
+    written: list[str] = []
+    anchors: list[str] = []
+    exact: list[str] = []
+    owners: set[str] = set()
+    for place, word in enumerate(raw):
+        bare = _POSSESSIVE.sub("", word) if len(word) > 2 else word
+        low = NUMBERS.get(bare.lower(), bare.lower())
+        named = _is_anchor(bare, first=place == 0) or low in _DIGIT_WORDS
+        written.append(low if low in _DIGIT_WORDS else bare)
+        if named:
+            anchors.append(low)
+            exact.append(written[-1])
+        if bare != word:
+            owners.add(low)
+        words.append(low)
+    plain_words = [it for it in words if it not in anchors]
+    return Statement(
+        # The capital of a first word proves nothing, whether it is a name or not.
+        frozenset((*written, *words[:1], *(it.capitalize() for it in words[:1]))),
+        tuple(words),
+        Counter(anchors),
+        frozenset(exact),
+        frozenset(owners),
+        sum(it in NEGATIONS or bool(_SHORT_NOT.search(it)) for it in plain_words),
+        Counter(it for it in plain_words if it in QUANTIFIERS),
+        Counter(it for it in plain_words if it in GUARDS),
+        tuple(_content(plain_words)),
+        0 < len(words) <= MAX_WORDS and sentences == 1 and bool(_LATIN.fullmatch(plain)),
+    )
+
+
+def _words(text: str) -> Iterable[str]:
+    for word in _DIGITS.sub("", text).split():
+        if word[:2].lower() in ("n'", "n’"):
+            yield "ne"
+        yield _ELISION.sub("", word)
+
+
+def _trim(word: str) -> str:
+    """Without the signs that end a clause. All others may be part of a name."""
+    return _END.sub("", word)
+
+
+def _is_anchor(word: str, *, first: bool) -> bool:
+    """A number, an identifier or a name. The capital of a first word proves nothing."""
+    if not word.isalpha() and not _CONTRACTED.fullmatch(word):
+        return True
+    if first or word in ("I", "I'm", "I'd", "I've"):
+        return word.isupper() and len(word) > 1
+    return word[:1].isupper()
+
+
+def _content(words: Iterable[str]) -> Iterable[str]:
+    for word in words:
+        if word in LIGHT or word in NEGATIONS or word in QUANTIFIERS or word in GUARDS:
+            continue
+        yield stem(word)
+
+
+@lru_cache(20_000)
+def stem(word: str) -> str:
+    found = tokenize(word, "en")
+    return found[0] if found else word
+
+
+def are_synonyms(one: str, other: str) -> bool:
+    """Whether these stems are of words that mean the same."""
+    return bool(_STEM_GROUP.get(one, set[int]()) & _STEM_GROUP.get(other, set[int]()))
+
+
+def same_word(one: str, other: str) -> bool:
+    """Whether two stems are of one word, or of two that mean the same."""
+    if one == other or are_synonyms(one, other):
+        return True
+    shared = _common_prefix(one, other)
+    least = min(len(one), len(other))
+    if shared >= 5 and shared >= least - 2:
+        return True
+    return shared == least >= 4 and one[shared:] + other[shared:] in _ENDINGS
+
+
+def _common_prefix(one: str, other: str) -> int:
+    count = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        count += 1
+    return count
+
+
+_ENDINGS = frozenset(("er", "or", "ing", "ment", "ion", "y", "ic", "al", "ly", "ist"))
+_STEM_GROUP: dict[str, set[int]] = {}
+for _number, _group in enumerate(SYNONYMS):
+    for _word in _group:
+        _STEM_GROUP.setdefault(stem(_word), set()).add(_number)
+PLAIN_STEMS = frozenset(stem(it) for it in PLAIN)

@@ -1,0 +1,184 @@
+"""Ranks memories for a query: words and meaning as everywhere in Pecia, then what only memories
+have: the conversation around a text, the time it was said, and newer versions of it. Pure.
+
+Weights were chosen on two conversations of LoCoMo; bench/memory.py measures the others.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from pecia.features.memory.core.compare.relation import distinguishing, revises
+from pecia.features.memory.core.compare.similarity import TermQuery
+from pecia.features.memory.core.search.conversation import conversation_of
+from pecia.features.memory.core.search.time_words import TimeRange
+from pecia.features.memory.model import Memory
+from pecia.kernel.corpus.keyword.analysis.tokenizer import tokenize, tokenize_query
+from pecia.kernel.corpus.keyword.query.parser import Query
+from pecia.kernel.corpus.search.evidence import CandidateText
+from pecia.kernel.corpus.search.fuse import fuse
+from pecia.kernel.corpus.search.rerank import rerank
+
+# Candidates that are read and ranked.
+DEPTH = 40
+# What a neighbour's score adds: an answer has few words of the question that came before it.
+NEIGHBOUR_WEIGHT = 0.3
+# Each further hit of a conversation is worth this much less: it shows its neighbours anyway.
+CONVERSATION_DECAY = 0.8
+# The line of a text that holds most of the query's words.
+LINE_WEIGHT = 0.3
+TIME_WEIGHT = 0.15
+# Newer versions are looked for among so many of the best.
+MAX_REVISED = 12
+# A memory that has a word of the query is shown by default, however little it scores.
+WORD_SIMILARITY = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkScore:
+    """A chunk of a candidate, its lexical score and its cosine, where there are such."""
+
+    file_id: int
+    text: str
+    words: float = 0.0
+    cosine: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RankedMemory:
+    """A memory in its place. `similarity` falls with the rank."""
+
+    memory: Memory
+    similarity: float
+    cosine: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RankingInput:
+    """What a ranking works from. `neighbours` are the files around a file."""
+
+    text: str
+    query: Query
+    weight: float
+    period: TimeRange | None = None
+    neighbours: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])
+
+
+def select_candidates(
+    words: Mapping[int, float], cosines: Mapping[int, float], weight: float, depth: int = DEPTH
+) -> list[int]:
+    """The chunks to read, best first."""
+    return [it.id for it in fuse(words, cosines, weight=weight)[:depth]]
+
+
+def rank_memories(
+    asked: RankingInput, memories: Sequence[Memory], chunks: Mapping[int, ChunkScore]
+) -> list[RankedMemory]:
+    """The memories, best first."""
+    by_file = {it.file_id: it for it in memories}
+    shown = {id_: it for id_, it in chunks.items() if it.file_id in by_file}
+    scores = _score_files(asked, shown)
+    scores = _add_neighbours(scores, asked, by_file)
+    if asked.period is not None:
+        for file in scores:
+            scores[file] += TIME_WEIGHT * asked.period.contains(by_file[file].said_at)
+    order = _diversify(scores, by_file)
+    order = put_newest_first(asked.text, order, lambda it: (it.said_at, it.file_id))
+    return _with_similarities(asked.text, order, shown)
+
+
+def _score_files(asked: RankingInput, chunks: Mapping[int, ChunkScore]) -> dict[int, float]:
+    fused = fuse(
+        {id_: it.words for id_, it in chunks.items() if it.words},
+        {id_: it.cosine for id_, it in chunks.items() if it.cosine is not None},
+        weight=asked.weight,
+    )
+    readings = {id_: CandidateText(it.file_id, it.text) for id_, it in chunks.items()}
+    terms = tokenize_query(asked.query)
+    scores: dict[int, float] = {}
+    for it in rerank(fused, readings, asked.query, weight=asked.weight):
+        chunk = chunks[it.id]
+        score = it.score + LINE_WEIGHT * _line_coverage(chunk.text, terms)
+        scores[chunk.file_id] = max(score, scores.get(chunk.file_id, 0.0))
+    return scores
+
+
+def _line_coverage(text: str, terms: Sequence[str]) -> float:
+    """The share of the terms that the best line has."""
+    if not terms:
+        return 0.0
+    wanted = frozenset(terms)
+    return max(len(wanted.intersection(tokenize(it))) for it in text.split("\n")) / len(wanted)
+
+
+def _add_neighbours(
+    scores: Mapping[int, float], asked: RankingInput, by_file: Mapping[int, Memory]
+) -> dict[int, float]:
+    added: dict[int, float] = {}
+    for file, score in scores.items():
+        near = [scores[it] for it in asked.neighbours.get(file, ()) if it in scores]
+        talks = conversation_of(by_file[file]) is not None
+        added[file] = score + (NEIGHBOUR_WEIGHT * max(near) if near and talks else 0.0)
+    return added
+
+
+def _diversify(scores: Mapping[int, float], by_file: Mapping[int, Memory]) -> list[Memory]:
+    """By score, where each further memory of a conversation is worth less."""
+    ranked = sorted(scores, key=lambda it: (-scores[it], it))
+    seen: Counter[str] = Counter()
+    worth: dict[int, float] = {}
+    for file in ranked:
+        talk = conversation_of(by_file[file])
+        worth[file] = scores[file] * (CONVERSATION_DECAY ** seen[talk] if talk else 1.0)
+        if talk:
+            seen[talk] += 1
+    return [by_file[it] for it in sorted(ranked, key=lambda it: -worth[it])]
+
+
+def put_newest_first(
+    query: str, order: Sequence[Memory], when: Callable[[Memory], tuple[datetime, int]]
+) -> list[Memory]:
+    """The same, but that of two that say the same of the same the newer comes first, unless the
+    query names what only the older one has."""
+    first, rest = [*order[:MAX_REVISED]], order[MAX_REVISED:]
+    terms = frozenset(TermQuery(query).words)
+    for place in range(1, len(first)):
+        newer = first[place]
+        for at in range(place):
+            older = first[at]
+            if when(older) < when(newer) and _is_newer_version(terms, newer, older):
+                first.insert(at, first.pop(place))
+                break
+    return [*first, *rest]
+
+
+def _is_newer_version(terms: frozenset[str], newer: Memory, older: Memory) -> bool:
+    if newer.text_fact("revises") != str(older.id) and not revises(newer.text, older.text):
+        return False
+    mine, theirs = distinguishing(newer.text, older.text)
+    return not terms & theirs or bool(terms & mine)
+
+
+def _with_similarities(
+    query: str, order: Sequence[Memory], chunks: Mapping[int, ChunkScore]
+) -> list[RankedMemory]:
+    """Each with a similarity that is no less than that of any after it."""
+    cosines: dict[int, float] = {}
+    found: set[int] = set()
+    for it in chunks.values():
+        if it.cosine is not None:
+            cosines[it.file_id] = max(it.cosine, cosines.get(it.file_id, -1.0))
+        if it.words:
+            found.add(it.file_id)
+    terms = TermQuery(query)
+    ranked: list[RankedMemory] = []
+    least = 0.0
+    for memory in reversed(order):
+        cosine = cosines.get(memory.file_id)
+        own = terms.similarity(memory.text, cosine)
+        if memory.file_id in found:
+            own = max(own, WORD_SIMILARITY)
+        least = max(least, own)
+        ranked.append(RankedMemory(memory, least, cosine))
+    return ranked[::-1]

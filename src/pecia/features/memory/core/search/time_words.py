@@ -1,0 +1,129 @@
+"""The period that a question names: `in May 2023`, `last spring`, `two weeks ago`. Pure."""
+
+import re
+from calendar import monthrange
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+MONTHS = (
+    *("january", "february", "march", "april", "may", "june", "july", "august", "september"),
+    *("october", "november", "december"),
+)
+SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+_NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
+_MONTH = rf"(?P<month>{'|'.join(MONTHS)})"
+
+_DATE = re.compile(
+    rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? )?{_MONTH}"
+    r"(?: (?P<day2>\d{1,2})(?:st|nd|rd|th)?)?(?:,? (?P<year>\d{4}))?\b",
+    re.IGNORECASE,
+)
+_ISO = re.compile(r"\b(?P<year>\d{4})-(?P<month>\d\d)(?:-(?P<day>\d\d))?\b")
+_YEAR = re.compile(r"\b(?:in|during|of|since) (?P<year>(?:19|20)\d\d)\b", re.IGNORECASE)
+_AGO = re.compile(
+    r"\b(?P<count>\d{1,3}|a|an|one|two|three|four|five|six) (?P<unit>day|week|month|year)s? ago\b",
+    re.IGNORECASE,
+)
+_LAST = re.compile(
+    r"\b(?P<which>last|this|past) (?P<what>week|month|year|spring|summer|autumn|fall|winter)\b",
+    re.IGNORECASE,
+)
+_DAY = re.compile(r"\b(?P<what>today|yesterday)\b", re.IGNORECASE)
+_UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRange:
+    """From `start` until before `end`."""
+
+    start: datetime
+    end: datetime
+
+    def contains(self, moment: datetime) -> bool:
+        return self.start <= moment < self.end
+
+
+def read_period(text: str, now: datetime) -> TimeRange | None:
+    """The period that a text names; None where it names none, or a month without a year: nobody
+    knows of which."""
+    return (
+        _read_iso(text)
+        or _read_date(text)
+        or _read_ago(text, now)
+        or _read_last(text, now)
+        or _read_day(text, now)
+        or _read_year(text)
+    )
+
+
+def _read_iso(text: str) -> TimeRange | None:
+    found = _ISO.search(text)
+    if found is None:
+        return None
+    return _range(int(found["year"]), int(found["month"]), int(found["day"] or 0))
+
+
+def _read_date(text: str) -> TimeRange | None:
+    found = _DATE.search(text)
+    if found is None or found["year"] is None:
+        return None
+    month = MONTHS.index(found["month"].lower()) + 1
+    return _range(int(found["year"]), month, int(found["day"] or found["day2"] or 0))
+
+
+def _read_ago(text: str, now: datetime) -> TimeRange | None:
+    found = _AGO.search(text)
+    if found is None:
+        return None
+    word = found["count"].lower()
+    count = _NUMBERS.get(word) or int(word)
+    unit = _UNIT_DAYS[found["unit"].lower()]
+    middle = now - timedelta(days=count * unit)
+    return TimeRange(middle - timedelta(days=unit / 2), middle + timedelta(days=unit / 2))
+
+
+def _read_last(text: str, now: datetime) -> TimeRange | None:
+    found = _LAST.search(text)
+    if found is None:
+        return None
+    what, is_last = found["what"].lower(), found["which"].lower() != "this"
+    if what in SEASONS:
+        return _season(SEASONS[what], now, is_last=is_last)
+    days = _UNIT_DAYS[what]
+    end = now - timedelta(days=days) if is_last else now + timedelta(days=1)
+    # `last week` is said of the seven days before this week and of the last seven alike.
+    return TimeRange(end - timedelta(days=days), now if is_last else end)
+
+
+def _season(month: int, now: datetime, *, is_last: bool) -> TimeRange:
+    year = now.year
+    start = datetime(year, month, 1, tzinfo=UTC)
+    if start > now or (is_last and start + timedelta(days=92) > now):
+        start = datetime(year - 1, month, 1, tzinfo=UTC)
+    return TimeRange(start, start + timedelta(days=92))
+
+
+def _read_day(text: str, now: datetime) -> TimeRange | None:
+    found = _DAY.search(text)
+    if found is None:
+        return None
+    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    start = today if found["what"].lower() == "today" else today - timedelta(days=1)
+    return TimeRange(start, start + timedelta(days=1))
+
+
+def _read_year(text: str) -> TimeRange | None:
+    found = _YEAR.search(text)
+    if found is None:
+        return None
+    year = int(found["year"])
+    return TimeRange(datetime(year, 1, 1, tzinfo=UTC), datetime(year + 1, 1, 1, tzinfo=UTC))
+
+
+def _range(year: int, month: int, day: int) -> TimeRange | None:
+    """A day, or a month where the day is 0; None for one that no calendar has."""
+    if not (1 <= month <= 12 and 1 <= year <= 9998 and day <= monthrange(year, month)[1]):
+        return None
+    start = datetime(year, month, day or 1, tzinfo=UTC)
+    length = 1 if day else monthrange(year, month)[1]
+    return TimeRange(start, start + timedelta(days=length))
