@@ -6,14 +6,14 @@ import pytest
 
 from pecia.features.memory.chat_model import parse_queries
 from pecia.features.memory.core.compare.similarity import TermQuery, term_coverage, term_overlap
-from pecia.features.memory.core.decide import MemoryCandidate, decide
+from pecia.features.memory.core.decide import MemoryCandidate, decide, is_echo
 from pecia.features.memory.core.evaluate import TraceChecks, evaluate_trace
 from pecia.features.memory.core.format import truncate_preview
 from pecia.features.memory.core.progress import extract_progress
-from pecia.features.memory.core.significance import assess_significance, is_echo
 from pecia.features.memory.core.tags import detect_domain, extract_code, extract_tags
 from pecia.features.memory.core.toolset import is_listed, tool_not_listed
 from pecia.features.memory.core.trace import TraceStep, complexity_of, extract_steps
+from pecia.features.memory.core.utterance import read_standing, read_utterance
 from pecia.features.memory.core.verdict import ModelVerdict, parse_verdict
 from pecia.features.memory.model import MemoryEvent, new_id
 from pecia.features.memory.settings import MemorySettings
@@ -22,25 +22,51 @@ from pecia.features.memory.settings import MemorySettings
 @pytest.mark.parametrize(
     ("text", "kept"),
     [
-        ("Hash passwords with argon2", True),
-        ("the login endpoint lives in auth/login.py", True),
-        ("Set $DATABASE_URL before you run `make test`", True),
-        ("We refactor whenever a module has three callers", True),
-        ("const x = f(1); y.push(x);", True),
-        ("", False),
-        ("hello there, how are you doing today", False),
-        ("yes", False),
-        ("ok.", False),
-        ("What is my name?", False),
-        ("How do I configure the database server?", False),
-        ("the r value", False),
-        ("Task completed successfully", False),
-        ("My cat is called Minka and likes fish", False),
-        ("Searching memories...", False),
+        ("Hash passwords with argon2", "Hash passwords with argon2"),
+        ("the login endpoint lives in auth/login.py", "the login endpoint lives in auth/login.py"),
+        ("My cat is called Minka and likes fish", "My cat is called Minka and likes fish"),
+        ("Please remember: my favourite editor is Helix", "my favourite editor is Helix"),
+        ("Can you remember that Tom is ill?", "Tom is ill"),
+        ("Thanks! The fix was to raise the limit.", "The fix was to raise the limit."),
+        ("Never push to main.", "Never push to main."),
+        ("I'm vegetarian.", "I'm vegetarian."),
+        ("", ""),
+        ("hello there, how are you doing today", ""),
+        ("yes", ""),
+        ("ok.", ""),
+        ("What is my name?", ""),
+        ("which editor do I use", ""),
+        ("How do I configure the database server?", ""),
+        ("Write me a haiku about autumn.", ""),
+        ("Task completed successfully", ""),
+        ("Searching memories...", ""),
     ],
 )
-def test_what_is_technical_is_worth_keeping_and_small_talk_is_not(text: str, kept: bool) -> None:
-    assert assess_significance(text).significant is kept, assess_significance(text).reason
+def test_statements_are_kept_and_small_talk_questions_and_requests_are_not(
+    text: str, kept: str
+) -> None:
+    found = read_utterance(text)
+    assert found.kept == kept
+    assert bool(found.reason) or kept
+
+
+@pytest.mark.parametrize(
+    ("text", "standing"),
+    [
+        ("Always answer in German.", "instruction"),
+        ("Use pnpm, not npm.", "instruction"),
+        ("Give me three options whenever I ask for advice.", "instruction"),
+        ("I prefer trains to planes.", "preference"),
+        ("The train leaves at nine.", None),
+        ("Give me three options.", None),
+        ("Ana: Never say that.", None),
+        ("Do you always answer in German?", None),
+    ],
+)
+def test_what_holds_for_all_that_is_asked_later_is_told_from_facts(
+    text: str, standing: str | None
+) -> None:
+    assert read_standing(text) == standing
 
 
 @pytest.mark.parametrize(
@@ -237,16 +263,18 @@ def test_complexity_goes_by_the_number_of_words() -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("Found 3 memories: …", True),
-        ("## Retrieved memories\n- x", True),
-        ('{"success": true, "query": "x", "results": []}', True),
-        ("cipher_memory_search gave nothing", True),
-        ("The memory of the server is full", False),
+        ("Found 2 memories:\n- The port is 6543.\n- Ana owns it.", True),
+        ("1. The port is 6543.\n2. Ana owns it.", True),
+        ("Related memory: The port is 6543.", True),
+        ("The port is 6543.", False),
+        ("The port is 6543. Not.", False),
+        ("The port is 6543.7", False),
+        ("Related memory modules must be paired.", False),
         ("Search results are cached for an hour", False),
     ],
 )
-def test_answers_of_a_memory_are_told_from_facts(text: str, found: bool) -> None:
-    assert is_echo(text) is found
+def test_what_repeats_memories_is_told_by_what_it_says(text: str, found: bool) -> None:
+    assert is_echo(text, ["The port is 6543.", "Ana owns it."]) is found
 
 
 def test_notes_of_a_team_tell_who_how_far_and_where() -> None:

@@ -138,6 +138,8 @@ async def test_ask_answers_from_memories_and_remembers_what_it_is_told(memories:
         memories.bo, "ask_cipher", message="The API gateway runs on port 8443 in staging."
     )
     assert told["remembered"][0]["event"] == "ADD"
+    # The model knows what became of the message before it answers.
+    assert "Kept: The API gateway runs on port 8443" in mind.heard[-1][1]
     assert await memories.recall(memories.bo, "port of the API gateway", top_k=1) == [
         "The API gateway runs on port 8443 in staging."
     ]
@@ -171,7 +173,8 @@ async def test_ask_keeps_the_fact_without_the_command(
 async def test_without_a_model_ask_gives_what_memory_holds_and_says_so(memories: Memories) -> None:
     await memories.remember(memories.bo, "The build server is called Hephaistos.")
     said = await memories.call(memories.bo, "ask_cipher", message="How is the build server called?")
-    assert "- The build server is called Hephaistos." in said["response"]
+    assert "- The build server is called Hephaistos. (20" in said["response"]
+    assert said["outcome"].startswith("Not kept, it is a question")
     assert (said["usedModel"], said["note"]) == (
         False,
         "no model is configured, and this client does not support sampling",
@@ -209,7 +212,7 @@ async def test_a_client_that_lends_its_model_is_asked_and_told_on_the_way(
     said = await memories.app.call(memories.bo, "ask_cipher", asked, visit)
     assert isinstance(said.structured, dict)
     assert (said.structured["response"], said.structured["usedModel"]) == ("Lent words.", True)
-    assert client.heard == ["searching memories", "thinking", "remembering"]
+    assert client.heard == ["searching memories", "remembering", "thinking"]
 
 
 @pytest.mark.requirement("memory.contact.uses_the_model")
@@ -247,3 +250,28 @@ async def test_introspection_tells_of_what_the_caller_may_call(memories: Memorie
     found = await told(memories.bo, action="search", query="reasoning")
     assert "cipher_evaluate_reasoning" in {it["name"] for it in found["tools"]}
     assert (await told(memories.bo, action="by_source", source="mcp"))["totalCount"] == 0
+
+
+async def test_ask_obeys_remember_forget_always_and_never_and_says_what_it_did(
+    memories: Memories,
+) -> None:
+    async def ask(message: str) -> dict[str, Any]:
+        return await memories.call(memories.bo, "ask_cipher", message=message)
+
+    kept = await ask("Please remember: my favourite editor is Helix")
+    assert kept["outcome"].endswith("my favourite editor is Helix")
+    rule = await ask("Never use tabs in our Python code.")
+    assert rule["outcome"].startswith("Kept as standing instruction: Never use tabs")
+    asked = await ask("Write a Python function that sorts users.")
+    assert asked["memories"][0]["text"] == "Never use tabs in our Python code."
+    assert asked["outcome"].startswith("Not kept, it is a request")
+    found = await memories.call(memories.bo, "cipher_memory_search", query="sort users in Python")
+    assert found["standing"][0]["text"] == "Never use tabs in our Python code."
+    gone = await ask("Forget my favourite editor.")
+    ended = gone["remembered"][0]
+    assert {it["event"] for it in gone["remembered"]} == {"DELETE"}
+    assert "memory_undo" in gone["outcome"]
+    assert "my favourite editor is Helix" not in await memories.listed(memories.bo)
+    assert (await ask("Forget the price of tea in Peru."))["remembered"][0]["event"] == "NONE"
+    await memories.call(memories.bo, "memory_undo", id=ended["id"])
+    assert "my favourite editor is Helix" in await memories.listed(memories.bo)

@@ -145,14 +145,17 @@ async def test_another_fact_of_the_same_kind_is_kept_beside_the_first(memories: 
 
 
 async def test_what_nothing_is_made_of_is_told_with_the_reason(memories: Memories) -> None:
-    echo = "Search results: 1. The database listens on port 6543."
-    made = await memories.remember(memories.bo, "  \n", echo, PORT, PORT)
-    assert (made["extraction"]["extracted"], made["extraction"]["skipped"]) == (1, 3)
+    made = await memories.remember(memories.bo, "  \n", PORT, PORT)
+    assert (made["extraction"]["extracted"], made["extraction"]["skipped"]) == (1, 2)
     assert [it["reason"] for it in made["skippedReasons"]] == [
         "it is blank",
-        "it is the result of a memory search",
         "it is a duplicate in this call",
     ]
+    # What a search returned is told by its content, whatever it begins with.
+    echo = f"Search results: 1. {PORT}"
+    told = await memories.remember(memories.bo, echo)
+    assert told["summary"][0]["reason"] == "it repeats what memories say"
+    assert told["written"] == 0
     forced = await memories.remember(memories.bo, echo, options={"force": True})
     assert forced["written"] == 1
     nothing = await memories.remember(memories.bo, " ")

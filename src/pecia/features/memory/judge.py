@@ -40,6 +40,7 @@ class DecisionRules:
     with_model: bool
     may_delete: bool
     max_shown: int = 5
+    keep_echo: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class MemoryJudge:
         rules: DecisionRules,
     ) -> Decision:
         text = fact.text
-        heuristic = decide(text, candidates, rules.threshold, fact.given)
+        heuristic = decide(text, candidates, rules.threshold, fact.given, keep_echo=rules.keep_echo)
         # An exact duplicate needs no model.
         known = heuristic.event is MemoryEvent.NONE and not heuristic.is_wording
         if known or not candidates or self.model is None or not rules.with_model:

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from pecia.features.memory.core.compare.restatement import restates
+from pecia.features.memory.core.compare.similarity import TermQuery
 from pecia.features.memory.core.decide import Decision, MemoryCandidate, has_new_facts
 from pecia.features.memory.core.keys import SOURCE, is_own
-from pecia.features.memory.core.significance import is_echo
 from pecia.features.memory.embeddings import TextEmbeddings, embed_texts
 from pecia.features.memory.judge import DecisionRules, MemoryJudge, is_lossless
 from pecia.features.memory.model import (
@@ -35,6 +35,9 @@ from pecia.kernel.tool.call import Call
 
 # Minimum number of memories compared, however few the model is shown.
 MIN_CANDIDATES = 20
+# What is to be forgotten is named in other words than it was said, but not in few of them.
+MIN_FORGOTTEN_COVERAGE = 0.99
+MIN_FORGOTTEN_COSINE = 0.75
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,32 @@ class Learner:
         async with self.retriever.corpus.store.writing(call.caller, call.trace) as tx:
             return await _DecisionWriter(call, here, wanted.kind, meaning).write(tx, plans)
 
+    async def forget(
+        self, call: Call, here: MemoryScope, kind: MemoryKind, what: str
+    ) -> list[Memory]:
+        """End the caller's own memories that say this, as far as they hold."""
+        corpus = self.retriever.corpus
+        meaning = await embed_texts(corpus.embedder, [what])
+        query = MemoryQuery(what, here.search_ranges(kind), MIN_CANDIDATES)
+        terms = TermQuery(what)
+        async with corpus.store.writing(call.caller, call.trace) as tx:
+            await lock_user_memories(tx)
+            found = await self.retriever.find_similar(tx, call.caller, query, meaning)
+            said = [
+                it.memory
+                for it in found
+                if is_own(it.memory.key, here.owner)
+                and (
+                    terms.coverage(it.memory.text) >= MIN_FORGOTTEN_COVERAGE
+                    or (it.cosine or 0.0) >= MIN_FORGOTTEN_COSINE
+                )
+            ]
+            facts = {"retired_by": "you asked to forget it"}
+            ended = [replace(it, valid_to=_now(), facts={**it.facts, **facts}) for it in said]
+            await note_memories(tx, ended)
+        call.record_returned(SOURCE, [it.key for it in ended])
+        return [it for it in ended if it.same_as is None]
+
     async def filter_visible(self, call: Call, here: MemoryScope, ids: Sequence[UUID]) -> set[UUID]:
         """Which of these are memories that the caller may see in this session."""
         if not ids:
@@ -132,7 +161,7 @@ class Learner:
         return compared
 
 
-def filter_texts(texts: Sequence[str], *, force: bool) -> tuple[list[str], list[SkippedText]]:
+def filter_texts(texts: Sequence[str]) -> tuple[list[str], list[SkippedText]]:
     """The texts to process, and the skipped ones with the reason."""
     kept: list[str] = []
     skipped: list[SkippedText] = []
@@ -142,8 +171,6 @@ def filter_texts(texts: Sequence[str], *, force: bool) -> tuple[list[str], list[
             skipped.append(SkippedText(text, "it is blank"))
         elif any(restates(plain, it) for it in kept):
             skipped.append(SkippedText(text, "it is a duplicate in this call"))
-        elif not force and is_echo(plain):
-            skipped.append(SkippedText(text, "it is the result of a memory search"))
         else:
             kept.append(plain)
     return kept, skipped

@@ -50,6 +50,9 @@ SELECT id, file_id FROM kernel.chunk WHERE tenant_id = kernel.tenant() AND id = 
 SELECT id, prefix || text AS text FROM kernel.chunk
  WHERE tenant_id = kernel.tenant() AND id = ANY (%(ids)s::bigint[]);
 
+-- name: standing
+SELECT chunk_id, file_id FROM memory.standing(%(most)s);
+
 -- name: unindexed
 SELECT chunk_id, file_id FROM memory.unindexed(%(after)s, %(most)s);
 

@@ -39,6 +39,8 @@ MAX_NEWEST = 200
 # Lexical hits and nearest neighbours that are candidates.
 MAX_KEYWORD_HITS = 60
 MAX_NEAREST = 30
+# Standing instructions and preferences that are compared with a query.
+MAX_STANDING = 100
 NEIGHBOUR_REACH = 1
 ONE_CHUNK_CHARS = 400
 MEMORY_FILTER = Filter(sources=frozenset({SOURCE}))
@@ -92,6 +94,27 @@ class MemoryRetriever:
             for file, it in found.memories.items()
         ]
         return sorted(similar, key=lambda it: (-it.similarity, it.memory.id))[: question.limit]
+
+    async def find_standing(
+        self, tx: Transaction, question: MemoryQuery, meaning: TextEmbeddings
+    ) -> list[RankedMemory]:
+        """The standing instructions and preferences that hold, those most like the query first."""
+        rows = await tx.fetch_all(SQL["standing"], most=MAX_STANDING)
+        files = {row["chunk_id"]: row["file_id"] for row in rows}
+        read = await get_memories_by_file(tx, [*dict.fromkeys(files.values())])
+        memories = {it.file_id: it for it in read if question.admits(it)}
+        vector = meaning.vector_of(question.text)
+        cosines: dict[int, float] = {}
+        if memories and vector is not None:
+            chunks = [it for it, file in files.items() if file in memories]
+            for it, cosine in (await knn.load_cosines(tx, chunks, vector, meaning.model)).items():
+                cosines[files[it]] = max(cosine, cosines.get(files[it], -1.0))
+        terms = TermQuery(question.text)
+        found = [
+            RankedMemory(it, terms.similarity(it.text, cosines.get(file)), cosines.get(file))
+            for file, it in memories.items()
+        ]
+        return sorted(found, key=lambda it: (-it.similarity, -it.memory.file_id))
 
     async def _retrieve(
         self, tx: Transaction, caller: Caller, question: MemoryQuery, meaning: TextEmbeddings

@@ -4,6 +4,7 @@ version of one, as another wording of one, or not at all because one has its wor
 No text is lost by any of it: a version that was superseded and another wording stay readable.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -11,12 +12,18 @@ from typing import Literal, TypeAlias
 from pecia.features.memory.core.compare.relation import corrects, says_same
 from pecia.features.memory.core.compare.restatement import extends, restates
 from pecia.features.memory.core.compare.similarity import term_overlap
+from pecia.features.memory.core.compare.vocabulary import VOCABULARY
 from pecia.features.memory.model import MemoryEvent
 from pecia.kernel.errors import Json
 
 QualitySource: TypeAlias = Literal["similarity", "llm", "heuristic"]
 
 EXACT_SIMILARITY = 0.9
+MIN_ECHO_CHARS = 12
+# What the answer of a search says around the memories.
+ECHO_WORDS = VOCABULARY["echo"] | {""}
+_COUNT = re.compile(r"\b\d{1,3} (memor(?:y|ies)|results?)\b")
+_LIST_MARK = re.compile(r"\d{1,3}[.):]|[-*•#>]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,27 +57,46 @@ def decide(
     candidates: Sequence[MemoryCandidate],
     threshold: float,
     given: Mapping[str, Json] | None = None,
+    *,
+    keep_echo: bool = False,
 ) -> Decision:
     """The heuristic. `given` holds the caller's facts about the text: the same text with other
-    facts is a different memory."""
+    facts is a different memory. `keep_echo`: what repeats memories is kept too."""
     if not candidates:
         return Decision(MemoryEvent.ADD, 0.8, "no similar memory", quality="similarity")
     same = [it for it in candidates if not has_new_facts(given or {}, it.facts)]
     return (
-        _find_known(text, same)
+        _find_known(text, same, keep_echo=keep_echo)
         or _find_superseded(text, same, threshold)
         or _find_wording(text, same)
         or _add(text, candidates, threshold)
     )
 
 
-def _find_known(text: str, same: Sequence[MemoryCandidate]) -> Decision | None:
+def is_echo(text: str, known: Sequence[str]) -> bool:
+    """Whether a text is made of known texts and of what a search puts around them."""
+    left = f" {' '.join(text.split())} "
+    found = 0
+    for it in sorted(known, key=len, reverse=True):
+        plain = " ".join(it.split())
+        whole = rf"(?<=[\s\"]){re.escape(plain)}(?=[\s\"])"
+        if len(plain) >= MIN_ECHO_CHARS and (count := len(re.findall(whole, left))):
+            left, found = re.sub(whole, " ", left), found + count
+    words = _COUNT.sub(r"\1", left.lower()).split()
+    around = [it.strip("\"',:{}[]().#*") for it in words if not _LIST_MARK.fullmatch(it)]
+    # Without anything around them, they are a text that somebody put together.
+    return found > 0 and bool(words) and all(it in ECHO_WORDS for it in around)
+
+
+def _find_known(text: str, same: Sequence[MemoryCandidate], *, keep_echo: bool) -> Decision | None:
     for it in same:
         if restates(text, it.text):
             return Decision(MemoryEvent.NONE, EXACT_SIMILARITY, "a memory says the same", it.id)
     for it in same:
         if extends(it.text, text):
             return Decision(MemoryEvent.NONE, 0.8, "a memory already contains it", it.id)
+    if not keep_echo and is_echo(text, [it.text for it in same]):
+        return Decision(MemoryEvent.NONE, 0.8, "it repeats what memories say")
     return None
 
 

@@ -26,6 +26,7 @@ CREATE TABLE memory.item (
 );
 CREATE INDEX item_words ON memory.item (tenant_id, words_hash);
 CREATE INDEX item_superseded ON memory.item (tenant_id, superseded_by) WHERE superseded_by IS NOT NULL;
+CREATE INDEX item_standing ON memory.item (tenant_id, file_id) WHERE facts ? 'standing';
 CREATE INDEX item_same ON memory.item (tenant_id, same_as) WHERE same_as IS NOT NULL;
 CALL kernel.guard('memory.item');
 COMMENT ON TABLE memory.item IS 'system-only: callers ask memory.items, which shows what they may see; pecia_app has no privilege here';
@@ -189,6 +190,18 @@ LANGUAGE sql STABLE SECURITY DEFINER ROWS 20 SET search_path = kernel, pg_temp A
       JOIN kernel.chunk c ON c.tenant_id = f.tenant_id AND c.file_id = f.id
 $$;
 
+-- Standing instructions and preferences that hold, newest first, as far as the caller may see them.
+CREATE FUNCTION memory.standing(in_most integer) RETURNS TABLE (chunk_id bigint, file_id bigint)
+LANGUAGE sql STABLE SECURITY DEFINER ROWS 20 SET search_path = kernel, pg_temp AS $$
+    SELECT c.id, c.file_id FROM (
+        SELECT i.tenant_id, i.file_id FROM memory.item i
+          JOIN kernel.file f ON f.tenant_id = i.tenant_id AND f.id = i.file_id
+          JOIN kernel.acl a ON a.tenant_id = f.tenant_id AND a.id = f.acl_id AND a.principals && kernel.me()
+         WHERE i.tenant_id = kernel.tenant() AND i.facts ? 'standing' AND i.valid_to IS NULL AND i.same_as IS NULL
+         ORDER BY i.file_id DESC LIMIT in_most) AS i
+      JOIN kernel.chunk c ON c.tenant_id = i.tenant_id AND c.file_id = i.file_id
+$$;
+
 -- Embeddings computed by the call that stored the memory, so that semantic search finds it at once. The embedding job
 -- adds those of other chunks.
 CREATE FUNCTION memory.add_vectors(in_model text, in_dims integer, in_chunks bigint[], in_hashes text[], in_vectors text[])
@@ -228,15 +241,16 @@ ALTER FUNCTION memory.files OWNER TO pecia_system;
 ALTER FUNCTION memory.files_with_words OWNER TO pecia_system;
 ALTER FUNCTION memory.linked_files OWNER TO pecia_system;
 ALTER FUNCTION memory.neighbours OWNER TO pecia_system;
+ALTER FUNCTION memory.standing OWNER TO pecia_system;
 ALTER FUNCTION memory.unindexed OWNER TO pecia_system;
 ALTER FUNCTION memory.add_vectors OWNER TO pecia_system;
 ALTER FUNCTION memory.forget_user OWNER TO pecia_system;
 REVOKE ALL ON FUNCTION memory.open_source, memory.claim, memory.note, memory.items, memory.files,
-    memory.files_with_words, memory.linked_files, memory.neighbours, memory.unindexed, memory.add_vectors,
-    memory.forget_user FROM PUBLIC;
+    memory.files_with_words, memory.linked_files, memory.neighbours, memory.unindexed, memory.standing,
+    memory.add_vectors, memory.forget_user FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION memory.open_source TO pecia_system;
 GRANT EXECUTE ON FUNCTION memory.claim, memory.note, memory.items, memory.files, memory.files_with_words,
-    memory.linked_files, memory.neighbours, memory.unindexed, memory.add_vectors TO pecia_app, pecia_system;
+    memory.linked_files, memory.neighbours, memory.unindexed, memory.standing, memory.add_vectors TO pecia_app, pecia_system;
 
 -- What was said is not rewritten, by no tool and no job.
 CREATE FUNCTION memory.keep_words() RETURNS trigger

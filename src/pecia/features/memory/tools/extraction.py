@@ -15,6 +15,7 @@ from pecia.features.memory.core.tags import (
     has_command,
 )
 from pecia.features.memory.core.toolset import require_enabled
+from pecia.features.memory.core.utterance import read_standing
 from pecia.features.memory.judge import DecisionRules
 from pecia.features.memory.learn import (
     Learner,
@@ -64,7 +65,7 @@ class ExtractionTool:
         here = resolve_scope(call, self.settings, labels)
         require_enabled("cipher_extract_and_operate_memory", here.settings)
         texts = [ask.interaction] if isinstance(ask.interaction, str) else ask.interaction
-        kept, skipped = filter_texts(texts, force=ask.options.force)
+        kept, skipped = filter_texts(texts)
         shared = _call_facts(ask)
         distinguishing = _distinguishing_facts(ask)
         said = ask.memoryMetadata
@@ -140,12 +141,17 @@ def extract_knowledge_facts(text: str) -> dict[str, Json]:
         found["domain"] = domain
     if code := extract_code(text):
         found["code_pattern"] = code
+    if standing := read_standing(text):
+        found["standing"] = standing
     return found
 
 
 def _text_facts(text: str, ask: LearnInput) -> dict[str, Json]:
     auto = ask.options.autoExtractKnowledgeInfo
     found: dict[str, Json] = extract_knowledge_facts(text) if auto else {"tags": [FALLBACK_TAG]}
+    if ask.memoryMetadata.said_by == "assistant":
+        # What a model advises is no instruction of the user's.
+        found.pop("standing", None)
     if ask.knowledgeInfo.domain is not None:
         found["domain"] = ask.knowledgeInfo.domain
     if ask.knowledgeInfo.codePattern is not None:
@@ -188,6 +194,7 @@ def _rules(options: LearnOptions) -> DecisionRules:
         options.useLLMDecisions,
         options.enableDeleteOperations,
         options.maxSimilarResults,
+        keep_echo=options.force,
     )
 
 

@@ -39,7 +39,7 @@ class LearnOptions(ClosedArguments):
     autoExtractKnowledgeInfo: bool = True
     confidenceThreshold: float = Field(default=0.4, ge=0, le=1)
     enableDeleteOperations: bool = True
-    force: bool = Field(default=False, description="Store what looks like a search result too.")
+    force: bool = Field(default=False, description="Store what repeats memories too.")
 
 
 class MemoryMetadata(OpenArguments):

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, TypeAlias
 from uuid import UUID
@@ -10,7 +10,7 @@ from uuid import UUID
 from pydantic import Field
 
 from pecia.features.memory.core.format import format_now, format_time, list_texts
-from pecia.features.memory.core.keys import SOURCE
+from pecia.features.memory.core.keys import SOURCE, KeyRange
 from pecia.features.memory.core.search.conversation import speaker_of
 from pecia.features.memory.core.search.rank import RankedMemory
 from pecia.features.memory.core.toolset import require_enabled
@@ -22,10 +22,15 @@ from pecia.features.memory.settings import MemorySettings
 from pecia.features.memory.tools.arguments import Moment
 from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Scope
+from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 
 FEATURE = "memory"
+MAX_STANDING_SHOWN = 5
+STANDING_SHARE = 4
+# Instructions are worded unlike the requests that they are for.
+MIN_STANDING_SIMILARITY = 0.1
 
 RefineQuery: TypeAlias = Callable[[Call, str], Awaitable[Sequence[str]]]
 """Rewrites a query in several ways; returns the query alone where it cannot."""
@@ -102,6 +107,9 @@ class MemorySearchOut(Output):
     success: bool
     query: str
     results: list[MemorySearchHit]
+    standing: list[MemorySearchHit] = Field(
+        description="Standing instructions and preferences, those that fit the query best first."
+    )
     metadata: MemorySearchStats
     timestamp: str
 
@@ -126,6 +134,7 @@ class MemorySearchResult:
     embeddings: TextEmbeddings
     search_ms: float
     embedding_ms: float
+    standing: list[RankedMemory] = field(default_factory=list[RankedMemory])
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +169,7 @@ class MemorySearchTool:
             success=True,
             query=ask.query,
             results=results,
+            standing=[search_hit_out(it, with_facts=False) for it in sought.standing],
             metadata=_search_stats(sought, refined),
             timestamp=format_now(),
         )
@@ -187,6 +197,7 @@ class MemorySearchTool:
                     id_ = it.memory.id
                     if id_ not in best or it.similarity > best[id_].similarity:
                         best[id_] = it
+            standing = await self._find_standing(tx, here, (queries[0], areas), wanted, meaning)
         found = [
             it
             for it in best.values()
@@ -196,11 +207,40 @@ class MemorySearchTool:
             found.sort(key=lambda it: (-it.similarity, it.memory.id))
         done = time.perf_counter()
         return MemorySearchResult(
-            found[: wanted.limit],
+            with_standing(found[: wanted.limit], standing, wanted.limit),
             meaning,
             _elapsed_ms(embedded, done),
             _elapsed_ms(started, embedded),
+            standing,
         )
+
+    async def _find_standing(
+        self,
+        tx: Transaction,
+        here: MemoryScope,
+        asked: tuple[str, tuple[KeyRange, ...]],
+        wanted: SearchWish,
+        meaning: TextEmbeddings,
+    ) -> list[RankedMemory]:
+        if wanted.kind is MemoryKind.REASONING or wanted.as_of is not None:
+            return []
+        question = MemoryQuery(*asked, wanted.limit)
+        found = await self.retriever.find_standing(tx, question, meaning)
+        return [it for it in found if here.admits(it.memory)][:MAX_STANDING_SHOWN]
+
+
+def with_standing(
+    found: Sequence[RankedMemory], standing: Sequence[RankedMemory], limit: int
+) -> list[RankedMemory]:
+    """The hits, the last of which give way to standing instructions that fit and are not among
+    them: at most one in four."""
+    room = limit // STANDING_SHARE
+    known = {it.memory.id for it in found}
+    fit = [it for it in standing if it.similarity >= MIN_STANDING_SIMILARITY]
+    more = [it for it in fit[:room] if it.memory.id not in known]
+    kept = [*found[: limit - len(more)]]
+    least = kept[-1].similarity if kept else 1.0
+    return [*kept, *(replace(it, similarity=min(least, it.similarity)) for it in more)]
 
 
 def search_tools(recall: MemorySearchTool) -> tuple[AnyTool, ...]:

@@ -93,7 +93,7 @@ class WorkspaceTools:
             call, self.settings, ScopeLabels(ask.context.userId, ask.context.projectId)
         )
         texts = [ask.interaction] if isinstance(ask.interaction, str) else ask.interaction
-        kept, skipped = filter_texts(texts, force=False)
+        kept, skipped = filter_texts(texts)
         given = ask.workspaceInfo.model_dump(mode="json", exclude_none=True)
         facts = [MemoryFact(text, _facts(text, ask), given) for text in kept]
         options = ask.options

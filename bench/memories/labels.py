@@ -1,0 +1,155 @@
+"""The label sets of this folder, and what the memory tools make of them.
+
+They were written before the rules. Half of the lines, chosen by their hash, were not run until the
+rules were done: `held`.
+"""
+
+import re
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+from uuid import uuid4
+
+from bench.memories.server import MemoryClient
+
+FOLDER = Path(__file__).parent / "labels"
+Half: TypeAlias = Literal["seen", "held"]
+
+_TWINS = re.compile(r"\{(.*?)\|(.*?)\}")
+
+
+def read_labels(name: str, half: Half) -> list[tuple[str, ...]]:
+    """The lines of a set, split at their bars."""
+    lines = (FOLDER / f"{name}.txt").read_text("utf-8").splitlines()
+    kept = [it for it in lines if it and not it.startswith("#") and _half(it) == half]
+    if name == "near_twins":
+        return [tuple(_TWINS.sub(rf"\{n}", it) for n in (1, 2)) for it in kept]
+    return [tuple(part.strip() for part in it.split(" | ")) for it in kept]
+
+
+def _half(line: str) -> Half:
+    return "seen" if sha256(line.encode()).digest()[0] % 2 == 0 else "held"
+
+
+def measure_labels(client: MemoryClient, half: Half) -> dict[str, Any]:
+    sets: dict[str, Callable[[MemoryClient, Half], dict[str, Any]]] = {
+        "near_twins": measure_twins,
+        "negations": measure_negations,
+        "updates": measure_updates,
+        "utterances": measure_utterances,
+        "paraphrases": measure_paraphrases,
+        "instructions": measure_instructions,
+    }
+    return {name: measure(client, half) for name, measure in sets.items()}
+
+
+def measure_twins(client: MemoryClient, half: Half) -> dict[str, Any]:
+    """Two facts that differ in one place: both must be listed and found."""
+    pairs, lost = read_labels("near_twins", half), list[str]()
+    there = client.within(f"twins-{uuid4().hex}")
+    for pair in pairs:
+        for text in pair:
+            there.store([text])
+    held = {it["text"] for it in there.listed()}
+    for pair in pairs:
+        lost += [it for it in pair if it not in held or it not in _found(there, it)]
+    return {"pairs": len(pairs), "lost": lost}
+
+
+def measure_negations(client: MemoryClient, half: Half) -> dict[str, Any]:
+    """A fact and its opposite: both must be readable, each as a memory of its own."""
+    pairs, lost, hidden = read_labels("negations", half), list[str](), list[str]()
+    there = client.within(f"negations-{uuid4().hex}")
+    for pair in pairs:
+        for text in pair:
+            there.store([text])
+    known = {it["text"]: it for it in there.listed(include=["superseded"])}
+    for pair in pairs:
+        lost += [it for it in pair if it not in known or known[it]["same_as"]]
+        hidden += [it for it in pair if it in known and known[it]["superseded_by"]]
+    return {"pairs": len(pairs), "lost": lost, "superseded but readable": hidden}
+
+
+def measure_updates(client: MemoryClient, half: Half) -> dict[str, Any]:
+    """What held and what holds now: the newer must come first, the older stays readable."""
+    rows, wrong, lost = read_labels("updates", half), list[str](), list[str]()
+    there = client.within(f"updates-{uuid4().hex}")
+    for old, new, _ in rows:
+        there.store([old])
+        there.store([new])
+    known = {it["text"] for it in there.listed(include=["superseded"])}
+    for old, new, question in rows:
+        lost += [it for it in (old, new) if it not in known]
+        first = next(iter(_found(there, question)), "")
+        wrong += [f"{question} -> {first}"] if first != new else []
+    share = 1 - len(wrong) / len(rows)
+    return {"updates": len(rows), "newest first": round(share, 4), "wrong": wrong, "lost": lost}
+
+
+def measure_utterances(client: MemoryClient, half: Half) -> dict[str, Any]:
+    """What `ask_cipher` keeps of what somebody says."""
+    rows = read_labels("utterances", half)
+    there = client.within(f"utterances-{uuid4().hex}")
+    wrong: list[str] = []
+    kept = right = wanted = 0
+    for label, text in rows:
+        answer = there.ask(text)
+        keeps = any(it["event"] != "NONE" or it["id"] for it in answer["remembered"])
+        wanted += label == "keep"
+        kept += keeps
+        right += keeps and label == "keep"
+        wrong += [f"{label}: {text}"] if keeps != (label == "keep") else []
+    return {
+        "utterances": len(rows),
+        "precision": round(right / max(1, kept), 4),
+        "recall": round(right / max(1, wanted), 4),
+        "wrong": wrong,
+    }
+
+
+def measure_paraphrases(client: MemoryClient, half: Half) -> dict[str, Any]:
+    """A fact in three wordings is one memory, and no two facts are."""
+    rows = read_labels("paraphrases", half)
+    there = client.within(f"paraphrases-{uuid4().hex}")
+    for wordings in zip(*rows, strict=True):
+        for text in wordings:
+            there.store([text])
+    fact_of = {text: n for n, row in enumerate(rows) for text in row}
+    everything = there.listed(include=["superseded"])
+    by_id = {it["id"]: it["text"] for it in everything}
+    merged = [
+        (it["text"], by_id[it["same_as"]])
+        for it in everything
+        if it["same_as"] and fact_of[it["text"]] != fact_of[by_id[it["same_as"]]]
+    ]
+    count = len(there.listed())
+    return {
+        "facts": len(rows),
+        "memories per fact": round(count / len(rows), 4),
+        "different facts merged": merged,
+    }
+
+
+def measure_instructions(client: MemoryClient, half: Half) -> dict[str, Any]:
+    """A standing instruction among facts: does a later request bring it, among the first five?"""
+    rows = read_labels("instructions", half)
+    there = client.within(f"instructions-{uuid4().hex}")
+    there.store([it for row in read_labels("updates", half)[:20] for it in row[:1]])
+    missed: list[str] = []
+    for instruction, request in rows:
+        alone = client.within(f"instruction-{uuid4().hex}")
+        alone.store([it for row in read_labels("updates", half)[:20] for it in row[:1]])
+        alone.ask(instruction)
+        answer = alone.ask(request)
+        brought = any(it["text"] == instruction for it in answer["memories"][:5])
+        missed += [] if brought else [f"{instruction} | {request}"]
+    return {
+        "instructions": len(rows),
+        "brought": round(1 - len(missed) / len(rows), 4),
+        "missed": missed,
+    }
+
+
+def _found(client: MemoryClient, query: str) -> list[str]:
+    return [it["text"] for it in client.search(query, 5)]

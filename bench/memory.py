@@ -1,0 +1,102 @@
+"""Memory through its MCP tools: what is kept, what is found again, and how fast.
+
+The label sets of `bench/memories/labels`; LoCoMo and BEAM from `../shared/data`, beside the
+project, with plain BM25 in the same run; latencies at 3,000 memories and, with
+`PECIA_BENCH_MEMORIES=100000`, at more. `PECIA_BENCH_PARTS=labels,locomo` runs some parts.
+"""
+
+import os
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from bench import result
+from bench.memories.labels import measure_labels
+from bench.memories.retrieval import DATA, measure_beam, measure_locomo
+from bench.memories.server import MemoryClient, serving
+
+TARGETS = {
+    "updates, newest first": 0.9,
+    "utterances, precision and recall": 0.9,
+    "memories per fact": 1.3,
+    "locomo sessions": {"recall@5": 0.92, "mrr": 0.85},
+    "locomo turns": {"recall@5": 0.86, "mrr": 0.78},
+    "beam recall@10": 0.55,
+    "search p50 ms": 15,
+    "store p50 ms": 30,
+}
+PARTS = ("labels", "locomo", "beam", "speed")
+MEMORIES = int(os.environ.get("PECIA_BENCH_MEMORIES", "3000"))
+CHATS = int(os.environ.get("PECIA_BENCH_CHATS", "20"))
+CALLS = 200
+
+
+def measure(client: MemoryClient, parts: tuple[str, ...]) -> dict[str, Any]:
+    found: dict[str, Any] = {"targets": TARGETS}
+    if "labels" in parts:
+        found["labels"] = {half: measure_labels(client, half) for half in ("seen", "held")}
+    if "locomo" in parts:
+        found["locomo"] = _from_data("locomo", lambda: measure_locomo(client))
+    if "beam" in parts:
+        found["beam"] = _from_data("beam-100k", lambda: measure_beam(client, CHATS))
+    if "speed" in parts:
+        found["speed"] = measure_speed(client)
+    return found
+
+
+def _from_data(name: str, run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    return run() if (DATA / name).exists() else {"absent": f"{name} is read from ../shared/data"}
+
+
+def measure_speed(client: MemoryClient) -> dict[str, Any]:
+    """Latencies of single calls, one after the other, at so many memories."""
+    there = client.within("speed")
+    dice = random.Random(7)
+    for at in range(0, MEMORIES, 200):
+        part = [{"text": fact(dice, at + it)} for it in range(min(200, MEMORIES - at))]
+        there.call("memory_import", memories=part)
+    client.settle()
+    stores = [lambda n=n: there.store([fact(dice, MEMORIES + n)]) for n in range(CALLS)]
+    took = {"store": _times(stores)}
+    client.settle()
+    searches = [lambda: there.search(f"{dice.choice(NOUNS)} of {dice.choice(PLACES)}", 5)] * CALLS
+    took["search"] = _times(searches)
+    return {"memories": MEMORIES, **took}
+
+
+def _times(calls: list[Callable[[], Any]]) -> dict[str, float]:
+    for call in calls[:10]:
+        call()
+    times: list[float] = []
+    for call in calls[10:]:
+        began = time.perf_counter()
+        call()
+        times.append((time.perf_counter() - began) * 1000)
+    times.sort()
+    return {
+        "p50_ms": round(statistics.median(times), 1),
+        "p95_ms": round(times[len(times) * 95 // 100], 1),
+    }
+
+
+NOUNS = ("port", "owner", "backup", "retention", "deadline", "budget", "password policy", "region")
+PLACES = tuple(f"{a}-{b}" for a in ("billing", "search", "mail", "auth", "web") for b in range(200))
+
+
+def fact(dice: random.Random, number: int) -> str:
+    """A fact of its own."""
+    return (
+        f"The {dice.choice(NOUNS)} of {dice.choice(PLACES)} was set to {number} by"
+        f" {dice.choice(('Ana', 'Bo', 'Cy', 'Di'))} after review {dice.randrange(10_000)}."
+    )
+
+
+def main() -> Path:
+    parts = tuple(os.environ.get("PECIA_BENCH_PARTS", ",".join(PARTS)).split(","))
+    with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as client:
+        found = measure(client, parts)
+    return result.write("memory" if parts == PARTS else f"memory-{'-'.join(parts)}", found)
