@@ -34,7 +34,7 @@ def memory_feature(
     thinker = ChatService(mind)
     finder = MemoryRetriever(corpus)
     recall = MemorySearchTool(finder, settings, thinker.refine)
-    learner = Learner(finder, MemoryJudge(mind))
+    learner = Learner(finder, MemoryJudge(mind), settings.secrets)
     found: list[AnyTool] = []
     tools = (
         *search_tools(recall),

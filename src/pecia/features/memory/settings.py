@@ -5,6 +5,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, SecretStr
 
+from pecia.features.memory.core.secret_policy import SecretPolicy
 from pecia.kernel.settings.model import SettingConflict, SettingsSection, setting
 
 ServerMode: TypeAlias = Literal["default", "aggregator"]
@@ -116,6 +117,11 @@ class MemorySettings(SettingsSection):
         description="List the tools of the knowledge graph.",
         env=("KNOWLEDGE_GRAPH_ENABLED",),
         project=True,
+    )
+    secrets: SecretPolicy = setting(
+        "redact",
+        description="Keys, tokens and passwords in a text to remember: `mark` stores them as they"
+        " are and says so, `redact` replaces them, `refuse` does not store the text.",
     )
     vector_store_type: str = setting(
         "",

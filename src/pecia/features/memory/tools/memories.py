@@ -12,6 +12,7 @@ from pydantic import Field
 from pecia.features.memory.core.format import format_time, list_texts
 from pecia.features.memory.core.keys import SOURCE, KeyRange, is_own, kind_of
 from pecia.features.memory.core.search.conversation import speaker_of
+from pecia.features.memory.core.secret_policy import screen_text
 from pecia.features.memory.embeddings import embed_texts
 from pecia.features.memory.model import Memory, MemoryDraft, MemoryKind
 from pecia.features.memory.scope import MemoryScope, resolve_scope
@@ -203,6 +204,8 @@ class MemoryTools:
         if text == "":
             raise InvalidFormat('Field "text" is blank', field="text", expected="words")
         here = resolve_scope(call, self.settings)
+        # The operator's setting: a session does not loosen it.
+        text = screen_text(text, self.settings.secrets, field="text") if text else None
         meaning = await embed_texts(self.embedder, [text] if text else [])
         async with self.store.writing(call.caller, call.trace) as tx:
             await lock_user_memories(tx)

@@ -14,6 +14,7 @@ from pecia.features.memory.core.evaluate import (
 from pecia.features.memory.core.format import format_now, format_time
 from pecia.features.memory.core.keys import SOURCE
 from pecia.features.memory.core.search.rank import RankedMemory
+from pecia.features.memory.core.secret_policy import screen_facts, screen_text
 from pecia.features.memory.core.tags import detect_domain
 from pecia.features.memory.core.trace import complexity_of, extract_steps, task_type_of
 from pecia.features.memory.embeddings import embed_texts
@@ -146,10 +147,14 @@ class TraceTools:
     async def _store_trace(self, call: Call, trace: TraceIn, judged: EvaluationIn) -> str | None:
         """The id of the memory; None where the same trace is already stored."""
         here = resolve_scope(call, self.settings)
+        policy = self.settings.secrets
         text = to_canonical_text(_embedded_text(trace, judged)).strip()
+        text = screen_text(text, policy, field="trace.steps")
         meaning = await embed_texts(self.recall.retriever.corpus.embedder, [text])
         id_, place = new_id(), here.folder(MemoryKind.REASONING)
-        facts = {**_facts(trace, judged), **here.origin_facts(MemoryKind.REASONING)}
+        facts = screen_facts(
+            {**_facts(trace, judged), **here.origin_facts(MemoryKind.REASONING)}, policy
+        )
         areas = here.search_ranges(MemoryKind.REASONING)
         async with self.recall.retriever.corpus.store.writing(call.caller, call.trace) as tx:
             await lock_user_memories(tx)

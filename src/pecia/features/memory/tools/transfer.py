@@ -10,6 +10,13 @@ from pydantic import Field
 
 from pecia.features.memory.core.format import format_now, format_time, truncate_preview
 from pecia.features.memory.core.keys import SOURCE, MemoryFolder, is_own, kind_of
+from pecia.features.memory.core.secret_policy import (
+    SECRET_FIELD,
+    SecretPolicy,
+    has_secret,
+    screen_facts,
+    screen_text,
+)
 from pecia.features.memory.embeddings import embed_texts
 from pecia.features.memory.model import Memory, MemoryDraft, MemoryKind, new_id
 from pecia.features.memory.scope import MemoryScope, resolve_scope
@@ -130,7 +137,10 @@ class TransferTools:
         """Import memories that were exported here or elsewhere. They become yours. A repeated
         import is recognised by id."""
         here = resolve_scope(call, self.settings)
-        drafts = [_build_draft(here, it, n) for n, it in enumerate(ask.memories)]
+        policy = self.settings.secrets
+        drafts = [
+            screen_draft(_build_draft(here, it, n), policy, n) for n, it in enumerate(ask.memories)
+        ]
         meaning = await embed_texts(self.embedder, [it.text for it in drafts])
         places = [_target_folder(here, it) for it in ask.memories]
         async with self.store.writing(call.caller, call.trace) as tx:
@@ -213,6 +223,15 @@ def _build_draft(here: MemoryScope, it: ImportedMemory, number: int) -> MemoryDr
         _linked_id(here, it.superseded_by),
         it.times_said,
     )
+
+
+def screen_draft(draft: MemoryDraft, policy: SecretPolicy, number: int) -> MemoryDraft:
+    """The draft as it may be stored."""
+    text = screen_text(draft.text, policy, field=f"memories.{number}.text")
+    facts = screen_facts(draft.facts, policy)
+    if has_secret(draft.text):
+        facts[SECRET_FIELD] = True
+    return replace(draft, text=text, facts=facts)
 
 
 OWN_FIELDS = frozenset(
