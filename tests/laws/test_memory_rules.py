@@ -3,7 +3,7 @@
 import re
 from uuid import UUID
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pecia.features.memory.core.compare.relation import corrects, may_say_same, says_same
@@ -117,6 +117,7 @@ def test_the_heuristic_loses_no_word_that_was_said(
 
 @few
 @given(twins, st.floats(-1, 1))
+@example(Twins("The service on hermes runs.", "The service on hermes' runs."), 0.99)
 def test_twins_are_neither_one_fact_nor_a_correction_however_alike(
     pair: Twins, cosine: float
 ) -> None:

@@ -34,13 +34,16 @@ LIGHT = VOCABULARY["light"]
 # Verbs and nouns that say no more than the names and numbers around them.
 PLAIN = VOCABULARY["plain"]
 _END = re.compile(r"[.,;:!?…。，；：！？]+$")
-_POSSESSIVE = re.compile(r"(?:'s|’s|s'|s’)$")
+_POSSESSIVE = re.compile(r"['’]s$|(?<=s)['’]$")
 _SHORT_NOT = re.compile(r"n['’]t$")
 _ELISION = re.compile(r"^(?:n|d|l|j|qu|s|c|m|t)['’](?=\w)", re.IGNORECASE)
 # Scripts in which words are not told from names by their letters are compared word for word.
 _LATIN = re.compile(r"[\x00-\u024f\u2000-\u20cf]*")
 _CONTRACTED = re.compile(r"[^\W\d_]+['’](?:t|m|d|ve|re|ll)", re.IGNORECASE)
-_SENTENCE = re.compile(r"[.!?…。！？]\s")
+# The full stop of a title or an initial ends no sentence.
+_SENTENCE = re.compile(
+    r"(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bDr)(?<!\bProf)(?<!\bSt)(?<!\bNo)[.!?…。！？]\s"
+)
 _DIGITS = re.compile(r"(?<=\d)[,'’](?=\d{3}\b)")
 
 

@@ -11,6 +11,7 @@ from datetime import datetime
 
 from pecia.features.memory.core.compare.relation import distinguishing, revises
 from pecia.features.memory.core.compare.similarity import TermQuery
+from pecia.features.memory.core.compare.statement import LIGHT
 from pecia.features.memory.core.search.conversation import conversation_of
 from pecia.features.memory.core.search.time_words import TimeRange
 from pecia.features.memory.model import Memory
@@ -142,7 +143,8 @@ def put_newest_first(
     """The same, but that of two that say the same of the same the newer comes first, unless the
     query names what only the older one has."""
     first, rest = [*order[:MAX_REVISED]], order[MAX_REVISED:]
-    terms = frozenset(TermQuery(query).words)
+    # Only words that name something tell the two apart.
+    terms = TermQuery(query).words - LIGHT
     for place in range(1, len(first)):
         newer = first[place]
         for at in range(place):
