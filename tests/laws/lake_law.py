@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, TypeAlias
 
-from pecia.features.lake.core.file_uri import file_uri
+from pecia.kernel.corpus.file_uri import file_uri
 from tests.laws.facts import Tenant
 from tests.laws.lake_clients import Http, LakeClient, Mcp, Said
 from tests.laws.lake_oracle import (

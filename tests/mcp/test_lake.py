@@ -273,7 +273,9 @@ async def test_the_root_endpoint_can_be_the_lake_and_its_tools_are_always_within
     async with serve() as served:
         listed = (await served.talk.ask("/mcp", "tools/list"))["result"]["tools"]
         first = [it["name"] for it in listed][2:6]
-        assert first == ["search_content", "get_file_window", "get_file_text", "list_files"]
+        assert first == ["search_content", "read", "list_sources", "list_files"]
+        for tool in sorted(SIX):
+            assert "isError" not in await shore.call(tool, served.talk, "/mcp"), tool
         asked = {"name": "search_content", "arguments": ARGUMENTS["search_content"]}
         found = await served.talk.ask("/mcp", "tools/call", asked)
         assert found["result"]["structuredContent"]["hits"][0]["key"] == GUIDE

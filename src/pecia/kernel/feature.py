@@ -1,6 +1,6 @@
 """What a feature serves, as data. Features know each other only through this."""
 
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -101,6 +101,8 @@ class Feature:
     purge: Callable[[PurgeTarget], Awaitable[None]] | None = None
     instructions: str | None = None
     """The MCP instructions of this feature's own endpoint."""
+    overview: Callable[[Caller], Awaitable[Sequence[str] | None]] | None = None
+    """What its tools work on for this caller, by name. None: its tools could only fail."""
 
 
 @dataclass(frozen=True, slots=True)

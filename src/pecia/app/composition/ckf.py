@@ -14,8 +14,8 @@ from pecia.features.ckf.settings import CkfSettings
 from pecia.features.ckf.sources import StoredFiles, add_concept_reader, file_source_reader
 from pecia.features.ckf.tools.compile import ReadSource
 from pecia.features.ckf.tools.compile_llm import LlmServices
-from pecia.features.lake.core.file_uri import file_uri, parse_file_uri
 from pecia.features.lake.settings import LakeSettings
+from pecia.kernel.corpus.file_uri import file_uri, parse_file_uri
 from pecia.kernel.errors import UpstreamError
 from pecia.kernel.feature import Feature, FeatureContext
 from pecia.kernel.store.store import Store

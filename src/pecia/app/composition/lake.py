@@ -143,7 +143,12 @@ def build_lake_feature(context: FeatureContext) -> Feature:
         store,
         context.corpus,
         _lake_adapters(context, sources),
-        LakeOptions(settings.kernel.home / "index", links, _limits(settings.kernel)),
+        LakeOptions(
+            settings.kernel.home / "index",
+            links,
+            _limits(settings.kernel),
+            _console_url(settings.kernel),
+        ),
     )
     deliveries = DeliveryQueue(store, delivery_job(sources.open))
     originals = OriginalFetcher(store, sources.open, links, credentials, deliveries)
@@ -165,8 +170,14 @@ def build_download_links(settings: Settings, keyring: Keyring) -> DownloadLinks 
             return secret_setting.get_secret_value().encode()
         return keyring.sign(DOWNLOAD, b"").mac
 
-    public_url = kernel.public_url or f"http://{kernel.host}:{kernel.port}"
-    return DownloadLinks(secret, public_url, kernel.download_link_ttl_s)
+    return DownloadLinks(secret, _console_url(kernel), kernel.download_link_ttl_s)
+
+
+def _console_url(kernel: KernelSettings) -> str:
+    """Where people reach this server; empty if the operator of a server did not say."""
+    if kernel.public_url or kernel.mode != "local":
+        return (kernel.public_url or "").rstrip("/")
+    return f"http://{kernel.host}:{kernel.port}"
 
 
 def _limits(kernel: KernelSettings) -> dict[str, Json]:

@@ -15,6 +15,13 @@ from pecia.kernel.store.audit.log import AuditLog
 from pecia.kernel.store.store import Store
 from pecia.kernel.tool.confirmation import Confirmations
 
+INSTRUCTIONS = (
+    "Administration: users, groups, tokens, grants, sources, spaces, the audit log. whoami says "
+    "who you are and what you may do. What is granted takes effect with the next call; "
+    "check_access says why somebody sees a file or not. Ask the "
+    "person before you remove or purge anything."
+)
+
 
 def build_admin(
     store: Store,
@@ -27,6 +34,7 @@ def build_admin(
     """The feature, over one store. `purgers` come from the other features."""
     return Feature(
         "admin",
+        instructions=INSTRUCTIONS,
         tools=(
             *user_tools(store),
             *directory_tools(store),

@@ -17,6 +17,12 @@ from pecia.kernel.feature import Feature
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.store import Store
 
+INSTRUCTIONS = (
+    "Concepts that several layers of documents contribute to, resolved into one. Begin with "
+    "search, then read_file with the id of a concept: it names the layer of every part, and what "
+    "other layers say instead. Cite okf:// URIs with the layer."
+)
+
 
 def build_cascade_registry(
     store: Store, places: Mapping[str, CascadeOrigin], ports: CascadePorts, trust: TrustFile
@@ -37,11 +43,17 @@ def build_cascade_registry(
 
 def cascade_feature(cascades: CascadeRegistry, searcher: ConceptSearcher | None = None) -> Feature:
     """The feature over configured cascades."""
+
+    async def overview(caller: Caller) -> list[str] | None:
+        return await cascades.list_visible(caller) or None
+
     return Feature(
         FEATURE,
+        instructions=INSTRUCTIONS,
         tools=cascade_tools(cascades, searcher or ConceptSearcher()),
         resources=(cascade_resource(cascades),),
         templates=(cascade_template(cascades),),
         routes=(report_route(cascades),),
         services=(cascades,),
+        overview=overview,
     )

@@ -23,6 +23,14 @@ async def no_sources(caller: Caller, uri: str) -> SourceText:
     raise NotFound(f"no text at {uri}", uri=uri, hint="Give the text itself.")
 
 
+INSTRUCTIONS = (
+    "CKF packages: the concepts, rules, exceptions and claims of a text, each with its quotation. "
+    "ckf.compile makes one from a text or a URI; ckf.slice takes the part that a question needs; "
+    "ckf.verify checks every quotation against its source; ckf.search_posts and ckf.fetch_post "
+    "read published ones. A package is derived: cite the quotation and its source."
+)
+
+
 def ckf_feature(
     base_url: str,
     read_source: ReadSource = no_sources,
@@ -39,6 +47,7 @@ def ckf_feature(
     context = PageContext(posts, read_source, base_url.rstrip("/"), outside or PageServices(), llm)
     return Feature(
         FEATURE,
+        instructions=INSTRUCTIONS,
         tools=(
             compile_tool(read_source),
             *((compile_llm_tool(llm),) if llm else ()),

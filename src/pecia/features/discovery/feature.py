@@ -1,6 +1,6 @@
-"""The default toolset: a few common tools, and two that reach all the others.
+"""The default toolset: a few common tools, two that reach all the others, and a reader.
 
-It has no tool of its own beside those two, and widens nobody's rights.
+It has no tool of its own beside those three, and widens nobody's rights.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,11 +11,21 @@ from typing import Any, cast
 from pydantic import Field, ValidationError
 
 from pecia.features.discovery.rank import ToolFinder
+from pecia.features.discovery.tools.resource import READ, build_read
 from pecia.kernel.corpus.vectors.embedder import Embedder
 from pecia.kernel.errors import InvalidEnum, Json, Unprocessable
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.tool.call import Call
-from pecia.kernel.tool.model import AnyTool, Input, Output, Tool, ToolResult
+from pecia.kernel.tool.model import (
+    AnyTool,
+    CitedOutput,
+    Input,
+    Output,
+    Resource,
+    TextContent,
+    Tool,
+    ToolResult,
+)
 from pecia.kernel.tool.validate import input_schema
 from pecia.kernel.tool.view import ToolView, may_call
 
@@ -26,8 +36,8 @@ CALL_TOOL = "call_tool"
 # The default list. Tools of features that are off are left out.
 DEFAULT_TOOLS = (
     "search_content",
-    "get_file_window",
-    "get_file_text",
+    READ,
+    "list_sources",
     "list_files",
     "read_document",
     "edit_document",
@@ -35,7 +45,6 @@ DEFAULT_TOOLS = (
     "cipher_memory_search",
     "cipher_extract_and_operate_memory",
     "ckf.compile",
-    "read_file",
 )
 
 
@@ -79,24 +88,30 @@ def resolve_target(arguments: Mapping[str, Json]) -> ToolCallTarget | None:
 
 
 def build_discovery_view(
-    reach: ToolView, lean: Sequence[str] = (), embedder: Embedder | None = None
+    reach: ToolView,
+    lean: Sequence[str] = (),
+    resources: Sequence[Resource] = (),
+    embedder: Embedder | None = None,
 ) -> ToolView:
-    """The default tools and these two as one view; every reachable tool can be called by name."""
+    """The default tools and those of this feature; every reachable tool can be called by name."""
+    own: dict[str, AnyTool] = {READ: build_read(resources)} if resources else {}
     listed = {
-        name: reach.find(name) for name in (lean or DEFAULT_TOOLS) if lean or _has(reach, name)
+        name: own.get(name) or reach.find(name)
+        for name in (lean or DEFAULT_TOOLS)
+        if lean or name in own or _has(reach, name)
     }
     tools: dict[str, AnyTool] = {
         FIND_TOOLS: build_find_tools(ToolFinder(reach, embedder)),
         CALL_TOOL: build_call_tool(),
     }
-    names = {**reach.tools, **reach.aliases}
+    names = {**own, **reach.tools, **reach.aliases}
     return ToolView(MappingProxyType({**tools, **listed}), MappingProxyType(names))
 
 
 def require_known_tools(everything: ToolView, lean: Sequence[str]) -> None:
     """Refuse a setting that names an unknown tool."""
     for name in lean:
-        if not _has(everything, name):
+        if name != READ and not _has(everything, name):
             raise InvalidEnum(
                 f"the setting desk.tools names {name!r}, which is not a tool",
                 field="desk.tools",
@@ -108,11 +123,13 @@ def require_known_tools(everything: ToolView, lean: Sequence[str]) -> None:
 def build_find_tools(finder: ToolFinder) -> AnyTool:
     """The tool that searches the tools of a view."""
 
-    async def run(call: Call, ask: FindTools) -> FindToolsOut:
+    async def run(call: Call, ask: FindTools) -> CitedOutput[FindToolsOut]:
         """Find tools by what you want to do. Then use call_tool with a name and arguments."""
         mine = [it for it in await finder.find(ask.query) if may_call(call.caller, it[1])]
         found = [_format_tool(name, tool) for name, tool in mine[: ask.limit]]
-        return FindToolsOut(tools=found, total=len(mine))
+        lines = [_describe(name, tool) for name, tool in mine[: ask.limit]]
+        text = "\n".join(lines) or "No tool matches: say it in other words."
+        return CitedOutput(FindToolsOut(tools=found, total=len(mine)), (TextContent(text),))
 
     return Tool(FEATURE, FIND_TOOLS, Scope.SEARCH, FindTools, FindToolsOut, run, public=True)
 
@@ -146,6 +163,24 @@ def build_call_tool() -> AnyTool:
 
 def _has(view: ToolView, name: str) -> bool:
     return name in view.tools or name in view.aliases
+
+
+def _describe(name: str, tool: AnyTool) -> str:
+    """A tool on a line: what it does, and its arguments with the values that they take."""
+    schema = input_schema(tool)
+    required = schema.get("required", ())
+    arguments = [
+        f"{key}{'' if key in required else '?'}{_choices(it)}"
+        for key, it in schema.get("properties", {}).items()
+    ]
+    return f"- {name}({', '.join(arguments)}): {tool.description}"
+
+
+def _choices(schema: Mapping[str, Any]) -> str:
+    options = schema.get("enum") or next(
+        (it["enum"] for it in schema.get("anyOf", ()) if "enum" in it), ()
+    )
+    return f"={'|'.join(map(str, options))}" if options else ""
 
 
 def _format_tool(name: str, tool: AnyTool) -> FoundToolOut:

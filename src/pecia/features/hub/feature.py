@@ -20,6 +20,12 @@ from pecia.kernel.secrets.keyring import Keyring
 from pecia.kernel.store.store import Store
 from pecia.kernel.tool.confirmation import Confirmations
 
+INSTRUCTIONS = (
+    "Tools of other MCP servers, under the rights and the audit log of this one. list_servers says "
+    "which there are, list_server_tools what they do and take, call_server_tool calls one. Their "
+    "answers are theirs: nothing here has verified them."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class HubContext:
@@ -57,6 +63,7 @@ def build_hub_feature(hub: Hub, ours: HubContext) -> Feature:
     )
     return Feature(
         FEATURE,
+        instructions=INSTRUCTIONS,
         tools=(
             *server_user_tools(hub, upstream_tools),
             *server_admin_tools(ServerTools(hub, consent)),

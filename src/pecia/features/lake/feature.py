@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from pecia.features.lake.capacity import CapacityPage, SearchMetrics, capacity_route
@@ -20,9 +21,9 @@ from pecia.features.lake.downloads.delivery import delivery_job
 from pecia.features.lake.downloads.link import DownloadLinks
 from pecia.features.lake.prompt import answer_from_sources
 from pecia.features.lake.resources import file_resources, file_template
-from pecia.features.lake.tools.catalog import catalog_tools
+from pecia.features.lake.tools.catalog import catalog_tools, describe_sources
 from pecia.features.lake.tools.file_text import file_text_tools
-from pecia.features.lake.tools.search import search_tools
+from pecia.features.lake.tools.search import SearchTools, search_tools
 from pecia.features.lake.tools.source_stats import source_stats_tools
 from pecia.features.lake.tools.sources import RequireOrigin, SourceTools, source_tools
 from pecia.features.lake.tools.uploads import upload_tools
@@ -35,6 +36,13 @@ from pecia.kernel.store.store import Store
 from pecia.kernel.tool.confirmation import Confirmations
 
 CRAWL_TIMEOUT_S = 6 * 3600
+
+INSTRUCTIONS = (
+    "Files of many sources, searched and read under your rights. Begin with search_content: lead "
+    "with the most distinctive terms, and search again in the documents' own wording if no hit "
+    "answers. Read around a hit with get_file_window, start a little before its seq. Cite the file "
+    "by its pecia:// URI, with the page and the exact words. If nothing answers, say so."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +65,8 @@ class LakeOptions:
     index_root: Path
     links: DownloadLinks | None = None
     limits: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    console_url: str = ""
+    """Where people open the files of hits; empty where nobody knows."""
 
 
 def build_lake(store: Store, corpus: Corpus, ways: LakeAdapters, options: LakeOptions) -> Feature:
@@ -67,8 +77,9 @@ def build_lake(store: Store, corpus: Corpus, ways: LakeAdapters, options: LakeOp
     crawling, reading = build_lake_jobs(ways, readers)
     return Feature(
         "lake",
+        instructions=INSTRUCTIONS,
         tools=(
-            *search_tools(corpus, options.links, figures),
+            *search_tools(SearchTools(corpus, options.links, figures, options.console_url)),
             *file_text_tools(store),
             *catalog_tools(store),
             *source_tools(
@@ -88,6 +99,7 @@ def build_lake(store: Store, corpus: Corpus, ways: LakeAdapters, options: LakeOp
         templates=(file_template(store),),
         routes=(capacity_route(capacity),),
         prompts=(answer_from_sources(),),
+        overview=partial(describe_sources, store),
         jobs=(crawling, reading, delivery_job(ways.connect)),
         background_tasks=(
             readers.keep_warm,

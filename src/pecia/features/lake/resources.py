@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pecia.features.lake.core.file_uri import (
+from pecia.features.lake.tools.file_text import PLAIN, part_note, read_for_agent, read_part
+from pecia.kernel.corpus.catalog import catalog
+from pecia.kernel.corpus.file_uri import (
     REFERENCE_SCHEME,
     SCHEME,
     TEMPLATE,
@@ -13,8 +15,6 @@ from pecia.features.lake.core.file_uri import (
     parse_start,
     part_uri,
 )
-from pecia.features.lake.tools.file_text import PLAIN, part_note, read_part
-from pecia.kernel.corpus.catalog import catalog
 from pecia.kernel.corpus.search import hydrate
 from pecia.kernel.errors import InvalidFormat
 from pecia.kernel.identity.caller import Scope
@@ -28,6 +28,7 @@ from pecia.kernel.tool.model import (
     Resource,
     ResourceEntry,
     ResourcePage,
+    ResourcePart,
     ResourceTemplate,
 )
 
@@ -69,6 +70,10 @@ class FileResources:
         found = await read_part(self.store, call, address.source_id, address.key, start)
         text = EmbeddedResource(uri, found.text, PLAIN)
         return (text, _truncation_notice(uri, start, found)) if found.next_start else (text,)
+
+    async def read_part(self, call: Call, uri: str, start: int, max_tokens: int) -> ResourcePart:
+        start = start or parse_start(uri)
+        return await read_for_agent(self.store, call, parse_file_uri(uri), start, max_tokens)
 
     async def complete(
         self, call: Call, name: str, value: str, known: Mapping[str, str]
@@ -115,8 +120,15 @@ def file_resources(store: Store) -> tuple[Resource, ...]:
     """Our scheme, and the reference's, which is read but not listed."""
     it = FileResources(store)
     return (
-        Resource(FEATURE, SCHEME, Scope.READ, it.list_page, it.read),
-        Resource(FEATURE, REFERENCE_SCHEME, Scope.READ, it.list_nothing, it.read),
+        Resource(FEATURE, SCHEME, Scope.READ, it.list_page, it.read, read_part=it.read_part),
+        Resource(
+            FEATURE,
+            REFERENCE_SCHEME,
+            Scope.READ,
+            it.list_nothing,
+            it.read,
+            read_part=it.read_part,
+        ),
     )
 
 

@@ -26,6 +26,13 @@ from pecia.kernel.corpus.search.search import Corpus
 from pecia.kernel.feature import Feature
 from pecia.kernel.tool.model import AnyTool
 
+INSTRUCTIONS = (
+    "Memories that outlive a session. Before you work on something, cipher_memory_search for what "
+    "was learnt about it. When you learn a fact, a decision or a preference, store it with "
+    "cipher_extract_and_operate_memory; what a team should find, with cipher_workspace_store. A "
+    "memory repeats what somebody said or did: cite its source where there is one."
+)
+
 
 def memory_feature(
     corpus: Corpus, settings: MemorySettings, mind: MemoryChatModel | None = None
@@ -53,5 +60,6 @@ def memory_feature(
     found += [replace(it, hidden=is_disabled(it.name, settings)) for it in tools]
     return Feature(
         FEATURE,
+        instructions=INSTRUCTIONS,
         tools=tuple(found),
     )

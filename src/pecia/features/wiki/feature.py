@@ -49,6 +49,7 @@ def wiki_feature(
     return Feature(
         FEATURE,
         instructions=INSTRUCTIONS,
+        overview=it.overview,
         tools=(
             *workflow_tools(it),
             *document_tools(it),

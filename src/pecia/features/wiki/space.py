@@ -31,10 +31,12 @@ from pecia.features.wiki.store import (
     SpaceSelector,
     find_session_space,
     find_space,
+    list_space_names,
 )
 from pecia.features.wiki.sync import SpaceSync
 from pecia.kernel.corpus.search.search import Corpus
 from pecia.kernel.errors import InvalidFormat, NotFound, Unprocessable
+from pecia.kernel.identity.caller import Caller
 from pecia.kernel.store.store import Store
 from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.tool.call import Call
@@ -209,6 +211,11 @@ class Wiki:
             preview=await self.preview(found, settings),
             version=looked.version,
         )
+
+    async def overview(self, caller: Caller) -> list[str] | None:
+        """The spaces that the caller may see; None without any."""
+        async with self.store.reading(caller) as tx:
+            return await list_space_names(tx) or None
 
     async def resolve_space(self, call: Call, cwd: str | None, name: str | None) -> Space:
         """The space alone, with the real path of its folder; nothing in it is read."""

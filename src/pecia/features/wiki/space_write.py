@@ -9,7 +9,7 @@ A live document is changed through its CRDT: concurrent editors lose nothing.
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from pathlib import Path
 
@@ -33,6 +33,7 @@ from pecia.features.wiki.store import SQL
 from pecia.kernel.corpus.catalog import texts
 from pecia.kernel.corpus.catalog.catalog import FileMetadata
 from pecia.kernel.corpus.catalog.texts import ExtractedText
+from pecia.kernel.corpus.provenance import with_writer
 from pecia.kernel.errors import Collision, Forbidden, NotFound, PeciaError, Unprocessable
 from pecia.kernel.logs import Log
 from pecia.kernel.store.transaction import Transaction
@@ -186,7 +187,9 @@ class SpaceWrite:
         root, place = self.opened.root, self.opened.location
         if body is not None:
             stamp = await run_sync(disk.replace, root, path, body, was)
-            return await parse_document(place, path, body, stamp)
+            facts, stored = await parse_document(place, path, body, stamp)
+            author = with_writer(stored.extractor, [writer_of(self.opened.call)])
+            return facts, replace(stored, extractor=author)
         if was is not None:
             await run_sync(disk.remove_known, root, path, was)
             await texts.remove(self.tx, place.source_id, place.key(path))

@@ -11,6 +11,7 @@ from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.transaction import Transaction
 
 SQL = load_queries("pecia.features.wiki")
+MAX_NAMED_SPACES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,11 @@ async def find_session_space(tx: Transaction, meant: SpaceSelector) -> Space:
         ) from None
 
 
+async def list_space_names(tx: Transaction) -> list[str]:
+    """The spaces that are served to the caller."""
+    return [row["name"] for row in await tx.fetch_all(SQL["spaces"]) if row["enabled"]]
+
+
 async def find_space(tx: Transaction, cwd: str | None, name: str | None) -> Space:
     """The space of a folder, or of a name, or the only one there is."""
     rows = await tx.fetch_all(SQL["spaces"])
@@ -126,8 +132,11 @@ def _select_row(
             hint="pecia start FOLDER serves one; on a server an administrator adds one: "
             "pecia space add FOLDER",
         )
-    names: list[Json] = [it["name"] for it in found]
-    raise MissingField('Field "space" is required: there are several', field="space", allowed=names)
+    names = [str(it["name"]) for it in found]
+    some = ", ".join(names[:MAX_NAMED_SPACES]) + (", …" if len(names) > MAX_NAMED_SPACES else "")
+    raise MissingField(
+        f'Field "space" is required: there are several: {some}', field="space", allowed=[*names]
+    )
 
 
 def _enclosing_spaces(rows: Sequence[dict[str, Any]], cwd: str) -> list[dict[str, Any]]:

@@ -5,6 +5,8 @@ from typing import Any
 
 import orjson
 
+from pecia.interfaces.mcp.plain_text import to_plain_text
+from pecia.kernel.errors import Json
 from pecia.kernel.tool.model import (
     Content,
     EmbeddedResource,
@@ -21,16 +23,16 @@ COMPLETE_RESULT = {"resultType": "complete"}
 MAX_TEXT_COPY_BYTES = 400_000
 
 
-def tool_result(result: ToolResult, *, modern: bool) -> dict[str, Any]:
-    """A tool's result. Structured content is repeated as text for clients that do not read it."""
+def tool_result(result: ToolResult, *, modern: bool, for_agents: bool = False) -> dict[str, Any]:
+    """A tool's result. Structured content is repeated as text for clients that do not read it: as
+    JSON, as references promise it, or compactly for agents."""
     content = [content_block(it) for it in result.content]
     # Before 2026-07-28 structured content is an object or nothing.
     is_sent = isinstance(result.structured, dict) or (modern and result.structured is not None)
     is_told = any(it["type"] == "text" for it in content)
     # Upstream content is passed through once; only what cannot be sent as it is becomes text.
     if result.structured is not None and not is_told and not (result.is_foreign and is_sent):
-        written = orjson.dumps(result.structured)
-        text = _as_text(written) if is_sent else written.decode()
+        text = _text_copy(result.structured, is_sent=is_sent, for_agents=for_agents)
         content.insert(0, {"type": "text", "text": text})
     wire: dict[str, Any] = {**COMPLETE_RESULT, "content": content}
     if is_sent:
@@ -42,13 +44,14 @@ def tool_result(result: ToolResult, *, modern: bool) -> dict[str, Any]:
     return wire
 
 
-def _as_text(structured: bytes) -> str:
+def _text_copy(structured: Json, *, is_sent: bool, for_agents: bool) -> str:
     """Structured content repeated as text, unless that would double a large result."""
-    copy = structured.decode()
+    written = orjson.dumps(structured)
+    copy = to_plain_text(structured) if for_agents else written.decode()
     # As sent: quotes and backslashes are escaped again.
-    if len(structured) <= MAX_TEXT_COPY_BYTES >= len(orjson.dumps(copy)):
+    if not is_sent or len(written) <= MAX_TEXT_COPY_BYTES >= len(orjson.dumps(copy)):
         return copy
-    return f"The result is {len(structured)} bytes of JSON, in structuredContent."
+    return f"The result is {len(written)} bytes of JSON, in structuredContent."
 
 
 def content_block(it: Content) -> dict[str, Any]:

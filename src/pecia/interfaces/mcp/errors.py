@@ -1,5 +1,6 @@
 """The one place where an error becomes MCP: a tool result for the model, or a JSON-RPC error."""
 
+from collections.abc import Iterator
 from typing import Any, cast
 
 import orjson
@@ -44,14 +45,36 @@ def to_rejection(found: InboundLadderRejection) -> ProtocolRejection:
     return ProtocolRejection(InvalidRequest(found.message, **told), found.code)
 
 
-def tool_error(error: PeciaError) -> dict[str, Any]:
+def tool_error(error: PeciaError, *, for_agents: bool = False) -> dict[str, Any]:
     """An error inside a tool, as a result that the model can read and act on."""
+    lines = [f"[{error.code.name}] {error.message}", *(_advice(error) if for_agents else ())]
     return {
         **COMPLETE_RESULT,
         "isError": True,
-        "content": [{"type": "text", "text": f"[{error.code.name}] {error.message}"}],
+        "content": [{"type": "text", "text": "\n".join(lines)}],
         "structuredContent": {"error": error.payload()},
     }
+
+
+# What a model needs to correct its call, and how the text says it. References promise other texts.
+_ADVICE = (
+    ("allowed", "Allowed"),
+    ("available", "There are"),
+    ("expected", "Expected"),
+    ("min", "At least"),
+    ("max", "At most"),
+    ("hint", "Next"),
+)
+MAX_ADVICE_ITEMS = 20
+
+
+def _advice(error: PeciaError) -> Iterator[str]:
+    payload = error.payload()
+    for name, label in _ADVICE:
+        value = payload.get(name)
+        shown = [*map(str, value[:MAX_ADVICE_ITEMS])] if isinstance(value, list) else [str(value)]
+        if value is not None and value != [] and not all(it in error.message for it in shown):
+            yield f"{label}: {', '.join(shown)}"
 
 
 def is_protocol_error(error: PeciaError, *, modern: bool) -> bool:

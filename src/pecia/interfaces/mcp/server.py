@@ -28,6 +28,7 @@ from pecia import __version__
 from pecia.app.app import App
 from pecia.interfaces.mcp.content import tool_result
 from pecia.interfaces.mcp.errors import is_protocol_error, rpc_error, tool_error
+from pecia.interfaces.mcp.instructions import InstructionWriter
 from pecia.interfaces.mcp.methods.channel import (
     LOG_LEVEL_KEY,
     InputRequiredChannel,
@@ -51,15 +52,11 @@ from pecia.interfaces.mcp.request_context import (
 from pecia.interfaces.mcp.transport.exchange import DisconnectWatchers
 from pecia.interfaces.mcp.transport.session_table import SessionTable
 from pecia.interfaces.mcp.views.endpoint_view import NO_FILTER, EndpointViews
-from pecia.interfaces.mcp.views.endpoints import DISCOVERY, McpEndpoint
+from pecia.interfaces.mcp.views.endpoints import McpEndpoint
 from pecia.kernel.errors import InvalidInput, MethodNotFound, PeciaError
+from pecia.kernel.identity.caller import Caller
 from pecia.kernel.tool.call import Channel, InputRequired
 from pecia.kernel.tool.validate import input_schema
-
-INSTRUCTIONS = (
-    "Find, read, compile, write and remember knowledge. The tools listed here are the few that "
-    "most work begins with: find_tools searches all the others, call_tool calls them."
-)
 
 
 class NotifyingServer(Server[Any]):
@@ -105,14 +102,13 @@ def make_server(
     server = NotifyingServer(
         endpoint.server_name,
         version=endpoint.server_version,
-        instructions=_instructions(endpoint, services.app),
         cache_hints={"server/discover": CacheHint(TTL_MS, "private")},
         get_tool_input_schema=schema_of,
     )
     server.middleware = [
         _add_error_codes,
         request_state_middleware(services.app.keyring, endpoint),
-        _HandshakeVersion(services.subscriptions),
+        _Handshake(services.subscriptions, InstructionWriter(endpoint, services.app.features)),
     ]
     _serve_tools(server, services, listings)
     resources = ResourceHandlers(services.app, endpoint)
@@ -123,17 +119,13 @@ def make_server(
     return server
 
 
-def _instructions(endpoint: McpEndpoint, app: App) -> str | None:
-    if endpoint.toolset == DISCOVERY:
-        return INSTRUCTIONS
-    return next((it.instructions for it in app.features if it.name == endpoint.toolset), None)
-
-
 def _serve_tools(server: Server[Any], services: McpServices, listings: ToolListCache) -> None:
     async def list_tools(ctx: Context, params: PaginatedRequestParams) -> HandlerResult:
         here = get_request_context(ctx)
         try:
-            page = listings.get_page(here.view, here.caller, ctx.protocol_version, params.cursor)
+            page = await listings.get_page(
+                here.view, here.caller, ctx.protocol_version, params.cursor
+            )
         except PeciaError as error:
             raise rpc_error(error, modern=is_modern_client(ctx)) from None
         return page.wire
@@ -222,24 +214,32 @@ class ToolCallHandler:
             # An unknown name in `call_tool` is the model's mistake: a tool error, to be corrected.
             if name == params.name and is_protocol_error(error, modern=is_modern):
                 raise rpc_error(error, modern=is_modern) from None
-            return tool_error(error)
-        return tool_result(result, modern=is_modern)
+            return tool_error(error, for_agents=here.view.for_agents)
+        return tool_result(result, modern=is_modern, for_agents=here.view.for_agents)
 
 
 @dataclass(frozen=True, slots=True)
-class _HandshakeVersion:
-    """Adds our own version to the handshake, where the server has the name of a reference."""
+class _Handshake:
+    """Adds to a handshake the instructions for its caller, and our own version, where the server
+    has the name of a reference."""
 
     subscriptions: Subscriptions
+    instructions: InstructionWriter
 
     async def __call__(
         self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
     ) -> HandlerResult:
         result = await call_next(ctx)
-        if ctx.method != "initialize" or not isinstance(result, dict):
+        if ctx.method not in ("initialize", "server/discover") or result is None:
             return result
+        here = get_request_context(ctx)
+        known = result if isinstance(result, dict) else result.model_dump(by_alias=True)
+        if isinstance(here.caller, Caller):
+            known["instructions"] = await self.instructions.write(here.view, here.caller)
+        if ctx.method == "server/discover":
+            return known
         await self.subscriptions.add_session(ctx)
-        return {**result, "_meta": {VERSION_META_KEY: __version__}}
+        return {**known, "_meta": {VERSION_META_KEY: __version__}}
 
 
 async def _add_error_codes(

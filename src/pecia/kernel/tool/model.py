@@ -23,6 +23,10 @@ class Output(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True)
 
 
+class TextOutput(Output):
+    """Of a tool whose answer is text alone."""
+
+
 @dataclass(frozen=True, slots=True)
 class TextContent:
     text: str
@@ -113,6 +117,8 @@ class Tool(Generic[In, Out]):
     hidden: bool = False
     title: str = ""
     timeout_s: float | None = None
+    lean: "Tool[Any, Any] | None" = None
+    """The tool for agents, where a reference prescribes another answer; of the same name."""
 
     @property
     def description(self) -> str:
@@ -169,6 +175,14 @@ class ResourcePage:
 
 
 @dataclass(frozen=True, slots=True)
+class ResourcePart:
+    """A part of a resource as a model reads it. `next_start` goes on; None at the end."""
+
+    text: str
+    next_start: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ResourceWatch:
     """How an interface learns of changes to resources outside the store.
 
@@ -191,6 +205,8 @@ class Resource:
     read: Callable[[Call, str], Awaitable[tuple[EmbeddedResource, ...]]]
     public: bool = False
     watch: ResourceWatch | None = None
+    read_part: Callable[[Call, str, int, int], Awaitable[ResourcePart]] | None = None
+    """A part from a start on, in about so many tokens. None: parts are cut from the whole."""
 
 
 @dataclass(frozen=True, slots=True)

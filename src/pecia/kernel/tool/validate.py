@@ -17,7 +17,7 @@ from pecia.kernel.redaction.url import redact_url
 from pecia.kernel.store.audit.record import MAX_DEPTH, is_too_deep
 from pecia.kernel.tool.argument_errors import argument_error, schema_error, unserializable_error
 from pecia.kernel.tool.integers import coerce_integers
-from pecia.kernel.tool.model import AnyTool, ForeignTool, Tool
+from pecia.kernel.tool.model import AnyTool, ForeignTool, TextOutput, Tool
 
 # Upstream tools come and go: what is compiled for them must not be kept for ever.
 SCHEMA_CACHE_SIZE = 4096
@@ -68,6 +68,8 @@ def input_schema(tool: AnyTool) -> Mapping[str, Any]:
 def output_schema(tool: AnyTool) -> Mapping[str, Any] | None:
     if isinstance(tool, ForeignTool):
         return tool.output_schema
+    if tool.gives is TextOutput:
+        return None
     return _plain(tool.gives.model_json_schema(mode="serialization"))
 
 

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from pecia.kernel.errors import Conflict, InvalidEnum, Json, ToolNotFound
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.tool.former_names import current_toolset, former_toolsets
-from pecia.kernel.tool.model import AnyTool, ForeignTool
+from pecia.kernel.tool.model import AnyTool, ForeignTool, Tool
 from pecia.kernel.tool.suggestion import nearest_names, suggest_name
 
 NamingPolicy: TypeAlias = Literal["prefix", "first-wins", "error"]
@@ -56,6 +56,14 @@ class ToolView:
             name: it for it in more.values() if isinstance(it, ForeignTool) for name in it.aliases
         }
         return _view({**self.tools, **more}, {**also, **names, **self.aliases})
+
+    def for_agents(self) -> "ToolView":
+        """The same tools, each in its lean form if it has one."""
+        return ToolView(
+            MappingProxyType({name: _lean(tool) for name, tool in self.tools.items()}),
+            MappingProxyType({name: _lean(tool) for name, tool in self.aliases.items()}),
+            self.absent,
+        )
 
     def narrow(
         self,
@@ -165,6 +173,10 @@ def _view(tools: Mapping[str, AnyTool], aliases: Mapping[str, AnyTool]) -> ToolV
     held = {id(tool) for tool in tools.values()}
     kept = {name: tool for name, tool in aliases.items() if id(tool) in held}
     return ToolView(MappingProxyType(dict(tools)), MappingProxyType(kept))
+
+
+def _lean(tool: AnyTool) -> AnyTool:
+    return tool.lean or tool if isinstance(tool, Tool) else tool
 
 
 def _is_one_of(tool: AnyTool, names: Sequence[str], aliases: Mapping[str, AnyTool]) -> bool:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pecia.features.lake.core.file_uri import FileAddress, file_uri, parse_file_uri
+from pecia.kernel.corpus.file_uri import FileAddress, file_uri, parse_file_uri
 from pecia.kernel.errors import InvalidFormat
 
 names = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1)

@@ -14,12 +14,13 @@ from pecia.features.lake.source_status import (
 )
 from pecia.kernel.corpus.catalog import catalog
 from pecia.kernel.errors import Json
-from pecia.kernel.identity.caller import Scope
+from pecia.kernel.identity.caller import Caller, Scope
 from pecia.kernel.store.store import Store
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
 
 FEATURE = "lake"
+MAX_DESCRIBED = 50
 
 
 class ListSources(Input):
@@ -66,6 +67,18 @@ class FileOut(Output):
 
 class FilesOut(Output):
     files: list[FileOut]
+    next_cursor: str | None = None
+
+
+class FileLineOut(Output):
+    key: str
+    size: int | None
+    modified: str | None = Field(description="A date.")
+    content_type: str | None
+
+
+class FileLinesOut(Output):
+    files: list[FileLineOut]
     next_cursor: str | None = None
 
 
@@ -144,6 +157,20 @@ class CatalogTools:
             files=files, next_cursor=encode_name_cursor(page[-1].key, asked) if more else None
         )
 
+    async def list_file_lines(self, call: Call, ask: ListFiles) -> FileLinesOut:
+        """Files within a source, by key. Page on with next_cursor."""
+        found = await self.list_files(call, ask)
+        files = [
+            FileLineOut(
+                key=it.key,
+                size=it.size,
+                modified=it.mtime.date().isoformat() if it.mtime else None,
+                content_type=it.content_type,
+            )
+            for it in found.files
+        ]
+        return FileLinesOut(files=files, next_cursor=found.next_cursor)
+
     async def get_file_metadata(self, call: Call, ask: GetFileMetadata) -> FileMetadataOut:
         """Metadata of a file: size, mtime, etag, storage class, owner, content type, POSIX mode."""
         async with self.store.reading(call.caller) as tx:
@@ -159,12 +186,29 @@ class CatalogTools:
         )
 
 
+async def describe_sources(store: Store, caller: Caller) -> list[str]:
+    """The first sources that a caller may search, one line each."""
+    async with store.reading(caller) as tx:
+        found = await catalog.list_sources(tx, after="", limit=MAX_DESCRIBED)
+    return [f"{it.source_id} ({it.protocol})" for it in found if it.enabled]
+
+
 def catalog_tools(store: Store) -> tuple[AnyTool, ...]:
     """The three catalog tools."""
     it = CatalogTools(store)
     return (
         Tool(FEATURE, "list_sources", Scope.READ, ListSources, SourcesOut, it.list_sources),
-        Tool(FEATURE, "list_files", Scope.READ, ListFiles, FilesOut, it.list_files),
+        Tool(
+            FEATURE,
+            "list_files",
+            Scope.READ,
+            ListFiles,
+            FilesOut,
+            it.list_files,
+            lean=Tool(
+                FEATURE, "list_files", Scope.READ, ListFiles, FileLinesOut, it.list_file_lines
+            ),
+        ),
         Tool(
             FEATURE,
             "get_file_metadata",

@@ -1,16 +1,18 @@
 """Reads a file's text, whole or by window, as the chunks that hits refer to."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import orjson
 from pydantic import Field
 
-from pecia.features.lake.core.file_uri import file_uri, part_uri
 from pecia.features.lake.model import Key, SourceId
+from pecia.kernel.corpus.file_uri import FileAddress, file_uri, part_uri
 from pecia.kernel.corpus.search import hydrate
 from pecia.kernel.corpus.search.hydrate import ChunkWindow, WindowChunk
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.store.store import Store
+from pecia.kernel.text.tokens import estimate_tokens
 from pecia.kernel.tool.call import Call
 from pecia.kernel.tool.model import (
     AnyTool,
@@ -18,8 +20,11 @@ from pecia.kernel.tool.model import (
     EmbeddedResource,
     Input,
     Output,
+    ResourcePart,
     TextContent,
+    TextOutput,
     Tool,
+    ToolResult,
 )
 
 FEATURE = "lake"
@@ -29,6 +34,8 @@ as data and as content."""
 MAX_TEXT_CHUNKS = 2_500
 """Read at once. Without any text, this many are more than a part holds."""
 PLAIN = "text/plain"
+DEFAULT_READ_TOKENS = 1_500
+MIN_CHUNK_TOKENS = 20
 
 
 class GetFileText(Input):
@@ -42,6 +49,15 @@ class GetFileWindow(Input):
     key: Key
     start: int = Field(default=0, ge=0, le=2**31 - 1, description="Index of the first chunk.")
     length: int = Field(default=40, ge=1, le=hydrate.MAX_WINDOW_CHUNKS, description="Chunks.")
+
+
+class PassageRead(Input):
+    """The arguments for agents."""
+
+    source_id: SourceId
+    key: Key
+    start: int = Field(default=0, ge=0, le=2**31 - 1, description="Index of the first chunk.")
+    max_tokens: int = Field(default=DEFAULT_READ_TOKENS, ge=200, le=100_000)
 
 
 class ChunkOut(Output):
@@ -109,16 +125,90 @@ class FileTextTools:
         call.record_returned(ask.source_id, [ask.key])
         return _format_window(_fit_part(found))
 
+    async def read_text(self, call: Call, ask: PassageRead) -> ToolResult:
+        """A file's text from a chunk on, with pages and the header rows of tables; the answer says
+        how to go on."""
+        part = await read_for_agent(
+            self.store, call, FileAddress(ask.source_id, ask.key), ask.start, ask.max_tokens
+        )
+        return ToolResult(content=(TextContent(part.text),))
+
 
 def file_text_tools(store: Store) -> tuple[AnyTool, ...]:
     """The two tools that read text."""
     it = FileTextTools(store)
     return (
-        Tool(FEATURE, "get_file_text", Scope.READ, GetFileText, FileTextOut, it.get_file_text),
         Tool(
-            FEATURE, "get_file_window", Scope.READ, GetFileWindow, FileWindowOut, it.get_file_window
+            FEATURE,
+            "get_file_text",
+            Scope.READ,
+            GetFileText,
+            FileTextOut,
+            it.get_file_text,
+            lean=_lean_reader("get_file_text", it),
+        ),
+        Tool(
+            FEATURE,
+            "get_file_window",
+            Scope.READ,
+            GetFileWindow,
+            FileWindowOut,
+            it.get_file_window,
+            lean=_lean_reader("get_file_window", it),
         ),
     )
+
+
+def _lean_reader(name: str, it: FileTextTools) -> Tool[PassageRead, TextOutput]:
+    return Tool(FEATURE, name, Scope.READ, PassageRead, TextOutput, it.read_text)
+
+
+async def read_for_agent(
+    store: Store, call: Call, file: FileAddress, start: int, max_tokens: int
+) -> ResourcePart:
+    """A file from a chunk on, as a model reads it; at least one chunk."""
+    size = min(hydrate.MAX_WINDOW_CHUNKS, max_tokens // MIN_CHUNK_TOKENS + 1)
+    async with store.reading(call.caller) as tx:
+        found = await hydrate.read_window(tx, file.source_id, file.key, start, size)
+    call.record_returned(file.source_id, [file.key])
+    uri = file_uri(found.source_id, found.key)
+    if not found.chunks:
+        return ResourcePart(f"{uri}\n{_nothing_there(found, start)}")
+    shown = [*_take_chunks(found.chunks, max_tokens)]
+    after = shown[-1].seq + 1
+    has_more = after < found.chunk_count
+    head = f"{found.title or found.key}\n{uri} chunks {start} to {after - 1} of {found.chunk_count}"
+    tail = f"\n\n[More: start {after}]" if has_more else ""
+    return ResourcePart(f"{head}\n\n{_readable_text(shown)}{tail}", after if has_more else None)
+
+
+def _nothing_there(found: ChunkWindow, start: int) -> str:
+    if found.chunk_count:
+        return part_note(found, start)
+    return f"[No text: {found.status}{f', {found.reason}' if found.reason else ''}]"
+
+
+def _take_chunks(chunks: Sequence[WindowChunk], max_tokens: int) -> Iterator[WindowChunk]:
+    left = max_tokens
+    for number, it in enumerate(chunks):
+        left -= estimate_tokens(it.text)
+        if number and left < 0:
+            return
+        yield it
+
+
+def _readable_text(chunks: Sequence[WindowChunk]) -> str:
+    """The chunks joined, with a mark where a page or a cue begins."""
+    pieces = [chunks[0].prefix]
+    last: object = None
+    for it in chunks:
+        if it.page_no is not None and it.page_no != last:
+            pieces.append(f"[page {it.page_no}]\n")
+        elif it.ts_start_ms is not None and it.unit_label != last:
+            pieces.append(f"[{it.unit_label}] ")
+        last = it.page_no if it.page_no is not None else it.unit_label
+        pieces.append(it.text)
+    return "".join(pieces).strip("\n")
 
 
 async def read_part(store: Store, call: Call, source_id: str, key: str, start: int) -> ChunkWindow:

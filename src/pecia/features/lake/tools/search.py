@@ -1,5 +1,6 @@
 """The search tool: lexical, semantic or hybrid; every hit with its position and citation."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time
 from typing import Annotated, Any, Literal
@@ -16,9 +17,11 @@ from pecia.features.lake.core.cursor import (
     decode_search_cursor,
     encode_search_cursor,
 )
-from pecia.features.lake.core.file_uri import file_uri
 from pecia.features.lake.downloads.link import DownloadLinks
 from pecia.features.lake.model import SourceId
+from pecia.kernel.corpus.file_uri import file_uri
+from pecia.kernel.corpus.provenance import AUTHORED_PROTOCOL, Provenance, provenance_of
+from pecia.kernel.corpus.search.hydrate import HydratedChunk
 from pecia.kernel.corpus.search.search import Corpus, SearchHit, SearchMode, SearchRequest
 from pecia.kernel.corpus.search.search import SearchResult as Found
 from pecia.kernel.errors import Json
@@ -26,7 +29,27 @@ from pecia.kernel.identity.caller import Caller, Scope
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.transaction import Transaction
 from pecia.kernel.tool.call import Call
-from pecia.kernel.tool.model import AnyTool, CitedOutput, Input, Output, ResourceLink, Tool
+from pecia.kernel.tool.model import (
+    AnyTool,
+    CitedOutput,
+    Input,
+    Output,
+    ResourceLink,
+    Tool,
+    ToolResult,
+)
+from pecia.kernel.tool.passages import (
+    DEFAULT_HITS,
+    HitGroup,
+    Passage,
+    PassagesOut,
+    SearchNotes,
+    count_fitting,
+    first_words,
+    fit_answer,
+    group_hits,
+    to_passages,
+)
 
 SQL = load_queries("pecia.features.lake.tools", "search.sql")
 FEATURE = "lake"
@@ -34,6 +57,8 @@ FEATURE = "lake"
 MAX_NAMED_SOURCES = 5
 MAX_CACHED_SOURCES = 10_000
 SEMANTIC_OFF = "semantic search is off"
+MAX_HITS = 100
+CONSOLE_LINK = "For people, a hit opens at {}/#/read?source=SOURCE&key=KEY"
 PAGES_END = f"only the first {MAX_OFFSET} hits can be paged: narrow the query"
 
 
@@ -91,6 +116,16 @@ class SearchContent(Input):
         return end
 
 
+class PassageSearch(SearchContent):
+    """The arguments for agents."""
+
+    limit: int = Field(default=DEFAULT_HITS, ge=1, le=100)
+    max_tokens: int | None = Field(
+        default=None, ge=200, le=100_000, description="For the whole answer."
+    )
+    links: bool = Field(default=False, description="Signed download links, one per file.")
+
+
 class HitOut(Output):
     source_id: str
     key: str
@@ -119,14 +154,23 @@ class SearchContentOut(Output):
     )
 
 
-class OpenableSources:
-    """Which sources have originals to open. Immutable per source, so cached."""
+@dataclass(frozen=True, slots=True)
+class SourceFacts:
+    protocol: str
+    has_originals: bool
+
+
+NO_FACTS = SourceFacts("", has_originals=False)
+
+
+class SourceFactsCache:
+    """What hits say of their sources. Immutable per source, so cached."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[UUID, str], bool] = {}
+        self._known: dict[tuple[UUID, str], SourceFacts] = {}
 
-    def has(self, caller: Caller, source_id: str) -> bool:
-        return self._known.get((caller.tenant_id, source_id), False)
+    def get(self, caller: Caller, source_id: str) -> SourceFacts:
+        return self._known.get((caller.tenant_id, source_id), NO_FACTS)
 
     async def load(self, tx: Transaction, caller: Caller, found: Found) -> None:
         sources = {it.passage.source_id for it in found.hits}
@@ -136,65 +180,151 @@ class OpenableSources:
         if len(self._known) > MAX_CACHED_SOURCES:
             self._known.clear()
             unknown = sorted(sources)
-        rows = await tx.fetch_all(SQL["with_originals"], sources=unknown)
-        having = {row["id"] for row in rows}
-        self._known |= {(caller.tenant_id, it): it in having for it in unknown}
+        for row in await tx.fetch_all(SQL["sources"], sources=unknown):
+            facts = SourceFacts(row["protocol"], has_originals=row["has_originals"])
+            self._known[caller.tenant_id, row["id"]] = facts
+
+
+@dataclass(frozen=True, slots=True)
+class FoundHits:
+    """The result of a search, with the provenance of the revisions that have one of their own."""
+
+    result: Found
+    cursor: SearchCursor
+    extractors: Mapping[int, str]
 
 
 @dataclass(frozen=True, slots=True)
 class SearchTools:
-    """The handler."""
+    """The handlers."""
 
     corpus: Corpus
     links: DownloadLinks | None
     metrics: SearchMetrics
-    openable: OpenableSources = field(default_factory=OpenableSources)
+    console_url: str = ""
+    sources: SourceFactsCache = field(default_factory=SourceFactsCache)
 
     async def search_content(self, call: Call, ask: SearchContent) -> CitedOutput[SearchContentOut]:
         """Search everything you may see; start here. Locate: lead with the most distinctive terms
         and, if no hit answers, search again in the documents' own wording. Read: each hit's text
         holds its neighbours; when truncated, go on with get_file_window around its seq. Answer
         only from what you read and cite the file; if nothing answers, say so."""
-        place = (
+        found = await self._find(call, ask, ask.limit)
+        _record_returned(call, found.result.hits)
+        hits = [
+            _format_hit(it, self._url(call, it.passage), self._title(call, it.passage))
+            for it in found.result.hits
+        ]
+        return CitedOutput(_format_answer(ask, found, hits), _citations(found.result))
+
+    async def search_passages(self, call: Call, ask: PassageSearch) -> ToolResult:
+        """Search everything you may see; start here. Lead with the most distinctive terms; if no
+        hit answers, search again in the documents' own wording. Hits are verbatim passages: `read`
+        goes on from one. Answer only from what you read and cite its URI; else say so."""
+        found = await self._find(call, ask, min(ask.limit * 2, MAX_HITS))
+        hits = found.result.hits
+        groups, taken = group_hits(hits, ask.limit)
+        passages = self._passages(call, ask, found, groups)
+        left_out = 0
+        if ask.max_tokens is not None:
+            room = count_fitting(passages, self._notes(ask, found, 0), ask.max_tokens)
+            left_out = len(groups) - room
+        if left_out:
+            # What follows comes on the next page: none of it may be in a passage of this one.
+            taken = groups[-left_out].position
+            groups, _ = group_hits(hits[:taken], ask.limit)
+            passages = self._passages(call, ask, found, groups)
+        _record_returned(call, hits[:taken])
+        notes = self._notes(ask, found, taken)
+        return fit_answer(passages, notes, ask.max_tokens, left_out)
+
+    async def _find(self, call: Call, ask: SearchContent, limit: int) -> FoundHits:
+        cursor = (
             decode_search_cursor(ask.cursor, _cursor_scope(ask))
             if ask.cursor is not None
             else SearchCursor()
         )
-        question = _search_request(ask, place)
+        question = _search_request(ask, cursor, limit)
         with self.metrics.measure(SearchUser.of(call.caller), question.mode):
             ahead = self.corpus.prefetch(call.caller, question)
             async with self.corpus.store.reading(call.caller) as tx:
                 question, notes = await _apply_mode_policy(tx, question)
                 found = await self.corpus.search_in(tx, call.caller, question, ahead)
-                if self.links is not None:
-                    await self.openable.load(tx, call.caller, found)
-        for hit in found.hits:
-            call.record_returned(hit.passage.source_id, [hit.passage.key])
-        hits = [_format_hit(it, self._url(call, it)) for it in found.hits]
+                await self.sources.load(tx, call.caller, found)
+                extractors = await self._load_extractors(tx, call.caller, found)
         found = replace(found, degraded=(*notes, *found.degraded))
-        return CitedOutput(_format_answer(ask, place, found, hits), _citations(found))
+        return FoundHits(found, cursor, extractors)
 
-    def _url(self, call: Call, hit: SearchHit) -> str | None:
-        it = hit.passage
-        if self.links is None or not self.openable.has(call.caller, it.source_id):
+    async def _load_extractors(
+        self, tx: Transaction, caller: Caller, found: Found
+    ) -> dict[int, str]:
+        authored = {
+            it.passage.revision_id
+            for it in found.hits
+            if self.sources.get(caller, it.passage.source_id).protocol == AUTHORED_PROTOCOL
+        }
+        if not authored:
+            return {}
+        rows = await tx.fetch_all(SQL["extractors"], revisions=sorted(authored))
+        return {row["id"]: row["extractor"] for row in rows}
+
+    def _passages(
+        self, call: Call, ask: PassageSearch, found: FoundHits, groups: Sequence[HitGroup]
+    ) -> list[Passage]:
+        linked: set[int] = set()
+
+        def provenance(it: HydratedChunk) -> Provenance:
+            protocol = self.sources.get(call.caller, it.source_id).protocol
+            return provenance_of(protocol, found.extractors.get(it.revision_id, ""))
+
+        def link(it: HydratedChunk) -> str | None:
+            if not ask.links or it.file_id in linked:
+                return None
+            linked.add(it.file_id)
+            return self._url(call, it)
+
+        return to_passages(groups, provenance, link)
+
+    def _notes(self, ask: PassageSearch, found: FoundHits, taken: int) -> SearchNotes:
+        has_more = found.result.has_more or taken < len(found.result.hits)
+        after = advance_cursor(found.cursor, taken) if has_more else None
+        is_cut = has_more and after is None
+        return SearchNotes(
+            encode_search_cursor(after, _cursor_scope(ask)) if after else None,
+            (*found.result.degraded, *([PAGES_END] if is_cut else [])),
+            (CONSOLE_LINK.format(self.console_url),) if self.console_url else (),
+        )
+
+    def _title(self, call: Call, it: HydratedChunk) -> str:
+        """The title of a file; a memory is titled by its words."""
+        is_memory = self.sources.get(call.caller, it.source_id).protocol == "memory"
+        return first_words(it.text) if is_memory and not it.title else it.title
+
+    def _url(self, call: Call, it: HydratedChunk) -> str | None:
+        if self.links is None or not self.sources.get(call.caller, it.source_id).has_originals:
             return None
         return self.links.url(call.caller, it.source_id, it.key, it.revision_id)
 
 
-def search_tools(
-    corpus: Corpus, links: DownloadLinks | None, figures: SearchMetrics
-) -> tuple[AnyTool, ...]:
-    it = SearchTools(corpus, links, figures)
+def search_tools(it: SearchTools) -> tuple[AnyTool, ...]:
+    name = "search_content"
+    lean = Tool(FEATURE, name, Scope.SEARCH, PassageSearch, PassagesOut, it.search_passages)
     return (
         Tool(
             FEATURE,
-            "search_content",
+            name,
             Scope.SEARCH,
             SearchContent,
             SearchContentOut,
             it.search_content,
+            lean=lean,
         ),
     )
+
+
+def _record_returned(call: Call, hits: Sequence[SearchHit]) -> None:
+    for hit in hits:
+        call.record_returned(hit.passage.source_id, [hit.passage.key])
 
 
 async def _apply_mode_policy(
@@ -215,11 +345,11 @@ async def _apply_mode_policy(
     return replace(request, mode=mode), [note]
 
 
-def _search_request(ask: SearchContent, place: SearchCursor) -> SearchRequest:
+def _search_request(ask: SearchContent, cursor: SearchCursor, limit: int) -> SearchRequest:
     return SearchRequest(
         query=ask.query,
-        limit=ask.limit,
-        offset=place.offset,
+        limit=limit,
+        offset=cursor.offset,
         mode=SearchMode(ask.mode),
         source=ask.source_id,
         path=ask.path,
@@ -233,7 +363,9 @@ def _search_request(ask: SearchContent, place: SearchCursor) -> SearchRequest:
 
 def _cursor_scope(ask: SearchContent) -> Json:
     """What must be equal on every page of one search."""
-    return ask.model_dump(mode="json", exclude={"cursor", "limit", "explain"})
+    return ask.model_dump(
+        mode="json", exclude={"cursor", "limit", "explain", "max_tokens", "links"}
+    )
 
 
 def _citations(found: Found) -> tuple[ResourceLink, ...]:
@@ -251,9 +383,10 @@ def _citations(found: Found) -> tuple[ResourceLink, ...]:
 
 
 def _format_answer(
-    ask: SearchContent, place: SearchCursor, found: Found, hits: list[HitOut]
+    ask: SearchContent, hits_found: FoundHits, hits: list[HitOut]
 ) -> SearchContentOut:
-    after = advance_cursor(place, len(found.hits)) if found.has_more else None
+    found = hits_found.result
+    after = advance_cursor(hits_found.cursor, len(found.hits)) if found.has_more else None
     is_cut = found.has_more and after is None
     return SearchContentOut(
         hits=hits,
@@ -263,13 +396,13 @@ def _format_answer(
     )
 
 
-def _format_hit(hit: SearchHit, url: str | None) -> HitOut:
+def _format_hit(hit: SearchHit, url: str | None, title: str) -> HitOut:
     it = hit.passage
     return HitOut(
         source_id=it.source_id,
         key=it.key,
         seq=it.seq,
-        title=it.title,
+        title=title,
         text=hit.window.readable,
         truncated=hit.window.truncated,
         snippet=hit.snippet,

@@ -1,7 +1,10 @@
--- name: with_originals
--- Those of the sources that have originals: files elsewhere or uploaded. Sources written by a feature have none.
-SELECT id FROM kernel.source
- WHERE tenant_id = kernel.tenant() AND id = ANY (%(sources)s) AND (config ? 'origin' OR config ? 'folder');
+-- name: sources
+-- Which of the sources have originals: files elsewhere or uploaded. Sources written by a feature have none.
+SELECT id, protocol, config ? 'origin' OR config ? 'folder' AS has_originals
+  FROM kernel.source WHERE tenant_id = kernel.tenant() AND id = ANY (%(sources)s);
+
+-- name: extractors
+SELECT id, extractor FROM kernel.revision WHERE tenant_id = kernel.tenant() AND id = ANY (%(revisions)s);
 
 -- name: words_only
 -- Whether the tenant switched semantic search off, and the visible sources that did.

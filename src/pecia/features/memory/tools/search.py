@@ -20,11 +20,23 @@ from pecia.features.memory.retriever import MemoryQuery, MemoryRetriever
 from pecia.features.memory.scope import MemoryScope, resolve_scope
 from pecia.features.memory.settings import MemorySettings
 from pecia.features.memory.tools.arguments import Moment
+from pecia.kernel.corpus.file_uri import file_uri
+from pecia.kernel.corpus.provenance import Provenance
 from pecia.kernel.errors import Json
 from pecia.kernel.identity.caller import Scope
 from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.text.span import Span
 from pecia.kernel.tool.call import Call
-from pecia.kernel.tool.model import AnyTool, Input, Output, Tool
+from pecia.kernel.tool.model import AnyTool, Input, Output, Tool, ToolResult
+from pecia.kernel.tool.passages import (
+    Excerpt,
+    Passage,
+    PassagesOut,
+    SearchNotes,
+    count_fitting,
+    first_words,
+    fit_answer,
+)
 
 FEATURE = "memory"
 MAX_STANDING_SHOWN = 5
@@ -52,6 +64,26 @@ class MemorySearch(Input):
         default_factory=list[Literal["superseded"]],
         max_length=1,
         description="What no longer holds too.",
+    )
+
+
+class MemoryPassageSearch(Input):
+    """The arguments for agents."""
+
+    query: str = Field(min_length=1, max_length=1000, description="What to search for.")
+    top_k: int = Field(default=5, ge=1, le=50)
+    similarity_threshold: float = Field(default=0.3, ge=0, le=1, description="0 filters nothing.")
+    all_projects: bool = Field(
+        default=False, description="Search all projects, not only this session's."
+    )
+    as_of: Moment | None = Field(default=None, description="What held then, instead of now.")
+    include: list[Literal["superseded"]] = Field(
+        default_factory=list[Literal["superseded"]],
+        max_length=1,
+        description="What no longer holds too.",
+    )
+    max_tokens: int | None = Field(
+        default=None, ge=200, le=100_000, description="For the whole answer."
     )
 
 
@@ -174,6 +206,30 @@ class MemorySearchTool:
             timestamp=format_now(),
         )
 
+    async def search_passages(self, call: Call, ask: MemoryPassageSearch) -> ToolResult:
+        """Search memories: facts, decisions, code patterns; semantic and lexical.
+        Search before you work on something, to find what was learnt about it."""
+        here = resolve_scope(call, self.settings)
+        require_enabled("cipher_memory_search", here.settings)
+        wanted = SearchWish(
+            MemoryKind.KNOWLEDGE,
+            ask.top_k,
+            ask.similarity_threshold,
+            any_project=ask.all_projects,
+            as_of=ask.as_of,
+            with_superseded="superseded" in ask.include,
+        )
+        sought = await self.retrieve(call, here, [ask.query], wanted)
+        missing = sought.embeddings.missing
+        notes = SearchNotes(degraded=(f"lexical only: {missing}",) if missing else ())
+        passages = [_to_passage(it) for it in sought.hits]
+        left_out = 0
+        if ask.max_tokens is not None:
+            left_out = len(passages) - count_fitting(passages, notes, ask.max_tokens)
+        shown = passages[: len(passages) - left_out]
+        call.record_returned(SOURCE, [it.memory.key for it in sought.hits[: len(shown)]])
+        return fit_answer(shown, notes, ask.max_tokens, left_out)
+
     async def retrieve(
         self, call: Call, here: MemoryScope, queries: Sequence[str], wanted: SearchWish
     ) -> MemorySearchResult:
@@ -253,7 +309,29 @@ def search_tools(recall: MemorySearchTool) -> tuple[AnyTool, ...]:
             MemorySearchOut,
             recall.memory_search,
             title="Search memories",
+            lean=Tool(
+                FEATURE,
+                "cipher_memory_search",
+                Scope.SEARCH,
+                MemoryPassageSearch,
+                PassagesOut,
+                recall.search_passages,
+            ),
         ),
+    )
+
+
+def _to_passage(it: RankedMemory) -> Passage:
+    memory, text = it.memory, it.memory.text
+    whole = Span(0, len(text))
+    tags = ", ".join(list_texts(memory.facts.get("tags")))
+    return Passage(
+        file_uri(SOURCE, memory.key),
+        first_words(text),
+        ", ".join(part for part in (tags, f"{memory.changed_at:%Y-%m-%d}") if part),
+        Provenance.MEMORY,
+        (Excerpt(0, text, core=whole, focus=Span(0, 0)),),
+        {"id": str(memory.id), "rank": round(it.similarity, 4)},
     )
 
 

@@ -26,6 +26,7 @@ from pecia.features.wiki.live.store import (
 from pecia.features.wiki.parse import parse_document
 from pecia.features.wiki.storage import disk
 from pecia.kernel.corpus.catalog import texts
+from pecia.kernel.corpus.provenance import with_writer
 from pecia.kernel.errors import NotFound
 
 SWAP_TIMEOUT_S = 2.0
@@ -125,6 +126,9 @@ class FileSwap:
         if stamp is not None and str(stamp.inode) == intent.inode:
             body = mine.text.encode()
             facts, words = await parse_document(place, path, body, stamp)
+            if mine.writers:
+                author = with_writer(words.extractor, mine.writers)
+                words = replace(words, extractor=author)
             await texts.put(rows.tx, facts, words, tenant_id=place.tenant_id)
 
     async def _stage_swap(

@@ -12,10 +12,10 @@ import anyio
 import psycopg
 from psycopg import Notify
 
-from pecia.features.lake.core.file_uri import FileAddress, parse_file_uri
 from pecia.features.lake.resources import load_revisions
 from pecia.interfaces.mcp.methods.subscriptions import Subscriptions, ToolsListChanged
 from pecia.kernel.corpus import changelog
+from pecia.kernel.corpus.file_uri import FileAddress, parse_file_uri
 from pecia.kernel.errors import AuthRequired, InvalidFormat, PeciaError
 from pecia.kernel.identity.caller import Caller
 from pecia.kernel.logs import Log

@@ -95,27 +95,28 @@ class ToolListCache:
         self._info = {"name": endpoint.server_name, "version": endpoint.server_version}
         self._pages: OrderedDict[tuple[object, ...], ToolListPage] = OrderedDict()
 
-    def get_page(
+    async def get_page(
         self, view: EndpointView, who: Caller | Operator, version: str, cursor: str | None = None
     ) -> ToolListPage:
         """The tools that this caller may call, from the cursor on."""
         start = _decode_cursor(cursor)
-        key = (view, _visibility_key(who), version, start)
+        idle = await view.idle_features(who) if view.is_compact else frozenset[str]()
+        key = (view, _visibility_key(who), idle, version, start)
         if key not in self._pages:
-            self._pages[key] = self._build_page(view, who, version, start)
+            mine = [
+                (name, tool)
+                for name, tool in view.view.tools.items()
+                if isinstance(who, Caller) and may_call(who, tool) and tool.feature not in idle
+            ]
+            self._pages[key] = self._build_page(view, mine, version, start)
         self._pages.move_to_end(key)
         while len(self._pages) > MAX_CACHED_PAGES:
             self._pages.popitem(last=False)
         return self._pages[key]
 
     def _build_page(
-        self, view: EndpointView, who: Caller | Operator, version: str, start: int
+        self, view: EndpointView, mine: Sequence[tuple[str, AnyTool]], version: str, start: int
     ) -> ToolListPage:
-        mine = [
-            (name, tool)
-            for name, tool in view.view.tools.items()
-            if isinstance(who, Caller) and may_call(who, tool)
-        ]
         wire: Wire = {
             **COMPLETE_RESULT,
             "tools": [

@@ -174,7 +174,7 @@ class StreamableHttpEndpoint:
         if _is_stdio(request):
             request = Request(add_mirrored_headers(request.scope, found, tool), request.receive)
         route = validate_request(request.headers, found, tool)
-        if (page := self._cached_tool_list(here, found, route.protocol_version)) is not None:
+        if (page := await self._cached_tool_list(here, found, route.protocol_version)) is not None:
             await json_response(page)(request.scope, request.receive, send)
             return
         if found["method"] == LISTEN_METHOD and not takes_streams:
@@ -197,7 +197,7 @@ class StreamableHttpEndpoint:
         """Legacy without a session: one request, one response."""
         accepted_types(request)
         version = request.headers.get(VERSION_HEADER) or BATCH_VERSION
-        if (page := self._cached_tool_list(here, found, version)) is not None:
+        if (page := await self._cached_tool_list(here, found, version)) is not None:
             await json_response(page)(request.scope, request.receive, send)
         elif is_request(found):
             exchange = StatelessExchange(
@@ -246,7 +246,7 @@ class StreamableHttpEndpoint:
         finally:
             self._in_flight.discard(flight)
 
-    def _cached_tool_list(
+    async def _cached_tool_list(
         self, here: McpRequestContext, found: RpcMessage, version: str
     ) -> bytes | None:
         """The cached, serialised tool list, for plain requests of the first page."""
@@ -255,7 +255,7 @@ class StreamableHttpEndpoint:
             return None
         if is_modern(version) and not _has_valid_params(found, version):
             return None
-        page = self._listings.get_page(here.view, here.caller, version)
+        page = await self._listings.get_page(here.view, here.caller, version)
         return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (orjson.dumps(found["id"]), page.body)
 
     async def _serve_batch(

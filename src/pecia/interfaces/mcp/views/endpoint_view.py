@@ -53,6 +53,18 @@ class EndpointView:
     callable_view: ToolView | None = None
     """Discovery endpoint only: every tool that `call_tool` can reach, listed or not."""
     is_narrowed: bool = False
+    for_agents: bool = False
+    """Whether answers are written for models alone, where no reference says how."""
+
+    async def idle_features(self, who: Caller | Operator) -> frozenset[str]:
+        """The features that have nothing for this caller: their tools could only fail."""
+        if not isinstance(who, Caller):
+            return frozenset()
+        return frozenset(name for name, it in (await self.overviews(who)).items() if it is None)
+
+    async def overviews(self, who: Caller) -> dict[str, Sequence[str] | None]:
+        """What the tools of each feature work on for this caller."""
+        return {it.name: await it.overview(who) for it in self.features if it.overview is not None}
 
     @property
     def is_compact(self) -> bool:
@@ -119,13 +131,16 @@ class EndpointViews:
         )
         is_narrowed = tool_filter != NO_FILTER
         if endpoint.toolset == DISCOVERY:
-            discovery = build_discovery_view(narrowed, self._lean, self._app.embedder)
-            return EndpointView(discovery, features, narrowed, is_narrowed)
+            resources = [it for feature in features for it in feature.resources]
+            discovery = build_discovery_view(narrowed, self._lean, resources, self._app.embedder)
+            return EndpointView(discovery, features, narrowed, is_narrowed, for_agents=True)
         if options is not None:
             return EndpointView(
                 with_reference_errors(narrowed, options), features, None, is_narrowed
             )
-        return EndpointView(narrowed, features, None, is_narrowed)
+        return EndpointView(
+            narrowed, features, None, is_narrowed, for_agents=endpoint.toolset == ALL
+        )
 
     def _tools_view(
         self, endpoint: McpEndpoint, dynamic_tools: DynamicToolList, options: CipherOptions | None
@@ -138,7 +153,7 @@ class EndpointViews:
 
     def _base_view(self, endpoint: McpEndpoint) -> ToolView:
         if endpoint.toolset in (DISCOVERY, ALL):
-            return self._app.full_view
+            return self._app.full_view.for_agents()
         if extra := self._extra.get(endpoint.toolset):
             return feature_view(extra.tools, extra.name)
         return feature_view(self._app.tools, endpoint.toolset)

@@ -105,10 +105,12 @@ class NeighbourChunk(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A passage that answers. `rank` is 1 for the best and falls from there."""
+    """A passage that answers. `rank` is 1 for the best and falls from there. `focus` is where most
+    words of the query stand together, in the file."""
 
     passage: HydratedChunk
     window: TextWindow
+    focus: Span
     snippet: str
     rank: float
     why: Mapping[str, Json] | None = None
@@ -187,7 +189,7 @@ async def build_hits(
         shown = build_snippet(it.text, query, it.language)
         focus = Span(it.start + shown.start, it.start + shown.end)
         window = build_window(around[it.id], it.seq, focus=focus)
-        hits.append(SearchHit(it, window, shown.html, rank, why.get(it.id)))
+        hits.append(SearchHit(it, window, focus, shown.html, rank, why.get(it.id)))
     return hits
 
 

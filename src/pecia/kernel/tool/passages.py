@@ -1,0 +1,453 @@
+"""Search hits as agents read them: one passage per place, within a budget of tokens. Pure.
+
+Neighbouring hits of a file are one passage of several pieces, copies in other files are named.
+Some clients show their model only the text of an answer, others only its data: both hold every
+passage, and a budget counts both.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import orjson
+from pydantic import Field
+
+from pecia.kernel.corpus.file_uri import file_uri
+from pecia.kernel.corpus.provenance import Provenance
+from pecia.kernel.corpus.search.hydrate import HydratedChunk, SearchHit
+from pecia.kernel.errors import Json
+from pecia.kernel.text.chunks.tables import find_table_header, row_start
+from pecia.kernel.text.chunks.window import trim_to_words
+from pecia.kernel.text.span import Span
+from pecia.kernel.text.tokens import estimate_tokens
+from pecia.kernel.tool.model import Output, TextContent, ToolResult
+
+DEFAULT_HITS = 8
+PASSAGE_TOKENS = 130
+"""Of one passage on average, where the caller names no budget."""
+MIN_PASSAGE_TOKENS = 30
+# The first passages are read most: they get more of the budget.
+_WEIGHTS = (1.6, 1.4, 1.2, 1.1, 1.0)
+_TAIL_WEIGHT = 0.7
+_SHRINK = 0.85
+MAX_WHERE_CHARS = 120
+MAX_TITLE_CHARS = 100
+CUT = "…"
+
+MAX_HEADINGS = 3
+MAX_COPIES = 3
+MAX_GROUP = 3
+"""Neighbouring hits in one passage; more begin another."""
+
+ProvenanceOf: TypeAlias = Callable[[HydratedChunk], Provenance]
+LinkOf: TypeAlias = Callable[[HydratedChunk], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """The text around one hit, at `start` of its file. `core` and `focus` are spans of the file:
+    what ranked, and the words in it that matched."""
+
+    start: int
+    text: str
+    core: Span
+    focus: Span
+    prefix: str = ""
+    """The header of the table that `text` starts in."""
+    core_prefix: str = ""
+    """The same for `core`."""
+
+    def prefix_at(self, start: int) -> str:
+        """The header of the table that the text from there on is in the middle of."""
+        prefix = self.core_prefix if start >= self.core.start else self.prefix
+        return find_table_header(self.text, start - self.start) or prefix
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A stretch of one file with its hits. `facts` are for programs and not in the text."""
+
+    uri: str
+    title: str
+    where: str
+    provenance: Provenance
+    excerpts: tuple[Excerpt, ...]
+    facts: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    copies: tuple[str, ...] = ()
+    """URIs of files that say the same there."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchNotes:
+    """What an answer says beside its hits."""
+
+    next_cursor: str | None = None
+    degraded: tuple[str, ...] = ()
+    footer: tuple[str, ...] = ()
+
+
+class PassageOut(Output):
+    uri: str = Field(description="Cite it; `read` takes it.")
+    title: str
+    where: str | None = Field(default=None, description="Headings, page, slide, sheet or time.")
+    kind: str = Field(description="original, written by a person or an agent, memory, derived.")
+    text: str = Field(description="Verbatim; … is a cut.")
+    spans: list[list[int]] = Field(description="Of the text in the file, in code points.")
+    source_id: str | None = None
+    key: str | None = None
+    seq: int | None = None
+    revision: int | None = None
+    id: str | None = Field(default=None, description="Of a memory.")
+    rank: float | None = None
+    copies: list[str] | None = None
+    url: str | None = None
+    explain: dict[str, Any] | None = None
+
+
+class PassagesOut(Output):
+    hits: list[PassageOut]
+    left_out: int | None = Field(default=None, description="Hits that max_tokens had no room for.")
+    next_cursor: str | None = None
+    degraded: list[str] | None = None
+
+
+def count_fitting(passages: Sequence[Passage], notes: SearchNotes, max_tokens: int) -> int:
+    """How many of the passages an answer of at most so many tokens has room for."""
+    count = len(passages)
+    while count:
+        smallest = _smallest(passages[:count], notes, len(passages) - count)
+        if estimate_answer(smallest) <= max_tokens:
+            break
+        count -= 1
+    return count
+
+
+def fit_answer(
+    passages: Sequence[Passage],
+    notes: SearchNotes,
+    max_tokens: int | None = None,
+    left_out: int = 0,
+) -> ToolResult:
+    """The answer: its passages as long as usual, or as long as so many tokens allow."""
+    if max_tokens is None:
+        return _answer(_fit(passages, PASSAGE_TOKENS * len(passages)), notes, left_out)
+    budget = max_tokens / 2
+    while budget > MIN_PASSAGE_TOKENS * len(passages):
+        answer = _answer(_fit(passages, budget), notes, left_out)
+        if estimate_answer(answer) <= max_tokens:
+            return answer
+        budget *= _SHRINK
+    return _smallest(passages, notes, left_out)
+
+
+def estimate_answer(answer: ToolResult) -> int:
+    """The tokens of a whole answer: its text and its data."""
+    texts = [it.text for it in answer.content if isinstance(it, TextContent)]
+    return sum(map(estimate_tokens, [*texts, orjson.dumps(answer.structured).decode()]))
+
+
+def first_words(text: str, limit: int = 60) -> str:
+    """A title for a text that has none."""
+    line = " ".join(text[: limit * 2].split()).lstrip("#>*- ")
+    if len(line) <= limit:
+        return line
+    return f"{line[: trim_to_words(line, Span(0, limit), Span(0, 1)).end]}{CUT}"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPassage:
+    passage: Passage
+    spans: tuple[Span, ...]
+    text: str
+
+
+def _smallest(passages: Sequence[Passage], notes: SearchNotes, left_out: int = 0) -> ToolResult:
+    return _answer(_fit(passages, MIN_PASSAGE_TOKENS * len(passages)), notes, left_out)
+
+
+def _fit(passages: Sequence[Passage], budget: float) -> list[ShownPassage]:
+    """The passages, with the budget shared out by rank; what one does not need goes to others."""
+    excerpts = [it for passage in passages for it in passage.excerpts]
+    rates = [_token_rate(it.text) for it in excerpts]
+    needs = [len(it.text) * rate for it, rate in zip(excerpts, rates, strict=True)]
+    shares = iter(_share_out(needs, [*_weights(passages)], budget))
+    rate = iter(rates)
+    shown: list[ShownPassage] = []
+    for passage in passages:
+        spans = [
+            _cut(it, max(1, int(share / per_char)))
+            for it, share, per_char in zip(passage.excerpts, shares, rate, strict=False)
+        ]
+        shown.append(_show(passage, spans))
+    return shown
+
+
+def _token_rate(text: str) -> float:
+    """Tokens per character; never 0."""
+    return max(1, estimate_tokens(text)) / max(1, len(text))
+
+
+def _weights(passages: Sequence[Passage]) -> Iterator[float]:
+    for number, passage in enumerate(passages):
+        weight = _WEIGHTS[number] if number < len(_WEIGHTS) else _TAIL_WEIGHT
+        yield weight
+        yield from [weight / 2] * (len(passage.excerpts) - 1)
+
+
+def _share_out(needs: Sequence[float], weights: Sequence[float], budget: float) -> list[float]:
+    shares = [0.0] * len(needs)
+    open_: set[int] = {*range(len(needs))}
+    while open_:
+        unit = budget / sum(weights[it] for it in open_)
+        full = {it for it in open_ if needs[it] <= weights[it] * unit}
+        if not full:
+            return [
+                it if number not in open_ else weights[number] * unit
+                for number, it in enumerate(shares)
+            ]
+        for it in full:
+            shares[it] = needs[it]
+        budget -= sum(needs[it] for it in full)
+        open_ -= full
+    return shares
+
+
+def _cut(excerpt: Excerpt, limit: int) -> Span:
+    """The span of the file to show: the hit and some of its neighbours, or a part around what
+    matched."""
+    text, start = excerpt.text, excerpt.start
+    whole = Span(0, len(text))
+    core = _clip(Span(excerpt.core.start - start, excerpt.core.end - start), whole)
+    if core.size <= limit:
+        kept, inner = core, whole
+    else:
+        focus = _clip(Span(excerpt.focus.start - start, excerpt.focus.end - start), core)
+        kept, inner = Span(focus.start, min(focus.end, focus.start + limit)), core
+    spare = limit - kept.size
+    # More of what follows than of what precedes: answers follow.
+    after = min(inner.end - kept.end, spare - min(kept.start - inner.start, spare // 3))
+    before = min(kept.start - inner.start, spare - after)
+    grown = Span(kept.start - before, kept.end + after)
+    trimmed = _trim_to_sentences(text, grown, kept)
+    return Span(start + trimmed.start, start + trimmed.end)
+
+
+def _trim_to_sentences(text: str, span: Span, kept: Span) -> Span:
+    """The span from the start of a row, sentence or word to the end of one; it loses little."""
+    little = span.size // 4
+    start, end = row_start(text, span.start), span.end
+    if start == span.start > 0:
+        first = _SENTENCE_END.search(text, start - 1, min(kept.start, start + little))
+        start = first.end() if first else start
+    if end < len(text):
+        ends = list(_SENTENCE_END.finditer(text, max(kept.start + 1, end - little), end + 1))
+        row = row_start(text, end)
+        end = row if kept.start < row < end else ends[-1].start() if ends else end
+    return trim_to_words(text, Span(start, end), Span(min(kept.start, end), min(kept.start, end)))
+
+
+def _clip(span: Span, to: Span) -> Span:
+    start = min(max(span.start, to.start), to.end)
+    return Span(start, max(start, min(span.end, to.end)))
+
+
+def _show(passage: Passage, spans: Sequence[Span]) -> ShownPassage:
+    """The spans in the order of the file, with those that meet joined."""
+    by_start = sorted(zip(spans, passage.excerpts, strict=True), key=lambda it: it[0])
+    pieces: list[tuple[Span, str, str]] = []
+    for span, excerpt in by_start:
+        text = excerpt.text[span.start - excerpt.start : span.end - excerpt.start]
+        if pieces and span.start <= pieces[-1][0].end:
+            last, known, prefix = pieces[-1]
+            more = text[max(0, last.end - span.start) :]
+            pieces[-1] = (Span(last.start, max(last.end, span.end)), known + more, prefix)
+        else:
+            pieces.append((span, text, excerpt.prefix_at(span.start)))
+    texts = [_with_prefix(pieces, number) for number in range(len(pieces))]
+    return ShownPassage(passage, tuple(it for it, _, _ in pieces), f"\n{CUT}\n".join(texts))
+
+
+def _with_prefix(pieces: Sequence[tuple[Span, str, str]], number: int) -> str:
+    """A piece of a passage, with the header of its table unless the one before has it."""
+    _, text, prefix = pieces[number]
+    is_known = number > 0 and pieces[number - 1][2] == prefix
+    return text.strip() if is_known else prefix + text.strip()
+
+
+def _answer(shown: Sequence[ShownPassage], notes: SearchNotes, left_out: int) -> ToolResult:
+    data = PassagesOut(
+        hits=[_data(it) for it in shown],
+        left_out=left_out or None,
+        next_cursor=notes.next_cursor,
+        degraded=[*notes.degraded] or None,
+    )
+    text = "\n\n".join([*_blocks(shown), *_closing(shown, notes, left_out)])
+    return ToolResult(data.model_dump(mode="json", exclude_none=True), (TextContent(text),))
+
+
+def _data(it: ShownPassage) -> PassageOut:
+    passage = it.passage
+    return PassageOut.model_validate(
+        {
+            **passage.facts,
+            "uri": passage.uri,
+            "title": passage.title[:MAX_TITLE_CHARS],
+            "where": passage.where[:MAX_WHERE_CHARS] or None,
+            "kind": passage.provenance.value,
+            "text": it.text,
+            "spans": [[span.start, span.end] for span in it.spans],
+            "copies": [*passage.copies] or None,
+        }
+    )
+
+
+def _blocks(shown: Iterable[ShownPassage]) -> Iterator[str]:
+    for number, it in enumerate(shown, start=1):
+        passage = it.passage
+        title = " ".join(passage.title.split())[:MAX_TITLE_CHARS]
+        where = f" — {passage.where[:MAX_WHERE_CHARS]}" if passage.where else ""
+        chunk = f" chunk {passage.facts['seq']}" if "seq" in passage.facts else ""
+        lines = [f"[{number}] {title}{where} ({passage.provenance.value})", f"{passage.uri}{chunk}"]
+        if passage.copies:
+            lines.append(f"The same in {', '.join(passage.copies)}")
+        # Quoted, so that no text can pass for the line of a hit.
+        lines += [f"> {line}" for line in it.text.splitlines() if line.strip()]
+        yield "\n".join(lines)
+
+
+def _closing(shown: Sequence[ShownPassage], notes: SearchNotes, left_out: int) -> Iterator[str]:
+    if left_out:
+        yield f"{left_out} more hits did not fit into max_tokens."
+    elif not shown:
+        yield "Nothing was found. Search again in other words, or say that it is not here."
+    if notes.next_cursor:
+        yield f"More hits: the same search with cursor {notes.next_cursor}"
+    yield from (f"Note: {it}" for it in notes.degraded)
+    if shown:
+        yield from notes.footer
+
+
+def no_link(_: HydratedChunk) -> str | None:
+    return None
+
+
+@dataclass(slots=True)
+class HitGroup:
+    """Hits of one place in a file, best first; and the same words in other files."""
+
+    position: int
+    """Of its first hit in the result."""
+    hits: list[SearchHit]
+    copies: list[HydratedChunk] = field(default_factory=list[HydratedChunk])
+
+    def adjoins(self, hit: SearchHit) -> bool:
+        """Whether the hit is a neighbour of one in the group, and there is room for it."""
+        return len(self.hits) < MAX_GROUP and any(
+            it.passage.file_id == hit.passage.file_id and abs(it.passage.seq - hit.passage.seq) == 1
+            for it in self.hits
+        )
+
+    def repeats(self, hit: SearchHit) -> bool:
+        return _words(hit.passage) == _words(self.hits[0].passage)
+
+
+def group_hits(hits: Sequence[SearchHit], limit: int) -> tuple[list[HitGroup], int]:
+    """At most `limit` groups, and how many of the hits they take up."""
+    groups: list[HitGroup] = []
+    for number, hit in enumerate(hits):
+        if near := next((it for it in groups if it.adjoins(hit)), None):
+            near.hits.append(hit)
+        elif same := next((it for it in groups if it.repeats(hit)), None):
+            same.copies.append(hit.passage)
+        elif len(groups) == limit:
+            return groups, number
+        else:
+            groups.append(HitGroup(number, [hit]))
+    return groups, len(hits)
+
+
+def to_passages(
+    groups: Sequence[HitGroup], provenance: ProvenanceOf, link: LinkOf = no_link
+) -> list[Passage]:
+    """The groups as passages, none of which repeats text of an earlier one."""
+    taken: dict[int, list[Span]] = {}
+    passages: list[Passage] = []
+    for group in groups:
+        known = taken.setdefault(group.hits[0].passage.file_id, [])
+        excerpts = [_excerpt(hit, known) for hit in group.hits]
+        known += [Span(it.start, it.start + len(it.text)) for it in excerpts]
+        passages.append(_to_passage(group, tuple(excerpts), provenance, link))
+    return passages
+
+
+def _to_passage(
+    group: HitGroup, excerpts: tuple[Excerpt, ...], provenance: ProvenanceOf, link: LinkOf
+) -> Passage:
+    best = group.hits[0]
+    it, kind = best.passage, provenance(best.passage)
+    facts: dict[str, Json] = {
+        "source_id": it.source_id,
+        "key": it.key,
+        "seq": it.seq,
+        "revision": it.revision_id,
+        "rank": round(best.rank, 4),
+        "url": link(it),
+        "explain": dict(best.why) if best.why is not None else None,
+    }
+    title = it.title or (first_words(it.text) if kind is Provenance.MEMORY else it.key)
+    others = {file_uri(copy.source_id, copy.key) for copy in group.copies}
+    uri = file_uri(it.source_id, it.key)
+    return Passage(
+        uri,
+        title,
+        describe_position(it),
+        kind,
+        excerpts,
+        facts,
+        tuple(sorted(others - {uri})[:MAX_COPIES]),
+    )
+
+
+def describe_position(chunk: HydratedChunk) -> str:
+    """Where a chunk stands: its headings, and its page, slide, sheet or time."""
+    path = [it for it in chunk.headings if it != chunk.title][-MAX_HEADINGS:]
+    return ", ".join(it for it in (" › ".join(path), *_units(chunk)) if it)
+
+
+def _units(chunk: HydratedChunk) -> Iterator[str]:
+    if chunk.page_no is not None:
+        yield f"page {chunk.page_no}"
+    elif chunk.ts_start_ms is not None:
+        yield f"at {chunk.unit_label or f'{chunk.ts_start_ms // 1000} s'}"
+    elif chunk.unit_label and chunk.unit_label not in chunk.headings:
+        yield f"{_unit_name(chunk.content_type or '')} {chunk.unit_label}".strip()
+
+
+def _unit_name(content_type: str) -> str:
+    if "presentation" in content_type or "powerpoint" in content_type:
+        return "slide"
+    is_sheet = any(it in content_type for it in ("spreadsheet", "excel", "csv"))
+    return "sheet" if is_sheet else ""
+
+
+def _excerpt(hit: SearchHit, taken: Sequence[Span]) -> Excerpt:
+    """The window of a hit, without what others have shown around it."""
+    it, window = hit.passage, hit.window
+    start = max([window.span.start, *(by.end for by in taken if by.end <= it.start)])
+    end = min([window.span.end, *(by.start for by in taken if by.start >= it.end)])
+    return Excerpt(
+        start,
+        window.text[start - window.span.start : end - window.span.start],
+        core=Span(it.start, it.end),
+        focus=hit.focus,
+        prefix=window.prefix,
+        core_prefix=it.prefix,
+    )
+
+
+def _words(chunk: HydratedChunk) -> list[str]:
+    return chunk.text.split()
+
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")

@@ -1,0 +1,267 @@
+"""Answers where agents meet every feature: few tokens, each passage once, and what it is."""
+
+import json
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pecia.kernel.errors import Json
+from pecia.kernel.text.tokens import estimate_tokens
+from tests.conftest import VISIT
+from tests.mcp.conftest import Serve, Served
+from tests.mcp.raw_mcp import RawMcp
+from tests.mcp.test_lake import ServedLake, filled
+
+pytestmark = pytest.mark.anyio
+
+DESK = "/mcp"
+GUIDES = {
+    f"guides/{number}.md": f"# Guide {number}\n\n"
+    + "\n\n".join(
+        f"## Step {step}\n\nStep {step} of guide {number}: turn the spoke opposite the wobble by "
+        f"{step * number} degrees. Then check the rim with gauge {number}-{step}, and write down "
+        "what it shows before anything else is turned. " * 3
+        for step in range(1, 7)
+    )
+    for number in range(1, 12)
+}
+TABLE = "name,amount,town\n" + "\n".join(f"person{it},{it * 7},town{it}" for it in range(400))
+
+
+@pytest.fixture
+async def served(serve: Serve) -> AsyncGenerator[Served]:
+    async with serve() as found:
+        yield found
+
+
+@pytest.fixture
+async def shore(served: Served, tmp_path: Path) -> ServedLake:
+    return await filled(served, tmp_path / "docs", {**GUIDES, "people.csv": TABLE})
+
+
+async def ask(talk: RawMcp, tool: str, at: str = DESK, /, **arguments: Json) -> dict[str, Any]:
+    answer = await talk.ask(at, "tools/call", {"name": tool, "arguments": arguments})
+    return answer["result"]
+
+
+def text_of(answer: dict[str, Any]) -> str:
+    [block] = answer["content"]
+    return block["text"]
+
+
+def cost(answer: dict[str, Any]) -> int:
+    return estimate_tokens(text_of(answer)) + estimate_tokens(
+        json.dumps(answer["structuredContent"], ensure_ascii=False, separators=(",", ":"))
+    )
+
+
+@pytest.mark.parametrize("path", [DESK, "/mcp/desk", "/mcp/all"])
+async def test_a_search_gives_eight_passages_each_once_in_text_and_in_data(
+    shore: ServedLake, path: str
+) -> None:
+    answer = await ask(shore.served.talk, "search_content", path, query="spoke wobble")
+    text, hits = text_of(answer), answer["structuredContent"]["hits"]
+    assert len(hits) == 8
+    assert "null" not in text
+    assert not text.startswith("{")
+    for hit in hits:
+        assert f"\n{hit['uri']} chunk {hit['seq']}\n" in f"\n{text}"
+        assert hit["kind"] == "original"
+        quoted = "\n".join(f"> {it}" for it in hit["text"].splitlines() if it.strip())
+        assert text.count(quoted) == 1
+        body = (shore.lake.folder / hit["key"]).read_text()
+        assert "\n…\n".join(body[start:end].strip() for start, end in hit["spans"]) == hit["text"]
+        assert None not in hit.values()
+        assert "url" not in hit
+    spans = [(it["uri"], *span) for it in hits for span in it["spans"]]
+    for uri, start, end in spans:
+        others = [it for it in spans if it[0] == uri and it != (uri, start, end)]
+        assert all(end <= other[1] or other[2] <= start for other in others)
+
+
+async def test_the_endpoint_of_the_reference_answers_in_its_shape(shore: ServedLake) -> None:
+    answer = await ask(shore.served.talk, "search_content", "/mcp/lake", query="spoke wobble")
+    assert json.loads(answer["content"][0]["text"]) == answer["structuredContent"]
+    assert len(answer["structuredContent"]["hits"]) == 20
+    assert {"snippet", "url", "truncated", "page_no"} <= {*answer["structuredContent"]["hits"][0]}
+
+
+async def test_a_budget_holds_for_the_whole_answer_and_the_cursor_shows_the_rest(
+    shore: ServedLake,
+) -> None:
+    seen: list[tuple[str, int]] = []
+    cursor: dict[str, Json] = {}
+    budget = 900
+    for _ in range(60):
+        page = await ask(
+            shore.served.talk, "search_content", query="rim gauge", max_tokens=budget, **cursor
+        )
+        data = page["structuredContent"]
+        assert cost(page) <= budget
+        assert data["hits"]
+        seen += [(it["uri"], it["seq"]) for it in data["hits"]]
+        if left := data.get("left_out"):
+            assert f"{left} more hits did not fit" in text_of(page)
+        if "next_cursor" not in data:
+            break
+        assert data["next_cursor"] in text_of(page)
+        cursor = {"cursor": data["next_cursor"]}
+    assert len(seen) == len({*seen}) > 8
+    assert {uri for uri, _ in seen} == {f"pecia://file/docs/{key}" for key in GUIDES}
+    longer = await ask(shore.served.talk, "search_content", query="rim gauge", max_tokens=20_000)
+    usual = await ask(shore.served.talk, "search_content", query="rim gauge")
+    assert cost(usual) < cost(longer) <= 20_000
+
+
+async def test_download_links_come_when_they_are_asked_for_one_per_file(shore: ServedLake) -> None:
+    answer = await ask(shore.served.talk, "search_content", query="spoke wobble", links=True)
+    hits = answer["structuredContent"]["hits"]
+    linked = [it for it in hits if "url" in it]
+    assert len(linked) == len({it["key"] for it in hits})
+    address = linked[0]["url"].partition("?")[2]
+    opened = await shore.served.talk.http.get(f"/files/download?{address}")
+    assert opened.content.decode() == GUIDES[linked[0]["key"]]
+    console = f"For people, a hit opens at {shore.served.url}"
+    assert console.rpartition(":")[0] in text_of(answer)
+
+
+async def test_a_row_of_a_table_comes_with_the_header(shore: ServedLake) -> None:
+    talk = shore.served.talk
+    answer = await ask(talk, "search_content", query="person377", mode="lexical")
+    hit = answer["structuredContent"]["hits"][0]
+    assert hit["text"].startswith("| name | amount | town |\n")
+    assert "| person377 | 2639 | town377 |" in hit["text"]
+    for tool, given in (
+        ("read", {"uri": hit["uri"]}),
+        ("get_file_window", {"source_id": "docs", "key": "people.csv"}),
+    ):
+        read = text_of(await ask(talk, tool, start=hit["seq"], **given))
+        assert "\n| name | amount | town |\n" in read
+        assert "| person377 |" in read
+
+
+async def test_a_file_is_read_to_its_end_in_parts_that_say_how_to_go_on(shore: ServedLake) -> None:
+    uri, start, read = "pecia://file/docs/guides/3.md", 0, ""
+    for _ in range(30):
+        answer = await ask(shore.served.talk, "read", uri=uri, start=start, max_tokens=300)
+        assert "structuredContent" not in answer
+        head, _, body = text_of(answer).partition("\n\n")
+        assert head.startswith(f"Guide 3\n{uri} chunks {start} to ")
+        body, more, after = body.partition("\n\n[More: start ")
+        read += body
+        if not more:
+            break
+        start = int(after.rstrip("]"))
+    assert read.split() == GUIDES["guides/3.md"].split()
+
+
+async def test_a_uri_of_an_unknown_kind_is_refused_with_those_that_can_be_read(
+    served: Served,
+) -> None:
+    answer = await ask(served.talk, "read", uri="guides/3.md")
+    assert answer["isError"] is True
+    assert "pecia://" in text_of(answer)
+    assert "search_content" in text_of(answer)
+
+
+async def test_a_wrong_argument_is_answered_with_what_is_allowed_in_the_text(
+    shore: ServedLake,
+) -> None:
+    wrong = await ask(shore.served.talk, "search_content", query="x", limit=1000)
+    assert "At most: 100" in text_of(wrong) or "100" in text_of(wrong)
+    absent = await ask(shore.served.talk, "list_files", source_id="nope")
+    assert "Next: " in text_of(absent)
+
+
+@pytest.fixture
+async def spaces(served: Served, tmp_path: Path) -> Served:
+    for name in ("handbook", "notes"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "found.md").write_text(f"# Found in {name}\n\nA lantern of brass.\n")
+        given: dict[str, Json] = {"folder": str(folder), "name": name, "trim_mode": "open"}
+        await served.app.call(served.owner, "add_space", given, VISIT)
+    return served
+
+
+async def test_several_spaces_are_named_where_one_must_be_chosen(spaces: Served) -> None:
+    answer = await ask(spaces.talk, "read_document", path="found.md")
+    assert "handbook, notes" in text_of(answer)
+
+
+async def test_every_hit_says_what_it_is(spaces: Served, tmp_path: Path) -> None:
+    talk = spaces.talk
+    shore = await filled(spaces, tmp_path / "docs", {"lantern.md": "The lantern hangs north.\n"})
+    remembered = "Remember: the lantern of the north gate is lit at seven o'clock."
+    await ask(talk, "cipher_extract_and_operate_memory", interaction=remembered)
+    page: dict[str, Json] = {"docName": "agent", "position": "replace", "space": "notes"}
+    await ask(talk, "write_document", markdown="# Agent\n\nThe lantern is of tin.\n", **page)
+    page |= {"docName": "person", "markdown": "# Person\n\nThe lantern is of glass.\n"}
+    await spaces.app.call(spaces.owner, "write_document", page, VISIT)
+    await ask(talk, "list_documents", space="notes")
+    await shore.lake.index()
+    answer = await ask(talk, "search_content", query="lantern", mode="lexical")
+    kinds = {it["title"]: it["kind"] for it in answer["structuredContent"]["hits"]}
+    [memory] = [title for title, kind in kinds.items() if kind == "memory"]
+    assert memory.startswith("Remember: the lantern of the north gate")
+    assert kinds["lantern.md"] == kinds["Found in notes"] == "original"
+    assert kinds["Agent"] == "written by an agent"
+    assert kinds["Person"] == "written by a person"
+    assert "Agent (written by an agent)\n" in text_of(answer)
+    recalled = await ask(talk, "cipher_memory_search", query="when is the lantern lit")
+    [hit] = recalled["structuredContent"]["hits"]
+    assert (hit["title"], hit["kind"]) == (memory, "memory")
+    read = await ask(talk, "read", uri=hit["uri"])
+    assert "lit at seven o'clock" in text_of(read)
+
+
+async def test_the_desk_lists_a_wiki_only_to_who_can_see_one(
+    served: Served, spaces: Served
+) -> None:
+    async def listed(talk: RawMcp) -> set[str]:
+        found = await talk.ask(DESK, "tools/list")
+        return {it["name"] for it in found["result"]["tools"]}
+
+    assert {"read_document", "write_document", "read", "list_sources"} <= await listed(served.talk)
+    for name in ("handbook", "notes"):
+        given: dict[str, Json] = {"name": name, "trim_mode": "per_file"}
+        await served.app.call(served.owner, "set_space", given, VISIT)
+    bo = served.other(await served.token("bo"))
+    assert not {"read_document", "write_document", "read_file"} & await listed(bo)
+
+
+@pytest.mark.parametrize("path", [DESK, "/mcp/all", "/mcp/lake", "/mcp/wiki"])
+async def test_instructions_name_what_the_caller_sees_and_only_that(
+    spaces: Served, tmp_path: Path, path: str
+) -> None:
+    await filled(spaces, tmp_path / "docs", {"a.md": "A.\n"})
+    said = (await spaces.other().begin(path))["result"]["instructions"]
+    modern = (await spaces.talk.modern(path, "server/discover", {})).json()["result"]
+    assert modern["instructions"] == said
+    assert estimate_tokens(said) <= 400
+    if path != "/mcp/wiki":
+        assert "docs (folder)" in said
+    if path != "/mcp/lake":
+        assert "handbook, notes" in said
+    await spaces.app.call(
+        spaces.owner, "set_source", {"source_id": "docs", "trim_mode": "per_file"}, VISIT
+    )
+    for name in ("handbook", "notes"):
+        given: dict[str, Json] = {"name": name, "trim_mode": "per_file"}
+        await spaces.app.call(spaces.owner, "set_space", given, VISIT)
+    reader = spaces.other(await spaces.token("bo", ["pecia.search", "pecia.read"]))
+    hidden = (await reader.begin(path))["result"]["instructions"]
+    assert not any(it in hidden for it in ("docs (folder)", "handbook, notes"))
+    if path == DESK:
+        assert "write_document" in said
+        assert "write_document" not in hidden
+
+
+@pytest.mark.parametrize(
+    "path", ["/mcp/cipher", "/mcp/memory", "/mcp/ckf", "/mcp/hub", "/mcp/admin"]
+)
+async def test_every_endpoint_has_instructions(served: Served, path: str) -> None:
+    said = (await served.other().begin(path))["result"]["instructions"]
+    assert 60 <= estimate_tokens(said) <= 300
