@@ -171,7 +171,7 @@ async def measure() -> dict[str, Any]:
     for name in ("scifact", "cranfield", "locomo"):
         found[name] = await _measured(name, embedder)
         print(name, json.dumps(found[name]), flush=True)
-    found["metatool"] = await _tools(embedder)
+    found["metatool"] = await measure_metatool(embedder)
     return found
 
 
@@ -363,7 +363,7 @@ async def _speed(embedder: OnnxEmbedder) -> dict[str, float]:
     }
 
 
-async def _tools(embedder: Embedder) -> dict[str, Any]:
+async def measure_metatool(embedder: Embedder) -> dict[str, Any]:
     folder = DATA / "metatool"
     if not folder.exists():
         return {"absent": "metatool is read from ../shared/data"}

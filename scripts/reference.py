@@ -43,7 +43,7 @@ def _features() -> Iterator[str]:
         "Served by every interface: MCP, `POST /api/v1/{feature}/{tool}`, `pecia call`. "
         "Bold: required.\n"
     )
-    for feature in sorted(_described_features(), key=lambda it: it.name):
+    for feature in sorted(described_features(), key=lambda it: it.name):
         yield f"## {feature.name}\n"
         yield "| tool | scope | changes something | arguments | what it does |"
         yield "|---|---|---|---|---|"
@@ -52,7 +52,7 @@ def _features() -> Iterator[str]:
         yield ""
 
 
-def _described_features() -> tuple[Feature, ...]:
+def described_features() -> tuple[Feature, ...]:
     """The features without a store: to be described, never called."""
     settings = load_settings(SETTINGS, flags={}, environ={}, project_file=None, user_file=None)
     nothing = cast(Any, None)

@@ -49,6 +49,20 @@ async def test_find_tools_finds_by_what_one_wants_to_do(served: Served) -> None:
     assert best["arguments"]["required"] == ["id"]
 
 
+@pytest.mark.parametrize(
+    ("said", "tool"),
+    [
+        ("undo a change to a document", "rollback_to_version"),
+        ("add a folder to search", "add_source"),
+        ("my API key was stolen", "revoke_token"),
+    ],
+)
+async def test_find_tools_understands_what_people_say(served: Served, said: str, tool: str) -> None:
+    found = await call(served.talk, "find_tools", query=said, limit=3)
+    assert tool in [it["name"] for it in found["structuredContent"]["tools"]]
+    assert f"- {tool}(" in found["content"][0]["text"]
+
+
 async def test_find_tools_finds_only_what_the_caller_may_use(served: Served) -> None:
     reader = served.other(await served.token("bo", ["pecia.search", "pecia.read"]))
     found = await call(reader, "find_tools", query="add a user", limit=20)

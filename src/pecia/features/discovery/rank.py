@@ -4,10 +4,13 @@ Lazy: nothing is built or imported before the first query. Without an embedder, 
 ranking is lexical only.
 """
 
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
 from anyio.to_thread import run_sync
@@ -16,12 +19,14 @@ from pecia.kernel.corpus.vectors.embedder import Embedder, Vectors, normalize
 from pecia.kernel.errors import PeciaError
 from pecia.kernel.tool.model import AnyTool
 from pecia.kernel.tool.validate import input_schema
-from pecia.kernel.tool.view import ToolView
+from pecia.kernel.tool.view import ToolView, full_name
 
 if TYPE_CHECKING:
     from pecia.kernel.corpus.keyword.index import KeywordIndex
     from pecia.kernel.corpus.keyword.query.parser import Query
     from pecia.kernel.corpus.search.fuse import FusedHit
+
+PhrasesByTool: TypeAlias = Mapping[str, Sequence[str]]
 
 # Candidates of the semantic retriever; more than a caller can ask for.
 MAX_SEMANTIC_HITS = 20
@@ -35,11 +40,21 @@ _EMBED_BATCH = 8
 class ToolFinder:
     """Ranks the tools of one view. Built at the first query, then reused."""
 
-    def __init__(self, view: ToolView, embedder: Embedder | None = None) -> None:
-        self._tools = [_ToolDocument(name, tool) for name, tool in view.tools.items()]
+    def __init__(
+        self,
+        view: ToolView,
+        embedder: Embedder | None = None,
+        phrases: PhrasesByTool | None = None,
+    ) -> None:
+        known = load_phrases() if phrases is None else phrases
+        self._tools = [
+            _ToolDocument(name, tool, known.get(full_name(tool), ()))
+            for name, tool in view.tools.items()
+        ]
         self._embedder = embedder
         self._index: KeywordIndex | None = None
         self._vectors: dict[int, Vectors] = {}
+        self._phrase_vectors: dict[int, Vectors] = {}
         self._building = anyio.Lock()
         self._embedding = anyio.Lock()
 
@@ -95,8 +110,14 @@ class ToolFinder:
         with suppress(PeciaError):
             await self._embed_missing(self._embedder)
             (query_vector,) = await self._embedder.embed([words])
-            return {it: float(vector @ query_vector) for it, vector in self._vectors.items()}
+            return {it: self._cosine(it, query_vector) for it in self._vectors}
         return {}
+
+    def _cosine(self, number: int, query_vector: Vectors) -> float:
+        """Of the description or of the nearest phrase, whichever is nearer."""
+        own = float(self._vectors[number] @ query_vector)
+        phrases = self._phrase_vectors.get(number)
+        return own if phrases is None else max(own, float((phrases @ query_vector).max()))
 
     async def _embed_missing(self, embedder: Embedder) -> None:
         """Embeds missing tools in batches, within a time budget per query."""
@@ -110,6 +131,9 @@ class ToolFinder:
                 )
                 texts, words = embedded[: len(batch)], embedded[len(batch) :]
                 blended = normalize(texts + NAME_WEIGHT * words)
+                for number, it in zip(missing[at:], batch, strict=False):
+                    if it.phrases:
+                        self._phrase_vectors[number] = await embedder.embed([*it.phrases])
                 self._vectors |= dict(zip(missing[at:], blended, strict=False))
                 if anyio.current_time() > until:
                     return
@@ -121,6 +145,8 @@ class _ToolDocument:
 
     name: str
     tool: AnyTool
+    phrases: Sequence[str] = ()
+    """What people say when they mean it."""
 
     @property
     def words(self) -> str:
@@ -139,6 +165,17 @@ class _ToolDocument:
             yield f"{name} {schema.get('description', '')}".strip()
 
 
+@cache
+def load_phrases() -> PhrasesByTool:
+    """What people say when they mean a tool, by its full name. Tools of others have none."""
+    found = files("pecia.features.discovery").joinpath("phrases.toml").read_text("utf-8")
+    return {
+        f"{feature}.{name}": phrases
+        for feature, tools in tomllib.loads(found).items()
+        for name, phrases in tools.items()
+    }
+
+
 def _build_index(tools: Sequence[_ToolDocument]) -> "KeywordIndex":
     from pecia.kernel.corpus.keyword.index import IndexEntry, KeywordIndex
 
@@ -153,7 +190,7 @@ def _build_index(tools: Sequence[_ToolDocument]) -> "KeywordIndex":
                 language="en",
                 title=it.tool.name,
                 headings=it.tool.title,
-                body="\n".join((it.text, *it.arguments)),
+                body="\n".join((it.text, *it.phrases, *it.arguments)),
             )
             for number, it in enumerate(tools)
         ),

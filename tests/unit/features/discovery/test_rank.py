@@ -130,3 +130,11 @@ def test_a_desk_that_nobody_asked_has_no_index_in_memory() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "[]"
+
+
+async def test_a_tool_is_found_by_what_people_say_of_it() -> None:
+    said = {"shop.weather": ["will I need an umbrella"], "shop.remind": ["do not let me forget"]}
+    finder = ToolFinder(VIEW, None, said)
+    assert [name for name, _ in await finder.find("umbrella")] == ["weather"]
+    assert [name for name, _ in await finder.find("forget")] == ["remind"]
+    assert await found("umbrella") == []
