@@ -24,12 +24,12 @@ from pecia.kernel.text.tokens import estimate_tokens
 from pecia.kernel.tool.model import Output, TextContent, ToolResult
 
 DEFAULT_HITS = 8
-PASSAGE_TOKENS = 130
+PASSAGE_TOKENS = 165
 """Of one passage on average, where the caller names no budget."""
 MIN_PASSAGE_TOKENS = 30
 # The first passages are read most: they get more of the budget.
-_WEIGHTS = (1.6, 1.4, 1.2, 1.1, 1.0)
-_TAIL_WEIGHT = 0.7
+_WEIGHTS = (1.6, 1.5, 1.4, 1.3, 1.2)
+_TAIL_WEIGHT = 0.5
 _SHRINK = 0.85
 MAX_WHERE_CHARS = 120
 MAX_TITLE_CHARS = 100
@@ -167,11 +167,21 @@ def _smallest(passages: Sequence[Passage], notes: SearchNotes, left_out: int = 0
 
 
 def _fit(passages: Sequence[Passage], budget: float) -> list[ShownPassage]:
-    """The passages, with the budget shared out by rank; what one does not need goes to others."""
+    """The passages, with the budget shared out by rank; what one does not need goes to others.
+
+    Hits come first, and what is around them after that.
+    """
     excerpts = [it for passage in passages for it in passage.excerpts]
     rates = [_token_rate(it.text) for it in excerpts]
-    needs = [len(it.text) * rate for it, rate in zip(excerpts, rates, strict=True)]
-    shares = iter(_share_out(needs, [*_weights(passages)], budget))
+    weights = [*_weights(passages)]
+    cores = [it.core.size * rate for it, rate in zip(excerpts, rates, strict=True)]
+    around = [
+        max(0.0, (len(it.text) - it.core.size) * rate)
+        for it, rate in zip(excerpts, rates, strict=True)
+    ]
+    inner = _share_out(cores, weights, budget)
+    outer = _share_out(around, weights, max(0.0, budget - sum(inner)))
+    shares = iter([first + more for first, more in zip(inner, outer, strict=True)])
     rate = iter(rates)
     shown: list[ShownPassage] = []
     for passage in passages:
@@ -389,7 +399,8 @@ def _to_passage(
     facts: dict[str, Json] = {
         "source_id": it.source_id,
         "key": it.key,
-        "seq": it.seq,
+        # Where reading begins: with the first of neighbouring hits, the best or not.
+        "seq": min(hit.passage.seq for hit in group.hits),
         "revision": it.revision_id,
         "rank": round(best.rank, 4),
         "url": link(it),
