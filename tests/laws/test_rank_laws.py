@@ -36,7 +36,14 @@ texts = st.lists(words, max_size=30).map(" ".join) | st.text(max_size=80)
 pages = st.none() | st.integers(1, 2)
 readings = st.dictionaries(
     ids,
-    st.builds(CandidateText, file=st.integers(0, 3), text=texts, title=texts, page=pages),
+    st.builds(
+        CandidateText,
+        file=st.integers(0, 3),
+        text=texts,
+        title=texts,
+        page=pages,
+        seq=st.none() | st.integers(0, 5),
+    ),
     min_size=1,
 )
 by_file = st.dictionaries(ids, st.floats(0, 2))

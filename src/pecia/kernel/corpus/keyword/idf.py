@@ -87,6 +87,20 @@ class DocumentFrequencies:
                 factor = _idf(seen, visible.chunks) / _idf(held, documents)
                 yield it._replace(weight=it.weight * factor)
 
+    def rarity(
+        self, terms: Iterable[tuple[str, str]], visible: VisibleStatistics | None
+    ) -> dict[str, float]:
+        """The IDF of each term, given with its field, among the visible texts, as a share of that
+        of a term which none of them has.
+        """
+        if visible is None:
+            of = self._searcher.num_docs
+            held = {term: self._searcher.doc_freq(field, term) for field, term in terms}
+        else:
+            of, counted = visible.chunks, self._frequencies_of_set(visible.classes)
+            held = {term: self._visible_frequency(field, term, counted) for field, term in terms}
+        return {term: _idf(count, of) / _idf(0, of) for term, count in held.items()}
+
     def visible_languages(self, known: Iterable[str], visible: VisibleStatistics) -> list[str]:
         """The languages of the visible texts."""
         counted = self._frequencies_of_set(visible.classes)

@@ -175,6 +175,11 @@ class KeywordIndex:
         with _reraise_unusable():
             return self._snapshot.long_groups(groups, size)
 
+    def rarity(self, query: Query, visible: VisibleStatistics | None) -> dict[str, float]:
+        """The IDF of the query's terms among what is visible, from 0 to 1."""
+        with _reraise_unusable():
+            return self._snapshot.rarity(query, visible)
+
     def explain(
         self, query: Query, ids: Sequence[int], visible: VisibleStatistics | None = None
     ) -> dict[int, dict[str, float]]:

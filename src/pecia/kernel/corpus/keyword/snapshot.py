@@ -10,6 +10,7 @@ from pecia.kernel.corpus.keyword.analysis.analyzer import (
     ANALYZER_VERSION,
     CURSOR_ROLE,
     Weighted,
+    query_terms,
     weighted_inside,
     weighted_query_terms,
 )
@@ -84,6 +85,15 @@ class IndexSnapshot:
     def long_groups(self, groups: Iterable[int], size: int) -> frozenset[int]:
         return frozenset(it for it in groups if self._searcher.doc_freq("group", it) >= size)
 
+    def rarity(self, query: Query, visible: VisibleStatistics | None) -> dict[str, float]:
+        languages = self._visible_languages(visible)
+        stems = [
+            (field, term)
+            for name, field, term in query_terms(query, languages)
+            if name in ("stems", "cjk")
+        ]
+        return self._rarity.rarity(stems, visible)
+
     def explain(
         self, query: Query, ids: Sequence[int], visible: VisibleStatistics | None
     ) -> dict[int, dict[str, float]]:
@@ -119,8 +129,13 @@ class IndexSnapshot:
         """The engine's query, weighted as in an index of the visible texts alone."""
         if visible is None:
             return [*terms(query, self._languages)]
-        languages = self._rarity.visible_languages(self._languages, visible)
+        languages = self._visible_languages(visible)
         return [*self._rarity.apply_visible_idf(terms(query, languages), visible)]
+
+    def _visible_languages(self, visible: VisibleStatistics | None) -> list[str]:
+        if visible is None:
+            return self._languages
+        return self._rarity.visible_languages(self._languages, visible)
 
     def _top(self, wanted: tantivy.Query, most: int, least: int) -> TopHits:
         asked = most + _MARGIN

@@ -24,6 +24,7 @@ from pecia.kernel.logs import Log
 from pecia.kernel.store.file_lock import FileLock
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.store import Store
+from pecia.kernel.text.chunks.title import drop_title_heading, drop_title_line
 
 SQL = load_queries("pecia.kernel.corpus.keyword")
 
@@ -217,7 +218,7 @@ def commit_size(chunks: int) -> int:
 
 def build_entries(file: FileDocuments) -> Iterator[IndexEntry]:
     """The index entries of a file's chunks."""
-    modified = file.modified_at
+    modified, title = file.modified_at, file.title
     for chunk in file.chunks:
         yield IndexEntry(
             id=chunk.id,
@@ -228,9 +229,11 @@ def build_entries(file: FileDocuments) -> Iterator[IndexEntry]:
             content_type=file.content_type or "",
             modified_ms=None if modified is None else round(modified.timestamp() * 1000),
             language=file.language,
-            title=file.title,
-            headings="\n".join(it for it in (*chunk.headings, chunk.unit_label) if it),
-            body=f"{chunk.prefix}\n{chunk.text}" if chunk.prefix else chunk.text,
+            title=title,
+            headings="\n".join(
+                it for it in (*drop_title_heading(chunk.headings, title), chunk.unit_label) if it
+            ),
+            body="\n".join(it for it in (chunk.prefix, drop_title_line(chunk.text, title)) if it),
         )
 
 

@@ -14,7 +14,8 @@ _MAX_PROXIMITY = 8
 class CandidateText(NamedTuple):
     """As much of a candidate as ranking reads. `file` is any name of the file it is a part of.
 
-    `page` is that of the file on which it stands, None where there are none.
+    `page` is that of the file on which it stands, None where there are none; `seq` counts the
+    chunks of the file.
     """
 
     file: Hashable
@@ -23,6 +24,7 @@ class CandidateText(NamedTuple):
     headings: str = ""
     language: str = ""
     page: int | None = None
+    seq: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,14 +105,17 @@ class NeighbourChunk(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A passage that answers. `rank` is 1 for the best and falls from there. `focus` is where most
-    words of the query stand together, in the file."""
+    """A passage that was found. `rank` is 1 for the best and falls from there; `match` is how
+    likely it answers, None where the query has no words. `focus` is where most words of the query
+    stand together, in the file.
+    """
 
     passage: HydratedChunk
     window: TextWindow
     focus: Span
     snippet: str
     rank: float
+    match: float | None = None
     why: Mapping[str, Json] | None = None
 
 
@@ -180,6 +183,7 @@ async def build_hits(
     tx: Transaction,
     page: Sequence[tuple[HydratedChunk, float]],
     query: Query,
+    matches: Mapping[ChunkId, float],
     why: Mapping[ChunkId, Mapping[str, Json]],
 ) -> list[SearchHit]:
     """The hits of a page, given with their ranks: each with its neighbours and a snippet."""
@@ -189,7 +193,8 @@ async def build_hits(
         shown = build_snippet(it.text, query, it.language)
         focus = Span(it.start + shown.start, it.start + shown.end)
         window = build_window(around[it.id], it.seq, focus=focus)
-        hits.append(SearchHit(it, window, focus, shown.html, rank, why.get(it.id)))
+        match = matches.get(it.id)
+        hits.append(SearchHit(it, window, focus, shown.html, rank, match, why.get(it.id)))
     return hits
 
 

@@ -27,8 +27,8 @@ NO_EVIDENCE = Evidence()
 MAX_UNDECAYED_HITS = 3
 DECAY = 0.85
 
-# Texts are twins when they share so much of their words, and a twin is worth little. So is what
-# stands on a page that was shown: a hit shows its neighbours.
+# A near-duplicate of a text above, and another hit of the same place, add little: a hit shows its
+# neighbours, and its page is opened with it.
 DUPLICATE_JACCARD = 0.8
 DUPLICATE_FACTOR = 0.3
 
@@ -161,7 +161,7 @@ def _decayed_scores(
 ) -> dict[int, float]:
     """What each is worth beside those before it, as far as that is needed for the first."""
     hits: Counter[Hashable] = Counter()
-    pages: set[tuple[Hashable, int]] = set()
+    places: set[tuple[Hashable, str, int]] = set()
     kept: list[frozenset[str]] = []
     worth: dict[int, float] = {}
     for it in ranked:
@@ -175,14 +175,27 @@ def _decayed_scores(
             if it.fused.file
             else it.score * DECAY ** max(0, hits[it.file] - MAX_UNDECAYED_HITS)
         )
-        page = None if reading.page is None else (it.file, reading.page)
-        if page in pages or any(_are_duplicates(words, other) for other in kept):
+        if _is_shown(reading, places) or any(_are_duplicates(words, other) for other in kept):
             value *= DUPLICATE_FACTOR
         else:
             kept.append(words)
-            pages |= {page} if page else set()
+            places |= _places(reading)
         worth[it.id] = value
     return worth
+
+
+def _is_shown(reading: CandidateText, places: Collection[tuple[Hashable, str, int]]) -> bool:
+    """Whether a hit above shows this place: it is on the page, or the next chunk."""
+    return any(it in places for it in _places(reading))
+
+
+def _places(reading: CandidateText) -> set[tuple[Hashable, str, int]]:
+    """Its page; or, where there are none, its chunk and those whose windows show it."""
+    if reading.page is not None:
+        return {(reading.file, "page", reading.page)}
+    if reading.seq is None:
+        return set()
+    return {(reading.file, "gap", reading.seq), (reading.file, "gap", reading.seq + 1)}
 
 
 def _is_settled(worth: Mapping[int, float], next_: RankedHit, first: int) -> bool:

@@ -10,12 +10,20 @@ from dataclasses import asdict, dataclass, field
 
 from pecia.kernel.corpus.catalog import catalog
 from pecia.kernel.corpus.changelog import EMBEDDING_NODE_PREFIX
+from pecia.kernel.corpus.keyword.analysis.tokenizer import tokenize_query
 from pecia.kernel.corpus.keyword.lag import IndexLag
 from pecia.kernel.corpus.keyword.reader_cache import ReaderCache
 from pecia.kernel.corpus.search.evidence import CandidateText
 from pecia.kernel.corpus.search.explain import explain
-from pecia.kernel.corpus.search.fuse import FusedHit, choose_semantic_weight, fuse
+from pecia.kernel.corpus.search.fuse import (
+    NO_SCORES,
+    SEMANTIC_WEIGHT,
+    FusedHit,
+    choose_semantic_weight,
+    fuse,
+)
 from pecia.kernel.corpus.search.hydrate import ChunkReader, HydratedChunk, SearchHit, build_hits
+from pecia.kernel.corpus.search.match import estimate_match
 from pecia.kernel.corpus.search.plan import SearchMode, SearchPlan, SearchRequest, build_plan
 from pecia.kernel.corpus.search.rerank import (
     RERANK_DEPTH,
@@ -102,7 +110,8 @@ class Corpus:
         shown = await chunks.read([it.id for it, _ in page])
         why = await self._explain(caller, plan, found, [it for it, _ in page], weight)
         visible = [(shown[it.id], rank) for it, rank in page if it.id in shown]
-        hits = await build_hits(tx, visible, plan.query, why)
+        matches = await self._estimate_matches(caller, plan, found, visible, weight)
+        hits = await build_hits(tx, visible, plan.query, matches, why)
 
         stalled = self.lag.stall_warning(caller.tenant_id) if self.lag else None
         unembedded = await self._unembedded_warning(tx, found, hits)
@@ -118,6 +127,31 @@ class Corpus:
     def _semantic_weight(self, ask: SearchRequest, found: Candidates) -> float:
         language = self.embedder.language if self.embedder else ""
         return choose_semantic_weight(ask.query, language) if found.cosines else 0.0
+
+    async def _estimate_matches(
+        self,
+        caller: Caller,
+        plan: SearchPlan,
+        found: Candidates,
+        page: Sequence[tuple[HydratedChunk, float]],
+        weight: float,
+    ) -> dict[int, float]:
+        """How likely each hit of the page answers. Cosines count for a query in the embedder's
+        language: others say little.
+        """
+        if not page or not plan.query.has_terms:
+            return {}
+        visible = found.visible.visible
+        rarity = await self.reader_cache.submit(
+            caller.tenant_id, lambda index: index.rarity(plan.query, visible)
+        )
+        cosines = found.cosines if weight >= SEMANTIC_WEIGHT else NO_SCORES
+        return {
+            id_: estimate_match(
+                text, tokenize_query(plan.query, text.language), rarity, cosines.get(id_)
+            )
+            for id_, text in _candidate_texts({it.id: it for it, _ in page}).items()
+        }
 
     async def _explain(
         self,
@@ -211,6 +245,7 @@ def _candidate_texts(chunks: dict[int, HydratedChunk]) -> dict[int, CandidateTex
             " ".join(it.headings),
             it.language,
             page=it.page_no,
+            seq=it.seq,
         )
         for id_, it in chunks.items()
     }

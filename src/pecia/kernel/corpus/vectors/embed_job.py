@@ -23,6 +23,7 @@ from pecia.kernel.jobs import Job, JobCall, NoArguments, defer_as_system
 from pecia.kernel.logs import Log
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.transaction import Transaction
+from pecia.kernel.text.chunks.title import drop_title_heading, drop_title_line
 
 SQL = load_queries("pecia.kernel.corpus.vectors", "embed_job.sql")
 
@@ -55,10 +56,9 @@ class UnembeddedChunk:
 
     @property
     def embedding_text(self) -> str:
-        above = " > ".join(it for it in self.headings if it != self.title)
-        return build_embedding_text(
-            (self.prefix + self.text).strip(), title=self.title, headings=above
-        )
+        above = " > ".join(drop_title_heading(self.headings, self.title))
+        body = self.prefix + drop_title_line(self.text, self.title)
+        return build_embedding_text(body.strip(), title=self.title, headings=above)
 
     @property
     def text_hash(self) -> str:

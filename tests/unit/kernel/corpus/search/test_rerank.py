@@ -190,3 +190,17 @@ def test_an_explanation_does_not_depend_on_how_rare_the_words_are() -> None:
 def test_an_explanation_says_who_gave_way() -> None:
     before = ranked((1, "a", 1.0), (2, "a", 0.9), (3, "b", 0.8))
     assert rank_moves(before, [before[0], before[2], before[1]]) == {1: 0, 3: -1, 2: 1}
+
+
+def test_the_next_chunk_of_a_shown_one_gives_way_to_another_file() -> None:
+    """A hit shows its neighbours: without pages, the chunk beside it is the same place."""
+    readings = {
+        1: CandidateText("long", "spokes are tightened", seq=4),
+        2: CandidateText("long", "the wheel is trued", seq=5),
+        3: CandidateText("long", "brakes are checked", seq=9),
+        4: CandidateText("other", "a bell is fitted", seq=0),
+    }
+    ranked = [
+        RankedHit(id_, readings[id_].file, 1 - id_ / 10, FusedHit(id_, 1, 1)) for id_ in readings
+    ]
+    assert [it.id for it in diversify(ranked, readings)] == [1, 3, 4, 2]

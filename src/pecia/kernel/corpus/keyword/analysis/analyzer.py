@@ -26,7 +26,7 @@ from pecia.kernel.corpus.keyword.analysis.token_filters import (
 from pecia.kernel.corpus.keyword.entry import IndexEntry
 from pecia.kernel.corpus.keyword.query.parser import Query
 
-ANALYZER_VERSION = 3
+ANALYZER_VERSION = 4
 
 # One set of weights for every corpus. `stems` and `folded` hold title, headings and body together:
 # a word of the title counts in every chunk, and again, more, in the title's own field.
