@@ -115,6 +115,22 @@ async def test_a_budget_holds_for_the_whole_answer_and_the_cursor_shows_the_rest
     assert cost(usual) < cost(longer) <= 20_000
 
 
+async def test_an_answer_says_how_likely_it_answers_and_that_nothing_here_does(
+    shore: ServedLake,
+) -> None:
+    right = await ask(shore.served.talk, "search_content", query="spoke wobble")
+    wrong = await ask(
+        shore.served.talk,
+        "search_content",
+        query="Which treaty ended the war of the Spanish succession in the spoke year?",
+    )
+    assert "unlikely" not in right["structuredContent"]
+    assert right["structuredContent"]["hits"][0]["match"] > 0.3
+    assert not text_of(right).startswith("Nothing here")
+    assert wrong["structuredContent"]["unlikely"] is True
+    assert text_of(wrong).startswith("Nothing here seems to answer this. Nearest:\n\n[1] ")
+
+
 async def test_download_links_come_when_they_are_asked_for_one_per_file(shore: ServedLake) -> None:
     answer = await ask(shore.served.talk, "search_content", query="spoke wobble", links=True)
     hits = answer["structuredContent"]["hits"]

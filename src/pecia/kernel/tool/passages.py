@@ -15,10 +15,10 @@ from pydantic import Field
 
 from pecia.kernel.corpus.file_uri import file_uri
 from pecia.kernel.corpus.provenance import Provenance
+from pecia.kernel.corpus.search.excerpt import trim_to_words
 from pecia.kernel.corpus.search.hydrate import HydratedChunk, SearchHit
 from pecia.kernel.errors import Json
 from pecia.kernel.text.chunks.tables import find_table_header, row_start
-from pecia.kernel.text.chunks.window import trim_to_words
 from pecia.kernel.text.span import Span
 from pecia.kernel.text.tokens import estimate_tokens
 from pecia.kernel.tool.model import Output, TextContent, ToolResult
@@ -42,6 +42,9 @@ MAX_GROUP = 3
 
 ProvenanceOf: TypeAlias = Callable[[HydratedChunk], Provenance]
 LinkOf: TypeAlias = Callable[[HydratedChunk], str | None]
+
+
+UNLIKELY = "Nothing here seems to answer this. Nearest:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +83,12 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class SearchNotes:
-    """What an answer says beside its hits."""
+    """What an answer says beside its hits. `is_unlikely`: none of them is likely to answer."""
 
     next_cursor: str | None = None
     degraded: tuple[str, ...] = ()
     footer: tuple[str, ...] = ()
+    is_unlikely: bool = False
 
 
 class PassageOut(Output):
@@ -100,6 +104,9 @@ class PassageOut(Output):
     revision: int | None = None
     id: str | None = Field(default=None, description="Of a memory.")
     rank: float | None = None
+    match: float | None = Field(
+        default=None, description="How likely it answers: the same scale in every search."
+    )
     copies: list[str] | None = None
     url: str | None = None
     explain: dict[str, Any] | None = None
@@ -107,6 +114,9 @@ class PassageOut(Output):
 
 class PassagesOut(Output):
     hits: list[PassageOut]
+    unlikely: bool | None = Field(
+        default=None, description="No hit is likely to answer: they are only the nearest."
+    )
     left_out: int | None = Field(default=None, description="Hits that max_tokens had no room for.")
     next_cursor: str | None = None
     degraded: list[str] | None = None
@@ -288,11 +298,13 @@ def _with_prefix(pieces: Sequence[tuple[Span, str, str]], number: int) -> str:
 def _answer(shown: Sequence[ShownPassage], notes: SearchNotes, left_out: int) -> ToolResult:
     data = PassagesOut(
         hits=[_data(it) for it in shown],
+        unlikely=True if shown and notes.is_unlikely else None,
         left_out=left_out or None,
         next_cursor=notes.next_cursor,
         degraded=[*notes.degraded] or None,
     )
-    text = "\n\n".join([*_blocks(shown), *_closing(shown, notes, left_out)])
+    opening = [UNLIKELY] if data.unlikely else []
+    text = "\n\n".join([*opening, *_blocks(shown), *_closing(shown, notes, left_out)])
     return ToolResult(data.model_dump(mode="json", exclude_none=True), (TextContent(text),))
 
 
@@ -403,6 +415,7 @@ def _to_passage(
         "seq": min(hit.passage.seq for hit in group.hits),
         "revision": it.revision_id,
         "rank": round(best.rank, 4),
+        "match": _best_match(group),
         "url": link(it),
         "explain": dict(best.why) if best.why is not None else None,
     }
@@ -418,6 +431,11 @@ def _to_passage(
         facts,
         tuple(sorted(others - {uri})[:MAX_COPIES]),
     )
+
+
+def _best_match(group: HitGroup) -> float | None:
+    found = [it.match for it in group.hits if it.match is not None]
+    return round(max(found), 3) if found else None
 
 
 def describe_position(chunk: HydratedChunk) -> str:

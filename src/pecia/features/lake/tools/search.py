@@ -22,6 +22,7 @@ from pecia.features.lake.model import SourceId
 from pecia.kernel.corpus.file_uri import file_uri
 from pecia.kernel.corpus.provenance import AUTHORED_PROTOCOL, Provenance, provenance_of
 from pecia.kernel.corpus.search.hydrate import HydratedChunk
+from pecia.kernel.corpus.search.match import NO_ANSWER_MATCH
 from pecia.kernel.corpus.search.search import Corpus, SearchHit, SearchMode, SearchRequest
 from pecia.kernel.corpus.search.search import SearchResult as Found
 from pecia.kernel.errors import Json
@@ -293,6 +294,7 @@ class SearchTools:
             encode_search_cursor(after, _cursor_scope(ask)) if after else None,
             (*found.result.degraded, *([PAGES_END] if is_cut else [])),
             (CONSOLE_LINK.format(self.console_url),) if self.console_url else (),
+            is_unlikely=all(_is_unlikely(it) for it in found.result.hits),
         )
 
     def _title(self, call: Call, it: HydratedChunk) -> str:
@@ -304,6 +306,10 @@ class SearchTools:
         if self.links is None or not self.sources.get(call.caller, it.source_id).has_originals:
             return None
         return self.links.url(call.caller, it.source_id, it.key, it.revision_id)
+
+
+def _is_unlikely(hit: SearchHit) -> bool:
+    return hit.match is not None and hit.match < NO_ANSWER_MATCH
 
 
 def search_tools(it: SearchTools) -> tuple[AnyTool, ...]:

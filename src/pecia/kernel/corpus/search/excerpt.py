@@ -138,7 +138,7 @@ def build_snippet(
     """
     found = find_terms(text, tokenize_query(query, language), language)
     core = _best_run(found, limit)
-    span = _trim_to_words(text, _whole_signs(text, _around(text, core, limit), core), core)
+    span = trim_to_words(text, _whole_signs(text, _around(text, core, limit), core), core)
     inside = [it for it in found if span.start <= it.start and it.end <= span.end]
     return Snippet(span, span.of(text), tuple(_joined(inside)))
 
@@ -148,8 +148,8 @@ def _fit_window(text: str, hit: Span, wish: int, limit: int) -> Span:
         return Span(0, len(text))
     if hit.size > limit:
         start = max(hit.start, min(wish - limit // 4, hit.end - limit))
-        return _trim_to_words(text, Span(start, start + limit), Span(wish, wish))
-    return _trim_to_words(text, _around(text, hit, limit), hit)
+        return trim_to_words(text, Span(start, start + limit), Span(wish, wish))
+    return trim_to_words(text, _around(text, hit, limit), hit)
 
 
 def _meets(chunk: WindowSlice, offset: int, kept: Span) -> bool:
@@ -209,7 +209,7 @@ def _around(text: str, core: Span, limit: int) -> Span:
     return Span(core.start - before, core.end + after)
 
 
-def _trim_to_words(text: str, span: Span, core: Span) -> Span:
+def trim_to_words(text: str, span: Span, core: Span) -> Span:
     """The span without the halves of words at its ends, as long as the core stays in it."""
     start, end = span.start, span.end
     if start and not text[start - 1].isspace():
