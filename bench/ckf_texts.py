@@ -62,15 +62,15 @@ def fetch_text(
 def _read_package(package: str, path: str, cache: Path) -> bytes:
     found = sorted(cache.glob(f"{package}_*.deb"))
     if not found:
-        subprocess.run(["apt-get", "download", package], cwd=cache, check=True)  # noqa: S603, S607
+        subprocess.run(["apt-get", "download", package], cwd=cache, check=True)
         found = sorted(cache.glob(f"{package}_*.deb"))
-    archive = subprocess.run(  # noqa: S603
-        ["dpkg-deb", "--fsys-tarfile", str(found[0])],  # noqa: S607
+    archive = subprocess.run(
+        ["dpkg-deb", "--fsys-tarfile", str(found[0])],
         check=True,
         capture_output=True,
     ).stdout
-    return subprocess.run(  # noqa: S603
-        ["tar", "-xO", f"./{path}"],  # noqa: S607
+    return subprocess.run(
+        ["tar", "-xO", f"./{path}"],
         check=True,
         input=archive,
         capture_output=True,
@@ -84,7 +84,7 @@ def _clone(name: str, cache: Path, clones: Path | None) -> Path:
     target = cache / folder
     if not target.exists():
         address = f"https://github.com/{name}"
-        subprocess.run(["git", "clone", "--bare", address, str(target)], check=True)  # noqa: S603, S607
+        subprocess.run(["git", "clone", "--bare", address, str(target)], check=True)
     return target
 
 
@@ -103,12 +103,12 @@ def _read_repository(entry: dict[str, Any], clone: Path, commit: str) -> str:
 
 def _show(clone: Path, commit: str, path: str) -> str:
     asked = ["git", "-C", str(clone), "show", f"{commit}:{path}"]
-    return subprocess.run(asked, check=True, capture_output=True).stdout.decode()  # noqa: S603
+    return subprocess.run(asked, check=True, capture_output=True).stdout.decode()
 
 
 def _list_files(clone: Path, commit: str, folder: str) -> list[str]:
     asked = ["git", "-C", str(clone), "ls-tree", "-r", "-z", "--name-only", commit, folder]
-    found = subprocess.run(asked, check=True, capture_output=True).stdout.decode()  # noqa: S603
+    found = subprocess.run(asked, check=True, capture_output=True).stdout.decode()
     return sorted(filter(None, found.split("\0")), key=_natural_order)
 
 
