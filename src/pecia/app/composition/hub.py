@@ -47,41 +47,41 @@ class HubGateway:
             return (*trusted, *LOOPBACK_HOSTS)
         return trusted if is_operators else (await load_allowlist(self.store, tenant_id)).hosts
 
-    async def check(self, place: ServerEndpoint) -> None:
+    async def check(self, endpoint: ServerEndpoint) -> None:
         """On a server, refuse what a connection would refuse. A host without an address passes: it
         may get one later, and is then checked on connect."""
-        if place.argv or self._is_local:
+        if endpoint.argv or self._is_local:
             return
-        guard = _guard(place)
-        target = guard.rules.check(place.url)
+        guard = _guard(endpoint)
+        target = guard.rules.check(endpoint.url)
         try:
             await guard.addresses(target.host, target.port)
         except UpstreamError:
             return
 
     def open(
-        self, place: ServerEndpoint, hear: Callable[[str], None]
+        self, endpoint: ServerEndpoint, on_list_changed: Callable[[str], None]
     ) -> "AbstractAsyncContextManager[McpConnection]":
-        if not place.argv:
-            return self._connection_factory(place).open(place, hear)
+        if not endpoint.argv:
+            return self._connection_factory(endpoint).open(endpoint, on_list_changed)
         path = self.settings.part(HubSettings).program_path
         around = {"PATH": path, "HOME": str(account_home()), "USER": account_name()}
-        env = {**around, "LANG": "C.UTF-8", **place.env}
-        started = replace(place, secrets=replace(place.secrets, env=env))
-        return self._connection_factory(place).open(started, hear)
+        env = {**around, "LANG": "C.UTF-8", **endpoint.env}
+        started = replace(endpoint, secrets=replace(endpoint.secrets, env=env))
+        return self._connection_factory(endpoint).open(started, on_list_changed)
 
     @property
     def _is_local(self) -> bool:
         return self.settings.kernel.mode == "local"
 
-    def _connection_factory(self, place: ServerEndpoint) -> "McpConnectionFactory":
+    def _connection_factory(self, endpoint: ServerEndpoint) -> "McpConnectionFactory":
         # Most processes never talk to an upstream, and should not pay for what it takes.
         from pecia.adapters.upstream.connection import McpConnectionFactory
         from pecia.adapters.upstream.streamable_http import HttpTransportOptions
 
         most_bytes = self.settings.part(HubSettings).answer_bytes
         return McpConnectionFactory(
-            HttpTransportOptions(_guard(place), self._tls, most_bytes), max_line_bytes=most_bytes
+            HttpTransportOptions(_guard(endpoint), self._tls, most_bytes), max_line_bytes=most_bytes
         )
 
     @cached_property
@@ -92,11 +92,11 @@ class HubGateway:
         return build_tls_context(authorities) if authorities else None
 
 
-def _guard(place: ServerEndpoint) -> "EgressGuard":
+def _guard(endpoint: ServerEndpoint) -> "EgressGuard":
     from pecia.adapters.http.egress_rules import EgressRules
     from pecia.adapters.http.guard import EgressGuard
 
-    return EgressGuard(EgressRules.from_trusted_hosts(place.hosts))
+    return EgressGuard(EgressRules.from_trusted_hosts(endpoint.hosts))
 
 
 def build_hub(context: FeatureContext) -> Feature:

@@ -53,7 +53,7 @@ class Fakes:
 
     @asynccontextmanager
     async def open(
-        self, place: ServerEndpoint, hear: Callable[[str], None]
+        self, endpoint: ServerEndpoint, on_list_changed: Callable[[str], None]
     ) -> AsyncGenerator[UpstreamConnection]:
         if self.is_broken:
             raise UpstreamError("it is broken")
