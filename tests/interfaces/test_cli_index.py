@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from pecia.kernel.corpus.changelog import load_position
-from pecia.kernel.corpus.keyword.directory import list_directories
+from pecia.kernel.corpus.keyword.directory import IndexDirectory, list_directories
 from pecia.kernel.corpus.keyword.index import parse_query
 from pecia.kernel.corpus.keyword.reader_cache import ReaderCache
 from pecia.kernel.store.cluster import DatabaseLogins
@@ -84,8 +85,24 @@ async def test_an_index_is_built_looked_at_compared_and_mended(
         assert pecia(database, tmp_path, "status")[1]["indexes"][0]["state"] == "absent"
         assert pecia(database, tmp_path, "repair")[0] == 0
         assert pecia(database, tmp_path, "verify")[0] == 0
+    for damage in (_pointer_is_a_folder, _folder_is_a_file):
+        damage(place)
+        assert ReaderCache(tmp_path / "pecia" / "index").last_commit(tenant_id) == 0
+        assert pecia(database, tmp_path, "status")[1]["indexes"][0]["state"] == "absent"
+        assert pecia(database, tmp_path, "repair")[0] == 0
+        assert pecia(database, tmp_path, "verify")[0] == 0
     code, missing = pecia(database, tmp_path, "rebuild", "nobody")
     assert (code, missing["error"]["code"]) == (1, "NOT_FOUND")
+
+
+def _pointer_is_a_folder(place: IndexDirectory) -> None:
+    place.pointer.unlink()
+    place.pointer.mkdir()
+
+
+def _folder_is_a_file(place: IndexDirectory) -> None:
+    shutil.rmtree(place.folder)
+    place.folder.write_text("no folder")
 
 
 @pytest.mark.parametrize("words", [["--child"], ["--child", "--indexer"]])

@@ -37,7 +37,7 @@ class IndexDirectory:
 
     def lock(self) -> FileLock | None:
         """The write lock, until closed; None while another process has it."""
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._make_folder()
         lock = FileLock(self.folder / "lock")
         if lock.try_acquire():
             return lock
@@ -46,7 +46,7 @@ class IndexDirectory:
 
     def wait_lock(self) -> FileLock:
         """Wait for the write lock."""
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._make_folder()
         lock = FileLock(self.folder / "lock")
         lock.acquire(lambda: None)
         return lock
@@ -54,7 +54,7 @@ class IndexDirectory:
     @contextmanager
     def request_lock(self) -> Generator[None]:
         """Ask the holder of the write lock to release it, for the time of the block."""
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._make_folder()
         with open_lock(self.folder / "wanted") as request:
             request.try_acquire(shared=True)
             yield
@@ -76,7 +76,7 @@ class IndexDirectory:
         """The live generation. An invalid pointer counts as none: the writer rebuilds."""
         try:
             name = self.pointer.read_bytes().decode("ascii", "replace")
-        except FileNotFoundError:
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
             return None
         return self.folder / name if _GENERATION.fullmatch(name) else None
 
@@ -95,13 +95,16 @@ class IndexDirectory:
             file.write(generation.name)
             file.flush()
             os.fsync(file.fileno())
+        if self.pointer.is_dir():
+            # Damage: no file can replace it.
+            shutil.rmtree(self.pointer)
         fresh.replace(self.pointer)
         self.clear_suspect()
 
     def mark_suspect(self) -> None:
         """Called by a reader that failed; the writer then verifies the index."""
         # A tenant that went has taken its folder along.
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError, NotADirectoryError):
             (self.folder / "doubted").touch()
 
     def is_suspect(self) -> bool:
@@ -116,6 +119,12 @@ class IndexDirectory:
         for found in self.folder.iterdir():
             if found.is_dir() and found != current:
                 shutil.rmtree(found, ignore_errors=True)
+
+    def _make_folder(self) -> None:
+        """Everything in it is derived: what stands in its place and is no folder goes."""
+        if self.folder.is_file():
+            self.folder.unlink()
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def size_bytes(self) -> int:
         """The size on disk; files that vanish meanwhile do not count."""

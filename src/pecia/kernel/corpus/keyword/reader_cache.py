@@ -171,6 +171,6 @@ def _open_reader(directory: IndexDirectory) -> _Reader | None:
 def _stamp(path: Path) -> FileStamp | None:
     try:
         stat = path.stat()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     return stat.st_ino, stat.st_mtime_ns, stat.st_size
