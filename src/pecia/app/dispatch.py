@@ -25,8 +25,9 @@ from pecia.kernel.errors import (
 )
 from pecia.kernel.identity.caller import Caller, CredentialKind, Operator, Scope
 from pecia.kernel.rate_limit import RateLimiter
-from pecia.kernel.store.audit.record import AuditRecord, AuditStatus
+from pecia.kernel.store.audit.record import AuditRecord
 from pecia.kernel.store.audit.spool import AuditSpool
+from pecia.kernel.store.audit.status import AuditStatus
 from pecia.kernel.tool.call import Call, Channel, InputRequired
 from pecia.kernel.tool.model import AnyTool, CitedOutput, ToolResult
 from pecia.kernel.tool.null_channel import NULL_CHANNEL

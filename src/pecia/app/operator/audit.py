@@ -1,7 +1,7 @@
 """The audit rows of no tenant: requests refused before anybody was known, and operators' own."""
 
 from pecia.app.operator.session import OperatorSession
-from pecia.kernel.store.audit.record import AuditStatus
+from pecia.kernel.store.audit.status import AuditStatus
 from pecia.kernel.store.queries import load_queries
 from pecia.kernel.store.transaction import DictRow
 

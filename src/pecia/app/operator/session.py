@@ -10,7 +10,8 @@ from pecia.app.app import ensure_home, migration_parts, open_logins
 from pecia.kernel.errors import Json, PeciaError
 from pecia.kernel.settings.kernel import KernelSettings
 from pecia.kernel.store.audit.log import AuditLog
-from pecia.kernel.store.audit.record import AuditRecord, AuditStatus, build_audit_row
+from pecia.kernel.store.audit.record import AuditRecord, build_audit_row
+from pecia.kernel.store.audit.status import AuditStatus
 from pecia.kernel.store.migrate import migrate
 from pecia.kernel.store.store import SQL, PoolSize, Store
 from pecia.kernel.store.transaction import Transaction

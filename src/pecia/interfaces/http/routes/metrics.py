@@ -15,7 +15,8 @@ from pecia.interfaces.http.request_info import get_request_info
 from pecia.interfaces.http.routes.health import Health
 from pecia.kernel.errors import Forbidden
 from pecia.kernel.identity.caller import Operator, Scope
-from pecia.kernel.store.audit.record import AuditRecord, AuditStatus
+from pecia.kernel.store.audit.record import AuditRecord
+from pecia.kernel.store.audit.status import AuditStatus
 from pecia.kernel.tool.view import full_name
 
 BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)

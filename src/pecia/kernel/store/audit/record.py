@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal, TypeAlias
+from typing import Any
 from uuid import UUID
 
 import orjson
@@ -16,6 +16,7 @@ from psycopg.types.json import Jsonb
 from pecia.kernel.errors import Json
 from pecia.kernel.redaction import redact, redact_value
 from pecia.kernel.redaction.values import measure_depth, redact_name, replace_unstorable
+from pecia.kernel.store.audit.status import AuditStatus
 
 MAX_KEYS = 200
 MAX_TEXT = 500
@@ -24,8 +25,6 @@ MAX_DEPTH = 128
 """Containers in each other. Every encoder and validator on the way takes more than this."""
 MAX_SCANNED_CHARS = 8_000
 """Signs of a text: what is cut off must leave no half of a secret that no rule knows any more."""
-
-AuditStatus: TypeAlias = Literal["ok", "error", "denied", "cancelled", "crashed", "interrupted"]
 
 
 @dataclass(slots=True)

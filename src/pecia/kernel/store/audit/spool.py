@@ -19,7 +19,8 @@ import orjson
 
 from pecia.kernel.errors import Json
 from pecia.kernel.logs import Log
-from pecia.kernel.store.audit.record import AuditRecord, AuditStatus
+from pecia.kernel.store.audit.record import AuditRecord
+from pecia.kernel.store.audit.status import AuditStatus
 
 SEGMENT_SUFFIX = ".audit"
 DAMAGED_FILE = "damaged"

@@ -23,7 +23,7 @@ from pecia.kernel.errors import (
     Json,
 )
 from pecia.kernel.settings.account import login_name
-from pecia.kernel.store.audit.record import AuditStatus
+from pecia.kernel.store.audit.status import AuditStatus
 
 if TYPE_CHECKING:
     from pecia.app.operator.session import OperatorSession
