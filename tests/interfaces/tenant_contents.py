@@ -56,7 +56,9 @@ BRIEF: tuple[LiteralString, ...] = (
     " unnest(ARRAY['a', 'b']) AS n WHERE tenant_id = %(t)s",
     "INSERT INTO memory.edge SELECT tenant_id, owner, 'a-b', 'KNOWS', 'a', 'b' FROM memory.node"
     " WHERE tenant_id = %(t)s AND id = 'a'",
-    "INSERT INTO memory.item SELECT tenant_id, id, gen_random_uuid() FROM kernel.file"
+    "INSERT INTO memory.item"
+    " (tenant_id, file_id, id, words_hash, said_at, last_said_at, valid_from)"
+    " SELECT tenant_id, id, gen_random_uuid(), 'h', now(), now(), now() FROM kernel.file"
     " WHERE tenant_id = %(t)s ON CONFLICT DO NOTHING",
     "INSERT INTO kernel.quota SELECT %(t)s, 'files', 1000000",
     "INSERT INTO kernel.confirmation"

@@ -14,7 +14,7 @@ from pecia.interfaces.cli.server.credentials import token_for_home
 from pecia.interfaces.cli.server.discover import find_running_server, warn_version_mismatch
 from pecia.interfaces.cli.server.home import require_home
 from pecia.interfaces.cli.settings import default_settings, load_settings, read_token
-from pecia.kernel.errors import Forbidden, Json, ToolNotFound
+from pecia.kernel.errors import Forbidden, Json, PeciaError, ToolNotFound
 from pecia.kernel.tool.former_names import current_tool_name
 from pecia.kernel.tool.suggestion import suggest_name
 
@@ -120,7 +120,12 @@ def describe_tool(terminal: Terminal, name: str) -> ToolInfo:
 
     Only a tool that this program does not have itself is asked for where it is served.
     """
-    own = _list_offline_tools(default_settings())
+    try:
+        settings = load_settings(terminal)
+    except PeciaError:
+        # They say which plugins are disabled, and no more is needed of them here.
+        settings = default_settings()
+    own = _list_offline_tools(settings)
     if has_tool(own, name):
         return find_tool(own, name)
     return find_tool(list_callable_tools(load_settings(terminal)), name)
